@@ -1,0 +1,55 @@
+# How targets of this project are declared.
+
+# Warnings are errors; floating-point contraction is never the compiler's
+# choice (the same bits everywhere rest on it).
+function(zg_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror
+                         -Wno-unused-parameter -ffp-contract=off)
+endfunction()
+
+# zg_library(name SOURCES... DEPENDS targets...): code without MLIR.
+function(zg_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  zg_compile_options(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+endfunction()
+
+# zg_mlir_library(name SOURCES... DEPENDS targets...): code over MLIR. The
+# shared library alone is linked: with static copies beside it every dialect
+# would be registered twice. MLIR is built without exceptions and with RTTI.
+function(zg_mlir_library name)
+  zg_library(${name} ${ARGN})
+  target_link_libraries(${name} PUBLIC MLIR LLVM)
+endfunction()
+
+# zg_tablegen(target TD OUT_STEM gen-option...): each option is
+# "suffix:mlir-tblgen arguments".
+function(zg_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  foreach(output ${ARGN})
+    string(FIND "${output}" ":" colon)
+    string(SUBSTRING "${output}" 0 ${colon} file)
+    math(EXPR colon "${colon} + 1")
+    string(SUBSTRING "${output}" ${colon} -1 options)
+    separate_arguments(options)
+    mlir_tablegen(${file} ${options} EXTRA_INCLUDES ${PROJECT_SOURCE_DIR})
+  endforeach()
+  add_public_tablegen_target(${target})
+endfunction()
+
+# zg_test(name SOURCES... DEPENDS targets... [LABELS ...]): a GoogleTest
+# program that is one ctest entry.
+function(zg_test name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  zg_compile_options(${name})
+  target_compile_definitions(${name} PRIVATE
+    ZEROGRAPH_MODELS="${PROJECT_SOURCE_DIR}/models"
+    ZEROGRAPH_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()

@@ -1,0 +1,66 @@
+//===- NNAttrs.td - what a program's arguments are ------------------------===//
+
+#ifndef ZEROGRAPH_NN_ATTRS
+#define ZEROGRAPH_NN_ATTRS
+
+include "mlir/IR/AttrTypeBase.td"
+include "passes/ir/nn/NNEnums.td"
+
+class NN_Attr<string name, string attrMnemonic> : AttrDef<NN_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def NN_InputAttr : NN_Attr<"Input", "input"> {
+  let summary = "An argument the user feeds each step.";
+  let description = [{
+    Function argument attribute `nn.input`. `per_sample` inputs have samples
+    as their leading dimension and are split over ranks and micro-batches; the
+    others are given whole to every rank. `min` and `max` bound the legal
+    values of integer inputs that index something (both 0: unbounded).
+
+    Example: `#nn.input<"labels", per_sample = true, min = -100, max = 9>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "bool":$per_sample,
+                        DefaultValuedParameter<"int64_t", "0">:$min,
+                        DefaultValuedParameter<"int64_t", "0">:$max);
+  let assemblyFormat = [{
+    `<` $name `,` `per_sample` `=` $per_sample
+        (`,` `min` `=` $min^)? (`,` `max` `=` $max^)? `>`
+  }];
+}
+
+def NN_SourceAttr : NN_Attr<"Source", "source"> {
+  let summary = "Where a parameter's bytes lie.";
+  let description = [{
+    `length` bytes from `offset` of `file`, plain little-endian in the
+    parameter's own type. `file` is relative to the folder of the model.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$file, "int64_t":$offset,
+                        "int64_t":$length);
+  let assemblyFormat = "`<` $file `,` `offset` `=` $offset `,` `length` `=` "
+                       "$length `>`";
+}
+
+def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
+  let summary = "An argument that lives across steps.";
+  let description = [{
+    Function argument attribute `nn.parameter`: `name` is the initializer's
+    name, the key of weight files; `module` the dotted path of the module that
+    owns it, from which units are made (empty: unknown); `init` what
+    `--init-missing` does. No source: the file holds no bytes for it.
+
+    Example: `#nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1",
+              trainable = true, init = ones,
+              source = <"model.onnx", offset = 128, length = 512>>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::StringAttr":$module,
+                        "bool":$trainable,
+                        EnumParameter<NN_InitKind>:$init,
+                        OptionalParameter<"SourceAttr">:$source);
+  let assemblyFormat = [{
+    `<` $name `,` `module` `=` $module `,` `trainable` `=` $trainable `,`
+        `init` `=` $init (`,` `source` `=` $source^)? `>`
+  }];
+}
+
+#endif // ZEROGRAPH_NN_ATTRS

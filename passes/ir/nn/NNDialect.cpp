@@ -1,0 +1,58 @@
+//===- NNDialect.cpp - registration and small helpers of the nn dialect ---===//
+
+#include "passes/ir/nn/NNDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+#include "passes/ir/nn/NNDialect.cpp.inc"
+#include "passes/ir/nn/NNEnums.cpp.inc"
+#include "passes/ir/nn/NNInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "passes/ir/nn/NNAttrs.cpp.inc"
+
+void NNDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "passes/ir/nn/NNAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "passes/ir/nn/NNOps.cpp.inc"
+      >();
+}
+
+Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                          Type type, Location location) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type) {
+    return nullptr;
+  }
+  return builder.create<ConstantOp>(location, type, elements);
+}
+
+int64_t mlir::zg::nn::elementBytes(Type elementType) {
+  return (elementType.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+int64_t mlir::zg::nn::tensorBytes(Type tensorType) {
+  auto tensor = cast<RankedTensorType>(tensorType);
+  return tensor.getNumElements() * elementBytes(tensor.getElementType());
+}
+
+std::string mlir::zg::nn::nameOf(Location location) {
+  std::string name;
+  location->walk([&](Location part) {
+    if (auto named = dyn_cast<NameLoc>(part)) {
+      name = named.getName().str();
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return name;
+}

@@ -1,0 +1,51 @@
+//===- NNDialect.h - the nn dialect: classes of its ops and attributes ----===//
+
+#ifndef ZEROGRAPH_PASSES_IR_NN_NNDIALECT_H
+#define ZEROGRAPH_PASSES_IR_NN_NNDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "passes/ir/nn/NNEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "passes/ir/nn/NNAttrs.h.inc"
+
+#include "passes/ir/nn/NNDialect.h.inc"
+#include "passes/ir/nn/NNInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "passes/ir/nn/NNOps.h.inc"
+
+namespace mlir::zg::nn {
+
+/// Names of the attributes on a program's arguments and results.
+inline constexpr llvm::StringLiteral kInputAttr = "nn.input";         // InputAttr
+inline constexpr llvm::StringLiteral kParameterAttr = "nn.parameter"; // ParameterAttr
+inline constexpr llvm::StringLiteral kOutputAttr = "nn.output";       // StringAttr
+/// On an argument of a differentiated or later program: its role, a
+/// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
+inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";
+
+/// No constant but a splat may hold more bytes than this: masks stay iota and
+/// compare instead of growing the plan.
+inline constexpr int64_t kMaxConstantBytes = 64 * 1024;
+
+/// Bytes of one element of a tensor in memory; i1 takes one.
+int64_t elementBytes(Type elementType);
+/// Bytes of a statically shaped tensor in memory.
+int64_t tensorBytes(Type tensorType);
+
+/// The ONNX name an op came from, or the op's own name where there is none.
+std::string nameOf(Location location);
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_IR_NN_NNDIALECT_H

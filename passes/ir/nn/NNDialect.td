@@ -1,0 +1,42 @@
+//===- NNDialect.td - the nn dialect ------------------------*- tablegen -*-===//
+//
+// File map: NNDialect.td <- NNEnums.td <- NNAttrs.td
+//           NNDialect.td <- NNInterfaces.td <- NNOps.td
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_NN_DIALECT
+#define ZEROGRAPH_NN_DIALECT
+
+include "mlir/IR/OpBase.td"
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::mlir::zg::nn";
+  let summary = "Training graphs over statically shaped tensors.";
+  let description = [{
+    What a model computes, on one device, without any thought of ranks:
+
+        ONNX --import--> nn --differentiate--> nn --decompose--> nn core
+             --shard--> nn + zero --form kernels--> nn.kernel, nn.matmul + zero
+
+    Values are builtin ranked tensors with static shapes. The core is small on
+    purpose: elementwise ops carry their function as an enum, nothing
+    broadcasts implicitly, a reduction keeps its dimensions with size 1, and
+    gather and scatter_add work on the leading dimension only. The importer
+    brings everything else into this form.
+
+    A program is a `func.func`. Its arguments carry `nn.input` or
+    `nn.parameter`, its results `nn.output`. Every op's location is a `NameLoc`
+    with the name of the ONNX node it came from.
+
+    Composite ops (softmax, layer_norm, softmax_cross_entropy) exist for the
+    sake of their numerics and their gradient rules; `nn-decompose` rewrites
+    them to the core after differentiation.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+#endif // ZEROGRAPH_NN_DIALECT

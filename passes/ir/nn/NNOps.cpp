@@ -1,0 +1,435 @@
+//===- NNOps.cpp - verifiers and syntax of the nn dialect -----------------===//
+
+#include "passes/ir/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+#define GET_OP_CLASSES
+#include "passes/ir/nn/NNOps.cpp.inc"
+
+namespace {
+
+RankedTensorType tensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+bool isBool(Type type) { return type.isInteger(1); }
+
+LogicalResult verifyDim(Operation *op, int64_t dim, RankedTensorType type) {
+  if (dim >= 0 && dim < type.getRank()) {
+    return success();
+  }
+  return op->emitOpError("dim ")
+         << dim << " is not a dimension of " << type;
+}
+
+LogicalResult verifySameElement(Operation *op, RankedTensorType a,
+                                RankedTensorType b) {
+  if (a.getElementType() == b.getElementType()) {
+    return success();
+  }
+  return op->emitOpError("element types differ: ") << a << " and " << b;
+}
+
+/// Shape of gather's result and of scatter_add's updates.
+SmallVector<int64_t> gatheredShape(RankedTensorType indices,
+                                   RankedTensorType table) {
+  SmallVector<int64_t> shape(indices.getShape());
+  llvm::append_range(shape, table.getShape().drop_front());
+  return shape;
+}
+
+} // namespace
+
+LogicalResult ConstantOp::verify() {
+  if (getValue().isSplat() || tensorBytes(getType()) <= kMaxConstantBytes) {
+    return success();
+  }
+  return emitOpError("holds ") << tensorBytes(getType())
+                               << " bytes, more than the limit of "
+                               << kMaxConstantBytes;
+}
+
+LogicalResult IotaOp::verify() {
+  return verifyDim(*this, getDim(), tensor(getResult()));
+}
+
+LogicalResult UnaryOp::verify() {
+  Type from = tensor(getOperand()).getElementType();
+  Type to = tensor(getResult()).getElementType();
+  UnaryKind kind = getKind();
+  bool test = kind == UnaryKind::is_nan || kind == UnaryKind::is_inf;
+  if (test ? !isBool(to) : from != to) {
+    return emitOpError() << stringifyUnaryKind(kind) << " of " << from
+                         << " does not give " << to;
+  }
+  bool legal;
+  switch (kind) {
+  case UnaryKind::logical_not:
+    legal = isBool(from);
+    break;
+  case UnaryKind::neg:
+  case UnaryKind::abs:
+  case UnaryKind::sign:
+    legal = !isBool(from);
+    break;
+  default:
+    legal = isa<FloatType>(from);
+  }
+  if (!legal) {
+    return emitOpError() << stringifyUnaryKind(kind) << " does not take "
+                         << from;
+  }
+  return success();
+}
+
+LogicalResult BinaryOp::verify() {
+  Type element = tensor(getResult()).getElementType();
+  bool legal;
+  switch (getKind()) {
+  case BinaryKind::logical_and:
+  case BinaryKind::logical_or:
+  case BinaryKind::logical_xor:
+    legal = isBool(element);
+    break;
+  case BinaryKind::pow:
+    legal = isa<FloatType>(element);
+    break;
+  default:
+    legal = !isBool(element);
+  }
+  if (!legal) {
+    return emitOpError() << stringifyBinaryKind(getKind()) << " does not take "
+                         << element;
+  }
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  if (failed(verifySameElement(*this, from, to))) {
+    return failure();
+  }
+  if (from.getRank() != to.getRank()) {
+    return emitOpError("ranks differ: ") << from << " and " << to;
+  }
+  for (auto [dim, sizes] :
+       llvm::enumerate(llvm::zip(from.getShape(), to.getShape()))) {
+    auto [a, b] = sizes;
+    if (a != 1 && a != b) {
+      return emitOpError("dimension ")
+             << dim << " of size " << a << " cannot become " << b;
+    }
+  }
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  if (failed(verifySameElement(*this, from, to))) {
+    return failure();
+  }
+  if (from.getNumElements() != to.getNumElements()) {
+    return emitOpError("has ") << from.getNumElements()
+                               << " elements, but the result has "
+                               << to.getNumElements();
+  }
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  SmallVector<int64_t> sorted(getPermutation());
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, from.getRank()))) {
+    return emitOpError("[") << getPermutation()
+                            << "] is not a permutation of the dimensions of "
+                            << from;
+  }
+  SmallVector<int64_t> shape;
+  for (int64_t dim : getPermutation()) {
+    shape.push_back(from.getDimSize(dim));
+  }
+  auto expected = RankedTensorType::get(shape, from.getElementType());
+  if (to != expected) {
+    return emitOpError("gives ") << expected << ", not " << to;
+  }
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  if (failed(verifySameElement(*this, from, to))) {
+    return failure();
+  }
+  int64_t rank = from.getRank();
+  if (to.getRank() != rank || static_cast<int64_t>(getStarts().size()) != rank ||
+      static_cast<int64_t>(getSteps().size()) != rank) {
+    return emitOpError("needs a start, a step and a size for each of the ")
+           << rank << " dimensions";
+  }
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t size = to.getDimSize(dim);
+    if (getSteps()[dim] == 0) {
+      return emitOpError("step of dimension ") << dim << " is 0";
+    }
+    int64_t first = getStarts()[dim];
+    int64_t last = first + (size - 1) * getSteps()[dim];
+    int64_t bound = from.getDimSize(dim);
+    if (size > 0 && (first < 0 || first >= bound || last < 0 || last >= bound)) {
+      return emitOpError("dimension ")
+             << dim << " reads " << first << " to " << last
+             << " of size " << bound;
+    }
+  }
+  return success();
+}
+
+LogicalResult PadOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  if (failed(verifySameElement(*this, from, to))) {
+    return failure();
+  }
+  if (getValue().getType() != from.getElementType()) {
+    return emitOpError("value has type ") << getValue().getType() << ", not "
+                                          << from.getElementType();
+  }
+  if (to.getRank() != from.getRank() ||
+      static_cast<int64_t>(getLow().size()) != from.getRank()) {
+    return emitOpError("needs one low padding for each of the ")
+           << from.getRank() << " dimensions";
+  }
+  for (int64_t dim = 0; dim < from.getRank(); ++dim) {
+    if (getLow()[dim] < 0 ||
+        getLow()[dim] + from.getDimSize(dim) > to.getDimSize(dim)) {
+      return emitOpError("dimension ")
+             << dim << " of size " << from.getDimSize(dim) << " after "
+             << getLow()[dim] << " does not fit into " << to.getDimSize(dim);
+    }
+  }
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getOperands().empty()) {
+    return emitOpError("needs at least one operand");
+  }
+  RankedTensorType to = tensor(getResult());
+  int64_t dim = getDim();
+  if (failed(verifyDim(*this, dim, to))) {
+    return failure();
+  }
+  int64_t sum = 0;
+  for (Value operand : getOperands()) {
+    RankedTensorType from = tensor(operand);
+    if (failed(verifySameElement(*this, from, to))) {
+      return failure();
+    }
+    SmallVector<int64_t> shape(from.getShape());
+    if (from.getRank() == to.getRank()) {
+      sum += shape[dim];
+      shape[dim] = to.getDimSize(dim);
+    }
+    if (ArrayRef<int64_t>(shape) != to.getShape()) {
+      return emitOpError("operand ") << from << " does not fit into " << to;
+    }
+  }
+  if (sum != to.getDimSize(dim)) {
+    return emitOpError("sizes along dimension ")
+           << dim << " add up to " << sum << ", not " << to.getDimSize(dim);
+  }
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  SmallVector<int64_t> shape(from.getShape());
+  int64_t previous = -1;
+  for (int64_t dim : getDims()) {
+    if (failed(verifyDim(*this, dim, from))) {
+      return failure();
+    }
+    if (dim <= previous) {
+      return emitOpError("dims must be distinct and ascending");
+    }
+    previous = dim;
+    shape[dim] = 1;
+  }
+  auto expected = RankedTensorType::get(shape, from.getElementType());
+  if (to != expected) {
+    return emitOpError("gives ") << expected << ", not " << to;
+  }
+  return success();
+}
+
+LogicalResult CumsumOp::verify() {
+  return verifyDim(*this, getDim(), tensor(getResult()));
+}
+
+LogicalResult MatmulOp::verify() {
+  RankedTensorType a = tensor(getLhs()), b = tensor(getRhs());
+  RankedTensorType c = tensor(getResult());
+  if (failed(verifySameElement(*this, a, b)) ||
+      failed(verifySameElement(*this, a, c))) {
+    return failure();
+  }
+  int64_t rank = c.getRank();
+  if (rank < 2 || a.getRank() != rank || b.getRank() != rank) {
+    return emitOpError("operands and result need one rank, at least 2, not ")
+           << a << ", " << b << ", " << c;
+  }
+  if (a.getShape().drop_back(2) != c.getShape().drop_back(2) ||
+      b.getShape().drop_back(2) != c.getShape().drop_back(2)) {
+    return emitOpError("batch dimensions differ: ")
+           << a << ", " << b << ", " << c;
+  }
+  auto sizes = [rank](RankedTensorType type, bool transposed) {
+    int64_t rows = type.getDimSize(rank - 2), cols = type.getDimSize(rank - 1);
+    return transposed ? std::pair(cols, rows) : std::pair(rows, cols);
+  };
+  auto [m, k] = sizes(a, getTransposeA());
+  auto [k2, n] = sizes(b, getTransposeB());
+  if (k != k2) {
+    return emitOpError("inner sizes differ: ") << k << " and " << k2;
+  }
+  if (c.getDimSize(rank - 2) != m || c.getDimSize(rank - 1) != n) {
+    return emitOpError("gives ") << m << "x" << n << " matrices, not " << c;
+  }
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  RankedTensorType table = tensor(getTable()), indices = tensor(getIndices());
+  if (table.getRank() < 1) {
+    return emitOpError("needs a table of rank 1 or more");
+  }
+  auto expected = RankedTensorType::get(gatheredShape(indices, table),
+                                        table.getElementType());
+  if (tensor(getResult()) != expected) {
+    return emitOpError("gives ") << expected << ", not " << getType();
+  }
+  return success();
+}
+
+LogicalResult ScatterAddOp::verify() {
+  RankedTensorType table = tensor(getResult()), indices = tensor(getIndices());
+  if (table.getRank() < 1) {
+    return emitOpError("needs a result of rank 1 or more");
+  }
+  auto expected = RankedTensorType::get(gatheredShape(indices, table),
+                                        table.getElementType());
+  if (tensor(getUpdates()) != expected) {
+    return emitOpError("needs updates ")
+           << expected << ", not " << getUpdates().getType();
+  }
+  return success();
+}
+
+LogicalResult SoftmaxOp::verify() {
+  if (tensor(getResult()).getRank() < 1) {
+    return emitOpError("needs rank 1 or more");
+  }
+  return success();
+}
+
+LogicalResult LayerNormOp::verify() {
+  RankedTensorType x = tensor(getOperand());
+  if (x.getRank() < 1) {
+    return emitOpError("needs rank 1 or more");
+  }
+  auto scale = RankedTensorType::get({x.getShape().back()}, x.getElementType());
+  if (tensor(getScale()) != scale) {
+    return emitOpError("needs scale and bias ")
+           << scale << ", not " << getScale().getType();
+  }
+  SmallVector<int64_t> shape(x.getShape());
+  shape.back() = 1;
+  auto statistics = RankedTensorType::get(shape, x.getElementType());
+  if (tensor(getMean()) != statistics || tensor(getRstd()) != statistics) {
+    return emitOpError("gives statistics ")
+           << statistics << ", not " << getMean().getType();
+  }
+  return success();
+}
+
+LogicalResult SoftmaxCrossEntropyOp::verify() {
+  RankedTensorType logits = tensor(getLogits());
+  if (logits.getRank() != 2) {
+    return emitOpError("needs logits of rank 2, not ") << logits;
+  }
+  SmallVector<int64_t> rows{logits.getDimSize(0), 1};
+  if (tensor(getLabels()).getShape() != ArrayRef<int64_t>(rows) ||
+      tensor(getLoss()) !=
+          RankedTensorType::get(rows, logits.getElementType()) ||
+      getLse().getType() != getLoss().getType()) {
+    return emitOpError("needs labels and loss of shape ")
+           << rows[0] << "x1, not " << getLabels().getType() << " and "
+           << getLoss().getType();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// nn.kernel
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelOp::verify() {
+  Block &body = getBody().front();
+  if (body.getArgumentTypes() != getOperandTypes()) {
+    return emitOpError("block arguments do not match the operands");
+  }
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield || yield.getOperandTypes() != getResultTypes()) {
+    return emitOpError("yielded values do not match the results");
+  }
+  if (!llvm::is_contained({"rows", "columns", "scan", "scatter"}, getForm())) {
+    return emitOpError("has no form '")
+           << getForm() << "'; forms are rows, columns, scan, scatter";
+  }
+  return success();
+}
+
+// nn.kernel rows (%a = %x, ...) : (types) -> types attr-dict { body }
+void KernelOp::print(OpAsmPrinter &printer) {
+  Block &body = getBody().front();
+  printer << " " << getForm() << " (";
+  llvm::interleaveComma(
+      llvm::zip(body.getArguments(), getOperands()), printer,
+      [&](auto pair) {
+        printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+      });
+  printer << ") : ";
+  printer.printFunctionalType(*this);
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"form"});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringRef form;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  FunctionType type;
+  if (parser.parseKeyword(&form) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() {
+        return failure(parser.parseArgument(arguments.emplace_back()) ||
+                       parser.parseEqual() ||
+                       parser.parseOperand(operands.emplace_back()));
+      })) {
+    return failure();
+  }
+  result.addAttribute("form", parser.getBuilder().getStringAttr(form));
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseColonType(type) ||
+      parser.resolveOperands(operands, type.getInputs(), location,
+                             result.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
+    return failure();
+  }
+  for (auto [argument, argumentType] : llvm::zip(arguments, type.getInputs())) {
+    argument.type = argumentType;
+  }
+  result.addTypes(type.getResults());
+  return parser.parseRegion(*result.addRegion(), arguments);
+}

@@ -1,0 +1,565 @@
+//===- NNOps.td - the ops of the nn dialect -------------------------------===//
+
+#ifndef ZEROGRAPH_NN_OPS
+#define ZEROGRAPH_NN_OPS
+
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "passes/ir/nn/NNAttrs.td"
+include "passes/ir/nn/NNInterfaces.td"
+
+def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def NN_Int : AnyTypeOf<[AnySignlessInteger, UI8]>; // i1, i8, ui8, i16, i32, i64
+def NN_Element : AnyTypeOf<[NN_Float, NN_Int]>;
+def NN_Tensor : StaticShapeTensorOf<[NN_Element]>;
+def NN_FloatTensor : StaticShapeTensorOf<[NN_Float]>;
+def NN_IntTensor : StaticShapeTensorOf<[NN_Int]>;
+def NN_BoolTensor : StaticShapeTensorOf<[I1]>;
+def NN_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
+
+class NN_Op<string mnemonic, list<Trait> traits = []>
+    : Op<NN_Dialect, mnemonic, traits>;
+class NN_PureOp<string mnemonic, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat([Pure], traits)>;
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+def NN_ConstantOp : NN_PureOp<"constant", [
+    ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "A constant tensor of at most 64 KiB, or a splat.";
+  let description = [{
+    ```mlir
+    %0 = nn.constant dense<0.5> : tensor<4x8xf32>
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into its users.
+
+    **Constraints:**
+    - `value` is a splat or holds at most 64 KiB.
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def NN_IotaOp : NN_PureOp<"iota"> {
+  let summary = "The index along one dimension.";
+  let description = [{
+    ```mlir
+    %0 = nn.iota 1 : tensor<4x8xi64>   // every row is 0, 1, ... 7
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into its users.
+
+    **Constraints:**
+    - `dim` is a dimension of the result.
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_UnaryOp : NN_PureOp<"unary", [SameOperandsAndResultShape]> {
+  let summary = "Applies a function to each element.";
+  let description = [{
+    ```mlir
+    %0 = nn.unary tanh %x : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - `is_nan` and `is_inf` take floats and give i1; every other function
+      gives its operand's type.
+    - `logical_not` takes i1; `neg`, `abs` and `sign` floats and integers
+      but not i1; the others floats.
+  }];
+  let arguments = (ins NN_UnaryKindAttr:$kind, NN_Tensor:$operand);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat =
+      "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_BinaryOp : NN_PureOp<"binary", [SameOperandsAndResultType]> {
+  let summary = "Combines two tensors element by element.";
+  let description = [{
+    ```mlir
+    %0 = nn.binary add %x, %y : tensor<4x8xf32>
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - The logical functions take i1, the others anything but i1.
+    - `pow` takes floats.
+  }];
+  let arguments = (ins NN_BinaryKindAttr:$kind, NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_CompareOp : NN_PureOp<"compare", [
+    SameTypeOperands, SameOperandsAndResultShape]> {
+  let summary = "Compares two tensors element by element.";
+  let description = [{
+    ```mlir
+    %0 = nn.compare lt %x, %y : tensor<4x8xf32> -> tensor<4x8xi1>
+    ```
+    With a NaN every comparison is false but `ne`.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+  }];
+  let arguments = (ins NN_CompareKindAttr:$kind, NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let results = (outs NN_BoolTensor:$result);
+  let assemblyFormat =
+      "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+}
+
+def NN_SelectOp : NN_PureOp<"select", [
+    AllTypesMatch<["on_true", "on_false", "result"]>,
+    AllShapesMatch<["condition", "result"]>]> {
+  let summary = "Chooses between two tensors element by element.";
+  let description = [{
+    ```mlir
+    %0 = nn.select %c, %x, %y : tensor<4x8xi1>, tensor<4x8xf32>
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+  }];
+  let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$on_true,
+                       NN_Tensor:$on_false);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $condition `,` $on_true `,` $on_false attr-dict
+    `:` type($condition) `,` type($result)
+  }];
+}
+
+def NN_ConvertOp : NN_PureOp<"convert", [SameOperandsAndResultShape]> {
+  let summary = "Converts each element to another type.";
+  let description = [{
+    ```mlir
+    %0 = nn.convert %x : tensor<4x8xi64> -> tensor<4x8xf32>
+    ```
+    Float to integer truncates; to i1 means "is not zero"; i1 to anything gives
+    0 or 1; between floats rounds to nearest even.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+  }];
+  let arguments = (ins NN_Tensor:$operand);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def NN_BroadcastOp : NN_PureOp<"broadcast"> {
+  let summary = "Repeats dimensions of size 1.";
+  let description = [{
+    ```mlir
+    %0 = nn.broadcast %x : tensor<1x8xf32> -> tensor<4x8xf32>
+    ```
+    A new leading dimension is made by `nn.reshape` first.
+
+    **Lifespan**: import to kernel forming, where it moves into its users.
+
+    **Constraints:**
+    - Operand and result have the same rank and element type.
+    - Each operand dimension is 1 or that of the result.
+  }];
+  let arguments = (ins NN_Tensor:$operand);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_ReshapeOp : NN_PureOp<"reshape"> {
+  let summary = "The same elements in row-major order under another shape.";
+  let description = [{
+    ```mlir
+    %0 = nn.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+    ```
+
+    **Lifespan**: import to lowering into sched, where it becomes an alias or
+    has moved into its users.
+
+    **Constraints:**
+    - Operand and result have the same element type and number of elements.
+  }];
+  let arguments = (ins NN_Tensor:$operand);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_TransposeOp : NN_PureOp<"transpose"> {
+  let summary = "Permutes the dimensions.";
+  let description = [{
+    ```mlir
+    %0 = nn.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+    ```
+    Dimension `i` of the result is dimension `permutation[i]` of the operand.
+
+    **Lifespan**: import to kernel forming, where it moves into its users.
+
+    **Constraints:**
+    - `permutation` is a permutation of the operand's dimensions.
+    - The result's shape is the permuted one.
+  }];
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand $permutation attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_SliceOp : NN_PureOp<"slice"> {
+  let summary = "A strided part of a tensor.";
+  let description = [{
+    ```mlir
+    %0 = nn.slice %x [0, 2] step [1, 2] : tensor<4x8xf32> -> tensor<4x3xf32>
+    ```
+    Element `i` of the result is element `starts + i * steps` of the operand.
+    A step may be negative.
+
+    **Lifespan**: import to kernel forming, where it moves into its users.
+
+    **Constraints:**
+    - `starts` and `steps` have one entry a dimension; no step is 0.
+    - Every element lies within the operand.
+  }];
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$starts,
+                       DenseI64ArrayAttr:$steps);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand $starts `step` $steps attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_PadOp : NN_PureOp<"pad"> {
+  let summary = "Adds a border of one value.";
+  let description = [{
+    ```mlir
+    %0 = nn.pad %x [0, 1] value 0.0 : f32 : tensor<4x8xf32> -> tensor<4x10xf32>
+    ```
+    `low[d]` elements of `value` come before dimension `d`; the result's shape
+    tells how many come after.
+
+    **Lifespan**: import to kernel forming, where it moves into its users.
+
+    **Constraints:**
+    - `low` has one entry a dimension, none negative.
+    - The result is at least `low` + operand in each dimension.
+    - `value` has the element type.
+  }];
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$low,
+                       TypedAttrInterface:$value);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand $low `value` $value attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ConcatOp : NN_PureOp<"concat"> {
+  let summary = "Joins tensors along one dimension.";
+  let description = [{
+    ```mlir
+    %0 = nn.concat %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
+    ```
+
+    **Lifespan**: import to `nn-decompose`, which makes selects of pads.
+
+    **Constraints:**
+    - At least one operand; shapes agree but for `dim`, whose sizes add up.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$operands, I64Attr:$dim);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operands `dim` $dim attr-dict `:` type($operands) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions, contractions, indexing
+//===----------------------------------------------------------------------===//
+
+def NN_ReduceOp : NN_PureOp<"reduce"> {
+  let summary = "Reduces dimensions to size 1.";
+  let description = [{
+    ```mlir
+    %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+    ```
+    The order of additions follows from the shape alone. max and min propagate
+    NaN.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - `dims` are distinct dimensions of the operand, ascending.
+    - The result has size 1 in `dims` and the operand's size elsewhere.
+  }];
+  let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand,
+                       DenseI64ArrayAttr:$dims);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $operand $dims attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_CumsumOp : NN_PureOp<"cumsum", [SameOperandsAndResultType]> {
+  let summary = "Running sums along one dimension.";
+  let description = [{
+    ```mlir
+    %0 = nn.cumsum %x dim 1 : tensor<4x8xi64>
+    %1 = nn.cumsum %x dim 1 exclusive reverse : tensor<4x8xi64>
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
+    of its own.
+
+    **Constraints:**
+    - `dim` is a dimension of the operand.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$dim, UnitAttr:$exclusive,
+                       UnitAttr:$reverse);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim (`exclusive` $exclusive^)? (`reverse` $reverse^)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_MatmulOp : NN_PureOp<"matmul"> {
+  let summary = "Products of matrices.";
+  let description = [{
+    ```mlir
+    %0 = nn.matmul %a, %b transpose_b
+        : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>
+    ```
+    The last two dimensions are matrices, `[M, K] x [K, N] -> [M, N]` after
+    the transpositions; the leading ones are batches. Becomes a library call.
+
+    **Lifespan**: import to lowering into sched.
+
+    **Constraints:**
+    - Operands and result have the same float type and rank, at least 2.
+    - Batch dimensions are equal; M, K and N agree.
+  }];
+  let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_GatherOp : NN_PureOp<"gather"> {
+  let summary = "Rows of a table.";
+  let description = [{
+    ```mlir
+    %0 = nn.gather %table, %ids : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
+    ```
+    `result[i..., r...] = table[ids[i...], r...]`. An index outside the table
+    is clamped into it: nothing is read out of bounds.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - The result's shape is that of the indices, then the table's but its
+      leading dimension.
+    - The table has rank 1 or more and the result's element type.
+  }];
+  let arguments = (ins NN_Tensor:$table, NN_IndexTensor:$indices);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $table `,` $indices attr-dict
+    `:` type($table) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ScatterAddOp : NN_PureOp<"scatter_add"> {
+  let summary = "Adds rows into a table of zeros: the gradient of gather.";
+  let description = [{
+    ```mlir
+    %0 = nn.scatter_add %ids, %rows : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+    ```
+    `result[ids[i...], r...] += rows[i..., r...]`, in the order of `i`. An
+    index outside the table is clamped into it.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
+    of its own.
+
+    **Constraints:**
+    - The shape of the rows is that of the indices, then the result's but its
+      leading dimension.
+    - Rows and result have the same element type.
+  }];
+  let arguments = (ins NN_IndexTensor:$indices, NN_Tensor:$updates);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $indices `,` $updates attr-dict
+    `:` type($indices) `,` type($updates) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Composites
+//===----------------------------------------------------------------------===//
+
+def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType]> {
+  let summary = "Softmax along the last dimension.";
+  let description = [{
+    ```mlir
+    %0 = nn.softmax %x : tensor<4x8xf32>
+    ```
+    `exp(x - max) / sum(exp(x - max))`.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - Rank 1 or more.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormOp : NN_PureOp<"layer_norm", [
+    AllTypesMatch<["operand", "result"]>, AllTypesMatch<["scale", "bias"]>]> {
+  let summary = "Normalizes the last dimension.";
+  let description = [{
+    ```mlir
+    %y, %mean, %rstd = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
+        : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+    ```
+    `mean = sum(x) / C`, `rstd = 1 / sqrt(sum((x - mean)^2) / C + epsilon)`,
+    `y = (x - mean) * rstd * scale + bias`. The statistics keep the last
+    dimension with size 1.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - Scale and bias have the shape `[C]`, C the operand's last dimension.
+    - The statistics have the operand's shape but size 1 at the end.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, NN_FloatTensor:$scale,
+                       NN_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs NN_FloatTensor:$result, NN_FloatTensor:$mean,
+                      NN_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $operand `,` $scale `,` $bias `epsilon` $epsilon attr-dict
+    `:` type($operand) `,` type($scale) `->` type($mean) `,` type($rstd)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
+  let summary = "Negative log-likelihood of a label under softmax, row by row.";
+  let description = [{
+    ```mlir
+    %loss, %lse = nn.softmax_cross_entropy %logits, %labels
+        : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+    ```
+    `lse = max + log(sum(exp(x - max)))`, `loss = lse - x[label]`. A label
+    outside `[0, C)` selects nothing, `loss = lse`, with the gradient of lse;
+    ignored labels are masked by the ops around it.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - Logits are `[N, C]`, labels, loss and lse `[N, 1]`.
+  }];
+  let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels);
+  let results = (outs NN_FloatTensor:$loss, NN_FloatTensor:$lse);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict
+    `:` type($logits) `,` type($labels) `->` type($loss) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def NN_KernelOp : NN_PureOp<"kernel", [
+    IsolatedFromAbove, SingleBlock]> {
+  let summary = "A group of ops that becomes one generated kernel.";
+  let description = [{
+    ```mlir
+    %0 = nn.kernel rows (%a = %x, %b = %bias) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
+      %1 = nn.reshape %b : tensor<8xf32> -> tensor<1x8xf32>
+      %2 = nn.broadcast %1 : tensor<1x8xf32> -> tensor<4x8xf32>
+      %3 = nn.binary add %a, %2 : tensor<4x8xf32>
+      nn.yield %3 : tensor<4x8xf32>
+    }
+    ```
+    Forms, over the kernel's iteration shape:
+
+    - `rows`: `[..., C]`. Members are elementwise over the whole shape or over
+      `[..., 1]`; reductions reduce the last dimension. Rows are independent
+      and are split over threads.
+    - `columns`: members are elementwise over the whole shape; every result is
+      a reduction of the leading dimensions. Columns are split over threads.
+    - `scan`: one `nn.cumsum`. `scatter`: one `nn.scatter_add`.
+
+    Block arguments are read through views: chains of reshape, broadcast,
+    transpose, slice, pad and gather that begin at an argument and whose
+    result is used by members (`passes/kernels/View.h` composes them).
+
+    **Lifespan**: kernel forming to lowering into sched.
+
+    **Constraints:**
+    - Block arguments match the operands, yielded values the results.
+  }];
+  let arguments = (ins StrAttr:$form, Variadic<NN_Tensor>:$operands);
+  let results = (outs Variadic<NN_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a kernel's body with its results.";
+  let description = [{
+    ```mlir
+    nn.yield %0 : tensor<4x8xf32>
+    ```
+
+    **Lifespan**: that of `nn.kernel`.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+#endif // ZEROGRAPH_NN_OPS
