@@ -27,9 +27,10 @@
 namespace mlir::zg::nn {
 
 /// Names of the attributes on a program's arguments and results.
-inline constexpr llvm::StringLiteral kInputAttr = "nn.input";         // InputAttr
-inline constexpr llvm::StringLiteral kParameterAttr = "nn.parameter"; // ParameterAttr
-inline constexpr llvm::StringLiteral kOutputAttr = "nn.output";       // StringAttr
+inline constexpr llvm::StringLiteral kInputAttr = "nn.input"; // InputAttr
+inline constexpr llvm::StringLiteral kParameterAttr =
+    "nn.parameter";                                             // ParameterAttr
+inline constexpr llvm::StringLiteral kOutputAttr = "nn.output"; // StringAttr
 /// On an argument of a differentiated or later program: its role, a
 /// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";

@@ -72,7 +72,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getType() == getOperand().getType()) {
     return getOperand();
   }
-  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(adaptor.getOperand())) {
+  if (auto elements =
+          dyn_cast_or_null<DenseElementsAttr>(adaptor.getOperand())) {
     return elements.reshape(cast<ShapedType>(getType()));
   }
   if (auto inner = getOperand().getDefiningOp<ReshapeOp>()) {

@@ -20,8 +20,7 @@ LogicalResult verifyDim(Operation *op, int64_t dim, RankedTensorType type) {
   if (dim >= 0 && dim < type.getRank()) {
     return success();
   }
-  return op->emitOpError("dim ")
-         << dim << " is not a dimension of " << type;
+  return op->emitOpError("dim ") << dim << " is not a dimension of " << type;
 }
 
 LogicalResult verifySameElement(Operation *op, RankedTensorType a,
@@ -46,9 +45,9 @@ LogicalResult ConstantOp::verify() {
   if (getValue().isSplat() || tensorBytes(getType()) <= kMaxConstantBytes) {
     return success();
   }
-  return emitOpError("holds ") << tensorBytes(getType())
-                               << " bytes, more than the limit of "
-                               << kMaxConstantBytes;
+  return emitOpError("holds ")
+         << tensorBytes(getType()) << " bytes, more than the limit of "
+         << kMaxConstantBytes;
 }
 
 LogicalResult IotaOp::verify() {
@@ -131,9 +130,9 @@ LogicalResult ReshapeOp::verify() {
     return failure();
   }
   if (from.getNumElements() != to.getNumElements()) {
-    return emitOpError("has ") << from.getNumElements()
-                               << " elements, but the result has "
-                               << to.getNumElements();
+    return emitOpError("has ")
+           << from.getNumElements() << " elements, but the result has "
+           << to.getNumElements();
   }
   return success();
 }
@@ -143,9 +142,9 @@ LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> sorted(getPermutation());
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, from.getRank()))) {
-    return emitOpError("[") << getPermutation()
-                            << "] is not a permutation of the dimensions of "
-                            << from;
+    return emitOpError("[")
+           << getPermutation() << "] is not a permutation of the dimensions of "
+           << from;
   }
   SmallVector<int64_t> shape;
   for (int64_t dim : getPermutation()) {
@@ -164,7 +163,8 @@ LogicalResult SliceOp::verify() {
     return failure();
   }
   int64_t rank = from.getRank();
-  if (to.getRank() != rank || static_cast<int64_t>(getStarts().size()) != rank ||
+  if (to.getRank() != rank ||
+      static_cast<int64_t>(getStarts().size()) != rank ||
       static_cast<int64_t>(getSteps().size()) != rank) {
     return emitOpError("needs a start, a step and a size for each of the ")
            << rank << " dimensions";
@@ -177,10 +177,10 @@ LogicalResult SliceOp::verify() {
     int64_t first = getStarts()[dim];
     int64_t last = first + (size - 1) * getSteps()[dim];
     int64_t bound = from.getDimSize(dim);
-    if (size > 0 && (first < 0 || first >= bound || last < 0 || last >= bound)) {
-      return emitOpError("dimension ")
-             << dim << " reads " << first << " to " << last
-             << " of size " << bound;
+    if (size > 0 &&
+        (first < 0 || first >= bound || last < 0 || last >= bound)) {
+      return emitOpError("dimension ") << dim << " reads " << first << " to "
+                                       << last << " of size " << bound;
     }
   }
   return success();
@@ -192,8 +192,8 @@ LogicalResult PadOp::verify() {
     return failure();
   }
   if (getValue().getType() != from.getElementType()) {
-    return emitOpError("value has type ") << getValue().getType() << ", not "
-                                          << from.getElementType();
+    return emitOpError("value has type ")
+           << getValue().getType() << ", not " << from.getElementType();
   }
   if (to.getRank() != from.getRank() ||
       static_cast<int64_t>(getLow().size()) != from.getRank()) {
@@ -395,8 +395,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
   printer << " " << getForm() << " (";
   llvm::interleaveComma(
-      llvm::zip(body.getArguments(), getOperands()), printer,
-      [&](auto pair) {
+      llvm::zip(body.getArguments(), getOperands()), printer, [&](auto pair) {
         printer << std::get<0>(pair) << " = " << std::get<1>(pair);
       });
   printer << ") : ";

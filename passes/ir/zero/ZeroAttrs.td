@@ -1,0 +1,73 @@
+//===- ZeroAttrs.td - units, states, handles ------------------------------===//
+
+#ifndef ZEROGRAPH_ZERO_ATTRS
+#define ZEROGRAPH_ZERO_ATTRS
+
+include "mlir/IR/AttrTypeBase.td"
+include "passes/ir/nn/NNAttrs.td"
+include "passes/ir/zero/ZeroDialect.td"
+
+class Zero_Attr<string name, string attrMnemonic> : AttrDef<Zero_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Zero_PlacementAttr : Zero_Attr<"Placement", "placement"> {
+  let summary = "A parameter's place in its unit's flat buffer.";
+  let description = [{
+    `offset` in elements, a multiple of 256. `type` is the parameter's tensor
+    type, `parameter` all the importer knows about it.
+  }];
+  let parameters = (ins "::mlir::zg::nn::ParameterAttr":$parameter,
+                        "::mlir::TypeAttr":$type, "int64_t":$offset);
+  let assemblyFormat = "`<` $parameter `,` $type `,` `offset` `=` $offset `>`";
+}
+
+def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
+  let summary = "Parameters that are gathered and reduced together.";
+  let description = [{
+    `elements` is the padded length of the flat buffer, the sum of
+    `segments`, whose entries are lengths in elements. `persistent`: kept whole
+    on every rank although the stage shards parameters (at most the persistence
+    threshold). `reason` says what made it a unit.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+                        "::mlir::Type":$element_type, "int64_t":$elements,
+                        "bool":$trainable, "bool":$persistent,
+                        "::mlir::StringAttr":$reason,
+                        ArrayRefParameter<"int64_t">:$segments,
+                        ArrayRefParameter<"PlacementAttr">:$placements);
+  let assemblyFormat = [{
+    `<` $name `,` $element_type `,` `elements` `=` $elements `,` `trainable` `=`
+    $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
+    `segments` `=` `[` $segments `]` `,` `placements` `=` `[` $placements `]` `>`
+  }];
+}
+
+def Zero_StateAttr : Zero_Attr<"State", "state"> {
+  let summary = "Names storage that lives across programs.";
+  let description = [{
+    On an argument as `zero.state`, on a result as `zero.updates`. Two programs
+    that name the same state share its storage.
+
+    `role` is "param", "grad" (the accumulated sum of gradients), the name of
+    an optimizer state such as "exp_avg", or "loss" and "stop" (unit and segment
+    -1). `segment` is -1 where the value is the unit's whole flat buffer
+    `tensor<U>`; else it is this rank's shard of that segment, or the whole
+    segment where `sharded` is false.
+  }];
+  let parameters = (ins "int64_t":$unit, "int64_t":$segment,
+                        "::mlir::StringAttr":$role, "bool":$sharded);
+  let assemblyFormat = [{
+    `<` `unit` `=` $unit `,` `segment` `=` $segment `,` $role `,`
+        `sharded` `=` $sharded `>`
+  }];
+}
+
+def Zero_Handle : TypeDef<Zero_Dialect, "Handle"> {
+  let mnemonic = "handle";
+  let summary = "A gather under way.";
+  let parameters = (ins "::mlir::RankedTensorType":$result);
+  let assemblyFormat = "`<` $result `>`";
+}
+
+#endif // ZEROGRAPH_ZERO_ATTRS

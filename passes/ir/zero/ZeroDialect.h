@@ -1,0 +1,45 @@
+//===- ZeroDialect.h - the zero dialect: classes of its ops, attributes ---===//
+
+#ifndef ZEROGRAPH_PASSES_IR_ZERO_ZERODIALECT_H
+#define ZEROGRAPH_PASSES_IR_ZERO_ZERODIALECT_H
+
+#include "passes/ir/nn/NNDialect.h"
+
+#include "passes/ir/zero/ZeroDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "passes/ir/zero/ZeroAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "passes/ir/zero/ZeroTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "passes/ir/zero/ZeroOps.h.inc"
+
+namespace mlir::zg::zero {
+
+/// Module attributes.
+inline constexpr llvm::StringLiteral kWorldAttr = "zero.world";           // i64
+inline constexpr llvm::StringLiteral kStageAttr = "zero.stage";           // i64
+inline constexpr llvm::StringLiteral kAccumulateAttr = "zero.accumulate"; // i64
+inline constexpr llvm::StringLiteral kUnitsAttr =
+    "zero.units"; // array of ParamUnitAttr
+/// Argument and result attributes, StateAttr.
+inline constexpr llvm::StringLiteral kStateAttr = "zero.state";
+inline constexpr llvm::StringLiteral kUpdatesAttr = "zero.updates";
+
+/// A parameter begins, and a shard ends, at a multiple of so many elements.
+inline constexpr int64_t kAlignElements = 256;
+
+/// Roles of a StateAttr that are no optimizer state.
+inline constexpr llvm::StringLiteral kParamRole = "param";
+inline constexpr llvm::StringLiteral kGradRole = "grad";
+inline constexpr llvm::StringLiteral kLossRole = "loss";
+inline constexpr llvm::StringLiteral kStopRole = "stop";
+
+/// First element of a segment in its unit's flat buffer.
+int64_t segmentOffset(ParamUnitAttr unit, int64_t segment);
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_IR_ZERO_ZERODIALECT_H

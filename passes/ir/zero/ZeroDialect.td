@@ -1,0 +1,42 @@
+//===- ZeroDialect.td - the zero dialect: who holds what ----*- tablegen -*-===//
+//
+// File map: ZeroDialect.td <- ZeroAttrs.td <- ZeroOps.td
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_ZERO_DIALECT
+#define ZEROGRAPH_ZERO_DIALECT
+
+include "mlir/IR/OpBase.td"
+
+def Zero_Dialect : Dialect {
+  let name = "zero";
+  let cppNamespace = "::mlir::zg::zero";
+  let summary = "Parameters, gradients and optimizer state over ranks.";
+  let description = [{
+    The same tensors as nn, plus who holds what. One program runs on every
+    rank; a tensor type here is what one rank holds.
+
+    Parameters are grouped into **units**. A unit has one **flat buffer**
+    `tensor<U>` in which every parameter begins at a multiple of 256 elements.
+    The flat buffer is cut into **segments** of a multiple of world x 256
+    elements; rank r owns the r-th of the world equal parts of each segment,
+    its **shard** `tensor<S/world>`:
+
+        flat buffer  |  segment 0          |  segment 1          |
+        owners       | r0 | r1 | r2 | r3 | r0 | r1 | r2 | r3 |
+
+    The layout is the same for every stage. A parameter is a `zero.view` of the
+    flat buffer, its gradient a part of the `zero.pack` that the reduction
+    reads, so collectives copy nothing in or out.
+
+    The module carries `zero.world`, `zero.stage`, `zero.accumulate` and
+    `zero.units` (an array of `#zero.unit`). Program arguments carry `nn.input`,
+    `nn.scalar` or `zero.state`; a result carries `nn.output` or
+    `zero.updates` with the `#zero.state` whose storage it replaces.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+#endif // ZEROGRAPH_ZERO_DIALECT

@@ -1,0 +1,167 @@
+//===- ZeroOps.cpp - verifiers of the zero dialect ------------------------===//
+
+#include "passes/ir/zero/ZeroDialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace mlir::zg::zero;
+
+#define GET_OP_CLASSES
+#include "passes/ir/zero/ZeroOps.cpp.inc"
+
+namespace {
+
+int64_t elements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+Type elementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+/// What the module says about `unit`. Fails, with a diagnostic, where the
+/// module has no such unit; null where it has no units at all (a test that
+/// looks at one op).
+FailureOr<ParamUnitAttr> findUnit(Operation *op, int64_t unit) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto units = module ? module->getAttrOfType<ArrayAttr>(kUnitsAttr) : nullptr;
+  if (!units) {
+    return ParamUnitAttr();
+  }
+  if (unit < 0 || unit >= static_cast<int64_t>(units.size())) {
+    return op->emitOpError("names unit ") << unit << " of " << units.size();
+  }
+  return cast<ParamUnitAttr>(units[unit]);
+}
+
+/// One shard a segment, of an equal part of it, and the flat buffer's length.
+LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
+                           int64_t flatElements) {
+  FailureOr<ParamUnitAttr> unit = findUnit(op, unitIndex);
+  if (failed(unit) || !*unit) {
+    return unit;
+  }
+  auto world =
+      op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(kWorldAttr);
+  if (unit->getSegments().size() != shards.size()) {
+    return op->emitOpError("has ") << shards.size() << " shards, but unit '"
+                                   << unit->getName().getValue() << "' has "
+                                   << unit->getSegments().size() << " segments";
+  }
+  for (auto [shard, length] : llvm::zip(shards, unit->getSegments())) {
+    if (world && elements(shard) * world.getInt() != length) {
+      return op->emitOpError("has a shard of ")
+             << elements(shard) << " elements of a segment of " << length
+             << " over " << world.getInt() << " ranks";
+    }
+  }
+  if (flatElements != unit->getElements()) {
+    return op->emitOpError("gives ")
+           << flatElements << " elements, but unit '"
+           << unit->getName().getValue() << "' has " << unit->getElements();
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult ViewOp::verify() {
+  if (elementType(getFlat()) != elementType(getResult())) {
+    return emitOpError("element types differ: ")
+           << getFlat().getType() << " and " << getType();
+  }
+  int64_t offset = getOffset(), end = offset + elements(getResult());
+  if (offset < 0 || end > elements(getFlat())) {
+    return emitOpError("reads elements ")
+           << getOffset() << " to " << end << " of " << elements(getFlat());
+  }
+  return success();
+}
+
+LogicalResult PackOp::verify() {
+  if (getOffsets().size() != getOperands().size()) {
+    return emitOpError("has ") << getOperands().size() << " operands but "
+                               << getOffsets().size() << " offsets";
+  }
+  int64_t end = 0;
+  for (auto [operand, offset] : llvm::zip(getOperands(), getOffsets())) {
+    if (offset < end) {
+      return emitOpError("operand at ")
+             << offset << " overlaps the one that ends at " << end;
+    }
+    end = offset + elements(operand);
+  }
+  if (end > elements(getResult())) {
+    return emitOpError("needs ")
+           << end << " elements, but the result has " << elements(getResult());
+  }
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  return verifyGather(*this, getUnit(), getShards(), elements(getResult()));
+}
+
+LogicalResult PrefetchOp::verify() {
+  return verifyGather(*this, getUnit(), getShards(),
+                      getHandle().getType().getResult().getNumElements());
+}
+
+LogicalResult AwaitOp::verify() {
+  if (getHandle().getType().getResult() != getType()) {
+    return emitOpError("gives ")
+           << getHandle().getType().getResult() << ", not " << getType();
+  }
+  return success();
+}
+
+LogicalResult ReleaseOp::verify() {
+  for (Operation *user : getFlat().getUsers()) {
+    SmallVector<Operation *> uses{user};
+    if (isa<ViewOp>(user)) {
+      llvm::append_range(uses, user->getUsers());
+    }
+    for (Operation *use : uses) {
+      if (use != getOperation() && use->getBlock() == (*this)->getBlock() &&
+          (*this)->isBeforeInBlock(use)) {
+        return emitOpError("comes before a use of the buffer")
+                   .attachNote(use->getLoc())
+               << "the use is here";
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  if (getInPlace() && getAccumulator()) {
+    return emitOpError("in place has no accumulator");
+  }
+  if (getAccumulator() && getAccumulator().getType() != getType()) {
+    return emitOpError("accumulates ")
+           << getAccumulator().getType() << " into " << getType();
+  }
+  FailureOr<ParamUnitAttr> unit = findUnit(*this, getUnit());
+  if (failed(unit) || !*unit) {
+    return unit;
+  }
+  if (getSegment() >= unit->getSegments().size()) {
+    return emitOpError("names segment ")
+           << getSegment() << " of " << unit->getSegments().size();
+  }
+  if (elements(getFlat()) != unit->getElements()) {
+    return emitOpError("reduces ")
+           << elements(getFlat()) << " elements, but unit '"
+           << unit->getName().getValue() << "' has " << unit->getElements();
+  }
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (getOperand().getType() != getType() ||
+      (getAccumulator() && getAccumulator().getType() != getType())) {
+    return emitOpError("needs one type for operand, accumulator and result");
+  }
+  return success();
+}

@@ -1,0 +1,244 @@
+//===- ZeroOps.td - the ops of the zero dialect ---------------------------===//
+
+#ifndef ZEROGRAPH_ZERO_OPS
+#define ZEROGRAPH_ZERO_OPS
+
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "passes/ir/zero/ZeroAttrs.td"
+
+def Zero_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
+def Zero_Flat : 1DTensorOf<[AnyFloat, AnySignlessInteger]>;
+
+class Zero_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Zero_Dialect, mnemonic, traits>;
+
+// Collectives are no `Pure` ops: every rank must run them all, in one order.
+class Zero_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Zero_Op<mnemonic, traits>;
+
+def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
+  let summary = "This rank's part of one segment of a flat buffer.";
+  let description = [{
+    ```mlir
+    %s = zero.shard %flat unit 0 segment 1 : tensor<4096xf32> -> tensor<512xf32>
+    ```
+    With world 4 and segments of 2048, rank r gets
+    `flat[2048 + r * 512 ... 2048 + (r + 1) * 512)`. A view: it shares the
+    flat buffer's bytes.
+
+    **Lifespan**: `zero-shard` to lowering into sched.
+
+    **Constraints:**
+    - `unit` and `segment` exist; operand and result have their lengths.
+  }];
+  let arguments = (ins Zero_Flat:$flat, I64Attr:$unit, I64Attr:$segment);
+  let results = (outs Zero_Flat:$result);
+  let assemblyFormat = [{
+    $flat `unit` $unit `segment` $segment attr-dict
+    `:` type($flat) `->` type($result)
+  }];
+}
+
+def Zero_ViewOp : Zero_Op<"view", [Pure]> {
+  let summary = "A parameter inside its unit's flat buffer.";
+  let description = [{
+    ```mlir
+    %w = zero.view %flat[256] : tensor<4096xf32> -> tensor<16x64xf32>
+    ```
+    The elements from `offset` on, row-major. Shares the flat buffer's bytes.
+
+    **Lifespan**: `zero-shard` to lowering into sched.
+
+    **Constraints:**
+    - The result's elements lie within the flat buffer.
+    - Element types are equal.
+  }];
+  let arguments = (ins Zero_Flat:$flat, I64Attr:$offset);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = [{
+    $flat `[` $offset `]` attr-dict `:` type($flat) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_PackOp : Zero_Op<"pack", [Pure]> {
+  let summary = "Gradients laid out as their unit's flat buffer.";
+  let description = [{
+    ```mlir
+    %g = zero.pack %gw, %gb at [0, 1024] unit 0
+        : tensor<16x64xf32>, tensor<64xf32> -> tensor<4096xf32>
+    ```
+    Elements that no operand covers are zero. Lowering computes the operands
+    in place, so that nothing is copied.
+
+    **Lifespan**: `zero-shard` to lowering into sched.
+
+    **Constraints:**
+    - One offset an operand, ascending; operands neither overlap nor exceed
+      the result.
+  }];
+  let arguments = (ins Variadic<Zero_Tensor>:$operands,
+                       DenseI64ArrayAttr:$offsets, I64Attr:$unit);
+  let results = (outs Zero_Flat:$result);
+  let assemblyFormat = [{
+    $operands `at` $offsets `unit` $unit attr-dict
+    `:` type($operands) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
+  let summary = "Every rank gets a unit's whole flat buffer.";
+  let description = [{
+    ```mlir
+    %flat = zero.all_gather %s0, %s1 unit 0 group "data" reason "forward of h.0"
+        : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+    ```
+
+        before   rank 0: s0        rank 1: s1
+        after    rank 0: s0 s1     rank 1: s0 s1      (of each segment)
+
+    One operand a segment, one group of transfers. `in_place`: the operands are
+    `zero.shard`s of the storage that the result has.
+
+    **Lifespan**: `zero-shard` to lowering into sched; `zero-prefetch` may split
+    it into `zero.prefetch` and `zero.await`.
+
+    **Constraints:**
+    - One shard a segment of the unit; the result has the unit's length.
+  }];
+  let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
+                       StrAttr:$group, StrAttr:$reason, UnitAttr:$in_place);
+  let results = (outs Zero_Flat:$result);
+  let assemblyFormat = [{
+    $shards `unit` $unit `group` $group `reason` $reason
+    (`in_place` $in_place^)? attr-dict `:` type($shards) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_PrefetchOp : Zero_CollectiveOp<"prefetch"> {
+  let summary = "Starts a gather that a later await finishes.";
+  let description = [{
+    ```mlir
+    %h = zero.prefetch %s0 unit 0 group "data" reason "forward of h.0"
+        : tensor<1024xf32> -> !zero.handle<tensor<4096xf32>>
+    ```
+
+    **Lifespan**: `zero-prefetch` to lowering into sched.
+
+    **Constraints:**
+    - As `zero.all_gather`.
+  }];
+  let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
+                       StrAttr:$group, StrAttr:$reason);
+  let results = (outs Zero_Handle:$handle);
+  let assemblyFormat = [{
+    $shards `unit` $unit `group` $group `reason` $reason attr-dict
+    `:` type($shards) `->` type($handle)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_AwaitOp : Zero_Op<"await"> {
+  let summary = "The flat buffer of a gather that was started early.";
+  let description = [{
+    ```mlir
+    %flat = zero.await %h : !zero.handle<tensor<4096xf32>> -> tensor<4096xf32>
+    ```
+
+    **Lifespan**: `zero-prefetch` to lowering into sched.
+
+    **Constraints:**
+    - The result has the handle's type.
+  }];
+  let arguments = (ins Zero_Handle:$handle);
+  let results = (outs Zero_Flat:$result);
+  let assemblyFormat = [{
+    $handle attr-dict `:` type($handle) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_ReleaseOp : Zero_Op<"release"> {
+  let summary = "A gathered flat buffer is needed no more.";
+  let description = [{
+    ```mlir
+    zero.release %flat unit 0 : tensor<4096xf32>
+    ```
+    Its bytes may be reused from here on.
+
+    **Lifespan**: `zero-shard` to lowering into sched.
+
+    **Constraints:**
+    - No use of the buffer, or of a view of it, follows.
+  }];
+  let arguments = (ins Zero_Flat:$flat, I64Attr:$unit);
+  let assemblyFormat = "$flat `unit` $unit attr-dict `:` type($flat)";
+  let hasVerifier = 1;
+}
+
+def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
+  let summary = "Every rank gets the sum over ranks of its shard of a segment.";
+  let description = [{
+    ```mlir
+    %s = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data" reason "gradients of h.0 complete"
+        : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+    ```
+
+        before   rank 0: a0 a1     rank 1: b0 b1
+        after    rank 0: (acc + a0) + b0     rank 1: (acc + a1) + b1
+
+    The canonical fold: over ranks in rank order, starting from the
+    accumulator, or from +0.0 where there is none. `in_place`: the result lies
+    in the rank's own part of the segment in `flat`, whose bytes then stay
+    until the result's last use.
+
+    **Lifespan**: `zero-shard` to lowering into sched.
+
+    **Constraints:**
+    - `flat` has the unit's length; accumulator and result that of the shard.
+    - `in_place` has no accumulator.
+  }];
+  let arguments = (ins Zero_Flat:$flat, Optional<Zero_Flat>:$accumulator,
+                       I64Attr:$unit, I64Attr:$segment, StrAttr:$group,
+                       StrAttr:$reason, UnitAttr:$in_place);
+  let results = (outs Zero_Flat:$result);
+  let assemblyFormat = [{
+    $flat (`,` $accumulator^)? `unit` $unit `segment` $segment `group` $group
+    `reason` $reason (`in_place` $in_place^)? attr-dict
+    `:` type($flat) (`,` type($accumulator)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
+  let summary = "Every rank gets the sum over ranks.";
+  let description = [{
+    ```mlir
+    %f = zero.all_reduce %g unit 0 group "data" reason "gradients of h.0 complete"
+        : tensor<4096xf32> -> tensor<4096xf32>
+    %l = zero.all_reduce %loss, %acc unit -1 group "data" reason "the loss"
+        : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+    ```
+    The canonical fold of `zero.reduce_scatter`, of all elements, on every
+    rank. Of a unit's flat gradients (in place, `zero-expand-all-reduce` makes
+    it reduce_scatter and all_gather), or of a few scalars (unit -1).
+
+    **Lifespan**: `zero-shard` to lowering into sched; with a unit, to
+    `zero-expand-all-reduce`.
+
+    **Constraints:**
+    - Operand, accumulator and result have one type.
+  }];
+  let arguments = (ins Zero_Flat:$operand, Optional<Zero_Flat>:$accumulator,
+                       I64Attr:$unit, StrAttr:$group, StrAttr:$reason);
+  let results = (outs Zero_Flat:$result);
+  let assemblyFormat = [{
+    $operand (`,` $accumulator^)? `unit` $unit `group` $group `reason` $reason
+    attr-dict `:` type($operand) (`,` type($accumulator)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ZEROGRAPH_ZERO_OPS
