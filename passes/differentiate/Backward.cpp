@@ -1,0 +1,165 @@
+//===- Backward.cpp - builds the backward graph of one block --------------===//
+
+#include "passes/differentiate/Backward.h"
+
+#include "passes/differentiate/NNBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+class Backward {
+public:
+  Backward(OpBuilder &builder, Block &body, Value loss,
+           ArrayRef<BlockArgument> variables)
+      : builder(builder), loss(loss), variables(variables) {
+    findPath(body);
+  }
+
+  FailureOr<SmallVector<Value>> run() {
+    if (failed(checkPath())) {
+      return failure();
+    }
+    if (active.contains(loss)) {
+      NNBuilder seed(builder, gradientLocation(loss.getLoc()));
+      contributions[loss].push_back(seed.splat(loss, 1));
+    }
+    bool complete = true;
+    for (Operation *op : llvm::reverse(path)) {
+      complete &= succeeded(visit(op));
+    }
+    if (!complete) {
+      return failure();
+    }
+    SmallVector<Value> gradients;
+    for (BlockArgument variable : variables) {
+      gradients.push_back(gradientOf(variable));
+    }
+    return gradients;
+  }
+
+private:
+  /// Ops through which the loss depends on a variable, in block order, and the
+  /// values ("active") that carry the dependence.
+  void findPath(Block &body) {
+    for (BlockArgument variable : variables) {
+      if (isFloat(variable)) {
+        active.insert(variable);
+      }
+    }
+    for (Operation &op : body.without_terminator()) {
+      bool depends = llvm::any_of(op.getOperands(),
+                                  [&](Value v) { return active.contains(v); });
+      for (Value result : op.getResults()) {
+        if (depends && isFloat(result)) {
+          active.insert(result);
+        }
+      }
+    }
+    DenseSet<Value> needed = {loss};
+    for (Operation &op : llvm::reverse(body.without_terminator())) {
+      if (llvm::none_of(op.getResults(), [&](Value result) {
+            return needed.contains(result) && active.contains(result);
+          })) {
+        continue;
+      }
+      path.push_back(&op);
+      for (Value operand : distinctOperands(&op)) {
+        needed.insert(operand);
+        ++usesLeft[operand];
+      }
+    }
+    std::reverse(path.begin(), path.end());
+  }
+
+  LogicalResult checkPath() {
+    bool differentiable = true;
+    for (Operation *op : path) {
+      if (!isa<DifferentiableOpInterface>(op)) {
+        op->emitError() << "node '" << nameOf(op->getLoc())
+                        << "' is on the path from a trainable parameter to "
+                           "the loss, but '"
+                        << op->getName()
+                        << "' has no gradient; freeze the parameters before "
+                           "it (--freeze) or remove it from the model";
+        differentiable = false;
+      }
+    }
+    return success(differentiable);
+  }
+
+  LogicalResult visit(Operation *op) {
+    SmallVector<Value> ofResults;
+    for (Value result : op->getResults()) {
+      ofResults.push_back(gradientOf(result));
+    }
+    // Null everywhere: the ops after it are constant almost everywhere.
+    if (llvm::any_of(ofResults, [](Value v) { return v != nullptr; })) {
+      auto wanted = [&](unsigned i) {
+        return active.contains(op->getOperand(i));
+      };
+      SmallVector<Value> ofOperands(op->getNumOperands());
+      if (failed(cast<DifferentiableOpInterface>(op).buildGradient(
+              builder, ofResults, wanted, ofOperands))) {
+        return failure();
+      }
+      // Contributions are collected backwards; within one op too.
+      for (unsigned i = op->getNumOperands(); i-- > 0;) {
+        if (ofOperands[i] && wanted(i)) {
+          contributions[op->getOperand(i)].push_back(ofOperands[i]);
+        }
+      }
+    }
+    for (Value operand : distinctOperands(op)) {
+      if (--usesLeft[operand] == 0 && isa<BlockArgument>(operand)) {
+        gradientOf(operand);
+      }
+    }
+    return success();
+  }
+
+  /// The sum of the contributions to a value, in the order of its uses; null
+  /// without any. The sum is built once, where it is first asked for.
+  Value gradientOf(Value value) {
+    auto found = contributions.find(value);
+    if (found == contributions.end()) {
+      return {};
+    }
+    SmallVector<Value> &parts = found->second;
+    NNBuilder sum(builder, gradientLocation(value.getLoc()));
+    while (parts.size() > 1) {
+      Value last = parts.pop_back_val();
+      parts.back() = sum.add(last, parts.back());
+    }
+    return parts.front();
+  }
+
+  static SetVector<Value> distinctOperands(Operation *op) {
+    SetVector<Value> operands;
+    operands.insert(op->operand_begin(), op->operand_end());
+    return operands;
+  }
+
+  OpBuilder &builder;
+  Value loss;
+  ArrayRef<BlockArgument> variables;
+  DenseSet<Value> active;
+  SmallVector<Operation *> path;
+  /// Ops of the path that use a value and are not yet visited.
+  DenseMap<Value, unsigned> usesLeft;
+  /// Of each value, last use first. Never iterated.
+  DenseMap<Value, SmallVector<Value>> contributions;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>>
+mlir::zg::nn::buildBackward(OpBuilder &builder, Block &body, Value loss,
+                            ArrayRef<BlockArgument> variables) {
+  return Backward(builder, body, loss, variables).run();
+}

@@ -1,0 +1,184 @@
+//===- Differentiate.cpp - @forward to @micro -----------------------------===//
+
+#include "passes/differentiate/Backward.h"
+#include "passes/differentiate/NNBuilder.h"
+#include "passes/differentiate/Passes.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+StringRef outputName(func::FuncOp func, unsigned result) {
+  auto name = func.getResultAttrOfType<StringAttr>(result, kOutputAttr);
+  return name ? name.getValue() : StringRef();
+}
+
+bool isFloatScalar(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType()) &&
+         (tensor.getRank() == 0 ||
+          (tensor.getRank() == 1 && tensor.getDimSize(0) == 1));
+}
+
+/// The outputs as "'a' tensor<f32>, 'b' tensor<4xf32>".
+std::string listOutputs(func::FuncOp func) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::interleaveComma(llvm::seq<unsigned>(0, func.getNumResults()), stream,
+                        [&](unsigned i) {
+                          stream << "'" << outputName(func, i) << "' "
+                                 << func.getResultTypes()[i];
+                        });
+  return text;
+}
+
+/// The number of the result to differentiate.
+FailureOr<unsigned> findLoss(func::FuncOp func, StringRef wanted) {
+  SmallVector<unsigned> scalars;
+  for (unsigned i = 0; i < func.getNumResults(); ++i) {
+    bool named = outputName(func, i) == (wanted.empty() ? "loss" : wanted);
+    bool scalar = isFloatScalar(func.getResultTypes()[i]);
+    if (named && scalar) {
+      return i;
+    }
+    if (named && !wanted.empty()) {
+      return func.emitError("output '")
+             << wanted << "' has type " << func.getResultTypes()[i]
+             << "; a loss is one floating-point number, so reduce it in the "
+                "model or choose another output";
+    }
+    if (scalar) {
+      scalars.push_back(i);
+    }
+  }
+  if (wanted.empty() && scalars.size() == 1) {
+    return scalars.front();
+  }
+  auto error = func.emitError();
+  if (!wanted.empty()) {
+    error << "no output is named '" << wanted << "'";
+  } else if (scalars.empty()) {
+    error << "no output is a floating-point scalar, so there is no loss to "
+             "differentiate";
+  } else {
+    error << "several outputs are floating-point scalars; name the loss "
+             "(--loss-output)";
+  }
+  error << "; outputs are " << listOutputs(func);
+  return failure();
+}
+
+SmallVector<BlockArgument> trainableArguments(func::FuncOp func) {
+  SmallVector<BlockArgument> arguments;
+  for (BlockArgument argument : func.getArguments()) {
+    auto parameter = func.getArgAttrOfType<ParameterAttr>(
+        argument.getArgNumber(), kParameterAttr);
+    if (parameter && parameter.getTrainable()) {
+      arguments.push_back(argument);
+    }
+  }
+  return arguments;
+}
+
+ParameterAttr parameterOf(func::FuncOp func, BlockArgument argument) {
+  return func.getArgAttrOfType<ParameterAttr>(argument.getArgNumber(),
+                                              kParameterAttr);
+}
+
+void freeze(func::FuncOp func, BlockArgument argument) {
+  ParameterAttr old = parameterOf(func, argument);
+  func.setArgAttr(argument.getArgNumber(), kParameterAttr,
+                  ParameterAttr::get(func.getContext(), old.getName(),
+                                     old.getModule(), /*trainable=*/false,
+                                     old.getInit(), old.getSource()));
+}
+
+void eraseDeadOps(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    if (isOpTriviallyDead(&op)) {
+      op.erase();
+    }
+  }
+}
+
+struct DifferentiatePass
+    : mlir::zg::nn::impl::DifferentiateBase<DifferentiatePass> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    auto func = getOperation().lookupSymbol<func::FuncOp>(kForwardFunction);
+    if (!func || func.isExternal()) {
+      getOperation().emitError("has no function @forward to differentiate");
+      return signalPassFailure();
+    }
+    if (failed(differentiate(func))) {
+      signalPassFailure();
+    }
+  }
+
+  LogicalResult differentiate(func::FuncOp func) {
+    FailureOr<unsigned> lossResult = findLoss(func, loss);
+    if (failed(lossResult)) {
+      return failure();
+    }
+    SmallVector<BlockArgument> variables = trainableArguments(func);
+    if (variables.empty()) {
+      return func.emitError("no parameter is trainable");
+    }
+    Block &body = func.getBody().front();
+    Operation *terminator = body.getTerminator();
+    Value lossValue = terminator->getOperand(*lossResult);
+    OpBuilder builder(terminator);
+    auto gradients = buildBackward(builder, body, lossValue, variables);
+    if (failed(gradients)) {
+      return failure();
+    }
+    return finish(func, *lossResult, variables, *gradients);
+  }
+
+  /// Gives the function its new name, results and attributes.
+  LogicalResult finish(func::FuncOp func, unsigned lossResult,
+                       ArrayRef<BlockArgument> variables,
+                       ArrayRef<Value> gradients) {
+    Builder builder(&getContext());
+    Operation *terminator = func.getBody().front().getTerminator();
+    SmallVector<Value> results = {terminator->getOperand(lossResult)};
+    SmallVector<DictionaryAttr> attributes = {
+        func.getResultAttrDict(lossResult)};
+    StringRef lossName = outputName(func, lossResult);
+    for (auto [variable, gradient] : llvm::zip(variables, gradients)) {
+      StringAttr name = parameterOf(func, variable).getName();
+      if (!gradient) {
+        func.emitWarning("the loss '")
+            << lossName << "' does not depend on parameter '" << name.getValue()
+            << "'; it is left as it is, as if frozen";
+        freeze(func, variable);
+        continue;
+      }
+      results.push_back(gradient);
+      attributes.push_back(
+          builder.getDictionaryAttr(builder.getNamedAttr(kGradientAttr, name)));
+    }
+    if (results.size() == 1) {
+      return func.emitError("the loss '")
+             << lossName << "' depends on no trainable parameter";
+    }
+    terminator->setOperands(results);
+    func.setFunctionType(builder.getFunctionType(
+        func.getArgumentTypes(), ValueRange(results).getTypes()));
+    func.setAllResultAttrs(attributes);
+    func.setName(kMicroFunction);
+    eraseDeadOps(func.getBody().front());
+    return success();
+  }
+};
+
+} // namespace

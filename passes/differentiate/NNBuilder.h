@@ -1,0 +1,75 @@
+//===- NNBuilder.h - short names for building nn ops ----------------------===//
+
+#ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_NNBUILDER_H
+#define ZEROGRAPH_PASSES_DIFFERENTIATE_NNBUILDER_H
+
+#include "passes/ir/nn/NNDialect.h"
+
+namespace mlir::zg::nn {
+
+/// The shape of a value of the nn dialect.
+ArrayRef<int64_t> shapeOf(Value value);
+/// The element type of a value of the nn dialect.
+Type elementOf(Value value);
+/// Whether a value's elements are floating-point numbers.
+bool isFloat(Value value);
+
+/// The location of what is built for the gradient of an op or value at
+/// `forward`: named "NODE.gradient", with the forward location inside.
+Location gradientLocation(Location forward);
+
+/// Builds nn ops at one location, at the insertion point of an `OpBuilder`.
+/// Result types follow from the operands. Nothing is folded: a term that is
+/// built is there until canonicalization.
+class NNBuilder {
+public:
+  NNBuilder(OpBuilder &builder, Location location)
+      : builder(builder), location(location) {}
+
+  /// Every element is `value`, rounded to the element type of `like`.
+  Value splat(Value like, double value);
+  Value splat(RankedTensorType type, double value);
+  /// Element `i` along `dim` is `i`.
+  Value iota(ArrayRef<int64_t> shape, Type element, int64_t dim);
+
+  Value unary(UnaryKind kind, Value x);
+  Value binary(BinaryKind kind, Value a, Value b);
+  Value add(Value a, Value b) { return binary(BinaryKind::add, a, b); }
+  Value sub(Value a, Value b) { return binary(BinaryKind::sub, a, b); }
+  Value mul(Value a, Value b) { return binary(BinaryKind::mul, a, b); }
+  Value div(Value a, Value b) { return binary(BinaryKind::div, a, b); }
+  Value neg(Value x) { return unary(UnaryKind::neg, x); }
+  /// `x` times, or plus, the same number everywhere.
+  Value scale(Value x, double factor) { return mul(x, splat(x, factor)); }
+  Value shift(Value x, double term) { return add(x, splat(x, term)); }
+
+  Value compare(CompareKind kind, Value a, Value b);
+  Value select(Value condition, Value onTrue, Value onFalse);
+  /// `x` where the condition holds, otherwise zero; and the other way round.
+  Value keepIf(Value condition, Value x);
+  Value zeroIf(Value condition, Value x);
+  Value convert(Value x, Type element);
+
+  Value broadcast(Value x, ArrayRef<int64_t> shape);
+  Value reshape(Value x, ArrayRef<int64_t> shape);
+  Value transpose(Value x, ArrayRef<int64_t> permutation);
+  Value slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
+              ArrayRef<int64_t> shape);
+  /// Zeros around `x`.
+  Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape);
+  Value reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims);
+  Value sum(Value x, ArrayRef<int64_t> dims) {
+    return reduce(ReduceKind::sum, x, dims);
+  }
+  /// Sum along the last dimension, which stays with size 1.
+  Value sumRows(Value x);
+  Value matmul(Value a, Value b, bool transposeA, bool transposeB,
+               Type resultType);
+
+  OpBuilder &builder;
+  Location location;
+};
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_DIFFERENTIATE_NNBUILDER_H

@@ -1,0 +1,132 @@
+//===- Optimizer.cpp - optimizers as arithmetic on flat shards ------------===//
+
+#include "passes/differentiate/Optimizer.h"
+
+#include "passes/differentiate/NNBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+using Scalars = function_ref<Value(StringRef)>;
+
+Value addDecayToGradient(NNBuilder &b, const OptimizerOptions &options,
+                         Value gradient, Value parameter) {
+  if (options.weight_decay == 0) {
+    return gradient;
+  }
+  return b.add(gradient, b.scale(parameter, options.weight_decay));
+}
+
+Update buildSgd(NNBuilder &b, const OptimizerOptions &options, Value parameter,
+                Value gradient, ValueRange states, Scalars scalar) {
+  Update update;
+  gradient = addDecayToGradient(b, options, gradient, parameter);
+  if (options.momentum != 0) {
+    Value buffer = b.add(b.scale(states[0], options.momentum), gradient);
+    update.states.push_back(buffer);
+    gradient = options.nesterov
+                   ? b.add(gradient, b.scale(buffer, options.momentum))
+                   : buffer;
+  }
+  Value step = b.mul(gradient, scalar(kLearningRate));
+  update.parameter = b.sub(parameter, step);
+  return update;
+}
+
+Update buildAdam(NNBuilder &b, const OptimizerOptions &options, Value parameter,
+                 Value gradient, ValueRange states, Scalars scalar) {
+  if (options.kind == OptimizerOptions::adam) {
+    gradient = addDecayToGradient(b, options, gradient, parameter);
+  } else if (options.weight_decay != 0) {
+    parameter = b.mul(parameter, scalar(kDecay));
+  }
+  Value toward = b.scale(b.sub(gradient, states[0]), 1 - options.beta1);
+  Value mean = b.add(states[0], toward);
+  Value square = b.mul(b.scale(gradient, 1 - options.beta2), gradient);
+  Value variance = b.add(b.scale(states[1], options.beta2), square);
+  Value deviation =
+      b.div(b.unary(UnaryKind::sqrt, variance), scalar(kBiasCorrection2Sqrt));
+  Value direction = b.div(mean, b.shift(deviation, options.eps));
+  Value step = b.mul(direction, scalar(kStepSize));
+  return {b.sub(parameter, step), {mean, variance}};
+}
+
+} // namespace
+
+std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
+  auto require = [](bool holds, StringRef name, double value,
+                    StringRef range) -> std::string {
+    return holds ? ""
+                 : llvm::formatv("{0} is {1}, but must be {2}", name, value,
+                                 range)
+                       .str();
+  };
+  auto notNegative = [](double value) { return value >= 0; };
+  auto fraction = [](double value) { return value >= 0 && value < 1; };
+  std::string problems;
+  auto collect = [&](std::string problem) {
+    if (!problem.empty()) {
+      problems += (problems.empty() ? "" : "; ") + problem;
+    }
+  };
+  collect(require(notNegative(options.lr), "learning rate", options.lr,
+                  "0 or more"));
+  collect(require(notNegative(options.weight_decay), "weight decay",
+                  options.weight_decay, "0 or more"));
+  if (options.kind == OptimizerOptions::sgd) {
+    collect(require(notNegative(options.momentum), "momentum", options.momentum,
+                    "0 or more"));
+    if (options.nesterov && options.momentum == 0) {
+      collect("nesterov needs a momentum above 0");
+    }
+  } else {
+    collect(require(fraction(options.beta1), "beta1", options.beta1,
+                    "at least 0 and below 1"));
+    collect(require(fraction(options.beta2), "beta2", options.beta2,
+                    "at least 0 and below 1"));
+    collect(require(notNegative(options.eps), "eps", options.eps, "0 or more"));
+  }
+  return problems;
+}
+
+SmallVector<StringRef>
+mlir::zg::nn::optimizerStates(const OptimizerOptions &options) {
+  if (options.kind != OptimizerOptions::sgd) {
+    return {kExpAvg, kExpAvgSq};
+  }
+  if (options.momentum != 0) {
+    return {kMomentumBuffer};
+  }
+  return {};
+}
+
+SmallVector<StringRef>
+mlir::zg::nn::optimizerScalars(const OptimizerOptions &options) {
+  if (options.kind == OptimizerOptions::sgd) {
+    return {kGradientScale, kLearningRate};
+  }
+  SmallVector<StringRef> scalars = {kGradientScale, kStepSize,
+                                    kBiasCorrection2Sqrt};
+  if (options.kind == OptimizerOptions::adamw && options.weight_decay != 0) {
+    scalars.push_back(kDecay);
+  }
+  return scalars;
+}
+
+Update mlir::zg::nn::buildUpdate(OpBuilder &builder, Location location,
+                                 const OptimizerOptions &options,
+                                 Value parameter, Value gradientSum,
+                                 ValueRange states, Scalars scalar) {
+  NNBuilder b(builder, location);
+  auto whole = [&](StringRef name) {
+    Value value = b.convert(scalar(name), elementOf(parameter));
+    return b.broadcast(value, shapeOf(parameter));
+  };
+  Value gradient = b.mul(gradientSum, whole(kGradientScale));
+  return options.kind == OptimizerOptions::sgd
+             ? buildSgd(b, options, parameter, gradient, states, whole)
+             : buildAdam(b, options, parameter, gradient, states, whole);
+}

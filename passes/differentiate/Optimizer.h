@@ -1,0 +1,89 @@
+//===- Optimizer.h - optimizers as arithmetic on flat shards --------------===//
+
+#ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_OPTIMIZER_H
+#define ZEROGRAPH_PASSES_DIFFERENTIATE_OPTIMIZER_H
+
+#include "passes/ir/nn/NNDialect.h"
+
+namespace mlir::zg::nn {
+
+/// What PyTorch's torch.optim.SGD, Adam and AdamW take, without the
+/// single-purpose flags (dampening is 0, amsgrad and maximize are off).
+struct OptimizerOptions {
+  enum Kind { sgd, adam, adamw };
+  Kind kind = sgd;
+  /// The learning rate of the configuration. Not in the program: the runtime
+  /// computes the scalars below from it each step, so a schedule may vary it.
+  double lr = 1e-3;
+  double momentum = 0;   // sgd
+  bool nesterov = false; // sgd
+  double beta1 = 0.9;    // adam, adamw
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
+
+// Per-step scalars. The runtime computes them in double and rounds once to
+// f32; `lr` is the step's learning rate, `step` counts from 1.
+
+/// 1 / (ranks * micro-batches), times a clipping factor where there is one.
+inline constexpr llvm::StringLiteral kGradientScale = "gradient_scale";
+/// lr. Read by sgd.
+inline constexpr llvm::StringLiteral kLearningRate = "learning_rate";
+/// lr / (1 - beta1^step). Read by adam and adamw.
+inline constexpr llvm::StringLiteral kStepSize = "step_size";
+/// sqrt(1 - beta2^step). Read by adam and adamw.
+inline constexpr llvm::StringLiteral kBiasCorrection2Sqrt =
+    "bias_correction2_sqrt";
+/// 1 - lr * weight_decay. Read by adamw with weight decay.
+inline constexpr llvm::StringLiteral kDecay = "decay";
+
+// States, one element a parameter element.
+inline constexpr llvm::StringLiteral kMomentumBuffer = "momentum_buffer";
+inline constexpr llvm::StringLiteral kExpAvg = "exp_avg";
+inline constexpr llvm::StringLiteral kExpAvgSq = "exp_avg_sq";
+
+/// Empty, or what is wrong with the options and what they may be.
+std::string checkOptimizer(const OptimizerOptions &options);
+
+/// The states that an optimizer keeps, in the order of `buildUpdate`. They
+/// begin as zeros; PyTorch's momentum buffer begins as the first gradient,
+/// which is the same: momentum * 0 + g.
+SmallVector<StringRef> optimizerStates(const OptimizerOptions &options);
+
+/// The scalars that an update reads, in a fixed order.
+SmallVector<StringRef> optimizerScalars(const OptimizerOptions &options);
+
+struct Update {
+  Value parameter;
+  SmallVector<Value> states;
+};
+
+/// Emits the update of one flat shard `tensor<NxT>`; `gradientSum` is the fold
+/// over ranks and micro-batches before scaling, states are as
+/// `optimizerStates` names them, all of the parameter's type. `scalar(name)`
+/// gives the `tensor<1xf32>` of a scalar and is called once for each of
+/// `optimizerScalars`. With g = gradientSum * gradient_scale:
+///
+///     sgd:    g = g + weight_decay * p                   if weight_decay != 0
+///             buf = momentum * buf + g                   if momentum != 0
+///             g = g + momentum * buf  (nesterov)  or  buf
+///             p = p - learning_rate * g
+///     adam:   g = g + weight_decay * p                   if weight_decay != 0
+///     adamw:  p = p * decay                              if weight_decay != 0
+///     both:   m = m + (1 - beta1) * (g - m)
+///             v = beta2 * v + ((1 - beta2) * g) * g
+///             p = p - step_size * (m / (sqrt(v) / bias_correction2_sqrt +
+///             eps))
+///
+/// Every operation is one correctly rounded + - * / or sqrt in this order;
+/// constants such as 1 - beta1 are computed in double and rounded once. So
+/// updates on any device and for any shard agree to the bit.
+Update buildUpdate(OpBuilder &builder, Location location,
+                   const OptimizerOptions &options, Value parameter,
+                   Value gradientSum, ValueRange states,
+                   function_ref<Value(StringRef)> scalar);
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_DIFFERENTIATE_OPTIMIZER_H

@@ -1,0 +1,58 @@
+//===- Passes.td - passes from a forward graph to core nn ops -------------===//
+
+#ifndef ZEROGRAPH_DIFFERENTIATE_PASSES
+#define ZEROGRAPH_DIFFERENTIATE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Turns @forward into @micro, which gives loss and gradients.";
+  let description = [{
+    Reverse-mode differentiation of the loss with respect to every trainable
+    parameter. `func @forward` is replaced by `func @micro` with the same
+    arguments; its first result is the loss, then follows one result a
+    trainable parameter, in argument order, with `nn.gradient = "NAME"`. The
+    other outputs are dropped.
+
+    Only ops on a path from a trainable parameter to the loss get a gradient,
+    and only operands on such a path get one computed. Contributions to a value
+    with several uses are added in the order of the uses in the forward graph:
+    `((first + second) + third)`; a parameter's sum stands right after its last
+    contribution. Ops of the backward graph have the location
+    `"NODE.gradient"`, NODE being the forward op's name.
+
+    A trainable parameter that the loss does not depend on becomes
+    `trainable = false`, with a warning. Ops on a path that have no gradient
+    are errors, all reported together.
+
+    bitwise: the forward values are those of `@forward`.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "\"\"",
+           "Name of the output to differentiate; by default the one named "
+           "'loss', otherwise the only floating-point scalar">
+  ];
+}
+
+def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
+  let summary = "Rewrites composites to the core and reductions to three forms.";
+  let description = [{
+    - `softmax`: `e = exp(x - max)`, `e * (1 / sum(e))`, one reciprocal a row.
+    - `layer_norm`: `mean = sum(x) * (1/C)`, `d = x - mean`,
+      `rstd = 1 / sqrt(sum(d * d) * (1/C) + epsilon)`,
+      `(d * rstd) * scale + bias`.
+    - `softmax_cross_entropy`: `lse = max + log(sum(exp(x - max)))`,
+      `loss = lse - sum(select(iota == label, x, 0))`.
+    - `concat`: nested selects, by position, of the padded operands.
+    - `reduce`: dimensions of size 1 are dropped and neighbours that are both
+      reduced or both kept are merged by reshapes, so that what is left is
+      `[R, C] -> [R, 1]`, `[R, C] -> [1, C]` or `[O, R, C] -> [O, 1, C]`. A
+      reduction of several separate groups of dimensions reduces the last group
+      first. Reducing everything is one row. No transposes are made.
+
+    bitwise: composites and reductions of several groups get here the order of
+    operations that defines their bits; it depends on the shapes alone.
+  }];
+}
+
+#endif // ZEROGRAPH_DIFFERENTIATE_PASSES
