@@ -3,14 +3,20 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/differentiate/Passes.h"
+#include "passes/differentiate/Rules.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/zero/ZeroDialect.h"
+#include "passes/zero/Passes.h"
 
 void mlir::zg::registerDialects(DialectRegistry &registry) {
   registry.insert<func::FuncDialect, nn::NNDialect, zero::ZeroDialect>();
+  nn::registerGradientRules(registry);
 }
 
 void mlir::zg::registerPasses() {
   registerCanonicalizerPass();
   registerCSEPass();
+  nn::registerDifferentiatePasses();
+  zero::registerZeroPasses();
 }
