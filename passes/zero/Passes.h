@@ -1,0 +1,26 @@
+//===- Passes.h - passes that spread training over ranks ------------------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_PASSES_H
+#define ZEROGRAPH_PASSES_ZERO_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "passes/ir/zero/ZeroDialect.h"
+
+namespace mlir::zg::zero {
+
+/// The programs that `zero-shard` makes.
+inline constexpr llvm::StringLiteral kStepProgram = "step";
+inline constexpr llvm::StringLiteral kMicroProgram = "micro";
+inline constexpr llvm::StringLiteral kUpdateProgram = "update";
+
+/// The mesh axis that data parallelism uses.
+inline constexpr llvm::StringLiteral kDataGroup = "data";
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/zero/Passes.h.inc"
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_PASSES_H

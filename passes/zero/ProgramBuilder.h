@@ -1,0 +1,48 @@
+//===- ProgramBuilder.h - a program whose arguments are found on the way --===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_PROGRAMBUILDER_H
+#define ZEROGRAPH_PASSES_ZERO_PROGRAMBUILDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/ir/zero/ZeroDialect.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zg::zero {
+
+/// Builds one `func.func`: asks for inputs, scalars and states make arguments
+/// (once each), `update` and `output` make results, `finish` sets the type.
+class ProgramBuilder {
+public:
+  /// Appends an empty function `name` to `module`.
+  ProgramBuilder(ModuleOp module, StringRef name, Location location);
+
+  /// At the end of the program.
+  OpBuilder &builder() { return body; }
+  Location location() { return function.getLoc(); }
+
+  Value input(Type type, nn::InputAttr attribute, Location location);
+  /// The `tensor<1xf32>` the runtime writes before each run.
+  Value scalar(StringRef name);
+  Value state(StateAttr attribute, RankedTensorType type);
+
+  /// The value replaces what `attribute` names when the program has run.
+  void update(Value value, StateAttr attribute);
+
+  void finish();
+
+private:
+  Value argument(Type type, StringRef attributeName, Attribute attribute,
+                 Location location);
+
+  func::FuncOp function;
+  OpBuilder body;
+  llvm::MapVector<Attribute, Value> arguments;
+  SmallVector<DictionaryAttr> argumentAttributes;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> resultAttributes;
+};
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_PROGRAMBUILDER_H

@@ -1,0 +1,247 @@
+//===- Units.cpp - which parameters are gathered and reduced together -----===//
+
+#include "passes/zero/Units.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::zero;
+
+namespace {
+
+constexpr int64_t kConsecutiveBytes = 16 << 20;
+
+struct Candidate {
+  BlockArgument argument;
+  nn::ParameterAttr parameter;
+  /// Positions of its uses in the program's block.
+  SmallVector<int64_t> uses;
+  std::string unit;
+  std::string reason;
+
+  RankedTensorType type() const {
+    return cast<RankedTensorType>(argument.getType());
+  }
+  StringRef name() const { return parameter.getName().getValue(); }
+};
+
+std::vector<Candidate> collect(func::FuncOp program) {
+  DenseMap<Operation *, int64_t> position;
+  for (auto [index, op] : llvm::enumerate(program.front())) {
+    position[&op] = index;
+  }
+  std::vector<Candidate> candidates;
+  for (BlockArgument argument : program.getArguments()) {
+    auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
+        argument.getArgNumber(), nn::kParameterAttr);
+    if (!parameter) {
+      continue;
+    }
+    Candidate candidate{argument, parameter, {}, "", ""};
+    for (Operation *user : argument.getUsers()) {
+      candidate.uses.push_back(position.lookup(user));
+    }
+    llvm::sort(candidate.uses);
+    candidates.push_back(std::move(candidate));
+  }
+  // An unused parameter comes last.
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    int64_t end = std::numeric_limits<int64_t>::max();
+    return (a.uses.empty() ? end : a.uses.front()) <
+           (b.uses.empty() ? end : b.uses.front());
+  });
+  return candidates;
+}
+
+/// "h.3" of "h.3.attn.weight"; empty where no component is a number.
+StringRef blockPrefix(StringRef name) {
+  size_t begin = 0;
+  while (begin < name.size()) {
+    size_t end = std::min(name.find('.', begin), name.size());
+    StringRef component = name.slice(begin, end);
+    if (begin > 0 && llvm::all_of(component, llvm::isDigit)) {
+      return name.take_front(end);
+    }
+    begin = end + 1;
+  }
+  return "";
+}
+
+void nameUnits(std::vector<Candidate> &candidates) {
+  for (Candidate &candidate : candidates) {
+    StringRef block = blockPrefix(candidate.name());
+    StringRef module = candidate.parameter.getModule().getValue();
+    if (!block.empty()) {
+      candidate.unit = block.str();
+      candidate.reason = "block of a repeated module";
+    } else if (!module.empty()) {
+      candidate.unit = module.str();
+      candidate.reason = "module";
+    }
+  }
+}
+
+/// Longest beginning of `name` that the pattern matches; empty for none.
+StringRef matchedPrefix(const llvm::GlobPattern &pattern, StringRef name) {
+  // Shortest first, so that "h.*." does not swallow the whole name; a match
+  // must end where a component does.
+  for (size_t end = 1; end <= name.size(); ++end) {
+    bool boundary = end == name.size() || name[end] == '.';
+    if (boundary && pattern.match(name.take_front(end))) {
+      return name.take_front(end);
+    }
+  }
+  return "";
+}
+
+void groupConsecutive(std::vector<Candidate> &candidates, int64_t limit) {
+  int64_t bytes = 0, index = -1;
+  for (Candidate &candidate : candidates) {
+    if (!candidate.unit.empty()) {
+      continue;
+    }
+    int64_t size = nn::tensorBytes(candidate.type());
+    if (index < 0 || bytes + size > limit) {
+      bytes = 0;
+      ++index;
+    }
+    bytes += size;
+    candidate.unit = "group." + std::to_string(index);
+    candidate.reason = "consecutive parameters";
+  }
+}
+
+/// True if a use of another unit lies strictly between two uses of this one,
+/// within the forward part (the program's first half ends at `loss`).
+bool usesLieApart(const Candidate &candidate,
+                  const std::vector<Candidate> &candidates, int64_t loss) {
+  for (size_t i = 1; i < candidate.uses.size(); ++i) {
+    int64_t from = candidate.uses[i - 1], to = candidate.uses[i];
+    if (to > loss) {
+      break;
+    }
+    for (const Candidate &other : candidates) {
+      if (other.unit != candidate.unit &&
+          llvm::any_of(other.uses,
+                       [&](int64_t use) { return from < use && use < to; })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void separateTied(std::vector<Candidate> &candidates, int64_t loss) {
+  llvm::MapVector<StringRef, SmallVector<Candidate *>> units;
+  for (Candidate &candidate : candidates) {
+    units[candidate.unit].push_back(&candidate);
+  }
+  SmallVector<Candidate *> tied;
+  for (auto &[unit, members] : units) {
+    SmallVector<Candidate *> apart;
+    for (Candidate *member : members) {
+      if (member->uses.size() > 1 && usesLieApart(*member, candidates, loss)) {
+        apart.push_back(member);
+      }
+    }
+    if (apart.size() < members.size()) {
+      llvm::append_range(tied, apart);
+    }
+  }
+  for (Candidate *candidate : tied) {
+    candidate->unit = candidate->name().str();
+    candidate->reason = "used apart from the rest of its module (tied)";
+  }
+}
+
+/// Lays the members out and cuts the flat buffer into segments.
+Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
+              const UnitOptions &options) {
+  MLIRContext *context = members.front()->argument.getContext();
+  Type element = members.front()->type().getElementType();
+  Unit unit;
+  SmallVector<PlacementAttr> placements;
+  int64_t elements = 0;
+  for (Candidate *member : members) {
+    placements.push_back(PlacementAttr::get(
+        context, member->parameter, TypeAttr::get(member->type()), elements));
+    unit.arguments.push_back(member->argument);
+    elements += llvm::alignTo(member->type().getNumElements(), kAlignElements);
+  }
+  int64_t grain = options.world * kAlignElements;
+  int64_t length = std::max<int64_t>(1, options.bucketBytes /
+                                            nn::elementBytes(element) / grain) *
+                   grain;
+  SmallVector<int64_t> segments;
+  int64_t padded = llvm::alignTo(elements, grain);
+  for (int64_t begin = 0; begin < padded; begin += length) {
+    segments.push_back(std::min(length, padded - begin));
+  }
+  unit.attribute = ParamUnitAttr::get(
+      context, StringAttr::get(context, name), element, padded,
+      members.front()->parameter.getTrainable(),
+      options.stage == 3 && elements <= options.persistenceThreshold,
+      StringAttr::get(context, members.front()->reason), segments, placements);
+  return unit;
+}
+
+} // namespace
+
+std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
+                                                 const UnitOptions &options) {
+  std::vector<Candidate> candidates = collect(program);
+  StringRef grouping = options.grouping;
+  int64_t bytes = kConsecutiveBytes;
+  if (grouping.empty()) {
+    nameUnits(candidates);
+  } else if (grouping.getAsInteger(10, bytes)) {
+    bytes = kConsecutiveBytes;
+    if (auto pattern = llvm::GlobPattern::create(grouping)) {
+      for (Candidate &candidate : candidates) {
+        candidate.unit = matchedPrefix(*pattern, candidate.name()).str();
+        candidate.reason = "matches '" + options.grouping + "'";
+      }
+    } else {
+      llvm::consumeError(pattern.takeError());
+    }
+  }
+  groupConsecutive(candidates, bytes);
+
+  Operation *loss =
+      program.front().getTerminator()->getOperand(0).getDefiningOp();
+  int64_t lossPosition = 0;
+  for (Operation &op : program.front()) {
+    if (&op == loss) {
+      break;
+    }
+    ++lossPosition;
+  }
+  separateTied(candidates, lossPosition);
+
+  // One flat buffer a unit x element type x trainable or frozen.
+  llvm::MapVector<std::pair<StringRef, std::pair<Type, int>>,
+                  SmallVector<Candidate *>>
+      groups;
+  for (Candidate &candidate : candidates) {
+    groups[{candidate.unit,
+            {candidate.type().getElementType(),
+             candidate.parameter.getTrainable()}}]
+        .push_back(&candidate);
+  }
+  std::vector<Unit> units;
+  for (auto &[key, members] : groups) {
+    std::string name = key.first.str();
+    bool shared = llvm::count_if(groups, [&](auto &other) {
+                    return other.first.first == key.first;
+                  }) > 1;
+    if (shared && key.second.second == 0) {
+      name += ".frozen";
+    }
+    units.push_back(makeUnit(members, name, options));
+  }
+  return units;
+}

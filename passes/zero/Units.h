@@ -1,0 +1,55 @@
+//===- Units.h - which parameters are gathered and reduced together -------===//
+//
+// The algorithm behind `zero-shard`, apart from the rewriting: groups a
+// program's parameters into units and lays each unit out as a flat buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_UNITS_H
+#define ZEROGRAPH_PASSES_ZERO_UNITS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/zero/ZeroDialect.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::zg::zero {
+
+struct UnitOptions {
+  int64_t world = 1;
+  int64_t stage = 0;
+  /// Most bytes of a segment, a collective's grain. At least world x 256
+  /// elements are taken whatever it says.
+  int64_t bucketBytes = 32 << 20;
+  /// Units of at most this many elements stay whole on every rank in stage 3.
+  int64_t persistenceThreshold = 0;
+  /// How to group: empty (by the names), a number of bytes (consecutive
+  /// parameters up to that size), or a glob pattern, whose match at the
+  /// beginning of a name is the unit's name.
+  std::string grouping;
+};
+
+/// A unit and the program arguments that are its parameters, in its order.
+struct Unit {
+  ParamUnitAttr attribute;
+  std::vector<BlockArgument> arguments;
+};
+
+/// Groups the arguments of `program` that carry `nn.parameter`, in the order
+/// of their first use. Without a grouping option the rules are, in turn:
+///
+/// 1. a parameter whose uses lie apart, with other units' uses between, while
+///    its neighbours' do not (tied weights): a unit of its own;
+/// 2. a name with a number as a component ("h.3.attn.weight"): the repeated
+///    block that the name up to the number denotes;
+/// 3. a module known from the exporter or the name: that module;
+/// 4. the rest: consecutive ones up to 16 MiB.
+///
+/// Trainable and frozen parameters, and element types, never share a unit.
+std::vector<Unit> groupIntoUnits(func::FuncOp program,
+                                 const UnitOptions &options);
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_UNITS_H
