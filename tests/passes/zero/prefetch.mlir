@@ -1,0 +1,34 @@
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{distance=1})' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{distance=2})' | FileCheck %s --check-prefix=TWO
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{distance=0})' | FileCheck %s --check-prefix=NONE
+
+// Each gather starts where the one `distance` before it is awaited, so that
+// many units more are live; the order of collectives stays.
+
+// CHECK-LABEL: @step
+// CHECK: zero.prefetch %arg0
+// CHECK-NEXT: zero.await
+// CHECK-NEXT: zero.prefetch %arg1
+// CHECK: zero.release
+// CHECK-NEXT: zero.await
+// CHECK-NEXT: zero.prefetch %arg2
+// CHECK: zero.await
+// TWO-LABEL: @step
+// TWO: zero.prefetch %arg0
+// TWO-NEXT: zero.prefetch %arg1
+// TWO-NEXT: zero.await
+// TWO-NEXT: zero.prefetch %arg2
+// NONE-LABEL: @step
+// NONE-NOT: zero.prefetch
+func.func @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) -> (tensor<512xf32>, tensor<512xf32>, tensor<512xf32>) {
+  %0 = zero.all_gather %a unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %x = nn.binary add %0, %0 : tensor<512xf32>
+  zero.release %0 unit 0 : tensor<512xf32>
+  %1 = zero.all_gather %b unit 1 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %y = nn.binary add %1, %1 : tensor<512xf32>
+  zero.release %1 unit 1 : tensor<512xf32>
+  %2 = zero.all_gather %c unit 2 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %z = nn.binary add %2, %2 : tensor<512xf32>
+  zero.release %2 unit 2 : tensor<512xf32>
+  return %x, %y, %z : tensor<512xf32>, tensor<512xf32>, tensor<512xf32>
+}
