@@ -1,0 +1,445 @@
+//===- Interpreter.cpp - values, blocks and composites --------------------===//
+
+#include "tests/support/Interpreter.h"
+
+#include "tests/support/Scalar.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+using namespace mlir::zg::testing;
+
+namespace {
+
+using Index = SmallVector<int64_t>;
+
+int64_t linear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index) {
+  int64_t position = 0;
+  for (auto [size, i] : llvm::zip(shape, index)) {
+    position = position * size + i;
+  }
+  return position;
+}
+
+/// Calls `visit(index)` for every index of a shape in row-major order.
+template <typename Visit>
+void forEachIndex(ArrayRef<int64_t> shape, Visit visit) {
+  Index index(shape.size(), 0);
+  for (int64_t n = ShapedType::getNumElements(shape); n > 0; --n) {
+    visit(index);
+    for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+      if (++index[dim] < shape[dim]) {
+        break;
+      }
+      index[dim] = 0;
+    }
+  }
+}
+
+class Frame {
+public:
+  std::vector<Tensor> run(Block &block, ArrayRef<Tensor> arguments) {
+    if (arguments.size() != block.getNumArguments()) {
+      llvm::report_fatal_error("interpreter: wrong number of arguments");
+    }
+    for (auto [argument, tensor] : llvm::zip(block.getArguments(), arguments)) {
+      if (tensor.type() != argument.getType() ||
+          static_cast<int64_t>(tensor.values.size()) !=
+              tensor.type().getNumElements()) {
+        llvm::report_fatal_error("interpreter: an argument does not fit");
+      }
+      values[argument] = tensor;
+    }
+    for (Operation &op : block.without_terminator()) {
+      execute(&op);
+    }
+    std::vector<Tensor> results;
+    for (Value operand : block.getTerminator()->getOperands()) {
+      results.push_back(values[operand]);
+    }
+    return results;
+  }
+
+private:
+  const Tensor &get(Value value) { return values.find(value)->second; }
+
+  static Tensor empty(Value value) { return filled(value.getType(), 0); }
+
+  /// Fills a result from a function of its index.
+  template <typename Function>
+  void fill(Value value, Function function) {
+    Tensor tensor = empty(value);
+    size_t position = 0;
+    forEachIndex(tensor.shape, [&](ArrayRef<int64_t> index) {
+      tensor.values[position++] = function(index);
+    });
+    values[value] = std::move(tensor);
+  }
+
+  /// Fills a result by reading `from` at a function of the result's index.
+  template <typename Function>
+  void view(Value value, Value from, Function indexOf) {
+    const Tensor source = get(from);
+    fill(value, [&](ArrayRef<int64_t> index) {
+      return source.values[linear(source.shape, indexOf(index))];
+    });
+  }
+
+  void execute(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
+              ConvertOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
+              ConcatOp, ReduceOp, CumsumOp, MatmulOp, GatherOp, ScatterAddOp,
+              SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, KernelOp>(
+            [&](auto concrete) { run(concrete); })
+        .Default([](Operation *other) {
+          llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +
+                                   other->getName().getStringRef());
+        });
+  }
+
+  void run(ConstantOp op) { values[op] = fromAttribute(op.getValue()); }
+
+  void run(IotaOp op) {
+    Type element = op.getType().getElementType();
+    fill(op, [&](ArrayRef<int64_t> index) {
+      return roundTo(element, index[op.getDim()]);
+    });
+  }
+
+  void run(UnaryOp op) {
+    const Tensor x = get(op.getOperand());
+    Tensor y = empty(op);
+    for (size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = applyUnary(op.getKind(), x.element, x.values[i]);
+    }
+    values[op] = y;
+  }
+
+  void run(BinaryOp op) {
+    const Tensor a = get(op.getLhs()), b = get(op.getRhs());
+    Tensor y = empty(op);
+    for (size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] =
+          applyBinary(op.getKind(), y.element, a.values[i], b.values[i]);
+    }
+    values[op] = y;
+  }
+
+  void run(CompareOp op) {
+    const Tensor a = get(op.getLhs()), b = get(op.getRhs());
+    Tensor y = empty(op);
+    for (size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = applyCompare(op.getKind(), a.values[i], b.values[i]);
+    }
+    values[op] = y;
+  }
+
+  void run(SelectOp op) {
+    const Tensor c = get(op.getCondition());
+    const Tensor a = get(op.getOnTrue()), b = get(op.getOnFalse());
+    Tensor y = empty(op);
+    for (size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = c.values[i] != 0 ? a.values[i] : b.values[i];
+    }
+    values[op] = y;
+  }
+
+  void run(ConvertOp op) {
+    const Tensor x = get(op.getOperand());
+    Tensor y = empty(op);
+    for (size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = convertScalar(x.element, y.element, x.values[i]);
+    }
+    values[op] = y;
+  }
+
+  void run(BroadcastOp op) {
+    ArrayRef<int64_t> from = op.getOperand().getType().getShape();
+    view(op, op.getOperand(), [&](ArrayRef<int64_t> index) {
+      Index source(index);
+      for (auto [i, size] : llvm::zip(source, from)) {
+        i = size == 1 ? 0 : i;
+      }
+      return source;
+    });
+  }
+
+  void run(ReshapeOp op) {
+    Tensor tensor = get(op.getOperand());
+    tensor.shape.assign(op.getType().getShape().begin(),
+                        op.getType().getShape().end());
+    values[op] = tensor;
+  }
+
+  void run(TransposeOp op) {
+    view(op, op.getOperand(), [&](ArrayRef<int64_t> index) {
+      Index source(index.size());
+      for (auto [to, from] : llvm::enumerate(op.getPermutation())) {
+        source[from] = index[to];
+      }
+      return source;
+    });
+  }
+
+  void run(SliceOp op) {
+    view(op, op.getOperand(), [&](ArrayRef<int64_t> index) {
+      Index source(index);
+      for (size_t dim = 0; dim < index.size(); ++dim) {
+        source[dim] = op.getStarts()[dim] + index[dim] * op.getSteps()[dim];
+      }
+      return source;
+    });
+  }
+
+  void run(PadOp op) {
+    const Tensor x = get(op.getOperand());
+    Tensor y = filled(op.getType(), scalarValue(op.getValue()));
+    size_t position = 0;
+    forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
+      Index target(index);
+      for (auto [i, low] : llvm::zip(target, op.getLow())) {
+        i += low;
+      }
+      y.values[linear(y.shape, target)] = x.values[position++];
+    });
+    values[op] = y;
+  }
+
+  void run(ConcatOp op) {
+    Tensor y = empty(op);
+    int64_t begin = 0;
+    for (Value operand : op.getOperands()) {
+      const Tensor &x = get(operand);
+      size_t position = 0;
+      forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
+        Index target(index);
+        target[op.getDim()] += begin;
+        y.values[linear(y.shape, target)] = x.values[position++];
+      });
+      begin += x.shape[op.getDim()];
+    }
+    values[op] = y;
+  }
+
+  void run(ReduceOp op) {
+    const Tensor x = get(op.getOperand());
+    Tensor y = filled(op.getType(), neutral(op.getKind(), x.element));
+    size_t position = 0;
+    forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
+      Index target(index);
+      for (int64_t dim : op.getDims()) {
+        target[dim] = 0;
+      }
+      double &sum = y.values[linear(y.shape, target)];
+      sum = applyBinary(binaryOf(op.getKind()), x.element, sum,
+                        x.values[position++]);
+    });
+    values[op] = y;
+  }
+
+  void run(CumsumOp op) {
+    const Tensor x = get(op.getOperand());
+    Tensor y = empty(op);
+    int64_t dim = op.getDim(), size = x.shape[dim];
+    Index lines(x.shape);
+    lines[dim] = 1;
+    forEachIndex(lines, [&](ArrayRef<int64_t> line) {
+      double sum = 0;
+      for (int64_t i = 0; i < size; ++i) {
+        Index index(line);
+        index[dim] = op.getReverse() ? size - 1 - i : i;
+        int64_t at = linear(x.shape, index);
+        double next =
+            applyBinary(BinaryKind::add, x.element, sum, x.values[at]);
+        y.values[at] = op.getExclusive() ? sum : next;
+        sum = next;
+      }
+    });
+    values[op] = y;
+  }
+
+  void run(MatmulOp op) {
+    const Tensor a = get(op.getLhs()), b = get(op.getRhs());
+    size_t last = a.shape.size() - 1;
+    int64_t inner = a.shape[op.getTransposeA() ? last - 1 : last];
+    auto at = [&](const Tensor &tensor, Index index, int64_t row, int64_t col,
+                  bool transposed) {
+      index[last - 1] = transposed ? col : row;
+      index[last] = transposed ? row : col;
+      return tensor.values[linear(tensor.shape, index)];
+    };
+    fill(op, [&](ArrayRef<int64_t> index) {
+      double sum = 0;
+      for (int64_t k = 0; k < inner; ++k) {
+        sum += at(a, Index(index), index[last - 1], k, op.getTransposeA()) *
+               at(b, Index(index), k, index[last], op.getTransposeB());
+      }
+      return sum;
+    });
+  }
+
+  /// The row of a table of `rows` that an index means.
+  static int64_t clampedRow(double index, int64_t rows) {
+    return std::clamp<int64_t>(static_cast<int64_t>(index), 0, rows - 1);
+  }
+
+  void run(GatherOp op) {
+    const Tensor table = get(op.getTable()), ids = get(op.getIndices());
+    Tensor y = empty(op);
+    size_t row = table.values.size() / table.shape[0];
+    for (size_t i = 0; i < ids.values.size(); ++i) {
+      int64_t from = clampedRow(ids.values[i], table.shape[0]);
+      std::copy_n(table.values.begin() + from * row, row,
+                  y.values.begin() + i * row);
+    }
+    values[op] = y;
+  }
+
+  void run(ScatterAddOp op) {
+    const Tensor ids = get(op.getIndices()), rows = get(op.getUpdates());
+    Tensor y = empty(op);
+    size_t row = y.values.size() / y.shape[0];
+    for (size_t i = 0; i < ids.values.size(); ++i) {
+      int64_t to = clampedRow(ids.values[i], y.shape[0]);
+      for (size_t r = 0; r < row; ++r) {
+        double &sum = y.values[to * row + r];
+        sum = applyBinary(BinaryKind::add, y.element, sum,
+                          rows.values[i * row + r]);
+      }
+    }
+    values[op] = y;
+  }
+
+  void run(SoftmaxOp op) {
+    Tensor y = get(op.getOperand());
+    forEachRow(y, [](double *row, int64_t size, size_t) {
+      double lse = logSumExp(row, size);
+      for (int64_t i = 0; i < size; ++i) {
+        row[i] = std::exp(row[i] - lse);
+      }
+    });
+    values[op] = y;
+  }
+
+  void run(LayerNormOp op) {
+    Tensor y = get(op.getOperand());
+    const Tensor scale = get(op.getScale()), bias = get(op.getBias());
+    Tensor means = empty(op.getMean()), rstds = empty(op.getRstd());
+    double epsilon = op.getEpsilon().convertToDouble();
+    forEachRow(y, [&](double *row, int64_t size, size_t n) {
+      double mean = 0, variance = 0;
+      for (int64_t i = 0; i < size; ++i) {
+        mean += row[i] / size;
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        variance += (row[i] - mean) * (row[i] - mean) / size;
+      }
+      double rstd = 1 / std::sqrt(variance + epsilon);
+      for (int64_t i = 0; i < size; ++i) {
+        row[i] = (row[i] - mean) * rstd * scale.values[i] + bias.values[i];
+      }
+      means.values[n] = mean;
+      rstds.values[n] = rstd;
+    });
+    values[op.getResult()] = y;
+    values[op.getMean()] = means;
+    values[op.getRstd()] = rstds;
+  }
+
+  void run(SoftmaxCrossEntropyOp op) {
+    Tensor x = get(op.getLogits());
+    const Tensor labels = get(op.getLabels());
+    Tensor loss = empty(op.getLoss()), lse = empty(op.getLse());
+    forEachRow(x, [&](double *row, int64_t size, size_t n) {
+      lse.values[n] = logSumExp(row, size);
+      double label = labels.values[n];
+      bool legal = label >= 0 && label < size;
+      loss.values[n] =
+          lse.values[n] - (legal ? row[static_cast<int64_t>(label)] : 0);
+    });
+    values[op.getLoss()] = loss;
+    values[op.getLse()] = lse;
+  }
+
+  void run(KernelOp op) {
+    std::vector<Tensor> arguments;
+    for (Value operand : op.getOperands()) {
+      arguments.push_back(get(operand));
+    }
+    std::vector<Tensor> results = evaluate(op, arguments);
+    for (auto [value, tensor] : llvm::zip(op.getResults(), results)) {
+      values[value] = tensor;
+    }
+  }
+
+  /// Calls `visit(first element, size, row number)` along the last dimension.
+  template <typename Visit>
+  static void forEachRow(Tensor &tensor, Visit visit) {
+    int64_t size = tensor.shape.back();
+    for (size_t row = 0; row * size < tensor.values.size(); ++row) {
+      visit(tensor.values.data() + row * size, size, row);
+    }
+  }
+
+  static double logSumExp(const double *row, int64_t size) {
+    double max = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      max = applyBinary(BinaryKind::max, {}, max, row[i]);
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      sum += std::exp(row[i] - max);
+    }
+    return max + std::log(sum);
+  }
+
+  llvm::DenseMap<Value, Tensor> values;
+};
+
+} // namespace
+
+Tensor mlir::zg::testing::filled(Type tensorType, double value) {
+  auto type = cast<RankedTensorType>(tensorType);
+  return {SmallVector<int64_t>(type.getShape()), type.getElementType(),
+          std::vector<double>(type.getNumElements(), value)};
+}
+
+Tensor mlir::zg::testing::randomTensor(Type tensorType, unsigned seed,
+                                       double low, double high) {
+  Tensor tensor = filled(tensorType, 0);
+  std::mt19937_64 engine(seed);
+  for (double &value : tensor.values) {
+    double unit = static_cast<double>(engine() >> 11) * 0x1p-53;
+    value = low + (high - low) * unit;
+    if (isa<IntegerType>(tensor.element)) {
+      value = std::floor(value);
+    }
+  }
+  return tensor;
+}
+
+Tensor mlir::zg::testing::fromAttribute(ElementsAttr attribute) {
+  Tensor tensor = filled(attribute.getShapedType(), 0);
+  auto dense = cast<DenseElementsAttr>(attribute);
+  for (auto [value, element] :
+       llvm::zip(tensor.values, dense.getValues<Attribute>())) {
+    value = scalarValue(cast<TypedAttr>(element));
+  }
+  return tensor;
+}
+
+std::vector<Tensor> mlir::zg::testing::evaluate(func::FuncOp func,
+                                                ArrayRef<Tensor> arguments) {
+  return Frame().run(func.getBody().front(), arguments);
+}
+
+std::vector<Tensor> mlir::zg::testing::evaluate(KernelOp kernel,
+                                                ArrayRef<Tensor> arguments) {
+  return Frame().run(kernel.getBody().front(), arguments);
+}
