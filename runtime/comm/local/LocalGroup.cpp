@@ -1,0 +1,192 @@
+//===- LocalGroup.cpp - ranks that are threads of one process -------------===//
+
+#include "runtime/comm/local/LocalGroup.h"
+
+#include "runtime/comm/Fold.h"
+#include "runtime/comm/local/Rendezvous.h"
+#include "runtime/comm/local/Turns.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace zerograph;
+
+namespace {
+
+using Duration = Rendezvous::Clock::duration;
+
+struct Group {
+  explicit Group(const LocalGroupOptions &options)
+      : options(options), meeting(options.world, deadline()) {}
+
+  Duration deadline() const {
+    return std::chrono::duration_cast<Duration>(options.deadline);
+  }
+
+  LocalGroupOptions options;
+  Rendezvous meeting;
+};
+
+std::string describe(const CollectiveSite &site, const char *what) {
+  return absl::StrCat(what, " ", site.step, " of program \"", site.program,
+                      "\" (", site.tensor, ", sequence ", site.sequence, ")");
+}
+
+class LocalCommunicator final : public Communicator {
+public:
+  LocalCommunicator(std::shared_ptr<Group> group, unsigned rank)
+      : group(std::move(group)), self(rank), turns(this->group->deadline()),
+        contributions(this->group->options.world) {}
+  ~LocalCommunicator() override { group->meeting.end(self); }
+
+  unsigned world() const override { return group->options.world; }
+  unsigned rank() const override { return self; }
+  void beginProgram() override { turns.reset(); }
+
+  absl::Status allGather(const CollectiveSite &site,
+                         absl::Span<const GatherSegment> segments) override;
+  absl::Status reduceScatter(const CollectiveSite &site,
+                             const ReduceScatterCall &call) override;
+  absl::Status allReduce(const CollectiveSite &site, plan::ElementType type,
+                         absl::Span<const ReduceArray> arrays) override;
+
+  absl::Status barrier(const std::string &what) override {
+    return group->meeting.meet(self, nullptr, [&] { return what; });
+  }
+  absl::StatusOr<std::vector<std::string>>
+  exchange(const std::string &what, const std::string &text) override;
+
+  void abort(const absl::Status &status) override {
+    group->meeting.fail(self, status);
+    turns.fail();
+  }
+
+  TrafficCount traffic() const override { return count; }
+
+private:
+  /// Waits for this rank's turn and for all ranks to show their `call`.
+  absl::Status enter(const CollectiveSite &site, const char *what,
+                     const void *call);
+  /// No rank reads this rank's memory any more.
+  absl::Status leave(const CollectiveSite &site, const char *what);
+  template <typename Call>
+  const Call &callOf(unsigned other) const {
+    return *static_cast<const Call *>(group->meeting.item(other));
+  }
+
+  std::shared_ptr<Group> group;
+  unsigned self;
+  Turns turns;
+  TrafficCount count;
+  std::vector<const std::byte *> contributions; // one a rank, for folds
+};
+
+absl::Status LocalCommunicator::enter(const CollectiveSite &site,
+                                      const char *what, const void *call) {
+  auto where = [&] { return describe(site, what); };
+  absl::Status turn = turns.await(site.sequence);
+  if (!turn.ok()) {
+    absl::Status failure = group->meeting.failure();
+    return failure.ok() ? annotate(turn, absl::StrCat("rank ", self, ", ",
+                                                      where()))
+                        : failure;
+  }
+  if (group->options.on_enter) {
+    group->options.on_enter(self, site);
+  }
+  return group->meeting.meet(self, call, where);
+}
+
+absl::Status LocalCommunicator::leave(const CollectiveSite &site,
+                                      const char *what) {
+  ZG_RETURN_IF_ERROR(group->meeting.meet(
+      self, nullptr, [&] { return "end of " + describe(site, what); }));
+  turns.pass();
+  return absl::OkStatus();
+}
+
+absl::Status
+LocalCommunicator::allGather(const CollectiveSite &site,
+                             absl::Span<const GatherSegment> segments) {
+  ZG_RETURN_IF_ERROR(enter(site, "all_gather", &segments));
+  // Every rank begins with another peer, so that they do not all read the
+  // same memory at once.
+  for (unsigned i = 0; i < world(); ++i) {
+    unsigned peer = (self + i) % world();
+    auto shards = callOf<absl::Span<const GatherSegment>>(peer);
+    for (size_t s = 0; s < segments.size(); ++s) {
+      uint64_t bytes = segments[s].shard_bytes;
+      std::byte *place = segments[s].whole + peer * bytes;
+      if (place != shards[s].shard) {
+        std::memmove(place, shards[s].shard, bytes);
+      }
+      count.gather += peer != self ? bytes : 0;
+    }
+  }
+  return leave(site, "all_gather");
+}
+
+absl::Status
+LocalCommunicator::reduceScatter(const CollectiveSite &site,
+                                 const ReduceScatterCall &call) {
+  ZG_RETURN_IF_ERROR(checkFoldType(call.type));
+  ZG_RETURN_IF_ERROR(enter(site, "reduce_scatter", &call));
+  for (uint64_t begin = 0; begin < call.shard_bytes;
+       begin += call.chunk_bytes) {
+    uint64_t bytes = std::min(call.chunk_bytes, call.shard_bytes - begin);
+    for (unsigned peer = 0; peer < world(); ++peer) {
+      std::byte *place = call.staging + peer * call.chunk_bytes;
+      const std::byte *whole = callOf<ReduceScatterCall>(peer).whole;
+      // The own contribution goes through staging too: the shard may lie where
+      // it is. A peer reads only its own part of this rank's segment.
+      std::memcpy(place, whole + self * call.shard_bytes + begin, bytes);
+      contributions[peer] = place;
+      count.reduce += peer != self ? bytes : 0;
+    }
+    foldContributions(call.type, call.shard + begin, call.accumulate,
+                      contributions, bytes);
+  }
+  return leave(site, "reduce_scatter");
+}
+
+absl::Status
+LocalCommunicator::allReduce(const CollectiveSite &site,
+                             plan::ElementType type,
+                             absl::Span<const ReduceArray> arrays) {
+  ZG_RETURN_IF_ERROR(checkFoldType(type));
+  ZG_RETURN_IF_ERROR(enter(site, "all_reduce", &arrays));
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    for (unsigned peer = 0; peer < world(); ++peer) {
+      contributions[peer] =
+          callOf<absl::Span<const ReduceArray>>(peer)[i].values;
+      count.scalar += peer != self ? arrays[i].bytes : 0;
+    }
+    foldContributions(type, arrays[i].sum, /*accumulate=*/true, contributions,
+                      arrays[i].bytes);
+  }
+  return leave(site, "all_reduce");
+}
+
+absl::StatusOr<std::vector<std::string>>
+LocalCommunicator::exchange(const std::string &what, const std::string &text) {
+  auto where = [&] { return what; };
+  ZG_RETURN_IF_ERROR(group->meeting.meet(self, &text, where));
+  std::vector<std::string> texts;
+  for (unsigned peer = 0; peer < world(); ++peer) {
+    texts.push_back(callOf<std::string>(peer));
+  }
+  ZG_RETURN_IF_ERROR(group->meeting.meet(self, nullptr, where));
+  return texts;
+}
+
+} // namespace
+
+std::vector<std::unique_ptr<Communicator>>
+zerograph::makeLocalGroup(const LocalGroupOptions &options) {
+  auto group = std::make_shared<Group>(options);
+  std::vector<std::unique_ptr<Communicator>> ranks;
+  for (unsigned rank = 0; rank < options.world; ++rank) {
+    ranks.push_back(std::make_unique<LocalCommunicator>(group, rank));
+  }
+  return ranks;
+}

@@ -1,0 +1,71 @@
+//===- Turns.h - collectives of a rank, one after the other ---------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_LOCAL_TURNS_H
+#define ZEROGRAPH_RUNTIME_COMM_LOCAL_TURNS_H
+
+#include "runtime/base/Status.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace zerograph {
+
+/// Streams of one rank call collectives as they come to them; each waits here
+/// until the one before it in the plan's order is done.
+class Turns {
+public:
+  explicit Turns(std::chrono::steady_clock::duration deadline)
+      : deadline(deadline) {}
+
+  void reset() {
+    std::lock_guard<std::mutex> lock(mutex);
+    next = 0;
+  }
+
+  absl::Status await(uint32_t sequence) {
+    std::unique_lock<std::mutex> lock(mutex);
+    auto mine = [&] { return failed || next >= sequence; };
+    if (!changed.wait_for(lock, deadline, mine)) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "waited ",
+          std::chrono::duration_cast<std::chrono::duration<double>>(deadline)
+              .count(),
+          " s for its turn: this rank has not done its collective with "
+          "sequence ",
+          next));
+    }
+    if (failed) {
+      return absl::CancelledError("this rank has failed");
+    }
+    if (next > sequence) {
+      return absl::InternalError(absl::StrCat(
+          "its turn is over: the next collective has sequence ", next));
+    }
+    return absl::OkStatus();
+  }
+
+  /// The collective whose turn it was is done.
+  void pass() {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++next;
+    changed.notify_all();
+  }
+
+  void fail() {
+    std::lock_guard<std::mutex> lock(mutex);
+    failed = true;
+    changed.notify_all();
+  }
+
+private:
+  std::chrono::steady_clock::duration deadline;
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint32_t next = 0;
+  bool failed = false;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_LOCAL_TURNS_H

@@ -1,0 +1,381 @@
+//===- MatmulLibrary.cpp - matrix products by oneDNN ----------------------===//
+
+#include "runtime/device/host/MatmulLibrary.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include <dnnl.hpp>
+#include <omp.h>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+/// The environment changes oneDNN's choice of code, and so bits: what could is
+/// removed before its first use.
+void forgetEnvironment() {
+  std::vector<std::string> names;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    std::string text = *entry;
+    if (text.rfind("DNNL_", 0) == 0 || text.rfind("ONEDNN_", 0) == 0) {
+      names.push_back(text.substr(0, text.find('=')));
+    }
+  }
+  for (const std::string &name : names) {
+    unsetenv(name.c_str());
+  }
+}
+
+/// The one engine. It lives as long as the process: threads hold streams.
+dnnl::engine &engine() {
+  static dnnl::engine *engine = [] {
+    forgetEnvironment();
+    dnnl_set_verbose(0);
+    dnnl_set_max_cpu_isa(dnnl_cpu_isa_all);
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
+  return *engine;
+}
+
+/// One OpenMP thread while it lives, in this thread alone.
+class SingleThread {
+public:
+  SingleThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~SingleThread() { omp_set_num_threads(before); }
+
+private:
+  int before;
+};
+
+dnnl_stream_t threadStream() {
+  thread_local std::optional<dnnl::stream> stream;
+  if (!stream) {
+    omp_set_num_threads(1);
+    stream.emplace(engine());
+  }
+  return stream->get();
+}
+
+/// What a part's primitive depends on.
+struct PartShape {
+  plan::ElementType type = plan::F32;
+  uint64_t batch = 1, m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  uint64_t a_stride = 0, b_stride = 0, c_stride = 0;
+  uint64_t lda = 0, ldb = 0, ldc = 0;
+
+  auto key() const {
+    return std::make_tuple(int(type), batch, m, n, k, transpose_a, transpose_b,
+                           a_stride, b_stride, c_stride, lda, ldb, ldc);
+  }
+  bool operator<(const PartShape &other) const { return key() < other.key(); }
+
+  uint64_t elementBytes() const { return type == plan::F32 ? 4 : 2; }
+
+  /// oneDNN multiplies f32 by a plain B in place, and rows a multiple of 4 KiB
+  /// apart compete for the same cache sets: half the speed. Packing costs one
+  /// pass over B, so it pays where A has enough rows.
+  bool packsB() const {
+    return type == plan::F32 && !transpose_b && ldb * 4 % 4096 == 0 &&
+           batch == 1 && m >= 16 && k > 1 && n > 1;
+  }
+};
+
+uint64_t roundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// The primitives of a part, shared by all products of its shape.
+struct PartPrimitive {
+  dnnl::memory::desc a, b, c;
+  dnnl::matmul matmul;
+  dnnl::memory::desc scratch; // of matmul
+  // Where B is packed first:
+  bool packed = false;
+  dnnl::memory::desc packed_b;
+  dnnl::reorder pack;
+  dnnl::memory::desc pack_scratch;
+
+  uint64_t packedBytes() const {
+    return packed ? roundUp(packed_b.get_size()) : 0;
+  }
+  uint64_t scratchBytes() const {
+    uint64_t calls = scratch.get_size();
+    if (packed) {
+      calls = std::max<uint64_t>(calls, pack_scratch.get_size());
+    }
+    return packedBytes() + roundUp(calls);
+  }
+};
+
+/// A matrix operand: `rows` x `columns` after transposition.
+dnnl::memory::desc operand(const PartShape &shape, uint64_t rows,
+                           uint64_t columns, bool transposed, uint64_t stride,
+                           uint64_t leading) {
+  auto type = shape.type == plan::F32 ? dnnl::memory::data_type::f32
+                                      : dnnl::memory::data_type::bf16;
+  Dims dims = {int64_t(rows), int64_t(columns)};
+  Dims strides = transposed ? Dims{1, int64_t(leading)}
+                            : Dims{int64_t(leading), 1};
+  if (shape.batch > 1) {
+    // A stride of 0 is one matrix for the whole batch.
+    dims.insert(dims.begin(), stride == 0 ? 1 : int64_t(shape.batch));
+    strides.insert(strides.begin(),
+                   stride == 0 ? int64_t(rows * columns) : int64_t(stride));
+  }
+  return dnnl::memory::desc(dims, type, strides);
+}
+
+std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
+  auto part = std::make_shared<PartPrimitive>();
+  part->a = operand(shape, shape.m, shape.k, shape.transpose_a, shape.a_stride,
+                    shape.lda);
+  part->b = operand(shape, shape.k, shape.n, shape.transpose_b, shape.b_stride,
+                    shape.ldb);
+  part->c = operand(shape, shape.m, shape.n, false, shape.c_stride, shape.ldc);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::memory::desc b = part->b;
+  if (shape.packsB()) {
+    b = dnnl::memory::desc(part->b.dims(), dnnl::memory::data_type::f32,
+                           dnnl::memory::format_tag::any);
+  }
+  dnnl::matmul::primitive_desc description({part->a, b, part->c}, attributes,
+                                           engine());
+  part->matmul = dnnl::matmul(description);
+  part->scratch = description.scratchpad_desc();
+  if (description.weights_desc() != part->b) {
+    part->packed = true;
+    part->packed_b = description.weights_desc();
+    dnnl::reorder::primitive_desc pack(engine(), part->b, engine(),
+                                       part->packed_b, attributes);
+    part->pack = dnnl::reorder(pack);
+    part->pack_scratch = pack.scratchpad_desc();
+  }
+  return part;
+}
+
+absl::Status checkType(const plan::Matmul &matmul) {
+  if (matmul.type() != plan::F32 && matmul.type() != plan::BF16) {
+    return absl::UnimplementedError(absl::StrCat(
+        "oneDNN's product takes F32 or BF16, found ",
+        plan::ElementType_Name(matmul.type()),
+        "; products of other types are generated kernels"));
+  }
+  if (matmul.batch() == 0 || matmul.m() == 0 || matmul.n() == 0 ||
+      matmul.k() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a product of ", matmul.batch(), " matrices ", matmul.m(), " x ",
+        matmul.k(), " by ", matmul.k(), " x ", matmul.n(), " is empty"));
+  }
+  if (matmul.parts().empty()) {
+    return absl::InvalidArgumentError("a product has no parts");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PartShape> shapeOf(const plan::Matmul &matmul,
+                                  const plan::MatmulPart &part) {
+  if (part.batch_begin() >= part.batch_end() ||
+      part.batch_end() > matmul.batch() || part.m_begin() >= part.m_end() ||
+      part.m_end() > matmul.m() || part.n_begin() >= part.n_end() ||
+      part.n_end() > matmul.n()) {
+    return absl::InvalidArgumentError("a part of a product exceeds it");
+  }
+  PartShape shape;
+  shape.type = matmul.type();
+  shape.batch = part.batch_end() - part.batch_begin();
+  shape.m = part.m_end() - part.m_begin();
+  shape.n = part.n_end() - part.n_begin();
+  shape.k = matmul.k();
+  shape.transpose_a = matmul.transpose_a();
+  shape.transpose_b = matmul.transpose_b();
+  if (shape.batch > 1) { // else they say nothing
+    shape.a_stride = matmul.a_stride();
+    shape.b_stride = matmul.b_stride();
+    shape.c_stride = matmul.c_stride();
+  }
+  shape.lda = matmul.lda();
+  shape.ldb = matmul.ldb();
+  shape.ldc = matmul.ldc();
+  return shape;
+}
+
+absl::StatusOr<std::shared_ptr<const PartPrimitive>>
+primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part) {
+  static std::mutex mutex;
+  static auto *cache =
+      new std::map<PartShape, std::shared_ptr<const PartPrimitive>>;
+  ZG_ASSIGN_OR_RETURN(PartShape shape, shapeOf(matmul, part));
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<const PartPrimitive> &primitive = (*cache)[shape];
+  if (!primitive) {
+    SingleThread single;
+    try {
+      primitive = makePrimitive(shape);
+    } catch (const dnnl::error &error) {
+      return absl::UnimplementedError(absl::StrCat(
+          libraryVersion(), " cannot multiply ", shape.batch, " matrices ",
+          shape.m, " x ", shape.k, " by ", shape.k, " x ", shape.n, " of ",
+          plan::ElementType_Name(shape.type), ": ", error.what()));
+    }
+  }
+  return primitive;
+}
+
+absl::Status execute(dnnl_primitive_t primitive,
+                     const std::vector<dnnl_exec_arg_t> &arguments,
+                     const char *what) {
+  dnnl_status_t status =
+      dnnl_primitive_execute(primitive, threadStream(), int(arguments.size()),
+                             arguments.data());
+  if (status != dnnl_success) {
+    return absl::InternalError(absl::StrCat(
+        "oneDNN's ", what, " failed with status ", int(status)));
+  }
+  return absl::OkStatus();
+}
+
+/// Part of a product with memory objects that keep their addresses.
+struct BoundPart {
+  std::shared_ptr<const PartPrimitive> primitive;
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> pack, matmul;
+
+  void add(std::vector<dnnl_exec_arg_t> &arguments, int index,
+           const dnnl::memory::desc &description, void *address) {
+    memories.emplace_back(description, engine(), address);
+    arguments.push_back({index, memories.back().get()});
+  }
+};
+
+class BoundMatmul final : public MatmulCall {
+public:
+  std::vector<BoundPart> bound;
+
+  unsigned parts() const override { return unsigned(bound.size()); }
+  absl::Status run(unsigned part) override {
+    const BoundPart &call = bound[part];
+    if (call.primitive->packed) {
+      ZG_RETURN_IF_ERROR(execute(call.primitive->pack.get(), call.pack,
+                                 "packing of a matrix"));
+    }
+    return execute(call.primitive->matmul.get(), call.matmul, "product");
+  }
+};
+
+void bindPart(BoundPart &bound, const plan::Matmul &matmul,
+              const plan::MatmulPart &part, std::byte *a, std::byte *b,
+              std::byte *c, std::byte *scratch) {
+  uint64_t bytes = matmul.type() == plan::F32 ? 4 : 2;
+  uint64_t first = part.batch_begin();
+  a += bytes * (first * matmul.a_stride() +
+                part.m_begin() * (matmul.transpose_a() ? 1 : matmul.lda()));
+  b += bytes * (first * matmul.b_stride() +
+                part.n_begin() * (matmul.transpose_b() ? matmul.ldb() : 1));
+  c += bytes * (first * matmul.c_stride() + part.m_begin() * matmul.ldc() +
+                part.n_begin());
+  const PartPrimitive &primitive = *bound.primitive;
+  std::byte *calls = scratch ? scratch + primitive.packedBytes() : nullptr;
+  if (primitive.packed) {
+    bound.add(bound.pack, DNNL_ARG_FROM, primitive.b, b);
+    bound.add(bound.pack, DNNL_ARG_TO, primitive.packed_b, scratch);
+    if (primitive.pack_scratch.get_size() > 0) {
+      bound.add(bound.pack, DNNL_ARG_SCRATCHPAD, primitive.pack_scratch, calls);
+    }
+  }
+  bound.add(bound.matmul, DNNL_ARG_SRC, primitive.a, a);
+  bound.add(bound.matmul, DNNL_ARG_WEIGHTS,
+            primitive.packed ? primitive.packed_b : primitive.b,
+            primitive.packed ? scratch : b);
+  bound.add(bound.matmul, DNNL_ARG_DST, primitive.c, c);
+  if (primitive.scratch.get_size() > 0) {
+    bound.add(bound.matmul, DNNL_ARG_SCRATCHPAD, primitive.scratch, calls);
+  }
+}
+
+} // namespace
+
+std::string zerograph::libraryVersion() {
+  const dnnl_version_t *version = dnnl_version();
+  return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".",
+                      version->patch);
+}
+
+std::string zerograph::effectiveIsa() {
+  engine();
+  switch (dnnl_get_effective_cpu_isa()) {
+  case dnnl_cpu_isa_sse41:
+    return "sse41";
+  case dnnl_cpu_isa_avx:
+    return "avx";
+  case dnnl_cpu_isa_avx2:
+    return "avx2";
+  case dnnl_cpu_isa_avx2_vnni:
+    return "avx2_vnni";
+  case dnnl_cpu_isa_avx512_mic:
+    return "avx512_mic";
+  case dnnl_cpu_isa_avx512_mic_4ops:
+    return "avx512_mic_4ops";
+  case dnnl_cpu_isa_avx512_core:
+    return "avx512_core";
+  case dnnl_cpu_isa_avx512_core_vnni:
+    return "avx512_core_vnni";
+  case dnnl_cpu_isa_avx512_core_bf16:
+    return "avx512_core_bf16";
+  case dnnl_cpu_isa_avx512_core_amx:
+    return "avx512_core_amx";
+  default:
+    return absl::StrCat("isa ", int(dnnl_get_effective_cpu_isa()));
+  }
+}
+
+absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul) {
+  ZG_RETURN_IF_ERROR(checkType(matmul));
+  uint64_t most = 0;
+  for (const plan::MatmulPart &part : matmul.parts()) {
+    ZG_ASSIGN_OR_RETURN(auto primitive, primitiveOf(matmul, part));
+    most = std::max(most, primitive->scratchBytes());
+  }
+  return most;
+}
+
+absl::StatusOr<std::unique_ptr<MatmulCall>>
+zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
+                      void *scratch, uint64_t scratch_bytes) {
+  ZG_RETURN_IF_ERROR(checkType(matmul));
+  auto call = std::make_unique<BoundMatmul>();
+  call->bound.resize(size_t(matmul.parts_size()));
+  uint64_t stride = matmul.scratch_stride();
+  for (int i = 0; i < matmul.parts_size(); ++i) {
+    BoundPart &bound = call->bound[size_t(i)];
+    ZG_ASSIGN_OR_RETURN(bound.primitive, primitiveOf(matmul, matmul.parts(i)));
+    uint64_t needed = bound.primitive->scratchBytes();
+    uint64_t begin = uint64_t(i) * stride;
+    if (needed > stride ||
+        (needed > 0 && (!scratch || begin + needed > scratch_bytes))) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "a part of the product needs ", needed,
+          " bytes of scratch here, the plan gives each ", stride, " of ",
+          scratch_bytes, " bytes; compile the plan on this machine"));
+    }
+    auto *part_scratch =
+        needed > 0 ? static_cast<std::byte *>(scratch) + begin : nullptr;
+    try {
+      bindPart(bound, matmul, matmul.parts(i), static_cast<std::byte *>(a),
+               static_cast<std::byte *>(b), static_cast<std::byte *>(c),
+               part_scratch);
+    } catch (const dnnl::error &error) {
+      return absl::InternalError(
+          absl::StrCat("oneDNN refuses an operand: ", error.what()));
+    }
+  }
+  return call;
+}

@@ -1,0 +1,58 @@
+//===- MatmulLibrary.h - matrix products by oneDNN ------------------------===//
+//
+// The compiler asks here how a product is cut and what scratch it needs; the
+// runtime makes the calls. Nothing depends on environment variables, affinity
+// or the number of threads: the cut follows from the shape, and every part is
+// one single-threaded library call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_MATMULLIBRARY_H
+#define ZEROGRAPH_RUNTIME_DEVICE_HOST_MATMULLIBRARY_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// "oneDNN 2.6.3".
+std::string libraryVersion();
+/// oneDNN's effective ISA by its name: "avx512_core_amx".
+std::string effectiveIsa();
+
+/// The parts of a product by its shape alone: at most 8 (more only where one
+/// batch is one part), each of about 8 MFLOP or more. Matrices of a batch are
+/// divided first; where there are fewer of them than parts, each is cut along n
+/// at multiples of 64, or along m at multiples of 16 where n is too narrow.
+std::vector<plan::MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
+                                        uint64_t k);
+
+/// Scratch of one part: the most that any part needs, a multiple of 64; parts
+/// must be set. Of types, only F32 and BF16 are this library's. It depends on
+/// the library's version and ISA, which the plan records.
+absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul);
+
+/// A product with its operands' addresses.
+class MatmulCall {
+public:
+  virtual ~MatmulCall() = default;
+  virtual unsigned parts() const = 0;
+  /// One part on the calling thread. Different parts may run at once.
+  virtual absl::Status run(unsigned part) = 0;
+};
+
+/// Makes (or finds) the primitives and binds them. `scratch` holds a
+/// scratch_stride for each part.
+absl::StatusOr<std::unique_ptr<MatmulCall>>
+bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c, void *scratch,
+           uint64_t scratch_bytes);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_HOST_MATMULLIBRARY_H

@@ -1,0 +1,51 @@
+//===- DataSource.h - the samples of a run --------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_IO_DATASOURCE_H
+#define ZEROGRAPH_RUNTIME_IO_DATASOURCE_H
+
+#include "runtime/io/TensorFile.h"
+
+namespace zerograph {
+
+/// Arrays for the inputs of a plan. A per-sample input's first dimension is
+/// samples, as many for each of them; another input is given whole.
+class DataSource {
+public:
+  /// Opens `path` and checks every input's array: presence, type and shape.
+  /// One error lists all problems.
+  static absl::StatusOr<std::unique_ptr<DataSource>>
+  open(const std::string &path, const plan::Plan &plan);
+
+  /// Samples that whole steps use: a multiple of `samplesOfStep`.
+  uint64_t samples() const { return usable; }
+  /// Samples that no whole step uses.
+  uint64_t dropped() const { return total - usable; }
+  /// ranks * accumulation * micro-batch.
+  uint64_t samplesOfStep() const { return step; }
+  /// Names of arrays that are no input.
+  const std::vector<std::string> &superfluous() const { return extra; }
+
+  /// Reads input number `input` of the plan for the micro-batch that begins at
+  /// sample `first`, counted on past the end of the data, which begins anew.
+  /// Integers are checked against the input's limits. Thread-safe.
+  absl::Status read(int input, uint64_t first, void *data) const;
+
+private:
+  DataSource() = default;
+  absl::Status checkInput(const TensorFile &tensors, const plan::Input &input);
+  absl::Status checkValues(const plan::Input &input, uint64_t first,
+                           const void *data) const;
+
+  std::string path;
+  std::vector<plan::Input> inputs;
+  std::vector<TensorExtent> arrays; // one an input
+  std::vector<std::string> extra;
+  uint64_t micro_batch = 0;
+  uint64_t step = 0;
+  uint64_t total = 0;
+  uint64_t usable = 0;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_IO_DATASOURCE_H

@@ -1,0 +1,110 @@
+//===- File.cpp - a file read by extents ----------------------------------===//
+
+#include "runtime/io/File.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+absl::Status failed(const std::string &path, const char *what, int error) {
+  std::string message = absl::StrCat(path, ": ", what, ": ",
+                                     std::strerror(error));
+  switch (error) {
+  case ENOENT:
+    return absl::NotFoundError(message);
+  case ENOSPC:
+  case EDQUOT:
+  case EFBIG:
+    return absl::ResourceExhaustedError(message);
+  case EACCES:
+  case EPERM:
+    return absl::PermissionDeniedError(message);
+  default:
+    return absl::UnavailableError(message);
+  }
+}
+
+} // namespace
+
+absl::StatusOr<std::shared_ptr<File>>
+File::openForReading(const std::string &path) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return failed(path, "cannot open", errno);
+  }
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    int error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    close(descriptor);
+    return failed(path, "cannot read", error);
+  }
+  return std::shared_ptr<File>(
+      new File(path, descriptor, uint64_t(status.st_size)));
+}
+
+absl::StatusOr<std::shared_ptr<File>> File::create(const std::string &path,
+                                                   uint64_t bytes) {
+  int descriptor =
+      open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    return failed(path, "cannot create", errno);
+  }
+  int error = bytes == 0 ? 0 : posix_fallocate(descriptor, 0, off_t(bytes));
+  if (error != 0) {
+    close(descriptor);
+    unlink(path.c_str());
+    return failed(path, "cannot reserve space", error);
+  }
+  return std::shared_ptr<File>(new File(path, descriptor, bytes));
+}
+
+File::~File() { close(descriptor); }
+
+absl::Status File::read(uint64_t offset, uint64_t bytes, void *data) const {
+  auto *to = static_cast<char *>(data);
+  while (bytes > 0) {
+    ssize_t count = pread(descriptor, to, bytes, off_t(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return failed(name, "cannot read", errno);
+    }
+    if (count == 0) {
+      return absl::OutOfRangeError(absl::StrCat(
+          name, ": ends at byte ", offset, ", ", bytes, " bytes are missing"));
+    }
+    to += count;
+    offset += uint64_t(count);
+    bytes -= uint64_t(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::write(uint64_t offset, uint64_t bytes, const void *data) {
+  auto *from = static_cast<const char *>(data);
+  while (bytes > 0) {
+    ssize_t count = pwrite(descriptor, from, bytes, off_t(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      return failed(name, "cannot write", count < 0 ? errno : ENOSPC);
+    }
+    from += count;
+    offset += uint64_t(count);
+    bytes -= uint64_t(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::sync() {
+  return fsync(descriptor) == 0 ? absl::OkStatus()
+                                : failed(name, "cannot write", errno);
+}

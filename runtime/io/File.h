@@ -1,0 +1,47 @@
+//===- File.h - a file read by extents ------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_IO_FILE_H
+#define ZEROGRAPH_RUNTIME_IO_FILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace zerograph {
+
+/// An open file. Several threads may read and write at once; errors name it.
+class File {
+public:
+  static absl::StatusOr<std::shared_ptr<File>>
+  openForReading(const std::string &path);
+  /// A new file of `bytes` bytes with its space reserved; an old one is
+  /// emptied. Where the disk is full there is an error and no file.
+  static absl::StatusOr<std::shared_ptr<File>> create(const std::string &path,
+                                                      uint64_t bytes);
+  ~File();
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+
+  const std::string &path() const { return name; }
+  uint64_t bytes() const { return size; }
+
+  /// Exactly `bytes` bytes at `offset`.
+  absl::Status read(uint64_t offset, uint64_t bytes, void *data) const;
+  absl::Status write(uint64_t offset, uint64_t bytes, const void *data);
+  /// All that was written is on the disk.
+  absl::Status sync();
+
+private:
+  File(std::string path, int descriptor, uint64_t bytes)
+      : name(std::move(path)), descriptor(descriptor), size(bytes) {}
+
+  std::string name;
+  int descriptor;
+  uint64_t size;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_IO_FILE_H

@@ -1,0 +1,106 @@
+//===- SafetensorsWriter.cpp - writes .safetensors by extents -------------===//
+
+#include "runtime/io/SafetensorsWriter.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+/// A name in the file system is durable once its folder is.
+void syncFolder(const std::string &path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  int descriptor = open(folder.empty() ? "." : folder.c_str(),
+                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    fsync(descriptor);
+    close(descriptor);
+  }
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
+SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
+  // Larger elements first: then every array is aligned to its element.
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry &a, const Entry &b) {
+                     return bytesOf(a.type) > bytesOf(b.type);
+                   });
+  std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  uint64_t end = 0;
+  for (const Entry &entry : entries) {
+    uint64_t bytes = 0;
+    if (bytesOf(entry.type) == 0 ||
+        !byteCount(entry.shape, bytesOf(entry.type), bytes)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": '", entry.name, "' of ",
+                       plan::ElementType_Name(entry.type), " ",
+                       shapeText(entry.shape), " cannot be written"));
+    }
+    if (!writer->places.emplace(entry.name, Place{end, bytes}).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": two arrays are named '", entry.name, "'"));
+    }
+    header[entry.name] = {{"dtype", plan::ElementType_Name(entry.type)},
+                          {"shape", entry.shape},
+                          {"data_offsets", {end, end + bytes}}};
+    end += bytes;
+  }
+  // Names that are not UTF-8 are replaced rather than thrown about.
+  std::string text = header.dump(-1, ' ', false,
+                                 nlohmann::json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string prefix(8, '\0');
+  for (int i = 0; i < 8; ++i) {
+    prefix[size_t(i)] = char(text.size() >> (8 * i) & 0xff);
+  }
+  for (auto &[name, place] : writer->places) {
+    place.offset += 8 + text.size();
+  }
+  writer->path = path;
+  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  ZG_ASSIGN_OR_RETURN(writer->file,
+                      File::create(temporary, 8 + text.size() + end));
+  writer->temporary = temporary;
+  prefix += text;
+  ZG_RETURN_IF_ERROR(writer->file->write(0, prefix.size(), prefix.data()));
+  return writer;
+}
+
+SafetensorsWriter::~SafetensorsWriter() {
+  if (!temporary.empty()) {
+    unlink(temporary.c_str());
+  }
+}
+
+absl::Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
+                                      uint64_t bytes, const void *data) {
+  auto found = places.find(name);
+  if (found == places.end() || offset > found->second.bytes ||
+      bytes > found->second.bytes - offset) {
+    return absl::InternalError(absl::StrCat(path, ": '", name, "' has no bytes [",
+                                            offset, ", ", offset + bytes, ")"));
+  }
+  return file->write(found->second.offset + offset, bytes, data);
+}
+
+absl::Status SafetensorsWriter::commit() {
+  ZG_RETURN_IF_ERROR(file->sync());
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot be named: ", std::strerror(errno)));
+  }
+  temporary.clear();
+  syncFolder(path);
+  return absl::OkStatus();
+}

@@ -1,0 +1,47 @@
+//===- SafetensorsWriter.h - writes .safetensors by extents ---------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_IO_SAFETENSORSWRITER_H
+#define ZEROGRAPH_RUNTIME_IO_SAFETENSORSWRITER_H
+
+#include "runtime/io/TensorFile.h"
+
+namespace zerograph {
+
+/// A file that several ranks fill, each its own extents. It has its name only
+/// once it is complete; until `commit` there is a temporary file beside it,
+/// which goes when the writer does.
+class SafetensorsWriter {
+public:
+  struct Entry {
+    std::string name;
+    plan::ElementType type = plan::F32;
+    std::vector<uint64_t> shape;
+  };
+
+  /// Reserves the space: a full disk is an error here, and no file stays.
+  static absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
+  create(const std::string &path, std::vector<Entry> entries);
+  ~SafetensorsWriter();
+
+  /// Bytes [offset, offset + bytes) of the array `name`. Thread-safe.
+  absl::Status write(const std::string &name, uint64_t offset, uint64_t bytes,
+                     const void *data);
+  /// Puts the file on the disk under its name. All writes are done.
+  absl::Status commit();
+
+private:
+  SafetensorsWriter() = default;
+
+  std::string path;
+  std::string temporary;
+  std::shared_ptr<File> file;
+  struct Place {
+    uint64_t offset;
+    uint64_t bytes;
+  };
+  std::map<std::string, Place> places;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_IO_SAFETENSORSWRITER_H

@@ -1,0 +1,51 @@
+//===- TensorFile.h - named arrays in files -------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_IO_TENSORFILE_H
+#define ZEROGRAPH_RUNTIME_IO_TENSORFILE_H
+
+#include "runtime/io/File.h"
+#include "runtime/plan/plan.pb.h"
+
+#include "absl/types/span.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// Where the bytes of an array lie: plain little-endian elements, row-major.
+struct TensorExtent {
+  std::shared_ptr<File> file;
+  plan::ElementType type = plan::ELEMENT_INVALID;
+  std::vector<uint64_t> shape;
+  uint64_t offset = 0; // in the file
+  uint64_t bytes = 0;
+};
+
+/// Arrays by name.
+using TensorFile = std::map<std::string, TensorExtent>;
+
+/// The arrays of a .safetensors file. The header is checked before anything
+/// relies on it: its length, its JSON, types, shapes, and that the extents
+/// cover the rest of the file once, without holes.
+absl::StatusOr<TensorFile> readSafetensors(const std::string &path);
+
+/// The arrays of NAME.npy files in a folder.
+absl::StatusOr<TensorFile> readNpyFolder(const std::string &path);
+
+/// Either, by what `path` is.
+absl::StatusOr<TensorFile> readTensors(const std::string &path);
+
+/// "[2, 3]".
+std::string shapeText(absl::Span<const uint64_t> shape);
+/// Bytes of one element, 0 for no type.
+uint64_t bytesOf(plan::ElementType type);
+/// The product of `shape` and `element` bytes; false where it exceeds 2^62.
+bool byteCount(absl::Span<const uint64_t> shape, uint64_t element,
+               uint64_t &bytes);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_IO_TENSORFILE_H
