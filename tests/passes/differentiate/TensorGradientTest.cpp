@@ -1,0 +1,90 @@
+//===- TensorGradientTest.cpp - rules of shapes, sums and products --------===//
+
+#include "tests/passes/differentiate/GradientCase.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir::zg::testing;
+
+namespace {
+
+GradientCase one(const char *name, const char *from, const char *to,
+                 const char *op) {
+  return {name,
+          {{"x", from}},
+          std::string("%y = nn.") + op + " : tensor<" + from + "> -> tensor<" +
+              to + ">",
+          {{"%y", to}}};
+}
+
+GradientCase cumsum(const char *name, const char *flags) {
+  return {std::string("cumsum_") + name,
+          {{"x", "2x4x3xf64"}},
+          std::string("%y = nn.cumsum %x dim 1 ") + flags +
+              " : tensor<2x4x3xf64>",
+          {{"%y", "2x4x3xf64"}}};
+}
+
+GradientCase matmul(const char *name, const char *aType, const char *bType,
+                    const char *flags) {
+  return {std::string("matmul_") + name,
+          {{"a", aType}, {"b", bType}},
+          std::string("%y = nn.matmul %a, %b ") + flags + " : tensor<" + aType +
+              ">, tensor<" + bType + "> -> tensor<2x3x5xf64>",
+          {{"%y", "2x3x5xf64"}}};
+}
+
+const GradientCase kCases[] = {
+    one("broadcast", "1x3x1xf64", "2x3x4xf64", "broadcast %x"),
+    one("broadcast_nothing", "2x3xf64", "2x3xf64", "broadcast %x"),
+    one("reshape", "2x3xf64", "6xf64", "reshape %x"),
+    one("transpose", "2x3x4xf64", "4x2x3xf64", "transpose %x [2, 0, 1]"),
+    one("slice", "4x5xf64", "2x3xf64", "slice %x [1, 2] step [1, 1]"),
+    one("slice_steps", "7x8xf64", "3x3xf64", "slice %x [0, 1] step [3, 2]"),
+    one("slice_backwards", "5x7xf64", "5x3xf64",
+        "slice %x [4, 6] step [-1, -3]"),
+    one("slice_one_of_many", "7xf64", "1xf64", "slice %x [5] step [4]"),
+    one("pad", "2x3xf64", "4x5xf64", "pad %x [1, 0] value 2.0 : f64"),
+    {"concat",
+     {{"a", "2x3xf64"}, {"b", "2x1xf64"}, {"c", "2x2xf64"}},
+     "%y = nn.concat %a, %b, %c dim 1 : tensor<2x3xf64>, tensor<2x1xf64>, "
+     "tensor<2x2xf64> -> tensor<2x6xf64>",
+     {{"%y", "2x6xf64"}}},
+    one("sum", "2x3x4xf64", "2x1x4xf64", "reduce sum %x [1]"),
+    one("sum_apart", "2x3x4xf64", "1x3x1xf64", "reduce sum %x [0, 2]"),
+    one("sum_all", "2x3xf64", "1x1xf64", "reduce sum %x [0, 1]"),
+    one("max", "2x3x4xf64", "2x1x4xf64", "reduce max %x [1]"),
+    one("min", "2x3x4xf64", "1x3x1xf64", "reduce min %x [0, 2]"),
+    one("prod", "2x3xf64", "2x1xf64", "reduce prod %x [1]"),
+    cumsum("forward", ""),
+    cumsum("exclusive", "exclusive"),
+    cumsum("reverse", "reverse"),
+    cumsum("exclusive_reverse", "exclusive reverse"),
+    matmul("plain", "2x3x4xf64", "2x4x5xf64", ""),
+    matmul("transpose_a", "2x4x3xf64", "2x4x5xf64", "transpose_a"),
+    matmul("transpose_b", "2x3x4xf64", "2x5x4xf64", "transpose_b"),
+    matmul("transpose_both", "2x4x3xf64", "2x5x4xf64",
+           "transpose_a transpose_b"),
+    // Indices outside the table are clamped, in both directions.
+    {"gather",
+     {{"table", "5x3xf64"}, {"ids", "2x4xi64", -2, 7}},
+     "%y = nn.gather %table, %ids : tensor<5x3xf64>, tensor<2x4xi64> -> "
+     "tensor<2x4x3xf64>",
+     {{"%y", "2x4x3xf64"}}},
+    {"scatter_add",
+     {{"ids", "2x4xi32", -2, 7}, {"rows", "2x4x3xf64"}},
+     "%y = nn.scatter_add %ids, %rows : tensor<2x4xi32>, tensor<2x4x3xf64> -> "
+     "tensor<5x3xf64>",
+     {{"%y", "5x3xf64"}}},
+};
+
+class TensorGradient : public ::testing::TestWithParam<GradientCase> {};
+
+TEST_P(TensorGradient, AgreesWithCentralDifferences) {
+  checkGradients(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, TensorGradient, ::testing::ValuesIn(kCases),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace

@@ -1,0 +1,45 @@
+//===- Program.cpp - parses, transforms and runs textual IR in tests ------===//
+
+#include "tests/support/Program.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/differentiate/Rules.h"
+#include "passes/ir/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace mlir::zg::testing;
+
+Program::Program(StringRef text) : context(MLIRContext::Threading::DISABLED) {
+  DialectRegistry registry;
+  registry.insert<func::FuncDialect, zg::nn::NNDialect>();
+  zg::nn::registerGradientRules(registry);
+  context.appendDialectRegistry(registry);
+  context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+    messages += diagnostic.str() + "\n";
+    return success();
+  });
+  module = parseSourceString<ModuleOp>(text, &context);
+}
+
+LogicalResult Program::run(std::unique_ptr<Pass> pass) {
+  PassManager manager(&context);
+  if (pass->getOpName() == func::FuncOp::getOperationName()) {
+    manager.addNestedPass<func::FuncOp>(std::move(pass));
+  } else {
+    manager.addPass(std::move(pass));
+  }
+  return manager.run(*module);
+}
+
+func::FuncOp Program::function(StringRef name) {
+  return module->lookupSymbol<func::FuncOp>(name);
+}
+
+std::string Program::text() {
+  std::string result;
+  llvm::raw_string_ostream stream(result);
+  module->print(stream);
+  return result;
+}
