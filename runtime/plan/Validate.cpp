@@ -1,0 +1,240 @@
+//===- Validate.cpp - is a plan structurally sound? -----------------------===//
+
+#include "runtime/plan/Validate.h"
+
+#include "runtime/base/Checked.h"
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Ranges.h"
+
+#include <cmath>
+#include <set>
+
+namespace zerograph {
+namespace {
+
+template <typename... Args>
+absl::Status invalid(const Args &...args) {
+  return absl::InvalidArgumentError(absl::StrCat(args...));
+}
+
+absl::Status validateHeader(const plan::Plan &plan) {
+  if (plan.world() < 1 || plan.world() > kMaxWorld) {
+    return invalid("the plan is for ", plan.world(), " ranks; 1 to ", kMaxWorld,
+                   " are possible");
+  }
+  if (plan.zero_stage() > 3) {
+    return invalid("the plan has ZeRO stage ", plan.zero_stage(),
+                   "; there are stages 0 to 3");
+  }
+  if (plan.accumulate() < 1 || plan.micro_batch() < 1) {
+    return invalid("a step of the plan has ", plan.accumulate(),
+                   " micro-batches of ", plan.micro_batch(),
+                   " samples; both must be at least 1");
+  }
+  if (plan.target().device().empty()) {
+    return invalid("the plan does not say which device it is for");
+  }
+  const plan::Optimizer &optimizer = plan.optimizer();
+  if (optimizer.kind() != "sgd" && optimizer.kind() != "adam" &&
+      optimizer.kind() != "adamw") {
+    return invalid("the plan's optimizer is \"", optimizer.kind(),
+                   "\"; sgd, adam and adamw exist");
+  }
+  for (double value :
+       {optimizer.learning_rate(), optimizer.momentum(), optimizer.beta1(),
+        optimizer.beta2(), optimizer.epsilon(), optimizer.weight_decay()}) {
+    if (!std::isfinite(value)) {
+      return invalid("a number of the plan's optimizer is not finite");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateArenas(const plan::Plan &plan) {
+  for (int i = 0; i < plan.arenas_size(); ++i) {
+    const plan::Arena &arena = plan.arenas(i);
+    uint64_t alignment = arena.alignment();
+    if (arena.space() < plan::DEVICE || arena.space() > plan::NVME) {
+      return invalid("arena ", i, " is in unknown space ", arena.space());
+    }
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 ||
+        alignment > (uint64_t(1) << 30)) {
+      return invalid("arena ", i, " has alignment ", alignment,
+                     "; it must be a power of two up to 1 GiB");
+    }
+    if (arena.bytes() > kMaxArenaBytes || arena.bytes() % alignment != 0) {
+      return invalid("arena ", i, " has ", arena.bytes(),
+                     " bytes; it must be a multiple of its alignment ",
+                     alignment, " and at most ", kMaxArenaBytes);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateSlice(const plan::Plan &plan, int index) {
+  const plan::Slice &slice = plan.slices(index);
+  std::string what = describeSlice(plan, index);
+  if (slice.arena() >= uint32_t(plan.arenas_size())) {
+    return invalid(what, " names arena ", slice.arena(), " of ",
+                   plan.arenas_size());
+  }
+  uint64_t limit = plan.arenas(slice.arena()).bytes();
+  if (!(Checked(slice.offset()) + slice.bytes()).atMost(limit)) {
+    return invalid(what, ": bytes [", slice.offset(), ", + ", slice.bytes(),
+                   ") lie outside its arena of ", limit);
+  }
+  if (slice.slice_class() < plan::PARAM_SHARD ||
+      slice.slice_class() > plan::SCALAR) {
+    return invalid(what, " has unknown class ", slice.slice_class());
+  }
+  if (slice.unit() < -1 || slice.unit() >= plan.units_size()) {
+    return invalid(what, " names unit ", slice.unit(), " of ",
+                   plan.units_size());
+  }
+  if (slice.segment() < -1 ||
+      (slice.segment() >= 0 &&
+       (slice.unit() < 0 ||
+        slice.segment() >= plan.units(slice.unit()).segments_size()))) {
+    return invalid(what, " names segment ", slice.segment(),
+                   ", which its unit does not have");
+  }
+  if (slice.carried() && slice.lifetimes_size() != 0) {
+    return invalid(what, " is carried across programs and has a lifetime");
+  }
+  int64_t previous = -1;
+  for (const plan::Lifetime &life : slice.lifetimes()) {
+    if (life.program() >= uint32_t(plan.programs_size()) ||
+        int64_t(life.program()) <= previous) {
+      return invalid(what, " has a lifetime in program ", life.program(),
+                     "; lifetimes name existing programs in ascending order");
+    }
+    previous = life.program();
+    uint32_t steps = plan.programs(life.program()).steps_size();
+    if (life.first() > life.last() || life.last() >= steps) {
+      return invalid(what, " lives from step ", life.first(), " to ",
+                     life.last(), " of a program of ", steps, " steps");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateAccess(const plan::Plan &plan, const plan::Step &step,
+                            int index) {
+  const plan::Access &access = step.accesses(index);
+  if (access.slice() >= uint32_t(plan.slices_size())) {
+    return invalid("access ", index, " names slice ", access.slice(), " of ",
+                   plan.slices_size());
+  }
+  if (access.mode() < plan::READ || access.mode() > plan::READ_WRITE) {
+    return invalid("access ", index, " has unknown mode ", access.mode());
+  }
+  bool scratch = step.has_matmul() && index == 3;
+  if (access.bytes() == 0 && !scratch) {
+    return invalid("access ", index, " to ",
+                   describeSlice(plan, access.slice()), " touches no bytes");
+  }
+  Checked end = Checked(access.rank_stride()) * (plan.world() - 1) +
+                access.offset() + access.bytes();
+  uint64_t limit = plan.slices(access.slice()).bytes();
+  if (!end.atMost(limit)) {
+    return invalid("access ", index, " to ",
+                   describeSlice(plan, access.slice()), ": bytes [",
+                   access.offset(), " + rank * ", access.rank_stride(), ", + ",
+                   access.bytes(), ") of the last of ", plan.world(),
+                   " ranks lie outside its ", limit);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateStep(const plan::Plan &plan, const plan::Step &step,
+                          uint32_t index) {
+  if (step.stream() < plan::COMPUTE || step.stream() > plan::NVME_WRITE) {
+    return invalid("unknown stream ", step.stream());
+  }
+  for (uint32_t wait : step.waits()) {
+    if (wait >= index) {
+      return invalid("waits for step ", wait,
+                     ", which is not earlier: it would wait for ever");
+    }
+  }
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    ZG_RETURN_IF_ERROR(validateAccess(plan, step, i));
+  }
+  if (!isCollective(step) && step.sequence() != 0) {
+    return invalid("has a place in the order of collectives and is none");
+  }
+  return detail::validateOperation(plan, step);
+}
+
+/// Either "step" alone, or "micro" and then "update".
+absl::Status validatePrograms(const plan::Plan &plan) {
+  bool single = plan.programs_size() == 1 && plan.programs(0).name() == "step";
+  bool split = plan.programs_size() == 2 &&
+               plan.programs(0).name() == "micro" &&
+               plan.programs(1).name() == "update";
+  if (!single && !split) {
+    std::string names;
+    for (const plan::Program &program : plan.programs()) {
+      absl::StrAppend(&names, " \"", program.name(), "\"");
+    }
+    return invalid("the plan's programs are", names.empty() ? " none" : names,
+                   "; a plan has \"step\", or \"micro\" and \"update\"");
+  }
+  if (single && plan.accumulate() != 1) {
+    return invalid("the plan has \"step\", for one micro-batch a step, and "
+                   "accumulates over ",
+                   plan.accumulate());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateSteps(const plan::Plan &plan) {
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
+      absl::Status status = validateStep(plan, plan.programs(p).steps(s), s);
+      if (!status.ok()) {
+        return annotate(status, describeStep(plan, p, s));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateKernels(const plan::Plan &plan) {
+  std::set<std::string> symbols;
+  for (int i = 0; i < plan.kernels_size(); ++i) {
+    const plan::Kernel &kernel = plan.kernels(i);
+    if (kernel.symbol().empty() || !symbols.insert(kernel.symbol()).second) {
+      return invalid("kernel ", i, " has the symbol \"", kernel.symbol(),
+                     "\", which is empty or taken");
+    }
+    if (kernel.grain() == 0 || kernel.extent() > kMaxArenaBytes ||
+        kernel.grain() > kMaxArenaBytes) {
+      return invalid("kernel ", kernel.symbol(), " has extent ",
+                     kernel.extent(), " and grain ", kernel.grain(),
+                     "; the grain must be at least 1");
+    }
+  }
+  if (plan.kernels_size() > 0 && plan.kernel_module().empty()) {
+    return invalid("the plan has ", plan.kernels_size(),
+                   " kernels and no module that holds them");
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status validatePlan(const plan::Plan &plan) {
+  ZG_RETURN_IF_ERROR(validateHeader(plan));
+  ZG_RETURN_IF_ERROR(validateArenas(plan));
+  ZG_RETURN_IF_ERROR(validatePrograms(plan));
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    ZG_RETURN_IF_ERROR(validateSlice(plan, i));
+  }
+  ZG_RETURN_IF_ERROR(validateKernels(plan));
+  ZG_RETURN_IF_ERROR(detail::validateUnits(plan));
+  ZG_RETURN_IF_ERROR(detail::validateInputs(plan));
+  return validateSteps(plan);
+}
+
+} // namespace zerograph

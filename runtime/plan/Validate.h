@@ -1,0 +1,33 @@
+//===- Validate.h - is a plan structurally sound? -------------------------===//
+//
+// A plan comes from a file that anybody may have written. After this check
+// every index is in range, every access lies inside its slice and every slice
+// inside its arena for every rank, sizes agree with each other, and no sum or
+// product of them overflows. Nothing here relies on the plan's good will;
+// everything else may.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_VALIDATE_H
+#define ZEROGRAPH_RUNTIME_PLAN_VALIDATE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace zerograph {
+
+/// OK, or the first thing that is wrong and where: the step, slice, unit or
+/// input. Never crashes, whatever the plan.
+absl::Status validatePlan(const plan::Plan &plan);
+
+namespace detail {
+/// Units, parameters, states, inputs and scalars. Slices must be valid.
+absl::Status validateUnits(const plan::Plan &plan);
+absl::Status validateInputs(const plan::Plan &plan);
+/// The operation of one step. Its accesses and the units must be valid.
+absl::Status validateOperation(const plan::Plan &plan, const plan::Step &step);
+} // namespace detail
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_VALIDATE_H

@@ -1,0 +1,126 @@
+//===- Definitions.cpp - nothing is read before it is written -------------===//
+//
+// Bytes that a program does not carry are undefined when it starts. Steps are
+// taken in issue order, which extends every order the plan guarantees; that
+// the write of a read's bytes is ordered before it is the race check's part.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Ranges.h"
+#include "runtime/plan/verify/Checks.h"
+#include "runtime/plan/verify/External.h"
+
+#include <map>
+
+namespace zerograph::verify {
+namespace {
+
+/// A set of bytes as disjoint ranges that do not touch.
+class ByteSet {
+public:
+  void add(uint64_t begin, uint64_t end) {
+    auto it = ranges.upper_bound(begin);
+    if (it != ranges.begin() && std::prev(it)->second >= begin) {
+      --it;
+      begin = it->first;
+    }
+    while (it != ranges.end() && it->first <= end) {
+      end = std::max(end, it->second);
+      it = ranges.erase(it);
+    }
+    ranges.emplace(begin, end);
+  }
+  /// The first byte of [begin, end) that is not in the set, or `end`.
+  uint64_t firstMissing(uint64_t begin, uint64_t end) const {
+    auto it = ranges.upper_bound(begin);
+    if (it == ranges.begin() || std::prev(it)->second <= begin) {
+      return begin;
+    }
+    return std::min(std::prev(it)->second, end);
+  }
+
+private:
+  std::map<uint64_t, uint64_t> ranges;
+};
+
+struct Use {
+  uint32_t step;
+  const plan::Access *access;
+  Effect effect;
+};
+
+/// True if a problem was found: one a slice is enough.
+bool checkSlice(const Subject &subject, int program, int slice,
+                const std::vector<Use> &uses, uint32_t rank,
+                Problems &problems) {
+  ByteSet written;
+  for (size_t i = 0; i < uses.size();) {
+    // All reads of a step come before all its writes.
+    size_t end = i;
+    while (end < uses.size() && uses[end].step == uses[i].step) {
+      const plan::Access &access = *uses[end].access;
+      uint64_t begin = access.offset() + rank * access.rank_stride();
+      uint64_t stop = begin + access.bytes();
+      uint64_t missing =
+          uses[end].effect.reads ? written.firstMissing(begin, stop) : stop;
+      if (missing < stop) {
+        problems.add("read before it is written: ",
+                     describeStep(subject.plan, program, uses[end].step),
+                     " reads bytes [", begin, ", ", stop, ") of ",
+                     describeSlice(subject.plan, slice),
+                     ", and no step before "
+                     "it writes byte ",
+                     missing, rank == 0 ? "" : absl::StrCat(" on rank ", rank));
+        return true;
+      }
+      ++end;
+    }
+    for (; i < end; ++i) {
+      const plan::Access &access = *uses[i].access;
+      uint64_t begin = access.offset() + rank * access.rank_stride();
+      if (uses[i].effect.writes && access.bytes() != 0) {
+        written.add(begin, begin + access.bytes());
+      }
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+void checkDefinitions(const Subject &subject, Problems &problems) {
+  const plan::Plan &plan = subject.plan;
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    std::vector<bool> set = setByRuntime(plan, p);
+    std::vector<std::vector<Use>> slices(plan.slices_size());
+    std::vector<bool> by_rank(plan.slices_size());
+    const plan::Program &program = plan.programs(p);
+    for (int s = 0; s < program.steps_size(); ++s) {
+      for (int i = 0; i < program.steps(s).accesses_size(); ++i) {
+        const plan::Access &access = program.steps(s).accesses(i);
+        if (plan.slices(access.slice()).carried() || set[access.slice()]) {
+          continue;
+        }
+        slices[access.slice()].push_back(
+            {uint32_t(s), &access, effectOf(program.steps(s), i)});
+        if (access.rank_stride() != 0) {
+          by_rank[access.slice()] = true;
+        }
+      }
+    }
+    for (int slice = 0; slice < plan.slices_size(); ++slice) {
+      uint32_t ranks = by_rank[slice] ? plan.world() : 1;
+      for (uint32_t rank = 0; rank < ranks; ++rank) {
+        if (checkSlice(subject, p, slice, slices[slice], rank, problems)) {
+          break;
+        }
+      }
+      if (problems.enough()) {
+        return;
+      }
+    }
+  }
+}
+
+} // namespace zerograph::verify

@@ -1,0 +1,22 @@
+//===- External.h - what the runtime itself reads and writes --------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_VERIFY_EXTERNAL_H
+#define ZEROGRAPH_RUNTIME_PLAN_VERIFY_EXTERNAL_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include <vector>
+
+namespace zerograph::verify {
+
+/// By slice: written by the runtime before `program` starts. Inputs before
+/// the program of a micro-batch, scalars before every program.
+std::vector<bool> setByRuntime(const plan::Plan &plan, int program);
+
+/// By slice: read by the runtime when a program has ended, where that keeps
+/// it alive: gradients that are dumped.
+std::vector<bool> readByRuntime(const plan::Plan &plan);
+
+} // namespace zerograph::verify
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_VERIFY_EXTERNAL_H

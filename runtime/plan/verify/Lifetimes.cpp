@@ -1,0 +1,196 @@
+//===- Lifetimes.cpp - buffers that share bytes ---------------------------===//
+//
+// X and Y may share bytes if every use of X happens before every use of Y. Of
+// each buffer two clocks suffice: how far its uses reach on every stream, and
+// what is certain to have finished before any of them starts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Ranges.h"
+#include "runtime/plan/verify/Checks.h"
+#include "runtime/plan/verify/External.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace zerograph::verify {
+namespace {
+
+/// The uses of one slice in one program.
+struct Uses {
+  bool used = false;
+  uint32_t first = 0;
+  uint32_t last = 0;
+  Clock reach{};           // position of the last use on each stream
+  Clock ready{};           // of each stream, what has finished before every use
+  bool set_before = false; // the runtime writes it before the program
+  bool read_after = false; // the runtime reads it after the program
+};
+
+std::vector<Uses> usesIn(const Subject &subject, int program) {
+  const plan::Plan &plan = subject.plan;
+  const HappensBefore &order = subject.orders[program];
+  std::vector<Uses> all(plan.slices_size());
+  std::vector<bool> before = setByRuntime(plan, program);
+  std::vector<bool> after = readByRuntime(plan);
+  for (int s = 0; s < plan.programs(program).steps_size(); ++s) {
+    for (const plan::Access &access :
+         plan.programs(program).steps(s).accesses()) {
+      if (access.bytes() == 0) {
+        continue;
+      }
+      Uses &uses = all[access.slice()];
+      if (!uses.used) {
+        uses.used = true;
+        uses.first = s;
+        uses.ready.fill(std::numeric_limits<uint32_t>::max());
+      }
+      uses.last = s;
+      uint8_t stream = order.stream(s);
+      uses.reach[stream] = order.position(s);
+      // The step's own position does not count: it isn't over when it starts.
+      Clock clock = order.clock(s);
+      --clock[stream];
+      for (int i = 0; i < kStreams; ++i) {
+        uses.ready[i] = std::min(uses.ready[i], clock[i]);
+      }
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].set_before = before[i];
+    all[i].read_after = after[i] && all[i].used;
+    all[i].used = all[i].used || before[i];
+  }
+  return all;
+}
+
+bool precedes(const Uses &a, const Uses &b) {
+  if (b.set_before || a.read_after) {
+    return false;
+  }
+  for (int i = 0; i < kStreams; ++i) {
+    if (a.reach[i] > b.ready[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void checkStated(const Subject &subject, int program,
+                 const std::vector<Uses> &all, Problems &problems) {
+  const plan::Plan &plan = subject.plan;
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    const plan::Slice &slice = plan.slices(i);
+    if (slice.carried() || all[i].reach == Clock{}) {
+      continue; // or only the runtime uses it here
+    }
+    const plan::Lifetime *life = nullptr;
+    for (const plan::Lifetime &candidate : slice.lifetimes()) {
+      if (candidate.program() == uint32_t(program)) {
+        life = &candidate;
+      }
+    }
+    if (life == nullptr || all[i].first < life->first() ||
+        all[i].last > life->last()) {
+      uint32_t step = life != nullptr && all[i].first >= life->first()
+                          ? all[i].last
+                          : all[i].first;
+      problems.add("outside its lifetime: ", describeStep(plan, program, step),
+                   " uses ", describeSlice(plan, i), ", which lives ",
+                   life == nullptr ? std::string("not at all in this program")
+                                   : absl::StrCat("from step ", life->first(),
+                                                  " to step ", life->last()));
+    }
+  }
+}
+
+class Sharing {
+public:
+  Sharing(const Subject &subject, Problems &problems)
+      : subject(subject), plan(subject.plan), problems(problems) {
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      programs.push_back(usesIn(subject, p));
+      checkStated(subject, p, programs.back(), problems);
+    }
+  }
+
+  /// A sweep over the slices of each arena in order of their first byte.
+  void run() {
+    std::vector<std::vector<int>> arenas(plan.arenas_size());
+    for (int i = 0; i < plan.slices_size(); ++i) {
+      if (plan.slices(i).bytes() != 0) {
+        arenas[plan.slices(i).arena()].push_back(i);
+      }
+    }
+    for (std::vector<int> &slices : arenas) {
+      std::stable_sort(slices.begin(), slices.end(), [&](int a, int b) {
+        return plan.slices(a).offset() < plan.slices(b).offset();
+      });
+      std::vector<int> active;
+      for (int slice : slices) {
+        uint64_t begin = plan.slices(slice).offset();
+        for (size_t i = 0; i < active.size();) {
+          const plan::Slice &other = plan.slices(active[i]);
+          if (other.offset() + other.bytes() <= begin) {
+            active[i] = active.back();
+            active.pop_back();
+            continue;
+          }
+          compare(active[i], slice);
+          ++i;
+        }
+        active.push_back(slice);
+        if (problems.enough()) {
+          return;
+        }
+      }
+    }
+  }
+
+private:
+  void compare(int a, int b) {
+    if (plan.slices(a).carried() || plan.slices(b).carried()) {
+      problems.add("shared bytes: ", describeSlice(plan, a), " and ",
+                   describeSlice(plan, b), " overlap in arena ",
+                   plan.slices(a).arena(), ", and ",
+                   describeSlice(plan, plan.slices(a).carried() ? a : b),
+                   " is carried across programs: it can share with none");
+      return;
+    }
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      const Uses &x = programs[p][a];
+      const Uses &y = programs[p][b];
+      if (!x.used || !y.used || precedes(x, y) || precedes(y, x)) {
+        continue;
+      }
+      problems.add("shared bytes: ", describeSlice(plan, a), uses(p, x),
+                   " and ", describeSlice(plan, b), uses(p, y),
+                   " overlap in arena ", plan.slices(a).arena(), ", and in \"",
+                   plan.programs(p).name(),
+                   "\" neither is certain to be done with before the other "
+                   "begins");
+    }
+  }
+
+  std::string uses(int program, const Uses &uses) const {
+    if (uses.reach == Clock{}) {
+      return " (written by the runtime)";
+    }
+    return absl::StrCat(", used from step ", uses.first, " to ",
+                        describeStep(plan, program, uses.last), ",");
+  }
+
+  const Subject &subject;
+  const plan::Plan &plan;
+  Problems &problems;
+  std::vector<std::vector<Uses>> programs;
+};
+
+} // namespace
+
+void checkLifetimes(const Subject &subject, Problems &problems) {
+  Sharing(subject, problems).run();
+}
+
+} // namespace zerograph::verify
