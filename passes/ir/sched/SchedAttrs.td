@@ -1,0 +1,98 @@
+//===- SchedAttrs.td - streams, classes, accesses, types ------------------===//
+
+#ifndef ZEROGRAPH_SCHED_ATTRS
+#define ZEROGRAPH_SCHED_ATTRS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "passes/ir/sched/SchedDialect.td"
+
+class Sched_Case<string name, int value> : I32EnumAttrCase<name, value>;
+class Sched_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::zg::sched";
+  let genSpecializedAttr = 0;
+}
+
+def Sched_Stream : Sched_Enum<"Stream", "queue of steps that run in order", [
+  Sched_Case<"compute", 0>, Sched_Case<"gather", 1>, Sched_Case<"scatter", 2>
+]>;
+def Sched_StreamAttr : EnumAttr<Sched_Dialect, Sched_Stream, "stream">;
+
+def Sched_Space : Sched_Enum<"Space", "kind of memory of an arena", [
+  Sched_Case<"device", 0>
+]>;
+def Sched_SpaceAttr : EnumAttr<Sched_Dialect, Sched_Space, "space">;
+
+// As in plan.proto.
+def Sched_SliceClass : Sched_Enum<"SliceClass", "lifetime class of a slice", [
+  Sched_Case<"param_shard", 0>, Sched_Case<"gathered", 1>,
+  Sched_Case<"grad", 2>, Sched_Case<"grad_shard", 3>,
+  Sched_Case<"optimizer", 4>, Sched_Case<"activation", 5>,
+  Sched_Case<"transient", 6>, Sched_Case<"staging", 7>,
+  Sched_Case<"input", 8>, Sched_Case<"scalar", 9>
+]>;
+def Sched_SliceClassAttr
+    : EnumAttr<Sched_Dialect, Sched_SliceClass, "slice_class">;
+
+def Sched_Mode : Sched_Enum<"Mode", "what a step does to bytes", [
+  Sched_Case<"read", 0>, Sched_Case<"write", 1>, Sched_Case<"read_write", 2>
+]>;
+
+class Sched_Attr<string name, string attrMnemonic>
+    : AttrDef<Sched_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Sched_AccessAttr : Sched_Attr<"Access", "access"> {
+  let summary = "Bytes of a slice that a step touches.";
+  let description = [{
+    On rank r, bytes `[offset + r * rank_stride, + bytes)` of the slice.
+    Steps print it together with its slice:
+    `read %w[0 for 1024]`, `write %s[128 for 64 by 64]`.
+  }];
+  let parameters = (ins EnumParameter<Sched_Mode>:$mode, "int64_t":$offset,
+                        "int64_t":$bytes, "int64_t":$rank_stride);
+  let assemblyFormat = [{
+    `<` $mode `,` $offset `for` $bytes `by` $rank_stride `>`
+  }];
+  let extraClassDeclaration = [{
+    bool reads() const { return getMode() != Mode::write; }
+    bool writes() const { return getMode() != Mode::read; }
+    /// End of the range over all of `world` ranks.
+    int64_t end(int64_t world) const {
+      return getOffset() + (world - 1) * getRankStride() + getBytes();
+    }
+  }];
+}
+def Sched_AccessArray : TypedArrayAttrBase<Sched_AccessAttr, "accesses">;
+
+def Sched_ArenaAttr : Sched_Attr<"Arena", "arena"> {
+  let summary = "Memory that is allocated once for all programs.";
+  let description = [{
+    `bytes` is `peak`, the end of the highest slice, rounded up to `alignment`;
+    no packing needs less than `lower_bound`.
+
+    Example: `#sched.arena<device, bytes = 128, alignment = 64, peak = 100,
+              lower_bound = 128>`
+  }];
+  let parameters = (ins EnumParameter<Sched_Space>:$space, "int64_t":$bytes,
+                        "int64_t":$alignment, "int64_t":$peak,
+                        "int64_t":$lower_bound);
+  let assemblyFormat = [{
+    `<` $space `,` `bytes` `=` $bytes `,` `alignment` `=` $alignment `,` `peak`
+    `=` $peak `,` `lower_bound` `=` $lower_bound `>`
+  }];
+}
+
+def Sched_Slice : TypeDef<Sched_Dialect, "Slice"> {
+  let mnemonic = "slice";
+  let summary = "A range of an arena.";
+}
+
+def Sched_Timepoint : TypeDef<Sched_Dialect, "Timepoint"> {
+  let mnemonic = "timepoint";
+  let summary = "Reached when a step, and all before it on its stream, is done.";
+}
+
+#endif // ZEROGRAPH_SCHED_ATTRS

@@ -1,0 +1,43 @@
+//===- SchedDialect.td - the sched dialect: when and where --*- tablegen -*-===//
+//
+// File map: SchedDialect.td <- SchedAttrs.td <- SchedInterfaces.td
+//           <- SchedOps.td
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_SCHED_DIALECT
+#define ZEROGRAPH_SCHED_DIALECT
+
+include "mlir/IR/OpBase.td"
+
+def Sched_Dialect : Dialect {
+  let name = "sched";
+  let cppNamespace = "::mlir::zg::sched";
+  let summary = "Steps on streams over byte ranges.";
+  let description = [{
+    What a plan says, as IR. Tensors are gone: a step touches byte ranges of
+    slices, and a slice is a range of an arena with one meaning and one
+    lifetime class.
+
+        func + nn.kernel + nn.matmul + zero
+            --sched-lower--> slices and steps, no order between streams
+            --sched-place-events--> awaits for every dependence
+            --sched-throttle--> awaits that let bytes be reused
+            --sched-elide-waits--> without those that follow from others
+            --sched-pack--> offsets
+            --> the plan
+
+    A module holds, in this order, the `sched.slice`s, the `sched.kernel`s and
+    one `sched.program` a program. Order of steps in a program is the order in
+    which the host issues them; steps of one stream run in that order; order
+    between streams exists only where a step awaits a timepoint, and between
+    collectives, which run in the order of their sequence numbers.
+
+    The module keeps `zero.world` and the other attributes of the zero dialect;
+    `sched-pack` adds `sched.arenas`, an array of `#sched.arena`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+#endif // ZEROGRAPH_SCHED_DIALECT

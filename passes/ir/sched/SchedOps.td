@@ -1,0 +1,294 @@
+//===- SchedOps.td - the ops of the sched dialect -------------------------===//
+
+#ifndef ZEROGRAPH_SCHED_OPS
+#define ZEROGRAPH_SCHED_OPS
+
+include "mlir/IR/SymbolInterfaces.td"
+include "passes/ir/nn/NNAttrs.td"
+include "passes/ir/sched/SchedAttrs.td"
+include "passes/ir/sched/SchedInterfaces.td"
+include "passes/ir/zero/ZeroAttrs.td"
+
+class Sched_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Sched_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Bytes with one meaning.";
+  let description = [{
+    ```mlir
+    %x = sched.slice "x" transient in device bytes 1024
+    %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64
+        {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
+    ```
+    A `carried` slice lives across programs; any other is used by one program.
+    `state`, `input` and `scalar` say what the runtime keeps or writes there,
+    `tensor` its type. `sched-pack` adds the offset (`at`) and, where it is not
+    carried, the first and the last step that touches it (`live`).
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - `bytes` is positive.
+    - `at` is not negative.
+    - `live` has a first and a last step.
+    - At most one of `state`, `input` and `scalar`; they need `carried` and
+      `tensor`.
+  }];
+  let arguments = (ins
+      StrAttr:$label, Sched_SliceClassAttr:$slice_class, Sched_SpaceAttr:$space,
+      I64Attr:$bytes, UnitAttr:$carried, DefaultValuedAttr<I64Attr, "-1">:$unit,
+      DefaultValuedAttr<I64Attr, "-1">:$segment, OptionalAttr<I64Attr>:$offset,
+      OptionalAttr<DenseI64ArrayAttr>:$lifetime,
+      OptionalAttr<Zero_StateAttr>:$state, OptionalAttr<NN_InputAttr>:$input,
+      OptionalAttr<StrAttr>:$scalar, OptionalAttr<TypeAttr>:$tensor);
+  let results = (outs Sched_Slice:$result);
+  let assemblyFormat = [{
+    $label $slice_class `in` $space `bytes` $bytes (`carried` $carried^)?
+    (`unit` $unit^)? (`segment` $segment^)? (`at` $offset^)?
+    (`live` $lifetime^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Sched_KernelOp : Sched_Op<"kernel", [
+    IsolatedFromAbove, SingleBlock, NoTerminator, Symbol,
+    HasParent<"::mlir::ModuleOp">]> {
+  let summary = "A kernel that launches refer to.";
+  let description = [{
+    ```mlir
+    sched.kernel @k0 {
+    ^bb0(%x: tensor<4x8xf32>):
+      %0 = nn.kernel rows (%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+        %1 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
+        nn.yield %1 : tensor<4x8xf32>
+      }
+    }
+    ```
+    Equal bodies are one kernel.
+
+    **Lifespan**: `sched-lower` to the plan, whose kernel module is generated
+    from it.
+
+    **Constraints:**
+    - Its block holds one `nn.kernel` whose operands are the block's arguments
+      in order.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The one op of the body.
+    ::mlir::zg::nn::KernelOp kernel();
+  }];
+}
+
+def Sched_ProgramOp : Sched_Op<"program", [
+    SingleBlock, NoTerminator, Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Steps in the order in which the host issues them.";
+  let description = [{
+    ```mlir
+    sched.program @step {
+      %0 = sched.fill on(compute) (write %x[0 for 1024]) "x"
+    }
+    ```
+    `step` does a whole step; or `micro` runs once a micro-batch and then
+    `update` once. Nothing of one program is under way when another begins.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - The block holds steps only.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+// Constraints of every step, checked by the interface's verifier:
+// - One access a slice; an access is not empty and ends within its slice on
+//   every rank.
+// - An awaited timepoint is that of an earlier step of the same program, on
+//   another stream.
+class Sched_StepOp<string mnemonic, dag extra = (ins),
+                   list<Trait> traits = [Sched_Step]>
+    : Sched_Op<mnemonic, !listconcat([
+          AttrSizedOperandSegments, HasParent<"ProgramOp">], traits)> {
+  dag common = (ins Variadic<Sched_Timepoint>:$awaits,
+                    Variadic<Sched_Slice>:$slices, Sched_StreamAttr:$stream,
+                    Sched_AccessArray:$accesses, StrAttr:$label);
+  let arguments = !con(common, extra);
+  let results = (outs Sched_Timepoint:$timepoint);
+  string stepFormat = [{
+    `on` `(` $stream `)` (`await` `(` $awaits^ `)`)?
+    custom<Accesses>($slices, $accesses) $label
+  }];
+  let assemblyFormat = stepFormat # " attr-dict";
+}
+
+class Sched_CollectiveOp<string mnemonic, dag extra, string format>
+    : Sched_StepOp<mnemonic,
+          !con(extra, (ins TypeAttr:$element_type, StrAttr:$group,
+                           StrAttr:$reason, I64Attr:$sequence)),
+          [Sched_Step, Sched_Collective]> {
+  let assemblyFormat = stepFormat # format # [{
+    `:` $element_type `group` $group `sequence` $sequence `reason` $reason
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
+    Sched_Step, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Runs a kernel.";
+  let description = [{
+    ```mlir
+    %0 = sched.launch @k0 on(compute) await(%t) (read %x[0 for 128], write %y[0 for 128]) "relu"
+    ```
+    The accesses are the kernel's operands, then its results.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - The kernel exists.
+    - One access for each operand and result of the kernel, of its size.
+    - Operands are read, results written.
+  }];
+  let assemblyFormat = "$kernel" # stepFormat # "attr-dict";
+}
+
+def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
+    TypeAttr:$element_type, I64Attr:$batch, I64Attr:$m, I64Attr:$n, I64Attr:$k,
+    UnitAttr:$transpose_a, UnitAttr:$transpose_b, DenseI64ArrayAttr:$parts,
+    I64Attr:$scratch_stride)> {
+  let summary = "Products of matrices by the device's library.";
+  let description = [{
+    ```mlir
+    %0 = sched.matmul on(compute) (read %a[0 for 128], read %b[0 for 256], write %c[0 for 128]) "fc1"
+        batch 1 m 4 n 8 k 8 : f32 transpose_b parts [0, 1, 0, 4, 0, 8] scratch 0
+    ```
+    Accesses: A, B, C and, if `scratch` is not 0, scratch. Matrices are
+    row-major and dense; `transpose_a` says that A is stored as [K, M]. `parts`
+    holds for each part its batch, row and column ranges, each a begin and an
+    end; a part is one single-threaded call with `scratch` bytes of its own.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - Sizes are positive.
+    - The accesses are A, B, C and, as needed, scratch, with the bytes the sizes
+      ask for.
+    - Parts lie within C and cover it exactly once.
+  }];
+  let assemblyFormat = stepFormat # [{
+    `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
+    (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
+    `parts` $parts `scratch` $scratch_stride attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather", (ins I64Attr:$unit),
+    "`unit` $unit"> {
+  let summary = "Every rank gets the whole segments of a unit.";
+  let description = [{
+    ```mlir
+    %0 = sched.all_gather on(gather) (read %s[0 for 512], write %w[0 for 1024]) "h.0"
+        unit 0 : f32 group "data" sequence 0 reason "forward of h.0"
+    ```
+    For each segment two accesses: this rank's shard, read, and the whole
+    segment, written; rank r's shard lands at r times its size. The shard may
+    already lie there.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - Accesses come in pairs, read and written; a segment has the size of
+      `zero.world` shards.
+  }];
+}
+
+def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
+    I64Attr:$unit, I64Attr:$segment, UnitAttr:$accumulate,
+    I64Attr:$chunk_bytes), [{
+      `unit` $unit `segment` $segment (`accumulate` $accumulate^)?
+      `chunk` $chunk_bytes
+    }]> {
+  let summary = "Every rank gets the sum over ranks of its shard.";
+  let description = [{
+    ```mlir
+    %0 = sched.reduce_scatter on(scatter) await(%t) (read %g[0 for 1024], write %s[0 for 512], write %b[0 for 1024]) "h.0"
+        unit 0 segment 0 chunk 512 : f32 group "data" sequence 1 reason "gradients of h.0 are complete"
+    ```
+    Accesses: the whole segment of this rank's gradients, the shard, and
+    staging of one chunk a rank. The canonical fold over ranks, from +0.0 or,
+    with `accumulate`, from what the shard holds.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - Three accesses: the segment read, the shard written (with `accumulate`
+      read and written), staging written.
+    - The segment has the size of `zero.world` shards, staging that of
+      `zero.world` chunks.
+  }];
+}
+
+def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce", (ins), ""> {
+  let summary = "Every rank gets the sum over ranks of a few scalars.";
+  let description = [{
+    ```mlir
+    %0 = sched.all_reduce on(scatter) (read %l[0 for 4], read_write %s[0 for 4]) "loss"
+        : f32 group "data" sequence 2 reason "the mean loss"
+    ```
+    Accesses in pairs: this rank's values, and the sum, which they are added to
+    in rank order.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - Accesses come in pairs of equal size: the values read, the sum read and
+      written.
+  }];
+}
+
+def Sched_CopyOp : Sched_StepOp<"copy"> {
+  let summary = "Copies bytes.";
+  let description = [{
+    ```mlir
+    %0 = sched.copy on(compute) (read %x[0 for 128], write %y[64 for 128]) "fc1"
+    ```
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - Two accesses of equal size, read and written.
+  }];
+  let hasVerifier = 1;
+}
+
+def Sched_FillOp : Sched_StepOp<"fill"> {
+  let summary = "Sets bytes to zero.";
+  let description = [{
+    ```mlir
+    %0 = sched.fill on(compute) (write %x[0 for 128]) "padding of fc1"
+    ```
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - One access, written.
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ZEROGRAPH_SCHED_OPS

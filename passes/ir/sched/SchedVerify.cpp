@@ -1,0 +1,288 @@
+//===- SchedVerify.cpp - verifiers of the ops of the sched dialect --------===//
+
+#include "passes/ir/sched/SchedDialect.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::sched;
+
+//===----------------------------------------------------------------------===//
+// All steps
+//===----------------------------------------------------------------------===//
+
+LogicalResult sched::detail::verifyStep(Operation *op) {
+  auto step = cast<Step>(op);
+  if (step.getSlices().size() != step.getAccesses().size()) {
+    return op->emitOpError("has ")
+           << step.getSlices().size() << " slices but "
+           << step.getAccesses().size() << " accesses";
+  }
+  int64_t world = worldOf(op);
+  for (unsigned i = 0; i < step.getSlices().size(); ++i) {
+    SliceOp slice = step.slice(i);
+    if (!slice) {
+      return op->emitOpError("access ") << i << " is not of a sched.slice";
+    }
+    AccessAttr access = step.access(i);
+    if (access.getOffset() < 0 || access.getBytes() <= 0 ||
+        access.getRankStride() < 0) {
+      return op->emitOpError("access ")
+             << i << " of '" << slice.getLabel() << "' is empty or negative";
+    }
+    if (access.end(world) > static_cast<int64_t>(slice.getBytes())) {
+      return op->emitOpError("access ")
+             << i << " ends at byte " << access.end(world) << " of '"
+             << slice.getLabel() << "', which has " << slice.getBytes();
+    }
+  }
+  for (Value timepoint : step.getAwaits()) {
+    auto awaited = timepoint.getDefiningOp<Step>();
+    if (!awaited || awaited->getBlock() != op->getBlock() ||
+        !awaited->isBeforeInBlock(op)) {
+      return op->emitOpError("awaits what is not an earlier step of the same "
+                             "program");
+    }
+    if (awaited.getStream() == step.getStream()) {
+      return (op->emitOpError("awaits a step of its own stream ")
+              << stringifyStream(step.getStream()))
+                 .attachNote(awaited->getLoc())
+             << "which is in order anyway";
+    }
+  }
+  return success();
+}
+
+namespace {
+
+/// Checks the modes of a step's accesses against `expected`.
+LogicalResult verifyModes(Step step, ArrayRef<Mode> expected) {
+  if (step.getAccesses().size() != expected.size()) {
+    return step->emitOpError("needs ") << expected.size() << " accesses, not "
+                                       << step.getAccesses().size();
+  }
+  for (auto [index, mode] : llvm::enumerate(expected)) {
+    if (step.access(index).getMode() != mode) {
+      return step->emitOpError("access ")
+             << index << " must be " << stringifyMode(mode) << ", not "
+             << stringifyMode(step.access(index).getMode());
+    }
+  }
+  return success();
+}
+
+LogicalResult verifyBytes(Step step, unsigned index, int64_t bytes,
+                          StringRef what) {
+  if (step.access(index).getBytes() != bytes) {
+    return step->emitOpError("access ")
+           << index << " has " << step.access(index).getBytes()
+           << " bytes, but " << what << " has " << bytes;
+  }
+  return success();
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+LogicalResult sched::SliceOp::verify() {
+  if (static_cast<int64_t>(getBytes()) <= 0) {
+    return emitOpError("'") << getLabel() << "' has no bytes";
+  }
+  if (getOffset() && static_cast<int64_t>(*getOffset()) < 0) {
+    return emitOpError("'") << getLabel() << "' lies at a negative offset";
+  }
+  if (getLifetime() && getLifetime()->size() != 2) {
+    return emitOpError("'") << getLabel()
+                            << "' must be live from one step to another";
+  }
+  int meanings = getState().has_value() + getInput().has_value() +
+                 getScalar().has_value();
+  if (meanings > 1) {
+    return emitOpError("'")
+           << getLabel() << "' is more than one of state, input and scalar";
+  }
+  if (meanings == 1 && (!getCarried() || !getTensor())) {
+    return emitOpError("'")
+           << getLabel() << "' needs to be carried and to have a tensor type";
+  }
+  return success();
+}
+
+LogicalResult sched::KernelOp::verify() {
+  Block &block = getBody().front();
+  if (!llvm::hasSingleElement(block) || !isa<nn::KernelOp>(block.front())) {
+    return emitOpError("must hold one nn.kernel");
+  }
+  if (!llvm::equal(block.front().getOperands(), block.getArguments())) {
+    return emitOpError("'s arguments must be the operands of its nn.kernel");
+  }
+  return success();
+}
+
+LogicalResult ProgramOp::verify() {
+  if (getBody().front().getNumArguments() != 0) {
+    return emitOpError("has block arguments");
+  }
+  for (Operation &op : getBody().front()) {
+    if (!isa<Step>(op)) {
+      return op.emitOpError("is not a step, but stands in a sched.program");
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<sched::KernelOp>(
+      *this, getKernelAttr());
+  if (!kernel) {
+    return emitOpError("launches ") << getKernelAttr() << ", which is no kernel";
+  }
+  // The kernel's own verifier may not have run yet.
+  Block &block = kernel.getBody().front();
+  if (!llvm::hasSingleElement(block)) {
+    return success();
+  }
+  Operation &body = block.front();
+  SmallVector<Mode> modes(body.getNumOperands(), Mode::read);
+  modes.append(body.getNumResults(), Mode::write);
+  Step step = *this;
+  if (failed(verifyModes(step, modes))) {
+    return failure();
+  }
+  SmallVector<Type> types(body.getOperandTypes());
+  llvm::append_range(types, body.getResultTypes());
+  for (auto [index, type] : llvm::enumerate(types)) {
+    if (failed(verifyBytes(step, index, nn::tensorBytes(type),
+                           "the kernel's buffer"))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult sched::MatmulOp::verify() {
+  int64_t batch = getBatch(), m = getM(), n = getN(), k = getK();
+  if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) {
+    return emitOpError("has an empty size");
+  }
+  int64_t scratch = getScratchStride();
+  SmallVector<Mode> modes{Mode::read, Mode::read, Mode::write};
+  if (scratch != 0) {
+    modes.push_back(Mode::write);
+  }
+  Step step = *this;
+  int64_t element = nn::elementBytes(getElementType());
+  if (failed(verifyModes(step, modes)) ||
+      failed(verifyBytes(step, 0, batch * m * k * element, "A")) ||
+      failed(verifyBytes(step, 1, batch * k * n * element, "B")) ||
+      failed(verifyBytes(step, 2, batch * m * n * element, "C"))) {
+    return failure();
+  }
+  ArrayRef<int64_t> parts = getParts();
+  if (parts.size() % 6 != 0 || parts.empty()) {
+    return emitOpError("needs six numbers a part");
+  }
+  int64_t count = parts.size() / 6;
+  if (scratch != 0 &&
+      failed(verifyBytes(step, 3, count * scratch, "the parts' scratch"))) {
+    return failure();
+  }
+  int64_t covered = 0;
+  auto part = [&](int64_t i) { return parts.slice(i * 6, 6); };
+  for (int64_t i = 0; i < count; ++i) {
+    ArrayRef<int64_t> p = part(i);
+    if (p[0] < 0 || p[0] >= p[1] || p[1] > batch || p[2] < 0 || p[2] >= p[3] ||
+        p[3] > m || p[4] < 0 || p[4] >= p[5] || p[5] > n) {
+      return emitOpError("part ") << i << " is empty or leaves C";
+    }
+    covered += (p[1] - p[0]) * (p[3] - p[2]) * (p[5] - p[4]);
+    for (int64_t j = 0; j < i; ++j) {
+      ArrayRef<int64_t> q = part(j);
+      if (p[0] < q[1] && q[0] < p[1] && p[2] < q[3] && q[2] < p[3] &&
+          p[4] < q[5] && q[4] < p[5]) {
+        return emitOpError("parts ") << j << " and " << i << " overlap";
+      }
+    }
+  }
+  if (covered != batch * m * n) {
+    return emitOpError("parts cover ")
+           << covered << " of " << batch * m * n << " elements";
+  }
+  return success();
+}
+
+LogicalResult sched::AllGatherOp::verify() {
+  Step step = *this;
+  unsigned count = getAccesses().size();
+  if (count == 0 || count % 2 != 0) {
+    return emitOpError("needs two accesses a segment, not ") << count
+                                                             << " in all";
+  }
+  SmallVector<Mode> modes;
+  for (unsigned i = 0; i < count; i += 2) {
+    modes.append({Mode::read, Mode::write});
+  }
+  if (failed(verifyModes(step, modes))) {
+    return failure();
+  }
+  for (unsigned i = 0; i < count; i += 2) {
+    if (failed(verifyBytes(step, i + 1,
+                           step.access(i).getBytes() * worldOf(*this),
+                           "the segment of its shard"))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult sched::ReduceScatterOp::verify() {
+  Step step = *this;
+  Mode shard = getAccumulate() ? Mode::read_write : Mode::write;
+  int64_t world = worldOf(*this);
+  if (failed(verifyModes(step, {Mode::read, shard, Mode::write})) ||
+      failed(verifyBytes(step, 0, step.access(1).getBytes() * world,
+                         "the segment of its shard")) ||
+      failed(verifyBytes(step, 2, getChunkBytes() * world,
+                         "one chunk a rank"))) {
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult sched::AllReduceOp::verify() {
+  Step step = *this;
+  unsigned count = getAccesses().size();
+  if (count == 0 || count % 2 != 0) {
+    return emitOpError("needs pairs of accesses, not ") << count << " in all";
+  }
+  SmallVector<Mode> modes;
+  for (unsigned i = 0; i < count; i += 2) {
+    modes.append({Mode::read, Mode::read_write});
+  }
+  if (failed(verifyModes(step, modes))) {
+    return failure();
+  }
+  for (unsigned i = 0; i < count; i += 2) {
+    if (failed(verifyBytes(step, i + 1, step.access(i).getBytes(),
+                           "what is added to it"))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  Step step = *this;
+  if (failed(verifyModes(step, {Mode::read, Mode::write}))) {
+    return failure();
+  }
+  return verifyBytes(step, 1, step.access(0).getBytes(), "the source");
+}
+
+LogicalResult FillOp::verify() { return verifyModes(*this, {Mode::write}); }
