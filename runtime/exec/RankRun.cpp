@@ -1,0 +1,137 @@
+//===- RankRun.cpp - one rank's part of a training run --------------------===//
+
+#include "runtime/exec/RankRun.h"
+
+#include "runtime/device/host/HostDevice.h"
+#include "runtime/exec/Scalars.h"
+
+#include <chrono>
+#include <cmath>
+
+using namespace zerograph;
+
+float *RankRun::scalar(uint32_t slice) const {
+  return reinterpret_cast<float *>(
+      executor->memory().slice(session.plan(), slice));
+}
+
+absl::Status RankRun::run() {
+  absl::Status status = prepare();
+  if (status.ok()) {
+    status = trainSteps();
+  }
+  if (status.ok()) {
+    status = writeFile(session.weights.get(), "saving weights", {});
+  }
+  if (!status.ok()) {
+    communicator->abort(status);
+    return status;
+  }
+  for (const auto &arena : executor->arenas()) {
+    rank_result.arena_bytes += arena->bytes();
+    rank_result.touched.push_back(arena->touchedEnd());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::prepare() {
+  ZG_RETURN_IF_ERROR(compareHashes(*communicator, session.loaded->hash_hex));
+  ZG_ASSIGN_OR_RETURN(executor,
+                      Executor::create(session.plan(), *session.module,
+                                       *communicator, makeHostDevice(),
+                                       session.options.threads));
+  ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
+  return communicator->barrier("reading weights");
+}
+
+absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
+  const plan::Plan &plan = session.plan();
+  uint64_t slice = micro_batch * plan.world() + rank();
+  uint64_t first =
+      step * session.data->samplesOfStep() + slice * plan.micro_batch();
+  for (int i = 0; i < plan.inputs_size(); ++i) {
+    ZG_RETURN_IF_ERROR(session.data->read(
+        i, first, executor->memory().slice(plan, plan.inputs(i).slice())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::trainStep(uint64_t step, bool stop) {
+  const plan::Plan &plan = session.plan();
+  ScalarInputs scalars{session.learningRate(), step + 1, stop};
+  *scalar(plan.loss_slice()) = 0;
+  *scalar(plan.stop_slice()) = 0;
+  for (uint64_t k = 0; k < session.micro_batches; ++k) {
+    ZG_RETURN_IF_ERROR(readInputs(step, k));
+    ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
+    ZG_RETURN_IF_ERROR(executor->run(session.micro));
+  }
+  if (session.update) {
+    ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
+    ZG_RETURN_IF_ERROR(executor->run(*session.update));
+  }
+  return absl::OkStatus();
+}
+
+void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
+  session.result.losses.push_back(loss);
+  session.result.step_ms.push_back(milliseconds);
+  if (!std::isfinite(loss) && !said_not_finite) {
+    said_not_finite = true;
+    session.say(absl::StrCat("the loss of step ", step, " is ",
+                             std::isnan(loss) ? "not a number" : "infinite",
+                             "; the run goes on"));
+  }
+}
+
+absl::Status RankRun::trainSteps() {
+  using Clock = std::chrono::steady_clock;
+  for (uint64_t step = 0; step < session.options.steps; ++step) {
+    TrafficCount before = communicator->traffic();
+    Clock::time_point begin = Clock::now();
+    absl::Status status = trainStep(step, session.wantsToStop());
+    if (!status.ok()) {
+      return annotate(status, absl::StrCat("step ", step));
+    }
+    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+
+    TrafficCount &total = rank_result.total;
+    TrafficCount now = communicator->traffic();
+    TrafficCount &first = rank_result.first_step;
+    total = now;
+    if (step == 0) {
+      first = {now.gather - before.gather, now.reduce - before.reduce,
+               now.scalar - before.scalar};
+      ZG_RETURN_IF_ERROR(writeFile(session.gradients.get(),
+                                   "dumping gradients",
+                                   session.gradientOptions()));
+    }
+    // Every rank has the same sum of losses and of wishes to stop.
+    double loss =
+        double(*scalar(session.plan().loss_slice())) * session.gradientScale();
+    bool stop = *scalar(session.plan().stop_slice()) > 0;
+    if (rank() == 0) {
+      recordStep(step, loss, seconds * 1e3);
+      ZG_RETURN_IF_ERROR(session.log->add(
+          {step, loss, session.learningRate(), seconds * 1e3,
+           double(session.data->samplesOfStep()) / seconds}));
+      session.result.stopped = stop && step + 1 < session.options.steps;
+    }
+    if (stop) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::writeFile(SafetensorsWriter *writer,
+                                const std::string &what,
+                                const WeightFileOptions &options) {
+  if (!writer) {
+    return absl::OkStatus();
+  }
+  ZG_RETURN_IF_ERROR(
+      writeWeights(*writer, session.plan(), options, executor->memory()));
+  ZG_RETURN_IF_ERROR(communicator->barrier(what));
+  return rank() == 0 ? writer->commit() : absl::OkStatus();
+}

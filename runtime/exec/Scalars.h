@@ -1,0 +1,43 @@
+//===- Scalars.h - the numbers that change from step to step --------------===//
+//
+// The runtime computes them in double and rounds once to f32. `step` counts
+// from 1, as the optimizers' formulas do.
+//
+//     learning_rate           lr
+//     gradient_scale          1 / (ranks * micro-batches)
+//     step_size               lr / (1 - beta1^step)
+//     bias_correction2_sqrt   sqrt(1 - beta2^step)
+//     decay                   1 - lr * weight_decay
+//     stop                    1 if this rank wants to stop after the step
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_SCALARS_H
+#define ZEROGRAPH_RUNTIME_EXEC_SCALARS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/state/Layout.h"
+
+#include <string>
+
+namespace zerograph {
+
+/// What a step's scalars depend on.
+struct ScalarInputs {
+  double learning_rate = 0;
+  uint64_t step = 1;
+  bool stop = false;
+};
+
+/// The value of a scalar, before rounding; unknown names are an error.
+absl::StatusOr<double> scalarValue(const plan::Plan &plan,
+                                   const std::string &name,
+                                   const ScalarInputs &inputs);
+
+/// Writes every scalar of the plan into its slice.
+absl::Status writeScalars(const plan::Plan &plan, const ScalarInputs &inputs,
+                          const RankMemory &memory);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_SCALARS_H

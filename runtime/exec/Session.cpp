@@ -1,0 +1,124 @@
+//===- Session.cpp - what the ranks of a training run share ---------------===//
+
+#include "runtime/exec/Session.h"
+
+#include "runtime/device/host/TargetCheck.h"
+#include "runtime/plan/Verify.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+using namespace zerograph;
+
+namespace {
+
+std::optional<unsigned> programNamed(const plan::Plan &plan,
+                                     const std::string &name) {
+  for (int i = 0; i < plan.programs_size(); ++i) {
+    if (plan.programs(i).name() == name) {
+      return unsigned(i);
+    }
+  }
+  return std::nullopt;
+}
+
+absl::Status findPrograms(Session &session) {
+  const plan::Plan &plan = session.plan();
+  session.micro_batches = std::max<uint32_t>(1, plan.accumulate());
+  if (auto step = programNamed(plan, "step");
+      step && session.micro_batches == 1) {
+    session.micro = *step;
+    return absl::OkStatus();
+  }
+  auto micro = programNamed(plan, "micro");
+  session.update = programNamed(plan, "update");
+  if (!micro || !session.update) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan accumulates ", session.micro_batches,
+        " micro-batches and lacks the program \"",
+        session.micro_batches == 1 ? "step" : micro ? "update" : "micro",
+        "\""));
+  }
+  session.micro = *micro;
+  return absl::OkStatus();
+}
+
+absl::Status openFiles(Session &session) {
+  const plan::Plan &plan = session.plan();
+  const TrainOptions &options = session.options;
+  ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
+  if (session.data->dropped() > 0) {
+    session.say(absl::StrCat(options.data, ": the last ",
+                             session.data->dropped(),
+                             " samples are not used: a step takes ",
+                             session.data->samplesOfStep()));
+  }
+  if (!session.data->superfluous().empty()) {
+    session.say(absl::StrCat(options.data, ": no input of the model: ",
+                             absl::StrJoin(session.data->superfluous(), ", ")));
+  }
+  InitializeOptions initialize;
+  initialize.load_weights = options.load_weights;
+  initialize.init_missing = options.init_missing;
+  initialize.seed = options.seed;
+  initialize.plan_folder =
+      std::filesystem::path(options.plan_path).parent_path().string();
+  ZG_ASSIGN_OR_RETURN(session.sources,
+                      ParameterSources::open(plan, initialize));
+  for (const std::string &note : session.sources->notes()) {
+    session.say(note);
+  }
+  if (!options.save_weights.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.weights,
+                        createWeightFile(options.save_weights, plan, {}));
+  }
+  if (!options.dump_gradients.empty()) {
+    if (!plan.dump_gradients()) {
+      return absl::FailedPreconditionError(
+          "the plan was compiled without gradients to dump: give "
+          "--dump-gradients when compiling too");
+    }
+    ZG_ASSIGN_OR_RETURN(session.gradients,
+                        createWeightFile(options.dump_gradients, plan,
+                                         session.gradientOptions()));
+  }
+  ZG_ASSIGN_OR_RETURN(session.log, TrainLog::open(options.log, options.steps,
+                                                  options.progress));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+void Session::say(const std::string &text) const {
+  if (options.say) {
+    options.say(text);
+  } else {
+    std::fprintf(stderr, "zerograph: %s\n", text.c_str());
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Session>>
+zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options) {
+  auto session = std::make_unique<Session>();
+  session->loaded = &loaded;
+  session->options = options;
+  const plan::Plan &plan = loaded.plan;
+  ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
+  ZG_RETURN_IF_ERROR(findPrograms(*session));
+  if (session->options.threads == 0) {
+    session->options.threads =
+        std::max(1u, std::thread::hardware_concurrency() /
+                         std::max(1u, plan.world()));
+  }
+  ZG_ASSIGN_OR_RETURN(session->module, loadKernelModule(plan));
+  ZG_RETURN_IF_ERROR(openFiles(*session));
+  if (options.handle_interrupt) {
+    session->signal = std::make_unique<StopSignal>();
+  }
+  return session;
+}

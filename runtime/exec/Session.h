@@ -1,0 +1,61 @@
+//===- Session.h - what the ranks of a training run share -----------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_SESSION_H
+#define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
+
+#include "runtime/device/host/KernelModule.h"
+#include "runtime/exec/StopSignal.h"
+#include "runtime/exec/Train.h"
+#include "runtime/exec/TrainLog.h"
+#include "runtime/io/DataSource.h"
+#include "runtime/state/Initialize.h"
+#include "runtime/state/WeightFile.h"
+
+namespace zerograph {
+
+/// Everything opened and checked before a rank begins. The ranks only read it,
+/// but for rank 0, which also writes the log and the result.
+struct Session {
+  const LoadedPlan *loaded = nullptr;
+  TrainOptions options;
+  std::unique_ptr<HostKernelModule> module;
+  std::unique_ptr<DataSource> data;
+  std::unique_ptr<ParameterSources> sources;
+  std::unique_ptr<SafetensorsWriter> weights;   // or null
+  std::unique_ptr<SafetensorsWriter> gradients; // or null
+  std::unique_ptr<TrainLog> log;
+  std::unique_ptr<StopSignal> signal; // or null
+
+  // Programs of the plan: `micro` runs once a micro-batch, `update` after
+  // them, if there is one.
+  unsigned micro = 0;
+  std::optional<unsigned> update;
+  uint64_t micro_batches = 1;
+
+  TrainResult result; // losses and times by rank 0
+
+  const plan::Plan &plan() const { return loaded->plan; }
+  double learningRate() const {
+    return options.learning_rate.value_or(plan().optimizer().learning_rate());
+  }
+  double gradientScale() const {
+    return 1 / (double(plan().world()) * double(micro_batches));
+  }
+  WeightFileOptions gradientOptions() const {
+    return {"grad", /*trainable_only=*/true, gradientScale()};
+  }
+  bool wantsToStop() const {
+    return (signal && signal->requested()) ||
+           (options.stop && options.stop->load());
+  }
+  void say(const std::string &text) const;
+};
+
+/// Opens and checks all of it. Nothing is written but an empty log and
+/// temporary files.
+absl::StatusOr<std::unique_ptr<Session>>
+openSession(const LoadedPlan &loaded, const TrainOptions &options);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_SESSION_H

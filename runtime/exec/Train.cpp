@@ -1,0 +1,66 @@
+//===- Train.cpp - a training run on ranks in this process ----------------===//
+
+#include "runtime/exec/Train.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/exec/RankRun.h"
+
+#include <sys/resource.h>
+#include <thread>
+
+using namespace zerograph;
+
+namespace {
+
+/// The failure that ended the others: theirs say only that a rank failed.
+absl::Status originalError(const std::vector<absl::Status> &statuses) {
+  absl::Status original;
+  for (size_t rank = 0; rank < statuses.size(); ++rank) {
+    const absl::Status &status = statuses[rank];
+    bool followed = absl::IsAborted(status) || absl::IsCancelled(status);
+    if (!status.ok() && !followed) {
+      return statuses.size() == 1
+                 ? status
+                 : annotate(status, absl::StrCat("rank ", rank));
+    }
+    original.Update(status);
+  }
+  return original;
+}
+
+} // namespace
+
+absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
+                                             const TrainOptions &options) {
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                      openSession(loaded, options));
+  LocalGroupOptions group;
+  group.world = loaded.plan.world();
+  group.deadline = std::chrono::duration<double>(options.deadline_seconds);
+  group.on_enter = options.on_collective;
+
+  std::vector<std::unique_ptr<RankRun>> ranks;
+  for (auto &communicator : makeLocalGroup(group)) {
+    ranks.push_back(
+        std::make_unique<RankRun>(*session, std::move(communicator)));
+  }
+  std::vector<absl::Status> statuses(ranks.size());
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    threads.emplace_back(
+        [&, rank] { statuses[rank] = ranks[rank]->run(); });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  ZG_RETURN_IF_ERROR(originalError(statuses));
+
+  TrainResult result = std::move(session->result);
+  for (const auto &rank : ranks) {
+    result.ranks.push_back(rank->result());
+  }
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  result.peak_rss_bytes = uint64_t(usage.ru_maxrss) * 1024;
+  return result;
+}

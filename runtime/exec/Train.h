@@ -1,0 +1,73 @@
+//===- Train.h - a training run on ranks in this process ------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
+#define ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/plan/PlanFile.h"
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+struct TrainOptions {
+  uint64_t steps = 1;
+  /// .safetensors file, or folder of .npy files.
+  std::string data;
+  /// Where the plan came from: its weight file lies beside it.
+  std::string plan_path;
+  /// One JSON object a step; empty for none.
+  std::string log;
+  /// Threads of the compute stream of each rank; 0: the machine's processors
+  /// divided among the ranks.
+  unsigned threads = 0;
+  std::string load_weights;
+  std::string save_weights;
+  /// Deviation of made up parameters.
+  std::optional<double> init_missing;
+  uint64_t seed = 0;
+  /// Gradients of the first step, averaged; the plan must be compiled for it.
+  std::string dump_gradients;
+  double deadline_seconds = 300;
+  /// Instead of the plan's.
+  std::optional<double> learning_rate;
+  /// A line of rate and time left on standard error where it is a terminal.
+  bool progress = true;
+  /// SIGINT ends the run after the step.
+  bool handle_interrupt = true;
+  /// Ends the run after the step while true; may be null.
+  const std::atomic<bool> *stop = nullptr;
+  /// Told what the user should know; by default to standard error.
+  std::function<void(const std::string &)> say;
+  /// Called by each rank as it enters a collective; for tests.
+  std::function<void(unsigned rank, const CollectiveSite &)> on_collective;
+};
+
+struct RankResult {
+  uint64_t arena_bytes = 0; // allocated, of all arenas
+  /// End of the highest byte written, one an arena: the plan's `peak`.
+  std::vector<uint64_t> touched;
+  TrafficCount first_step; // bytes received from other ranks
+  TrafficCount total;      // of all steps
+};
+
+struct TrainResult {
+  std::vector<double> losses; // mean over ranks and micro-batches, one a step
+  std::vector<double> step_ms;
+  std::vector<RankResult> ranks;
+  bool stopped = false; // before the last step, because it was asked for
+  uint64_t peak_rss_bytes = 0; // of the process
+};
+
+/// Verifies the plan, checks that this machine can run it, and trains. An
+/// error is the first rank's that failed; the others ended because of it.
+absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
+                                  const TrainOptions &options);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_TRAIN_H

@@ -1,0 +1,109 @@
+//===- TrainLog.cpp - what a run tells while it runs ----------------------===//
+
+#include "runtime/exec/TrainLog.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+std::string number(double value) {
+  if (!std::isfinite(value)) {
+    return "null";
+  }
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+/// "2 h 05 m", "3 m 20 s", "12 s".
+std::string duration(double seconds) {
+  auto whole = int64_t(std::ceil(seconds));
+  char text[48];
+  if (whole >= 3600) {
+    std::snprintf(text, sizeof(text), "%ld h %02ld m", long(whole / 3600),
+                  long(whole / 60 % 60));
+  } else if (whole >= 60) {
+    std::snprintf(text, sizeof(text), "%ld m %02ld s", long(whole / 60),
+                  long(whole % 60));
+  } else {
+    std::snprintf(text, sizeof(text), "%ld s", long(whole));
+  }
+  return text;
+}
+
+} // namespace
+
+std::string zerograph::toJson(const StepRecord &record) {
+  return absl::StrCat("{\"step\": ", record.step,
+                      ", \"loss\": ", number(record.loss),
+                      ", \"lr\": ", number(record.learning_rate),
+                      ", \"step_ms\": ", number(record.step_ms),
+                      ", \"samples_per_s\": ", number(record.samples_per_s),
+                      "}");
+}
+
+absl::StatusOr<std::unique_ptr<TrainLog>>
+TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
+  std::unique_ptr<TrainLog> log(new TrainLog);
+  log->path = path;
+  log->steps = steps;
+  log->progress = progress && isatty(STDERR_FILENO);
+  log->begin = std::chrono::steady_clock::now();
+  if (!path.empty()) {
+    log->file = std::fopen(path.c_str(), "we");
+    if (!log->file) {
+      return absl::UnavailableError(
+          absl::StrCat(path, ": cannot create: ", std::strerror(errno)));
+    }
+  }
+  return log;
+}
+
+TrainLog::~TrainLog() {
+  if (drawn) {
+    std::fputc('\n', stderr);
+  }
+  if (file) {
+    std::fclose(file);
+  }
+}
+
+absl::Status TrainLog::add(const StepRecord &record) {
+  if (progress) {
+    draw(record);
+  }
+  if (!file) {
+    return absl::OkStatus();
+  }
+  std::string line = toJson(record) + "\n";
+  if (std::fwrite(line.data(), 1, line.size(), file) != line.size() ||
+      std::fflush(file) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot write: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
+void TrainLog::draw(const StepRecord &record) {
+  auto now = std::chrono::steady_clock::now();
+  bool last = record.step + 1 == steps;
+  if (drawn && !last && now - last_drawn < std::chrono::milliseconds(100)) {
+    return;
+  }
+  last_drawn = now;
+  drawn = true;
+  double elapsed = std::chrono::duration<double>(now - begin).count();
+  double each = elapsed / double(record.step + 1);
+  std::fprintf(stderr,
+               "\rstep %llu/%llu  loss %.5g  %.4g samples/s  %s left \x1b[K",
+               static_cast<unsigned long long>(record.step + 1),
+               static_cast<unsigned long long>(steps), record.loss,
+               record.samples_per_s,
+               duration(each * double(steps - record.step - 1)).c_str());
+  std::fflush(stderr);
+}

@@ -1,0 +1,53 @@
+//===- TrainLog.h - what a run tells while it runs ------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_TRAINLOG_H
+#define ZEROGRAPH_RUNTIME_EXEC_TRAINLOG_H
+
+#include "runtime/base/Status.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace zerograph {
+
+/// One finished step.
+struct StepRecord {
+  uint64_t step = 0; // from 0
+  double loss = 0;
+  double learning_rate = 0;
+  double step_ms = 0;
+  double samples_per_s = 0;
+};
+
+/// The record as one JSON object. Numbers read back as the same doubles; JSON
+/// has no infinity and no NaN, which become null.
+std::string toJson(const StepRecord &record);
+
+/// The log file, a line a step, and on a terminal the progress line.
+class TrainLog {
+public:
+  /// An empty path: no file. `progress`: draw on standard error where that is
+  /// a terminal.
+  static absl::StatusOr<std::unique_ptr<TrainLog>>
+  open(const std::string &path, uint64_t steps, bool progress);
+  ~TrainLog();
+
+  absl::Status add(const StepRecord &record);
+
+private:
+  TrainLog() = default;
+  void draw(const StepRecord &record);
+
+  std::string path;
+  std::FILE *file = nullptr;
+  uint64_t steps = 0;
+  bool progress = false;
+  bool drawn = false;
+  std::chrono::steady_clock::time_point begin, last_drawn;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_TRAINLOG_H

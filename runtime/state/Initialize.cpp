@@ -1,0 +1,233 @@
+//===- Initialize.cpp - the parameters' first values ----------------------===//
+
+#include "runtime/state/Initialize.h"
+
+#include "runtime/state/Philox.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+using namespace zerograph;
+
+namespace {
+
+std::vector<uint64_t> shapeOf(const plan::Parameter &parameter) {
+  return {parameter.shape().begin(), parameter.shape().end()};
+}
+
+/// At most 20 of many names.
+std::string listOf(const std::vector<std::string> &names) {
+  size_t shown = std::min<size_t>(names.size(), 20);
+  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
+  if (shown < names.size()) {
+    absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  }
+  return text;
+}
+
+template <typename Element>
+void fillValues(const plan::Parameter &parameter,
+                const InitializeOptions &options, uint64_t first,
+                uint64_t count, std::byte *to) {
+  auto *values = reinterpret_cast<Element *>(to);
+  if (parameter.init() == plan::NORMAL) {
+    NormalArray(options.seed, parameter.name())
+        .generate(first, count, *options.init_missing, values);
+  } else {
+    std::fill_n(values, count, Element(parameter.init() == plan::ONES ? 1 : 0));
+  }
+}
+
+} // namespace
+
+absl::StatusOr<double> zerograph::parseInitMissing(const std::string &text) {
+  absl::string_view number = text;
+  double deviation = 0;
+  if (!absl::ConsumePrefix(&number, "normal:") ||
+      !absl::SimpleAtod(number, &deviation) || !std::isfinite(deviation) ||
+      deviation < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text, "' says not how to make parameters, expected normal:STD "
+                   "as in normal:0.02"));
+  }
+  return deviation;
+}
+
+absl::StatusOr<std::shared_ptr<File>>
+ParameterSources::open(const plan::Source &source) {
+  std::filesystem::path folder =
+      source.folder().empty() ? options.plan_folder : source.folder();
+  std::string path = (folder / source.file()).string();
+  std::shared_ptr<File> &file = files[path];
+  if (!file) {
+    ZG_ASSIGN_OR_RETURN(file, File::openForReading(path));
+  }
+  return file;
+}
+
+absl::Status ParameterSources::resolve(const plan::Unit &unit,
+                                       const plan::Parameter &parameter,
+                                       const TensorFile &loaded) {
+  uint64_t bytes = parameter.elements() * bytesOf(unit.type());
+  if (auto found = loaded.find(parameter.name()); found != loaded.end()) {
+    const TensorExtent &extent = found->second;
+    if (extent.type != unit.type() || extent.shape != shapeOf(parameter)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", parameter.name(), "' is ", plan::ElementType_Name(extent.type),
+          " ", shapeText(extent.shape), ", expected ",
+          plan::ElementType_Name(unit.type()), " ",
+          shapeText(shapeOf(parameter))));
+    }
+    extents[parameter.name()] = extent;
+    return absl::OkStatus();
+  }
+  if (parameter.has_source()) {
+    const plan::Source &source = parameter.source();
+    TensorExtent extent;
+    ZG_ASSIGN_OR_RETURN(extent.file, open(source));
+    if (source.length() != bytes || source.offset() > extent.file->bytes() ||
+        bytes > extent.file->bytes() - source.offset()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", parameter.name(), "' has ", bytes, " bytes, ",
+          extent.file->path(), " of ", extent.file->bytes(), " bytes gives ",
+          source.length(), " at byte ", source.offset()));
+    }
+    extent.offset = source.offset();
+    extent.bytes = bytes;
+    extents[parameter.name()] = extent;
+    return absl::OkStatus();
+  }
+  if (!options.init_missing) {
+    missing.push_back(parameter.name());
+    return absl::OkStatus();
+  }
+  if (unit.type() != plan::F32 && unit.type() != plan::F64) {
+    return absl::UnimplementedError(absl::StrCat(
+        "'", parameter.name(), "' is ", plan::ElementType_Name(unit.type()),
+        ": only F32 and F64 parameters can be made up"));
+  }
+  made.push_back(parameter.name());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ParameterSources>>
+ParameterSources::open(const plan::Plan &plan,
+                       const InitializeOptions &options) {
+  std::unique_ptr<ParameterSources> sources(new ParameterSources);
+  sources->plan = &plan;
+  sources->options = options;
+  TensorFile loaded;
+  if (!options.load_weights.empty()) {
+    ZG_ASSIGN_OR_RETURN(loaded, readSafetensors(options.load_weights));
+  }
+  std::vector<std::string> problems;
+  std::vector<std::string> absent;
+  std::set<std::string> names;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      names.insert(parameter.name());
+      absl::Status status = sources->resolve(unit, parameter, loaded);
+      if (!status.ok()) {
+        problems.push_back(std::string(status.message()));
+      }
+      if (!loaded.count(parameter.name())) {
+        absent.push_back(parameter.name());
+      }
+    }
+  }
+  if (!sources->missing.empty()) {
+    problems.push_back(absl::StrCat(
+        "no file holds the values of ", sources->missing.size(),
+        " parameters: ", absl::StrJoin(sources->missing, ", "),
+        ". Give them by --load-weights, or have them made by --init-missing "
+        "normal:STD"));
+  }
+  if (!problems.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));
+  }
+  std::vector<std::string> unused;
+  for (const auto &[name, extent] : loaded) {
+    if (!names.count(name)) {
+      unused.push_back(name);
+    }
+  }
+  if (!unused.empty()) {
+    sources->said.push_back(absl::StrCat(options.load_weights, ": ",
+                                         unused.size(),
+                                         " arrays are no parameter: ",
+                                         listOf(unused)));
+  }
+  if (!options.load_weights.empty() && !absent.empty()) {
+    sources->said.push_back(
+        absl::StrCat(options.load_weights, ": ", absent.size(),
+                     " parameters are not in it and keep the values of the "
+                     "model: ",
+                     listOf(absent)));
+  }
+  if (!sources->made.empty()) {
+    sources->said.push_back(absl::StrCat(sources->made.size(),
+                                         " parameters begin with made up "
+                                         "values: ",
+                                         listOf(sources->made)));
+  }
+  return sources;
+}
+
+absl::Status ParameterSources::fill(const plan::Unit &unit,
+                                    const plan::Parameter &parameter,
+                                    uint64_t first, uint64_t count,
+                                    std::byte *to) const {
+  auto found = extents.find(parameter.name());
+  if (found != extents.end()) {
+    uint64_t element = bytesOf(unit.type());
+    const TensorExtent &extent = found->second;
+    absl::Status status = extent.file->read(extent.offset + first * element,
+                                            count * element, to);
+    return status.ok() ? status
+                       : annotate(status, absl::StrCat("parameter '",
+                                                       parameter.name(), "'"));
+  }
+  if (unit.type() == plan::F32) {
+    fillValues<float>(parameter, options, first, count, to);
+  } else {
+    fillValues<double>(parameter, options, first, count, to);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParameterSources::initialize(const RankMemory &memory) const {
+  for (const plan::Unit &unit : plan->units()) {
+    uint64_t element = bytesOf(unit.type());
+    for (const plan::State &state : unit.states()) {
+      const plan::Slice &slice = plan->slices(int(state.slice()));
+      if (!slice.carried()) {
+        continue; // a program writes it before it reads it
+      }
+      std::memset(memory.slice(*plan, state.slice()), 0, slice.bytes());
+      if (state.role() != "param") {
+        continue;
+      }
+      for (const HeldRange &range : heldRanges(*plan, unit, state, memory)) {
+        for (const plan::Parameter &parameter : unit.parameters()) {
+          uint64_t begin = std::max(range.begin, parameter.offset());
+          uint64_t end = std::min(range.end,
+                                  parameter.offset() + parameter.elements());
+          if (begin < end) {
+            ZG_RETURN_IF_ERROR(fill(unit, parameter,
+                                    begin - parameter.offset(), end - begin,
+                                    range.data +
+                                        (begin - range.begin) * element));
+          }
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}

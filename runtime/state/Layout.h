@@ -1,0 +1,49 @@
+//===- Layout.h - which part of a unit lies where on a rank ---------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_STATE_LAYOUT_H
+#define ZEROGRAPH_RUNTIME_STATE_LAYOUT_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace zerograph {
+
+/// A rank's arenas: where each begins, by the plan's numbers.
+struct RankMemory {
+  unsigned rank = 0;
+  std::vector<std::byte *> arenas;
+
+  std::byte *slice(const plan::Plan &plan, uint32_t index) const {
+    const plan::Slice &slice = plan.slices(int(index));
+    return arenas[slice.arena()] + slice.offset();
+  }
+};
+
+/// Elements [begin, end) of a unit's flat buffer in a rank's memory.
+struct HeldRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::byte *data = nullptr;
+};
+
+/// Everything that the rank holds of a state of a unit.
+std::vector<HeldRange> heldRanges(const plan::Plan &plan,
+                                  const plan::Unit &unit,
+                                  const plan::State &state,
+                                  const RankMemory &memory);
+
+/// What the rank writes to files: over all ranks each element once. Of a state
+/// that all hold whole, a rank's part is its shard of each segment, which is
+/// right even where other parts are not gathered yet; what is not trained may
+/// differ between ranks, and rank 0's is written.
+std::vector<HeldRange> ownedRanges(const plan::Plan &plan,
+                                   const plan::Unit &unit,
+                                   const plan::State &state,
+                                   const RankMemory &memory);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_STATE_LAYOUT_H

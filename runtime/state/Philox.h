@@ -1,0 +1,43 @@
+//===- Philox.h - counter-based random numbers ----------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_STATE_PHILOX_H
+#define ZEROGRAPH_RUNTIME_STATE_PHILOX_H
+
+#include "absl/strings/string_view.h"
+
+#include <array>
+#include <cstdint>
+
+namespace zerograph {
+
+/// Philox4x32 with 10 rounds (Salmon et al., SC'11): 128 bits that follow from
+/// a counter and a key alone.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
+                               std::array<uint32_t, 2> key);
+
+/// Standard normals of one array: element i depends on (seed, name, i) alone,
+/// so any part of the array can be made anywhere.
+class NormalArray {
+public:
+  NormalArray(uint64_t seed, absl::string_view name);
+  /// Elements [first, first + count), times `deviation`.
+  template <typename Element>
+  void generate(uint64_t first, uint64_t count, double deviation,
+                Element *to) const;
+
+private:
+  /// Elements 2 * pair and 2 * pair + 1.
+  std::array<double, 2> pairOf(uint64_t pair) const;
+
+  std::array<uint32_t, 2> key;
+  uint64_t stream; // of the name
+};
+
+extern template void NormalArray::generate(uint64_t, uint64_t, double,
+                                           float *) const;
+extern template void NormalArray::generate(uint64_t, uint64_t, double,
+                                           double *) const;
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_STATE_PHILOX_H

@@ -1,0 +1,111 @@
+//===- WeightFile.cpp - parameters and gradients as files -----------------===//
+
+#include "runtime/state/WeightFile.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace zerograph;
+
+namespace {
+
+/// Elements scaled at a time.
+constexpr uint64_t kBlock = 64 << 10;
+
+bool hasRole(const plan::Unit &unit, const WeightFileOptions &options) {
+  if (options.trainable_only && !unit.trainable()) {
+    return false;
+  }
+  return std::any_of(
+      unit.states().begin(), unit.states().end(),
+      [&](const plan::State &state) { return state.role() == options.role; });
+}
+
+template <typename Element>
+absl::Status writeScaled(SafetensorsWriter &writer, const std::string &name,
+                         uint64_t first, uint64_t count, const std::byte *from,
+                         double scale) {
+  auto *values = reinterpret_cast<const Element *>(from);
+  std::vector<Element> block(std::min(count, kBlock));
+  // The update's own arithmetic: one factor of the element's type.
+  Element factor = Element(float(scale));
+  for (uint64_t begin = 0; begin < count; begin += kBlock) {
+    uint64_t size = std::min(kBlock, count - begin);
+    for (uint64_t i = 0; i < size; ++i) {
+      block[i] = values[begin + i] * factor;
+    }
+    ZG_RETURN_IF_ERROR(writer.write(name, (first + begin) * sizeof(Element),
+                                    size * sizeof(Element), block.data()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status writePart(SafetensorsWriter &writer, const plan::Unit &unit,
+                       const std::string &name, uint64_t first, uint64_t count,
+                       const std::byte *from, double scale) {
+  if (scale != 1 && unit.type() == plan::F32) {
+    return writeScaled<float>(writer, name, first, count, from, scale);
+  }
+  if (scale != 1 && unit.type() == plan::F64) {
+    return writeScaled<double>(writer, name, first, count, from, scale);
+  }
+  if (scale != 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("'", name, "' is ", plan::ElementType_Name(unit.type()),
+                     ": only F32 and F64 can be scaled"));
+  }
+  uint64_t element = bytesOf(unit.type());
+  return writer.write(name, first * element, count * element, from);
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
+zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
+                            const WeightFileOptions &options) {
+  std::vector<SafetensorsWriter::Entry> entries;
+  for (const plan::Unit &unit : plan.units()) {
+    if (!hasRole(unit, options)) {
+      continue;
+    }
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      entries.push_back({parameter.name(),
+                         unit.type(),
+                         {parameter.shape().begin(), parameter.shape().end()}});
+    }
+  }
+  return SafetensorsWriter::create(path, std::move(entries));
+}
+
+absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
+                                     const plan::Plan &plan,
+                                     const WeightFileOptions &options,
+                                     const RankMemory &memory) {
+  for (const plan::Unit &unit : plan.units()) {
+    if (!hasRole(unit, options)) {
+      continue;
+    }
+    uint64_t element = bytesOf(unit.type());
+    std::set<std::pair<uint64_t, uint64_t>> written;
+    for (const plan::State &state : unit.states()) {
+      if (state.role() != options.role) {
+        continue;
+      }
+      for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
+        for (const plan::Parameter &parameter : unit.parameters()) {
+          uint64_t begin = std::max(range.begin, parameter.offset());
+          uint64_t end =
+              std::min(range.end, parameter.offset() + parameter.elements());
+          // One role may have several views of the same elements.
+          if (begin < end && written.insert({begin, end}).second) {
+            ZG_RETURN_IF_ERROR(writePart(
+                writer, unit, parameter.name(), begin - parameter.offset(),
+                end - begin, range.data + (begin - range.begin) * element,
+                options.scale));
+          }
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
