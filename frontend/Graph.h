@@ -1,0 +1,47 @@
+//===- Graph.h - order, liveness and gradient path of an ONNX graph -------===//
+
+#ifndef ZEROGRAPH_FRONTEND_GRAPH_H
+#define ZEROGRAPH_FRONTEND_GRAPH_H
+
+#include "onnx/onnx_pb.h"
+
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace zerograph::frontend {
+
+/// Name of a node for people: its own, else that of its first output.
+std::string nodeName(const onnx::NodeProto &node);
+
+/// Whether a gradient can flow from the outputs of a node to its input i.
+bool carriesGradient(const onnx::NodeProto &node, int i);
+
+/// An index over a graph; the graph must outlive it. Throws ImportError on a
+/// graph that is not one: values defined twice or not at all, cycles.
+class Graph {
+public:
+  explicit Graph(const onnx::GraphProto &graph);
+
+  const onnx::GraphProto &proto;
+  std::unordered_map<std::string, const onnx::TensorProto *> initializers;
+  std::unordered_map<std::string, int> producer; ///< name -> node
+  std::unordered_map<std::string, std::vector<int>> users;
+  std::vector<int> order; ///< nodes that outputs need, inputs first
+
+  /// Nodes from which a gradient of `output` flows to their inputs.
+  std::vector<bool> nodesReaching(const std::string &output) const;
+  /// Nodes whose outputs depend, differentiably, on one of `names`.
+  std::vector<bool> nodesReachedFrom(const std::set<std::string> &names) const;
+  /// Graph inputs and initializers that the values `names` are computed from.
+  std::set<std::string> originsOf(const std::string &name) const;
+
+private:
+  void index();
+  void sort();
+};
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_GRAPH_H

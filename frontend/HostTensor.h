@@ -1,0 +1,105 @@
+//===- HostTensor.h - tensors computed while importing --------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_HOSTTENSOR_H
+#define ZEROGRAPH_FRONTEND_HOSTTENSOR_H
+
+#include "onnx/onnx_pb.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zerograph::frontend {
+
+using Shape = std::vector<int64_t>;
+
+/// "2x3", or "scalar".
+std::string shapeText(const Shape &shape);
+/// Number of elements; fails on a negative dim and on overflow.
+int64_t elementCount(const Shape &shape);
+/// The shape two shapes broadcast to by ONNX's rules; fails if they do not.
+Shape broadcastShapes(const Shape &a, const Shape &b);
+/// `axis` counted from the end if negative; fails outside [-rank, rank).
+int64_t normalizeAxis(int64_t axis, int64_t rank);
+
+bool isFloatType(int32_t type);
+/// Bytes of one element of an ONNX type that the importer knows, else 0.
+int64_t typeBytes(int32_t type);
+std::string typeName(int32_t type);
+
+/// A small dense tensor on the host. Integers and booleans are held as
+/// int64, floats as double rounded to their type. A tensor whose elements are
+/// all the same holds one of them.
+class HostTensor {
+public:
+  /// Most elements a constant may hold during import (64 MiB).
+  static constexpr int64_t kMaxElements = 8 << 20;
+
+  HostTensor() = default;
+  /// Zeros; throws TooLarge above kMaxElements.
+  HostTensor(int32_t type, Shape shape);
+  static HostTensor splat(int32_t type, Shape shape, double value);
+  static HostTensor ints(const std::vector<int64_t> &values);
+  static HostTensor scalar(int64_t value);
+
+  int32_t type() const { return elementType; }
+  const Shape &shape() const { return dims; }
+  int64_t rank() const { return dims.size(); }
+  int64_t size() const { return count; }
+  bool isFloat() const { return isFloatType(elementType); }
+  bool isSplat() const { return oneValue; }
+
+  int64_t intAt(int64_t i) const {
+    return isFloat() ? static_cast<int64_t>(floats[oneValue ? 0 : i])
+                     : integers[oneValue ? 0 : i];
+  }
+  double floatAt(int64_t i) const {
+    return isFloat() ? floats[oneValue ? 0 : i]
+                     : static_cast<double>(integers[oneValue ? 0 : i]);
+  }
+  /// Rounds or wraps to the element type. Not for splats.
+  void setInt(int64_t i, int64_t value);
+  void setFloat(int64_t i, double value);
+  /// Copies an element of a tensor of the same type.
+  void copyFrom(int64_t i, const HostTensor &from, int64_t k);
+
+  /// The same elements under another shape of as many.
+  HostTensor reshaped(Shape shape) const;
+  /// All elements as integers, in order.
+  std::vector<int64_t> toInts() const;
+  /// Becomes a splat where all elements are the same bits.
+  void compress();
+
+private:
+  int32_t elementType = 0;
+  Shape dims;
+  int64_t count = 0;
+  bool oneValue = false;
+  std::vector<int64_t> integers;
+  std::vector<double> floats;
+};
+
+/// `value` rounded to the precision of a float type.
+double roundTo(int32_t type, double value);
+
+/// out[i...] = from[base + sum(i_d * strides_d)]: every rearrangement.
+HostTensor remap(const HostTensor &from, const Shape &shape, int64_t base,
+                 const std::vector<int64_t> &strides);
+/// into[base + sum(i_d * strides_d)] = from[i...].
+void place(HostTensor &into, int64_t base, const std::vector<int64_t> &strides,
+           const HostTensor &from);
+/// Row-major strides of a shape.
+std::vector<int64_t> rowMajor(const Shape &shape);
+/// Strides that read a tensor of shape `from` broadcast to `to`.
+std::vector<int64_t> broadcastStrides(const Shape &from, const Shape &to);
+HostTensor broadcastTo(const HostTensor &from, const Shape &shape);
+
+/// Calls `visit(i, sum(index_d * strides_d))` for each index of `shape` in
+/// row-major order; i counts up.
+void forEach(const Shape &shape, const std::vector<int64_t> &strides,
+             llvm::function_ref<void(int64_t, int64_t)> visit);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_HOSTTENSOR_H

@@ -1,0 +1,57 @@
+//===- Import.cpp - the interface of the frontend -------------------------===//
+
+#include "frontend/Import.h"
+
+#include "frontend/Importer.h"
+#include "frontend/Inputs.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace zerograph::frontend {
+
+/// Calls `body`; whatever it throws becomes a status that names the file.
+template <typename F>
+static auto guarded(const std::string &path, F body)
+    -> absl::StatusOr<decltype(body())> {
+  auto error = [&](const char *what) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
+  };
+  try {
+    return body();
+  } catch (const TooLarge &) {
+    return error("a constant that the import needs is too large to fold");
+  } catch (const std::bad_alloc &) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": out of memory while importing"));
+  } catch (const std::exception &exception) {
+    return error(exception.what());
+  }
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &context, const std::string &path,
+            const ImportOptions &options, ImportReport *report) {
+  context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
+  ImportReport own;
+  return guarded(path, [&] {
+    std::unique_ptr<ModelFile> file = loadModel(path);
+    Importer importer(context, *file, options,
+                      report != nullptr ? *report : own);
+    return importer.run();
+  });
+}
+
+absl::StatusOr<std::vector<InputSignature>>
+readInputs(const std::string &path) {
+  return guarded(path, [&] {
+    std::unique_ptr<ModelFile> file = loadModel(path);
+    Graph graph(file->graph());
+    std::vector<InputSignature> signatures;
+    for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
+      signatures.push_back(signatureOf(*input));
+    }
+    return signatures;
+  });
+}
+
+} // namespace zerograph::frontend

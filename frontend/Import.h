@@ -1,0 +1,86 @@
+//===- Import.h - ONNX bytes to the nn dialect ----------------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_IMPORT_H
+#define ZEROGRAPH_FRONTEND_IMPORT_H
+
+#include "absl/status/statusor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zerograph::frontend {
+
+/// What the user decides about an import.
+struct ImportOptions {
+  /// Sizes of symbolic dims by name; an unnamed dim is called "INPUT.AXIS".
+  std::map<std::string, int64_t> dims;
+  /// Glob patterns over initializer names. `train` not empty: nothing else is
+  /// trained. `freeze` wins over everything.
+  std::vector<std::string> train, freeze;
+  /// Name of the graph output to minimize; empty: inferred.
+  std::string loss_output;
+  /// False: a model without a loss is imported too, for running it forward.
+  bool require_loss = true;
+  /// Accepts a file whose exporter is known to have merged or dropped
+  /// parameters.
+  bool allow_exporter_damage = false;
+};
+
+/// What became of one initializer that the program keeps as an argument.
+struct ParameterDecision {
+  std::string name;
+  bool trainable;
+  std::string reason; ///< one line, for people
+};
+
+/// Bytes of a parameter that the file does not hold plain and little-endian:
+/// its ParameterAttr has no source, and the caller writes these bytes
+/// elsewhere.
+struct InlineWeight {
+  std::string name;
+  std::string bytes; ///< little-endian, in the parameter's own type
+};
+
+/// What an import found and decided.
+struct ImportReport {
+  std::vector<ParameterDecision> parameters;
+  std::vector<std::string> warnings;
+  /// Symbolic dim -> where inputs use it ("input_ids[0]").
+  std::map<std::string, std::vector<std::string>> dims;
+  std::string batch_dim;   ///< name of the sample dim; empty: none is symbolic
+  std::string loss_output; ///< empty: the model has no loss
+  std::vector<InlineWeight> inline_weights;
+};
+
+/// Imports the model at `path` as a module that holds one `func.func
+/// @forward(inputs..., parameters...)`, verified, statically shaped. Reads no
+/// weight bytes; external files need not exist. Every error names the ONNX
+/// nodes or tensors at fault, all of them at once where that is possible.
+/// `report` may be null.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &context, const std::string &path,
+            const ImportOptions &options, ImportReport *report);
+
+/// One dim of a graph input: `value` is -1 where only a name is known.
+struct InputDim {
+  std::string name;
+  int64_t value = -1;
+};
+
+/// A graph input that the user feeds.
+struct InputSignature {
+  std::string name;
+  std::vector<InputDim> dims;
+  std::string dtype; ///< as in safetensors: "F32", "I64", "BOOL", ...
+};
+
+/// The inputs of the model at `path`, in order, without importing it.
+absl::StatusOr<std::vector<InputSignature>> readInputs(const std::string &path);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_IMPORT_H

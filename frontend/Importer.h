@@ -1,0 +1,72 @@
+//===- Importer.h - the forward walk over the nodes -----------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_IMPORTER_H
+#define ZEROGRAPH_FRONTEND_IMPORTER_H
+
+#include "frontend/Graph.h"
+#include "frontend/Import.h"
+#include "frontend/ModelFile.h"
+#include "frontend/Op.h"
+#include "frontend/Parameters.h"
+
+#include <set>
+
+namespace zerograph::frontend {
+
+/// Legal values of an integer input, as far as its uses tell.
+struct IndexRange {
+  int64_t low = INT64_MIN, high = INT64_MAX;
+};
+
+/// Imports one model. Every ONNX name becomes a Slot: a host constant, a
+/// value of the program, or, on demand, both. A node whose inputs are all
+/// constants is computed here; a constant is emitted when a value of the
+/// program needs it.
+class Importer {
+public:
+  Importer(mlir::MLIRContext &context, const ModelFile &file,
+           const ImportOptions &options, ImportReport &report);
+  /// Throws ImportError.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  int64_t opset() const { return file.opset; }
+  mlir::OpBuilder &builderAtEnd() { return builder; }
+  Slot &slotOf(const std::string &name);
+  /// The slot as a value, emitted at the end of the program if need be.
+  mlir::Value materialize(Slot &slot, mlir::Location location);
+  void boundInput(mlir::Value indices, int64_t low, int64_t high);
+  /// "input 'a', initializer 'b'": what a value depends on.
+  std::string describeOrigins(const std::string &name) const;
+
+private:
+  void addInputs();
+  void addParameters();
+  void walk();
+  void importNode(int n);
+  void checkNode(const onnx::NodeProto &node) const;
+  void finish();
+  mlir::NamedAttrList attributesOf(size_t input, bool perSample);
+  std::string pickLoss() const;
+  mlir::Location locationOf(const onnx::NodeProto &node);
+
+  mlir::MLIRContext &context;
+  const ModelFile &file;
+  const ImportOptions &options;
+  ImportReport &report;
+  Graph graph;
+  mlir::OpBuilder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::Block *body = nullptr;
+  std::unordered_map<std::string, Slot> slots;
+  std::string loss;
+  std::vector<InputSignature> inputs;
+  std::vector<Shape> inputShapes;
+  std::vector<IndexRange> ranges; ///< one an input
+  std::vector<Parameter> parameters;
+  std::vector<bool> onGradientPath; ///< one a node
+  int emitDepth = 0;
+};
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_IMPORTER_H

@@ -1,0 +1,35 @@
+//===- Inputs.h - the inputs of a graph and their dims --------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_INPUTS_H
+#define ZEROGRAPH_FRONTEND_INPUTS_H
+
+#include "frontend/Graph.h"
+#include "frontend/Import.h"
+#include "frontend/ModelFile.h"
+
+namespace zerograph::frontend {
+
+/// Graph inputs that the user feeds: those without an initializer.
+std::vector<const onnx::ValueInfoProto *> fedInputs(const Graph &graph);
+
+/// Signature of one input; throws ImportError if it is not a tensor of a
+/// supported type and known rank.
+InputSignature signatureOf(const onnx::ValueInfoProto &input);
+
+/// Shapes of all inputs under `dims`; fills report.dims. Every dim without a
+/// size is reported in one error, and so is a bound name that no input has.
+std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
+                            const std::map<std::string, int64_t> &dims,
+                            ImportReport &report);
+
+/// Which inputs have samples as their leading dim. With symbolic dims: those
+/// whose leading dim has the name of the first leading dim that has one.
+/// Otherwise those whose leading size is that of `anchor`, the input that
+/// decides (the labels, if known, else the first).
+std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
+                            const std::vector<Shape> &shapes, size_t anchor,
+                            ImportReport &report);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_INPUTS_H

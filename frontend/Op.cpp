@@ -1,0 +1,176 @@
+//===- Op.cpp - one ONNX node while it is imported ------------------------===//
+
+#include "frontend/Op.h"
+
+#include "frontend/Importer.h"
+
+using onnx::AttributeProto;
+
+namespace zerograph::frontend {
+
+Op::Op(Importer &importer, const onnx::NodeProto &node, mlir::Location location)
+    : emit(importer.builderAtEnd(), location), importer(importer), node(node) {}
+
+int64_t Op::opset() const { return importer.opset(); }
+
+Slot &Op::slot(int i) {
+  if (!hasInput(i)) {
+    fail("input ", i, " is missing");
+  }
+  return importer.slotOf(node.input(i));
+}
+
+mlir::Value Op::value(int i) {
+  Slot &input = slot(i);
+  if (input.isSequence) {
+    fail("input ", i, " ('", node.input(i), "') is a sequence, not a tensor");
+  }
+  return importer.materialize(input, emit.location);
+}
+
+mlir::Value Op::materialize(Slot &slot) {
+  return importer.materialize(slot, emit.location);
+}
+
+const HostTensor *Op::host(int i) { return slot(i).host.get(); }
+
+const HostTensor &Op::constant(int i, const char *what) {
+  const HostTensor *tensor = host(i);
+  if (tensor == nullptr) {
+    fail(what, " (input ", i, ", '", node.input(i),
+         "') must be known while compiling, but depends on ",
+         importer.describeOrigins(node.input(i)));
+  }
+  return *tensor;
+}
+
+std::vector<int64_t> Op::constantInts(int i, const char *what) {
+  return constant(i, what).toInts();
+}
+
+Shape Op::shape(int i) {
+  const Slot &input = slot(i);
+  if (input.host) {
+    return input.host->shape();
+  }
+  if (!input.value) {
+    fail("input ", i, " ('", node.input(i), "') is not a tensor");
+  }
+  return Emitter::shapeOf(input.value);
+}
+
+int32_t Op::type(int i) {
+  const Slot &input = slot(i);
+  if (input.host) {
+    return input.host->type();
+  }
+  if (!input.value) {
+    fail("input ", i, " ('", node.input(i), "') is not a tensor");
+  }
+  return onnxTypeOf(Emitter::elementOf(input.value));
+}
+
+bool Op::allConstant() {
+  for (int i = 0; i < inputCount(); ++i) {
+    if (hasInput(i) && !slot(i).host) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Op::hasAttribute(const char *name) const {
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.name() == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const AttributeProto *Op::attribute(const char *name,
+                                    AttributeProto::AttributeType type) const {
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.name() == name) {
+      if (attribute.type() != type) {
+        fail("attribute '", name, "' has the wrong type");
+      }
+      return &attribute;
+    }
+  }
+  return nullptr;
+}
+
+int64_t Op::intAttribute(const char *name, int64_t otherwise) const {
+  const auto *found = attribute(name, AttributeProto::INT);
+  return found != nullptr ? found->i() : otherwise;
+}
+
+float Op::floatAttribute(const char *name, float otherwise) const {
+  const auto *found = attribute(name, AttributeProto::FLOAT);
+  return found != nullptr ? found->f() : otherwise;
+}
+
+std::string Op::stringAttribute(const char *name,
+                                const std::string &otherwise) const {
+  const auto *found = attribute(name, AttributeProto::STRING);
+  return found != nullptr ? found->s() : otherwise;
+}
+
+std::vector<int64_t> Op::intsAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::INTS);
+  return found != nullptr
+             ? std::vector<int64_t>(found->ints().begin(), found->ints().end())
+             : std::vector<int64_t>();
+}
+
+const onnx::TensorProto *Op::tensorAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::TENSOR);
+  return found != nullptr ? &found->t() : nullptr;
+}
+
+void Op::set(int i, mlir::Value value) {
+  if (wantsOutput(i)) {
+    importer.slotOf(node.output(i)).value = value;
+  }
+}
+
+void Op::set(int i, HostTensor value) {
+  if (wantsOutput(i)) {
+    value.compress();
+    importer.slotOf(node.output(i)).host =
+        std::make_shared<const HostTensor>(std::move(value));
+  }
+}
+
+void Op::setSequence(int i, std::vector<Slot> sequence) {
+  if (wantsOutput(i)) {
+    Slot &output = importer.slotOf(node.output(i));
+    output.sequence = std::move(sequence);
+    output.isSequence = true;
+  }
+}
+
+void Op::forward(int i, int k) { forwardSlot(i, slot(k)); }
+
+void Op::forwardSlot(int i, Slot &from) {
+  if (!wantsOutput(i)) {
+    return;
+  }
+  Slot &output = importer.slotOf(node.output(i));
+  if (output.host && !from.value) {
+    // The constant is known already: what is asked for is its value.
+    output.value = materialize(from);
+    return;
+  }
+  output.host = from.host;
+  output.value = from.value;
+  output.sequence = from.sequence;
+  output.isSequence = from.isSequence;
+}
+
+void Op::boundInput(mlir::Value indices, int64_t low, int64_t high) {
+  importer.boundInput(indices, low, high);
+}
+
+} // namespace zerograph::frontend

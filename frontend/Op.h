@@ -1,0 +1,109 @@
+//===- Op.h - one ONNX node while it is imported --------------------------===//
+//
+// An operator is an OpDef in one of the tables of ops/: how to emit it as nn
+// ops, and, where constants may reach it, how to compute it on the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_OP_H
+#define ZEROGRAPH_FRONTEND_OP_H
+
+#include "frontend/Emitter.h"
+#include "frontend/Error.h"
+
+#include <memory>
+#include <optional>
+
+namespace zerograph::frontend {
+
+class Importer;
+class Op;
+
+/// What an ONNX name stands for: a constant of the host, a value of the
+/// program, or both; or a sequence of such.
+struct Slot {
+  std::shared_ptr<const HostTensor> host;
+  mlir::Value value;
+  std::vector<Slot> sequence;
+  bool isSequence = false;
+  bool failed = false; ///< its node could not be imported
+  int node = -1;       ///< the node that computes it; -1: none
+};
+
+/// One operator from one operator-set version on.
+struct OpDef {
+  const char *name;
+  int since;
+  /// Emits nn ops, or sets constants, for each output that is used.
+  void (*emit)(Op &);
+  /// Computes the outputs from constant inputs; null: never folded.
+  void (*fold)(Op &) = nullptr;
+};
+
+/// The newest definition of `name` not newer than `opset`, or null.
+const OpDef *findOp(const std::string &name, int64_t opset);
+
+/// A node bound to its inputs, attributes and outputs. All accessors throw
+/// ImportError on what the operator does not allow.
+class Op {
+public:
+  Op(Importer &importer, const onnx::NodeProto &node, mlir::Location location);
+
+  const onnx::NodeProto &proto() const { return node; }
+  int64_t opset() const;
+
+  int inputCount() const { return node.input_size(); }
+  bool hasInput(int i) const {
+    return i < node.input_size() && !node.input(i).empty();
+  }
+  bool wantsOutput(int i) const {
+    return i < node.output_size() && !node.output(i).empty();
+  }
+  Slot &slot(int i);
+  /// Input i as a value of the program; a constant is materialized.
+  mlir::Value value(int i);
+  /// Input i where it is a constant, else null.
+  const HostTensor *host(int i);
+  /// Input i, which must be a constant; `what` names it in the error.
+  const HostTensor &constant(int i, const char *what);
+  std::vector<int64_t> constantInts(int i, const char *what);
+  /// Shape and ONNX type of input i, constant or not.
+  Shape shape(int i);
+  int32_t type(int i);
+  /// Whether all inputs are constants.
+  bool allConstant();
+
+  bool hasAttribute(const char *name) const;
+  int64_t intAttribute(const char *name, int64_t otherwise) const;
+  float floatAttribute(const char *name, float otherwise) const;
+  std::string stringAttribute(const char *name,
+                              const std::string &otherwise) const;
+  std::vector<int64_t> intsAttribute(const char *name) const;
+  const onnx::TensorProto *tensorAttribute(const char *name) const;
+
+  void set(int i, mlir::Value value);
+  void set(int i, HostTensor value);
+  void setSequence(int i, std::vector<Slot> sequence);
+  /// Output i is input k under another name.
+  void forward(int i, int k);
+  void forwardSlot(int i, Slot &slot);
+  /// A slot as a value of the program.
+  mlir::Value materialize(Slot &slot);
+
+  /// Tells that `indices`, where it comes from an input through moves alone,
+  /// must lie in [low, high].
+  void boundInput(mlir::Value indices, int64_t low, int64_t high);
+
+  Emitter emit;
+
+private:
+  const onnx::AttributeProto *
+  attribute(const char *name, onnx::AttributeProto::AttributeType type) const;
+
+  Importer &importer;
+  const onnx::NodeProto &node;
+};
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_OP_H

@@ -1,0 +1,265 @@
+//===- Weights.cpp - where a tensor's bytes lie, and reading small ones ---===//
+
+#include "frontend/ModelFile.h"
+
+#include "frontend/Error.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+#include <cstring>
+#include <fstream>
+
+#include <sys/stat.h>
+
+using onnx::TensorProto;
+
+namespace zerograph::frontend {
+
+namespace {
+
+Shape shapeOf(const TensorProto &tensor) {
+  return Shape(tensor.dims().begin(), tensor.dims().end());
+}
+
+int64_t byteCount(const TensorProto &tensor) {
+  int64_t size = typeBytes(tensor.data_type());
+  if (size == 0) {
+    fail("tensor '", tensor.name(), "' has the unsupported type ",
+         typeName(tensor.data_type()));
+  }
+  return elementCount(shapeOf(tensor)) * size;
+}
+
+int64_t externalNumber(const TensorProto &tensor, absl::string_view key,
+                       const std::string &text) {
+  int64_t value;
+  if (!absl::SimpleAtoi(text, &value) || value < 0) {
+    fail("tensor '", tensor.name(), "': external ", key, " '", text,
+         "' is not a number of bytes");
+  }
+  return value;
+}
+
+/// Refuses every location that could lead out of the model's folder.
+void checkLocation(const ModelFile &file, const TensorProto &tensor,
+                   const std::string &location) {
+  auto refuse = [&](absl::string_view why) {
+    fail("tensor '", tensor.name(), "': external location '", location, "' ",
+         why);
+  };
+  if (location.empty()) {
+    refuse("is empty");
+  }
+  if (location[0] == '/' || location.find('\\') != std::string::npos ||
+      location.find('\0') != std::string::npos) {
+    refuse("is not a relative path with '/'");
+  }
+  std::string path = file.folder;
+  for (absl::string_view part : absl::StrSplit(location, '/')) {
+    if (part == "..") {
+      refuse("leaves the model's folder");
+    }
+    absl::StrAppend(&path, path.empty() || path.back() == '/' ? "" : "/", part);
+    struct stat info;
+    if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+      refuse("goes through a symbolic link, which external data may not");
+    }
+  }
+}
+
+ByteRange locateExternal(const ModelFile &file, const TensorProto &tensor) {
+  ByteRange range;
+  range.length = byteCount(tensor);
+  for (const auto &entry : tensor.external_data()) {
+    if (entry.key() == "location") {
+      range.file = entry.value();
+    } else if (entry.key() == "offset") {
+      range.offset = externalNumber(tensor, "offset", entry.value());
+    } else if (entry.key() == "length") {
+      int64_t length = externalNumber(tensor, "length", entry.value());
+      if (length != range.length) {
+        fail("tensor '", tensor.name(), "': external length is ", length,
+             " bytes, but ", typeName(tensor.data_type()), " of shape ",
+             shapeText(shapeOf(tensor)), " needs ", range.length);
+      }
+    }
+  }
+  checkLocation(file, tensor, range.file);
+  int64_t end;
+  if (__builtin_add_overflow(range.offset, range.length, &end)) {
+    fail("tensor '", tensor.name(), "': external offset ", range.offset,
+         " is beyond any file");
+  }
+  struct stat info;
+  if (stat((file.folder + range.file).c_str(), &info) == 0) {
+    if (!S_ISREG(info.st_mode)) {
+      fail("tensor '", tensor.name(), "': '", range.file,
+           "' is not a regular file");
+    }
+    if (end > info.st_size) {
+      fail("tensor '", tensor.name(), "': needs bytes ", range.offset, " to ",
+           end, " of '", range.file, "', which has ",
+           static_cast<int64_t>(info.st_size));
+    }
+  }
+  return range;
+}
+
+bool isExternal(const TensorProto &tensor) {
+  return tensor.data_location() == TensorProto::EXTERNAL;
+}
+
+/// Repeated field -> little-endian bytes of `To`.
+template <typename To, typename Field>
+std::string packField(const Field &field, int64_t count,
+                      const TensorProto &tensor) {
+  if (field.size() != count) {
+    fail("tensor '", tensor.name(), "' holds ", field.size(),
+         " values, but its shape ", shapeText(shapeOf(tensor)), " needs ",
+         count);
+  }
+  std::string bytes(count * sizeof(To), '\0');
+  for (int64_t i = 0; i < count; ++i) {
+    To value = static_cast<To>(field.Get(static_cast<int>(i)));
+    std::memcpy(bytes.data() + i * sizeof(To), &value, sizeof(To));
+  }
+  return bytes;
+}
+
+double bitsToDouble(int32_t type, uint16_t bits) {
+  if (type == TensorProto::BFLOAT16) {
+    uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, 4);
+    return value;
+  }
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double magnitude =
+      exponent == 31  ? (fraction != 0 ? __builtin_nan("") : __builtin_inf())
+      : exponent == 0 ? __builtin_ldexp(fraction, -24)
+                      : __builtin_ldexp(fraction + 1024, exponent - 25);
+  return bits >> 15 != 0 ? -magnitude : magnitude;
+}
+
+HostTensor decode(const TensorProto &tensor, const std::string &bytes) {
+  int32_t type = tensor.data_type();
+  HostTensor result(type, shapeOf(tensor));
+  const char *data = bytes.data();
+  auto load = [&]<typename T>(T, int64_t i) {
+    T value;
+    std::memcpy(&value, data + i * sizeof(T), sizeof(T));
+    return value;
+  };
+  for (int64_t i = 0; i < result.size(); ++i) {
+    switch (type) {
+    case TensorProto::DOUBLE:
+      result.setFloat(i, load(double(), i));
+      break;
+    case TensorProto::FLOAT:
+      result.setFloat(i, load(float(), i));
+      break;
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      result.setFloat(i, bitsToDouble(type, load(uint16_t(), i)));
+      break;
+    case TensorProto::INT64:
+      result.setInt(i, load(int64_t(), i));
+      break;
+    case TensorProto::INT32:
+      result.setInt(i, load(int32_t(), i));
+      break;
+    case TensorProto::INT16:
+      result.setInt(i, load(int16_t(), i));
+      break;
+    case TensorProto::INT8:
+      result.setInt(i, load(int8_t(), i));
+      break;
+    default:
+      result.setInt(i, load(uint8_t(), i));
+    }
+  }
+  result.compress();
+  return result;
+}
+
+} // namespace
+
+std::optional<ByteRange> locate(const ModelFile &file,
+                                const TensorProto &tensor) {
+  if (isExternal(tensor)) {
+    return locateExternal(file, tensor);
+  }
+  auto found = file.embedded.find(tensor.name());
+  if (found == file.embedded.end()) {
+    return std::nullopt;
+  }
+  if (found->second.length != byteCount(tensor)) {
+    fail("tensor '", tensor.name(), "' holds ", found->second.length,
+         " bytes, but ", typeName(tensor.data_type()), " of shape ",
+         shapeText(shapeOf(tensor)), " needs ", byteCount(tensor));
+  }
+  return found->second;
+}
+
+std::string littleEndianBytes(const TensorProto &tensor) {
+  int64_t count = elementCount(shapeOf(tensor)), bytes = byteCount(tensor);
+  if (tensor.has_raw_data()) {
+    if (static_cast<int64_t>(tensor.raw_data().size()) != bytes) {
+      fail("tensor '", tensor.name(), "' holds ", tensor.raw_data().size(),
+           " bytes, but ", typeName(tensor.data_type()), " of shape ",
+           shapeText(shapeOf(tensor)), " needs ", bytes);
+    }
+    return tensor.raw_data();
+  }
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return packField<float>(tensor.float_data(), count, tensor);
+  case TensorProto::DOUBLE:
+    return packField<double>(tensor.double_data(), count, tensor);
+  case TensorProto::INT64:
+    return packField<int64_t>(tensor.int64_data(), count, tensor);
+  case TensorProto::INT32:
+    return packField<int32_t>(tensor.int32_data(), count, tensor);
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
+  case TensorProto::INT16:
+    return packField<uint16_t>(tensor.int32_data(), count, tensor);
+  default:
+    return packField<uint8_t>(tensor.int32_data(), count, tensor);
+  }
+}
+
+bool isReadable(const ModelFile &file, const TensorProto &tensor) {
+  if (!isExternal(tensor)) {
+    return true;
+  }
+  struct stat info;
+  std::string path = file.folder + locateExternal(file, tensor).file;
+  return stat(path.c_str(), &info) == 0;
+}
+
+HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
+  int64_t bytes = byteCount(tensor);
+  if (elementCount(shapeOf(tensor)) > HostTensor::kMaxElements) {
+    throw TooLarge();
+  }
+  if (!isExternal(tensor)) {
+    return decode(tensor, littleEndianBytes(tensor));
+  }
+  if (file == nullptr) {
+    fail("tensor '", tensor.name(), "' may not be external here");
+  }
+  ByteRange range = locateExternal(*file, tensor);
+  std::ifstream stream(file->folder + range.file, std::ios::binary);
+  std::string data(bytes, '\0');
+  stream.seekg(range.offset);
+  stream.read(data.data(), bytes);
+  if (!stream) {
+    fail("tensor '", tensor.name(), "' is needed while importing, but '",
+         range.file, "' cannot be read");
+  }
+  return decode(tensor, data);
+}
+
+} // namespace zerograph::frontend

@@ -1,0 +1,187 @@
+//===- Activation.cpp - activation functions ------------------------------===//
+//
+// At a kink the gradient is PyTorch's: comparisons are written so that the
+// select takes the branch whose derivative PyTorch uses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ops/Ops.h"
+
+#include <cmath>
+
+using mlir::Value;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::UnaryKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// x where x > 0 (and where it is NaN), else 0, with gradient 0 at 0.
+Value relu(Emitter &emit, Value x) {
+  return emit.select(emit.compare(CompareKind::le, x, 0.0),
+                     emit.splatLike(0, x), x);
+}
+
+Value clamp01(Emitter &emit, Value x) {
+  Value zero = emit.splatLike(0, x), one = emit.splatLike(1, x);
+  x = emit.select(emit.compare(CompareKind::le, x, zero), zero, x);
+  return emit.select(emit.compare(CompareKind::ge, x, one), one, x);
+}
+
+void emitRelu(Op &op) { op.set(0, relu(op.emit, op.value(0))); }
+
+void emitLeakyRelu(Op &op) {
+  Value x = op.value(0);
+  Value scaled = op.emit.mul(x, op.floatAttribute("alpha", 0.01f));
+  op.set(0,
+         op.emit.select(op.emit.compare(CompareKind::gt, x, 0.0), x, scaled));
+}
+
+void emitPRelu(Op &op) {
+  Value x = op.value(0), slope = op.value(1);
+  op.set(0, op.emit.select(op.emit.compare(CompareKind::gt, x, 0.0), x,
+                           op.emit.mul(x, slope)));
+}
+
+/// scale * (x > 0 ? x : alpha * (exp(min(x, 0)) - 1)): the exponent is
+/// bounded so that no infinity meets a zero gradient.
+void emitExponential(Op &op, double alpha, double scale) {
+  Value x = op.value(0);
+  Value positive = op.emit.compare(CompareKind::gt, x, 0.0);
+  Value bounded = op.emit.select(positive, op.emit.splatLike(0, x), x);
+  Value below = op.emit.mul(
+      op.emit.add(op.emit.unary(UnaryKind::exp, bounded), -1.0), alpha);
+  Value y = op.emit.select(positive, x, below);
+  op.set(0, scale == 1 ? y : op.emit.mul(y, scale));
+}
+
+void emitElu(Op &op) {
+  emitExponential(op, op.floatAttribute("alpha", 1.0f), 1);
+}
+
+void emitSelu(Op &op) {
+  emitExponential(op, op.floatAttribute("alpha", 1.67326319217681884765625f),
+                  op.floatAttribute("gamma", 1.05070102214813232421875f));
+}
+
+void emitSoftplus(Op &op) {
+  // m + log(exp(-m) + exp(x - m)) with m = relu(x) neither overflows nor, at
+  // 0, loses its gradient of one half.
+  Value x = op.value(0);
+  Value m = relu(op.emit, x);
+  Value sum = op.emit.add(
+      op.emit.unary(UnaryKind::exp, op.emit.unary(UnaryKind::neg, m)),
+      op.emit.unary(UnaryKind::exp, op.emit.sub(x, m)));
+  op.set(0, op.emit.add(m, op.emit.unary(UnaryKind::log, sum)));
+}
+
+void emitSoftsign(Op &op) {
+  Value x = op.value(0);
+  op.set(0, op.emit.div(x, op.emit.add(op.emit.unary(UnaryKind::abs, x), 1.0)));
+}
+
+void emitHardSigmoid(Op &op) {
+  Value x =
+      op.emit.add(op.emit.mul(op.value(0), op.floatAttribute("alpha", 0.2f)),
+                  op.floatAttribute("beta", 0.5f));
+  op.set(0, clamp01(op.emit, x));
+}
+
+void emitHardSwish(Op &op) {
+  Value x = op.value(0);
+  Value gate = op.emit.add(op.emit.mul(x, 1.0f / 6.0f), 0.5);
+  op.set(0, op.emit.mul(x, clamp01(op.emit, gate)));
+}
+
+void emitGelu(Op &op) {
+  Value x = op.value(0);
+  std::string form = op.stringAttribute("approximate", "none");
+  Value inner;
+  if (form == "none") {
+    inner = op.emit.unary(UnaryKind::erf, op.emit.mul(x, std::sqrt(0.5)));
+  } else if (form == "tanh") {
+    Value cube = op.emit.mul(op.emit.mul(x, x), x);
+    Value sum = op.emit.add(x, op.emit.mul(cube, 0.044715));
+    inner =
+        op.emit.unary(UnaryKind::tanh, op.emit.mul(sum, std::sqrt(2 / M_PI)));
+  } else {
+    fail("approximate='", form, "' is not known; 'none' and 'tanh' are");
+  }
+  op.set(0, op.emit.mul(op.emit.mul(x, 0.5), op.emit.add(inner, 1.0)));
+}
+
+void emitSwish(Op &op) {
+  Value x = op.value(0);
+  float alpha = op.floatAttribute("alpha", 1.0f);
+  Value gate = alpha == 1 ? x : op.emit.mul(x, alpha);
+  op.set(0, op.emit.mul(x, op.emit.unary(UnaryKind::sigmoid, gate)));
+}
+
+/// Runs `function` with the given axis as the last one.
+template <typename F>
+Value alongAxis(Op &op, Value x, F function) {
+  int64_t rank = Emitter::rankOf(x);
+  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), rank);
+  x = function(op.emit.moveAxis(x, axis, rank - 1));
+  return op.emit.moveAxis(x, rank - 1, axis);
+}
+
+void emitSoftmax(Op &op) {
+  op.set(0, alongAxis(op, op.value(0),
+                      [&](Value x) { return op.emit.softmax(x); }));
+}
+
+void emitLogSoftmax(Op &op) {
+  op.set(0, alongAxis(op, op.value(0), [&](Value x) {
+           int64_t last = Emitter::rankOf(x) - 1;
+           Value shifted = op.emit.sub(
+               x, op.emit.reduce(nn::ReduceKind::max, x, {last}, true));
+           Value sum = op.emit.reduce(nn::ReduceKind::sum,
+                                      op.emit.unary(UnaryKind::exp, shifted),
+                                      {last}, true);
+           return op.emit.sub(shifted, op.emit.unary(UnaryKind::log, sum));
+         }));
+}
+
+void emitDropout(Op &op) {
+  // Off without training_mode, and nothing at ratio 0.
+  bool training = false;
+  if (op.hasInput(2)) {
+    training = op.constant(2, "training_mode").intAt(0) != 0;
+  }
+  double ratio = 0.5;
+  if (op.hasInput(1)) {
+    ratio = op.constant(1, "ratio").floatAt(0);
+  }
+  if (training && ratio != 0) {
+    fail("dropout with ratio ", ratio,
+         " is not supported yet: export the "
+         "model with dropout probability 0");
+  }
+  op.forward(0, 0);
+  op.set(1, HostTensor::splat(onnx::TensorProto::BOOL, op.shape(0), 1));
+}
+
+const OpDef kOps[] = {
+    {"Dropout", 13, emitDropout},
+    {"Elu", 6, emitElu},
+    {"Gelu", 20, emitGelu},
+    {"HardSigmoid", 6, emitHardSigmoid},
+    {"HardSwish", 14, emitHardSwish},
+    {"LeakyRelu", 6, emitLeakyRelu},
+    {"LogSoftmax", 13, emitLogSoftmax},
+    {"PRelu", 9, emitPRelu},
+    {"Relu", 13, emitRelu},
+    {"Selu", 6, emitSelu},
+    {"Softmax", 13, emitSoftmax},
+    {"Softplus", 1, emitSoftplus},
+    {"Softsign", 1, emitSoftsign},
+    {"Swish", 24, emitSwish},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> activationOps() { return kOps; }
+
+} // namespace zerograph::frontend

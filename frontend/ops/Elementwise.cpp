@@ -1,0 +1,307 @@
+//===- Elementwise.cpp - arithmetic, element by element -------------------===//
+
+#include "frontend/ops/Ops.h"
+
+#include <cmath>
+
+using mlir::Value;
+using mlir::zg::nn::BinaryKind;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::UnaryKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Functions of one value
+//===----------------------------------------------------------------------===//
+
+template <UnaryKind kind>
+void emitUnary(Op &op) {
+  op.set(0, op.emit.unary(kind, op.value(0)));
+}
+
+double sign(double x) { return x != x ? x : (x > 0) - (x < 0); }
+double reciprocal(double x) { return 1 / x; }
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+template <double (*function)(double)>
+void foldFloat(Op &op) {
+  const HostTensor &x = op.constant(0, "operand");
+  op.set(0, foldUnary(
+                x, x.type(),
+                [](int64_t value) {
+                  return static_cast<int64_t>(
+                      function(static_cast<double>(value)));
+                },
+                function));
+}
+
+void foldNeg(Op &op) {
+  const HostTensor &x = op.constant(0, "operand");
+  op.set(0, foldUnary(
+                x, x.type(), [](int64_t v) { return wrapMul(v, -1); },
+                [](double v) { return -v; }));
+}
+
+void foldAbs(Op &op) {
+  const HostTensor &x = op.constant(0, "operand");
+  op.set(0,
+         foldUnary(
+             x, x.type(), [](int64_t v) { return v < 0 ? wrapMul(v, -1) : v; },
+             [](double v) { return std::fabs(v); }));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of two values
+//===----------------------------------------------------------------------===//
+
+template <BinaryKind kind>
+Value combine(Emitter &emit, Value x, Value y) {
+  return emit.binary(kind, x, y);
+}
+
+template <BinaryKind kind>
+void emitBinary(Op &op) {
+  Value x = op.value(0), y = op.value(1);
+  op.set(0, op.emit.binary(kind, x, y));
+}
+
+int64_t divideInts(int64_t a, int64_t b) {
+  if (b == 0) {
+    fail("divides an integer by zero");
+  }
+  return b == -1 ? wrapMul(a, -1) : a / b;
+}
+
+/// Remainder with the sign of the divisor.
+int64_t floorMod(int64_t a, int64_t b) {
+  if (b == 0) {
+    fail("divides an integer by zero");
+  }
+  int64_t rest = b == -1 ? 0 : a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+int64_t combineInts(BinaryKind kind, int64_t a, int64_t b) {
+  switch (kind) {
+  case BinaryKind::add:
+    return wrapAdd(a, b);
+  case BinaryKind::sub:
+    return wrapAdd(a, wrapMul(b, -1));
+  case BinaryKind::mul:
+    return wrapMul(a, b);
+  case BinaryKind::div:
+    return divideInts(a, b);
+  case BinaryKind::max:
+    return std::max(a, b);
+  case BinaryKind::min:
+    return std::min(a, b);
+  case BinaryKind::mod:
+    return floorMod(a, b);
+  default: // rem
+    return b == 0 ? divideInts(a, b) : b == -1 ? 0 : a % b;
+  }
+}
+
+double combineFloats(BinaryKind kind, double a, double b) {
+  switch (kind) {
+  case BinaryKind::add:
+    return a + b;
+  case BinaryKind::sub:
+    return a - b;
+  case BinaryKind::mul:
+    return a * b;
+  case BinaryKind::div:
+    return a / b;
+  case BinaryKind::max:
+    return a != a || b != b ? NAN : std::max(a, b);
+  case BinaryKind::min:
+    return a != a || b != b ? NAN : std::min(a, b);
+  case BinaryKind::mod: {
+    double rest = std::fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  default:
+    return std::fmod(a, b);
+  }
+}
+
+HostTensor foldPair(BinaryKind kind, const HostTensor &x, const HostTensor &y) {
+  return foldBinary(
+      x, y, x.type(),
+      [kind](int64_t a, int64_t b) { return combineInts(kind, a, b); },
+      [kind](double a, double b) { return combineFloats(kind, a, b); });
+}
+
+template <BinaryKind kind>
+void foldTwo(Op &op) {
+  op.set(0,
+         foldPair(kind, op.constant(0, "operand"), op.constant(1, "operand")));
+}
+
+BinaryKind modKind(Op &op) {
+  return op.intAttribute("fmod", 0) != 0 ? BinaryKind::rem : BinaryKind::mod;
+}
+
+void emitMod(Op &op) {
+  Value x = op.value(0), y = op.value(1);
+  op.set(0, op.emit.binary(modKind(op), x, y));
+}
+
+void foldMod(Op &op) {
+  op.set(0, foldPair(modKind(op), op.constant(0, "operand"),
+                     op.constant(1, "operand")));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of any number of values
+//===----------------------------------------------------------------------===//
+
+template <BinaryKind kind, bool mean = false>
+void emitVariadic(Op &op) {
+  Value result = op.value(0);
+  for (int i = 1; i < op.inputCount(); ++i) {
+    result = op.emit.binary(kind, result, op.value(i));
+  }
+  if (mean && op.inputCount() > 1) {
+    result = op.emit.mul(result, 1.0 / op.inputCount());
+  }
+  op.set(0, result);
+}
+
+template <BinaryKind kind>
+void foldVariadic(Op &op) {
+  HostTensor result = op.constant(0, "operand");
+  for (int i = 1; i < op.inputCount(); ++i) {
+    result = foldPair(kind, result, op.constant(i, "operand"));
+  }
+  op.set(0, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Pow
+//===----------------------------------------------------------------------===//
+
+/// x to a constant power as products and roots, or null.
+Value simplePower(Emitter &emit, Value x, double exponent) {
+  if (exponent == 1) {
+    return x;
+  }
+  if (exponent == 2) {
+    return emit.mul(x, x);
+  }
+  if (exponent == 3) {
+    return emit.mul(emit.mul(x, x), x);
+  }
+  if (!Emitter::isFloat(x)) {
+    return {};
+  }
+  if (exponent == 0.5) {
+    return emit.unary(UnaryKind::sqrt, x);
+  }
+  if (exponent == -1) {
+    return emit.unary(UnaryKind::reciprocal, x);
+  }
+  if (exponent == -0.5) {
+    return emit.unary(UnaryKind::reciprocal, emit.unary(UnaryKind::sqrt, x));
+  }
+  return {};
+}
+
+void emitPow(Op &op) {
+  Value x = op.value(0);
+  const HostTensor *exponent = op.host(1);
+  if (exponent != nullptr && exponent->isSplat() &&
+      broadcastShapes(op.shape(0), exponent->shape()) == op.shape(0)) {
+    if (Value power = simplePower(op.emit, x, exponent->floatAt(0))) {
+      op.set(0, power);
+      return;
+    }
+  }
+  if (!Emitter::isFloat(x)) {
+    fail("a power of integers needs the constant exponent 1, 2 or 3");
+  }
+  Value y = op.emit.convert(op.value(1), Emitter::elementOf(x));
+  op.set(0, op.emit.binary(BinaryKind::pow, x, y));
+}
+
+void foldPow(Op &op) {
+  const HostTensor &x = op.constant(0, "base");
+  const HostTensor &exponent = op.constant(1, "exponent");
+  HostTensor y = foldUnary(
+      exponent, x.type(), [](int64_t v) { return v; },
+      [](double v) { return v; });
+  op.set(0, foldBinary(
+                x, y, x.type(),
+                [](int64_t a, int64_t b) {
+                  return static_cast<int64_t>(
+                      std::pow(static_cast<double>(a), static_cast<double>(b)));
+                },
+                [](double a, double b) { return std::pow(a, b); }));
+}
+
+//===----------------------------------------------------------------------===//
+// Clip
+//===----------------------------------------------------------------------===//
+
+void emitClip(Op &op) {
+  // Selects, not min and max: at a bound the gradient passes, as in PyTorch.
+  Value x = op.value(0);
+  if (op.hasInput(1)) {
+    Value low = op.value(1);
+    x = op.emit.select(op.emit.compare(CompareKind::lt, x, low), low, x);
+  }
+  if (op.hasInput(2)) {
+    Value high = op.value(2);
+    x = op.emit.select(op.emit.compare(CompareKind::gt, x, high), high, x);
+  }
+  op.set(0, x);
+}
+
+void foldClip(Op &op) {
+  HostTensor x = op.constant(0, "operand");
+  if (op.hasInput(1)) {
+    x = foldPair(BinaryKind::max, x, op.constant(1, "min"));
+  }
+  if (op.hasInput(2)) {
+    x = foldPair(BinaryKind::min, x, op.constant(2, "max"));
+  }
+  op.set(0, x);
+}
+
+const OpDef kOps[] = {
+    {"Abs", 13, emitUnary<UnaryKind::abs>, foldAbs},
+    {"Add", 13, emitBinary<BinaryKind::add>, foldTwo<BinaryKind::add>},
+    {"Ceil", 13, emitUnary<UnaryKind::ceil>, foldFloat<std::ceil>},
+    {"Clip", 13, emitClip, foldClip},
+    {"Cos", 7, emitUnary<UnaryKind::cos>, foldFloat<std::cos>},
+    {"Div", 13, emitBinary<BinaryKind::div>, foldTwo<BinaryKind::div>},
+    {"Erf", 13, emitUnary<UnaryKind::erf>, foldFloat<std::erf>},
+    {"Exp", 13, emitUnary<UnaryKind::exp>, foldFloat<std::exp>},
+    {"Floor", 13, emitUnary<UnaryKind::floor>, foldFloat<std::floor>},
+    {"Log", 13, emitUnary<UnaryKind::log>, foldFloat<std::log>},
+    {"Max", 13, emitVariadic<BinaryKind::max>, foldVariadic<BinaryKind::max>},
+    {"Mean", 13, emitVariadic<BinaryKind::add, true>},
+    {"Min", 13, emitVariadic<BinaryKind::min>, foldVariadic<BinaryKind::min>},
+    {"Mod", 13, emitMod, foldMod},
+    {"Mul", 13, emitBinary<BinaryKind::mul>, foldTwo<BinaryKind::mul>},
+    {"Neg", 13, emitUnary<UnaryKind::neg>, foldNeg},
+    {"Pow", 13, emitPow, foldPow},
+    {"Reciprocal", 13, emitUnary<UnaryKind::reciprocal>, foldFloat<reciprocal>},
+    {"Round", 11, emitUnary<UnaryKind::round>, foldFloat<std::nearbyint>},
+    {"Sigmoid", 13, emitUnary<UnaryKind::sigmoid>, foldFloat<sigmoid>},
+    {"Sign", 13, emitUnary<UnaryKind::sign>, foldFloat<sign>},
+    {"Sin", 7, emitUnary<UnaryKind::sin>, foldFloat<std::sin>},
+    {"Sqrt", 13, emitUnary<UnaryKind::sqrt>, foldFloat<std::sqrt>},
+    {"Sub", 13, emitBinary<BinaryKind::sub>, foldTwo<BinaryKind::sub>},
+    {"Sum", 13, emitVariadic<BinaryKind::add>, foldVariadic<BinaryKind::add>},
+    {"Tanh", 13, emitUnary<UnaryKind::tanh>, foldFloat<std::tanh>},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> elementwiseOps() { return kOps; }
+
+} // namespace zerograph::frontend

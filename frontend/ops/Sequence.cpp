@@ -1,0 +1,115 @@
+//===- Sequence.cpp - sequences, as far as they are splits ----------------===//
+
+#include "frontend/ops/Ops.h"
+
+using mlir::Value;
+
+namespace zerograph::frontend {
+
+namespace {
+
+std::vector<Slot> &sequenceOf(Op &op, int i) {
+  Slot &slot = op.slot(i);
+  if (!slot.isSequence) {
+    fail("input ", i, " is not a sequence");
+  }
+  return slot.sequence;
+}
+
+void emitSplitToSequence(Op &op) {
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  int64_t axis = normalizeAxis(op.intAttribute("axis", 0), shape.size());
+  int64_t size = shape[axis];
+  bool keep = op.hasInput(1) || op.intAttribute("keepdims", 1) != 0;
+  std::vector<int64_t> sizes;
+  if (!op.hasInput(1)) {
+    sizes.assign(size, 1);
+  } else if (op.shape(1).empty()) {
+    int64_t each = op.constant(1, "split").intAt(0);
+    if (each < 1) {
+      fail("a part has size ", each);
+    }
+    for (int64_t at = 0; at < size; at += each) {
+      sizes.push_back(std::min(each, size - at));
+    }
+  } else {
+    sizes = op.constantInts(1, "split");
+  }
+  std::vector<Slot> parts;
+  int64_t start = 0;
+  for (int64_t part : sizes) {
+    if (part < 1 || part > size - start) {
+      fail("the parts do not add up to the ", size, " elements along the axis");
+    }
+    Value value = op.emit.sliceAxis(x, axis, start, part);
+    if (!keep) {
+      Shape dropped = shape;
+      dropped.erase(dropped.begin() + axis);
+      value = op.emit.reshape(value, dropped);
+    }
+    Slot slot;
+    slot.value = value;
+    parts.push_back(slot);
+    start += part;
+  }
+  if (start != size) {
+    fail("the parts do not add up to the ", size, " elements along the axis");
+  }
+  op.setSequence(0, parts);
+}
+
+void emitSequenceConstruct(Op &op) {
+  std::vector<Slot> parts;
+  for (int i = 0; i < op.inputCount(); ++i) {
+    parts.push_back(op.slot(i));
+  }
+  op.setSequence(0, parts);
+}
+
+void emitSequenceAt(Op &op) {
+  std::vector<Slot> &parts = sequenceOf(op, 0);
+  int64_t count = parts.size();
+  int64_t position = op.constant(1, "position").intAt(0);
+  if (position < -count || position >= count) {
+    fail("position ", position, " is outside of ", count, " elements");
+  }
+  op.forwardSlot(0, parts[position < 0 ? position + count : position]);
+}
+
+void emitSequenceLength(Op &op) {
+  op.set(0, HostTensor::scalar(sequenceOf(op, 0).size()));
+}
+
+void emitConcatFromSequence(Op &op) {
+  bool fresh = op.intAttribute("new_axis", 0) != 0;
+  std::vector<Value> parts;
+  int64_t axis = 0;
+  for (Slot &slot : sequenceOf(op, 0)) {
+    Value part = op.materialize(slot);
+    Shape shape = Emitter::shapeOf(part);
+    axis = normalizeAxis(op.intAttribute("axis", 0), shape.size() + fresh);
+    if (fresh) {
+      shape.insert(shape.begin() + axis, 1);
+    }
+    parts.push_back(op.emit.reshape(part, shape));
+  }
+  if (parts.empty()) {
+    fail("the sequence is empty");
+  }
+  op.set(0, op.emit.concat(parts, axis));
+}
+
+const OpDef kOps[] = {
+    {"ConcatFromSequence", 11, emitConcatFromSequence},
+    {"SequenceAt", 11, emitSequenceAt},
+    {"SequenceConstruct", 11, emitSequenceConstruct},
+    {"SequenceLength", 11, emitSequenceLength},
+    {"SplitToSequence", 11, emitSplitToSequence},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> sequenceOps() { return kOps; }
+
+} // namespace zerograph::frontend
