@@ -16,6 +16,7 @@ Program::Program(StringRef text) : context(MLIRContext::Threading::DISABLED) {
   registry.insert<func::FuncDialect, zg::nn::NNDialect>();
   zg::nn::registerGradientRules(registry);
   context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
     messages += diagnostic.str() + "\n";
     return success();

@@ -1,0 +1,151 @@
+//===- DecomposeTest.cpp - decomposition keeps every value ----------------===//
+
+#include "passes/differentiate/Passes.h"
+#include "tests/support/Interpreter.h"
+#include "tests/support/Program.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+using namespace mlir::zg::testing;
+
+namespace {
+
+std::string tensorText(ArrayRef<int64_t> shape, const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t size : shape) {
+    text += std::to_string(size) + "x";
+  }
+  return text + element + ">";
+}
+
+std::string listText(ArrayRef<int64_t> numbers) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "[";
+  llvm::interleaveComma(numbers, stream);
+  stream << "]";
+  return text;
+}
+
+/// The forms of reduction that Passes.td promises.
+void expectCoreOnly(func::FuncOp func) {
+  func.walk([](Operation *op) {
+    EXPECT_FALSE((isa<SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, ConcatOp,
+                      TransposeOp>(op)))
+        << op->getName().getStringRef().str();
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      size_t rank = reduce.getOperand().getType().getRank();
+      ASSERT_EQ(reduce.getDims().size(), 1u);
+      EXPECT_TRUE(rank == 2 || (rank == 3 && reduce.getDims()[0] == 1))
+          << rank << " " << reduce.getDims()[0];
+    }
+  });
+}
+
+/// Runs @f before and after decomposition on random arguments.
+void expectSame(const std::string &text, double tolerance) {
+  SCOPED_TRACE(text);
+  Program program(text);
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  func::FuncOp func = program.function("f");
+  std::vector<Tensor> arguments;
+  for (auto [i, type] : llvm::enumerate(func.getArgumentTypes())) {
+    arguments.push_back(randomTensor(type, i + 1, -2, 2));
+  }
+  std::vector<Tensor> before = evaluate(func, arguments);
+  ASSERT_TRUE(succeeded(program.run(createDecompose())))
+      << program.diagnostics();
+  expectCoreOnly(func);
+  std::vector<Tensor> after = evaluate(func, arguments);
+  ASSERT_EQ(before.size(), after.size());
+  for (auto [a, b] : llvm::zip(before, after)) {
+    ASSERT_EQ(a.type(), b.type());
+    for (auto [x, y] : llvm::zip(a.values, b.values)) {
+      EXPECT_NEAR(x, y, tolerance * (1 + std::fabs(x)));
+    }
+  }
+}
+
+/// Every subset of dimensions, with sizes of 1 at every place.
+TEST(Decompose, EveryReductionTakesAForm) {
+  std::vector<std::vector<int64_t>> shapes = {
+      {},        {1},       {3},          {2, 3},       {1, 3},
+      {2, 1},    {2, 3, 2}, {1, 3, 2},    {2, 1, 3},    {2, 3, 1},
+      {1, 3, 1}, {1, 1, 1}, {2, 3, 2, 3}, {2, 1, 3, 2}, {2, 2, 2, 2, 2},
+  };
+  for (const std::vector<int64_t> &shape : shapes) {
+    for (unsigned subset = 0; subset < 1u << shape.size(); ++subset) {
+      std::vector<int64_t> dims, reduced = shape;
+      for (size_t dim = 0; dim < shape.size(); ++dim) {
+        if (subset >> dim & 1) {
+          dims.push_back(dim);
+          reduced[dim] = 1;
+        }
+      }
+      for (const char *kind : {"sum", "max", "prod"}) {
+        std::string from = tensorText(shape, "f64");
+        std::string to = tensorText(reduced, "f64");
+        expectSame("func.func @f(%x: " + from + ") -> " + to +
+                       " {\n  %y = nn.reduce " + kind + " %x " +
+                       listText(dims) + " : " + from + " -> " + to +
+                       "\n  return %y : " + to + "\n}",
+                   1e-12);
+      }
+    }
+  }
+}
+
+TEST(Decompose, Softmax) {
+  for (const char *type : {"tensor<5xf64>", "tensor<2x5xf64>",
+                           "tensor<2x3x2x5xf64>", "tensor<3x1xf64>"}) {
+    std::string t = type;
+    expectSame("func.func @f(%x: " + t + ") -> " + t +
+                   " {\n  %y = nn.softmax %x : " + t + "\n  return %y : " + t +
+                   "\n}",
+               1e-12);
+  }
+}
+
+TEST(Decompose, LayerNorm) {
+  expectSame(R"(
+func.func @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %b: tensor<5xf64>)
+    -> (tensor<2x3x5xf64>, tensor<2x3x1xf64>, tensor<2x3x1xf64>) {
+  %n:3 = nn.layer_norm %x, %s, %b epsilon 1.0e-5
+      : tensor<2x3x5xf64>, tensor<5xf64> -> tensor<2x3x1xf64>, tensor<2x3x1xf64>
+  return %n#0, %n#1, %n#2
+      : tensor<2x3x5xf64>, tensor<2x3x1xf64>, tensor<2x3x1xf64>
+})",
+             1e-12);
+}
+
+/// Labels are drawn from -2 to 1: the negative ones select nothing.
+TEST(Decompose, SoftmaxCrossEntropy) {
+  expectSame(R"(
+func.func @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>)
+    -> (tensor<6x1xf64>, tensor<6x1xf64>) {
+  %loss, %lse = nn.softmax_cross_entropy %x, %labels
+      : tensor<6x2xf64>, tensor<6x1xi32> -> tensor<6x1xf64>, tensor<6x1xf64>
+  return %loss, %lse : tensor<6x1xf64>, tensor<6x1xf64>
+})",
+             1e-12);
+}
+
+/// Moves elements only, so nothing may differ, whatever the type.
+TEST(Decompose, Concat) {
+  for (std::string element : {"f64", "f32", "i64", "i1", "ui8"}) {
+    std::string a = tensorText({2, 3, 2}, element);
+    std::string b = tensorText({2, 1, 2}, element);
+    std::string c = tensorText({2, 2, 2}, element);
+    std::string to = tensorText({2, 6, 2}, element);
+    expectSame("func.func @f(%a: " + a + ", %b: " + b + ", %c: " + c + ") -> " +
+                   to + " {\n  %y = nn.concat %a, %b, %c dim 1 : " + a + ", " +
+                   b + ", " + c + " -> " + to + "\n  return %y : " + to + "\n}",
+               0);
+  }
+}
+
+} // namespace
