@@ -1,0 +1,449 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics
+
+// Every message of the verifiers of nn, in the order of the ops; that of
+// nn.constant is in constant_limit.mlir.
+
+func.func @iota() {
+  // expected-error @+1 {{'nn.iota' op dim 2 is not a dimension of 'tensor<4x8xi64>'}}
+  %0 = nn.iota 2 : tensor<4x8xi64>
+  return
+}
+
+// -----
+
+func.func @unary_test_type(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.unary' op is_nan of 'f32' does not give 'f32'}}
+  %0 = nn.unary is_nan %x : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @unary_type(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.unary' op exp of 'f32' does not give 'f64'}}
+  %0 = nn.unary exp %x : tensor<4xf32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @unary_integer(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'nn.unary' op exp does not take 'i64'}}
+  %0 = nn.unary exp %x : tensor<4xi64> -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @unary_bool(%x: tensor<4xi1>) {
+  // expected-error @+1 {{'nn.unary' op neg does not take 'i1'}}
+  %0 = nn.unary neg %x : tensor<4xi1> -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @unary_not(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'nn.unary' op logical_not does not take 'i64'}}
+  %0 = nn.unary logical_not %x : tensor<4xi64> -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @binary_bool(%x: tensor<4xi1>) {
+  // expected-error @+1 {{'nn.binary' op add does not take 'i1'}}
+  %0 = nn.binary add %x, %x : tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @binary_logical(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.binary' op logical_and does not take 'f32'}}
+  %0 = nn.binary logical_and %x, %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @binary_pow(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'nn.binary' op pow does not take 'i64'}}
+  %0 = nn.binary pow %x, %x : tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @compare_shape(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.compare' op requires the same shape for all operands and results}}
+  %0 = nn.compare lt %x, %x : tensor<4xf32> -> tensor<5xi1>
+  return
+}
+
+// -----
+
+func.func @select_shape(%c: tensor<5xi1>, %x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.select' op failed to verify that all of {condition, result} have same shape}}
+  %0 = nn.select %c, %x, %x : tensor<5xi1>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @convert_shape(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.convert' op requires the same shape for all operands and results}}
+  %0 = nn.convert %x : tensor<4xf32> -> tensor<5xf64>
+  return
+}
+
+// -----
+
+func.func @broadcast_element(%x: tensor<1xf32>) {
+  // expected-error @+1 {{'nn.broadcast' op element types differ: 'tensor<1xf32>' and 'tensor<4xf64>'}}
+  %0 = nn.broadcast %x : tensor<1xf32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @broadcast_rank(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.broadcast' op ranks differ: 'tensor<8xf32>' and 'tensor<4x8xf32>'}}
+  %0 = nn.broadcast %x : tensor<8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_size(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{'nn.broadcast' op dimension 0 of size 2 cannot become 4}}
+  %0 = nn.broadcast %x : tensor<2x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_element(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.reshape' op element types differ: 'tensor<4xf32>' and 'tensor<4xi32>'}}
+  %0 = nn.reshape %x : tensor<4xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @reshape_size(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.reshape' op has 32 elements, but the result has 33}}
+  %0 = nn.reshape %x : tensor<4x8xf32> -> tensor<33xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_permutation(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.transpose' op [1, 1] is not a permutation of the dimensions of 'tensor<4x8xf32>'}}
+  %0 = nn.transpose %x [1, 1] : tensor<4x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_shape(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.transpose' op gives 'tensor<8x4xf32>', not 'tensor<4x8xf32>'}}
+  %0 = nn.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_element(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.slice' op element types differ: 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  %0 = nn.slice %x [0] step [1] : tensor<4xf32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @slice_rank(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.slice' op needs a start, a step and a size for each of the 2 dimensions}}
+  %0 = nn.slice %x [0] step [1, 1] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_step(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.slice' op step of dimension 1 is 0}}
+  %0 = nn.slice %x [0, 0] step [1, 0] : tensor<4x8xf32> -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_bounds(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.slice' op dimension 1 reads 2 to 8 of size 8}}
+  %0 = nn.slice %x [0, 2] step [1, 2] : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @slice_backwards(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.slice' op dimension 0 reads 2 to -1 of size 8}}
+  %0 = nn.slice %x [2] step [-1] : tensor<8xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pad_element(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.pad' op element types differ: 'tensor<4xf32>' and 'tensor<5xf64>'}}
+  %0 = nn.pad %x [1] value 0.0 : f32 : tensor<4xf32> -> tensor<5xf64>
+  return
+}
+
+// -----
+
+func.func @pad_value(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.pad' op value has type 'f64', not 'f32'}}
+  %0 = nn.pad %x [1] value 0.0 : f64 : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @pad_rank(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.pad' op needs one low padding for each of the 1 dimensions}}
+  %0 = nn.pad %x [1, 0] value 0.0 : f32 : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @pad_size(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.pad' op dimension 0 of size 4 after 2 does not fit into 5}}
+  %0 = nn.pad %x [2] value 0.0 : f32 : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @concat_empty() {
+  // expected-error @+1 {{'nn.concat' op needs at least one operand}}
+  %0 = "nn.concat"() {dim = 0 : i64} : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @concat_dim(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.concat' op dim 1 is not a dimension of 'tensor<4xf32>'}}
+  %0 = nn.concat %x dim 1 : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @concat_element(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.concat' op element types differ: 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  %0 = nn.concat %x dim 0 : tensor<4xf32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @concat_shape(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.concat' op operand 'tensor<4x8xf32>' does not fit into 'tensor<4x9xf32>'}}
+  %0 = nn.concat %x dim 0 : tensor<4x8xf32> -> tensor<4x9xf32>
+  return
+}
+
+// -----
+
+func.func @concat_size(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.concat' op sizes along dimension 0 add up to 8, not 9}}
+  %0 = nn.concat %x, %x dim 0 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<9x8xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_dim(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.reduce' op dim 2 is not a dimension of 'tensor<4x8xf32>'}}
+  %0 = nn.reduce sum %x [2] : tensor<4x8xf32> -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_order(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.reduce' op dims must be distinct and ascending}}
+  %0 = nn.reduce sum %x [1, 0] : tensor<4x8xf32> -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_shape(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.reduce' op gives 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
+  %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cumsum_dim(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.cumsum' op dim -1 is not a dimension of 'tensor<4xf32>'}}
+  %0 = nn.cumsum %x dim -1 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_element(%a: tensor<4x8xf32>, %b: tensor<8x3xf64>) {
+  // expected-error @+1 {{'nn.matmul' op element types differ: 'tensor<4x8xf32>' and 'tensor<8x3xf64>'}}
+  %0 = nn.matmul %a, %b : tensor<4x8xf32>, tensor<8x3xf64> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_rank(%a: tensor<2x4x8xf32>, %b: tensor<8x3xf32>) {
+  // expected-error @+1 {{'nn.matmul' op operands and result need one rank, at least 2, not 'tensor<2x4x8xf32>', 'tensor<8x3xf32>', 'tensor<2x4x3xf32>'}}
+  %0 = nn.matmul %a, %b : tensor<2x4x8xf32>, tensor<8x3xf32> -> tensor<2x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_batch(%a: tensor<2x4x8xf32>, %b: tensor<1x8x3xf32>) {
+  // expected-error @+1 {{'nn.matmul' op batch dimensions differ: 'tensor<2x4x8xf32>', 'tensor<1x8x3xf32>', 'tensor<2x4x3xf32>'}}
+  %0 = nn.matmul %a, %b : tensor<2x4x8xf32>, tensor<1x8x3xf32> -> tensor<2x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_inner(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
+  // expected-error @+1 {{'nn.matmul' op inner sizes differ: 8 and 3}}
+  %0 = nn.matmul %a, %b transpose_b : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_result(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
+  // expected-error @+1 {{'nn.matmul' op gives 4x3 matrices, not 'tensor<3x4xf32>'}}
+  %0 = nn.matmul %a, %b : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @gather_scalar(%t: tensor<f32>, %i: tensor<4xi64>) {
+  // expected-error @+1 {{'nn.gather' op needs a table of rank 1 or more}}
+  %0 = nn.gather %t, %i : tensor<f32>, tensor<4xi64> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @gather_shape(%t: tensor<9x3xf32>, %i: tensor<4x2xi64>) {
+  // expected-error @+1 {{'nn.gather' op gives 'tensor<4x2x3xf32>', not 'tensor<4x3xf32>'}}
+  %0 = nn.gather %t, %i : tensor<9x3xf32>, tensor<4x2xi64> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_add_scalar(%i: tensor<4xi64>, %u: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.scatter_add' op needs a result of rank 1 or more}}
+  %0 = nn.scatter_add %i, %u : tensor<4xi64>, tensor<4xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scatter_add_shape(%i: tensor<4x2xi64>, %u: tensor<4x3xf32>) {
+  // expected-error @+1 {{'nn.scatter_add' op needs updates 'tensor<4x2x3xf32>', not 'tensor<4x3xf32>'}}
+  %0 = nn.scatter_add %i, %u : tensor<4x2xi64>, tensor<4x3xf32> -> tensor<9x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_rank(%x: tensor<f32>) {
+  // expected-error @+1 {{'nn.softmax' op needs rank 1 or more}}
+  %0 = nn.softmax %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_rank(%x: tensor<f32>, %s: tensor<1xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op needs rank 1 or more}}
+  %0:3 = nn.layer_norm %x, %s, %s epsilon 1.0e-5 : tensor<f32>, tensor<1xf32> -> tensor<f32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_scale(%x: tensor<4x8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op needs scale and bias 'tensor<8xf32>', not 'tensor<4xf32>'}}
+  %0:3 = nn.layer_norm %x, %s, %s epsilon 1.0e-5 : tensor<4x8xf32>, tensor<4xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_statistics(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op gives statistics 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
+  %0:3 = nn.layer_norm %x, %s, %s epsilon 1.0e-5 : tensor<4x8xf32>, tensor<8xf32> -> tensor<4xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>) {
+  // expected-error @+1 {{'nn.softmax_cross_entropy' op needs logits of rank 2, not 'tensor<2x4x8xf32>'}}
+  %0:2 = nn.softmax_cross_entropy %x, %l : tensor<2x4x8xf32>, tensor<2x1xi64> -> tensor<2x1xf32>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>) {
+  // expected-error @+1 {{'nn.softmax_cross_entropy' op needs labels and loss of shape 4x1, not 'tensor<4xi64>' and 'tensor<4x1xf32>'}}
+  %0:2 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_arguments(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.kernel' op block arguments do not match the operands}}
+  "nn.kernel"(%x) <{form = "rows"}> ({
+  ^bb0(%a: tensor<5xf32>):
+    nn.yield
+  }) : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @kernel_results(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.kernel' op yielded values do not match the results}}
+  %0 = nn.kernel rows (%a = %x) : (tensor<4xf32>) -> tensor<5xf32> {
+    nn.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @kernel_form(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.kernel' op has no form 'spiral'; forms are rows, columns, scan, scatter}}
+  %0 = nn.kernel spiral (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    nn.yield %a : tensor<4xf32>
+  }
+  return
+}
