@@ -1,0 +1,186 @@
+//===- LinearPlan.cpp - a whole training plan, by hand --------------------===//
+
+#include "LinearPlan.h"
+
+#include "PlanBuilder.h"
+
+#include <fstream>
+#include <iterator>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+using namespace zerograph::plan;
+
+namespace {
+
+constexpr uint64_t kElements = 3072; // 256 for each of 1, 2, 3, 4 and 6 ranks
+constexpr uint64_t kBytes = kElements * 4;
+
+class Builder {
+public:
+  explicit Builder(const LinearOptions &options)
+      : options(options), b(options.world, options.stage, options.accumulate),
+        shard(kBytes / options.world) {
+    b.plan.mutable_optimizer()->set_kind("sgd");
+    b.plan.mutable_optimizer()->set_learning_rate(0.125);
+    b.plan.set_dump_gradients(options.dump_gradients);
+    std::ifstream file(ZEROGRAPH_TEST_KERNELS, std::ios::binary);
+    b.plan.set_kernel_module(
+        std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+
+  plan::Plan build();
+
+private:
+  void slices();
+  uint32_t kernel(const char *symbol, uint64_t extent, uint64_t grain,
+                  const std::vector<Access> &accesses,
+                  const std::vector<uint32_t> &waits) {
+    uint32_t step = b.launch(symbol, accesses, waits);
+    Kernel &kernel = *b.plan.mutable_kernels(b.plan.kernels_size() - 1);
+    kernel.set_symbol(symbol);
+    kernel.set_extent(extent);
+    kernel.set_grain(grain);
+    return step;
+  }
+  uint32_t product(const std::vector<uint32_t> &waits);
+  void micro();
+  void update(const std::vector<uint32_t> &waits);
+  bool sharded() const { return options.stage == 3; }
+
+  LinearOptions options;
+  PlanBuilder b;
+  uint64_t shard;
+  int unit = 0;
+  uint32_t x = 0, y = 0, loss_local = 0, loss = 0, stop_local = 0, stop = 0;
+  uint32_t rate = 0, scale = 0, param = 0, whole = 0, grad = 0, reduced = 0;
+  uint32_t staging = 0;
+  uint32_t last_reduce = 0;
+};
+
+void Builder::slices() {
+  x = b.slice("x", INPUT, 64, true);
+  Input &input = *b.plan.add_inputs();
+  input.set_name("x");
+  input.set_type(F32);
+  input.add_shape(2);
+  input.add_shape(8);
+  input.set_per_sample(true);
+  input.set_slice(x);
+  loss_local = b.slice("loss of this rank", SCALAR, 4, false);
+  loss = b.slice("loss", SCALAR, 4, true);
+  stop_local = b.slice("stop of this rank", SCALAR, 4, true);
+  stop = b.slice("stop", SCALAR, 4, true);
+  rate = b.slice("learning_rate", SCALAR, 4, true);
+  scale = b.slice("gradient_scale", SCALAR, 4, true);
+  b.plan.set_loss_slice(loss);
+  b.plan.set_stop_slice(stop);
+  for (auto [name, slice] : {std::pair("learning_rate", rate),
+                             std::pair("gradient_scale", scale),
+                             std::pair("stop", stop_local)}) {
+    Scalar &scalar = *b.plan.add_scalars();
+    scalar.set_name(name);
+    scalar.set_slice(slice);
+  }
+  unit = b.unit("linear", kElements, sharded());
+  Parameter &parameter = *b.plan.mutable_units(unit)->mutable_parameters(0);
+  parameter.set_name("w");
+  parameter.set_elements(500);
+  parameter.set_shape(0, 500);
+  param = b.plan.units(unit).states(0).slice();
+  whole = sharded() ? b.slice("gathered", GATHERED, kBytes, false, unit) : param;
+  reduced = b.state(unit, "grad", true);
+  y = b.slice("y", ACTIVATION, 64, false);
+  grad = b.slice("gradients", GRAD, kBytes, false, unit);
+  staging = b.slice("staging", STAGING, 512 * options.world, false);
+}
+
+uint32_t Builder::product(const std::vector<uint32_t> &waits) {
+  Step step;
+  step.set_name("product");
+  Matmul &matmul = *step.mutable_matmul();
+  matmul.set_type(F32);
+  matmul.set_batch(1);
+  matmul.set_m(2);
+  matmul.set_n(8);
+  matmul.set_k(8);
+  matmul.set_lda(8);
+  matmul.set_ldb(8);
+  matmul.set_ldc(8);
+  matmul.set_scratch_stride(4096);
+  for (uint64_t begin : {0, 4}) {
+    MatmulPart &part = *matmul.add_parts();
+    part.set_batch_end(1);
+    part.set_m_end(2);
+    part.set_n_begin(begin);
+    part.set_n_end(begin + 4);
+  }
+  uint32_t scratch = b.slice("scratch", TRANSIENT, 8192, false);
+  for (const Access &access :
+       {b.all(x, READ), b.part(whole, 0, 256, 0, READ), b.all(y, WRITE),
+        b.all(scratch, READ_WRITE)}) {
+    *step.add_accesses() = access;
+  }
+  return b.add(COMPUTE, step, waits);
+}
+
+void Builder::micro() {
+  std::vector<uint32_t> gathered;
+  if (sharded()) {
+    gathered = {b.gather(unit, b.all(param, READ), b.all(whole, WRITE))};
+  }
+  product(gathered);
+  kernel("linear_loss", 1, 1,
+         {b.all(x, READ), b.all(whole, READ), b.all(y, READ),
+          b.all(loss_local, WRITE)},
+         {});
+  uint32_t backward = kernel("linear_gradient", kElements, 64,
+                             {b.all(x, READ), b.all(grad, WRITE)}, {});
+  bool accumulates = options.accumulate > 1;
+  last_reduce = b.reduce(unit, b.all(grad, READ),
+                         b.all(reduced, accumulates ? READ_WRITE : WRITE),
+                         b.all(staging, WRITE), {backward});
+  b.sum({b.all(loss_local, READ), b.all(loss, READ_WRITE),
+         b.all(stop_local, READ), b.all(stop, READ_WRITE)},
+        {});
+}
+
+void Builder::update(const std::vector<uint32_t> &waits) {
+  Access part = sharded() ? b.all(param, READ_WRITE)
+                          : b.part(param, 0, shard, shard, READ_WRITE);
+  uint32_t step = kernel("linear_update", shard / 4, 32,
+                         {b.all(reduced, READ), b.all(rate, READ),
+                          b.all(scale, READ), part},
+                         waits);
+  if (!sharded()) {
+    part.set_mode(READ);
+    b.gather(unit, part, b.all(param, WRITE), {step});
+  }
+  if (options.accumulate > 1 && !options.dump_gradients) {
+    b.fill(COMPUTE, b.all(reduced, WRITE));
+  }
+}
+
+plan::Plan Builder::build() {
+  slices();
+  if (options.accumulate == 1) {
+    b.program("step");
+    micro();
+    update({last_reduce});
+  } else {
+    b.program("micro");
+    micro();
+    b.program("update");
+    update({});
+  }
+  return b.finish();
+}
+
+} // namespace
+
+LoadedPlan zerograph::testing::linearPlan(const LinearOptions &options) {
+  LoadedPlan loaded;
+  loaded.plan = Builder(options).build();
+  loaded.hash_hex = "0123";
+  return loaded;
+}

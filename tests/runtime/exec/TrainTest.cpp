@@ -1,0 +1,250 @@
+//===- TrainTest.cpp - whole runs of a plan made by hand ------------------===//
+
+#include "LinearPlan.h"
+
+#include "runtime/exec/Train.h"
+#include "runtime/io/SafetensorsWriter.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <thread>
+#include <unistd.h>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+
+namespace {
+
+std::vector<float> floatsOf(const std::string &path, const std::string &name) {
+  auto file = readSafetensors(path);
+  EXPECT_TRUE(file.ok()) << file.status();
+  const TensorExtent &extent = file->at(name);
+  std::vector<float> values(extent.bytes / 4);
+  EXPECT_TRUE(extent.file->read(extent.offset, extent.bytes, values.data()).ok());
+  return values;
+}
+
+class TrainTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    folder = std::filesystem::path(::testing::TempDir()) /
+             ("train" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    std::vector<float> x(samples * 8), w(500);
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = float(i * 2654435761u % 1000) / 500 - 1;
+    }
+    for (size_t i = 0; i < w.size(); ++i) {
+      w[i] = float(i * 40503u % 997) / 500 - 1;
+    }
+    write("data.safetensors", "x", {samples, 8}, x);
+    write("w.safetensors", "w", {500}, w);
+    options.data = path("data.safetensors");
+    options.load_weights = path("w.safetensors");
+    options.save_weights = path("out.safetensors");
+    options.log = path("log.jsonl");
+    options.progress = false;
+    options.threads = 1;
+    options.steps = 5;
+    options.deadline_seconds = 20;
+    options.say = [this](const std::string &text) { said.push_back(text); };
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::string path(const std::string &name) const { return folder / name; }
+
+  void write(const std::string &file, const std::string &name,
+             std::vector<uint64_t> shape, const std::vector<float> &values) {
+    auto writer =
+        SafetensorsWriter::create(path(file), {{name, plan::F32, shape}});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(
+        (*writer)->write(name, 0, values.size() * 4, values.data()).ok());
+    ASSERT_TRUE((*writer)->commit().ok());
+  }
+
+  TrainResult run(const LinearOptions &linear) {
+    auto result = train(linearPlan(linear), options);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : TrainResult();
+  }
+
+  const uint64_t samples = 50;
+  std::filesystem::path folder;
+  TrainOptions options;
+  std::vector<std::string> said;
+};
+
+/// What one rank does with four micro-batches, every way of dividing them over
+/// ranks, micro-batches, stages and threads does to the bit.
+TEST_F(TrainTest, AnyDivisionOfAStepGivesTheSameBits) {
+  TrainResult reference = run({1, 1, 4, false});
+  std::vector<float> weights = floatsOf(path("out.safetensors"), "w");
+  ASSERT_EQ(reference.losses.size(), 5u);
+  for (uint32_t world : {1u, 2u, 4u}) {
+    for (uint32_t stage : {1u, 3u}) {
+      for (unsigned threads : {1u, 3u}) {
+        options.threads = threads;
+        TrainResult result = run({world, stage, 4 / world, false});
+        EXPECT_EQ(result.losses, reference.losses)
+            << world << " ranks, stage " << stage;
+        EXPECT_EQ(floatsOf(path("out.safetensors"), "w"), weights)
+            << world << " ranks, stage " << stage;
+      }
+    }
+  }
+}
+
+/// The run computes what the formulas say.
+TEST_F(TrainTest, AStepIsItsFormula) {
+  options.steps = 1;
+  options.dump_gradients = path("grad.safetensors");
+  std::vector<float> x = floatsOf(options.data, "x");
+  std::vector<float> w = floatsOf(options.load_weights, "w");
+  TrainResult result = run({3, 3, 1, true});
+  std::vector<float> expected(500), after(500);
+  double loss = 0;
+  for (size_t j = 0; j < 500; ++j) {
+    float sum = 0;
+    for (size_t rank = 0; rank < 3; ++rank) {
+      sum += x[rank * 16 + j % 16] * (1.0f + 0.001f * float(j));
+    }
+    expected[j] = sum * float(1.0 / 3);
+    after[j] = w[j] - 0.125f * expected[j];
+  }
+  for (size_t rank = 0; rank < 3; ++rank) {
+    for (size_t i = 0; i < 16; ++i) {
+      loss += double(x[rank * 16 + i]) * w[64 + i];
+      for (size_t k = 0; k < 8; ++k) {
+        loss += double(x[rank * 16 + i / 8 * 8 + k]) * w[k * 8 + i % 8];
+      }
+    }
+  }
+  EXPECT_NEAR(result.losses[0], loss / 3, 1e-5);
+  EXPECT_EQ(floatsOf(options.dump_gradients, "w"), expected);
+  EXPECT_EQ(floatsOf(options.save_weights, "w"), after);
+}
+
+/// Bytes counted and the highest byte touched are what the plan states.
+TEST_F(TrainTest, TheAccountOfThePlanIsExact) {
+  for (uint32_t world : {1u, 2u, 3u}) {
+    for (uint32_t accumulate : {1u, 2u}) {
+      LoadedPlan loaded = linearPlan({world, 3, accumulate, false});
+      auto result = train(loaded, options);
+      ASSERT_TRUE(result.ok()) << result.status();
+      const plan::Prediction &predicted = loaded.plan.prediction();
+      for (const RankResult &rank : result->ranks) {
+        EXPECT_EQ(rank.first_step.gather, predicted.gather_bytes());
+        EXPECT_EQ(rank.first_step.reduce, predicted.reduce_bytes());
+        EXPECT_EQ(rank.first_step.scalar, predicted.scalar_bytes());
+        EXPECT_EQ(rank.total.reduce, 5 * predicted.reduce_bytes());
+        EXPECT_EQ(rank.arena_bytes, loaded.plan.arenas(0).bytes());
+        EXPECT_LE(rank.touched[0], loaded.plan.arenas(0).peak());
+      }
+    }
+  }
+}
+
+/// A log line a step, in order, with the losses to the bit.
+TEST_F(TrainTest, TheLogHasEveryStep) {
+  TrainResult result = run({2, 1, 1, false});
+  std::ifstream file(options.log);
+  size_t step = 0;
+  for (std::string line; std::getline(file, line); ++step) {
+    size_t at = line.find("\"loss\": ");
+    ASSERT_NE(at, std::string::npos) << line;
+    EXPECT_EQ(std::stod(line.substr(at + 8)), result.losses[step]);
+    EXPECT_EQ(line.find("{\"step\": " + std::to_string(step) + ","), 0u);
+  }
+  EXPECT_EQ(step, 5u);
+  // 50 samples: twelve whole steps of 4.
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("the last 2 samples are not used"), std::string::npos);
+}
+
+/// Past the end of the data a run begins anew.
+TEST_F(TrainTest, DataWrapsAround) {
+  options.steps = 14;
+  options.learning_rate = 0;
+  TrainResult result = run({2, 1, 1, false});
+  ASSERT_EQ(result.losses.size(), 14u);
+  EXPECT_EQ(result.losses[12], result.losses[0]);
+  EXPECT_EQ(result.losses[13], result.losses[1]);
+  EXPECT_NE(result.losses[1], result.losses[0]);
+}
+
+/// Asked to stop, all ranks do the same number of steps and save.
+TEST_F(TrainTest, AStopEndsAllRanksAfterTheSameStep) {
+  std::atomic<bool> stop{false};
+  options.stop = &stop;
+  options.steps = 1000;
+  std::atomic<unsigned> calls{0};
+  options.on_collective = [&](unsigned rank, const CollectiveSite &) {
+    if (rank == 1 && ++calls == 20) {
+      stop = true;
+    }
+  };
+  TrainResult result = run({3, 3, 1, false});
+  EXPECT_TRUE(result.stopped);
+  EXPECT_LT(result.losses.size(), 20u);
+  EXPECT_GE(result.losses.size(), 6u);
+  EXPECT_EQ(floatsOf(options.save_weights, "w").size(), 500u);
+}
+
+/// A loss that is no number is said once and the run goes on.
+TEST_F(TrainTest, ALossThatIsNoNumberIsSaidOnce) {
+  options.learning_rate = std::numeric_limits<double>::quiet_NaN();
+  options.steps = 4;
+  TrainResult result = run({1, 1, 1, false});
+  EXPECT_EQ(result.losses.size(), 4u);
+  EXPECT_TRUE(std::isnan(result.losses[3]));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("the loss of step 1 is not a number"),
+            std::string::npos);
+}
+
+/// A rank that fails in the middle ends all, with its own error.
+TEST_F(TrainTest, AFailingRankEndsAllWithItsError) {
+  options.deadline_seconds = 0.3;
+  options.on_collective = [&](unsigned rank, const CollectiveSite &site) {
+    if (rank == 2 && site.sequence == 1) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  };
+  auto result = train(linearPlan({3, 3, 1, false}), options);
+  ASSERT_FALSE(result.ok());
+  std::string message(result.status().message());
+  EXPECT_NE(message.find("for rank 2"), std::string::npos) << message;
+  EXPECT_NE(message.find("reduce_scatter"), std::string::npos) << message;
+  EXPECT_NE(message.find("reduce linear"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(options.save_weights));
+}
+
+TEST_F(TrainTest, AnotherMachinesPlanIsRefused) {
+  LoadedPlan loaded = linearPlan({});
+  loaded.plan.mutable_target()->add_features("avx9000");
+  loaded.plan.mutable_target()->set_math_library("oneDNN 0.1");
+  auto result = train(loaded, options);
+  ASSERT_FALSE(result.ok());
+  std::string message(result.status().message());
+  EXPECT_NE(message.find("avx9000"), std::string::npos) << message;
+  EXPECT_NE(message.find("oneDNN 0.1"), std::string::npos) << message;
+}
+
+TEST_F(TrainTest, MissingWeightsAreAllNamed) {
+  options.load_weights = "";
+  auto result = train(linearPlan({}), options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.status().message().find("1 parameters: w"),
+            std::string::npos)
+      << result.status();
+  options.init_missing = 0.02;
+  EXPECT_TRUE(train(linearPlan({}), options).ok());
+}
+
+} // namespace
