@@ -50,7 +50,7 @@ FailureOr<unsigned> findLoss(func::FuncOp func, StringRef wanted) {
       return i;
     }
     if (named && !wanted.empty()) {
-      return func.emitError("output '")
+      return emitError(func.getLoc(), "output '")
              << wanted << "' has type " << func.getResultTypes()[i]
              << "; a loss is one floating-point number, so reduce it in the "
                 "model or choose another output";
@@ -62,7 +62,7 @@ FailureOr<unsigned> findLoss(func::FuncOp func, StringRef wanted) {
   if (wanted.empty() && scalars.size() == 1) {
     return scalars.front();
   }
-  auto error = func.emitError();
+  auto error = emitError(func.getLoc());
   if (!wanted.empty()) {
     error << "no output is named '" << wanted << "'";
   } else if (scalars.empty()) {
@@ -116,7 +116,8 @@ struct DifferentiatePass
   void runOnOperation() override {
     auto func = getOperation().lookupSymbol<func::FuncOp>(kForwardFunction);
     if (!func || func.isExternal()) {
-      getOperation().emitError("has no function @forward to differentiate");
+      emitError(getOperation().getLoc(),
+                "has no function @forward to differentiate");
       return signalPassFailure();
     }
     if (failed(differentiate(func))) {
@@ -131,7 +132,7 @@ struct DifferentiatePass
     }
     SmallVector<BlockArgument> variables = trainableArguments(func);
     if (variables.empty()) {
-      return func.emitError("no parameter is trainable");
+      return emitError(func.getLoc(), "no parameter is trainable");
     }
     Block &body = func.getBody().front();
     Operation *terminator = body.getTerminator();
@@ -157,7 +158,7 @@ struct DifferentiatePass
     for (auto [variable, gradient] : llvm::zip(variables, gradients)) {
       StringAttr name = parameterOf(func, variable).getName();
       if (!gradient) {
-        func.emitWarning("the loss '")
+        emitWarning(func.getLoc(), "the loss '")
             << lossName << "' does not depend on parameter '" << name.getValue()
             << "'; it is left as it is, as if frozen";
         freeze(func, variable);
@@ -168,7 +169,7 @@ struct DifferentiatePass
           builder.getDictionaryAttr(builder.getNamedAttr(kGradientAttr, name)));
     }
     if (results.size() == 1) {
-      return func.emitError("the loss '")
+      return emitError(func.getLoc(), "the loss '")
              << lossName << "' depends on no trainable parameter";
     }
     terminator->setOperands(results);

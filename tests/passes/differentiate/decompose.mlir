@@ -1,0 +1,119 @@
+// RUN: zerograph-opt %s --nn-decompose --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x8xf32>
+// CHECK: %[[ROWS:.*]] = nn.reshape %[[X]] : tensor<2x3x8xf32> -> tensor<6x8xf32>
+// CHECK: %[[MAX:.*]] = nn.reduce max %[[ROWS]] [1] : tensor<6x8xf32> -> tensor<6x1xf32>
+// CHECK: nn.reshape %[[MAX]] : tensor<6x1xf32> -> tensor<2x3x1xf32>
+// CHECK: nn.binary sub %[[X]]
+// CHECK: %[[E:.*]] = nn.unary exp
+// CHECK: nn.reduce sum %{{.*}} [1] : tensor<6x8xf32> -> tensor<6x1xf32>
+// CHECK: nn.unary reciprocal %{{.*}} : tensor<2x3x1xf32> -> tensor<2x3x1xf32>
+// CHECK: nn.binary mul %[[E]]
+// CHECK-NOT: nn.softmax
+func.func @softmax(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
+  %0 = nn.softmax %x : tensor<2x3x8xf32>
+  return %0 : tensor<2x3x8xf32>
+}
+
+// -----
+
+// The mean is a sum times 1/8; the variance sums squares around it.
+
+// CHECK-LABEL: func.func @layer_norm
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+// CHECK-DAG: %[[C:.*]] = nn.constant dense<1.250000e-01> : tensor<4x1xf32>
+// CHECK-DAG: %[[EPS:.*]] = nn.constant dense<9.99999974E-6> : tensor<4x1xf32>
+// CHECK: %[[SUM:.*]] = nn.reduce sum %[[X]] [1]
+// CHECK: %[[MEAN:.*]] = nn.binary mul %[[SUM]], %[[C]]
+// CHECK: %[[D:.*]] = nn.binary sub %[[X]]
+// CHECK: %[[SQUARES:.*]] = nn.binary mul %[[D]], %[[D]]
+// CHECK: %[[SUM2:.*]] = nn.reduce sum %[[SQUARES]] [1]
+// CHECK: %[[VAR:.*]] = nn.binary mul %[[SUM2]], %[[C]]
+// CHECK: %[[SHIFTED:.*]] = nn.binary add %[[VAR]], %[[EPS]]
+// CHECK: %[[ROOT:.*]] = nn.unary sqrt %[[SHIFTED]]
+// CHECK: %[[RSTD:.*]] = nn.unary reciprocal %[[ROOT]]
+// CHECK: return %{{.*}}, %[[MEAN]], %[[RSTD]]
+func.func @layer_norm(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>)
+    -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>) {
+  %0:3 = nn.layer_norm %x, %s, %b epsilon 1.0e-5
+      : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+  return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>
+}
+
+// -----
+
+// Each operand is chosen before its end.
+
+// CHECK-LABEL: func.func @concat
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<2xf32>, %[[C:.*]]: tensor<3xf32>
+// CHECK-DAG: %[[PC:.*]] = nn.pad %[[C]] [6]
+// CHECK-DAG: %[[PB:.*]] = nn.pad %[[B]] [4]
+// CHECK-DAG: %[[PA:.*]] = nn.pad %[[A]] [0]
+// CHECK-DAG: %[[I:.*]] = nn.iota 0 : tensor<9xi64>
+// CHECK-DAG: %[[SIX:.*]] = nn.constant dense<6>
+// CHECK-DAG: %[[FOUR:.*]] = nn.constant dense<4>
+// CHECK-DAG: %[[LT6:.*]] = nn.compare lt %[[I]], %[[SIX]]
+// CHECK-DAG: %[[BC:.*]] = nn.select %[[LT6]], %[[PB]], %[[PC]]
+// CHECK-DAG: %[[LT4:.*]] = nn.compare lt %[[I]], %[[FOUR]]
+// CHECK: %[[ABC:.*]] = nn.select %[[LT4]], %[[PA]], %[[BC]]
+// CHECK: return %[[ABC]]
+func.func @concat(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<3xf32>) -> tensor<9xf32> {
+  %0 = nn.concat %a, %b, %c dim 0 : tensor<4xf32>, tensor<2xf32>, tensor<3xf32> -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+
+// -----
+
+// Reductions of trailing, leading and middle dimensions stay one reduction.
+
+// CHECK-LABEL: func.func @trailing
+// CHECK: nn.reduce sum %{{.*}} [1] : tensor<2x24xf32> -> tensor<2x1xf32>
+// CHECK-NOT: nn.reduce
+func.func @trailing(%x: tensor<2x3x1x8xf32>) -> tensor<2x1x1x1xf32> {
+  %0 = nn.reduce sum %x [1, 3] : tensor<2x3x1x8xf32> -> tensor<2x1x1x1xf32>
+  return %0 : tensor<2x1x1x1xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @leading
+// CHECK: nn.reduce sum %{{.*}} [0] : tensor<6x8xf32> -> tensor<1x8xf32>
+// CHECK-NOT: nn.reduce
+func.func @leading(%x: tensor<2x3x8xf32>) -> tensor<1x1x8xf32> {
+  %0 = nn.reduce sum %x [0, 1] : tensor<2x3x8xf32> -> tensor<1x1x8xf32>
+  return %0 : tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @middle
+// CHECK: nn.reduce max %{{.*}} [1] : tensor<2x3x8xf32> -> tensor<2x1x8xf32>
+// CHECK-NOT: nn.reduce
+func.func @middle(%x: tensor<2x3x4x2xf32>) -> tensor<2x1x4x2xf32> {
+  %0 = nn.reduce max %x [1] : tensor<2x3x4x2xf32> -> tensor<2x1x4x2xf32>
+  return %0 : tensor<2x1x4x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @everything
+// CHECK: nn.reduce sum %{{.*}} [1] : tensor<1x48xf32> -> tensor<1x1xf32>
+// CHECK-NOT: nn.reduce
+func.func @everything(%x: tensor<2x3x8xf32>) -> tensor<1x1x1xf32> {
+  %0 = nn.reduce sum %x [0, 1, 2] : tensor<2x3x8xf32> -> tensor<1x1x1xf32>
+  return %0 : tensor<1x1x1xf32>
+}
+
+// -----
+
+// Of two groups the last is reduced first.
+
+// CHECK-LABEL: func.func @apart
+// CHECK: nn.reduce sum %{{.*}} [1] : tensor<6x8xf32> -> tensor<6x1xf32>
+// CHECK: nn.reduce sum %{{.*}} [0] : tensor<2x3xf32> -> tensor<1x3xf32>
+// CHECK-NOT: nn.reduce
+func.func @apart(%x: tensor<2x3x8xf32>) -> tensor<1x3x1xf32> {
+  %0 = nn.reduce sum %x [0, 2] : tensor<2x3x8xf32> -> tensor<1x3x1xf32>
+  return %0 : tensor<1x3x1xf32>
+}

@@ -1,0 +1,26 @@
+// RUN: zerograph-opt %s --nn-differentiate --split-input-file --verify-diagnostics | FileCheck %s
+
+// Parameters without a path to the loss become frozen, with a warning each:
+// %unused has no use, %step only one through a step function. What was frozen
+// before is not mentioned.
+
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME: #nn.parameter<"w", module = "m", trainable = true, init = normal>
+// CHECK-SAME: #nn.parameter<"unused", module = "m", trainable = false, init = zeros, source = <"model.onnx", offset = 0, length = 16>>
+// CHECK-SAME: #nn.parameter<"step", module = "m", trainable = false, init = normal>
+// CHECK-SAME: #nn.parameter<"before", module = "m", trainable = false, init = normal>
+// CHECK-SAME: -> (tensor<1xf32> {nn.output = "loss"}, tensor<4xf32> {nn.gradient = "w"})
+
+// expected-warning @+2 {{the loss 'loss' does not depend on parameter 'unused'; it is left as it is, as if frozen}}
+// expected-warning @+1 {{the loss 'loss' does not depend on parameter 'step'; it is left as it is, as if frozen}}
+func.func @forward(
+    %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "m", trainable = true, init = normal>},
+    %unused: tensor<4xf32> {nn.parameter = #nn.parameter<"unused", module = "m", trainable = true, init = zeros, source = <"model.onnx", offset = 0, length = 16>>},
+    %step: tensor<4xf32> {nn.parameter = #nn.parameter<"step", module = "m", trainable = true, init = normal>},
+    %before: tensor<4xf32> {nn.parameter = #nn.parameter<"before", module = "m", trainable = false, init = normal>})
+    -> (tensor<1xf32> {nn.output = "loss"}) {
+  %0 = nn.unary sign %step : tensor<4xf32> -> tensor<4xf32>
+  %1 = nn.binary mul %w, %0 : tensor<4xf32>
+  %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
+  return %loss : tensor<1xf32>
+}

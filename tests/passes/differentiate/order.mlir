@@ -1,0 +1,52 @@
+// RUN: zerograph-opt %s --nn-differentiate --canonicalize --split-input-file | FileCheck %s
+
+// %w has four uses. Its gradient adds their contributions in the order of the
+// uses in the forward graph, both operands of the product included:
+// ((tanh + lhs) + rhs) + exp.
+
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME: (%[[W:.*]]: tensor<4xf32>
+// CHECK: %[[TANH:.*]] = nn.unary tanh %[[W]]
+// CHECK: %[[EXP:.*]] = nn.unary exp %[[W]]
+// CHECK: %[[LOSS:.*]] = nn.reduce sum
+// CHECK: %[[ONE_MINUS:.*]] = nn.binary sub
+// CHECK: %[[FIRST:.*]] = nn.binary add %[[ONE_MINUS]], %[[W]]
+// CHECK-NEXT: %[[SECOND:.*]] = nn.binary add %[[FIRST]], %[[W]]
+// CHECK-NEXT: %[[THIRD:.*]] = nn.binary add %[[SECOND]], %[[EXP]]
+// CHECK-NEXT: return %[[LOSS]], %[[THIRD]]
+func.func @forward(
+    %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<1xf32> {nn.output = "loss"}) {
+  %tanh = nn.unary tanh %w : tensor<4xf32> -> tensor<4xf32>
+  %square = nn.binary mul %w, %w : tensor<4xf32>
+  %exp = nn.unary exp %w : tensor<4xf32> -> tensor<4xf32>
+  %0 = nn.binary add %tanh, %square : tensor<4xf32>
+  %1 = nn.binary add %0, %exp : tensor<4xf32>
+  %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
+  return %loss : tensor<1xf32>
+}
+
+// -----
+
+// A parameter's gradient is complete right after its last contribution, not at
+// the end: the sum for the tied %b stands before the backward ops of %a.
+
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME: (%[[A:.*]]: tensor<4x4xf32> {{.*}}, %[[B:.*]]: tensor<4x4xf32>
+// CHECK: nn.reduce sum
+// CHECK: nn.matmul
+// CHECK: %[[DB:.*]] = nn.binary add
+// CHECK: nn.binary sub
+// CHECK: %[[DA:.*]] = nn.binary mul
+// CHECK: return %{{.*}}, %[[DA]], %[[DB]]
+func.func @forward(
+    %a: tensor<4x4xf32> {nn.parameter = #nn.parameter<"a", module = "", trainable = true, init = normal>},
+    %b: tensor<4x4xf32> {nn.parameter = #nn.parameter<"b", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %0 = nn.unary tanh %a : tensor<4x4xf32> -> tensor<4x4xf32>
+  %1 = nn.matmul %0, %b : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %2 = nn.matmul %1, %b transpose_b : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %3 = nn.reduce sum %2 [0, 1] : tensor<4x4xf32> -> tensor<1x1xf32>
+  %loss = nn.reshape %3 : tensor<1x1xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
