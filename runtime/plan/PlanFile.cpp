@@ -4,6 +4,7 @@
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/stubs/logging.h"
 
 #include <atomic>
 #include <cerrno>
@@ -135,6 +136,8 @@ absl::StatusOr<std::string> serializePlan(const plan::Plan &plan) {
         "the plan has ", size, " bytes; a plan file holds at most ",
         kMaxMessage, " (fewer or smaller kernels would make it fit)"));
   }
+  // Protobuf prints what it finds; the errors here say it better.
+  google::protobuf::LogSilencer silencer;
   std::string bytes(kHeader, '\0');
   bytes.reserve(kHeader + size);
   {
@@ -206,6 +209,7 @@ absl::StatusOr<LoadedPlan> parsePlan(absl::string_view bytes) {
         absl::StrCat("the plan's message has ", length, " bytes; at most ",
                      kMaxMessage, " are possible"));
   }
+  google::protobuf::LogSilencer silencer;
   LoadedPlan loaded;
   if (!loaded.plan.ParseFromArray(message.data(),
                                   static_cast<int>(message.size()))) {

@@ -1,0 +1,398 @@
+//===- PlanBuilder.cpp - small plans made by hand -------------------------===//
+
+#include "PlanBuilder.h"
+
+#include "runtime/plan/Traffic.h"
+
+#include <algorithm>
+#include <map>
+
+namespace zerograph::testing {
+namespace {
+
+void appendAll(plan::Step &step, const std::vector<plan::Access> &accesses) {
+  for (const plan::Access &access : accesses) {
+    *step.add_accesses() = access;
+  }
+}
+
+/// What all three plans have: the slices of the loss, the stop flag and the
+/// scalars, and one input.
+struct Common {
+  uint32_t input, loss_local, loss, stop_local, stop, rate;
+
+  explicit Common(PlanBuilder &builder) {
+    input = builder.slice("x", plan::INPUT, 64, true);
+    loss_local = builder.slice("loss of this rank", plan::SCALAR, 4, false);
+    loss = builder.slice("loss", plan::SCALAR, 4, true);
+    stop_local = builder.slice("stop of this rank", plan::SCALAR, 4, true);
+    stop = builder.slice("stop", plan::SCALAR, 4, true);
+    rate = builder.slice("learning_rate", plan::SCALAR, 4, true);
+    plan::Input &x = *builder.plan.add_inputs();
+    x.set_name("x");
+    x.set_type(plan::F32);
+    x.add_shape(2);
+    x.add_shape(8);
+    x.set_per_sample(true);
+    x.set_slice(input);
+    for (auto [name, slice] :
+         {std::pair("learning_rate", rate), std::pair("stop", stop_local)}) {
+      plan::Scalar &scalar = *builder.plan.add_scalars();
+      scalar.set_name(name);
+      scalar.set_slice(slice);
+    }
+    builder.plan.set_loss_slice(loss);
+    builder.plan.set_stop_slice(stop);
+  }
+
+  uint32_t sum(PlanBuilder &b, const std::vector<uint32_t> &waits) const {
+    return b.sum({b.all(loss_local, plan::READ), b.all(loss, plan::READ_WRITE),
+                  b.all(stop_local, plan::READ), b.all(stop, plan::READ_WRITE)},
+                 waits);
+  }
+};
+
+} // namespace
+
+PlanBuilder::PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate) {
+  plan.set_producer("zerograph test");
+  plan.set_model("model.onnx");
+  plan.mutable_target()->set_device("host");
+  plan.set_world(world);
+  plan.set_zero_stage(stage);
+  plan.set_accumulate(accumulate);
+  plan.set_micro_batch(2);
+  plan.mutable_optimizer()->set_kind("adamw");
+  plan.mutable_optimizer()->set_learning_rate(1e-3);
+  plan::Arena &arena = *plan.add_arenas();
+  arena.set_space(plan::DEVICE);
+  arena.set_alignment(64);
+  plan.set_kernel_module("\x7f"
+                         "ELF");
+}
+
+uint32_t PlanBuilder::slice(const std::string &name,
+                            plan::SliceClass slice_class, uint64_t bytes,
+                            bool carried, int unit) {
+  plan::Arena &arena = *plan.mutable_arenas(0);
+  plan::Slice &slice = *plan.add_slices();
+  slice.set_name(name);
+  slice.set_slice_class(slice_class);
+  slice.set_offset(arena.bytes());
+  slice.set_bytes(bytes);
+  slice.set_carried(carried);
+  slice.set_unit(unit);
+  slice.set_segment(-1);
+  arena.set_bytes((arena.bytes() + bytes + 63) / 64 * 64);
+  return plan.slices_size() - 1;
+}
+
+int PlanBuilder::unit(const std::string &name, uint64_t elements,
+                      bool sharded) {
+  plan::Unit &unit = *plan.add_units();
+  int index = plan.units_size() - 1;
+  unit.set_name(name);
+  unit.set_reason("made for a test");
+  unit.set_type(plan::F32);
+  unit.set_elements(elements);
+  unit.set_trainable(true);
+  unit.add_segments()->set_elements(elements);
+  plan::Parameter &parameter = *unit.add_parameters();
+  parameter.set_name(name + ".weight");
+  parameter.add_shape(elements - 12);
+  parameter.set_elements(elements - 12);
+  parameter.set_trainable(true);
+  state(index, "param", sharded);
+  return index;
+}
+
+uint32_t PlanBuilder::state(int unit, const std::string &role, bool sharded) {
+  plan::Unit &owner = *plan.mutable_units(unit);
+  uint64_t bytes = owner.elements() * 4 / (sharded ? plan.world() : 1);
+  plan::SliceClass slice_class =
+      role == "param" ? plan::PARAM_SHARD
+                      : (role == "grad" ? plan::GRAD_SHARD : plan::OPTIMIZER);
+  uint32_t index =
+      slice(owner.name() + "/" + role, slice_class, bytes, true, unit);
+  plan::State &state = *owner.add_states();
+  state.set_role(role);
+  state.set_segment(0);
+  state.set_sharded(sharded);
+  state.set_slice(index);
+  return index;
+}
+
+void PlanBuilder::program(const std::string &name) {
+  plan.add_programs()->set_name(name);
+  collectives = 0;
+}
+
+plan::Access PlanBuilder::all(uint32_t slice, plan::Mode mode) const {
+  return part(slice, 0, plan.slices(slice).bytes(), 0, mode);
+}
+
+plan::Access PlanBuilder::part(uint32_t slice, uint64_t offset, uint64_t bytes,
+                               uint64_t rank_stride, plan::Mode mode) const {
+  plan::Access access;
+  access.set_slice(slice);
+  access.set_offset(offset);
+  access.set_bytes(bytes);
+  access.set_rank_stride(rank_stride);
+  access.set_mode(mode);
+  return access;
+}
+
+uint32_t PlanBuilder::add(plan::Stream stream, plan::Step step,
+                          const std::vector<uint32_t> &waits) {
+  step.set_stream(stream);
+  for (uint32_t wait : waits) {
+    step.add_waits(wait);
+  }
+  if (step.has_all_gather() || step.has_reduce_scatter() ||
+      step.has_all_reduce()) {
+    step.set_sequence(collectives++);
+  }
+  *current().add_steps() = std::move(step);
+  return current().steps_size() - 1;
+}
+
+uint32_t PlanBuilder::launch(const std::string &name,
+                             const std::vector<plan::Access> &accesses,
+                             const std::vector<uint32_t> &waits) {
+  plan::Kernel &kernel = *plan.add_kernels();
+  kernel.set_symbol("k" + std::to_string(plan.kernels_size()));
+  kernel.set_extent(1);
+  kernel.set_grain(1);
+  plan::Step step;
+  step.set_name(name);
+  step.mutable_launch()->set_kernel(plan.kernels_size() - 1);
+  appendAll(step, accesses);
+  return add(plan::COMPUTE, std::move(step), waits);
+}
+
+uint32_t PlanBuilder::gather(int unit, const plan::Access &shard,
+                             const plan::Access &segment,
+                             const std::vector<uint32_t> &waits) {
+  plan::Step step;
+  step.set_name("gather " + plan.units(unit).name());
+  step.set_reason("parameters of " + plan.units(unit).name());
+  step.mutable_all_gather()->set_unit(unit);
+  step.mutable_all_gather()->set_type(plan::F32);
+  appendAll(step, {shard, segment});
+  return add(plan::GATHER, std::move(step), waits);
+}
+
+uint32_t PlanBuilder::reduce(int unit, const plan::Access &gradients,
+                             const plan::Access &shard,
+                             const plan::Access &staging,
+                             const std::vector<uint32_t> &waits) {
+  plan::Step step;
+  step.set_name("reduce " + plan.units(unit).name());
+  step.set_reason("gradients of " + plan.units(unit).name() + " complete");
+  plan::ReduceScatter &op = *step.mutable_reduce_scatter();
+  op.set_unit(unit);
+  op.set_type(plan::F32);
+  op.set_accumulate(shard.mode() == plan::READ_WRITE);
+  op.set_chunk_bytes(staging.bytes() / plan.world());
+  appendAll(step, {gradients, shard, staging});
+  return add(plan::SCATTER, std::move(step), waits);
+}
+
+uint32_t PlanBuilder::sum(const std::vector<plan::Access> &accesses,
+                          const std::vector<uint32_t> &waits) {
+  plan::Step step;
+  step.set_name("sum the loss");
+  step.set_reason("the loss");
+  step.mutable_all_reduce()->set_type(plan::F32);
+  appendAll(step, accesses);
+  return add(plan::SCATTER, std::move(step), waits);
+}
+
+uint32_t PlanBuilder::fill(plan::Stream stream, const plan::Access &access,
+                           const std::vector<uint32_t> &waits) {
+  plan::Step step;
+  step.set_name("fill");
+  step.mutable_fill();
+  appendAll(step, {access});
+  return add(stream, std::move(step), waits);
+}
+
+void stateFacts(plan::Plan &plan) {
+  for (plan::Slice &slice : *plan.mutable_slices()) {
+    slice.clear_lifetimes();
+  }
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    std::map<uint32_t, std::pair<uint32_t, uint32_t>> lives;
+    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
+      for (const plan::Access &access : plan.programs(p).steps(s).accesses()) {
+        lives.emplace(access.slice(), std::pair(s, s)).first->second.second = s;
+      }
+    }
+    for (const auto &[slice, life] : lives) {
+      if (!plan.slices(slice).carried()) {
+        plan::Lifetime &stated = *plan.mutable_slices(slice)->add_lifetimes();
+        stated.set_program(p);
+        stated.set_first(life.first);
+        stated.set_last(life.second);
+      }
+    }
+  }
+  uint64_t peak = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    peak = std::max(peak, slice.offset() + slice.bytes());
+  }
+  plan.mutable_arenas(0)->set_peak(peak);
+  Traffic traffic = trafficOf(plan);
+  plan.mutable_prediction()->set_gather_bytes(*traffic.gather.value());
+  plan.mutable_prediction()->set_reduce_bytes(*traffic.reduce.value());
+  plan.mutable_prediction()->set_scalar_bytes(*traffic.scalar.value());
+}
+
+plan::Plan PlanBuilder::finish() {
+  stateFacts(plan);
+  return plan;
+}
+
+plan::Plan stageThreePlan() {
+  using namespace plan;
+  PlanBuilder b(2, 3);
+  Common common(b);
+  int a = b.unit("a", 512, true);
+  int c = b.unit("b", 512, true);
+  uint32_t ma = b.state(a, "exp_avg", true);
+  uint32_t mb = b.state(c, "exp_avg", true);
+  uint32_t pa = b.plan.units(a).states(0).slice();
+  uint32_t pb = b.plan.units(c).states(0).slice();
+  uint32_t fa = b.slice("a/gathered", GATHERED, 2048, false, a);
+  uint32_t fb = b.slice("b/gathered", GATHERED, 2048, false, c);
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t y = b.slice("y", ACTIVATION, 64, false);
+  uint32_t dy = b.slice("dy", TRANSIENT, 64, false);
+  uint32_t dh = b.slice("dh", TRANSIENT, 64, false);
+  uint32_t scratch = b.slice("scratch", TRANSIENT, 128, false);
+  uint32_t gb = b.slice("b/gradients", GRAD, 2048, false, c);
+  uint32_t ga = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t sb = b.slice("b/shard", GRAD_SHARD, 1024, false, c);
+  uint32_t sa = b.slice("a/shard", GRAD_SHARD, 1024, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("step");
+  uint32_t g0 = b.gather(a, b.all(pa, READ), b.all(fa, WRITE));
+  uint32_t g1 = b.gather(c, b.all(pb, READ), b.all(fb, WRITE));
+  b.launch("forward a",
+           {b.all(common.input, READ), b.all(fa, READ), b.all(h, WRITE)}, {g0});
+  Step step;
+  step.set_name("forward b");
+  Matmul &matmul = *step.mutable_matmul();
+  matmul.set_type(F32);
+  matmul.set_batch(1);
+  matmul.set_m(2);
+  matmul.set_n(8);
+  matmul.set_k(8);
+  matmul.set_lda(8);
+  matmul.set_ldb(8);
+  matmul.set_ldc(8);
+  matmul.set_scratch_stride(64);
+  for (uint64_t begin : {0, 4}) {
+    MatmulPart &part = *matmul.add_parts();
+    part.set_batch_end(1);
+    part.set_m_end(2);
+    part.set_n_begin(begin);
+    part.set_n_end(begin + 4);
+  }
+  *step.add_accesses() = b.all(h, READ);
+  *step.add_accesses() = b.part(fb, 0, 256, 0, READ);
+  *step.add_accesses() = b.all(y, WRITE);
+  *step.add_accesses() = b.all(scratch, READ_WRITE);
+  b.add(COMPUTE, step, {g1});
+  uint32_t loss = b.launch("loss", {b.all(y, READ), b.all(dy, WRITE),
+                                    b.all(common.loss_local, WRITE)});
+  uint32_t bb =
+      b.launch("backward b", {b.all(dy, READ), b.all(fb, READ), b.all(h, READ),
+                              b.all(dh, WRITE), b.all(gb, WRITE)});
+  uint32_t rb = b.reduce(c, b.all(gb, READ), b.all(sb, WRITE),
+                         b.all(staging, WRITE), {bb});
+  uint32_t ba =
+      b.launch("backward a",
+               {b.all(dh, READ), b.all(common.input, READ), b.all(ga, WRITE)});
+  uint32_t ra = b.reduce(a, b.all(ga, READ), b.all(sa, WRITE),
+                         b.all(staging, WRITE), {ba});
+  common.sum(b, {loss});
+  b.launch("update b",
+           {b.all(sb, READ), b.all(common.rate, READ), b.all(pb, READ_WRITE),
+            b.all(mb, READ_WRITE)},
+           {rb});
+  b.launch("update a",
+           {b.all(sa, READ), b.all(common.rate, READ), b.all(pa, READ_WRITE),
+            b.all(ma, READ_WRITE)},
+           {ra});
+  return b.finish();
+}
+
+plan::Plan stageOnePlan() {
+  using namespace plan;
+  PlanBuilder b(2, 1);
+  Common common(b);
+  int a = b.unit("a", 512, false);
+  uint32_t m = b.state(a, "exp_avg", true);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("step");
+  b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
+                       b.all(h, WRITE), b.all(common.loss_local, WRITE)});
+  uint32_t backward = b.launch(
+      "backward", {b.all(h, READ), b.all(common.input, READ), b.all(g, WRITE)});
+  uint32_t r = b.reduce(a, b.all(g, READ), b.part(g, 0, 1024, 1024, WRITE),
+                        b.all(staging, WRITE), {backward});
+  common.sum(b, {});
+  uint32_t u =
+      b.launch("update",
+               {b.part(g, 0, 1024, 1024, READ), b.all(common.rate, READ),
+                b.part(p, 0, 1024, 1024, READ_WRITE), b.all(m, READ_WRITE)},
+               {r});
+  b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
+  return b.finish();
+}
+
+plan::Plan accumulatingPlan() {
+  using namespace plan;
+  PlanBuilder b(2, 2, 2);
+  Common common(b);
+  int a = b.unit("a", 512, false);
+  uint32_t m = b.state(a, "exp_avg", true);
+  uint32_t s = b.state(a, "grad", true);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("micro");
+  b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
+                       b.all(h, WRITE), b.all(common.loss_local, WRITE)});
+  uint32_t backward = b.launch(
+      "backward", {b.all(h, READ), b.all(common.input, READ), b.all(g, WRITE)});
+  b.reduce(a, b.all(g, READ), b.all(s, READ_WRITE), b.all(staging, WRITE),
+           {backward});
+  common.sum(b, {});
+  b.program("update");
+  uint32_t u = b.launch("update", {b.all(s, READ), b.all(common.rate, READ),
+                                   b.part(p, 0, 1024, 1024, READ_WRITE),
+                                   b.all(m, READ_WRITE)});
+  b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
+  b.fill(COMPUTE, b.all(s, WRITE));
+  return b.finish();
+}
+
+uint32_t sliceNamed(const plan::Plan &plan, const std::string &name) {
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    if (plan.slices(i).name() == name) {
+      return i;
+    }
+  }
+  return plan.slices_size();
+}
+
+} // namespace zerograph::testing

@@ -1,0 +1,84 @@
+//===- PlanBuilder.h - small plans made by hand ---------------------------===//
+
+#ifndef ZEROGRAPH_TESTS_RUNTIME_PLAN_PLANBUILDER_H
+#define ZEROGRAPH_TESTS_RUNTIME_PLAN_PLANBUILDER_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zerograph::testing {
+
+/// Makes plans step by step. Slices lie one after another in one device arena;
+/// `finish` states lifetimes, peak and traffic as they are.
+class PlanBuilder {
+public:
+  PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate = 1);
+
+  uint32_t slice(const std::string &name, plan::SliceClass slice_class,
+                 uint64_t bytes, bool carried, int unit = -1);
+  /// A unit of one f32 segment. With `sharded`, parameters are shards.
+  int unit(const std::string &name, uint64_t elements, bool sharded);
+  uint32_t state(int unit, const std::string &role, bool sharded);
+
+  void program(const std::string &name);
+  /// Whole slices, or parts of them.
+  plan::Access all(uint32_t slice, plan::Mode mode) const;
+  plan::Access part(uint32_t slice, uint64_t offset, uint64_t bytes,
+                    uint64_t rank_stride, plan::Mode mode) const;
+
+  /// Each returns the step's index in the current program.
+  uint32_t launch(const std::string &name,
+                  const std::vector<plan::Access> &accesses,
+                  const std::vector<uint32_t> &waits = {});
+  uint32_t gather(int unit, const plan::Access &shard,
+                  const plan::Access &segment,
+                  const std::vector<uint32_t> &waits = {});
+  uint32_t reduce(int unit, const plan::Access &gradients,
+                  const plan::Access &shard, const plan::Access &staging,
+                  const std::vector<uint32_t> &waits = {});
+  uint32_t sum(const std::vector<plan::Access> &accesses,
+               const std::vector<uint32_t> &waits = {});
+  uint32_t fill(plan::Stream stream, const plan::Access &access,
+                const std::vector<uint32_t> &waits = {});
+  uint32_t add(plan::Stream stream, plan::Step step,
+               const std::vector<uint32_t> &waits = {});
+
+  plan::Plan finish();
+
+  plan::Plan plan;
+
+private:
+  plan::Program &current() {
+    return *plan.mutable_programs(plan.programs_size() - 1);
+  }
+  uint32_t collectives = 0;
+};
+
+/// States lifetimes, peak and traffic of a plan that was changed by hand.
+void stateFacts(plan::Plan &plan);
+
+/// World 2, stage 3, two units of 512 elements, one micro-batch:
+///   0 gather a, 1 gather b, 2 forward a, 3 forward b (matmul), 4 loss,
+///   5 backward b, 6 reduce b, 7 backward a, 8 reduce a, 9 sum loss,
+///   10 update b, 11 update a
+plan::Plan stageThreePlan();
+
+/// World 2, stage 1: one whole unit, reduced into the rank's own part of its
+/// gradients, updated by parts and gathered in place:
+///   0 forward, 1 backward, 2 reduce, 3 sum, 4 update, 5 gather
+plan::Plan stageOnePlan();
+
+/// World 2, stage 2, two micro-batches:
+///   micro: 0 forward, 1 backward, 2 reduce (accumulates), 3 sum
+///   update: 0 update, 1 gather, 2 fill
+plan::Plan accumulatingPlan();
+
+/// Index of the slice with this name.
+uint32_t sliceNamed(const plan::Plan &plan, const std::string &name);
+
+} // namespace zerograph::testing
+
+#endif // ZEROGRAPH_TESTS_RUNTIME_PLAN_PLANBUILDER_H

@@ -1,0 +1,222 @@
+//===- ValidateTest.cpp - unsound plans are refused, none crashes ---------===//
+
+#include "PlanBuilder.h"
+
+#include "runtime/plan/Ranges.h"
+#include "runtime/plan/Validate.h"
+#include "runtime/plan/Verify.h"
+
+#include "google/protobuf/stubs/logging.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <functional>
+#include <random>
+
+namespace zerograph {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Fault {
+  const char *cause; // a part of the message
+  std::function<void(plan::Plan &)> make;
+};
+
+plan::Step *step(plan::Plan &plan, int index) {
+  return plan.mutable_programs(0)->mutable_steps(index);
+}
+
+plan::Matmul *matmul(plan::Plan &plan) {
+  return step(plan, 3)->mutable_matmul();
+}
+
+constexpr uint64_t kHuge = ~uint64_t(0);
+
+const Fault kFaults[] = {
+    {"0 ranks", [](plan::Plan &p) { p.set_world(0); }},
+    {"stage 4", [](plan::Plan &p) { p.set_zero_stage(4); }},
+    {"optimizer is", [](plan::Plan &p) { p.mutable_optimizer()->set_kind("x"); }},
+    {"programs are", [](plan::Plan &p) { p.clear_programs(); }},
+    {"alignment 48", [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(48); }},
+    {"outside its arena",
+     [](plan::Plan &p) { p.mutable_slices(3)->set_offset(kHuge - 3); }},
+    {"names arena 7", [](plan::Plan &p) { p.mutable_slices(3)->set_arena(7); }},
+    {"unknown class",
+     [](plan::Plan &p) {
+       p.mutable_slices(3)->set_slice_class(plan::SliceClass(99));
+     }},
+    {"and has a lifetime",
+     [](plan::Plan &p) { p.mutable_slices(0)->add_lifetimes(); }},
+    {"names slice 999",
+     [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->set_slice(999); }},
+    {"of the last of 2 ranks lie outside",
+     [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->set_rank_stride(4); }},
+    {"of the last of 2 ranks lie outside",
+     [](plan::Plan &p) {
+       step(p, 2)->mutable_accesses(0)->set_rank_stride(kHuge);
+       step(p, 2)->mutable_accesses(0)->set_bytes(1);
+     }},
+    {"unknown mode",
+     [](plan::Plan &p) {
+       step(p, 2)->mutable_accesses(0)->set_mode(plan::Mode(9));
+     }},
+    {"wait for ever", [](plan::Plan &p) { step(p, 2)->add_waits(2); }},
+    {"unknown stream",
+     [](plan::Plan &p) { step(p, 2)->set_stream(plan::Stream(77)); }},
+    {"launches kernel 50",
+     [](plan::Plan &p) { step(p, 2)->mutable_launch()->set_kernel(50); }},
+    {"does nothing", [](plan::Plan &p) { step(p, 2)->clear_op(); }},
+    {"place in the order",
+     [](plan::Plan &p) { step(p, 2)->set_sequence(1); }},
+    {"no module", [](plan::Plan &p) { p.clear_kernel_module(); }},
+    {"which is empty or taken",
+     [](plan::Plan &p) {
+       p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());
+     }},
+    {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(0); }},
+    // Matmul: its parts, its sizes, what it may share.
+    {"exactly once", [](plan::Plan &p) { matmul(p)->mutable_parts()->RemoveLast(); }},
+    {"exactly once",
+     [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_begin(3); }},
+    {"exactly once",
+     [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_begin(5); }},
+    {"empty or outside",
+     [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_end(9); }},
+    {"do not fit", [](plan::Plan &p) { matmul(p)->set_m(3); }},
+    {"do not fit", [](plan::Plan &p) { matmul(p)->set_k(kHuge); matmul(p)->set_lda(kHuge); }},
+    {"begin 7 apart", [](plan::Plan &p) { matmul(p)->set_lda(7); }},
+    {"overlap each other",
+     [](plan::Plan &p) {
+       matmul(p)->set_batch(2);
+       matmul(p)->set_m(1);
+     }},
+    {"bytes of scratch", [](plan::Plan &p) { matmul(p)->set_scratch_stride(65); }},
+    {"share bytes",
+     [](plan::Plan &p) { *step(p, 3)->mutable_accesses(2) = step(p, 3)->accesses(0);
+       step(p, 3)->mutable_accesses(2)->set_mode(plan::WRITE); }},
+    {"is read and should be write",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(2)->set_mode(plan::READ);
+     }},
+    // Collectives.
+    {"names unit 5",
+     [](plan::Plan &p) { step(p, 0)->mutable_all_gather()->set_unit(5); }},
+    {"a segment has 512",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(0)->set_bytes(1020); }},
+    {"names segment 1",
+     [](plan::Plan &p) {
+       step(p, 6)->mutable_reduce_scatter()->set_segment(1);
+     }},
+    {"more than its staging",
+     [](plan::Plan &p) {
+       step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(512);
+     }},
+    {"more than its staging",
+     [](plan::Plan &p) {
+       step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(kHuge - 3);
+     }},
+    {"own part",
+     [](plan::Plan &p) {
+       *step(p, 6)->mutable_accesses(1) = step(p, 6)->accesses(0);
+       step(p, 6)->mutable_accesses(1)->set_bytes(1024);
+       step(p, 6)->mutable_accesses(1)->set_mode(plan::WRITE);
+     }},
+    {"and their sum",
+     [](plan::Plan &p) {
+       step(p, 9)->mutable_accesses(0)->set_bytes(2);
+     }},
+    // Units, states, inputs.
+    {"multiple of 256",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_segments(0)->set_elements(500);
+     }},
+    {"do not make up",
+     [](plan::Plan &p) { p.mutable_units(0)->set_elements(1024); }},
+    {"product of its shape",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_parameters(0)->set_shape(0, kHuge);
+     }},
+    {"must begin at a multiple",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_parameters(0)->set_offset(256);
+     }},
+    {"twice",
+     [](plan::Plan &p) {
+       *p.mutable_units(1)->mutable_parameters(0) = p.units(0).parameters(0);
+     }},
+    {"no state \"param\"",
+     [](plan::Plan &p) { p.mutable_units(0)->clear_states(); }},
+    {"not carried",
+     [](plan::Plan &p) {
+       p.mutable_slices(p.units(0).states(0).slice())->set_carried(false);
+     }},
+    {"input x", [](plan::Plan &p) { p.mutable_inputs(0)->set_shape(0, 3); }},
+    {"input x", [](plan::Plan &p) { p.mutable_inputs(0)->set_slice(99999); }},
+    {"the scalar", [](plan::Plan &p) { p.set_loss_slice(12345); }},
+    {"share", [](plan::Plan &p) { p.set_loss_slice(p.stop_slice()); }},
+};
+
+TEST(Validate, AcceptsSoundPlans) {
+  for (const plan::Plan &plan :
+       {testing::stageThreePlan(), testing::stageOnePlan(),
+        testing::accumulatingPlan()}) {
+    EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
+  }
+}
+
+TEST(Validate, EachFaultIsRefusedWithItsCause) {
+  for (const Fault &fault : kFaults) {
+    plan::Plan plan = testing::stageThreePlan();
+    fault.make(plan);
+    absl::Status status = validatePlan(plan);
+    EXPECT_FALSE(status.ok()) << fault.cause;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(fault.cause));
+  }
+}
+
+// Any bytes that parse are a plan that somebody may give us.
+TEST(Validate, SurvivesDamagedMessages) {
+  google::protobuf::LogSilencer silencer;
+  std::mt19937 random(1);
+  int parsed = 0;
+  int sound = 0;
+  for (const plan::Plan &original :
+       {testing::stageThreePlan(), testing::accumulatingPlan()}) {
+    std::string bytes = original.SerializeAsString();
+    for (int i = 0; i < 30000; ++i) {
+      std::string damaged = bytes;
+      for (int flips = 1 + random() % 3; flips > 0; --flips) {
+        damaged[random() % damaged.size()] = static_cast<char>(random());
+      }
+      plan::Plan plan;
+      if (plan.ParseFromString(damaged)) {
+        ++parsed;
+        sound += validatePlan(plan).ok();
+        (void)verifyPlan(plan);
+      }
+    }
+  }
+  EXPECT_GT(parsed, 1000);
+  EXPECT_GT(sound, 100);
+}
+
+// The closed form agrees with looking at every rank.
+TEST(Ranges, OverlapLooksAtEveryRank) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 200000; ++i) {
+    uint32_t world = 1 + random() % 6;
+    Range a{0, random() % 40, random() % 6, random() % 9};
+    Range b{0, random() % 40, random() % 6, random() % 9};
+    bool expected = false;
+    for (uint64_t rank = 0; rank < world; ++rank) {
+      uint64_t x = a.begin + rank * a.stride;
+      uint64_t y = b.begin + rank * b.stride;
+      expected |= std::max(x, y) < std::min(x + a.bytes, y + b.bytes);
+    }
+    ASSERT_EQ(overlap(a, b, world), expected);
+  }
+}
+
+} // namespace
+} // namespace zerograph
