@@ -26,10 +26,10 @@ std::string libraryVersion();
 /// oneDNN's effective ISA by its name: "avx512_core_amx".
 std::string effectiveIsa();
 
-/// The parts of a product by its shape alone: at most 8 (more only where one
-/// batch is one part), each of about 8 MFLOP or more. Matrices of a batch are
-/// divided first; where there are fewer of them than parts, each is cut along n
-/// at multiples of 64, or along m at multiples of 16 where n is too narrow.
+/// The parts of a product by its shape alone: at most 8, each of about 8 MFLOP
+/// or more. The matrices of a batch are divided first; where there are fewer of
+/// them than parts, each is cut along n at multiples of 64, or along m at
+/// multiples of 16 where n is too narrow.
 std::vector<plan::MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
                                         uint64_t k);
 
