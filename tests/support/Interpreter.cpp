@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -18,29 +17,6 @@ using namespace mlir::zg::testing;
 namespace {
 
 using Index = SmallVector<int64_t>;
-
-int64_t linear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index) {
-  int64_t position = 0;
-  for (auto [size, i] : llvm::zip(shape, index)) {
-    position = position * size + i;
-  }
-  return position;
-}
-
-/// Calls `visit(index)` for every index of a shape in row-major order.
-template <typename Visit>
-void forEachIndex(ArrayRef<int64_t> shape, Visit visit) {
-  Index index(shape.size(), 0);
-  for (int64_t n = ShapedType::getNumElements(shape); n > 0; --n) {
-    visit(index);
-    for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
-      if (++index[dim] < shape[dim]) {
-        break;
-      }
-      index[dim] = 0;
-    }
-  }
-}
 
 class Frame {
 public:
@@ -267,22 +243,33 @@ private:
 
   void run(MatmulOp op) {
     const Tensor a = get(op.getLhs()), b = get(op.getRhs());
-    size_t last = a.shape.size() - 1;
+    Tensor c = empty(op);
+    size_t last = c.shape.size() - 1;
+    int64_t rows = c.shape[last - 1], columns = c.shape[last];
     int64_t inner = a.shape[op.getTransposeA() ? last - 1 : last];
-    auto at = [&](const Tensor &tensor, Index index, int64_t row, int64_t col,
-                  bool transposed) {
-      index[last - 1] = transposed ? col : row;
-      index[last] = transposed ? row : col;
-      return tensor.values[linear(tensor.shape, index)];
+    // How far apart neighbours along a matrix's rows and columns lie.
+    auto strides = [&](const Tensor &tensor, bool transposed) {
+      int64_t row = transposed ? 1 : tensor.shape[last];
+      return std::pair(row, transposed ? tensor.shape[last] : 1);
     };
-    fill(op, [&](ArrayRef<int64_t> index) {
-      double sum = 0;
-      for (int64_t k = 0; k < inner; ++k) {
-        sum += at(a, Index(index), index[last - 1], k, op.getTransposeA()) *
-               at(b, Index(index), k, index[last], op.getTransposeB());
+    auto [aRow, aColumn] = strides(a, op.getTransposeA());
+    auto [bRow, bColumn] = strides(b, op.getTransposeB());
+    int64_t batches =
+        ShapedType::getNumElements(ArrayRef<int64_t>(c.shape).drop_back(2));
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      const double *left = a.values.data() + batch * rows * inner;
+      const double *right = b.values.data() + batch * inner * columns;
+      double *out = c.values.data() + batch * rows * columns;
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t k = 0; k < inner; ++k) {
+          double factor = left[i * aRow + k * aColumn];
+          for (int64_t j = 0; j < columns; ++j) {
+            out[i * columns + j] += factor * right[k * bRow + j * bColumn];
+          }
+        }
       }
-      return sum;
-    });
+    }
+    values[op] = c;
   }
 
   /// The row of a table of `rows` that an index means.
@@ -403,36 +390,6 @@ private:
 };
 
 } // namespace
-
-Tensor mlir::zg::testing::filled(Type tensorType, double value) {
-  auto type = cast<RankedTensorType>(tensorType);
-  return {SmallVector<int64_t>(type.getShape()), type.getElementType(),
-          std::vector<double>(type.getNumElements(), value)};
-}
-
-Tensor mlir::zg::testing::randomTensor(Type tensorType, unsigned seed,
-                                       double low, double high) {
-  Tensor tensor = filled(tensorType, 0);
-  std::mt19937_64 engine(seed);
-  for (double &value : tensor.values) {
-    double unit = static_cast<double>(engine() >> 11) * 0x1p-53;
-    value = low + (high - low) * unit;
-    if (isa<IntegerType>(tensor.element)) {
-      value = std::floor(value);
-    }
-  }
-  return tensor;
-}
-
-Tensor mlir::zg::testing::fromAttribute(ElementsAttr attribute) {
-  Tensor tensor = filled(attribute.getShapedType(), 0);
-  auto dense = cast<DenseElementsAttr>(attribute);
-  for (auto [value, element] :
-       llvm::zip(tensor.values, dense.getValues<Attribute>())) {
-    value = scalarValue(cast<TypedAttr>(element));
-  }
-  return tensor;
-}
 
 std::vector<Tensor> mlir::zg::testing::evaluate(func::FuncOp func,
                                                 ArrayRef<Tensor> arguments) {
