@@ -25,8 +25,8 @@ namespace zerograph {
 /// Where in the plan a collective stands. It outlives the call.
 struct CollectiveSite {
   std::string program;
-  std::string step;   // name and index
-  std::string tensor; // the slice it is about
+  std::string step;      // name and index
+  std::string tensor;    // the slice it is about
   uint32_t sequence = 0; // from 0, without gaps in a program
 };
 

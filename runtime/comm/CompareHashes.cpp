@@ -17,7 +17,7 @@ absl::Status zerograph::compareHashes(Communicator &communicator,
   if (differing.empty()) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the ranks have different plans: rank 0 has ", hashes[0], differing,
-      ". Give every rank the same plan file"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the ranks have different plans: rank 0 has ", hashes[0],
+                   differing, ". Give every rank the same plan file"));
 }

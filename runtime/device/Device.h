@@ -103,9 +103,8 @@ public:
   allocate(uint64_t bytes, uint64_t alignment) = 0;
   /// The stream of a kind; `index` is its place in Timepoint. `workers`: how
   /// many threads share one operation, this stream's own included.
-  virtual std::unique_ptr<Stream> makeStream(unsigned index,
-                                             const std::string &name,
-                                             unsigned workers) = 0;
+  virtual std::unique_ptr<Stream>
+  makeStream(unsigned index, const std::string &name, unsigned workers) = 0;
   /// Sets every stream's position to 0. All streams are idle.
   virtual void beginProgram() = 0;
   /// Called once when a stream of this device fails, from its thread: ends

@@ -36,9 +36,9 @@ std::vector<Timepoint> waitsOf(const plan::Step &step,
     if (point.stream == unsigned(step.stream())) {
       continue; // in order anyway
     }
-    auto same = std::find_if(
-        waits.begin(), waits.end(),
-        [&](Timepoint other) { return other.stream == point.stream; });
+    auto same = std::find_if(waits.begin(), waits.end(), [&](Timepoint other) {
+      return other.stream == point.stream;
+    });
     if (same == waits.end()) {
       waits.push_back(point);
     } else {
@@ -73,9 +73,9 @@ absl::Status Executor::allocate() {
   memory_.rank = communicator.rank();
   for (const plan::Arena &arena : plan.arenas()) {
     if (arena.space() != plan::DEVICE) {
-      return absl::UnimplementedError(
-          absl::StrCat("the plan has an arena in ", plan::Space_Name(arena.space()),
-                       "; this device has DEVICE memory only"));
+      return absl::UnimplementedError(absl::StrCat(
+          "the plan has an arena in ", plan::Space_Name(arena.space()),
+          "; this device has DEVICE memory only"));
     }
     ZG_ASSIGN_OR_RETURN(auto memory,
                         device->allocate(arena.bytes(), arena.alignment()));
@@ -111,14 +111,14 @@ absl::Status Executor::bindProgram(const KernelModule &module, unsigned threads,
           step.accesses_size() > 0
               ? plan.slices(int(step.accesses(0).slice())).name()
               : "nothing";
-      site = &sites.emplace_back(
-          CollectiveSite{program.name(), absl::StrCat(i, " '", step.name(), "'"),
-                         tensor, order[i]});
+      site = &sites.emplace_back(CollectiveSite{
+          program.name(), absl::StrCat(i, " '", step.name(), "'"), tensor,
+          order[i]});
     }
     auto operation = bindStep(*stream, module, step, site);
     if (!operation.ok()) {
-      return annotate(operation.status(), absl::StrCat("step ", i, " '",
-                                                       step.name(), "'"));
+      return annotate(operation.status(),
+                      absl::StrCat("step ", i, " '", step.name(), "'"));
     }
     StreamEntry entry;
     entry.operation = *std::move(operation);
@@ -171,9 +171,8 @@ Executor::bindCollective(Stream &stream, const plan::Step &step,
                           address(step.accesses(i + 1)),
                           step.accesses(i).bytes()});
     }
-    return stream.call([comm, where, segments] {
-      return comm->allGather(*where, segments);
-    });
+    return stream.call(
+        [comm, where, segments] { return comm->allGather(*where, segments); });
   }
   if (step.has_reduce_scatter()) {
     const plan::ReduceScatter &op = step.reduce_scatter();

@@ -36,10 +36,9 @@ absl::Status RankRun::run() {
 
 absl::Status RankRun::prepare() {
   ZG_RETURN_IF_ERROR(compareHashes(*communicator, session.loaded->hash_hex));
-  ZG_ASSIGN_OR_RETURN(executor,
-                      Executor::create(session.plan(), *session.module,
-                                       *communicator, makeHostDevice(),
-                                       session.options.threads));
+  ZG_ASSIGN_OR_RETURN(
+      executor, Executor::create(session.plan(), *session.module, *communicator,
+                                 makeHostDevice(), session.options.threads));
   ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
   return communicator->barrier("reading weights");
 }
@@ -93,7 +92,8 @@ absl::Status RankRun::trainSteps() {
     if (!status.ok()) {
       return annotate(status, absl::StrCat("step ", step));
     }
-    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    double seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
 
     TrafficCount &total = rank_result.total;
     TrafficCount now = communicator->traffic();
@@ -102,8 +102,7 @@ absl::Status RankRun::trainSteps() {
     if (step == 0) {
       first = {now.gather - before.gather, now.reduce - before.reduce,
                now.scalar - before.scalar};
-      ZG_RETURN_IF_ERROR(writeFile(session.gradients.get(),
-                                   "dumping gradients",
+      ZG_RETURN_IF_ERROR(writeFile(session.gradients.get(), "dumping gradients",
                                    session.gradientOptions()));
     }
     // Every rank has the same sum of losses and of wishes to stop.
@@ -112,9 +111,9 @@ absl::Status RankRun::trainSteps() {
     bool stop = *scalar(session.plan().stop_slice()) > 0;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
-      ZG_RETURN_IF_ERROR(session.log->add(
-          {step, loss, session.learningRate(), seconds * 1e3,
-           double(session.data->samplesOfStep()) / seconds}));
+      ZG_RETURN_IF_ERROR(
+          session.log->add({step, loss, session.learningRate(), seconds * 1e3,
+                            double(session.data->samplesOfStep()) / seconds}));
       session.result.stopped = stop && step + 1 < session.options.steps;
     }
     if (stop) {

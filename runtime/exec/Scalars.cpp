@@ -43,8 +43,7 @@ absl::Status zerograph::writeScalars(const plan::Plan &plan,
                                      const ScalarInputs &inputs,
                                      const RankMemory &memory) {
   for (const plan::Scalar &scalar : plan.scalars()) {
-    ZG_ASSIGN_OR_RETURN(double value,
-                        scalarValue(plan, scalar.name(), inputs));
+    ZG_ASSIGN_OR_RETURN(double value, scalarValue(plan, scalar.name(), inputs));
     float rounded = float(value);
     std::memcpy(memory.slice(plan, scalar.slice()), &rounded, sizeof(rounded));
   }

@@ -37,11 +37,13 @@ absl::Status findPrograms(Session &session) {
   auto micro = programNamed(plan, "micro");
   session.update = programNamed(plan, "update");
   if (!micro || !session.update) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the plan accumulates ", session.micro_batches,
-        " micro-batches and lacks the program \"",
-        session.micro_batches == 1 ? "step" : micro ? "update" : "micro",
-        "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan accumulates ", session.micro_batches,
+                     " micro-batches and lacks the program \"",
+                     session.micro_batches == 1 ? "step"
+                     : micro                    ? "update"
+                                                : "micro",
+                     "\""));
   }
   session.micro = *micro;
   return absl::OkStatus();
@@ -52,10 +54,9 @@ absl::Status openFiles(Session &session) {
   const TrainOptions &options = session.options;
   ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
   if (session.data->dropped() > 0) {
-    session.say(absl::StrCat(options.data, ": the last ",
-                             session.data->dropped(),
-                             " samples are not used: a step takes ",
-                             session.data->samplesOfStep()));
+    session.say(absl::StrCat(
+        options.data, ": the last ", session.data->dropped(),
+        " samples are not used: a step takes ", session.data->samplesOfStep()));
   }
   if (!session.data->superfluous().empty()) {
     session.say(absl::StrCat(options.data, ": no input of the model: ",
@@ -111,9 +112,8 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options) {
   ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
   ZG_RETURN_IF_ERROR(findPrograms(*session));
   if (session->options.threads == 0) {
-    session->options.threads =
-        std::max(1u, std::thread::hardware_concurrency() /
-                         std::max(1u, plan.world()));
+    session->options.threads = std::max(
+        1u, std::thread::hardware_concurrency() / std::max(1u, plan.world()));
   }
   ZG_ASSIGN_OR_RETURN(session->module, loadKernelModule(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));

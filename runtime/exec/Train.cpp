@@ -47,8 +47,7 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    threads.emplace_back(
-        [&, rank] { statuses[rank] = ranks[rank]->run(); });
+    threads.emplace_back([&, rank] { statuses[rank] = ranks[rank]->run(); });
   }
   for (std::thread &thread : threads) {
     thread.join();

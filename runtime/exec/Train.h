@@ -59,7 +59,7 @@ struct TrainResult {
   std::vector<double> losses; // mean over ranks and micro-batches, one a step
   std::vector<double> step_ms;
   std::vector<RankResult> ranks;
-  bool stopped = false; // before the last step, because it was asked for
+  bool stopped = false;        // before the last step, because it was asked for
   uint64_t peak_rss_bytes = 0; // of the process
 };
 

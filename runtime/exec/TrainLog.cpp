@@ -39,12 +39,11 @@ std::string duration(double seconds) {
 } // namespace
 
 std::string zerograph::toJson(const StepRecord &record) {
-  return absl::StrCat("{\"step\": ", record.step,
-                      ", \"loss\": ", number(record.loss),
-                      ", \"lr\": ", number(record.learning_rate),
-                      ", \"step_ms\": ", number(record.step_ms),
-                      ", \"samples_per_s\": ", number(record.samples_per_s),
-                      "}");
+  return absl::StrCat(
+      "{\"step\": ", record.step, ", \"loss\": ", number(record.loss),
+      ", \"lr\": ", number(record.learning_rate),
+      ", \"step_ms\": ", number(record.step_ms),
+      ", \"samples_per_s\": ", number(record.samples_per_s), "}");
 }
 
 absl::StatusOr<std::unique_ptr<TrainLog>>
@@ -99,11 +98,10 @@ void TrainLog::draw(const StepRecord &record) {
   drawn = true;
   double elapsed = std::chrono::duration<double>(now - begin).count();
   double each = elapsed / double(record.step + 1);
-  std::fprintf(stderr,
-               "\rstep %llu/%llu  loss %.5g  %.4g samples/s  %s left \x1b[K",
-               static_cast<unsigned long long>(record.step + 1),
-               static_cast<unsigned long long>(steps), record.loss,
-               record.samples_per_s,
-               duration(each * double(steps - record.step - 1)).c_str());
+  std::fprintf(
+      stderr, "\rstep %llu/%llu  loss %.5g  %.4g samples/s  %s left \x1b[K",
+      static_cast<unsigned long long>(record.step + 1),
+      static_cast<unsigned long long>(steps), record.loss, record.samples_per_s,
+      duration(each * double(steps - record.step - 1)).c_str());
   std::fflush(stderr);
 }

@@ -15,8 +15,9 @@ namespace {
 std::string expectedShape(const plan::Input &input) {
   std::vector<std::string> sizes;
   for (int i = 0; i < input.shape_size(); ++i) {
-    sizes.push_back(input.per_sample() && i == 0 ? "samples"
-                                                 : absl::StrCat(input.shape(i)));
+    sizes.push_back(input.per_sample() && i == 0
+                        ? "samples"
+                        : absl::StrCat(input.shape(i)));
   }
   return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]");
 }
@@ -68,15 +69,15 @@ absl::Status DataSource::checkInput(const TensorFile &tensors,
     return absl::OkStatus();
   }
   if (input.shape_size() == 0 || input.shape(0) != micro_batch) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", input.name(), "' of the plan has ",
-        input.shape_size() ? input.shape(0) : 0,
-        " samples, its micro-batch has ", micro_batch));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name(), "' of the plan has ",
+                     input.shape_size() ? input.shape(0) : 0,
+                     " samples, its micro-batch has ", micro_batch));
   }
   if (total != 0 && array.shape[0] != total) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", input.name(), "' has ", array.shape[0],
-        " samples, the inputs before it have ", total));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name(), "' has ", array.shape[0],
+                     " samples, the inputs before it have ", total));
   }
   total = array.shape[0];
   return absl::OkStatus();
@@ -115,19 +116,19 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", absl::StrJoin(problems, "; ")));
   }
-  bool per_sample = std::any_of(
-      source->inputs.begin(), source->inputs.end(),
-      [](const plan::Input &input) { return input.per_sample(); });
+  bool per_sample =
+      std::any_of(source->inputs.begin(), source->inputs.end(),
+                  [](const plan::Input &input) { return input.per_sample(); });
   if (!per_sample) {
     source->total = source->step; // any sample is as good as another
   }
   source->usable = source->total / source->step * source->step;
   if (source->usable == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": holds ", source->total, " samples; a step takes ",
-        source->step, " (", plan.world(), " ranks x ",
-        std::max<uint64_t>(1, plan.accumulate()), " micro-batches x ",
-        plan.micro_batch(), " samples)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": holds ", source->total, " samples; a step takes ",
+                     source->step, " (", plan.world(), " ranks x ",
+                     std::max<uint64_t>(1, plan.accumulate()),
+                     " micro-batches x ", plan.micro_batch(), " samples)"));
   }
   return source;
 }
@@ -173,9 +174,9 @@ absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
       input.per_sample()
           ? absl::StrCat(" in sample ", first + at / (count / micro_batch))
           : "";
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": input '", input.name(), "' has the value ", value, where,
-      ", expected ", input.min(), " to ", input.max()));
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": input '", input.name(), "' has the value ", value,
+                   where, ", expected ", input.min(), " to ", input.max()));
 }
 
 absl::Status DataSource::read(int index, uint64_t first, void *data) const {

@@ -13,8 +13,8 @@ using namespace zerograph;
 namespace {
 
 absl::Status failed(const std::string &path, const char *what, int error) {
-  std::string message = absl::StrCat(path, ": ", what, ": ",
-                                     std::strerror(error));
+  std::string message =
+      absl::StrCat(path, ": ", what, ": ", std::strerror(error));
   switch (error) {
   case ENOENT:
     return absl::NotFoundError(message);

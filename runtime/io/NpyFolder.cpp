@@ -67,8 +67,8 @@ absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
   uint8_t prefix[12] = {};
   ZG_RETURN_IF_ERROR(
       extent.file->read(0, std::min<uint64_t>(size, 12), prefix));
-  if (size < 12 || std::string(reinterpret_cast<char *>(prefix), 6) !=
-                       "\x93NUMPY") {
+  if (size < 12 ||
+      std::string(reinterpret_cast<char *>(prefix), 6) != "\x93NUMPY") {
     return bad(path, "it does not begin as a .npy file");
   }
   bool wide = prefix[6] >= 2;

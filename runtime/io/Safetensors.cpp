@@ -22,9 +22,9 @@ absl::Status bad(const std::string &path, const std::string &what) {
 
 plan::ElementType typeOf(const std::string &name) {
   static const auto *types = new std::map<std::string, plan::ElementType>{
-      {"F32", plan::F32}, {"F64", plan::F64}, {"F16", plan::F16},
+      {"F32", plan::F32},   {"F64", plan::F64}, {"F16", plan::F16},
       {"BF16", plan::BF16}, {"I64", plan::I64}, {"I32", plan::I32},
-      {"I16", plan::I16}, {"I8", plan::I8},   {"U8", plan::U8},
+      {"I16", plan::I16},   {"I8", plan::I8},   {"U8", plan::U8},
       {"BOOL", plan::BOOL}};
   auto found = types->find(name);
   return found == types->end() ? plan::ELEMENT_INVALID : found->second;
@@ -56,8 +56,9 @@ absl::StatusOr<uint64_t> naturalNumber(const std::string &path,
                                        const std::string &name,
                                        const json &value) {
   if (!value.is_number_unsigned()) {
-    return bad(path, absl::StrCat("'", name, "' has a shape or offset that is "
-                                             "no natural number"));
+    return bad(path, absl::StrCat("'", name,
+                                  "' has a shape or offset that is "
+                                  "no natural number"));
   }
   return value.get<uint64_t>();
 }
@@ -71,14 +72,14 @@ absl::StatusOr<TensorExtent> parseEntry(const std::string &path,
       !entry["dtype"].is_string() || !entry.contains("shape") ||
       !entry["shape"].is_array() || !entry.contains("data_offsets") ||
       !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2) {
-    return bad(path, absl::StrCat("'", name,
-                                  "' lacks dtype, shape or data_offsets"));
+    return bad(path,
+               absl::StrCat("'", name, "' lacks dtype, shape or data_offsets"));
   }
   std::string dtype = entry["dtype"].get<std::string>();
   extent.type = typeOf(dtype);
   if (extent.type == plan::ELEMENT_INVALID) {
-    return bad(path, absl::StrCat("'", name, "' has the unknown dtype ",
-                                  dtype));
+    return bad(path,
+               absl::StrCat("'", name, "' has the unknown dtype ", dtype));
   }
   for (const json &size : entry["shape"]) {
     ZG_ASSIGN_OR_RETURN(uint64_t value, naturalNumber(path, name, size));
@@ -95,8 +96,8 @@ absl::StatusOr<TensorExtent> parseEntry(const std::string &path,
   if (!byteCount(extent.shape, bytesOf(extent.type), extent.bytes) ||
       extent.bytes != end - begin) {
     return bad(path, absl::StrCat("'", name, "' of ", dtype, " ",
-                                  shapeText(extent.shape), " has ",
-                                  end - begin, " bytes"));
+                                  shapeText(extent.shape), " has ", end - begin,
+                                  " bytes"));
   }
   extent.offset = data_begin + begin;
   return extent;
@@ -116,12 +117,11 @@ absl::Status checkCover(const std::string &path, const TensorFile &tensors,
   uint64_t end = data_begin;
   for (auto [name, extent] : order) {
     if (extent->offset != end) {
-      return bad(path, absl::StrCat("'", *name, "' begins at byte ",
-                                    extent->offset, extent->offset < end
-                                                        ? ", inside of"
-                                                        : ", a gap after",
-                                    " the tensor before it, which ends at ",
-                                    end));
+      return bad(
+          path,
+          absl::StrCat("'", *name, "' begins at byte ", extent->offset,
+                       extent->offset < end ? ", inside of" : ", a gap after",
+                       " the tensor before it, which ends at ", end));
     }
     end += extent->bytes;
   }
@@ -146,9 +146,9 @@ absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path) {
     length = length << 8 | prefix[i];
   }
   if (length > kLongestHeader || length > file->bytes() - 8) {
-    return bad(path, absl::StrCat("a header of ", length,
-                                  " bytes in a file of ", file->bytes(),
-                                  " (at most ", kLongestHeader, ")"));
+    return bad(path,
+               absl::StrCat("a header of ", length, " bytes in a file of ",
+                            file->bytes(), " (at most ", kLongestHeader, ")"));
   }
   std::string text(length, '\0');
   ZG_RETURN_IF_ERROR(file->read(8, length, text.data()));
@@ -160,9 +160,9 @@ absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path) {
     if (name == "__metadata__") {
       continue;
     }
-    ZG_ASSIGN_OR_RETURN(TensorExtent extent,
-                        parseEntry(path, name, entry, data_begin,
-                                   file->bytes() - data_begin));
+    ZG_ASSIGN_OR_RETURN(
+        TensorExtent extent,
+        parseEntry(path, name, entry, data_begin, file->bytes() - data_begin));
     extent.file = file;
     tensors.emplace(name, std::move(extent));
   }

@@ -42,10 +42,9 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
     uint64_t bytes = 0;
     if (bytesOf(entry.type) == 0 ||
         !byteCount(entry.shape, bytesOf(entry.type), bytes)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": '", entry.name, "' of ",
-                       plan::ElementType_Name(entry.type), " ",
-                       shapeText(entry.shape), " cannot be written"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": '", entry.name, "' of ", plan::ElementType_Name(entry.type),
+          " ", shapeText(entry.shape), " cannot be written"));
     }
     if (!writer->places.emplace(entry.name, Place{end, bytes}).second) {
       return absl::InvalidArgumentError(
@@ -57,8 +56,8 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
     end += bytes;
   }
   // Names that are not UTF-8 are replaced rather than thrown about.
-  std::string text = header.dump(-1, ' ', false,
-                                 nlohmann::json::error_handler_t::replace);
+  std::string text =
+      header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string prefix(8, '\0');
   for (int i = 0; i < 8; ++i) {
@@ -88,8 +87,9 @@ absl::Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
   auto found = places.find(name);
   if (found == places.end() || offset > found->second.bytes ||
       bytes > found->second.bytes - offset) {
-    return absl::InternalError(absl::StrCat(path, ": '", name, "' has no bytes [",
-                                            offset, ", ", offset + bytes, ")"));
+    return absl::InternalError(absl::StrCat(path, ": '", name,
+                                            "' has no bytes [", offset, ", ",
+                                            offset + bytes, ")"));
   }
   return file->write(found->second.offset + offset, bytes, data);
 }

@@ -53,9 +53,10 @@ absl::StatusOr<double> zerograph::parseInitMissing(const std::string &text) {
   if (!absl::ConsumePrefix(&number, "normal:") ||
       !absl::SimpleAtod(number, &deviation) || !std::isfinite(deviation) ||
       deviation < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", text, "' says not how to make parameters, expected normal:STD "
-                   "as in normal:0.02"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text,
+                     "' says not how to make parameters, expected normal:STD "
+                     "as in normal:0.02"));
   }
   return deviation;
 }
@@ -159,10 +160,9 @@ ParameterSources::open(const plan::Plan &plan,
     }
   }
   if (!unused.empty()) {
-    sources->said.push_back(absl::StrCat(options.load_weights, ": ",
-                                         unused.size(),
-                                         " arrays are no parameter: ",
-                                         listOf(unused)));
+    sources->said.push_back(
+        absl::StrCat(options.load_weights, ": ", unused.size(),
+                     " arrays are no parameter: ", listOf(unused)));
   }
   if (!options.load_weights.empty() && !absent.empty()) {
     sources->said.push_back(
@@ -188,8 +188,8 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
   if (found != extents.end()) {
     uint64_t element = bytesOf(unit.type());
     const TensorExtent &extent = found->second;
-    absl::Status status = extent.file->read(extent.offset + first * element,
-                                            count * element, to);
+    absl::Status status =
+        extent.file->read(extent.offset + first * element, count * element, to);
     return status.ok() ? status
                        : annotate(status, absl::StrCat("parameter '",
                                                        parameter.name(), "'"));
@@ -217,13 +217,12 @@ absl::Status ParameterSources::initialize(const RankMemory &memory) const {
       for (const HeldRange &range : heldRanges(*plan, unit, state, memory)) {
         for (const plan::Parameter &parameter : unit.parameters()) {
           uint64_t begin = std::max(range.begin, parameter.offset());
-          uint64_t end = std::min(range.end,
-                                  parameter.offset() + parameter.elements());
+          uint64_t end =
+              std::min(range.end, parameter.offset() + parameter.elements());
           if (begin < end) {
-            ZG_RETURN_IF_ERROR(fill(unit, parameter,
-                                    begin - parameter.offset(), end - begin,
-                                    range.data +
-                                        (begin - range.begin) * element));
+            ZG_RETURN_IF_ERROR(
+                fill(unit, parameter, begin - parameter.offset(), end - begin,
+                     range.data + (begin - range.begin) * element));
           }
         }
       }

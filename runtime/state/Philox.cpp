@@ -65,5 +65,4 @@ void NormalArray::generate(uint64_t first, uint64_t count, double deviation,
 }
 
 template void NormalArray::generate(uint64_t, uint64_t, double, float *) const;
-template void NormalArray::generate(uint64_t, uint64_t, double,
-                                    double *) const;
+template void NormalArray::generate(uint64_t, uint64_t, double, double *) const;

@@ -87,9 +87,9 @@ absl::Status LocalCommunicator::enter(const CollectiveSite &site,
   absl::Status turn = turns.await(site.sequence);
   if (!turn.ok()) {
     absl::Status failure = group->meeting.failure();
-    return failure.ok() ? annotate(turn, absl::StrCat("rank ", self, ", ",
-                                                      where()))
-                        : failure;
+    return failure.ok()
+               ? annotate(turn, absl::StrCat("rank ", self, ", ", where()))
+               : failure;
   }
   if (group->options.on_enter) {
     group->options.on_enter(self, site);
@@ -126,9 +126,8 @@ LocalCommunicator::allGather(const CollectiveSite &site,
   return leave(site, "all_gather");
 }
 
-absl::Status
-LocalCommunicator::reduceScatter(const CollectiveSite &site,
-                                 const ReduceScatterCall &call) {
+absl::Status LocalCommunicator::reduceScatter(const CollectiveSite &site,
+                                              const ReduceScatterCall &call) {
   ZG_RETURN_IF_ERROR(checkFoldType(call.type));
   ZG_RETURN_IF_ERROR(enter(site, "reduce_scatter", &call));
   for (uint64_t begin = 0; begin < call.shard_bytes;
@@ -150,8 +149,7 @@ LocalCommunicator::reduceScatter(const CollectiveSite &site,
 }
 
 absl::Status
-LocalCommunicator::allReduce(const CollectiveSite &site,
-                             plan::ElementType type,
+LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
                              absl::Span<const ReduceArray> arrays) {
   ZG_RETURN_IF_ERROR(checkFoldType(type));
   ZG_RETURN_IF_ERROR(enter(site, "all_reduce", &arrays));

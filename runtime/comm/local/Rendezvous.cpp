@@ -12,8 +12,7 @@ absl::Status Rendezvous::failureLocked() const {
       absl::StrCat("rank ", failed_rank, " failed: ", failed.message()));
 }
 
-std::string
-Rendezvous::missingLocked(const std::vector<bool> &present) const {
+std::string Rendezvous::missingLocked(const std::vector<bool> &present) const {
   std::string missing;
   for (unsigned rank = 0; rank < world; ++rank) {
     if (!present[rank]) {

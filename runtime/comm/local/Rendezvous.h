@@ -27,8 +27,7 @@ public:
   /// this rank shows the others: item(r) gives it until r shows another one;
   /// null shows nothing new.
   template <typename Describe>
-  absl::Status meet(unsigned rank, const void *item,
-                    const Describe &describe) {
+  absl::Status meet(unsigned rank, const void *item, const Describe &describe) {
     absl::Status status = arrive(rank, item);
     return status.ok() ? status : explain(rank, status, describe());
   }

@@ -68,11 +68,12 @@ zerograph::makeHostArena(uint64_t bytes, uint64_t alignment) {
     return absl::InvalidArgumentError(absl::StrCat(
         "an arena's alignment is ", alignment, ", expected a power of two"));
   }
-  uint64_t align = std::max(alignment, bytes >= kLargePage ? kLargePage : kPage);
+  uint64_t align =
+      std::max(alignment, bytes >= kLargePage ? kLargePage : kPage);
   if (bytes > (uint64_t(1) << 47) || align > (uint64_t(1) << 40)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "an arena of ", bytes, " bytes aligned to ", alignment,
-        " exceeds the address space"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("an arena of ", bytes, " bytes aligned to ", alignment,
+                     " exceeds the address space"));
   }
   // An anonymous mapping begins at a page; the rest is for aligning upwards.
   uint64_t mapped = (std::max<uint64_t>(bytes, 1) + kPage - 1) / kPage * kPage +
@@ -85,8 +86,8 @@ zerograph::makeHostArena(uint64_t bytes, uint64_t alignment) {
                      " bytes: ", std::strerror(errno)));
   }
   auto address = reinterpret_cast<uintptr_t>(mapping);
-  auto *data = reinterpret_cast<std::byte *>((address + align - 1) / align *
-                                             align);
+  auto *data =
+      reinterpret_cast<std::byte *>((address + align - 1) / align * align);
   if (bytes >= kLargePage) {
     madvise(data, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
   }

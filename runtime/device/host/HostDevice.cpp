@@ -11,8 +11,8 @@ namespace {
 
 class HostDevice final : public Device {
 public:
-  absl::StatusOr<std::unique_ptr<Arena>>
-  allocate(uint64_t bytes, uint64_t alignment) override {
+  absl::StatusOr<std::unique_ptr<Arena>> allocate(uint64_t bytes,
+                                                  uint64_t alignment) override {
     return makeHostArena(bytes, alignment);
   }
 
@@ -23,8 +23,7 @@ public:
 
   void beginProgram() override { timelines.reset(); }
 
-  void
-  onFailure(std::function<void(const absl::Status &)> callback) override {
+  void onFailure(std::function<void(const absl::Status &)> callback) override {
     timelines.failure_callback = std::move(callback);
   }
 

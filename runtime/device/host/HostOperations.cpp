@@ -158,17 +158,16 @@ zerograph::makeLaunch(WorkerPool &pool, const KernelModule &module,
 
 absl::StatusOr<std::unique_ptr<Operation>>
 zerograph::makeMatmul(WorkerPool &pool, const plan::Matmul &matmul,
-                      absl::Span<void *const> buffers,
-                      uint64_t scratch_bytes) {
+                      absl::Span<void *const> buffers, uint64_t scratch_bytes) {
   if (buffers.size() != 3 && buffers.size() != 4) {
     return absl::InvalidArgumentError(
         absl::StrCat("a product has ", buffers.size(),
                      " accesses, expected A, B, C and scratch"));
   }
   void *scratch = buffers.size() == 4 ? buffers[3] : nullptr;
-  ZG_ASSIGN_OR_RETURN(auto call, bindMatmul(matmul, buffers[0], buffers[1],
-                                            buffers[2], scratch,
-                                            scratch_bytes));
+  ZG_ASSIGN_OR_RETURN(auto call,
+                      bindMatmul(matmul, buffers[0], buffers[1], buffers[2],
+                                 scratch, scratch_bytes));
   return std::make_unique<MatmulOperation>(pool, std::move(call));
 }
 

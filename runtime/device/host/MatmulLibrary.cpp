@@ -72,23 +72,28 @@ struct PartShape {
   bool transpose_a = false, transpose_b = false;
   uint64_t a_stride = 0, b_stride = 0, c_stride = 0;
   uint64_t lda = 0, ldb = 0, ldc = 0;
+  bool pack = false; // B, before the product
 
   auto key() const {
     return std::make_tuple(int(type), batch, m, n, k, transpose_a, transpose_b,
-                           a_stride, b_stride, c_stride, lda, ldb, ldc);
+                           a_stride, b_stride, c_stride, lda, ldb, ldc, pack);
   }
   bool operator<(const PartShape &other) const { return key() < other.key(); }
-
-  uint64_t elementBytes() const { return type == plan::F32 ? 4 : 2; }
-
-  /// oneDNN multiplies f32 by a plain B in place, and rows a multiple of 4 KiB
-  /// apart compete for the same cache sets: half the speed. Packing costs one
-  /// pass over B, so it pays where A has enough rows.
-  bool packsB() const {
-    return type == plan::F32 && !transpose_b && ldb * 4 % 4096 == 0 &&
-           batch == 1 && m >= 16 && k > 1 && n > 1;
-  }
 };
+
+/// oneDNN multiplies f32 by a plain B in place. On processors with AMX, rows a
+/// multiple of 4 KiB apart then compete for the same cache sets: half the speed
+/// was measured on a Xeon, and no loss on an EPYC with AVX-512. Packing is one
+/// pass over B, which pays where A has enough rows.
+bool packsB(const PartShape &shape, Packing packing) {
+  bool can = shape.type == plan::F32 && !shape.transpose_b &&
+             shape.batch == 1 && shape.k > 1 && shape.n > 1;
+  if (packing != Packing::automatic) {
+    return can && packing == Packing::always;
+  }
+  return can && shape.m >= 64 && shape.ldb * 4 % 4096 == 0 &&
+         effectiveIsa() == "avx512_core_amx";
+}
 
 uint64_t roundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -122,8 +127,8 @@ dnnl::memory::desc operand(const PartShape &shape, uint64_t rows,
   auto type = shape.type == plan::F32 ? dnnl::memory::data_type::f32
                                       : dnnl::memory::data_type::bf16;
   Dims dims = {int64_t(rows), int64_t(columns)};
-  Dims strides = transposed ? Dims{1, int64_t(leading)}
-                            : Dims{int64_t(leading), 1};
+  Dims strides =
+      transposed ? Dims{1, int64_t(leading)} : Dims{int64_t(leading), 1};
   if (shape.batch > 1) {
     // A stride of 0 is one matrix for the whole batch.
     dims.insert(dims.begin(), stride == 0 ? 1 : int64_t(shape.batch));
@@ -143,7 +148,7 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::memory::desc b = part->b;
-  if (shape.packsB()) {
+  if (shape.pack) {
     b = dnnl::memory::desc(part->b.dims(), dnnl::memory::data_type::f32,
                            dnnl::memory::format_tag::any);
   }
@@ -164,10 +169,10 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
 
 absl::Status checkType(const plan::Matmul &matmul) {
   if (matmul.type() != plan::F32 && matmul.type() != plan::BF16) {
-    return absl::UnimplementedError(absl::StrCat(
-        "oneDNN's product takes F32 or BF16, found ",
-        plan::ElementType_Name(matmul.type()),
-        "; products of other types are generated kernels"));
+    return absl::UnimplementedError(
+        absl::StrCat("oneDNN's product takes F32 or BF16, found ",
+                     plan::ElementType_Name(matmul.type()),
+                     "; products of other types are generated kernels"));
   }
   if (matmul.batch() == 0 || matmul.m() == 0 || matmul.n() == 0 ||
       matmul.k() == 0) {
@@ -182,7 +187,8 @@ absl::Status checkType(const plan::Matmul &matmul) {
 }
 
 absl::StatusOr<PartShape> shapeOf(const plan::Matmul &matmul,
-                                  const plan::MatmulPart &part) {
+                                  const plan::MatmulPart &part,
+                                  Packing packing) {
   if (part.batch_begin() >= part.batch_end() ||
       part.batch_end() > matmul.batch() || part.m_begin() >= part.m_end() ||
       part.m_end() > matmul.m() || part.n_begin() >= part.n_end() ||
@@ -205,15 +211,17 @@ absl::StatusOr<PartShape> shapeOf(const plan::Matmul &matmul,
   shape.lda = matmul.lda();
   shape.ldb = matmul.ldb();
   shape.ldc = matmul.ldc();
+  shape.pack = packsB(shape, packing);
   return shape;
 }
 
 absl::StatusOr<std::shared_ptr<const PartPrimitive>>
-primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part) {
+primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part,
+            Packing packing) {
   static std::mutex mutex;
   static auto *cache =
       new std::map<PartShape, std::shared_ptr<const PartPrimitive>>;
-  ZG_ASSIGN_OR_RETURN(PartShape shape, shapeOf(matmul, part));
+  ZG_ASSIGN_OR_RETURN(PartShape shape, shapeOf(matmul, part, packing));
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<const PartPrimitive> &primitive = (*cache)[shape];
   if (!primitive) {
@@ -233,12 +241,11 @@ primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part) {
 absl::Status execute(dnnl_primitive_t primitive,
                      const std::vector<dnnl_exec_arg_t> &arguments,
                      const char *what) {
-  dnnl_status_t status =
-      dnnl_primitive_execute(primitive, threadStream(), int(arguments.size()),
-                             arguments.data());
+  dnnl_status_t status = dnnl_primitive_execute(
+      primitive, threadStream(), int(arguments.size()), arguments.data());
   if (status != dnnl_success) {
-    return absl::InternalError(absl::StrCat(
-        "oneDNN's ", what, " failed with status ", int(status)));
+    return absl::InternalError(
+        absl::StrCat("oneDNN's ", what, " failed with status ", int(status)));
   }
   return absl::OkStatus();
 }
@@ -337,11 +344,12 @@ std::string zerograph::effectiveIsa() {
   }
 }
 
-absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul) {
+absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul,
+                                                 Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
   uint64_t most = 0;
   for (const plan::MatmulPart &part : matmul.parts()) {
-    ZG_ASSIGN_OR_RETURN(auto primitive, primitiveOf(matmul, part));
+    ZG_ASSIGN_OR_RETURN(auto primitive, primitiveOf(matmul, part, packing));
     most = std::max(most, primitive->scratchBytes());
   }
   return most;
@@ -349,14 +357,15 @@ absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul) {
 
 absl::StatusOr<std::unique_ptr<MatmulCall>>
 zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
-                      void *scratch, uint64_t scratch_bytes) {
+                      void *scratch, uint64_t scratch_bytes, Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
   auto call = std::make_unique<BoundMatmul>();
   call->bound.resize(size_t(matmul.parts_size()));
   uint64_t stride = matmul.scratch_stride();
   for (int i = 0; i < matmul.parts_size(); ++i) {
     BoundPart &bound = call->bound[size_t(i)];
-    ZG_ASSIGN_OR_RETURN(bound.primitive, primitiveOf(matmul, matmul.parts(i)));
+    ZG_ASSIGN_OR_RETURN(bound.primitive,
+                        primitiveOf(matmul, matmul.parts(i), packing));
     uint64_t needed = bound.primitive->scratchBytes();
     uint64_t begin = uint64_t(i) * stride;
     if (needed > stride ||

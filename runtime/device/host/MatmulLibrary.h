@@ -33,10 +33,16 @@ std::string effectiveIsa();
 std::vector<plan::MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
                                         uint64_t k);
 
+/// Whether B is first copied into the layout that the library likes best. It
+/// changes speed and scratch, not bits; plans take `automatic`, a rule by shape
+/// and ISA.
+enum class Packing { automatic, always, never };
+
 /// Scratch of one part: the most that any part needs, a multiple of 64; parts
 /// must be set. Of types, only F32 and BF16 are this library's. It depends on
 /// the library's version and ISA, which the plan records.
-absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul);
+absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul,
+                                      Packing packing = Packing::automatic);
 
 /// A product with its operands' addresses.
 class MatmulCall {
@@ -51,7 +57,7 @@ public:
 /// scratch_stride for each part.
 absl::StatusOr<std::unique_ptr<MatmulCall>>
 bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c, void *scratch,
-           uint64_t scratch_bytes);
+           uint64_t scratch_bytes, Packing packing = Packing::automatic);
 
 } // namespace zerograph
 

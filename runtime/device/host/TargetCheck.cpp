@@ -95,8 +95,8 @@ absl::Status zerograph::checkTarget(const plan::Target &target) {
   }
   std::vector<std::string> missing = missingFeatures(target, processorFlags());
   if (!missing.empty()) {
-    problems.push_back(absl::StrCat("the processor lacks ",
-                                    absl::StrJoin(missing, ", ")));
+    problems.push_back(
+        absl::StrCat("the processor lacks ", absl::StrJoin(missing, ", ")));
   }
   if (!target.math_library().empty() &&
       target.math_library() != libraryVersion()) {
@@ -111,8 +111,7 @@ absl::Status zerograph::checkTarget(const plan::Target &target) {
   if (problems.empty()) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("this machine cannot run the plan: ",
-                   absl::StrJoin(problems, "; "),
-                   ". Compile it for this machine"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this machine cannot run the plan: ", absl::StrJoin(problems, "; "),
+      ". Compile it for this machine"));
 }

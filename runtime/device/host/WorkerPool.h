@@ -41,11 +41,11 @@ public:
       function(0u);
       return;
     }
-    begin([](const void *context,
-             unsigned worker) {
-            (*static_cast<const Function *>(context))(worker);
-          },
-          &function);
+    begin(
+        [](const void *context, unsigned worker) {
+          (*static_cast<const Function *>(context))(worker);
+        },
+        &function);
     function(0u);
     finish();
   }

@@ -48,8 +48,8 @@ std::vector<std::vector<Element>> contributionsOf(unsigned ranks,
   std::vector<std::vector<Element>> all(ranks);
   for (auto &values : all) {
     for (uint64_t i = 0; i < elements; ++i) {
-      values.push_back(Element(std::exp2(exponent(random)) *
-                               (random() % 2 ? 1 : -1)));
+      values.push_back(
+          Element(std::exp2(exponent(random)) * (random() % 2 ? 1 : -1)));
     }
   }
   return all;

@@ -184,9 +184,9 @@ TEST(TargetTest, FeaturesAreFoundByEitherName) {
        {"+avx512vnni", "sse4.2", "bmi", "avx2", "evex512", "amx-int8"}) {
     target.add_features(feature);
   }
-  EXPECT_EQ(missingFeatures(target, {"avx512_vnni", "sse4_2", "bmi1",
-                                     "avx512f"}),
-            (std::vector<std::string>{"avx2", "amx-int8"}));
+  EXPECT_EQ(
+      missingFeatures(target, {"avx512_vnni", "sse4_2", "bmi1", "avx512f"}),
+      (std::vector<std::string>{"avx2", "amx-int8"}));
   target.clear_features();
   EXPECT_TRUE(checkTarget(target).ok());
   target.set_device("cuda");

@@ -75,9 +75,9 @@ void Builder::slices() {
   scale = b.slice("gradient_scale", SCALAR, 4, true);
   b.plan.set_loss_slice(loss);
   b.plan.set_stop_slice(stop);
-  for (auto [name, slice] : {std::pair("learning_rate", rate),
-                             std::pair("gradient_scale", scale),
-                             std::pair("stop", stop_local)}) {
+  for (auto [name, slice] :
+       {std::pair("learning_rate", rate), std::pair("gradient_scale", scale),
+        std::pair("stop", stop_local)}) {
     Scalar &scalar = *b.plan.add_scalars();
     scalar.set_name(name);
     scalar.set_slice(slice);
@@ -88,7 +88,8 @@ void Builder::slices() {
   parameter.set_elements(500);
   parameter.set_shape(0, 500);
   param = b.plan.units(unit).states(0).slice();
-  whole = sharded() ? b.slice("gathered", GATHERED, kBytes, false, unit) : param;
+  whole =
+      sharded() ? b.slice("gathered", GATHERED, kBytes, false, unit) : param;
   reduced = b.state(unit, "grad", true);
   y = b.slice("y", ACTIVATION, 64, false);
   grad = b.slice("gradients", GRAD, kBytes, false, unit);
@@ -116,9 +117,8 @@ uint32_t Builder::product(const std::vector<uint32_t> &waits) {
     part.set_n_end(begin + 4);
   }
   uint32_t scratch = b.slice("scratch", TRANSIENT, 8192, false);
-  for (const Access &access :
-       {b.all(x, READ), b.part(whole, 0, 256, 0, READ), b.all(y, WRITE),
-        b.all(scratch, READ_WRITE)}) {
+  for (const Access &access : {b.all(x, READ), b.part(whole, 0, 256, 0, READ),
+                               b.all(y, WRITE), b.all(scratch, READ_WRITE)}) {
     *step.add_accesses() = access;
   }
   return b.add(COMPUTE, step, waits);
@@ -148,10 +148,10 @@ void Builder::micro() {
 void Builder::update(const std::vector<uint32_t> &waits) {
   Access part = sharded() ? b.all(param, READ_WRITE)
                           : b.part(param, 0, shard, shard, READ_WRITE);
-  uint32_t step = kernel("linear_update", shard / 4, 32,
-                         {b.all(reduced, READ), b.all(rate, READ),
-                          b.all(scale, READ), part},
-                         waits);
+  uint32_t step = kernel(
+      "linear_update", shard / 4, 32,
+      {b.all(reduced, READ), b.all(rate, READ), b.all(scale, READ), part},
+      waits);
   if (!sharded()) {
     part.set_mode(READ);
     b.gather(unit, part, b.all(param, WRITE), {step});

@@ -25,7 +25,8 @@ std::vector<float> floatsOf(const std::string &path, const std::string &name) {
   EXPECT_TRUE(file.ok()) << file.status();
   const TensorExtent &extent = file->at(name);
   std::vector<float> values(extent.bytes / 4);
-  EXPECT_TRUE(extent.file->read(extent.offset, extent.bytes, values.data()).ok());
+  EXPECT_TRUE(
+      extent.file->read(extent.offset, extent.bytes, values.data()).ok());
   return values;
 }
 
