@@ -7,6 +7,7 @@
 #include "passes/differentiate/Rules.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/zero/ZeroDialect.h"
+#include "passes/kernels/Passes.h"
 #include "passes/zero/Passes.h"
 
 void mlir::zg::registerDialects(DialectRegistry &registry) {
@@ -18,5 +19,6 @@ void mlir::zg::registerPasses() {
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerDifferentiatePasses();
+  nn::registerKernelsPasses();
   zero::registerZeroPasses();
 }

@@ -1,0 +1,141 @@
+//===- FormKernels.cpp - groups nn ops into kernels -----------------------===//
+
+#include "passes/kernels/Grouping.h"
+#include "passes/kernels/KernelWriter.h"
+#include "passes/kernels/Passes.h"
+#include "passes/kernels/Plan.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+namespace {
+
+/// Rewrites a block by its plans: kernels are written from the beginning to
+/// the end, then the ops they stand for are erased.
+class Rewriter {
+public:
+  Rewriter(Block &block, const Grouping &grouping, const Planner &planner)
+      : block(block), grouping(grouping), planner(planner),
+        builder(block.getParentOp()->getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block) {
+      ops.push_back(&op);
+    }
+    ArrayRef<const Group *> order = grouping.getOrder();
+    for (auto [number, op] : llvm::enumerate(ops)) {
+      builder.setInsertionPoint(op);
+      bool outside = !isa<nn::NNDialect>(op->getDialect()) ||
+                     isa<nn::MatmulOp, nn::KernelOp>(op);
+      if (outside) {
+        for (OpOperand &operand : op->getOpOperands()) {
+          operand.set(bufferOf(operand.get()));
+        }
+      } else {
+        replaced.push_back(op);
+      }
+      // No group stands behind the terminator.
+      for (; !order.empty() && order.front()->position == number;
+           order = order.drop_front()) {
+        builder.setInsertionPoint(ops[number + 1]);
+        if (const KernelPlan *plan = planner.planOf(order.front())) {
+          write(*plan);
+          fused += plan->members.size();
+        }
+      }
+    }
+    for (Operation *op : llvm::reverse(replaced)) {
+      op->erase();
+    }
+  }
+
+  unsigned kernels = 0, copies = 0, fused = 0;
+
+private:
+  /// The value that holds the elements of an original value, of its type.
+  Value bufferOf(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &block) {
+      return value;
+    }
+    if (Value known = buffers.lookup(value)) {
+      return known;
+    }
+    if (const KernelPlan *copy = planner.copyOf(value)) {
+      write(*copy);
+      ++copies;
+      return buffers.lookup(value);
+    }
+    if (isa<nn::ReshapeOp>(op)) {
+      return buffers[value] =
+                 reshaped(bufferOf(op->getOperand(0)), value.getType());
+    }
+    return value;
+  }
+
+  Value reshaped(Value buffer, Type type) {
+    if (buffer.getType() == type) {
+      return buffer;
+    }
+    while (auto inner = buffer.getDefiningOp<nn::ReshapeOp>()) {
+      buffer = inner.getOperand();
+    }
+    if (buffer.getType() == type) {
+      return buffer;
+    }
+    return builder.create<nn::ReshapeOp>(buffer.getLoc(), type, buffer);
+  }
+
+  void write(const KernelPlan &plan) {
+    nn::KernelOp kernel = KernelWriter(builder, plan, [&](Value leaf) {
+                            return bufferOf(leaf);
+                          }).write();
+    for (auto [value, result] :
+         llvm::zip_equal(plan.results, kernel.getResults())) {
+      buffers[value] = reshaped(result, value.getType());
+    }
+    ++kernels;
+  }
+
+  Block &block;
+  const Grouping &grouping;
+  const Planner &planner;
+  OpBuilder builder;
+  /// Original values and what holds them now.
+  llvm::DenseMap<Value, Value> buffers;
+  SmallVector<Operation *> replaced;
+};
+
+struct FormKernelsPass : nn::impl::FormKernelsBase<FormKernelsPass> {
+  using FormKernelsBase::FormKernelsBase;
+
+  void runOnOperation() override {
+    if (getOperation().isExternal()) {
+      return;
+    }
+    for (Block &block : getOperation().getBody()) {
+      FreeValues freeValues;
+      Grouping grouping(block, freeValues,
+                        {maxOperands, maxMembers, maxColumnResults});
+      if (failed(grouping.run())) {
+        return signalPassFailure();
+      }
+      Planner planner(block, grouping, freeValues);
+      planner.run();
+      Rewriter rewriter(block, grouping, planner);
+      rewriter.run();
+      kernels += rewriter.kernels;
+      copies += rewriter.copies;
+      fused += rewriter.fused;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,172 @@
+//===- Members.cpp - what kernel forming needs to know of single ops ------===//
+
+#include "passes/kernels/Members.h"
+
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/kernels/View.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+namespace {
+
+/// An expression of constants with more ops than this is computed once and
+/// stored.
+constexpr unsigned kMaxFreeOps = 24;
+
+} // namespace
+
+int64_t kernels::elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+ArrayRef<int64_t> kernels::shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+bool kernels::isElementwise(Operation *op) {
+  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
+             nn::ConvertOp>(op);
+}
+
+bool kernels::isPlainView(Operation *op) {
+  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
+             nn::PadOp>(op);
+}
+
+bool kernels::isCostly(Operation *op) {
+  if (auto unary = dyn_cast<nn::UnaryOp>(op)) {
+    switch (unary.getKind()) {
+    case nn::UnaryKind::neg:
+    case nn::UnaryKind::abs:
+    case nn::UnaryKind::sign:
+    case nn::UnaryKind::floor:
+    case nn::UnaryKind::ceil:
+    case nn::UnaryKind::round:
+    case nn::UnaryKind::is_nan:
+    case nn::UnaryKind::is_inf:
+    case nn::UnaryKind::logical_not:
+      return false;
+    default:
+      return true;
+    }
+  }
+  if (auto binary = dyn_cast<nn::BinaryOp>(op)) {
+    switch (binary.getKind()) {
+    case nn::BinaryKind::div:
+    case nn::BinaryKind::pow:
+    case nn::BinaryKind::mod:
+    case nn::BinaryKind::rem:
+      return true;
+    default:
+      return false;
+    }
+  }
+  return !isa<nn::CompareOp, nn::SelectOp, nn::ConvertOp>(op);
+}
+
+Source kernels::trace(Value value) {
+  Source source{value, {}};
+  for (Operation *op = value.getDefiningOp(); op && isPlainView(op);
+       op = source.root.getDefiningOp()) {
+    source.chain.push_back(op);
+    source.root = op->getOperand(0);
+  }
+  std::reverse(source.chain.begin(), source.chain.end());
+  return source;
+}
+
+bool kernels::isPadded(ArrayRef<Operation *> chain) {
+  return llvm::any_of(chain, [](Operation *op) { return isa<nn::PadOp>(op); });
+}
+
+Relation kernels::relate(const Source &source) {
+  FailureOr<View> view = identityView(source.root);
+  for (Operation *op : source.chain) {
+    view = applyViewOp(*view, op);
+    if (failed(view)) {
+      return {};
+    }
+  }
+  View merged = mergeDims(*view);
+  if (merged.padValue || merged.indirection || merged.offset != 0) {
+    return {};
+  }
+  int64_t elements = elementsOf(source.root);
+  SmallVector<ViewDim, 4> dims = merged.dims;
+  if (!dims.empty() && dims.front().size == elements &&
+      dims.front().stride == 1) {
+    dims.erase(dims.begin());
+  } else if (elements != 1) {
+    return {};
+  }
+  if (dims.empty()) {
+    return {Relation::Same, 1};
+  }
+  if (dims.size() == 1 && dims.front().stride == 0) {
+    return {Relation::Rows, dims.front().size};
+  }
+  return {};
+}
+
+std::optional<Reduction> kernels::classify(nn::ReduceOp op) {
+  Reduction result;
+  enum { Outer, Reduced, Inner } part = Outer;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(op.getOperand()))) {
+    if (size == 1) {
+      continue;
+    }
+    if (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim))) {
+      if (part == Inner) {
+        return std::nullopt;
+      }
+      part = Reduced;
+      result.reduced *= size;
+    } else if (part == Outer) {
+      result.outer *= size;
+    } else {
+      part = Inner;
+      result.inner *= size;
+    }
+  }
+  return result;
+}
+
+FreeValues::Info FreeValues::info(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    return {};
+  }
+  auto it = known.find(value);
+  if (it == known.end()) {
+    // Operands may grow the map while this is computed.
+    Info result = compute(op);
+    it = known.try_emplace(value, result).first;
+  }
+  return it->second;
+}
+
+FreeValues::Info FreeValues::compute(Operation *op) {
+  if (isa<nn::IotaOp>(op)) {
+    return {true, false, 1};
+  }
+  if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
+    return {true, constant.getValue().isSplat(), 1};
+  }
+  bool view = isPlainView(op);
+  // Emitters compute through views, but not through padding.
+  if ((!view && !isElementwise(op)) || isa<nn::PadOp>(op)) {
+    return {};
+  }
+  Info result{true, true, 1};
+  for (Value operand : op->getOperands()) {
+    Info part = info(operand);
+    result.free &= part.free;
+    result.uniform &= part.uniform;
+    result.size += part.size;
+  }
+  result.free &= result.uniform || view || !isCostly(op);
+  result.free &= result.size <= kMaxFreeOps;
+  return result;
+}

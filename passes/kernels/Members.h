@@ -1,0 +1,84 @@
+//===- Members.h - what kernel forming needs to know of single ops --------===//
+
+#ifndef ZEROGRAPH_PASSES_KERNELS_MEMBERS_H
+#define ZEROGRAPH_PASSES_KERNELS_MEMBERS_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+
+namespace mlir::zg::nn {
+class ReduceOp;
+} // namespace mlir::zg::nn
+
+namespace mlir::zg::kernels {
+
+/// Number of elements of a tensor value.
+int64_t elementsOf(Value value);
+ArrayRef<int64_t> shapeOf(Value value);
+
+/// unary, binary, compare, select, convert.
+bool isElementwise(Operation *op);
+/// reshape, broadcast, transpose, slice, pad. A gather is a view too, but one
+/// that is not worth repeating: it counts as a member.
+bool isPlainView(Operation *op);
+/// Costs so much more than a load that no kernel may compute it again.
+bool isCostly(Operation *op);
+
+/// Where a value comes from: `chain` leads from `root`, which is no plain
+/// view, to the value.
+struct Source {
+  Value root;
+  SmallVector<Operation *, 4> chain;
+};
+Source trace(Value value);
+bool isPadded(ArrayRef<Operation *> chain);
+
+/// How the end of a chain of views runs over the elements of its root.
+struct Relation {
+  enum Kind {
+    Same,  ///< Element i is element i.
+    Rows,  ///< Element i is element i / columns.
+    Other, ///< Anything else.
+  };
+  Kind kind = Other;
+  int64_t columns = 0;
+};
+Relation relate(const Source &source);
+
+/// A reduction as `[outer, reduced, inner]`, dimensions of size 1 left out.
+struct Reduction {
+  int64_t outer = 1, reduced = 1, inner = 1;
+  bool isRow() const { return inner == 1; }
+  bool operator==(const Reduction &other) const {
+    return outer == other.outer && reduced == other.reduced &&
+           inner == other.inner;
+  }
+};
+/// None if separate groups of dimensions are reduced.
+std::optional<Reduction> classify(nn::ReduceOp op);
+
+/// Knows the values that cost nothing to make again wherever they are read:
+/// constants, iotas, and cheap ops and views of them (of splats: any op).
+class FreeValues {
+public:
+  bool contains(Value value) { return info(value).free; }
+
+private:
+  struct Info {
+    bool free = false;
+    /// All elements are equal.
+    bool uniform = false;
+    /// Ops to make it.
+    unsigned size = 1;
+  };
+  Info info(Value value);
+  Info compute(Operation *op);
+
+  llvm::DenseMap<Value, Info> known;
+};
+
+} // namespace mlir::zg::kernels
+
+#endif // ZEROGRAPH_PASSES_KERNELS_MEMBERS_H

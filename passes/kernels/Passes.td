@@ -1,0 +1,64 @@
+//===- Passes.td - passes that form kernels out of nn ops -----------------===//
+
+#ifndef ZEROGRAPH_KERNELS_PASSES
+#define ZEROGRAPH_KERNELS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Groups nn ops into kernels.";
+  let description = [{
+    Afterwards the nn ops of a function are `nn.kernel`, `nn.matmul` and
+    `nn.reshape`, which renames a buffer. Needs `nn-decompose` before.
+
+    - Elementwise ops and reductions of the last dimension that share an
+      iteration space become one `rows` kernel; reductions of leading
+      dimensions become `columns` kernels; `cumsum` and `scatter_add` are alone.
+    - Views, constants and iota move into every kernel that reads them. One that
+      a matmul or collective needs becomes a kernel that copies.
+    - Cheap elementwise ops are computed again where that saves a buffer;
+      exponentials, divisions, reductions and gathers never are, but for single
+      numbers.
+
+    bitwise: an element's value does not depend on what it is computed with.
+  }];
+  let options = [
+    Option<"maxOperands", "max-operands", "unsigned", "24",
+           "Most buffers that a kernel reads">,
+    Option<"maxMembers", "max-members", "unsigned", "96",
+           "Most ops of a kernel">,
+    Option<"maxColumnResults", "max-column-results", "unsigned", "8",
+           "Most column reductions of a kernel">
+  ];
+  let statistics = [
+    Statistic<"kernels", "kernels", "Kernels formed">,
+    Statistic<"copies", "copies", "Kernels that only copy or fill">,
+    Statistic<"fused", "fused", "Elementwise ops and reductions in kernels">
+  ];
+}
+
+def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
+  let summary = "Folds transpositions into the flags of matmul.";
+  let description = [{
+    - An operand that is transposed in its last two dimensions, perhaps under a
+      reshape of the batch dimensions, becomes a flag; where batch dimensions
+      move as well, the flag is set so that the innermost dimension stays
+      innermost.
+    - A product whose only use transposes its last two dimensions becomes the
+      product of the transposed operands in the other order.
+    - A batch of products with one and the same right operand becomes a single
+      product.
+
+    bitwise: every stage and layout runs the same products.
+  }];
+}
+
+def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Checks what nn-form-kernels promises.";
+  let description = [{
+    Of nn, only kernels, matmuls and reshapes are left in the function, and
+    every kernel obeys the rules of its form. All violations are reported.
+  }];
+}
+
+#endif // ZEROGRAPH_KERNELS_PASSES

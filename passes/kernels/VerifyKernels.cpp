@@ -1,0 +1,168 @@
+//===- VerifyKernels.cpp - checks what nn-form-kernels promises -----------===//
+
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/kernels/Members.h"
+#include "passes/kernels/Passes.h"
+#include "passes/kernels/View.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_VERIFYKERNELS
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+namespace {
+
+InFlightDiagnostic report(Operation *op) {
+  return op->emitError("'") << nn::nameOf(op->getLoc()) << "': ";
+}
+
+bool isMember(Operation *op) {
+  return isElementwise(op) || isa<nn::ReduceOp>(op);
+}
+
+/// What the kernels of every form obey.
+LogicalResult verifyCommon(nn::KernelOp kernel) {
+  LogicalResult result = success();
+  for (Operation &op : kernel.getBody().front()) {
+    bool alone = isa<nn::CumsumOp, nn::ScatterAddOp>(op);
+    if (!isMember(&op) && !isViewOp(&op) && !alone &&
+        !isa<nn::ConstantOp, nn::IotaOp, nn::YieldOp>(op)) {
+      result = report(&op) << op.getName() << " has no place in a kernel";
+      continue;
+    }
+    if (alone &&
+        kernel.getForm() != (isa<nn::CumsumOp>(op) ? "scan" : "scatter")) {
+      result = report(&op) << op.getName() << " in a kernel of the form '"
+                           << kernel.getForm() << "'";
+    }
+    if (isViewOp(&op) && !isComposable(op.getResult(0))) {
+      result = report(&op) << "a chain of views without one address formula";
+    }
+    if (auto gather = dyn_cast<nn::GatherOp>(op)) {
+      Operation *index = trace(gather.getIndices()).root.getDefiningOp();
+      if (index && !isa<nn::IotaOp, nn::ConstantOp>(index)) {
+        result = report(&op)
+                 << "the indices of a gather are computed in its own kernel";
+      }
+    }
+  }
+  return result;
+}
+
+/// A reduction of one dimension, counted from the last one, and the same for
+/// all reductions of a kernel.
+LogicalResult verifyReductions(nn::KernelOp kernel, int64_t fromLast) {
+  LogicalResult result = success();
+  std::optional<ArrayRef<int64_t>> shape;
+  kernel.getBody().walk([&](nn::ReduceOp reduce) {
+    ArrayRef<int64_t> own = shapeOf(reduce.getOperand());
+    int64_t rank = own.size();
+    if (reduce.getDims().size() != 1 ||
+        reduce.getDims().front() != rank - fromLast) {
+      result = report(reduce)
+               << "a kernel of the form '" << kernel.getForm()
+               << "' reduces dimension " << rank - fromLast << " of " << own
+               << ", not [" << reduce.getDims() << "]";
+    } else if (shape && own != *shape) {
+      result = report(reduce) << "reductions of one kernel run over one shape, "
+                              << *shape << ", not " << own;
+    }
+    shape = own;
+  });
+  return result;
+}
+
+LogicalResult verifyRows(nn::KernelOp kernel) {
+  LogicalResult result = verifyReductions(kernel, 1);
+  int64_t elements = 0, columns = 0;
+  kernel.getBody().walk([&](nn::ReduceOp reduce) {
+    elements = elementsOf(reduce.getOperand());
+    columns = shapeOf(reduce.getOperand()).back();
+  });
+  for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
+    elements = std::max(elements, elementsOf(value));
+  }
+  for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
+    int64_t own = elementsOf(value);
+    if (own != elements && (columns == 0 || own * columns != elements)) {
+      result = report(kernel) << "a result of " << own
+                              << " elements is neither the whole space of "
+                              << elements << " nor one element a row";
+    }
+  }
+  return result;
+}
+
+LogicalResult verifyColumns(nn::KernelOp kernel) {
+  LogicalResult result = verifyReductions(kernel, 2);
+  for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
+    if (!value.getDefiningOp<nn::ReduceOp>()) {
+      result = report(kernel) << "a result of the form 'columns' is no "
+                                 "reduction";
+    }
+  }
+  kernel.getBody().walk([&](nn::ReduceOp reduce) {
+    for (Operation *user : reduce->getUsers()) {
+      if (!isa<nn::YieldOp>(user)) {
+        result = report(user) << "computes with a reduction of its own kernel "
+                                 "of the form 'columns'";
+      }
+    }
+  });
+  return result;
+}
+
+LogicalResult verifyAlone(nn::KernelOp kernel) {
+  unsigned count = 0;
+  LogicalResult result = success();
+  Operation *yield = kernel.getBody().front().getTerminator();
+  for (Operation &op : kernel.getBody().front()) {
+    count += isa<nn::CumsumOp, nn::ScatterAddOp>(op);
+    if (isMember(&op)) {
+      result = report(&op) << op.getName() << " beside the one op of the form '"
+                           << kernel.getForm() << "'";
+    }
+  }
+  if (count != 1 || yield->getNumOperands() != 1 ||
+      !isa_and_present<nn::CumsumOp, nn::ScatterAddOp>(
+          yield->getOperand(0).getDefiningOp())) {
+    result = report(kernel) << "the form '" << kernel.getForm()
+                            << "' has one op and its result";
+  }
+  return result;
+}
+
+LogicalResult verifyKernel(nn::KernelOp kernel) {
+  LogicalResult common = verifyCommon(kernel);
+  LogicalResult form = kernel.getForm() == "rows"      ? verifyRows(kernel)
+                       : kernel.getForm() == "columns" ? verifyColumns(kernel)
+                                                       : verifyAlone(kernel);
+  return success(succeeded(common) && succeeded(form));
+}
+
+struct VerifyKernelsPass : nn::impl::VerifyKernelsBase<VerifyKernelsPass> {
+  void runOnOperation() override {
+    bool failures = false;
+    for (Block &block : getOperation().getBody()) {
+      for (Operation &op : block) {
+        if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
+          failures |= failed(verifyKernel(kernel));
+        } else if (isa<nn::NNDialect>(op.getDialect()) &&
+                   !isa<nn::MatmulOp, nn::ReshapeOp>(op)) {
+          report(&op) << op.getName() << " is in no kernel";
+          failures = true;
+        }
+      }
+    }
+    if (failures) {
+      signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
