@@ -1,0 +1,227 @@
+//===- Inspect.cpp - a plan explained: the JSON report --------------------===//
+
+#include "runtime/plan/Inspect.h"
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Memory.h"
+#include "runtime/plan/Textbook.h"
+#include "runtime/plan/Traffic.h"
+#include "runtime/plan/Validate.h"
+
+namespace zerograph {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optimizerJson(const plan::Optimizer &optimizer) {
+  Json json{{"kind", optimizer.kind()},
+            {"learning_rate", optimizer.learning_rate()}};
+  if (optimizer.kind() == "sgd") {
+    json["momentum"] = optimizer.momentum();
+    json["nesterov"] = optimizer.nesterov();
+  } else {
+    json["betas"] = {optimizer.beta1(), optimizer.beta2()};
+    json["epsilon"] = optimizer.epsilon();
+  }
+  json["weight_decay"] = optimizer.weight_decay();
+  return json;
+}
+
+Json headerJson(const LoadedPlan &loaded) {
+  const plan::Plan &plan = loaded.plan;
+  Json features = Json::array();
+  for (const std::string &feature : plan.target().features()) {
+    features.push_back(feature);
+  }
+  Json inputs = Json::array();
+  for (const plan::Input &input : plan.inputs()) {
+    inputs.push_back({{"name", input.name()},
+                      {"type", nameOf(input.type())},
+                      {"shape", std::vector<uint64_t>(input.shape().begin(),
+                                                      input.shape().end())},
+                      {"per_sample", input.per_sample()}});
+  }
+  return {{"model", plan.model()},
+          {"producer", plan.producer()},
+          {"hash", loaded.hash_hex},
+          {"target",
+           {{"device", plan.target().device()},
+            {"features", features},
+            {"math_library", plan.target().math_library()},
+            {"math_isa", plan.target().math_isa()}}},
+          {"ranks", plan.world()},
+          {"zero_stage", plan.zero_stage()},
+          {"accumulate", plan.accumulate()},
+          {"micro_batch", plan.micro_batch()},
+          {"optimizer", optimizerJson(plan.optimizer())},
+          {"loss", plan.loss_name()},
+          {"dump_gradients", plan.dump_gradients()},
+          {"inputs", inputs},
+          {"kernels", plan.kernels_size()},
+          {"kernel_module_bytes", plan.kernel_module().size()}};
+}
+
+Json unitJson(const plan::Unit &unit) {
+  Json parameters = Json::array();
+  uint64_t used = 0;
+  for (const plan::Parameter &parameter : unit.parameters()) {
+    used += parameter.elements();
+    parameters.push_back(
+        {{"name", parameter.name()},
+         {"shape", std::vector<uint64_t>(parameter.shape().begin(),
+                                         parameter.shape().end())},
+         {"elements", parameter.elements()},
+         {"trainable", parameter.trainable()},
+         {"file", parameter.source().file()}});
+  }
+  Json states = Json::array();
+  for (const plan::State &state : unit.states()) {
+    states.push_back({{"role", state.role()},
+                      {"segment", state.segment()},
+                      {"sharded", state.sharded()}});
+  }
+  return {{"name", unit.name()},
+          {"reason", unit.reason()},
+          {"type", nameOf(unit.type())},
+          {"trainable", unit.trainable()},
+          {"persistent", unit.persistent()},
+          {"elements", used},
+          {"padding", unit.elements() - used},
+          {"segments", unit.segments_size()},
+          {"parameters", parameters},
+          {"states", states}};
+}
+
+/// Non-zero classes only.
+Json classesJson(const ClassBytes &bytes) {
+  Json json = Json::object();
+  for (size_t i = 1; i < bytes.size(); ++i) {
+    if (bytes[i] != 0) {
+      json[nameOf(static_cast<plan::SliceClass>(i))] = bytes[i];
+    }
+  }
+  return json;
+}
+
+Json memoryJson(const plan::Plan &plan) {
+  Json arenas = Json::array();
+  std::vector<ArenaMemory> memory = memoryOf(plan);
+  for (int i = 0; i < plan.arenas_size(); ++i) {
+    const plan::Arena &arena = plan.arenas(i);
+    Json programs = Json::array();
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      const ProgramMemory &peak = memory[i].programs[p];
+      const plan::Program &program = plan.programs(p);
+      bool known = peak.peak_step < uint32_t(program.steps_size());
+      programs.push_back(
+          {{"program", program.name()},
+           {"peak_step", peak.peak_step},
+           {"peak_step_name",
+            known ? program.steps(peak.peak_step).name() : std::string()},
+           {"live", peak.live},
+           {"by_class", classesJson(peak.by_class)}});
+    }
+    arenas.push_back({{"space", nameOf(arena.space())},
+                      {"bytes", arena.bytes()},
+                      {"peak", arena.peak()},
+                      {"lower_bound", arena.lower_bound()},
+                      {"programs", programs},
+                      {"class_peaks", classesJson(memory[i].class_peaks)}});
+  }
+  ModelState state = modelState(plan);
+  return {{"arenas", arenas},
+          {"model_state",
+           {{"parameters", state.parameters},
+            {"gradients", state.gradients},
+            {"optimizer", state.optimizer}}}};
+}
+
+Json collectivesJson(const plan::Plan &plan) {
+  Json list = Json::array();
+  for (const plan::Program &program : plan.programs()) {
+    for (int i = 0; i < program.steps_size(); ++i) {
+      const plan::Step &step = program.steps(i);
+      if (isCollective(step)) {
+        list.push_back(
+            {{"program", program.name()},
+             {"step", i},
+             {"sequence", step.sequence()},
+             {"op", opName(step)},
+             {"stream", nameOf(step.stream())},
+             {"name", step.name()},
+             {"received", receivedBytes(plan, step).value().value_or(0)},
+             {"runs_per_step", runsPerStep(plan, program)},
+             {"reason", step.reason()}});
+      }
+    }
+  }
+  return list;
+}
+
+Json trafficJson(const plan::Plan &plan) {
+  Textbook book = compareWithTextbook(plan);
+  Json differences = Json::array();
+  for (const Difference &difference : book.differences) {
+    differences.push_back(
+        {{"reason", difference.reason}, {"bytes", difference.bytes}});
+  }
+  const plan::Prediction &stated = plan.prediction();
+  return {{"gather", stated.gather_bytes()},
+          {"reduce", stated.reduce_bytes()},
+          {"scalar", stated.scalar_bytes()},
+          {"planned", book.planned},
+          {"textbook",
+           {{"formula", book.formula},
+            {"psi", book.psi},
+            {"bytes", book.bytes},
+            {"differences", differences}}}};
+}
+
+Json stepsJson(const plan::Plan &plan) {
+  Json list = Json::array();
+  for (const plan::Program &program : plan.programs()) {
+    for (int i = 0; i < program.steps_size(); ++i) {
+      const plan::Step &step = program.steps(i);
+      uint64_t bytes = 0;
+      Json accesses = Json::array();
+      for (const plan::Access &access : step.accesses()) {
+        bytes += access.bytes();
+        accesses.push_back({{"slice", plan.slices(access.slice()).name()},
+                            {"mode", nameOf(access.mode())},
+                            {"offset", access.offset()},
+                            {"bytes", access.bytes()},
+                            {"rank_stride", access.rank_stride()}});
+      }
+      list.push_back({{"program", program.name()},
+                      {"step", i},
+                      {"stream", nameOf(step.stream())},
+                      {"waits", std::vector<uint32_t>(step.waits().begin(),
+                                                      step.waits().end())},
+                      {"op", opName(step)},
+                      {"name", step.name()},
+                      {"bytes", bytes},
+                      {"accesses", accesses}});
+    }
+  }
+  return list;
+}
+
+} // namespace
+
+absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
+  ZG_RETURN_IF_ERROR(validatePlan(loaded.plan));
+  const plan::Plan &plan = loaded.plan;
+  Json units = Json::array();
+  for (const plan::Unit &unit : plan.units()) {
+    units.push_back(unitJson(unit));
+  }
+  Json report = headerJson(loaded);
+  report["units"] = units;
+  report["memory"] = memoryJson(plan);
+  report["collectives"] = collectivesJson(plan);
+  report["traffic"] = trafficJson(plan);
+  report["steps"] = stepsJson(plan);
+  return report;
+}
+
+} // namespace zerograph

@@ -1,0 +1,176 @@
+//===- InspectText.cpp - a plan explained, for people ---------------------===//
+
+#include "runtime/plan/Inspect.h"
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace zerograph {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text(const Json &value) { return value.get<std::string>(); }
+uint64_t number(const Json &value) { return value.get<uint64_t>(); }
+
+/// "1,234,567".
+std::string grouped(uint64_t value) {
+  std::string digits = std::to_string(value);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) {
+      text += ',';
+    }
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string signedGrouped(int64_t value) {
+  return absl::StrCat(value < 0 ? "-" : "+",
+                      grouped(value < 0 ? -uint64_t(value) : uint64_t(value)));
+}
+
+std::string listed(const Json &values, const char *separator) {
+  std::vector<std::string> parts;
+  for (const Json &value : values) {
+    parts.push_back(value.is_string() ? text(value) : value.dump());
+  }
+  return absl::StrJoin(parts, separator);
+}
+
+void header(const Json &report, std::string &out) {
+  absl::StrAppendFormat(&out, "%s, ZeRO stage %d on %d ranks, made by %s\n",
+                        text(report["model"]), number(report["zero_stage"]),
+                        number(report["ranks"]), text(report["producer"]));
+  absl::StrAppendFormat(
+      &out,
+      "  a step:     %d micro-batches of %d samples a rank; loss \"%s\"\n",
+      number(report["accumulate"]), number(report["micro_batch"]),
+      text(report["loss"]));
+  absl::StrAppendFormat(&out, "  optimizer:  %s\n", report["optimizer"].dump());
+  const Json &target = report["target"];
+  absl::StrAppendFormat(&out, "  target:     %s%s%s; %s %s\n",
+                        text(target["device"]),
+                        target["features"].empty() ? "" : " with ",
+                        listed(target["features"], " "),
+                        text(target["math_library"]), text(target["math_isa"]));
+  for (const Json &input : report["inputs"]) {
+    absl::StrAppendFormat(
+        &out, "  input:      %s: %s [%s]%s\n", text(input["name"]),
+        text(input["type"]), listed(input["shape"], ", "),
+        input["per_sample"].get<bool>() ? ", per sample" : "");
+  }
+  absl::StrAppendFormat(&out, "  kernels:    %d in %s bytes\n",
+                        number(report["kernels"]),
+                        grouped(number(report["kernel_module_bytes"])));
+  absl::StrAppendFormat(&out, "  hash:       %s\n", text(report["hash"]));
+}
+
+void units(const Json &report, std::string &out) {
+  absl::StrAppend(&out, "\nUnits\n");
+  for (const Json &unit : report["units"]) {
+    absl::StrAppendFormat(
+        &out, "  %s: %s elements of %s + %s padding, %d segments, %s%s (%s)\n",
+        text(unit["name"]), grouped(number(unit["elements"])),
+        text(unit["type"]), grouped(number(unit["padding"])),
+        number(unit["segments"]),
+        unit["trainable"].get<bool>() ? "trainable" : "frozen",
+        unit["persistent"].get<bool>() ? ", persistent" : "",
+        text(unit["reason"]));
+    for (const Json &parameter : unit["parameters"]) {
+      absl::StrAppendFormat(&out, "    %s [%s]%s\n", text(parameter["name"]),
+                            listed(parameter["shape"], ", "),
+                            parameter["trainable"].get<bool>() ? ""
+                                                               : " frozen");
+    }
+  }
+}
+
+void memory(const Json &report, std::string &out) {
+  absl::StrAppend(&out, "\nMemory of a rank, bytes\n");
+  for (const Json &arena : report["memory"]["arenas"]) {
+    absl::StrAppendFormat(&out,
+                          "  %s: %s allocated, %s used at most, %s is the "
+                          "lower bound\n",
+                          text(arena["space"]), grouped(number(arena["bytes"])),
+                          grouped(number(arena["peak"])),
+                          grouped(number(arena["lower_bound"])));
+    for (const Json &program : arena["programs"]) {
+      absl::StrAppendFormat(
+          &out, "    \"%s\" has most live at step %d (%s): %s\n",
+          text(program["program"]), number(program["peak_step"]),
+          text(program["peak_step_name"]), grouped(number(program["live"])));
+      for (const auto &[name, bytes] : program["by_class"].items()) {
+        absl::StrAppendFormat(&out, "      %-12s %15s\n", name,
+                              grouped(number(bytes)));
+      }
+    }
+    absl::StrAppend(&out, "    each class at its own peak\n");
+    for (const auto &[name, bytes] : arena["class_peaks"].items()) {
+      absl::StrAppendFormat(&out, "      %-12s %15s\n", name,
+                            grouped(number(bytes)));
+    }
+  }
+  const Json &state = report["memory"]["model_state"];
+  absl::StrAppendFormat(
+      &out,
+      "  model state: parameters %s (with what is gathered), gradients %s, "
+      "optimizer %s\n",
+      grouped(number(state["parameters"])), grouped(number(state["gradients"])),
+      grouped(number(state["optimizer"])));
+}
+
+void traffic(const Json &report, std::string &out) {
+  absl::StrAppend(&out, "\nCollectives, bytes received by a rank\n");
+  for (const Json &item : report["collectives"]) {
+    absl::StrAppendFormat(
+        &out, "  %s %4d  #%-3d %-14s on %-7s %15s x %d  %s: %s\n",
+        text(item["program"]), number(item["step"]), number(item["sequence"]),
+        text(item["op"]), text(item["stream"]),
+        grouped(number(item["received"])), number(item["runs_per_step"]),
+        text(item["name"]), text(item["reason"]));
+  }
+  const Json &sums = report["traffic"];
+  const Json &book = sums["textbook"];
+  absl::StrAppendFormat(
+      &out,
+      "  a step: gathers %s, reductions %s, scalars %s; together %s\n"
+      "  textbook: %s = %s with Psi = %s bytes\n",
+      grouped(number(sums["gather"])), grouped(number(sums["reduce"])),
+      grouped(number(sums["scalar"])), grouped(number(sums["planned"])),
+      text(book["formula"]), grouped(number(book["bytes"])),
+      grouped(number(book["psi"])));
+  for (const Json &difference : book["differences"]) {
+    absl::StrAppendFormat(&out, "    %15s  %s\n",
+                          signedGrouped(difference["bytes"].get<int64_t>()),
+                          text(difference["reason"]));
+  }
+}
+
+void steps(const Json &report, std::string &out) {
+  absl::StrAppend(&out, "\nSteps\n");
+  for (const Json &step : report["steps"]) {
+    absl::StrAppendFormat(
+        &out, "  %s %4d  %-8s %-14s %15s  %s%s%s\n", text(step["program"]),
+        number(step["step"]), text(step["stream"]), text(step["op"]),
+        grouped(number(step["bytes"])), text(step["name"]),
+        step["waits"].empty() ? "" : "  after ", listed(step["waits"], ", "));
+  }
+}
+
+} // namespace
+
+std::string inspectText(const Json &report, bool with_steps) {
+  std::string out;
+  header(report, out);
+  units(report, out);
+  memory(report, out);
+  traffic(report, out);
+  if (with_steps) {
+    steps(report, out);
+  }
+  return out;
+}
+
+} // namespace zerograph

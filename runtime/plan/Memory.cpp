@@ -1,0 +1,108 @@
+//===- Memory.cpp - where a plan's bytes go -------------------------------===//
+
+#include "runtime/plan/Memory.h"
+
+#include <algorithm>
+
+namespace zerograph {
+namespace {
+
+/// Calls visit(step, live bytes by class) for each step of a program, of the
+/// slices that `counts` accepts. A program without steps is visited once.
+template <typename Counts, typename Visit>
+void walk(const plan::Plan &plan, int program, Counts counts, Visit visit) {
+  int steps = std::max(1, plan.programs(program).steps_size());
+  std::vector<std::vector<int>> begins(steps);
+  std::vector<std::vector<int>> ends(steps);
+  ClassBytes live{};
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    const plan::Slice &slice = plan.slices(i);
+    if (!counts(slice)) {
+      continue;
+    }
+    if (slice.carried()) {
+      live[slice.slice_class()] += slice.bytes();
+    }
+    for (const plan::Lifetime &life : slice.lifetimes()) {
+      if (life.program() == uint32_t(program)) {
+        begins[life.first()].push_back(i);
+        ends[life.last()].push_back(i);
+      }
+    }
+  }
+  for (int step = 0; step < steps; ++step) {
+    for (int i : begins[step]) {
+      live[plan.slices(i).slice_class()] += plan.slices(i).bytes();
+    }
+    visit(uint32_t(step), live);
+    for (int i : ends[step]) {
+      live[plan.slices(i).slice_class()] -= plan.slices(i).bytes();
+    }
+  }
+}
+
+} // namespace
+
+std::vector<ArenaMemory> memoryOf(const plan::Plan &plan) {
+  std::vector<ArenaMemory> arenas(plan.arenas_size());
+  for (size_t arena = 0; arena < arenas.size(); ++arena) {
+    ArenaMemory &memory = arenas[arena];
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      ProgramMemory &peak = memory.programs.emplace_back();
+      walk(
+          plan, p,
+          [&](const plan::Slice &slice) { return slice.arena() == arena; },
+          [&](uint32_t step, const ClassBytes &live) {
+            uint64_t sum = 0;
+            for (size_t i = 0; i < live.size(); ++i) {
+              sum += live[i];
+              memory.class_peaks[i] = std::max(memory.class_peaks[i], live[i]);
+            }
+            if (sum > peak.live) {
+              peak = {step, sum, live};
+            }
+          });
+    }
+  }
+  return arenas;
+}
+
+ClassBytes memoryByClass(const plan::Plan &plan, plan::Space space) {
+  ClassBytes peaks{};
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    walk(
+        plan, p,
+        [&](const plan::Slice &slice) {
+          return plan.arenas(slice.arena()).space() == space;
+        },
+        [&](uint32_t, const ClassBytes &live) {
+          for (size_t i = 0; i < live.size(); ++i) {
+            peaks[i] = std::max(peaks[i], live[i]);
+          }
+        });
+  }
+  return peaks;
+}
+
+ModelState modelState(const plan::Plan &plan) {
+  ModelState state;
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    walk(
+        plan, p,
+        [&](const plan::Slice &slice) {
+          return plan.arenas(slice.arena()).space() == plan::DEVICE;
+        },
+        [&](uint32_t, const ClassBytes &live) {
+          auto raise = [](uint64_t &peak, uint64_t now) {
+            peak = std::max(peak, now);
+          };
+          raise(state.parameters,
+                live[plan::PARAM_SHARD] + live[plan::GATHERED]);
+          raise(state.gradients, live[plan::GRAD] + live[plan::GRAD_SHARD]);
+          raise(state.optimizer, live[plan::OPTIMIZER]);
+        });
+  }
+  return state;
+}
+
+} // namespace zerograph

@@ -1,0 +1,53 @@
+//===- Memory.h - where a plan's bytes go ---------------------------------===//
+//
+// Live bytes, step by step in issue order: a slice counts from the first to
+// the last step of its lifetime, a carried one always. Streams that run ahead
+// can have more live at once; the arena's peak covers that, and is what is
+// allocated.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_MEMORY_H
+#define ZEROGRAPH_RUNTIME_PLAN_MEMORY_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace zerograph {
+
+/// Bytes by plan::SliceClass.
+using ClassBytes = std::array<uint64_t, plan::SliceClass_ARRAYSIZE>;
+
+struct ProgramMemory {
+  uint32_t peak_step = 0; // the first with the most bytes live
+  uint64_t live = 0;      // bytes then
+  ClassBytes by_class{};  // of which
+};
+
+struct ArenaMemory {
+  std::vector<ProgramMemory> programs; // one a program
+  ClassBytes class_peaks{};            // each class at its own peak
+};
+
+/// One an arena. The plan must be valid.
+std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
+
+/// Each class at its own peak over all programs, the arenas of one space
+/// together.
+ClassBytes memoryByClass(const plan::Plan &plan,
+                         plan::Space space = plan::DEVICE);
+
+/// What ZeRO shards, in device memory, each at its own peak.
+struct ModelState {
+  uint64_t parameters = 0; // classes param_shard and gathered together
+  uint64_t gradients = 0;  // grad and grad_shard together
+  uint64_t optimizer = 0;
+};
+ModelState modelState(const plan::Plan &plan);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_MEMORY_H

@@ -1,0 +1,128 @@
+//===- Textbook.cpp - planned traffic beside ZeRO's formulas --------------===//
+
+#include "runtime/plan/Textbook.h"
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Traffic.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <map>
+
+namespace zerograph {
+namespace {
+
+int64_t bytesOf(Checked checked) {
+  return static_cast<int64_t>(checked.value().value_or(0));
+}
+
+/// How often a step gathers and reduces one unit, and the bytes of each.
+struct UnitTraffic {
+  int64_t gathers = 0;
+  int64_t gather_bytes = 0;
+  int64_t reductions = 0; // of segments
+  int64_t reduce_bytes = 0;
+};
+
+class Comparison {
+public:
+  explicit Comparison(const plan::Plan &plan)
+      : plan(plan), units(plan.units_size()) {
+    for (const plan::Program &program : plan.programs()) {
+      int64_t runs = static_cast<int64_t>(runsPerStep(plan, program));
+      for (const plan::Step &step : program.steps()) {
+        int64_t bytes = runs * bytesOf(receivedBytes(plan, step));
+        if (step.has_all_gather()) {
+          UnitTraffic &unit = units[step.all_gather().unit()];
+          unit.gathers += runs;
+          unit.gather_bytes += bytes;
+        } else if (step.has_reduce_scatter()) {
+          UnitTraffic &unit = units[step.reduce_scatter().unit()];
+          unit.reductions += runs;
+          unit.reduce_bytes += bytes;
+        } else {
+          scalars += bytes;
+        }
+      }
+    }
+  }
+
+  Textbook run() {
+    int64_t repeats = plan.accumulate();
+    int64_t gathers = plan.zero_stage() == 3 ? 2 * repeats : 1;
+    Textbook book;
+    int64_t padded = 0; // the formula with padded buffers
+    for (int i = 0; i < plan.units_size(); ++i) {
+      const plan::Unit &unit = plan.units(i);
+      int64_t once =
+          static_cast<int64_t>(unit.elements() / plan.world() *
+                               (plan.world() - 1) * elementSize(unit.type()));
+      for (const plan::Parameter &parameter : unit.parameters()) {
+        if (unit.trainable()) {
+          book.psi += parameter.elements() * elementSize(unit.type());
+        }
+      }
+      int64_t expected = unit.trainable() ? gathers * once : 0;
+      book.planned += units[i].gather_bytes + units[i].reduce_bytes;
+      padded += unit.trainable() ? (gathers + repeats) * once : 0;
+      note(gatherReason(unit, units[i], gathers),
+           units[i].gather_bytes - expected);
+      note(units[i].reductions == 0
+               ? "nothing to reduce"
+               : "segments reduced more or less often than once a micro-batch",
+           units[i].reduce_bytes - (unit.trainable() ? repeats * once : 0));
+    }
+    book.planned += scalars;
+    unsigned __int128 exact = static_cast<unsigned __int128>(book.psi) *
+                              uint64_t(gathers + repeats) * (plan.world() - 1);
+    book.bytes = static_cast<uint64_t>(exact / plan.world());
+    book.formula = absl::StrCat(gathers + repeats, " Psi (N - 1) / N");
+    note("padding of parameters and units",
+         padded - static_cast<int64_t>(book.bytes));
+    note("scalars: the loss, the stop flag", scalars);
+    for (const std::string &reason : order) {
+      if (differences[reason] != 0) {
+        book.differences.push_back({reason, differences[reason]});
+      }
+    }
+    return book;
+  }
+
+private:
+  std::string gatherReason(const plan::Unit &unit, const UnitTraffic &traffic,
+                           int64_t expected) const {
+    if (!unit.trainable()) {
+      return "frozen parameters, gathered and not reduced";
+    }
+    if (unit.persistent()) {
+      return "persistent units, whole on every rank, gathered once a step";
+    }
+    if (traffic.gathers > expected) {
+      return "parameters gathered again";
+    }
+    return plan.zero_stage() == 3
+               ? "parameters kept gathered for backward, or not needed in it"
+               : "parameters or gradients that are not gathered";
+  }
+
+  void note(const std::string &reason, int64_t bytes) {
+    if (differences.emplace(reason, 0).second) {
+      order.push_back(reason);
+    }
+    differences[reason] += bytes;
+  }
+
+  const plan::Plan &plan;
+  std::vector<UnitTraffic> units;
+  int64_t scalars = 0;
+  std::map<std::string, int64_t> differences;
+  std::vector<std::string> order;
+};
+
+} // namespace
+
+Textbook compareWithTextbook(const plan::Plan &plan) {
+  return Comparison(plan).run();
+}
+
+} // namespace zerograph

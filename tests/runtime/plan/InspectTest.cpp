@@ -1,0 +1,120 @@
+//===- InspectTest.cpp - reports say what the plan does -------------------===//
+
+#include "PlanBuilder.h"
+
+#include "runtime/plan/Inspect.h"
+#include "runtime/plan/Memory.h"
+#include "runtime/plan/Textbook.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace zerograph {
+namespace {
+
+TEST(Memory, ClassesAtTheirPeaks) {
+  plan::Plan plan = testing::stageThreePlan();
+  ClassBytes peaks = memoryByClass(plan);
+  EXPECT_EQ(peaks[plan::PARAM_SHARD], 2 * 1024u);
+  EXPECT_EQ(peaks[plan::OPTIMIZER], 2 * 1024u);
+  // Both gathered buffers are live at once; so are both gradients never: b's
+  // are reduced at step 6, a's begin at step 7.
+  EXPECT_EQ(peaks[plan::GATHERED], 2 * 2048u);
+  EXPECT_EQ(peaks[plan::GRAD], 2048u);
+  EXPECT_EQ(peaks[plan::GRAD_SHARD], 2 * 1024u);
+  ModelState state = modelState(plan);
+  EXPECT_EQ(state.parameters, 2 * 1024u + 2 * 2048u);
+  // a's gradients while b's shard waits for its update, then a's shard too.
+  EXPECT_EQ(state.gradients, 2048u + 2 * 1024u);
+  EXPECT_EQ(state.optimizer, 2 * 1024u);
+}
+
+TEST(Memory, ThePeakStepHasTheMostLive) {
+  plan::Plan plan = testing::stageThreePlan();
+  std::vector<ArenaMemory> memory = memoryOf(plan);
+  ASSERT_EQ(memory.size(), 1u);
+  const ProgramMemory &peak = memory[0].programs[0];
+  uint64_t most = 0;
+  for (uint32_t step = 0; step < 12; ++step) {
+    uint64_t live = 0;
+    for (const plan::Slice &slice : plan.slices()) {
+      bool here = slice.carried() || (slice.lifetimes(0).first() <= step &&
+                                      step <= slice.lifetimes(0).last());
+      live += here ? slice.bytes() : 0;
+    }
+    most = std::max(most, live);
+    EXPECT_TRUE(live < peak.live || step >= peak.peak_step);
+  }
+  EXPECT_EQ(most, peak.live);
+}
+
+// Whatever differs from the formula has a name, to the byte.
+TEST(Textbook, DifferencesAddUp) {
+  for (const plan::Plan &plan :
+       {testing::stageThreePlan(), testing::stageOnePlan(),
+        testing::accumulatingPlan()}) {
+    Textbook book = compareWithTextbook(plan);
+    int64_t sum = static_cast<int64_t>(book.bytes);
+    for (const Difference &difference : book.differences) {
+      EXPECT_NE(difference.bytes, 0);
+      sum += difference.bytes;
+    }
+    const plan::Prediction &stated = plan.prediction();
+    EXPECT_EQ(sum, static_cast<int64_t>(book.planned));
+    EXPECT_EQ(book.planned, stated.gather_bytes() + stated.reduce_bytes() +
+                                stated.scalar_bytes());
+  }
+}
+
+TEST(Textbook, StageThreeKeepsItsParameters) {
+  // Two units of 500 elements, gathered once and not twice.
+  Textbook book = compareWithTextbook(testing::stageThreePlan());
+  EXPECT_EQ(book.formula, "3 Psi (N - 1) / N");
+  EXPECT_EQ(book.psi, 2 * 500 * 4u);
+  EXPECT_EQ(book.bytes, 3 * book.psi / 2);
+  ASSERT_EQ(book.differences.size(), 3u);
+  EXPECT_EQ(book.differences[0].reason,
+            "parameters kept gathered for backward, or not needed in it");
+  EXPECT_EQ(book.differences[0].bytes, -2048);
+  EXPECT_EQ(book.differences[1].bytes, 3 * 2 * 12 * 4 / 2); // padding
+  EXPECT_EQ(book.differences[2].bytes, 8);                  // scalars
+}
+
+TEST(Textbook, AccumulationReducesEveryMicroBatch) {
+  Textbook book = compareWithTextbook(testing::accumulatingPlan());
+  EXPECT_EQ(book.formula, "3 Psi (N - 1) / N");
+  ASSERT_EQ(book.differences.size(), 2u); // padding and scalars
+}
+
+TEST(Inspect, ReportsWhatIsInThePlan) {
+  LoadedPlan loaded{testing::accumulatingPlan(), std::string(32, '0')};
+  absl::StatusOr<nlohmann::ordered_json> report = inspectPlan(loaded);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ((*report)["ranks"], 2);
+  EXPECT_EQ((*report)["units"][0]["padding"], 12);
+  EXPECT_EQ((*report)["steps"].size(), 7u);
+  EXPECT_EQ((*report)["collectives"].size(), 3u);
+  EXPECT_EQ((*report)["collectives"][0]["runs_per_step"], 2);
+  EXPECT_EQ((*report)["memory"]["arenas"][0]["peak"],
+            loaded.plan.arenas(0).peak());
+  std::string text = inspectText(*report, true);
+  for (const char *part :
+       {"ZeRO stage 2 on 2 ranks", "a.weight [500]", "grad_shard",
+        "reduce a: gradients of a complete", "Psi = 2,000 bytes",
+        "padding of parameters and units"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(part));
+  }
+  EXPECT_LT(inspectText(*report, false).size(), text.size());
+}
+
+TEST(Inspect, RefusesUnsoundPlans) {
+  LoadedPlan loaded{testing::stageOnePlan(), ""};
+  loaded.plan.mutable_programs(0)
+      ->mutable_steps(0)
+      ->mutable_accesses(0)
+      ->set_slice(1000);
+  EXPECT_FALSE(inspectPlan(loaded).ok());
+}
+
+} // namespace
+} // namespace zerograph
