@@ -1,0 +1,97 @@
+//===- HostTarget.cpp - the processors a kernel module may run on ---------===//
+
+#include "codegen/host/HostTarget.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <set>
+
+using namespace mlir;
+using namespace mlir::zg;
+
+namespace {
+
+constexpr llvm::StringLiteral kV3[] = {
+    "avx",  "avx2", "bmi",  "bmi2",   "cmov",   "crc32", "cx16",   "cx8",
+    "f16c", "fma",  "fxsr", "lzcnt",  "mmx",    "movbe", "popcnt", "sahf",
+    "sse",  "sse2", "sse3", "sse4.1", "sse4.2", "ssse3", "xsave"};
+constexpr llvm::StringLiteral kV4[] = {"avx512bw", "avx512cd", "avx512dq",
+                                       "avx512f", "avx512vl"};
+
+std::string join(const std::set<std::string> &features) {
+  std::string text;
+  for (const std::string &feature : features) {
+    text += (text.empty() ? "+" : ",+") + feature;
+  }
+  return text;
+}
+
+} // namespace
+
+FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
+  std::set<std::string> features;
+  if (text == "native") {
+    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
+      if (feature.second) {
+        features.insert(feature.first().str());
+      }
+    }
+  } else if (text == "x86-64-v3" || text == "x86-64-v4") {
+    features.insert(std::begin(kV3), std::end(kV3));
+    if (text == "x86-64-v4") {
+      features.insert(std::begin(kV4), std::end(kV4));
+    }
+  } else {
+    error = ("unknown host target '" + text +
+             "'; known are native, x86-64-v3 and x86-64-v4")
+                .str();
+    return failure();
+  }
+  if (!features.count("avx2") || !features.count("fma")) {
+    error = ("host target '" + text +
+             "' lacks AVX2 or FMA, which generated kernels need")
+                .str();
+    return failure();
+  }
+  return HostTarget{"", join(features)};
+}
+
+FailureOr<HostTarget> zg::parseHostTarget(StringRef text) {
+  std::string error;
+  FailureOr<HostTarget> target = parseHostTarget(text, error);
+  if (failed(target)) {
+    llvm::errs() << "error: " << error << "\n";
+  }
+  return target;
+}
+
+std::unique_ptr<llvm::TargetMachine>
+zg::host::makeTargetMachine(const HostTarget &target, std::string &error) {
+  static const bool initialized = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  const std::string triple = "x86_64-unknown-linux-gnu";
+  const llvm::Target *llvmTarget =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget) {
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  // Nothing is contracted that is not marked, and nothing is marked.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  std::string cpu = target.cpu.empty() ? "x86-64" : target.cpu;
+  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
+      triple, cpu, target.features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}

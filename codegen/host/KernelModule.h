@@ -1,0 +1,61 @@
+//===- KernelModule.h - kernels of a plan as one shared object ------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_HOST_KERNELMODULE_H
+#define ZEROGRAPH_CODEGEN_HOST_KERNELMODULE_H
+
+#include "codegen/host/HostTarget.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/ir/nn/NNDialect.h"
+#include <map>
+#include <vector>
+
+namespace mlir::zg {
+
+/// A kernel as the runtime calls it:
+///
+///     void symbol(void *const *buffers, int64_t begin, int64_t end)
+///
+/// `buffers` are the operands, then the results, each contiguous and
+/// row-major, an i1 in a byte. Calls on ranges that partition [0, extent) may
+/// run at the same time. A result may lie exactly on an operand of the same
+/// element type that is read elementwise; otherwise buffers do not overlap.
+struct KernelInfo {
+  std::string symbol;
+  /// Work items: rows, elements or columns.
+  int64_t extent = 0;
+  /// Ranges begin at multiples of this. The bits do not depend on it.
+  int64_t grain = 1;
+};
+
+/// Collects kernels and compiles them into one shared object.
+class KernelModuleBuilder {
+public:
+  /// Loads the dialects code generation needs into the context.
+  KernelModuleBuilder(MLIRContext *context, HostTarget target);
+
+  /// Emits a kernel. Kernels equal but for locations and the operands' names
+  /// share one symbol. Errors are reported on the op.
+  FailureOr<KernelInfo> add(nn::KernelOp kernel);
+
+  /// A plain loop for a product of matrices: fixed order over k. Buffers: lhs,
+  /// rhs, result. Work items are rows of the result, all batches together.
+  FailureOr<KernelInfo> add(nn::MatmulOp matmul);
+
+  /// Compiles all kernels: the bytes of an ELF shared object that needs no
+  /// symbol of any other. Equal kernels added in the same order give equal
+  /// bytes. The builder is empty afterwards.
+  FailureOr<std::vector<char>> finish();
+
+private:
+  std::string nextSymbol(StringRef form);
+
+  MLIRContext *context;
+  HostTarget target;
+  OwningOpRef<ModuleOp> module;
+  std::map<std::string, KernelInfo> kernels;
+};
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_CODEGEN_HOST_KERNELMODULE_H

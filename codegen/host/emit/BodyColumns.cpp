@@ -1,0 +1,211 @@
+//===- BodyColumns.cpp - values of sixteen columns ------------------------===//
+
+#include "codegen/host/emit/Body.h"
+
+#include "codegen/host/emit/Elementwise.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::host;
+
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+Body::LanePlace Body::lanePlace(const Access &access, Chunk &chunk,
+                                bool withOffset) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  const Domain &domain = graph.getDomain();
+  LanePlace place;
+  int64_t elements = access.flat ? domain.rows * domain.cols : domain.cols;
+  bool narrow = elements < (int64_t(1) << 31);
+  for (const ViewDim &dim : access.inner) {
+    narrow &= std::abs(dim.stride) * dim.size < (int64_t(1) << 31);
+  }
+  Type lane = narrow ? b.getI32Type() : b.getI64Type();
+  Type i64 = lanes.vectorOf(b.getI64Type());
+  Value first = chunk.col;
+  if (access.flat) {
+    first = lanes.add(lanes.mul(row, lanes.index(domain.cols)), first);
+  }
+  if (narrow) {
+    first = b.create<arith::TruncIOp>(lane, first);
+  }
+  Value position = lanes.add(lanes.splat(first), lanes.iota(lane));
+  Type type = position.getType();
+  int64_t suffix = 1;
+  for (size_t d = access.inner.size(); d-- > 0;) {
+    const ViewDim &dim = access.inner[d];
+    int64_t below = suffix;
+    suffix *= dim.size;
+    if (!dim.isBounded() && (dim.stride == 0 || !withOffset)) {
+      continue;
+    }
+    Value index = position;
+    if (below > 1) {
+      index = b.create<arith::DivUIOp>(index, lanes.integer(type, below));
+    }
+    if (d > 0) {
+      index = b.create<arith::RemUIOp>(index, lanes.integer(type, dim.size));
+    }
+    if (dim.lo > 0) {
+      place.inBounds =
+          both(place.inBounds, lanes.compare(arith::CmpIPredicate::sge, index,
+                                             lanes.integer(type, dim.lo)));
+    }
+    if (dim.hi < dim.size) {
+      place.inBounds =
+          both(place.inBounds, lanes.compare(arith::CmpIPredicate::slt, index,
+                                             lanes.integer(type, dim.hi)));
+    }
+    if (withOffset && dim.stride != 0) {
+      Value term = lanes.mul(index, lanes.integer(type, dim.stride));
+      place.offset = place.offset ? lanes.add(place.offset, term) : term;
+    }
+  }
+  if (withOffset) {
+    if (!place.offset) {
+      place.offset = lanes.zero(i64);
+    } else if (narrow) {
+      place.offset = b.create<arith::ExtSIOp>(i64, place.offset);
+    }
+  }
+  return place;
+}
+
+/// `place.pointer` is the row's place already. `extraOffset`: elements to add
+/// in each lane, or null.
+Value Body::readVector(const Access &access, const RowPlace &place,
+                       Type element, TypedAttr padValue, Value extraOffset,
+                       Chunk &chunk) {
+  bool contiguous = access.isContiguous() && !extraOffset;
+  bool bounded = llvm::any_of(access.inner,
+                              [](const ViewDim &d) { return d.isBounded(); });
+  bool repeated = !extraOffset && llvm::all_of(access.inner, [](auto &dim) {
+    return dim.stride == 0;
+  });
+  LanePlace lane;
+  if (bounded || !(contiguous || repeated)) {
+    lane = lanePlace(access, chunk, !contiguous && !repeated);
+  }
+  Value inBounds = lane.inBounds;
+  if (place.inBounds) {
+    inBounds = both(inBounds, lanes.splat(place.inBounds));
+  }
+  Value pad = inBounds
+                  ? lanes.constant(lanes.vectorOf(valueType(element)), padValue)
+                  : Value();
+  if (repeated) {
+    Value value = lanes.splat(
+        load(place.pointer, lanes.index(0), element, /*asVector=*/false, {}));
+    return inBounds ? lanes.select(inBounds, value, pad) : value;
+  }
+  Value mask = both(chunk.mask, inBounds);
+  if (contiguous) {
+    return load(place.pointer, chunk.col, element, /*asVector=*/true, mask,
+                pad);
+  }
+  Value offset =
+      extraOffset ? lanes.add(lane.offset, extraOffset) : lane.offset;
+  return gather(place.pointer, offset, element, mask, pad);
+}
+
+Value Body::vector(Node *node, Chunk &chunk) {
+  if (node->kind == Node::Kind::Constant) {
+    return lanes.constant(lanes.vectorOf(valueType(node->element)),
+                          node->value);
+  }
+  if (node->level == Level::Kernel) {
+    return kernelSplats.lookup(node);
+  }
+  if (node->level == Level::Row) {
+    return rowSplats.lookup(node);
+  }
+  Value value = chunk.values.lookup(node);
+  if (!value) {
+    auto it = scratch.find(node);
+    if (it != scratch.end() && it->second.filled) {
+      value = load(it->second.pointer, chunk.col, node->element,
+                   /*asVector=*/true, {});
+    } else {
+      value = computeVector(node, chunk);
+      if (it != scratch.end()) {
+        // Whole chunks: the scratch has room for the last one's lanes.
+        store(it->second.pointer, chunk.col, value, {});
+        it->second.stored = true;
+      }
+    }
+    chunk.values[node] = value;
+  }
+  return value;
+}
+
+Value Body::computeVector(Node *node, Chunk &chunk) {
+  Type type = lanes.vectorOf(valueType(node->element));
+  switch (node->kind) {
+  case Node::Kind::Load:
+  case Node::Kind::Iota: {
+    RowPlace place = rowPlaces.lookup(node);
+    Value extra;
+    if (node->index && node->index->variesInRow()) {
+      const Indirection &indirection = *node->view.indirection;
+      const View &index = *indirection.index;
+      RowPlace indexPlace = indexPlaces.lookup(node);
+      Value number;
+      if (index.base.getDefiningOp<nn::IotaOp>()) {
+        number = lanes.add(lanes.splat(indexPlace.offset),
+                           lanePlace(*node->index, chunk, true).offset);
+      } else {
+        Value offset = indexPlace.offset;
+        if (indexPlace.inBounds) {
+          offset = lanes.select(indexPlace.inBounds, offset, lanes.index(0));
+        }
+        indexPlace.pointer =
+            address(indexPlace.pointer, offset, elementOf(index.base));
+        number = readVector(*node->index, indexPlace, elementOf(index.base),
+                            index.padValue, {}, chunk);
+      }
+      extra = chosenRow(number, indirection);
+    }
+    if (node->kind == Node::Kind::Load) {
+      return readVector(node->access, place, node->element, node->view.padValue,
+                        extra, chunk);
+    }
+    LanePlace lane = lanePlace(node->access, chunk, true);
+    Value number = lanes.add(lanes.splat(place.offset), lane.offset);
+    if (extra) {
+      number = lanes.add(number, extra);
+    }
+    Value value = formula(node->element, number);
+    Value inBounds = lane.inBounds;
+    if (place.inBounds) {
+      inBounds = both(inBounds, lanes.splat(place.inBounds));
+    }
+    return inBounds ? lanes.select(inBounds, value,
+                                   lanes.constant(type, node->view.padValue))
+                    : value;
+  }
+  case Node::Kind::Op: {
+    SmallVector<Value> operands;
+    for (Node *operand : node->operands) {
+      operands.push_back(vector(operand, chunk));
+    }
+    return emitElementwise(lanes, node->op, operands);
+  }
+  case Node::Kind::Pad: {
+    Value value = vector(node->operands[0], chunk);
+    Value inBounds = lanePlace(node->access, chunk, false).inBounds;
+    if (Value row = rowPlaces.lookup(node).inBounds) {
+      inBounds = both(inBounds, lanes.splat(row));
+    }
+    return inBounds ? lanes.select(inBounds, value,
+                                   lanes.constant(type, node->value))
+                    : value;
+  }
+  case Node::Kind::Constant:
+  case Node::Kind::Reduce:
+    break;
+  }
+  llvm_unreachable("a reduction is set before it is used");
+}

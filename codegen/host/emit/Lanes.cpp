@@ -1,0 +1,169 @@
+//===- Lanes.cpp - values of sixteen lanes, or of one ---------------------===//
+
+#include "codegen/host/emit/Lanes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::host;
+
+Type host::storageType(Type element) {
+  if (element.isInteger(1)) {
+    return IntegerType::get(element.getContext(), 8);
+  }
+  return valueType(element);
+}
+
+Type host::valueType(Type element) {
+  if (element.isInteger()) {
+    return IntegerType::get(element.getContext(),
+                            element.getIntOrFloatBitWidth());
+  }
+  return element;
+}
+
+VectorType Lanes::vectorOf(Type element) const {
+  return VectorType::get({kLanes}, element);
+}
+
+Type Lanes::scalar(Type type) { return getElementTypeOrSelf(type); }
+
+Type Lanes::like(Type like, Type element) const {
+  return isa<VectorType>(like) ? Type(vectorOf(element)) : element;
+}
+
+bool Lanes::isVector(Value value) { return isa<VectorType>(value.getType()); }
+
+Value Lanes::real(Type type, double value) {
+  return constant(type, b.getFloatAttr(scalar(type), value));
+}
+
+Value Lanes::integer(Type type, int64_t value) {
+  auto element = cast<IntegerType>(scalar(type));
+  APInt bits(64, static_cast<uint64_t>(value), /*isSigned=*/true);
+  return constant(type,
+                  b.getIntegerAttr(element, bits.trunc(element.getWidth())));
+}
+
+Value Lanes::constant(Type type, Attribute element) {
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    return b.create<arith::ConstantOp>(DenseElementsAttr::get(vector, element));
+  }
+  return b.create<arith::ConstantOp>(cast<TypedAttr>(element));
+}
+
+Value Lanes::iota(Type element) {
+  SmallVector<APInt> lanes;
+  for (int64_t lane : llvm::seq<int64_t>(0, kLanes)) {
+    lanes.emplace_back(element.getIntOrFloatBitWidth(), lane);
+  }
+  return b.create<arith::ConstantOp>(
+      DenseElementsAttr::get(vectorOf(element), lanes));
+}
+
+Value Lanes::splat(Value value) {
+  return isVector(value)
+             ? value
+             : b.create<vector::BroadcastOp>(vectorOf(value.getType()), value);
+}
+
+namespace {
+template <typename FloatOp, typename IntOp>
+Value binary(ImplicitLocOpBuilder &b, Value x, Value y) {
+  if (isa<FloatType>(getElementTypeOrSelf(x))) {
+    return b.create<FloatOp>(x, y);
+  }
+  return b.create<IntOp>(x, y);
+}
+} // namespace
+
+Value Lanes::add(Value x, Value y) {
+  return binary<arith::AddFOp, arith::AddIOp>(b, x, y);
+}
+
+Value Lanes::sub(Value x, Value y) {
+  return binary<arith::SubFOp, arith::SubIOp>(b, x, y);
+}
+
+Value Lanes::mul(Value x, Value y) {
+  return binary<arith::MulFOp, arith::MulIOp>(b, x, y);
+}
+
+Value Lanes::div(Value x, Value y) { return b.create<arith::DivFOp>(x, y); }
+
+Value Lanes::fma(Value x, Value y, Value z) {
+  return b.create<math::FmaOp>(x, y, z);
+}
+
+Value Lanes::polynomial(Value x, ArrayRef<double> coefficients) {
+  Value result = real(x.getType(), coefficients.front());
+  for (double coefficient : coefficients.drop_front()) {
+    result = fma(result, x, real(x.getType(), coefficient));
+  }
+  return result;
+}
+
+Value Lanes::select(Value condition, Value x, Value y) {
+  return b.create<arith::SelectOp>(condition, x, y);
+}
+
+Value Lanes::compare(arith::CmpFPredicate predicate, Value x, Value y) {
+  return b.create<arith::CmpFOp>(predicate, x, y);
+}
+
+Value Lanes::compare(arith::CmpIPredicate predicate, Value x, Value y) {
+  return b.create<arith::CmpIOp>(predicate, x, y);
+}
+
+Value Lanes::logicalAnd(Value x, Value y) {
+  return b.create<arith::AndIOp>(x, y);
+}
+
+// `x > y ? x : y` is one instruction on x86 and yields y where one is a NaN;
+// the outer select keeps a NaN of x.
+Value Lanes::max(Value x, Value y, bool isUnsigned) {
+  if (!isa<FloatType>(getElementTypeOrSelf(x))) {
+    auto greater =
+        isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+    return select(compare(greater, x, y), x, y);
+  }
+  Value greater = select(compare(arith::CmpFPredicate::OGT, x, y), x, y);
+  return select(compare(arith::CmpFPredicate::UNO, x, x), x, greater);
+}
+
+Value Lanes::min(Value x, Value y, bool isUnsigned) {
+  if (!isa<FloatType>(getElementTypeOrSelf(x))) {
+    auto less =
+        isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    return select(compare(less, x, y), x, y);
+  }
+  Value less = select(compare(arith::CmpFPredicate::OLT, x, y), x, y);
+  return select(compare(arith::CmpFPredicate::UNO, x, x), x, less);
+}
+
+Value Lanes::maskBelow(Value count) {
+  return compare(arith::CmpIPredicate::slt, iota(b.getI64Type()), splat(count));
+}
+
+Value Lanes::maskBelow(int64_t count) {
+  SmallVector<bool> lanes;
+  for (int64_t lane : llvm::seq<int64_t>(0, kLanes)) {
+    lanes.push_back(lane < count);
+  }
+  return b.create<arith::ConstantOp>(
+      DenseElementsAttr::get(vectorOf(b.getI1Type()), ArrayRef<bool>(lanes)));
+}
+
+Value Lanes::horizontal(Value x,
+                        llvm::function_ref<Value(Value, Value)> combine) {
+  for (int64_t width = kLanes / 2; width >= 1; width /= 2) {
+    auto low = llvm::to_vector(llvm::seq<int64_t>(0, width));
+    auto high = llvm::to_vector(llvm::seq<int64_t>(width, 2 * width));
+    x = combine(b.create<vector::ShuffleOp>(x, x, low),
+                b.create<vector::ShuffleOp>(x, x, high));
+  }
+  return b.create<vector::ExtractOp>(x, ArrayRef<int64_t>{0});
+}

@@ -1,0 +1,76 @@
+//===- Lanes.h - values of sixteen lanes, or of one -----------------------===//
+//
+// Every kernel computes in vectors of sixteen lanes whatever the element type
+// and the machine's registers, and in scalars where a whole row shares a
+// value. The same helper writes both: an op's operands tell which it is, and
+// the bits are the same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_HOST_EMIT_LANES_H
+#define ZEROGRAPH_CODEGEN_HOST_EMIT_LANES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
+#include <functional>
+
+namespace mlir::zg::host {
+
+inline constexpr int64_t kLanes = 16;
+
+/// How an element of an nn tensor lies in memory: i1 in a byte.
+Type storageType(Type element);
+/// How it is computed with: signless.
+Type valueType(Type element);
+
+class Lanes {
+public:
+  explicit Lanes(ImplicitLocOpBuilder &builder) : b(builder) {}
+
+  ImplicitLocOpBuilder &b;
+
+  VectorType vectorOf(Type element) const;
+  /// `element` as a vector if `like` is one.
+  Type like(Type like, Type element) const;
+  static bool isVector(Value value);
+
+  /// Constants of a scalar or vector type.
+  Value real(Type type, double value);
+  Value integer(Type type, int64_t value);
+  Value zero(Type type) { return constant(type, b.getZeroAttr(scalar(type))); }
+  Value constant(Type type, Attribute element);
+  Value index(int64_t value) { return integer(b.getI64Type(), value); }
+  /// 0, 1, ... 15.
+  Value iota(Type element);
+  Value splat(Value value);
+
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  Value div(Value x, Value y);
+  /// x * y + z, rounded once.
+  Value fma(Value x, Value y, Value z);
+  /// Horner's rule with fma, the highest coefficient first.
+  Value polynomial(Value x, ArrayRef<double> coefficients);
+  Value select(Value condition, Value x, Value y);
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y);
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y);
+  Value logicalAnd(Value x, Value y);
+  /// The greater or lesser; a NaN if one is.
+  Value max(Value x, Value y, bool isUnsigned = false);
+  Value min(Value x, Value y, bool isUnsigned = false);
+
+  /// Lanes below `count`, an i64 scalar.
+  Value maskBelow(Value count);
+  Value maskBelow(int64_t count);
+  /// Combines the lanes: 16 -> 8 -> 4 -> 2 -> 1.
+  Value horizontal(Value x, llvm::function_ref<Value(Value, Value)> combine);
+
+private:
+  static Type scalar(Type type);
+};
+
+} // namespace mlir::zg::host
+
+#endif // ZEROGRAPH_CODEGEN_HOST_EMIT_LANES_H
