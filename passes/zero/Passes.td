@@ -5,6 +5,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LocalizeViews : Pass<"zero-localize-views", "::mlir::ModuleOp"> {
+  let summary = "Gives each user of a parameter's view a view of its own.";
+  let description = [{
+    A reshape, broadcast, transpose or slice of a parameter reads the
+    parameter's bytes where its user does. Shared between forward and backward
+    it would hide that backward needs the parameter; so each user gets its own
+    copy of the chain, right before it.
+
+    bitwise.
+  }];
+  let statistics = [Statistic<"cloned", "views", "views made">];
+}
+
 def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
   let summary = "Shards parameters, gradients and optimizer state by ZeRO stage.";
   let description = [{
@@ -25,7 +38,7 @@ def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
     sharded unit is used between them the buffer is released and gathered again.
     With accumulation every stage folds each micro-batch into carried shards.
 
-    This pass is correct and not clever: each gather stands right before its
+    Runs after `zero-localize-views`. It is correct and not clever: each gather stands right before its
     first use. `zero-prefetch` moves them.
 
     bitwise: for every stage the fold over global micro-batches in order.

@@ -1,0 +1,42 @@
+//===- Pipelines.h - the phases from an imported model to a schedule ------===//
+
+#ifndef ZEROGRAPH_PASSES_PIPELINES_H
+#define ZEROGRAPH_PASSES_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+#include "passes/zero/Passes.h"
+
+#include <functional>
+#include <vector>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::zg {
+
+class TargetInfo;
+
+/// Everything a user decides about a training plan's passes.
+struct TrainingOptions {
+  /// Empty: inferred. See `nn-differentiate`.
+  std::string loss;
+  zero::ShardOptions shard;
+  int64_t prefetchDistance = 1;
+};
+
+/// A run of passes with a name; the IR between two phases is worth reading,
+/// and `--dump-ir` writes it.
+struct Phase {
+  std::string name;
+  std::function<void(OpPassManager &)> build;
+};
+
+/// The phases, in order. `target` is asked for workspaces and must outlive
+/// the passes.
+std::vector<Phase> trainingPhases(const TrainingOptions &options,
+                                  const TargetInfo &target);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_PASSES_PIPELINES_H

@@ -1,0 +1,51 @@
+//===- LocalizeViews.cpp - views of parameters next to their users --------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/differentiate/Passes.h"
+#include "passes/zero/Passes.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_LOCALIZEVIEWS
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --zero-localize-views
+//===----------------------------------------------------------------------===//
+
+struct LocalizeViews : impl::LocalizeViewsBase<LocalizeViews> {
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>(nn::kMicroFunction);
+    if (!micro) {
+      return;
+    }
+    for (BlockArgument argument : micro.getArguments()) {
+      if (micro.getArgAttr(argument.getArgNumber(), nn::kParameterAttr)) {
+        localizeUsers(argument);
+      }
+    }
+  }
+
+  /// Gives each use of a view of `value` a view of its own, deepest first.
+  void localizeUsers(Value value) {
+    for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+      if (!isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp>(
+              user)) {
+        continue;
+      }
+      localizeUsers(user->getResult(0));
+      for (OpOperand &use :
+           llvm::make_early_inc_range(user->getResult(0).getUses())) {
+        OpBuilder builder(use.getOwner());
+        use.set(builder.clone(*user)->getResult(0));
+        ++cloned;
+      }
+      user->erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

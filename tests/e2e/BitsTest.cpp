@@ -1,0 +1,90 @@
+//===- BitsTest.cpp - a plan may be slower or smaller, never different ----===//
+
+#include "tests/e2e/Harness.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace zerograph::testing {
+namespace {
+
+constexpr int kSteps = 5;
+
+Training nano() {
+  Training training{"gpt2-nano", "model_keep_names.onnx"};
+  training.steps = kSteps;
+  return training;
+}
+
+void expectSame(const Outcome &a, const Outcome &b, const std::string &what) {
+  ASSERT_FALSE(a.result.losses.empty()) << what;
+  EXPECT_EQ(a.result.losses, b.result.losses) << what;
+  expectSameBits(a.parameters, b.parameters, what);
+}
+
+// Stages x segment sizes x prefetch distances x persistence thresholds x
+// threads: bit-identical parameters.
+TEST(Bits, SameForEveryStageAndLayout) {
+  bool full = std::getenv("ZEROGRAPH_FULL") && *std::getenv("ZEROGRAPH_FULL");
+  Training base = nano();
+  base.ranks = 2;
+  Outcome first = trainModel(base);
+  int number = 0;
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    for (int64_t bucket : {int64_t(32) << 20, int64_t(100000)}) {
+      for (int64_t prefetch : {1, 3}) {
+        for (int64_t threshold : {0, 1000}) {
+          for (unsigned threads : {1u, 2u}) {
+            if (!full && number++ % 3 != 0) {
+              continue;
+            }
+            Training training = base;
+            training.zero_stage = stage;
+            training.bucket_bytes = bucket;
+            training.prefetch = prefetch;
+            training.persistence_threshold = threshold;
+            training.threads = threads;
+            expectSame(first, trainModel(training), training.describe());
+          }
+        }
+      }
+    }
+  }
+}
+
+// The same micro-batch and global batch over 1, 2 and 4 ranks.
+TEST(Bits, SameForEveryNumberOfRanks) {
+  Training one = nano();
+  one.micro_batch = 2;
+  one.accumulate = 4;
+  Outcome first = trainModel(one);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    for (int64_t ranks : {1, 2, 4}) {
+      Training training = nano();
+      training.micro_batch = 2;
+      training.ranks = ranks;
+      training.accumulate = 4 / ranks;
+      training.zero_stage = stage;
+      expectSame(first, trainModel(training), training.describe());
+    }
+  }
+}
+
+// Three ranks, 6 samples a step, against one rank.
+TEST(Bits, ThreeRanks) {
+  Training one = nano();
+  one.micro_batch = 2;
+  one.accumulate = 3;
+  Outcome first = trainModel(one);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    Training three = nano();
+    three.micro_batch = 2;
+    three.ranks = 3;
+    three.zero_stage = stage;
+    expectSame(first, trainModel(three), three.describe());
+  }
+}
+
+} // namespace
+} // namespace zerograph::testing

@@ -1,0 +1,135 @@
+//===- Harness.cpp - compiles and trains a model inside a test ------------===//
+
+#include "tests/e2e/Harness.h"
+
+#include "runtime/plan/PlanFile.h"
+
+#include "absl/strings/str_cat.h"
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace zerograph::testing {
+namespace {
+
+CompileOptions compileOptions(const Training &training,
+                              const Reference &reference) {
+  const ReferenceRun &run = reference.runs.at(training.run);
+  CompileOptions options;
+  options.model =
+      absl::StrCat(ZEROGRAPH_MODELS, "/", training.model, "/", training.file);
+  options.dims["batch"] =
+      training.micro_batch
+          ? training.micro_batch
+          : reference.global_batch / training.ranks / training.accumulate;
+  options.dims["seq"] = 64; // of the batches; no other model has such a dim
+  options.ranks = training.ranks;
+  options.zero_stage = training.zero_stage;
+  options.accumulate = training.accumulate;
+  options.bucket_bytes = training.bucket_bytes;
+  options.prefetch = training.prefetch;
+  options.persistence_threshold = training.persistence_threshold;
+  options.dump_gradients = training.gradients;
+  options.optimizer.set_kind(run.optimizer);
+  options.optimizer.set_learning_rate(run.lr);
+  options.optimizer.set_momentum(run.momentum);
+  options.optimizer.set_nesterov(run.nesterov);
+  options.optimizer.set_beta1(run.beta1);
+  options.optimizer.set_beta2(run.beta2);
+  options.optimizer.set_epsilon(run.epsilon);
+  options.optimizer.set_weight_decay(run.weight_decay);
+  return options;
+}
+
+/// A folder for what a training writes, removed with it.
+struct Scratch {
+  Scratch() {
+    path = (std::filesystem::temp_directory_path() / "zerograph-e2e-XXXXXX")
+               .string();
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
+  }
+  ~Scratch() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+} // namespace
+
+std::string Training::describe() const {
+  return absl::StrCat(model, "/", file, " ", run, " ranks ", ranks, " stage ",
+                      zero_stage, " micro-batch ", micro_batch, " accumulate ",
+                      accumulate, " bucket ", bucket_bytes, " prefetch ",
+                      prefetch, " threshold ", persistence_threshold,
+                      " threads ", threads);
+}
+
+plan::Plan compilePlan(const Training &training) {
+  Reference reference = loadReference(training.model);
+  auto compiled = compile(compileOptions(training, reference));
+  EXPECT_TRUE(compiled.ok())
+      << training.describe() << ": " << compiled.status();
+  return compiled.ok() ? compiled->plan : plan::Plan();
+}
+
+Outcome trainModel(const Training &training) {
+  Outcome outcome;
+  Reference reference = loadReference(training.model);
+  auto compiled = compile(compileOptions(training, reference));
+  EXPECT_TRUE(compiled.ok())
+      << training.describe() << ": " << compiled.status();
+  if (!compiled.ok()) {
+    return outcome;
+  }
+  Scratch scratch;
+  std::string path = scratch.path + "/plan";
+  absl::Status written = writeExtraWeights(*compiled, path);
+  EXPECT_TRUE(written.ok()) << written;
+  auto bytes = serializePlan(compiled->plan);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  auto loaded = parsePlan(*bytes);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+
+  TrainOptions options;
+  options.steps = training.steps ? training.steps : reference.steps;
+  options.data = absl::StrCat(ZEROGRAPH_MODELS, "/", training.model,
+                              "/batches.safetensors");
+  options.plan_path = path;
+  options.threads = training.threads;
+  options.save_weights = scratch.path + "/weights.safetensors";
+  if (training.gradients) {
+    options.dump_gradients = scratch.path + "/gradients.safetensors";
+  }
+  options.progress = false;
+  options.handle_interrupt = false;
+  options.deadline_seconds = 120;
+  options.say = [](const std::string &) {};
+  auto result = train(*loaded, options);
+  EXPECT_TRUE(result.ok()) << training.describe() << ": " << result.status();
+  if (!result.ok()) {
+    return outcome;
+  }
+  outcome.plan = loaded->plan;
+  outcome.result = *result;
+  outcome.parameters = loadArrays(options.save_weights);
+  if (training.gradients) {
+    outcome.gradients = loadArrays(options.dump_gradients);
+  }
+  return outcome;
+}
+
+void expectSameBits(const Arrays &a, const Arrays &b, const std::string &what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (const auto &[name, values] : a) {
+    auto it = b.find(name);
+    ASSERT_NE(it, b.end()) << what << ": " << name << " is missing";
+    ASSERT_EQ(values.size(), it->second.size()) << what << ": " << name;
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(std::memcmp(&values[i], &it->second[i], sizeof(float)), 0)
+          << what << ": " << name << "[" << i << "] is " << values[i] << " and "
+          << it->second[i];
+    }
+  }
+}
+
+} // namespace zerograph::testing

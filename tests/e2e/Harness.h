@@ -1,0 +1,52 @@
+//===- Harness.h - compiles and trains a model inside a test --------------===//
+
+#ifndef ZEROGRAPH_TESTS_E2E_HARNESS_H
+#define ZEROGRAPH_TESTS_E2E_HARNESS_H
+
+#include "runtime/exec/Train.h"
+#include "tests/e2e/Reference.h"
+#include "tools/compiler/Compile.h"
+
+#include <string>
+
+namespace zerograph::testing {
+
+/// One training of a model of models/ from its own initial weights.
+struct Training {
+  std::string model; ///< folder in models/
+  std::string file = "model.onnx";
+  std::string run = "adamw"; ///< of reference.json: sets the optimizer
+  int64_t ranks = 1;
+  int64_t zero_stage = 0;
+  int64_t micro_batch = 0; ///< 0: global batch / ranks / accumulate
+  int64_t accumulate = 1;
+  int64_t bucket_bytes = 32 << 20;
+  int64_t prefetch = 1;
+  int64_t persistence_threshold = 0;
+  unsigned threads = 1;
+  int steps = 0;          ///< 0: those of the reference
+  bool gradients = false; ///< dump those of the first step
+
+  /// "gpt2-nano/model.onnx adamw 2 ranks stage 3 ..."
+  std::string describe() const;
+};
+
+struct Outcome {
+  plan::Plan plan;
+  TrainResult result;
+  Arrays parameters;
+  Arrays gradients;
+};
+
+/// Compiles only; a failed expectation names the training.
+plan::Plan compilePlan(const Training &training);
+
+/// Compiles, trains, reads back what was saved.
+Outcome trainModel(const Training &training);
+
+/// Bit for bit; the first difference is named.
+void expectSameBits(const Arrays &a, const Arrays &b, const std::string &what);
+
+} // namespace zerograph::testing
+
+#endif // ZEROGRAPH_TESTS_E2E_HARNESS_H

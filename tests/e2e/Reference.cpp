@@ -1,0 +1,65 @@
+//===- Reference.cpp - what PyTorch computed for a model ------------------===//
+
+#include "tests/e2e/Reference.h"
+
+#include "runtime/io/File.h"
+#include "runtime/io/TensorFile.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace zerograph::testing {
+
+Reference loadReference(const std::string &model) {
+  std::ifstream file(std::string(ZEROGRAPH_MODELS) + "/" + model +
+                     "/reference.json");
+  nlohmann::json json = nlohmann::json::parse(file);
+  Reference reference;
+  reference.steps = json["steps"];
+  reference.global_batch = json["global_batch"];
+  for (const auto &run : json["runs"]) {
+    ReferenceRun entry;
+    entry.optimizer = run["optimizer"];
+    entry.lr = run["lr"];
+    entry.momentum = run.value("momentum", 0.0);
+    entry.nesterov = run.value("nesterov", false);
+    entry.weight_decay = run["weight_decay"];
+    if (run.contains("betas")) {
+      entry.beta1 = run["betas"][0];
+      entry.beta2 = run["betas"][1];
+      entry.epsilon = run["eps"];
+    }
+    entry.losses = run["losses_fp64"].get<std::vector<double>>();
+    reference.runs[run["name"]] = entry;
+  }
+  for (const auto &[name, value] :
+       json["final_adamw_max_abs_difference_fp32_fp64"].items()) {
+    reference.adamw_distance[name] = value;
+  }
+  for (const auto &[name, value] :
+       json["elements_with_vanishing_gradient"].items()) {
+    reference.vanishing[name] = value;
+  }
+  return reference;
+}
+
+Arrays loadArrays(const std::string &path) {
+  Arrays arrays;
+  auto tensors = readSafetensors(path);
+  EXPECT_TRUE(tensors.ok()) << tensors.status();
+  if (!tensors.ok()) {
+    return arrays;
+  }
+  for (const auto &[name, extent] : *tensors) {
+    std::vector<float> &values = arrays[name];
+    values.resize(extent.bytes / sizeof(float));
+    absl::Status read =
+        extent.file->read(extent.offset, extent.bytes, values.data());
+    EXPECT_TRUE(read.ok()) << read;
+  }
+  return arrays;
+}
+
+} // namespace zerograph::testing

@@ -1,0 +1,41 @@
+//===- Reference.h - what PyTorch computed for a model --------------------===//
+
+#ifndef ZEROGRAPH_TESTS_E2E_REFERENCE_H
+#define ZEROGRAPH_TESTS_E2E_REFERENCE_H
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zerograph::testing {
+
+/// A run of models/NAME/reference.json.
+struct ReferenceRun {
+  std::string optimizer;
+  double lr = 0, momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weight_decay = 0;
+  bool nesterov = false;
+  std::vector<double> losses; ///< of each step, computed in float64
+};
+
+struct Reference {
+  int steps = 0;
+  int64_t global_batch = 0;
+  std::map<std::string, ReferenceRun> runs;
+  /// Parameter -> largest difference between PyTorch's own float32 and
+  /// float64 runs of adamw.
+  std::map<std::string, double> adamw_distance;
+  /// Parameter -> elements whose gradient is zero but for rounding, which Adam
+  /// amplifies.
+  std::map<std::string, int64_t> vanishing;
+};
+
+Reference loadReference(const std::string &model);
+
+/// Whole float32 arrays of a safetensors file, by name.
+using Arrays = std::map<std::string, std::vector<float>>;
+Arrays loadArrays(const std::string &path);
+
+} // namespace zerograph::testing
+
+#endif // ZEROGRAPH_TESTS_E2E_REFERENCE_H

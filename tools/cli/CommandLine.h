@@ -1,0 +1,57 @@
+//===- CommandLine.h - a program of subcommands ---------------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_COMMANDLINE_H
+#define ZEROGRAPH_TOOLS_CLI_COMMANDLINE_H
+
+#include "absl/status/status.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zerograph {
+
+/// Parses the arguments of a program and runs one of its commands.
+///
+///     CommandLine line("Zerograph: ...");
+///     addInspect(line);
+///     return line.main(argc, argv);
+class CommandLine {
+public:
+  explicit CommandLine(const std::string &description) : app(description) {
+    app.require_subcommand(1);
+  }
+
+  /// Declares a command; `run` is called once its options have been parsed,
+  /// and must own what they were parsed into.
+  CLI::App &add(const std::string &name, const std::string &help);
+  void onRun(CLI::App &command, std::function<absl::Status()> run) {
+    runs.emplace_back(&command, std::move(run));
+  }
+
+  /// Exit status: 0, 2 for wrong arguments (with the nearest option where one
+  /// is unknown), 1 with one message on standard error for a failed command.
+  int main(int argc, char **argv);
+
+private:
+  CLI::App app;
+  std::vector<std::pair<CLI::App *, std::function<absl::Status()>>> runs;
+};
+
+/// The commands. `compile` and the `train` of models are in zerograph alone;
+/// the others need the runtime only.
+void addInspect(CommandLine &line);
+void addVerify(CommandLine &line);
+void addEnv(CommandLine &line);
+void addTrainPlan(CommandLine &line);
+void addCompile(CommandLine &line);
+void addTrainModel(CommandLine &line);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_COMMANDLINE_H

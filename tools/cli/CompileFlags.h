@@ -1,0 +1,45 @@
+//===- CompileFlags.h - the options of compile ----------------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_COMPILEFLAGS_H
+#define ZEROGRAPH_TOOLS_CLI_COMPILEFLAGS_H
+
+#include "absl/status/status.h"
+#include "tools/compiler/Compile.h"
+
+#include <CLI/App.hpp>
+
+#include <memory>
+
+namespace zerograph {
+
+/// Declares compile's options on a command (`compile`, and `train` of a
+/// model), and turns what was given into CompileOptions.
+class CompileFlags {
+public:
+  explicit CompileFlags(CLI::App &command);
+
+  /// True if any compile option was given: a plan takes none.
+  bool given() const;
+
+  /// Checks the options against each other; `model` and the dims that data
+  /// decides are the caller's.
+  absl::StatusOr<CompileOptions> resolve() const;
+
+  /// 0 where --micro-batch was not given.
+  int64_t microBatch() const { return micro_batch; }
+
+private:
+  CLI::App &command;
+  CLI::Option_group *group;
+  CompileOptions options;
+  std::vector<std::string> dims;
+  int64_t micro_batch = 0;
+  std::string kind = "adamw", betas = "0.9,0.999", reduce = "each";
+  double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = -1;
+  bool nesterov = false;
+  std::string clip_norm, config, memory;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_COMPILEFLAGS_H

@@ -1,0 +1,88 @@
+//===- CompileModel.cpp - compiling as the commands do it -----------------===//
+
+#include "tools/cli/CompileModel.h"
+
+#include "frontend/Import.h"
+#include "runtime/base/Status.h"
+#include "runtime/io/TensorFile.h"
+
+#include <cstdio>
+
+namespace zerograph {
+namespace {
+
+/// Enters `size` for dim `name`; an error if it was given otherwise.
+absl::Status bind(std::map<std::string, int64_t> &dims, const std::string &name,
+                  int64_t size, const std::string &why) {
+  auto [it, inserted] = dims.emplace(name, size);
+  if (inserted || it->second == size) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "dim ", name, " is ", it->second, ", but ", why, " makes it ", size));
+}
+
+/// The first dim of the first input whose first dim is symbolic: samples.
+std::string batchDim(const std::vector<frontend::InputSignature> &inputs) {
+  for (const frontend::InputSignature &input : inputs) {
+    if (!input.dims.empty() && input.dims[0].value < 0) {
+      return input.dims[0].name;
+    }
+  }
+  return "";
+}
+
+absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
+                          const std::string &batch, const std::string &data,
+                          std::map<std::string, int64_t> &dims) {
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(data));
+  for (const frontend::InputSignature &input : inputs) {
+    auto it = tensors.find(input.name);
+    if (it == tensors.end() || it->second.shape.size() != input.dims.size()) {
+      continue; // reported, with all others, when training opens the data
+    }
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      const frontend::InputDim &dim = input.dims[axis];
+      if (dim.value < 0 && dim.name != batch) {
+        ZG_RETURN_IF_ERROR(bind(dims, dim.name, it->second.shape[axis],
+                                absl::StrCat("array '", input.name, "'")));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<CompileResult> compileModel(CompileOptions options,
+                                           int64_t micro_batch,
+                                           const std::string &data,
+                                           const std::string &plan_path) {
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      frontend::readInputs(options.model));
+  std::string batch = batchDim(inputs);
+  if (micro_batch > 0) {
+    if (batch.empty()) {
+      return absl::InvalidArgumentError(
+          "--micro-batch: no input of the model has a symbolic first dim");
+    }
+    ZG_RETURN_IF_ERROR(bind(options.dims, batch, micro_batch, "--micro-batch"));
+  }
+  if (!data.empty()) {
+    ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, data, options.dims));
+  }
+  if (!batch.empty() && !options.dims.count(batch)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("how many samples has a rank's micro-batch? Give "
+                     "--micro-batch N (or --dim ",
+                     batch, "=N)"));
+  }
+  ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
+  for (const std::string &warning : result.warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+  ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
+  return result;
+}
+
+} // namespace zerograph

@@ -1,0 +1,21 @@
+//===- CompileModel.h - compiling as the commands do it -------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H
+#define ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H
+
+#include "absl/status/statusor.h"
+#include "tools/cli/CompileFlags.h"
+
+namespace zerograph {
+
+/// Binds the dims that `micro_batch` (0: not given) and the arrays in `data`
+/// (empty: none) decide, compiles, prints warnings on standard error, and
+/// writes the weights that the plan needs beside `plan_path`.
+absl::StatusOr<CompileResult> compileModel(CompileOptions options,
+                                           int64_t micro_batch,
+                                           const std::string &data,
+                                           const std::string &plan_path);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H

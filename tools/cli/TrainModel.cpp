@@ -1,0 +1,54 @@
+//===- TrainModel.cpp - `train MODEL.onnx` or `train PLAN` ----------------===//
+
+#include "absl/strings/match.h"
+#include "runtime/base/Status.h"
+#include "runtime/plan/PlanFile.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/CompileModel.h"
+#include "tools/cli/TemporaryFolder.h"
+#include "tools/cli/TrainFlags.h"
+
+namespace zerograph {
+namespace {
+
+/// What `train` of a model compiles never becomes a file, but the weights it
+/// may need besides the model's do, until the run has ended.
+absl::Status trainModel(const std::string &model, const CompileFlags &compile,
+                        TrainFlags &train) {
+  ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
+  options.model = model;
+  options.dump_gradients = train.dumpsGradients();
+  ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  std::string path = folder.path() + "/plan";
+  ZG_ASSIGN_OR_RETURN(
+      CompileResult result,
+      compileModel(options, compile.microBatch(), train.data(), path));
+  ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
+  ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
+  return train.run(plan, path);
+}
+
+} // namespace
+
+void addTrainModel(CommandLine &line) {
+  CLI::App &command =
+      line.add("train", "Trains with a plan, or compiles a model and trains");
+  auto path = std::make_shared<std::string>();
+  command.add_option("FILE", *path, "MODEL.onnx or a plan")->required();
+  auto train = std::make_shared<TrainFlags>(command);
+  auto compile = std::make_shared<CompileFlags>(command);
+  line.onRun(command, [path, train, compile]() -> absl::Status {
+    if (absl::EndsWith(*path, ".onnx")) {
+      return trainModel(*path, *compile, *train);
+    }
+    if (compile->given()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(*path, " is a plan: compile options were decided when "
+                              "it was made; leave them out"));
+    }
+    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
+    return train->run(plan, *path);
+  });
+}
+
+} // namespace zerograph

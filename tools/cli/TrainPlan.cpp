@@ -1,0 +1,21 @@
+//===- TrainPlan.cpp - `train PLAN` ---------------------------------------===//
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/PlanFile.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/TrainFlags.h"
+
+namespace zerograph {
+
+void addTrainPlan(CommandLine &line) {
+  CLI::App &command = line.add("train", "Trains with a plan");
+  auto path = std::make_shared<std::string>();
+  command.add_option("PLAN", *path, "A plan")->required();
+  auto flags = std::make_shared<TrainFlags>(command);
+  line.onRun(command, [path, flags]() -> absl::Status {
+    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
+    return flags->run(plan, *path);
+  });
+}
+
+} // namespace zerograph

@@ -1,0 +1,155 @@
+//===- Compile.cpp - from a model file to a plan --------------------------===//
+
+#include "tools/compiler/Compile.h"
+
+#include "codegen/host/HostTargetInfo.h"
+#include "codegen/host/KernelModule.h"
+#include "codegen/host/PlanWriter.h"
+#include "frontend/Import.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Pipelines.h"
+#include "passes/Registration.h"
+#include "runtime/base/Status.h"
+#include "tools/compiler/Diagnostics.h"
+#include "tools/compiler/DumpDirectory.h"
+
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+namespace zerograph {
+namespace {
+
+/// Measures phases in turn.
+class Stopwatch {
+public:
+  explicit Stopwatch(CompileResult &result) : result(result) {}
+  void lap(const std::string &phase) {
+    auto now = std::chrono::steady_clock::now();
+    result.seconds.emplace_back(
+        phase, std::chrono::duration<double>(now - last).count());
+    last = now;
+  }
+
+private:
+  CompileResult &result;
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+mlir::zg::TrainingOptions passOptions(const CompileOptions &options,
+                                      const std::string &loss) {
+  mlir::zg::TrainingOptions training;
+  training.loss = loss;
+  training.prefetchDistance = options.prefetch;
+  auto &shard = training.shard;
+  shard.world = options.ranks;
+  shard.stage = options.zero_stage;
+  shard.accumulate = options.accumulate;
+  shard.bucketBytes = options.bucket_bytes;
+  shard.persistenceThreshold = options.persistence_threshold;
+  shard.grouping = options.units;
+  shard.dumpGradients = options.dump_gradients;
+  shard.optimizer = options.optimizer.kind();
+  shard.learningRate = options.optimizer.learning_rate();
+  shard.momentum = options.optimizer.momentum();
+  shard.nesterov = options.optimizer.nesterov();
+  shard.beta1 = options.optimizer.beta1();
+  shard.beta2 = options.optimizer.beta2();
+  shard.epsilon = options.optimizer.epsilon();
+  shard.weightDecay = options.optimizer.weight_decay();
+  return training;
+}
+
+void takeReport(frontend::ImportReport &report, CompileResult &result) {
+  result.warnings = std::move(report.warnings);
+  for (frontend::ParameterDecision &decision : report.parameters) {
+    result.decisions.emplace_back(
+        decision.name,
+        absl::StrCat(decision.trainable ? "trained: " : "frozen: ",
+                     decision.reason));
+  }
+  for (frontend::InlineWeight &weight : report.inline_weights) {
+    result.extra_weights.push_back({weight.name, std::move(weight.bytes)});
+  }
+}
+
+absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
+                                        const CompileOptions &options) {
+  CompileResult result;
+  Stopwatch watch(result);
+  // One diagnostic handler for everything below: what MLIR reports becomes
+  // the status.
+  Diagnostics diagnostics(context);
+
+  auto target = mlir::zg::parseHostTarget(options.target);
+  if (mlir::failed(target)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--target ", options.target,
+        " is unknown; there are host:native, host:x86-64-v3, host:x86-64-v4"));
+  }
+
+  frontend::ImportReport report;
+  frontend::ImportOptions import;
+  import.dims = options.dims;
+  import.train = options.train;
+  import.freeze = options.freeze;
+  import.loss_output = options.loss_output;
+  import.allow_exporter_damage = options.allow_exporter_damage;
+  ZG_ASSIGN_OR_RETURN(
+      mlir::OwningOpRef<mlir::ModuleOp> module,
+      frontend::importModel(context, options.model, import, &report));
+  takeReport(report, result);
+  DumpDirectory dump(options.dump_ir);
+  ZG_RETURN_IF_ERROR(dump.open());
+  ZG_RETURN_IF_ERROR(dump.write("import", *module));
+  watch.lap("import");
+
+  mlir::zg::HostTargetInfo info;
+  for (const mlir::zg::Phase &phase : mlir::zg::trainingPhases(
+           passOptions(options, report.loss_output), info)) {
+    mlir::PassManager passes(&context);
+    passes.enableVerifier(true);
+    phase.build(passes);
+    mlir::LogicalResult done = passes.run(*module);
+    ZG_RETURN_IF_ERROR(dump.write(phase.name, *module));
+    if (mlir::failed(done)) {
+      return diagnostics.status("while running phase '" + phase.name + "'");
+    }
+    watch.lap(phase.name);
+  }
+
+  mlir::zg::PlanInfo planInfo;
+  planInfo.model = llvm::sys::path::filename(options.model).str();
+  planInfo.folder = llvm::sys::path::parent_path(options.model).str();
+  planInfo.optimizer = options.optimizer;
+  planInfo.dump_gradients = options.dump_gradients;
+  mlir::zg::KernelModuleBuilder kernels(&context, *target);
+  auto plan = mlir::zg::writePlan(*module, kernels, planInfo);
+  if (mlir::failed(plan)) {
+    return diagnostics.status("while generating code");
+  }
+  result.plan = std::move(*plan);
+  watch.lap("codegen");
+  for (std::string &warning : diagnostics.takeWarnings()) {
+    result.warnings.push_back(std::move(warning));
+  }
+  return result;
+}
+
+} // namespace
+
+absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
+  mlir::DialectRegistry registry;
+  mlir::zg::registerDialects(registry);
+  mlir::zg::registerKernelDialects(registry);
+  // One thread: a plan is a function of its input, and two ranks' worth of
+  // cores have other work.
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  return compileIn(context, options);
+}
+
+} // namespace zerograph

@@ -1,0 +1,75 @@
+//===- Compile.h - from a model file to a plan ----------------------------===//
+//
+// The whole compiler behind one function: import, passes, code generation. No
+// MLIR in this header, so that a tool that compiles does not have to know it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_COMPILER_COMPILE_H
+#define ZEROGRAPH_TOOLS_COMPILER_COMPILE_H
+
+#include "absl/status/statusor.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// What `zerograph compile` takes.
+struct CompileOptions {
+  std::string model; ///< path of the .onnx file
+
+  std::map<std::string, int64_t> dims;
+  std::vector<std::string> train, freeze;
+  std::string loss_output;
+  bool allow_exporter_damage = false;
+
+  int64_t ranks = 1;
+  int64_t zero_stage = 0;
+  int64_t accumulate = 1;
+  int64_t bucket_bytes = 32 << 20;
+  int64_t persistence_threshold = 0;
+  int64_t prefetch = 1;
+  std::string units;
+  bool dump_gradients = false;
+
+  plan::Optimizer optimizer;
+
+  std::string target = "host:native"; ///< "host:native", "host:x86-64-v3", ...
+  /// Numbered IR files, one after each phase; empty: none.
+  std::string dump_ir;
+};
+
+/// Bytes of a parameter that the model file does not hold in plain form.
+struct ExtraWeight {
+  std::string name;
+  std::string bytes;
+};
+
+struct CompileResult {
+  plan::Plan plan;
+  /// To be written by `writeExtraWeights`; the plan's parameters of these
+  /// names have no source until then.
+  std::vector<ExtraWeight> extra_weights;
+  std::vector<std::string> warnings;
+  /// Parameter -> "trained: ..." or "frozen: ...", one line each, in order.
+  std::vector<std::pair<std::string, std::string>> decisions;
+  /// Phase -> seconds, in order.
+  std::vector<std::pair<std::string, double>> seconds;
+};
+
+/// Compiles. Errors name the ONNX node or tensor, or the option, at fault.
+absl::StatusOr<CompileResult> compile(const CompileOptions &options);
+
+/// Writes `result.extra_weights` to "PLAN.weights.safetensors" beside
+/// `plan_path` (nothing if there are none) and enters their places into the
+/// plan.
+absl::Status writeExtraWeights(CompileResult &result,
+                               const std::string &plan_path);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_COMPILER_COMPILE_H

@@ -1,0 +1,15 @@
+//===- zerograph.cpp - the command: compile, train, inspect, verify, env --===//
+
+#include "tools/cli/CommandLine.h"
+
+int main(int argc, char **argv) {
+  zerograph::CommandLine line(
+      "Zerograph: compiles training graphs exported to ONNX for many devices, "
+      "and trains them");
+  zerograph::addCompile(line);
+  zerograph::addTrainModel(line);
+  zerograph::addInspect(line);
+  zerograph::addVerify(line);
+  zerograph::addEnv(line);
+  return line.main(argc, argv);
+}
