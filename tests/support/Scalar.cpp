@@ -220,6 +220,8 @@ double mlir::zg::testing::scalarValue(TypedAttr attribute) {
     return value.getValueAsDouble();
   }
   auto value = cast<IntegerAttr>(attribute);
-  return isSigned(value.getType()) ? value.getValue().getSExtValue()
-                                   : value.getValue().getZExtValue();
+  // Each converted by itself: the two integer types meet in the unsigned one.
+  return isSigned(value.getType())
+             ? static_cast<double>(value.getValue().getSExtValue())
+             : static_cast<double>(value.getValue().getZExtValue());
 }
