@@ -296,7 +296,9 @@ HostTensor broadcastTo(const HostTensor &from, const Shape &shape) {
     fail("shape ", shapeText(from.shape()), " does not broadcast to ",
          shapeText(shape));
   }
-  return remap(from, shape, 0, broadcastStrides(from.shape(), shape));
+  return from.shape() == shape
+             ? from
+             : remap(from, shape, 0, broadcastStrides(from.shape(), shape));
 }
 
 } // namespace zerograph::frontend

@@ -23,7 +23,8 @@ struct ImportOptions {
   std::vector<std::string> train, freeze;
   /// Name of the graph output to minimize; empty: inferred.
   std::string loss_output;
-  /// False: a model without a loss is imported too, for running it forward.
+  /// False: the model is to be run forward. Unless `loss_output` names one,
+  /// there is no loss, and nothing is trainable.
   bool require_loss = true;
   /// Accepts a file whose exporter is known to have merged or dropped
   /// parameters.

@@ -11,6 +11,8 @@
 #include "mlir/IR/Verifier.h"
 #include "onnx/defs/schema.h"
 
+#include <cstring>
+
 using namespace mlir;
 
 namespace zerograph::frontend {
@@ -59,8 +61,7 @@ Slot &Importer::slotOf(const std::string &name) {
   if (initializer != graph.initializers.end()) {
     // Not a parameter, since those have their slots already: a constant.
     try {
-      slot.host = std::make_shared<const HostTensor>(
-          readTensor(*initializer->second, &file));
+      slot.host = share(readTensor(*initializer->second, &file));
     } catch (...) {
       slots.erase(name);
       throw;
@@ -70,6 +71,28 @@ Slot &Importer::slotOf(const std::string &name) {
     slot.node = found->second;
   }
   return slot;
+}
+
+std::shared_ptr<const HostTensor> Importer::share(HostTensor tensor) {
+  constexpr int64_t kSmall = 64;
+  tensor.compress();
+  int64_t stored = tensor.isSplat() ? 1 : tensor.size();
+  auto created = std::make_shared<const HostTensor>(std::move(tensor));
+  if (stored > kSmall) {
+    return created;
+  }
+  std::string key =
+      absl::StrCat(created->type(), ":", shapeText(created->shape()), ":",
+                   created->isSplat(), ":");
+  for (int64_t i = 0; i < stored; ++i) {
+    int64_t bits = created->intAt(i);
+    if (created->isFloat()) {
+      double value = created->floatAt(i);
+      std::memcpy(&bits, &value, sizeof(bits));
+    }
+    absl::StrAppend(&key, absl::Hex(bits), ",");
+  }
+  return shared.emplace(key, created).first->second;
 }
 
 Value Importer::materialize(Slot &slot, Location location) {
@@ -85,6 +108,10 @@ Value Importer::materialize(Slot &slot, Location location) {
   }
   if (slot.node >= 0) {
     location = locationOf(graph.proto.node(slot.node));
+  }
+  Value &known = emitted[slot.host.get()];
+  if (known) {
+    return slot.value = known;
   }
   Emitter emit(builder, location);
   slot.value = synthesize(emit, *slot.host);
@@ -105,6 +132,7 @@ Value Importer::materialize(Slot &slot, Location location) {
          " bytes, above the limit of ", nn::kMaxConstantBytes,
          ", and has no pattern: make it an initializer");
   }
+  emitted[slot.host.get()] = slot.value;
   return slot.value;
 }
 
@@ -124,6 +152,9 @@ void Importer::boundInput(Value indices, int64_t low, int64_t high) {
 }
 
 std::string Importer::pickLoss() const {
+  if (!options.require_loss && options.loss_output.empty()) {
+    return "";
+  }
   std::vector<std::string> names, scalars;
   for (const auto &output : graph.proto.output()) {
     names.push_back(output.name());
@@ -167,9 +198,6 @@ std::string Importer::pickLoss() const {
     if (name == "loss" || scalars.size() == 1) {
       return name;
     }
-  }
-  if (!options.require_loss) {
-    return "";
   }
   if (scalars.empty()) {
     fail("no output is a float scalar, so there is no loss to minimize; the "
@@ -220,7 +248,7 @@ void Importer::addParameters() {
     for (size_t n = 0; n < reaching.size(); ++n) {
       onGradientPath[n] = onGradientPath[n] && reaching[n];
     }
-    if (trained.empty() && options.require_loss) {
+    if (trained.empty()) {
       fail("nothing to train: no initializer that the loss '", loss,
            "' depends on is a trainable parameter");
     }
@@ -246,6 +274,43 @@ void Importer::checkNode(const onnx::NodeProto &node) const {
   }
 }
 
+bool Importer::foldNode(const OpDef &def, Op &op) {
+  const onnx::NodeProto &node = op.proto();
+  std::string key = absl::StrCat(node.op_type(), "/", node.output_size());
+  for (int i = 0; i < node.input_size(); ++i) {
+    absl::StrAppend(&key, "/",
+                    absl::Hex(reinterpret_cast<uintptr_t>(
+                        op.hasInput(i) ? op.host(i) : nullptr)));
+  }
+  for (const auto &attribute : node.attribute()) {
+    absl::StrAppend(&key, "/", attribute.SerializeAsString());
+  }
+  auto known = folded.find(key);
+  if (known != folded.end()) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (op.wantsOutput(i)) {
+        slotOf(node.output(i)).host = known->second[i];
+      }
+    }
+    return true;
+  }
+  try {
+    def.fold(op);
+  } catch (const TooLarge &) {
+    return false; // becomes part of the program
+  }
+  std::vector<std::shared_ptr<const HostTensor>> results;
+  for (int i = 0; i < node.output_size(); ++i) {
+    results.push_back(op.wantsOutput(i) ? slotOf(node.output(i)).host
+                                        : nullptr);
+  }
+  // A null among the results would say that the output was not wanted then.
+  if (!llvm::is_contained(results, nullptr)) {
+    folded.emplace(key, results);
+  }
+  return true;
+}
+
 void Importer::importNode(int n) {
   const onnx::NodeProto &node = graph.proto.node(n);
   checkNode(node);
@@ -259,13 +324,8 @@ void Importer::importNode(int n) {
   }
   const OpDef *def = findOp(node.op_type(), file.opset);
   Op op(*this, node, locationOf(node));
-  if (def->fold != nullptr && op.allConstant()) {
-    try {
-      def->fold(op);
-      return;
-    } catch (const TooLarge &) {
-      // Becomes part of the program.
-    }
+  if (def->fold != nullptr && op.allConstant() && foldNode(*def, op)) {
+    return;
   }
   def->emit(op);
   for (int i = 0; i < node.output_size(); ++i) {

@@ -34,6 +34,8 @@ public:
   Slot &slotOf(const std::string &name);
   /// The slot as a value, emitted at the end of the program if need be.
   mlir::Value materialize(Slot &slot, mlir::Location location);
+  /// A constant to put into slots; small equal ones are one object.
+  std::shared_ptr<const HostTensor> share(HostTensor tensor);
   void boundInput(mlir::Value indices, int64_t low, int64_t high);
   /// "input 'a', initializer 'b'": what a value depends on.
   std::string describeOrigins(const std::string &name) const;
@@ -43,6 +45,7 @@ private:
   void addParameters();
   void walk();
   void importNode(int n);
+  bool foldNode(const OpDef &def, Op &op);
   void checkNode(const onnx::NodeProto &node) const;
   void finish();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
@@ -65,6 +68,12 @@ private:
   std::vector<Parameter> parameters;
   std::vector<bool> onGradientPath; ///< one a node
   int emitDepth = 0;
+
+  // Exporters repeat the same arithmetic in every block; equal nodes over
+  // equal constants are folded once, and each constant is emitted once.
+  std::map<std::string, std::shared_ptr<const HostTensor>> shared;
+  std::map<std::string, std::vector<std::shared_ptr<const HostTensor>>> folded;
+  std::map<const HostTensor *, mlir::Value> emitted;
 };
 
 } // namespace zerograph::frontend

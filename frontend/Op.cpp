@@ -137,9 +137,7 @@ void Op::set(int i, mlir::Value value) {
 
 void Op::set(int i, HostTensor value) {
   if (wantsOutput(i)) {
-    value.compress();
-    importer.slotOf(node.output(i)).host =
-        std::make_shared<const HostTensor>(std::move(value));
+    importer.slotOf(node.output(i)).host = importer.share(std::move(value));
   }
 }
 

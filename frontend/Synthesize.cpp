@@ -33,12 +33,13 @@ HostTensor withoutRepeats(const HostTensor &tensor) {
       continue;
     }
     std::vector<int64_t> strides = rowMajor(result.shape());
-    std::vector<int64_t> first = strides;
-    first[dim] = 0;
+    // Element i lies at position k along the dim.
+    int64_t stride = strides[dim], size = result.shape()[dim];
     bool repeats = true;
-    forEach(result.shape(), first, [&](int64_t i, int64_t offset) {
-      repeats = repeats && sameBits(result, i, offset);
-    });
+    for (int64_t i = 0; i < result.size() && repeats; ++i) {
+      int64_t k = i / stride % size;
+      repeats = sameBits(result, i, i - k * stride);
+    }
     if (repeats) {
       Shape shape = result.shape();
       shape[dim] = 1;
