@@ -1,5 +1,6 @@
 //===- FormKernels.cpp - groups nn ops into kernels -----------------------===//
 
+#include "passes/ir/zero/ZeroDialect.h"
 #include "passes/kernels/Grouping.h"
 #include "passes/kernels/KernelWriter.h"
 #include "passes/kernels/Passes.h"
@@ -113,6 +114,31 @@ private:
   SmallVector<Operation *> replaced;
 };
 
+/// The last op that reads a buffer, itself or through what shares its bytes.
+Operation *lastUser(Value buffer, Operation *last) {
+  for (Operation *user : buffer.getUsers()) {
+    if (last->isBeforeInBlock(user) && !isa<zero::ReleaseOp>(user)) {
+      last = user;
+    }
+    if (isa<zero::ViewOp, zero::ShardOp, nn::ReshapeOp>(user)) {
+      last = lastUser(user->getResult(0), last);
+    }
+  }
+  return last;
+}
+
+/// A kernel stands where its last member stood, which may be behind the
+/// release of a buffer that another member reads.
+void sinkReleases(Block &block) {
+  for (auto release :
+       llvm::make_early_inc_range(block.getOps<zero::ReleaseOp>())) {
+    Operation *last = lastUser(release.getFlat(), release);
+    if (last != release) {
+      release->moveAfter(last);
+    }
+  }
+}
+
 struct FormKernelsPass : nn::impl::FormKernelsBase<FormKernelsPass> {
   using FormKernelsBase::FormKernelsBase;
 
@@ -131,6 +157,7 @@ struct FormKernelsPass : nn::impl::FormKernelsBase<FormKernelsPass> {
       planner.run();
       Rewriter rewriter(block, grouping, planner);
       rewriter.run();
+      sinkReleases(block);
       kernels += rewriter.kernels;
       copies += rewriter.copies;
       fused += rewriter.fused;

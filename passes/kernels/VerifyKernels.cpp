@@ -122,8 +122,8 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
   Operation *yield = kernel.getBody().front().getTerminator();
   for (Operation &op : kernel.getBody().front()) {
     count += isa<nn::CumsumOp, nn::ScatterAddOp>(op);
-    if (isMember(&op)) {
-      result = report(&op) << op.getName() << " beside the one op of the form '"
+    if (isa<nn::ReduceOp>(op)) {
+      result = report(&op) << "a reduction beside the one op of the form '"
                            << kernel.getForm() << "'";
     }
   }
