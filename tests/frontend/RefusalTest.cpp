@@ -1,0 +1,376 @@
+//===- RefusalTest.cpp - what is wrong is refused with its name -----------===//
+
+#include "tests/frontend/Fixture.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A model with one float parameter, for damaging.
+const char *kSmall = R"(
+g (float[4, 8] x) => (float loss)
+<float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  y = Mul(x, w)
+  loss = ReduceMean <keepdims = 0> (y)
+})";
+
+void expectError(const Imported &imported,
+                 const std::vector<std::string> &parts) {
+  ASSERT_FALSE(imported.status.ok());
+  for (const std::string &part : parts) {
+    EXPECT_NE(imported.error().find(part), std::string::npos)
+        << "'" << part << "' is not in: " << imported.error();
+  }
+}
+
+void expectRefused(const std::string &text,
+                   const std::vector<std::string> &parts,
+                   const ImportOptions &options = {}) {
+  expectError(import(text, options), parts);
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+TEST(RefusedFile, Missing) {
+  expectError(importFile("/nonexistent/m.onnx"), {"cannot open"});
+}
+
+TEST(RefusedFile, Folder) {
+  expectError(importFile(::testing::TempDir()), {"is a folder"});
+}
+
+TEST(RefusedFile, Empty) {
+  expectError(importFile(writeBytes("")), {"not an ONNX model"});
+}
+
+TEST(RefusedFile, Text) {
+  expectError(importFile(writeBytes("this is not a protobuf")),
+              {"is not an ONNX file"});
+}
+
+TEST(RefusedFile, TruncatedAnywhere) {
+  std::string bytes = parse(kSmall).SerializeAsString();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    Imported imported = importFile(writeBytes(bytes.substr(0, size)));
+    EXPECT_FALSE(imported.status.ok()) << size << " of " << bytes.size();
+  }
+}
+
+TEST(RefusedFile, AnyByteChangedDoesNotCrash) {
+  std::string bytes = parse(kSmall).SerializeAsString();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (int change : {1, 0x80, 0xff}) {
+      std::string damaged = bytes;
+      damaged[i] ^= change;
+      importFile(writeBytes(damaged));
+    }
+  }
+}
+
+TEST(RefusedFile, IrVersion) {
+  onnx::ModelProto model = parse(kSmall);
+  model.set_ir_version(99);
+  expectError(importFile(write(model)), {"IR version 99", "3 to 13"});
+}
+
+TEST(RefusedFile, Opset) {
+  onnx::ModelProto model = parse(kSmall);
+  model.mutable_opset_import(0)->set_version(12);
+  expectError(importFile(write(model)), {"operator set 12", "13 to 27"});
+  model.clear_opset_import();
+  expectError(importFile(write(model)), {"does not import the ai.onnx"});
+}
+
+TEST(RefusedFile, ForeignDomainsAreListedTogether) {
+  expectRefused(
+      R"(<ir_version: 10, opset_import: ["" : 18, "com.microsoft" : 1]>
+g (float[4] x) => (float[4] loss) {
+  [one] a = com.microsoft.FastGelu(x)
+  [two] loss = com.microsoft.Other(a)
+})",
+      {"com.microsoft.FastGelu (node 'one')", "com.microsoft.Other"});
+}
+
+TEST(RefusedFile, TrainingInfo) {
+  onnx::ModelProto model = parse(kSmall);
+  model.add_training_info();
+  expectError(importFile(write(model)), {"TrainingInfoProto"});
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+TEST(RefusedGraph, UndefinedValuesAreListedTogether) {
+  onnx::ModelProto model = parse(kSmall);
+  model.mutable_graph()->mutable_node(0)->set_input(0, "ghost");
+  model.mutable_graph()->mutable_node(0)->set_input(1, "phantom");
+  expectError(importFile(write(model)), {"'ghost'", "'phantom'"});
+}
+
+TEST(RefusedGraph, Cycle) {
+  onnx::ModelProto model = parse(kSmall);
+  model.mutable_graph()->mutable_node(0)->set_input(0, "loss");
+  expectError(importFile(write(model)), {"cycle"});
+}
+
+TEST(RefusedGraph, DefinedTwice) {
+  onnx::ModelProto model = parse(kSmall);
+  model.mutable_graph()->mutable_node(0)->set_output(0, "loss");
+  expectError(importFile(write(model)), {"'loss'", "defined already"});
+}
+
+TEST(RefusedGraph, AllUnsupportedNodesAtOnceWithTheirPath) {
+  expectRefused(R"(
+g (float[4, 8] x) => (float loss, float[4, 8] other)
+<float[8, 8] w = {)" +
+                    [] {
+                      std::string list = "1";
+                      for (int i = 1; i < 64; ++i) {
+                        list += ", 1";
+                      }
+                      return list;
+                    }() +
+                    R"(}> {
+  a = MatMul(x, w)
+  [det] b = Mish(a)
+  [hann] c = LRN <size = 3> (x)
+  other = Identity(c)
+  loss = ReduceMean <keepdims = 0> (b)
+})",
+                {"2 nodes cannot be imported", "node 'hann' (LRN)",
+                 "[not on the gradient path]", "node 'det' (Mish)",
+                 "[on the gradient path]"});
+}
+
+TEST(RefusedGraph, UnknownOperatorAndAttribute) {
+  expectRefused("g (float[4] x) => (float[4] y) { y = Wobble(x) }",
+                {"Wobble", "no such operator"});
+  expectRefused(
+      "g (float[4] x) => (float[4] y) { y = Relu <wobble = 1> (x) }",
+      {"Relu", "malformed", "wobble"});
+}
+
+TEST(RefusedGraph, UnsupportedTypes) {
+  expectRefused("g (string[4] x) => (string[4] y) { y = Identity(x) }",
+                {"input 'x'", "STRING"});
+  expectRefused(
+      "g (float[4] x) => (float8e5m2[4] y) { y = Cast <to = 19> (x) }",
+      {"FLOAT8E5M2"});
+}
+
+TEST(RefusedGraph, ShapesThatDoNotFit) {
+  expectRefused(
+      "g (float[4, 8] x, float[4, 8] y) => (float[4, 4] z) "
+      "{ [mm] z = MatMul(x, y) }",
+      {"node 'mm' (MatMul)", "4x8", "do not fit"});
+  expectRefused(
+      "g (float[4, 8] x, float[3, 8] y) => (float[4, 8] z) { z = Add(x, y) }",
+      {"4x8", "3x8", "broadcast"});
+}
+
+TEST(RefusedGraph, DataDependentShape) {
+  expectRefused(
+      "g (float[4, 8] x, int64[2] s) => (float[a, b] z) "
+      "{ [r] z = Reshape(x, s) }",
+      {"node 'r' (Reshape)", "shape", "must be known while compiling",
+       "input 's'"});
+}
+
+TEST(RefusedGraph, HugeDims) {
+  ImportOptions options;
+  options.dims = {{"n", int64_t(1) << 40}, {"m", int64_t(1) << 40}};
+  expectRefused("g (float[n, m] x) => (float[n, m] y) { y = Relu(x) }",
+                {"too many elements"}, options);
+}
+
+TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {
+  // 20,000 numbers without any pattern, made by a node, not an initializer.
+  onnx::ModelProto model = parse(
+      "g (float[20000] x) => (float[20000] y) { c = Constant <value_int = 1> "
+      "() y = Add(x, c) }");
+  auto *node = model.mutable_graph()->mutable_node(0);
+  node->clear_attribute();
+  auto *attribute = node->add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(onnx::AttributeProto::TENSOR);
+  attribute->mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  attribute->mutable_t()->add_dims(20000);
+  for (int i = 0; i < 20000; ++i) {
+    attribute->mutable_t()->add_float_data(static_cast<float>(i * i % 997));
+  }
+  ImportOptions options;
+  options.require_loss = false;
+  expectError(importFile(write(model), options),
+              {"80000 bytes", "make it an initializer"});
+}
+
+TEST(RefusedGraph, DropoutIsNotIgnored) {
+  expectRefused(R"(
+g (float[4] x) => (float[4] y) {
+  r = Constant <value_float = 0.1> ()
+  t = Constant <value = bool {1}> ()
+  [drop] y = Dropout(x, r, t)
+})",
+                {"node 'drop' (Dropout)", "not supported yet"});
+}
+
+//===----------------------------------------------------------------------===//
+// Dims, losses, parameters
+//===----------------------------------------------------------------------===//
+
+TEST(RefusedDims, AllOpenOnesAtOnce) {
+  expectRefused("g (float[n, m] x, float[n, ?] y) => (float[n, m] z) "
+                "{ z = Add(x, y) }",
+                {"n (x[0], y[0])", "m (x[1])", "y.1 (y[1])"});
+}
+
+TEST(RefusedDims, UnknownAndZero) {
+  ImportOptions options;
+  options.dims = {{"batch", 4}};
+  expectRefused("g (float[n] x) => (float[n] y) { y = Relu(x) }",
+                {"--dim batch=4", "there are n"}, options);
+  options.dims = {{"n", 0}};
+  expectRefused("g (float[n] x) => (float[n] y) { y = Relu(x) }",
+                {"at least 1"}, options);
+}
+
+TEST(RefusedLoss, NoneOrSeveral) {
+  ImportOptions options;
+  expectError(importFile(write(parse(
+                  "g (float[4] x) => (float[4] y) { y = Relu(x) }"))),
+              {"no loss to minimize", "y"});
+  expectError(importFile(write(parse(R"(
+g (float[4] x) => (float a, float b) {
+  a = ReduceMean <keepdims = 0> (x)
+  b = ReduceMax <keepdims = 0> (x)
+})"))),
+              {"several outputs", "a, b", "--loss-output"});
+  options.loss_output = "nope";
+  expectRefused(kSmall, {"--loss-output nope", "loss"}, options);
+}
+
+TEST(RefusedLoss, NotAScalar) {
+  ImportOptions options;
+  options.loss_output = "y";
+  expectError(importFile(write(parse(R"(
+g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {
+  y = Mul(x, w)
+})")),
+                         options),
+              {"loss 'y' has shape 4"});
+}
+
+TEST(RefusedParameters, NothingToTrain) {
+  expectRefused(
+      "g (float[4] x) => (float loss) { loss = ReduceMean <keepdims = 0> (x) "
+      "}",
+      {"nothing to train"});
+}
+
+TEST(RefusedParameters, PatternsThatMatchNothing) {
+  ImportOptions options;
+  options.train = {"v*"};
+  expectRefused(kSmall, {"--train v*"}, options);
+  options.train.clear();
+  options.freeze = {"v*"};
+  expectRefused(kSmall, {"--freeze v*"}, options);
+}
+
+/// kSmall as an exporter would describe it; `origin` is the parameter that
+/// the first node was made from.
+onnx::ModelProto described(const std::string &origin) {
+  onnx::ModelProto model = parse(kSmall);
+  auto *signature = model.mutable_graph()->add_metadata_props();
+  signature->set_key("pkg.torch.export.ExportedProgram.graph_signature");
+  signature->set_value("\n# inputs\np_w: PARAMETER target='w'\n"
+                       "p_v: PARAMETER target='v'\nx: USER_INPUT\n");
+  auto *node = model.mutable_graph()->mutable_node(0)->add_metadata_props();
+  node->set_key("pkg.torch.onnx.fx_node");
+  node->set_value("%mul : call_function(args = (%x, %" + origin + "))");
+  return model;
+}
+
+TEST(RefusedParameters, MergedByTheExporter) {
+  std::string path = write(described("p_v"));
+  expectError(importFile(path), {"1 parameters", "v", "optimize=False"});
+  ImportOptions options;
+  options.allow_exporter_damage = true;
+  Imported imported = importFile(path, options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.warnings.size(), 1u);
+}
+
+TEST(RefusedParameters, TiedIsNoDamage) {
+  Imported imported = importFile(write(described("p_w")));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_NE(imported.report.warnings[0].find("'v'"), std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
+// External data
+//===----------------------------------------------------------------------===//
+
+Imported importExternal(
+    const std::map<std::string, std::string> &entries,
+    const std::function<void(const fs::path &)> &prepare = {}) {
+  onnx::ModelProto model = parse(kSmall);
+  auto *tensor = model.mutable_graph()->mutable_initializer(0);
+  tensor->clear_float_data();
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto &[key, value] : entries) {
+    auto *entry = tensor->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  std::string path = write(model);
+  if (prepare) {
+    prepare(fs::path(path).parent_path());
+  }
+  return importFile(path);
+}
+
+TEST(ExternalData, NeedNotExist) {
+  Imported imported = importExternal({{"location", "w.bin"}, {"offset", "64"}});
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.parameter("w").getSource().getOffset(), 64);
+}
+
+TEST(ExternalData, LocationsOutsideAreRefused) {
+  expectError(importExternal({}), {"'w'", "is empty"});
+  expectError(importExternal({{"location", "/etc/passwd"}}), {"relative"});
+  expectError(importExternal({{"location", "a/../../b"}}), {"leaves"});
+  expectError(importExternal({{"location", "w.bin"}},
+                             [](const fs::path &folder) {
+                               fs::create_symlink("/etc/passwd",
+                                                  folder / "w.bin");
+                             }),
+              {"symbolic link"});
+}
+
+TEST(ExternalData, RangesAreChecked) {
+  expectError(importExternal({{"location", "w.bin"}, {"offset", "-1"}}),
+              {"offset '-1'"});
+  expectError(importExternal({{"location", "w.bin"}, {"length", "16"}}),
+              {"length is 16", "needs 32"});
+  expectError(importExternal(
+                  {{"location", "w.bin"}, {"offset", "9223372036854775807"}}),
+              {"beyond any file"});
+  expectError(importExternal({{"location", "w.bin"}, {"offset", "8"}},
+                             [](const fs::path &folder) {
+                               std::ofstream(folder / "w.bin")
+                                   << std::string(32, 'x');
+                             }),
+              {"bytes 8 to 40", "which has 32"});
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing
