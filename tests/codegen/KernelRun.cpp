@@ -199,6 +199,9 @@ void expectClose(const Tensor &expected, const Tensor &got, double tolerance) {
   int shown = 0;
   for (size_t i = 0; i < expected.values.size() && shown < 5; ++i) {
     double e = expected.values[i], g = got.values[i];
+    if (expected.element.isF32()) {
+      e = static_cast<float>(e);
+    }
     if (std::isnan(e) && std::isnan(g)) {
       continue;
     }

@@ -1,0 +1,268 @@
+//===- ViewsTest.cpp - kernels that read through views --------------------===//
+
+#include "passes/kernels/View.h"
+#include "tests/codegen/KernelRun.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::testing;
+
+namespace {
+
+/// A rows kernel over %a and %b whose body is `lines`, yielding %r.
+std::string kernel(const std::string &a, const std::string &b,
+                   const std::string &lines, const std::string &result,
+                   const std::string &form = "rows") {
+  return "func.func @f(%x: " + a + ", %y: " + b + ") {\n  %k = nn.kernel " +
+         form + " (%a = %x, %b = %y) : (" + a + ", " + b + ") -> " + result +
+         " {\n" + lines + "    nn.yield %r : " + result + "\n  }\n  return\n}";
+}
+
+const char *kF = "tensor<f32>";
+
+TEST(Views, TransposeOfHeads) {
+  expectMatchesInterpreter(
+      kernel("tensor<2x5x3x20xf32>", kF,
+             "%r = nn.transpose %a [0, 2, 1, 3] : tensor<2x5x3x20xf32> -> "
+             "tensor<2x3x5x20xf32>\n",
+             "tensor<2x3x5x20xf32>"));
+}
+
+TEST(Views, TransposeOfMatrix) {
+  for (std::string element : {"f32", "i64", "i1", "f64", "i8"}) {
+    expectMatchesInterpreter(
+        kernel("tensor<37x41x" + element + ">", kF,
+               "%r = nn.transpose %a [1, 0] : tensor<37x41x" + element +
+                   "> -> tensor<41x37x" + element + ">\n",
+               "tensor<41x37x" + element + ">"));
+  }
+}
+
+TEST(Views, ReshapeThenTransposeThenAdd) {
+  expectMatchesInterpreter(
+      kernel("tensor<6x40xf32>", "tensor<5x6x8xf32>",
+             "%s = nn.reshape %a : tensor<6x40xf32> -> tensor<6x5x8xf32>\n"
+             "%t = nn.transpose %s [1, 0, 2] : tensor<6x5x8xf32> -> "
+             "tensor<5x6x8xf32>\n"
+             "%r = nn.binary add %t, %b : tensor<5x6x8xf32>\n",
+             "tensor<5x6x8xf32>"));
+}
+
+TEST(Views, SlicesForwardAndBackward) {
+  expectMatchesInterpreter(
+      kernel("tensor<9x40xf32>", kF,
+             "%r = nn.slice %a [1, 5] step [2, 1] : tensor<9x40xf32> -> "
+             "tensor<4x30xf32>\n",
+             "tensor<4x30xf32>"));
+  expectMatchesInterpreter(
+      kernel("tensor<9x40xf32>", kF,
+             "%r = nn.slice %a [8, 39] step [-1, -3] : tensor<9x40xf32> -> "
+             "tensor<9x13xf32>\n",
+             "tensor<9x13xf32>"));
+}
+
+TEST(Views, Pads) {
+  expectMatchesInterpreter(
+      kernel("tensor<3x20xf32>", kF,
+             "%r = nn.pad %a [1, 2] value 7.0 : f32 : tensor<3x20xf32> -> "
+             "tensor<6x41xf32>\n",
+             "tensor<6x41xf32>"));
+  // Of a repeated value, of a member, of booleans.
+  expectMatchesInterpreter(
+      kernel("tensor<3x1xf32>", kF,
+             "%s = nn.broadcast %a : tensor<3x1xf32> -> tensor<3x20xf32>\n"
+             "%e = nn.unary exp %s : tensor<3x20xf32> -> tensor<3x20xf32>\n"
+             "%r = nn.pad %e [1, 2] value 7.0 : f32 : tensor<3x20xf32> -> "
+             "tensor<6x41xf32>\n",
+             "tensor<6x41xf32>"));
+  expectMatchesInterpreter(
+      kernel("tensor<3x20xi1>", kF,
+             "%r = nn.pad %a [0, 2] value true : tensor<3x20xi1> -> "
+             "tensor<3x41xi1>\n",
+             "tensor<3x41xi1>"));
+}
+
+// nn-decompose makes concat a select of pads.
+TEST(Views, Concat) {
+  expectMatchesInterpreter(
+      kernel("tensor<4x17xf32>", "tensor<4x8xf32>",
+             "%p = nn.pad %a [0, 0] value 0.0 : f32 : tensor<4x17xf32> -> "
+             "tensor<4x25xf32>\n"
+             "%q = nn.pad %b [0, 17] value 0.0 : f32 : tensor<4x8xf32> -> "
+             "tensor<4x25xf32>\n"
+             "%i = nn.iota 1 : tensor<4x25xi64>\n"
+             "%n = nn.constant dense<17> : tensor<4x25xi64>\n"
+             "%c = nn.compare lt %i, %n : tensor<4x25xi64> -> tensor<4x25xi1>\n"
+             "%r = nn.select %c, %p, %q : tensor<4x25xi1>, tensor<4x25xf32>\n",
+             "tensor<4x25xf32>"));
+}
+
+TEST(Views, CausalMaskFromIota) {
+  expectMatchesInterpreter(kernel(
+      "tensor<2x19x19xf32>", kF,
+      "%i = nn.iota 1 : tensor<2x19x19xi64>\n"
+      "%j = nn.iota 2 : tensor<2x19x19xi64>\n"
+      "%c = nn.compare le %j, %i : tensor<2x19x19xi64> -> "
+      "tensor<2x19x19xi1>\n"
+      "%f = nn.iota 2 : tensor<2x19x19xf32>\n"
+      "%r = nn.select %c, %a, %f : tensor<2x19x19xi1>, tensor<2x19x19xf32>\n",
+      "tensor<2x19x19xf32>"));
+}
+
+TEST(Views, SmallConstant) {
+  expectMatchesInterpreter(
+      kernel("tensor<3x4xf32>", kF,
+             "%c = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n"
+             "%d = nn.reshape %c : tensor<4xf32> -> tensor<1x4xf32>\n"
+             "%e = nn.broadcast %d : tensor<1x4xf32> -> tensor<3x4xf32>\n"
+             "%m = nn.constant dense<[[true, false, false, true], [true, true, "
+             "false, false], [false, false, false, true]]> : tensor<3x4xi1>\n"
+             "%s = nn.binary add %a, %e : tensor<3x4xf32>\n"
+             "%r = nn.select %m, %s, %a : tensor<3x4xi1>, tensor<3x4xf32>\n",
+             "tensor<3x4xf32>"));
+}
+
+// Indices outside the table are clamped: -3 ... 9 into 7 rows.
+TEST(Views, GatherOfRows) {
+  for (std::string index : {"i64", "i32"}) {
+    expectMatchesInterpreter(
+        kernel("tensor<7x33xf32>", "tensor<4x5x" + index + ">",
+               "%r = nn.gather %a, %b : tensor<7x33xf32>, tensor<4x5x" + index +
+                   "> -> tensor<4x5x33xf32>\n",
+               "tensor<4x5x33xf32>"),
+        0, -3, 9);
+  }
+}
+
+TEST(Views, GatherOfElements) {
+  expectMatchesInterpreter(
+      kernel("tensor<50xf32>", "tensor<3x40xi64>",
+             "%r = nn.gather %a, %b : tensor<50xf32>, tensor<3x40xi64> -> "
+             "tensor<3x40xf32>\n",
+             "tensor<3x40xf32>"),
+      0, -3, 60);
+}
+
+TEST(Views, GatherThenTransposeThenPad) {
+  expectMatchesInterpreter(
+      kernel("tensor<7x33xf32>", "tensor<5xi64>",
+             "%g = nn.gather %a, %b : tensor<7x33xf32>, tensor<5xi64> -> "
+             "tensor<5x33xf32>\n"
+             "%t = nn.transpose %g [1, 0] : tensor<5x33xf32> -> "
+             "tensor<33x5xf32>\n"
+             "%r = nn.pad %t [1, 2] value 7.0 : f32 : tensor<33x5xf32> -> "
+             "tensor<35x9xf32>\n",
+             "tensor<35x9xf32>"),
+      0, -3, 9);
+}
+
+// A softmax over [heads x keys] read through a transpose: the row is no
+// single stride.
+TEST(Views, ReductionOverRowsOfSeveralStrides) {
+  expectMatchesInterpreter(
+      kernel("tensor<3x5x20xf32>", kF,
+             "%t = nn.transpose %a [1, 2, 0] : tensor<3x5x20xf32> -> "
+             "tensor<5x20x3xf32>\n"
+             "%u = nn.reshape %t : tensor<5x20x3xf32> -> tensor<5x20x3xf32>\n"
+             "%r = nn.reduce sum %u [1, 2] : tensor<5x20x3xf32> -> "
+             "tensor<5x1x1xf32>\n",
+             "tensor<5x1x1xf32>"));
+}
+
+TEST(Views, RefusesWhatHasNoFormula) {
+  CompiledKernel refused(
+      kernel("tensor<4x6xf32>", kF,
+             "%t = nn.transpose %a [1, 0] : tensor<4x6xf32> -> "
+             "tensor<6x4xf32>\n"
+             "%r = nn.reshape %t : tensor<6x4xf32> -> tensor<24xf32>\n",
+             "tensor<24xf32>"));
+  EXPECT_FALSE(refused.ok());
+  EXPECT_NE(refused.diagnostics().find("no single address formula"),
+            std::string::npos)
+      << refused.diagnostics();
+}
+
+TEST(Views, RefusesHalfPrecision) {
+  CompiledKernel refused(
+      kernel("tensor<4xbf16>", kF,
+             "%r = nn.unary neg %a : tensor<4xbf16> -> tensor<4xbf16>\n",
+             "tensor<4xbf16>"));
+  EXPECT_FALSE(refused.ok());
+  EXPECT_NE(refused.diagnostics().find("not in 'bf16'"), std::string::npos)
+      << refused.diagnostics();
+}
+
+TEST(Columns, BiasGradient) {
+  for (int cols : {1, 10, 16, 50, 128, 300}) {
+    for (int rows : {1, 5, 64, 65, 200}) {
+      std::string r = std::to_string(rows), c = std::to_string(cols);
+      std::string in = "tensor<" + r + "x" + c + "xf32>";
+      std::string out = "tensor<1x" + c + "xf32>";
+      expectMatchesInterpreter(
+          kernel(in, kF,
+                 "%r = nn.reduce sum %a [0] : " + in + " -> " + out + "\n", out,
+                 "columns"),
+          1e-5);
+    }
+  }
+}
+
+// The gradients of a layer_norm's scale and bias, and work after the sum.
+TEST(Columns, SeveralReductionsOfMembers) {
+  expectMatchesInterpreter(R"(
+func.func @f(%x: tensor<3x70x37xf32>, %m: tensor<3x70x1xf32>) {
+  %k:2 = nn.kernel columns (%a = %x, %b = %m) : (tensor<3x70x37xf32>, tensor<3x70x1xf32>) -> (tensor<1x1x37xf32>, tensor<37xf32>) {
+    %e = nn.unary exp %b : tensor<3x70x1xf32> -> tensor<3x70x1xf32>
+    %c = nn.broadcast %e : tensor<3x70x1xf32> -> tensor<3x70x37xf32>
+    %d = nn.binary mul %a, %c : tensor<3x70x37xf32>
+    %s = nn.reduce sum %d [0, 1] : tensor<3x70x37xf32> -> tensor<1x1x37xf32>
+    %t = nn.reduce max %a [0, 1] : tensor<3x70x37xf32> -> tensor<1x1x37xf32>
+    %u = nn.reshape %t : tensor<1x1x37xf32> -> tensor<37xf32>
+    %v = nn.unary tanh %u : tensor<37xf32> -> tensor<37xf32>
+    nn.yield %s, %v : tensor<1x1x37xf32>, tensor<37xf32>
+  }
+  return
+})",
+                           1e-5);
+}
+
+TEST(Scan, AlongEveryDimension) {
+  for (std::string element : {"i64", "f32"}) {
+    for (std::string dim : {"0", "1", "2"}) {
+      for (std::string how :
+           {"", " exclusive", " reverse", " exclusive reverse"}) {
+        std::string type = "tensor<3x5x21x" + element + ">";
+        expectMatchesInterpreter(
+            kernel(type, kF,
+                   "%r = nn.cumsum %a dim " + dim + how + " : " + type + "\n",
+                   type, "scan"));
+      }
+    }
+  }
+}
+
+TEST(Scatter, AddsInOrder) {
+  expectMatchesInterpreter(
+      kernel("tensor<4x5xi64>", "tensor<4x5x37xf32>",
+             "%r = nn.scatter_add %a, %b : tensor<4x5xi64>, "
+             "tensor<4x5x37xf32> -> tensor<7x37xf32>\n",
+             "tensor<7x37xf32>", "scatter"),
+      1e-6, -3, 9);
+  expectMatchesInterpreter(
+      kernel("tensor<20xi32>", "tensor<20xf32>",
+             "%r = nn.scatter_add %a, %b : tensor<20xi32>, "
+             "tensor<20xf32> -> tensor<7xf32>\n",
+             "tensor<7xf32>", "scatter"),
+      1e-6, -3, 9);
+}
+
+TEST(Scan, OfElementsComputedInTheKernel) {
+  expectMatchesInterpreter(
+      kernel("tensor<3x9xi1>", kF,
+             "%c = nn.convert %a : tensor<3x9xi1> -> tensor<3x9xi64>\n"
+             "%r = nn.cumsum %c dim 1 : tensor<3x9xi64>\n",
+             "tensor<3x9xi64>", "scan"));
+}
+
+} // namespace
