@@ -6,12 +6,16 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/Rules.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/sched/SchedDialect.h"
 #include "passes/ir/zero/ZeroDialect.h"
 #include "passes/kernels/Passes.h"
+#include "passes/memory/Passes.h"
+#include "passes/schedule/Passes.h"
 #include "passes/zero/Passes.h"
 
 void mlir::zg::registerDialects(DialectRegistry &registry) {
-  registry.insert<func::FuncDialect, nn::NNDialect, zero::ZeroDialect>();
+  registry.insert<func::FuncDialect, nn::NNDialect, sched::SchedDialect,
+                  zero::ZeroDialect>();
   nn::registerGradientRules(registry);
 }
 
@@ -20,5 +24,7 @@ void mlir::zg::registerPasses() {
   registerCSEPass();
   nn::registerDifferentiatePasses();
   nn::registerKernelsPasses();
+  sched::registerMemoryPasses();
+  sched::registerSchedulePasses();
   zero::registerZeroPasses();
 }

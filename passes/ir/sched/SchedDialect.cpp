@@ -42,9 +42,8 @@ int64_t mlir::zg::sched::worldOf(Operation *op) {
   if (!module) {
     module = op->getParentOfType<ModuleOp>();
   }
-  auto world = module
-                   ? module->getAttrOfType<IntegerAttr>(zero::kWorldAttr)
-                   : IntegerAttr();
+  auto world = module ? module->getAttrOfType<IntegerAttr>(zero::kWorldAttr)
+                      : IntegerAttr();
   return world ? world.getInt() : 1;
 }
 

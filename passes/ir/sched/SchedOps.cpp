@@ -47,23 +47,19 @@ parseAccesses(OpAsmParser &parser,
 static void printAccesses(OpAsmPrinter &printer, Operation *,
                           OperandRange slices, ArrayAttr accesses) {
   printer << '(';
-  llvm::interleaveComma(
-      llvm::zip(slices, accesses.getAsRange<AccessAttr>()), printer,
-      [&](auto pair) {
-        auto [slice, access] = pair;
-        printer << stringifyMode(access.getMode()) << ' ' << slice << '['
-                << access.getOffset() << " for " << access.getBytes();
-        if (access.getRankStride() != 0) {
-          printer << " by " << access.getRankStride();
-        }
-        printer << ']';
-      });
+  llvm::interleaveComma(llvm::zip(slices, accesses.getAsRange<AccessAttr>()),
+                        printer, [&](auto pair) {
+                          auto [slice, access] = pair;
+                          printer << stringifyMode(access.getMode()) << ' '
+                                  << slice << '[' << access.getOffset()
+                                  << " for " << access.getBytes();
+                          if (access.getRankStride() != 0) {
+                            printer << " by " << access.getRankStride();
+                          }
+                          printer << ']';
+                        });
   printer << ')';
 }
 
 #define GET_OP_CLASSES
 #include "passes/ir/sched/SchedOps.cpp.inc"
-
-nn::KernelOp sched::KernelOp::kernel() {
-  return cast<nn::KernelOp>(getBody().front().front());
-}

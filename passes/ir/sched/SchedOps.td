@@ -68,22 +68,23 @@ def Sched_KernelOp : Sched_Op<"kernel", [
       }
     }
     ```
-    Equal bodies are one kernel.
+    Equal bodies are one kernel. A product of matrices whose type no library
+    takes is a kernel too.
 
     **Lifespan**: `sched-lower` to the plan, whose kernel module is generated
     from it.
 
     **Constraints:**
-    - Its block holds one `nn.kernel` whose operands are the block's arguments
-      in order.
+    - Its block holds one `nn.kernel` or `nn.matmul`, whose operands are the
+      block's arguments in order.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The one op of the body.
-    ::mlir::zg::nn::KernelOp kernel();
+    /// The one op of the body: an nn.kernel or an nn.matmul.
+    ::mlir::Operation *kernel() { return &getBody().front().front(); }
   }];
 }
 

@@ -13,9 +13,8 @@ using namespace mlir::zg::sched;
 LogicalResult sched::detail::verifyStep(Operation *op) {
   auto step = cast<Step>(op);
   if (step.getSlices().size() != step.getAccesses().size()) {
-    return op->emitOpError("has ")
-           << step.getSlices().size() << " slices but "
-           << step.getAccesses().size() << " accesses";
+    return op->emitOpError("has ") << step.getSlices().size() << " slices but "
+                                   << step.getAccesses().size() << " accesses";
   }
   int64_t world = worldOf(op);
   for (unsigned i = 0; i < step.getSlices().size(); ++i) {
@@ -57,8 +56,8 @@ namespace {
 /// Checks the modes of a step's accesses against `expected`.
 LogicalResult verifyModes(Step step, ArrayRef<Mode> expected) {
   if (step.getAccesses().size() != expected.size()) {
-    return step->emitOpError("needs ") << expected.size() << " accesses, not "
-                                       << step.getAccesses().size();
+    return step->emitOpError("needs ")
+           << expected.size() << " accesses, not " << step.getAccesses().size();
   }
   for (auto [index, mode] : llvm::enumerate(expected)) {
     if (step.access(index).getMode() != mode) {
@@ -94,11 +93,11 @@ LogicalResult sched::SliceOp::verify() {
     return emitOpError("'") << getLabel() << "' lies at a negative offset";
   }
   if (getLifetime() && getLifetime()->size() != 2) {
-    return emitOpError("'") << getLabel()
-                            << "' must be live from one step to another";
+    return emitOpError("'")
+           << getLabel() << "' must be live from one step to another";
   }
-  int meanings = getState().has_value() + getInput().has_value() +
-                 getScalar().has_value();
+  int meanings =
+      getState().has_value() + getInput().has_value() + getScalar().has_value();
   if (meanings > 1) {
     return emitOpError("'")
            << getLabel() << "' is more than one of state, input and scalar";
@@ -112,11 +111,12 @@ LogicalResult sched::SliceOp::verify() {
 
 LogicalResult sched::KernelOp::verify() {
   Block &block = getBody().front();
-  if (!llvm::hasSingleElement(block) || !isa<nn::KernelOp>(block.front())) {
-    return emitOpError("must hold one nn.kernel");
+  if (!llvm::hasSingleElement(block) ||
+      !isa<nn::KernelOp, nn::MatmulOp>(block.front())) {
+    return emitOpError("must hold one nn.kernel or nn.matmul");
   }
   if (!llvm::equal(block.front().getOperands(), block.getArguments())) {
-    return emitOpError("'s arguments must be the operands of its nn.kernel");
+    return emitOpError("must have the operands of its op as arguments");
   }
   return success();
 }
@@ -138,10 +138,11 @@ LogicalResult ProgramOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto kernel = symbols.lookupNearestSymbolFrom<sched::KernelOp>(
-      *this, getKernelAttr());
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<sched::KernelOp>(*this, getKernelAttr());
   if (!kernel) {
-    return emitOpError("launches ") << getKernelAttr() << ", which is no kernel";
+    return emitOpError("launches ")
+           << getKernelAttr() << ", which is no kernel";
   }
   // The kernel's own verifier may not have run yet.
   Block &block = kernel.getBody().front();
@@ -221,8 +222,8 @@ LogicalResult sched::AllGatherOp::verify() {
   Step step = *this;
   unsigned count = getAccesses().size();
   if (count == 0 || count % 2 != 0) {
-    return emitOpError("needs two accesses a segment, not ") << count
-                                                             << " in all";
+    return emitOpError("needs two accesses a segment, not ")
+           << count << " in all";
   }
   SmallVector<Mode> modes;
   for (unsigned i = 0; i < count; i += 2) {
@@ -248,8 +249,8 @@ LogicalResult sched::ReduceScatterOp::verify() {
   if (failed(verifyModes(step, {Mode::read, shard, Mode::write})) ||
       failed(verifyBytes(step, 0, step.access(1).getBytes() * world,
                          "the segment of its shard")) ||
-      failed(verifyBytes(step, 2, getChunkBytes() * world,
-                         "one chunk a rank"))) {
+      failed(
+          verifyBytes(step, 2, getChunkBytes() * world, "one chunk a rank"))) {
     return failure();
   }
   return success();

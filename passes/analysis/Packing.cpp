@@ -1,0 +1,206 @@
+//===- Packing.cpp - places buffers into one arena ------------------------===//
+
+#include "passes/analysis/Packing.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+using namespace mlir::zg;
+
+namespace {
+
+int64_t alignUp(int64_t value, int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// First and last use of a buffer on each stream. All uses of a buffer are
+/// done when the last one on each stream is.
+struct Extent {
+  std::vector<int64_t> first, last; // step, -1 where the stream has none
+};
+
+Extent extentOf(const PackedBuffer &buffer, const VectorClocks &clocks) {
+  Extent extent{std::vector<int64_t>(clocks.numStreams(), -1),
+                std::vector<int64_t>(clocks.numStreams(), -1)};
+  for (unsigned step : buffer.uses) {
+    unsigned stream = clocks.stream(step);
+    if (extent.first[stream] < 0) {
+      extent.first[stream] = step;
+    }
+    extent.last[stream] = step;
+  }
+  return extent;
+}
+
+bool allBefore(const Extent &a, const Extent &b, const VectorClocks &clocks) {
+  for (int64_t last : a.last) {
+    for (int64_t first : b.first) {
+      if (last >= 0 && first >= 0 && !clocks.before(last, first)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Bytes live at each step of a program, in issue order.
+std::vector<int64_t> liveBytes(const std::vector<PackedBuffer> &buffers,
+                               unsigned program, int64_t alignment) {
+  std::vector<int64_t> delta;
+  for (const PackedBuffer &buffer : buffers) {
+    if (buffer.program == program) {
+      delta.resize(std::max<size_t>(delta.size(), buffer.uses.back() + 2));
+      delta[buffer.uses.front()] += alignUp(buffer.bytes, alignment);
+      delta[buffer.uses.back() + 1] -= alignUp(buffer.bytes, alignment);
+    }
+  }
+  std::partial_sum(delta.begin(), delta.end(), delta.begin());
+  return delta;
+}
+
+/// What the ranks are made of: T = most bytes live during the buffer's life,
+/// W = its length, A = W x size, Z = size.
+struct Features {
+  int64_t t, w, a, z;
+};
+
+using Rank = std::array<int64_t, 3>;
+
+Rank rankOf(const Features &f, unsigned order) {
+  switch (order) {
+  case 0:
+    return {f.t, f.w, f.a};
+  case 1:
+    return {f.w, f.a, f.t};
+  case 2:
+    return {f.t, f.a, f.w};
+  case 3:
+    return {f.z, f.w, f.t};
+  case 4:
+    return {f.a, f.w, f.t};
+  default:
+    return {f.t, f.z, f.w};
+  }
+}
+constexpr unsigned kOrders = 6;
+
+/// Gives the peak; stops early, with a peak of the best or more, where it
+/// cannot become better than `best`.
+int64_t placeAll(const std::vector<PackedBuffer> &buffers,
+                 const Conflicts &conflicts, const std::vector<unsigned> &order,
+                 int64_t alignment, int64_t base, int64_t best,
+                 std::vector<int64_t> &offsets) {
+  std::vector<int64_t> floor(buffers.size(), base);
+  // In rank order, so that the first of the lowest floors wins.
+  std::vector<unsigned> unplaced = order;
+  std::vector<char> placed(buffers.size(), 0);
+  int64_t peak = base;
+  while (!unplaced.empty()) {
+    size_t lowest = 0;
+    for (size_t i = 1; i < unplaced.size(); ++i) {
+      if (floor[unplaced[i]] < floor[unplaced[lowest]]) {
+        lowest = i;
+      }
+    }
+    unsigned buffer = unplaced[lowest];
+    unplaced.erase(unplaced.begin() + lowest);
+    placed[buffer] = 1;
+    offsets[buffer] = floor[buffer];
+    int64_t end = floor[buffer] + buffers[buffer].bytes;
+    peak = std::max(peak, end);
+    if (peak >= best) {
+      return peak;
+    }
+    end = alignUp(end, alignment);
+    for (unsigned other : conflicts[buffer]) {
+      if (!placed[other]) {
+        floor[other] = std::max(floor[other], end);
+      }
+    }
+  }
+  return peak;
+}
+
+} // namespace
+
+Conflicts mlir::zg::findConflicts(const std::vector<PackedBuffer> &buffers,
+                                  const std::vector<VectorClocks> &clocks) {
+  std::vector<Extent> extents;
+  extents.reserve(buffers.size());
+  for (const PackedBuffer &buffer : buffers) {
+    assert(!buffer.uses.empty() && "a buffer that nothing touches");
+    extents.push_back(extentOf(buffer, clocks[buffer.program]));
+  }
+  Conflicts conflicts(buffers.size());
+  for (unsigned i = 0; i < buffers.size(); ++i) {
+    for (unsigned j = i + 1; j < buffers.size(); ++j) {
+      if (buffers[i].program != buffers[j].program) {
+        continue;
+      }
+      const VectorClocks &order = clocks[buffers[i].program];
+      if (!allBefore(extents[i], extents[j], order) &&
+          !allBefore(extents[j], extents[i], order)) {
+        conflicts[i].push_back(j);
+        conflicts[j].push_back(i);
+      }
+    }
+  }
+  for (std::vector<unsigned> &row : conflicts) {
+    std::sort(row.begin(), row.end());
+  }
+  return conflicts;
+}
+
+Packing mlir::zg::pack(const std::vector<PackedBuffer> &buffers,
+                       const Conflicts &conflicts, int64_t alignment,
+                       int64_t base) {
+  base = alignUp(base, alignment);
+  unsigned programs = 0;
+  for (const PackedBuffer &buffer : buffers) {
+    programs = std::max(programs, buffer.program + 1);
+  }
+  Packing result;
+  result.lowerBound = base;
+  std::vector<std::vector<int64_t>> live;
+  for (unsigned program = 0; program < programs; ++program) {
+    live.push_back(liveBytes(buffers, program, alignment));
+    for (int64_t bytes : live.back()) {
+      result.lowerBound = std::max(result.lowerBound, base + bytes);
+    }
+  }
+  std::vector<Features> features;
+  for (const PackedBuffer &buffer : buffers) {
+    const std::vector<int64_t> &bytes = live[buffer.program];
+    int64_t width = buffer.uses.back() - buffer.uses.front() + 1;
+    features.push_back(
+        {*std::max_element(bytes.begin() + buffer.uses.front(),
+                           bytes.begin() + buffer.uses.back() + 1),
+         width, width * buffer.bytes, buffer.bytes});
+  }
+
+  result.peak = std::numeric_limits<int64_t>::max();
+  std::vector<unsigned> order(buffers.size());
+  std::vector<int64_t> offsets(buffers.size(), base);
+  for (unsigned rank = 0; rank < kOrders; ++rank) {
+    std::iota(order.begin(), order.end(), 0);
+    // The largest first; the index makes it deterministic.
+    std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
+      return rankOf(features[a], rank) > rankOf(features[b], rank);
+    });
+    int64_t peak = placeAll(buffers, conflicts, order, alignment, base,
+                            result.peak, offsets);
+    if (peak < result.peak) {
+      result.peak = peak;
+      result.offsets = offsets;
+      result.order = rank;
+    }
+    if (alignUp(result.peak, alignment) <= result.lowerBound) {
+      break;
+    }
+  }
+  return result;
+}

@@ -1,0 +1,57 @@
+//===- Packing.h - places buffers into one arena --------------------------===//
+//
+// No IR here: buffers, when they are live, and which of them must not share
+// bytes. passes/memory applies it to slices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_ANALYSIS_PACKING_H
+#define ZEROGRAPH_PASSES_ANALYSIS_PACKING_H
+
+#include "passes/analysis/VectorClocks.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace mlir::zg {
+
+/// A buffer that programs do not pass on to each other.
+struct PackedBuffer {
+  int64_t bytes = 0;
+  /// Steps that touch it, ascending, not empty.
+  std::vector<unsigned> uses;
+  /// Buffers of different programs never conflict.
+  unsigned program = 0;
+};
+
+/// Row i: the buffers that must not share bytes with buffer i, ascending, i
+/// itself left out.
+using Conflicts = std::vector<std::vector<unsigned>>;
+
+/// Two buffers of a program conflict unless every use of one happens before
+/// every use of the other. `clocks[p]` orders the steps of program p.
+Conflicts findConflicts(const std::vector<PackedBuffer> &buffers,
+                        const std::vector<VectorClocks> &clocks);
+
+struct Packing {
+  /// Of each buffer, multiples of the alignment.
+  std::vector<int64_t> offsets;
+  /// End of the highest buffer.
+  int64_t peak = 0;
+  /// No packing ends lower, sizes taken as multiples of the alignment: most
+  /// bytes that are live at one step in issue order. Two buffers live at the
+  /// same step conflict, whatever the streams.
+  int64_t lowerBound = 0;
+  /// Which order of placement won, for statistics.
+  unsigned order = 0;
+};
+
+/// Places the buffers at `base` or above. Skyline: of the unplaced buffers the
+/// one with the lowest floor goes there, ties by rank; six ranks are tried
+/// until one meets the lower bound, and the best is kept.
+Packing pack(const std::vector<PackedBuffer> &buffers,
+             const Conflicts &conflicts, int64_t alignment, int64_t base);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_PASSES_ANALYSIS_PACKING_H

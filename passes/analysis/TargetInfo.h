@@ -1,0 +1,67 @@
+//===- TargetInfo.h - what passes ask of the device that runs the plan ----===//
+//
+// Passes plan every byte, library workspaces included, without knowing any
+// library. codegen/ implements this for each device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H
+#define ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+
+namespace mlir::zg {
+
+/// C = op(A) op(B) for each of `batch` row-major matrices.
+struct MatmulShape {
+  Type elementType;
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool transposeA = false, transposeB = false;
+};
+
+/// A block of C, in one single-threaded call: ranges of batches, rows and
+/// columns.
+struct MatmulPart {
+  int64_t batchBegin = 0, batchEnd = 0;
+  int64_t mBegin = 0, mEnd = 0;
+  int64_t nBegin = 0, nEnd = 0;
+};
+
+class TargetInfo {
+public:
+  virtual ~TargetInfo() = default;
+
+  /// Whether the library multiplies matrices of this element type; if not, a
+  /// kernel is generated, and the rest is not asked.
+  virtual bool hasMatmul(Type elementType) const = 0;
+
+  /// How a product is cut; depends on the shape alone. The parts cover C
+  /// exactly once. Never empty.
+  virtual llvm::SmallVector<MatmulPart>
+  matmulParts(const MatmulShape &shape) const = 0;
+
+  /// Bytes of workspace that each part of the product needs, a multiple of 64;
+  /// 0 if none does.
+  virtual int64_t matmulScratchBytes(const MatmulShape &shape) const = 0;
+};
+
+/// A device whose library takes whole products and needs no workspace: what
+/// passes assume when they are run alone, from zerograph-opt.
+class PlainTargetInfo final : public TargetInfo {
+public:
+  bool hasMatmul(Type elementType) const override {
+    return elementType.isF32() || elementType.isBF16();
+  }
+  llvm::SmallVector<MatmulPart>
+  matmulParts(const MatmulShape &shape) const override {
+    return {{0, shape.batch, 0, shape.m, 0, shape.n}};
+  }
+  int64_t matmulScratchBytes(const MatmulShape &) const override { return 0; }
+};
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H

@@ -1,0 +1,37 @@
+//===- Passes.td - places for slices --------------------------------------===//
+
+#ifndef ZEROGRAPH_MEMORY_PASSES
+#define ZEROGRAPH_MEMORY_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PackBuffers : Pass<"sched-pack", "::mlir::ModuleOp"> {
+  let summary = "Gives every slice its offset in the arena.";
+  let description = [{
+    Carried slices come first, one behind the other. The others share what
+    follows: two may have the same bytes only if every use of one happens before
+    every use of the other, by stream order, awaits and the order of
+    collectives (`passes/analysis/HappensBefore.h`), or if they belong to
+    different programs. Order in the block is not enough once there are two
+    streams.
+
+    Records each slice's offset and its first and last step, and the arena with
+    its lower bound on the module. Slices that nothing uses and that are not
+    carried go.
+
+    Fails if `limit` is given and the arena is larger, naming the step where
+    most is live and what that is, by class.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "0",
+           "Most bytes the arena may have; 0: any">
+  ];
+  let statistics = [
+    Statistic<"arenaBytes", "arena bytes", "bytes of the arena">,
+    Statistic<"boundBytes", "bound bytes", "bytes no packing does without">,
+    Statistic<"unsharedBytes", "unshared bytes",
+              "bytes if no two slices shared any">
+  ];
+}
+
+#endif // ZEROGRAPH_MEMORY_PASSES

@@ -1,0 +1,50 @@
+//===- InPlace.cpp - kernels that may write where they read ---------------===//
+
+#include "passes/schedule/InPlace.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+
+namespace {
+
+bool isElementwise(Operation *op) {
+  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
+             nn::ConvertOp>(op);
+}
+
+int64_t elements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+/// Whether the value is read by elementwise ops alone, perhaps through
+/// reshapes, which keep the place of an element.
+bool readElementwise(Value value) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<nn::ReshapeOp>(user)) {
+      return readElementwise(user->getResult(0));
+    }
+    return isElementwise(user);
+  });
+}
+
+} // namespace
+
+bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
+                                      unsigned result) {
+  if (kernel.getForm() != "rows" || kernel.getOperand(operand).getType() !=
+                                        kernel.getResult(result).getType()) {
+    return false;
+  }
+  Block &body = kernel.getBody().front();
+  // A reduction makes several passes over a row; a result of the first may not
+  // overwrite what a later one reads.
+  int64_t size = elements(kernel.getResult(result));
+  for (Operation &op : body.without_terminator()) {
+    if (isa<nn::ReduceOp, nn::CumsumOp, nn::ScatterAddOp, nn::GatherOp>(op) ||
+        (isElementwise(&op) && elements(op.getResult(0)) != size &&
+         elements(op.getResult(0)) != 1)) {
+      return false;
+    }
+  }
+  return readElementwise(body.getArgument(operand));
+}

@@ -1,0 +1,37 @@
+//===- KernelTable.cpp - one sched.kernel for equal bodies ----------------===//
+
+#include "passes/schedule/KernelTable.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::sched;
+
+FlatSymbolRefAttr KernelTable::intern(Operation *op) {
+  auto builder = OpBuilder::atBlockEnd(module.getBody());
+  auto kernel = builder.create<sched::KernelOp>(op->getLoc(), "kernel");
+  Block &block = kernel.getBody().emplaceBlock();
+  IRMapping mapping;
+  SmallVector<Value> arguments;
+  for (Value operand : op->getOperands()) {
+    arguments.push_back(block.addArgument(operand.getType(), op->getLoc()));
+  }
+  builder.setInsertionPointToEnd(&block);
+  // Operands by place and not by value: two of them may be the same tensor.
+  Operation *body = builder.clone(*op);
+  body->setOperands(arguments);
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  auto [it, isNew] = kernels.try_emplace(text);
+  if (!isNew) {
+    kernel.erase();
+    return it->second;
+  }
+  std::string name = "k" + std::to_string(kernels.size() - 1);
+  kernel.setSymName(name);
+  it->second = FlatSymbolRefAttr::get(module.getContext(), name);
+  return it->second;
+}

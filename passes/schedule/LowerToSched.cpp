@@ -1,0 +1,101 @@
+//===- LowerToSched.cpp - from tensors to steps over byte ranges ----------===//
+
+#include "passes/schedule/Passes.h"
+#include "passes/schedule/StepEmitter.h"
+
+namespace mlir::zg::sched {
+
+#define GEN_PASS_DEF_LOWERTOSCHED
+#include "passes/schedule/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --sched-lower
+//===----------------------------------------------------------------------===//
+
+struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
+  explicit LowerToSched(const TargetInfo &target) : target(target) {}
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    SliceTable slices(module);
+    KernelTable kernels(module);
+    for (func::FuncOp function : functions) {
+      if (failed(lower(function, slices, kernels))) {
+        return signalPassFailure();
+      }
+      function.erase();
+    }
+    // Declarations before their uses, for the reader's sake.
+    Block *body = module.getBody();
+    for (Operation &op : llvm::make_early_inc_range(*body)) {
+      if (isa<sched::KernelOp>(op)) {
+        op.moveBefore(body, body->end());
+      }
+    }
+    for (Operation &op : llvm::make_early_inc_range(*body)) {
+      if (isa<ProgramOp>(op)) {
+        op.moveBefore(body, body->end());
+      }
+    }
+  }
+
+  LogicalResult lower(func::FuncOp function, SliceTable &slices,
+                      KernelTable &kernels) {
+    if (!function.getBody().hasOneBlock()) {
+      return function.emitError("@")
+             << function.getName() << " has no body of one block";
+    }
+    if (failed(checkUnits(function, slices))) {
+      return failure();
+    }
+    Storage storage(function, slices);
+    if (failed(storage.assign())) {
+      return failure();
+    }
+    auto builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto program = builder.create<ProgramOp>(function.getLoc(), "lowered");
+    program.getBody().emplaceBlock();
+    program.setSymName(function.getName());
+    StepEmitter emitter(program, slices, kernels, storage, target);
+    for (Operation &op : function.front()) {
+      if (failed(emitter.emit(&op))) {
+        return failure();
+      }
+    }
+    return success();
+  }
+
+  /// Ops of the zero dialect accept any unit where the module names none.
+  LogicalResult checkUnits(func::FuncOp function, const SliceTable &slices) {
+    WalkResult result = function.walk([&](Operation *op) {
+      auto unit = op->getAttrOfType<IntegerAttr>("unit");
+      if (unit &&
+          unit.getInt() >= static_cast<int64_t>(slices.units().size())) {
+        op->emitOpError("names unit ")
+            << unit.getInt() << ", but '" << zero::kUnitsAttr << "' has "
+            << slices.units().size();
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  const TargetInfo &target;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerToSched(const TargetInfo &target) {
+  return std::make_unique<LowerToSched>(target);
+}
+
+std::unique_ptr<Pass> createLowerToSched() {
+  static const PlainTargetInfo plain;
+  return createLowerToSched(plain);
+}
+
+} // namespace mlir::zg::sched

@@ -1,0 +1,98 @@
+//===- Passes.td - from tensors to steps on streams -----------------------===//
+
+#ifndef ZEROGRAPH_SCHEDULE_PASSES
+#define ZEROGRAPH_SCHEDULE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToSched : Pass<"sched-lower", "::mlir::ModuleOp"> {
+  let summary = "Turns functions over tensors into steps over byte ranges.";
+  let description = [{
+    Each `func.func` becomes a `sched.program`; ops stay in order. Tensors get
+    slices, or places within one: reshape, view, shard and in-place reductions
+    share their operand's bytes, operands of a pack lie where the pack wants
+    them, updates of a state where the state is kept. Where a value cannot lie
+    in such a place, because the bytes are still read or it already lies
+    elsewhere, it is copied.
+
+    | op | step | stream |
+    |---|---|---|
+    | nn.kernel | launch | compute |
+    | nn.matmul | matmul, with scratch | compute |
+    | zero.all_gather, zero.prefetch | all_gather | gather |
+    | zero.reduce_scatter | reduce_scatter, with staging | scatter |
+    | zero.all_reduce | all_reduce | scatter |
+    | gaps of zero.pack, updates by a zero constant | fill | compute |
+
+    No step awaits another yet: `sched-place-events` is next.
+
+    bitwise.
+  }];
+  let constructor = "::mlir::zg::sched::createLowerToSched()";
+  let dependentDialects = ["::mlir::zg::sched::SchedDialect"];
+}
+
+def PlaceEvents : Pass<"sched-place-events", "::mlir::ModuleOp"> {
+  let summary = "Makes every step await what it depends on on other streams.";
+  let description = [{
+    For each read after write, write after read and write after write of the
+    same bytes of a slice by steps of two streams, the later step awaits the
+    earlier. Correct, and more than needed: `sched-elide-waits` drops the rest.
+  }];
+  let statistics = [Statistic<"placed", "awaits placed", "awaits placed">];
+}
+
+def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
+  let summary = "Adds awaits that let bytes be reused.";
+  let description = [{
+    - A gather awaits the last step on compute before it in issue order, so
+      that it does not start earlier than `zero-prefetch` means it to, and the
+      buffers that are free by then can take what it brings.
+    - The first step that writes into a unit's flat gradients awaits the
+      reductions that read the flat gradients begun `window` units before, so
+      that at most `window` such buffers are in use at once.
+
+    For memory only: the program is correct without.
+  }];
+  let options = [
+    Option<"window", "window", "int64_t", "2",
+           "Flat gradient buffers in use at once">
+  ];
+  let statistics = [Statistic<"placed", "awaits placed", "awaits placed">];
+}
+
+def ElideWaits : Pass<"sched-elide-waits", "::mlir::ModuleOp"> {
+  let summary = "Drops awaits that follow from the order there already is.";
+  let description = [{
+    An await is dropped if stream order, the order of collectives and the awaits
+    that are kept say the same: the vector clock of the step without the await
+    is not below that of the awaited step.
+  }];
+  let statistics = [
+    Statistic<"kept", "awaits kept", "awaits kept">,
+    Statistic<"elided", "awaits elided", "awaits that followed from others">
+  ];
+}
+
+def VerifySched : Pass<"sched-verify", "::mlir::ModuleOp"> {
+  let summary = "Checks that steps do not race and slices do not clash.";
+  let description = [{
+    - Every two steps of which one writes bytes the other touches are ordered:
+      by stream order, awaits or the order of collectives. Once slices have
+      offsets, bytes are those of the arena.
+    - Once slices have offsets: all of them have, aligned and within the arena;
+      no slice overlaps a carried one; bytes are used for one slice at a time.
+    - What is read of a slice that is not carried was written before.
+    - A slice that is not carried is used by one program only.
+    - Collectives are numbered from 0 in issue order.
+
+    With `ordered=false` order between streams is not asked for: what can be
+    checked before `sched-place-events`.
+  }];
+  let options = [
+    Option<"ordered", "ordered", "bool", "true",
+           "Whether awaits have been placed">
+  ];
+}
+
+#endif // ZEROGRAPH_SCHEDULE_PASSES

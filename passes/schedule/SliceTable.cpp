@@ -1,0 +1,106 @@
+//===- SliceTable.cpp - the slices of a module while it is lowered --------===//
+
+#include "passes/schedule/SliceTable.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::sched;
+
+namespace {
+
+SliceClass classOf(zero::StateAttr state) {
+  StringRef role = state.getRole().getValue();
+  if (role == zero::kParamRole) {
+    return SliceClass::param_shard;
+  }
+  if (role == zero::kGradRole) {
+    return SliceClass::grad_shard;
+  }
+  return state.getUnit() < 0 ? SliceClass::scalar : SliceClass::optimizer;
+}
+
+std::string labelOf(zero::StateAttr state,
+                    ArrayRef<zero::ParamUnitAttr> units) {
+  std::string role = state.getRole().str();
+  if (state.getUnit() < 0) {
+    return role;
+  }
+  std::string unit = state.getUnit() < static_cast<int64_t>(units.size())
+                         ? units[state.getUnit()].getName().str()
+                         : "unit " + std::to_string(state.getUnit());
+  return unit + " " + role;
+}
+
+} // namespace
+
+SliceTable::SliceTable(ModuleOp module)
+    : module(module), ranks(worldOf(module)) {
+  if (auto units = module->getAttrOfType<ArrayAttr>(zero::kUnitsAttr)) {
+    llvm::append_range(unitList, units.getAsRange<zero::ParamUnitAttr>());
+  }
+}
+
+Place SliceTable::carried(Attribute meaning, RankedTensorType type) {
+  // A scalar's name is a StringAttr; no other meaning is.
+  auto [it, isNew] = byMeaning.try_emplace(meaning, records.size());
+  if (isNew) {
+    Record record{};
+    record.bytes = nn::tensorBytes(type);
+    record.carried = true;
+    record.meaning = meaning;
+    record.type = type;
+    record.unit = record.segment = -1;
+    if (auto state = dyn_cast<zero::StateAttr>(meaning)) {
+      record.label = labelOf(state, unitList);
+      record.sliceClass = classOf(state);
+      record.unit = state.getUnit();
+      record.segment = state.getSegment();
+    } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
+      record.label = input.getName().str();
+      record.sliceClass = SliceClass::input;
+    } else {
+      record.label = cast<StringAttr>(meaning).str();
+      record.sliceClass = SliceClass::scalar;
+    }
+    records.push_back(record);
+  }
+  return {it->second, 0, 0};
+}
+
+Place SliceTable::create(StringRef label, SliceClass sliceClass, int64_t bytes,
+                         int64_t unit, int64_t segment) {
+  Record record{};
+  record.label = label.str();
+  record.sliceClass = sliceClass;
+  record.bytes = bytes;
+  record.unit = unit;
+  record.segment = segment;
+  records.push_back(record);
+  return {static_cast<int>(records.size()) - 1, 0, 0};
+}
+
+SliceOp SliceTable::op(int slice, Location location) {
+  Record &record = records[slice];
+  if (!record.op) {
+    auto builder = OpBuilder::atBlockEnd(module.getBody());
+    auto op = builder.create<SliceOp>(
+        location, SliceType::get(module.getContext()), record.label,
+        record.sliceClass, Space::device, record.bytes, record.carried,
+        record.unit, record.segment, /*offset=*/IntegerAttr(),
+        /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),
+        /*input=*/nn::InputAttr(), /*scalar=*/StringAttr(),
+        /*tensor=*/TypeAttr());
+    if (record.meaning) {
+      op.setTensorAttr(TypeAttr::get(record.type));
+      if (auto state = dyn_cast<zero::StateAttr>(record.meaning)) {
+        op.setStateAttr(state);
+      } else if (auto input = dyn_cast<nn::InputAttr>(record.meaning)) {
+        op.setInputAttr(input);
+      } else {
+        op.setScalarAttr(cast<StringAttr>(record.meaning));
+      }
+    }
+    record.op = op;
+  }
+  return record.op;
+}

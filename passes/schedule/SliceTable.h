@@ -1,0 +1,69 @@
+//===- SliceTable.h - the slices of a module while it is lowered ----------===//
+
+#ifndef ZEROGRAPH_PASSES_SCHEDULE_SLICETABLE_H
+#define ZEROGRAPH_PASSES_SCHEDULE_SLICETABLE_H
+
+#include "passes/ir/sched/SchedDialect.h"
+
+#include <deque>
+
+namespace mlir::zg::sched {
+
+/// Where a value lies: on rank r from byte `offset + r * stride` of a slice
+/// on.
+struct Place {
+  int slice = -1;
+  int64_t offset = 0;
+  int64_t stride = 0;
+
+  explicit operator bool() const { return slice >= 0; }
+  bool operator==(const Place &) const = default;
+  Place plus(int64_t bytes, int64_t rankStride) const {
+    return {slice, offset + bytes, stride + rankStride};
+  }
+};
+
+/// Collects slices by number and makes their ops when they are first used, so
+/// that they stand in the order of their first step.
+class SliceTable {
+public:
+  explicit SliceTable(ModuleOp module);
+
+  /// The slice of a state, input or scalar; the same one for all programs.
+  Place carried(Attribute meaning, RankedTensorType type);
+  /// A slice of the program being lowered.
+  Place create(StringRef label, SliceClass sliceClass, int64_t bytes,
+               int64_t unit = -1, int64_t segment = -1);
+
+  SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
+  bool isCarried(int slice) const { return records[slice].carried; }
+  int64_t bytes(int slice) const { return records[slice].bytes; }
+  /// Makes the op on the first call.
+  SliceOp op(int slice, Location location);
+
+  /// `zero.units` of the module, perhaps empty.
+  ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
+  int64_t world() const { return ranks; }
+
+private:
+  struct Record {
+    std::string label;
+    SliceClass sliceClass;
+    int64_t bytes;
+    bool carried = false;
+    int64_t unit = -1, segment = -1;
+    Attribute meaning;
+    RankedTensorType type;
+    SliceOp op;
+  };
+
+  ModuleOp module;
+  SmallVector<zero::ParamUnitAttr> unitList;
+  int64_t ranks;
+  std::deque<Record> records;
+  DenseMap<Attribute, int> byMeaning;
+};
+
+} // namespace mlir::zg::sched
+
+#endif // ZEROGRAPH_PASSES_SCHEDULE_SLICETABLE_H

@@ -1,0 +1,345 @@
+//===- StepEmitter.cpp - the steps of one program -------------------------===//
+
+#include "passes/schedule/StepEmitter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::sched;
+
+namespace {
+
+/// Most bytes a peer that one exchange of a reduction moves.
+constexpr int64_t kChunkBytes = 1 << 20;
+
+int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
+
+TypeAttr elementTypeOf(Value value) {
+  return TypeAttr::get(
+      cast<RankedTensorType>(value.getType()).getElementType());
+}
+
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  if (!splat) {
+    return false;
+  }
+  Attribute element = splat.getSplatValue<Attribute>();
+  if (auto real = dyn_cast<FloatAttr>(element)) {
+    // Fills set bytes to zero, which is +0.0.
+    return real.getValue().isPosZero();
+  }
+  auto integer = dyn_cast<IntegerAttr>(element);
+  return integer && integer.getValue().isZero();
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+void StepEmitter::add(Accesses &accesses, Mode mode, Place place,
+                      int64_t bytes) {
+  accesses.slices.push_back(slices.op(place.slice, location));
+  accesses.ranges.push_back(
+      AccessAttr::get(context, mode, place.offset, bytes, place.stride));
+}
+
+void StepEmitter::add(Accesses &accesses, Mode mode, Value value) {
+  add(accesses, mode, storage.place(value), bytesOf(value));
+}
+
+template <typename StepOp, typename... Attributes>
+void StepEmitter::create(Stream stream, const Accesses &accesses,
+                         StringRef stepLabel, Attributes &&...attributes) {
+  builder.create<StepOp>(location, TimepointType::get(context), ValueRange(),
+                         accesses.slices, StreamAttr::get(context, stream),
+                         builder.getArrayAttr(accesses.ranges),
+                         builder.getStringAttr(stepLabel),
+                         std::forward<Attributes>(attributes)...);
+}
+
+void StepEmitter::copy(Place from, Place to, int64_t bytes,
+                       StringRef stepLabel) {
+  Accesses accesses;
+  add(accesses, Mode::read, from, bytes);
+  add(accesses, Mode::write, to, bytes);
+  create<CopyOp>(Stream::compute, accesses, stepLabel);
+}
+
+void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
+  Accesses accesses;
+  add(accesses, Mode::write, place, bytes);
+  create<FillOp>(Stream::compute, accesses, stepLabel);
+}
+
+//===----------------------------------------------------------------------===//
+// Compute
+//===----------------------------------------------------------------------===//
+
+LogicalResult StepEmitter::launch(Operation *op) {
+  Accesses accesses;
+  for (Value operand : op->getOperands()) {
+    if (operand.getDefiningOp<nn::ConstantOp>()) {
+      return op->emitOpError("reads a constant that is in no kernel");
+    }
+    add(accesses, Mode::read, operand);
+  }
+  for (Value result : op->getResults()) {
+    add(accesses, Mode::write, result);
+  }
+  create<LaunchOp>(Stream::compute, accesses, label, kernels.intern(op));
+  return success();
+}
+
+LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!target.hasMatmul(type.getElementType())) {
+    return launch(op);
+  }
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  int64_t rank = type.getRank();
+  MatmulShape shape;
+  shape.elementType = type.getElementType();
+  for (int64_t size : type.getShape().drop_back(2)) {
+    shape.batch *= size;
+  }
+  shape.m = type.getDimSize(rank - 2);
+  shape.n = type.getDimSize(rank - 1);
+  shape.k = lhs.getDimSize(op.getTransposeA() ? rank - 2 : rank - 1);
+  shape.transposeA = op.getTransposeA();
+  shape.transposeB = op.getTransposeB();
+
+  SmallVector<int64_t> parts;
+  for (const MatmulPart &part : target.matmulParts(shape)) {
+    parts.append({part.batchBegin, part.batchEnd, part.mBegin, part.mEnd,
+                  part.nBegin, part.nEnd});
+  }
+  int64_t scratch = target.matmulScratchBytes(shape);
+  Accesses accesses;
+  for (Value operand : op.getOperands()) {
+    if (operand.getDefiningOp<nn::ConstantOp>()) {
+      return op.emitOpError("reads a constant that is in no kernel");
+    }
+    add(accesses, Mode::read, operand);
+  }
+  add(accesses, Mode::write, op.getResult());
+  if (scratch > 0) {
+    int64_t bytes = scratch * (parts.size() / 6);
+    add(accesses, Mode::write,
+        slices.create("scratch of " + label, SliceClass::transient, bytes),
+        bytes);
+  }
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  auto flag = [&](bool set) {
+    return set ? builder.getUnitAttr() : UnitAttr();
+  };
+  create<MatmulOp>(Stream::compute, accesses, label,
+                   TypeAttr::get(shape.elementType), number(shape.batch),
+                   number(shape.m), number(shape.n), number(shape.k),
+                   flag(shape.transposeA), flag(shape.transposeB),
+                   builder.getDenseI64ArrayAttr(parts), number(scratch));
+  return success();
+}
+
+LogicalResult StepEmitter::pack(zero::PackOp op) {
+  Place flat = storage.place(op.getResult());
+  int64_t element =
+      nn::elementBytes(cast<RankedTensorType>(op.getType()).getElementType());
+  int64_t covered = 0; // bytes from the beginning
+  auto fillUpTo = [&](int64_t end) {
+    if (covered < end) {
+      fill(flat.plus(covered, 0), end - covered, "padding of " + label);
+    }
+  };
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    if (isZero(operand)) {
+      continue; // filled with the gap it leaves
+    }
+    if (operand.getDefiningOp<nn::ConstantOp>()) {
+      return op.emitOpError("packs a constant other than zero");
+    }
+    int64_t begin = op.getOffsets()[index] * element;
+    fillUpTo(begin);
+    covered = begin + bytesOf(operand);
+    Place want = storage.operandPlace(op, index);
+    if (storage.place(operand) != want) {
+      copy(storage.place(operand), want, bytesOf(operand), label);
+    }
+  }
+  fillUpTo(bytesOf(op.getResult()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void StepEmitter::gather(Operation *op, ValueRange shards, Value result,
+                         int64_t unit, StringRef group, StringRef reason) {
+  Accesses accesses;
+  Place whole = storage.place(result);
+  zero::ParamUnitAttr attribute = slices.units()[unit];
+  bool inPlace = false;
+  if (auto gather = dyn_cast<zero::AllGatherOp>(op)) {
+    inPlace = gather.getInPlace();
+  }
+  for (auto [index, shard] : llvm::enumerate(shards)) {
+    int64_t bytes = bytesOf(shard), segment = bytes * slices.world();
+    int64_t element =
+        bytes / cast<RankedTensorType>(shard.getType()).getNumElements();
+    add(accesses, Mode::read,
+        inPlace ? storage.operandPlace(op, index) : storage.place(shard),
+        bytes);
+    add(accesses, Mode::write,
+        whole.plus(zero::segmentOffset(attribute, index) * element, 0),
+        segment);
+  }
+  create<AllGatherOp>(
+      Stream::gather, accesses, label, builder.getI64IntegerAttr(unit),
+      elementTypeOf(shards.front()), builder.getStringAttr(group),
+      builder.getStringAttr(reason), builder.getI64IntegerAttr(sequence++));
+}
+
+LogicalResult StepEmitter::inPlaceGather(zero::AllGatherOp op) {
+  for (auto [index, shard] : llvm::enumerate(op.getShards())) {
+    if (shard.getDefiningOp<nn::ConstantOp>()) {
+      return op.emitOpError("gathers a constant");
+    }
+    Place want = storage.operandPlace(op, index);
+    if (storage.place(shard) != want) {
+      copy(storage.place(shard), want, bytesOf(shard), label);
+    }
+  }
+  return success();
+}
+
+void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
+  int64_t shardBytes = bytesOf(op.getResult());
+  int64_t chunk = std::min(kChunkBytes, shardBytes);
+  zero::ParamUnitAttr unit = slices.units()[op.getUnit()];
+  int64_t element =
+      shardBytes / cast<RankedTensorType>(op.getType()).getNumElements();
+  Place shard = storage.place(op.getResult());
+  if (op.getAccumulator() && storage.place(op.getAccumulator()) != shard) {
+    copy(storage.place(op.getAccumulator()), shard, shardBytes, label);
+  }
+  Accesses accesses;
+  add(accesses, Mode::read,
+      storage.place(op.getFlat())
+          .plus(zero::segmentOffset(unit, op.getSegment()) * element, 0),
+      shardBytes * slices.world());
+  add(accesses, op.getAccumulator() ? Mode::read_write : Mode::write, shard,
+      shardBytes);
+  int64_t staging = chunk * slices.world();
+  add(accesses, Mode::write,
+      slices.create("staging of " + label, SliceClass::staging, staging,
+                    op.getUnit(), op.getSegment()),
+      staging);
+  create<ReduceScatterOp>(
+      Stream::scatter, accesses, label, builder.getI64IntegerAttr(op.getUnit()),
+      builder.getI64IntegerAttr(op.getSegment()),
+      op.getAccumulator() ? builder.getUnitAttr() : UnitAttr(),
+      builder.getI64IntegerAttr(chunk), elementTypeOf(op.getResult()),
+      op.getGroupAttr(), op.getReasonAttr(),
+      builder.getI64IntegerAttr(sequence++));
+}
+
+void StepEmitter::allReduce(zero::AllReduceOp op) {
+  Place sum = storage.place(op.getResult());
+  int64_t bytes = bytesOf(op.getResult());
+  if (!op.getAccumulator()) {
+    fill(sum, bytes, label);
+  } else if (storage.place(op.getAccumulator()) != sum) {
+    copy(storage.place(op.getAccumulator()), sum, bytes, label);
+  }
+  Accesses accesses;
+  add(accesses, Mode::read, op.getOperand());
+  add(accesses, Mode::read_write, sum, bytes);
+  create<AllReduceOp>(Stream::scatter, accesses, label,
+                      elementTypeOf(op.getResult()), op.getGroupAttr(),
+                      op.getReasonAttr(),
+                      builder.getI64IntegerAttr(sequence++));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// What could not be computed where it is kept is copied there. States that
+/// are copied from are copied from first.
+LogicalResult StepEmitter::finish(func::ReturnOp op) {
+  struct Move {
+    Place from, to;
+    int64_t bytes;
+  };
+  SmallVector<Move> fromStates, others;
+  SmallVector<std::pair<Place, int64_t>> fills;
+  for (auto [index, value] : llvm::enumerate(op.getOperands())) {
+    Place to = storage.resultPlace(index);
+    if (isZero(value)) {
+      fills.push_back({to, bytesOf(value)});
+    } else if (value.getDefiningOp<nn::ConstantOp>()) {
+      return op.emitOpError("result ")
+             << index << " is a constant other than zero";
+    } else if (Place from = storage.place(value); from != to) {
+      (slices.isCarried(from.slice) ? fromStates : others)
+          .push_back({from, to, bytesOf(value)});
+    }
+  }
+  for (const Move &a : fromStates) {
+    for (const Move &b : fromStates) {
+      if (a.from.slice == b.to.slice) {
+        return op.emitOpError("states exchange their values; what is kept in '")
+               << slices.op(b.to.slice, location).getLabel()
+               << "' would be lost";
+      }
+    }
+  }
+  auto nameOf = [&](Place place) {
+    return slices.op(place.slice, location).getLabel();
+  };
+  for (const Move &move : llvm::concat<const Move>(fromStates, others)) {
+    copy(move.from, move.to, move.bytes, nameOf(move.to));
+  }
+  for (auto [place, bytes] : fills) {
+    fill(place, bytes, nameOf(place));
+  }
+  return success();
+}
+
+LogicalResult StepEmitter::emit(Operation *op) {
+  location = op->getLoc();
+  label = labelOf(op);
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](nn::KernelOp op) { return launch(op); })
+      .Case([&](nn::MatmulOp op) { return matmul(op); })
+      .Case([&](zero::PackOp op) { return pack(op); })
+      .Case([&](zero::AllGatherOp op) {
+        if (op.getInPlace() && failed(inPlaceGather(op))) {
+          return failure();
+        }
+        gather(op, op.getShards(), op.getResult(), op.getUnit(), op.getGroup(),
+               op.getReason());
+        return success();
+      })
+      .Case([&](zero::PrefetchOp op) {
+        gather(op, op.getShards(), op.getHandle(), op.getUnit(), op.getGroup(),
+               op.getReason());
+        return success();
+      })
+      .Case([&](zero::ReduceScatterOp op) {
+        reduceScatter(op);
+        return success();
+      })
+      .Case([&](zero::AllReduceOp op) {
+        allReduce(op);
+        return success();
+      })
+      .Case([&](func::ReturnOp op) { return finish(op); })
+      .Default(success());
+}

@@ -1,0 +1,64 @@
+//===- StepEmitter.h - the steps of one program ---------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_SCHEDULE_STEPEMITTER_H
+#define ZEROGRAPH_PASSES_SCHEDULE_STEPEMITTER_H
+
+#include "passes/analysis/TargetInfo.h"
+#include "passes/schedule/KernelTable.h"
+#include "passes/schedule/Storage.h"
+
+namespace mlir::zg::sched {
+
+/// Emits the steps of a function's ops, in order, into a program.
+class StepEmitter {
+public:
+  StepEmitter(ProgramOp program, SliceTable &slices, KernelTable &kernels,
+              const Storage &storage, const TargetInfo &target)
+      : builder(OpBuilder::atBlockEnd(&program.getBody().front())),
+        context(program.getContext()), slices(slices), kernels(kernels),
+        storage(storage), target(target) {}
+
+  /// Fails, with a diagnostic, on what has no step.
+  LogicalResult emit(Operation *op);
+
+private:
+  /// The accesses of a step under construction.
+  struct Accesses {
+    SmallVector<Value> slices;
+    SmallVector<Attribute> ranges;
+  };
+  void add(Accesses &accesses, Mode mode, Place place, int64_t bytes);
+  void add(Accesses &accesses, Mode mode, Value value);
+
+  /// Makes a step: what all have in common, then `attributes`.
+  template <typename StepOp, typename... Attributes>
+  void create(Stream stream, const Accesses &accesses, StringRef label,
+              Attributes &&...attributes);
+
+  LogicalResult launch(Operation *op);
+  LogicalResult matmul(nn::MatmulOp op);
+  LogicalResult pack(zero::PackOp op);
+  void gather(Operation *op, ValueRange shards, Value result, int64_t unit,
+              StringRef group, StringRef reason);
+  LogicalResult inPlaceGather(zero::AllGatherOp op);
+  void reduceScatter(zero::ReduceScatterOp op);
+  void allReduce(zero::AllReduceOp op);
+  LogicalResult finish(func::ReturnOp op);
+
+  void copy(Place from, Place to, int64_t bytes, StringRef label);
+  void fill(Place place, int64_t bytes, StringRef label);
+
+  OpBuilder builder;
+  MLIRContext *context;
+  SliceTable &slices;
+  KernelTable &kernels;
+  const Storage &storage;
+  const TargetInfo &target;
+  Location location = builder.getUnknownLoc();
+  std::string label;
+  int64_t sequence = 0;
+};
+
+} // namespace mlir::zg::sched
+
+#endif // ZEROGRAPH_PASSES_SCHEDULE_STEPEMITTER_H

@@ -1,0 +1,79 @@
+//===- Storage.h - where the tensors of a program lie ---------------------===//
+
+#ifndef ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
+#define ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/schedule/SliceTable.h"
+
+namespace mlir::zg::sched {
+
+/// A value that lies within another: a reshape, view, shard or await, or the
+/// result of an in-place reduction.
+struct Part {
+  Value whole;
+  int64_t offset = 0; // bytes
+  int64_t stride = 0; // bytes a rank
+};
+/// Nothing where the value has bytes of its own.
+std::optional<Part> partOf(Value value, const SliceTable &slices);
+
+/// Gives every tensor of a function a place.
+///
+/// Values that share bytes by what they are (see Part) follow from others. The
+/// rest is decided in one backward walk, consumers before producers: a consumer
+/// that wants its operand in a place (a pack, an in-place gather, an update of
+/// a state) asks for it, and the producer gets it unless it is taken, or its
+/// bytes are read later as what they were. Who was refused gets a slice of its
+/// own, and the consumer copies. An nn.constant has no place.
+class Storage {
+public:
+  Storage(func::FuncOp function, SliceTable &slices);
+
+  /// Fails, with a diagnostic, on what cannot be lowered.
+  LogicalResult assign();
+
+  Place place(Value value) const;
+  /// The place of result `index` of the function: the slice of the state that
+  /// it updates.
+  Place resultPlace(unsigned index) const { return resultPlaces[index]; }
+  /// Where operand `index` of a pack or an in-place gather belongs.
+  Place operandPlace(Operation *op, unsigned index) const;
+
+private:
+  LogicalResult bindArguments();
+  LogicalResult bindResults(func::ReturnOp op);
+  LogicalResult bindOp(Operation *op);
+  void bindOperands(Operation *op);
+  void bindDefault(Operation *op, unsigned result);
+  bool request(Value value, Place want, unsigned overwritten);
+  LogicalResult checkOverwrite(zero::ReduceScatterOp op) const;
+  bool keepsOldValues(Value value, Place want);
+
+  struct Reader {
+    unsigned position;
+    OpOperand *use;
+  };
+  /// Every read of the value's bytes, through its parts too.
+  void collectReaders(Value value, SmallVectorImpl<Reader> &readers) const;
+  unsigned position(Operation *op) const { return positions.lookup(op); }
+  unsigned lastRead(Value value) const;
+  /// Position of the first reduction in place in the value's bytes.
+  unsigned firstOverwrite(Value value) const;
+  void findLoss();
+
+  func::FuncOp function;
+  SliceTable &slices;
+  DenseMap<Operation *, unsigned> positions;
+  DenseMap<Value, Place> bound;
+  SmallVector<Place> resultPlaces;
+  /// Position of the op that computes the loss; none: no backward.
+  std::optional<unsigned> loss;
+};
+
+/// Of a step: its location's name, or its kind.
+std::string labelOf(Operation *op);
+
+} // namespace mlir::zg::sched
+
+#endif // ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
