@@ -1,0 +1,122 @@
+//===- DataSourceTest.cpp - slices of samples -----------------------------===//
+
+#include "runtime/io/DataSource.h"
+#include "runtime/io/SafetensorsWriter.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+class DataSourceTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    path = std::filesystem::path(::testing::TempDir()) /
+           ("data" + std::to_string(getpid()));
+    plan.set_world(2);
+    plan.set_micro_batch(3);
+    plan.set_accumulate(2);
+    addInput("ids", plan::I64, {3, 2}, true);
+    addInput("mask", plan::F32, {4}, false);
+    plan.mutable_inputs(0)->set_max(999);
+  }
+  void TearDown() override { std::filesystem::remove(path); }
+
+  void addInput(const std::string &name, plan::ElementType type,
+                std::vector<uint64_t> shape, bool per_sample) {
+    plan::Input &input = *plan.add_inputs();
+    input.set_name(name);
+    input.set_type(type);
+    for (uint64_t size : shape) {
+      input.add_shape(size);
+    }
+    input.set_per_sample(per_sample);
+  }
+
+  void write(uint64_t samples) {
+    auto writer =
+        SafetensorsWriter::create(path, {{"ids", plan::I64, {samples, 2}},
+                                         {"mask", plan::F32, {4}},
+                                         {"more", plan::U8, {1}}});
+    ASSERT_TRUE(writer.ok());
+    std::vector<int64_t> ids;
+    for (uint64_t i = 0; i < samples * 2; ++i) {
+      ids.push_back(int64_t(i * 10));
+    }
+    std::vector<float> mask = {1, 2, 3, 4};
+    ASSERT_TRUE((*writer)->write("ids", 0, samples * 16, ids.data()).ok());
+    ASSERT_TRUE((*writer)->write("mask", 0, 16, mask.data()).ok());
+    ASSERT_TRUE((*writer)->commit().ok());
+  }
+
+  std::string error() {
+    auto source = DataSource::open(path, plan);
+    return source.ok() ? "fine" : std::string(source.status().message());
+  }
+
+  std::string path;
+  plan::Plan plan;
+};
+
+TEST_F(DataSourceTest, MicroBatchesAreConsecutiveAndWrapAtWholeSteps) {
+  write(30); // a step takes 12: two whole steps
+  auto source = DataSource::open(path, plan);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->samplesOfStep(), 12u);
+  EXPECT_EQ((*source)->samples(), 24u);
+  EXPECT_EQ((*source)->dropped(), 6u);
+  EXPECT_EQ((*source)->superfluous(), std::vector<std::string>{"more"});
+  for (uint64_t first : {0, 3, 21, 24, 45, 48}) {
+    std::vector<int64_t> ids(6);
+    ASSERT_TRUE((*source)->read(0, first, ids.data()).ok());
+    for (uint64_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(ids[i], int64_t((first % 24 * 2 + i) * 10));
+    }
+    std::vector<float> mask(4);
+    ASSERT_TRUE((*source)->read(1, first, mask.data()).ok());
+    EXPECT_EQ(mask, (std::vector<float>{1, 2, 3, 4}));
+  }
+}
+
+TEST_F(DataSourceTest, ABadValueIsNamedWithItsSample) {
+  write(60);
+  auto source = DataSource::open(path, plan);
+  ASSERT_TRUE(source.ok()) << source.status();
+  std::vector<int64_t> ids(6);
+  EXPECT_TRUE((*source)->read(0, 45, ids.data()).ok());
+  absl::Status status = (*source)->read(0, 48, ids.data());
+  EXPECT_NE(status.message().find(
+                "'ids' has the value 1000 in sample 50, expected 0 to 999"),
+            std::string::npos)
+      << status;
+}
+
+TEST_F(DataSourceTest, EveryMismatchIsSaidAtOnce) {
+  write(30);
+  EXPECT_EQ(error(), "fine");
+  plan.mutable_inputs(0)->set_type(plan::F32);
+  plan.mutable_inputs(1)->set_shape(0, 5);
+  addInput("weight", plan::F32, {3}, true);
+  std::string message = error();
+  for (const char *part :
+       {"input 'ids' is I64 [30, 2], expected F32 [samples, 2]",
+        "input 'mask' is F32 [4], expected F32 [5]",
+        "input 'weight' is missing, expected F32 [samples]",
+        "the file also holds more"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+}
+
+TEST_F(DataSourceTest, LessThanOneStepIsAnError) {
+  write(11);
+  EXPECT_NE(error().find("holds 11 samples; a step takes 12 (2 ranks x 2 "
+                         "micro-batches x 3 samples)"),
+            std::string::npos)
+      << error();
+}
+
+} // namespace

@@ -1,0 +1,308 @@
+//===- StateTest.cpp - first values and files of parameters ---------------===//
+
+#include "runtime/state/Initialize.h"
+#include "runtime/state/Philox.h"
+#include "runtime/state/WeightFile.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+/// The known answers of the authors' test vectors.
+TEST(PhiloxTest, TheGeneratorIsPhilox) {
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
+            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
+                                     0x9b00dbd8}));
+  EXPECT_EQ(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6,
+                                     0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                   {0xa4093822, 0x299f31d0}),
+            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420,
+                                     0x24126ea1}));
+}
+
+TEST(PhiloxTest, AnyPartOfAnArrayIsTheSame) {
+  NormalArray normals(42, "w");
+  std::vector<float> whole(1001);
+  normals.generate(0, 1001, 0.5, whole.data());
+  for (uint64_t first : {0, 1, 2, 333, 1000}) {
+    std::vector<float> part(1001 - first);
+    normals.generate(first, part.size(), 0.5, part.data());
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first));
+  }
+  std::vector<float> other(1001);
+  NormalArray(42, "v").generate(0, 1001, 0.5, other.data());
+  EXPECT_NE(other, whole);
+  NormalArray(43, "w").generate(0, 1001, 0.5, other.data());
+  EXPECT_NE(other, whole);
+}
+
+TEST(PhiloxTest, NormalsHaveTheirMoments) {
+  std::vector<double> values(200000);
+  NormalArray(1, "w").generate(0, values.size(), 2.0, values.data());
+  double sum = 0, squares = 0, fourths = 0;
+  for (double value : values) {
+    sum += value;
+    squares += value * value;
+    fourths += std::pow(value, 4);
+  }
+  double n = double(values.size());
+  EXPECT_NEAR(sum / n, 0, 0.02);
+  EXPECT_NEAR(squares / n, 4, 0.06);
+  EXPECT_NEAR(fourths / n, 48, 2);
+}
+
+TEST(PhiloxTest, TheOptionIsReadStrictly) {
+  EXPECT_EQ(*parseInitMissing("normal:0.02"), 0.02);
+  for (const char *bad : {"normal", "normal:", "normal:x", "normal:-1",
+                          "normal:inf", "uniform:1", "normal:0.02x"}) {
+    EXPECT_FALSE(parseInitMissing(bad).ok()) << bad;
+  }
+}
+
+/// Two units of two segments on any number of ranks, sharded or whole.
+class StateTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    folder = std::filesystem::path(::testing::TempDir()) /
+             ("state" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    std::ofstream model(folder / "model.onnx", std::ios::binary);
+    std::vector<float> values(3 + 900);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = float(i);
+    }
+    model.write(reinterpret_cast<char *>(values.data()),
+                std::streamsize(values.size() * 4));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  /// Parameter "held" comes from a file, "normal", "ones" and "zeros" do not.
+  plan::Plan planFor(unsigned world, bool sharded) {
+    plan::Plan plan;
+    plan.set_world(world);
+    uint64_t offset = 0;
+    plan.add_arenas();
+    plan::Unit &unit = *plan.add_units();
+    unit.set_name("unit");
+    unit.set_type(plan::F32);
+    unit.set_trainable(true);
+    unit.set_elements(6144);
+    struct {
+      const char *name;
+      uint64_t offset, elements;
+      plan::Init init;
+    } parameters[] = {{"held", 0, 900, plan::NORMAL},
+                      {"normal", 1024, 4000, plan::NORMAL},
+                      {"ones", 5120, 300, plan::ONES},
+                      {"zeros", 5632, 512, plan::ZEROS}};
+    for (const auto &one : parameters) {
+      plan::Parameter &parameter = *unit.add_parameters();
+      parameter.set_name(one.name);
+      parameter.set_offset(one.offset);
+      parameter.set_elements(one.elements);
+      parameter.add_shape(one.elements);
+      parameter.set_init(one.init);
+      parameter.set_trainable(true);
+    }
+    plan::Source &source = *unit.mutable_parameters(0)->mutable_source();
+    source.set_file("model.onnx");
+    source.set_folder(folder);
+    source.set_offset(12);
+    source.set_length(3600);
+    for (const char *role : {"param", "exp_avg"}) {
+      for (int i = 0; i < 2; ++i) {
+        if (unit.segments_size() < 2) {
+          plan::Segment &segment = *unit.add_segments();
+          segment.set_offset(uint64_t(i) * 3072);
+          segment.set_elements(3072);
+        }
+        plan::State &state = *unit.add_states();
+        state.set_role(role);
+        state.set_segment(i);
+        state.set_sharded(sharded);
+        state.set_slice(uint32_t(plan.slices_size()));
+        plan::Slice &slice = *plan.add_slices();
+        slice.set_offset(offset);
+        slice.set_bytes(3072 * 4 / (sharded ? world : 1));
+        slice.set_carried(true);
+        offset += slice.bytes();
+      }
+    }
+    plan.mutable_arenas(0)->set_bytes(offset);
+    return plan;
+  }
+
+  /// Every rank's memory after initialization, begun full of rubbish.
+  std::vector<std::vector<float>> initialize(const plan::Plan &plan,
+                                             const InitializeOptions &options) {
+    auto sources = ParameterSources::open(plan, options);
+    EXPECT_TRUE(sources.ok()) << sources.status();
+    std::vector<std::vector<float>> ranks;
+    for (unsigned rank = 0; sources.ok() && rank < plan.world(); ++rank) {
+      auto &memory = ranks.emplace_back(plan.arenas(0).bytes() / 4, NAN);
+      RankMemory view = {rank, {reinterpret_cast<std::byte *>(memory.data())}};
+      EXPECT_TRUE((*sources)->initialize(view).ok());
+    }
+    return ranks;
+  }
+
+  /// The flat "param" buffer put together from shards.
+  std::vector<float> flat(const plan::Plan &plan, bool sharded,
+                          std::vector<std::vector<float>> &ranks) {
+    std::vector<float> all(6144, NAN);
+    for (unsigned rank = 0; rank < plan.world(); ++rank) {
+      RankMemory view = {rank,
+                         {reinterpret_cast<std::byte *>(ranks[rank].data())}};
+      for (const plan::State &state : plan.units(0).states()) {
+        for (const HeldRange &range :
+             heldRanges(plan, plan.units(0), state, view)) {
+          auto *values = reinterpret_cast<float *>(range.data);
+          if (state.role() == "param") {
+            std::copy(values, values + (range.end - range.begin),
+                      all.begin() + int64_t(range.begin));
+          } else {
+            EXPECT_TRUE(std::all_of(values, values + (range.end - range.begin),
+                                    [](float value) { return value == 0; }));
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  std::filesystem::path folder;
+};
+
+/// However parameters are sharded, their first values are the same; what is no
+/// parameter is zero.
+TEST_F(StateTest, FirstValuesDoNotDependOnSharding) {
+  InitializeOptions options;
+  options.init_missing = 0.02;
+  options.seed = 5;
+  plan::Plan whole = planFor(1, false);
+  auto memory = initialize(whole, options);
+  std::vector<float> expected = flat(whole, false, memory);
+  EXPECT_EQ(expected[0], 3);
+  EXPECT_EQ(expected[899], 902);
+  EXPECT_EQ(expected[900], 0);
+  EXPECT_EQ(expected[5120], 1);
+  EXPECT_EQ(expected[5420], 0);
+  EXPECT_NE(expected[1024], 0);
+  EXPECT_LT(std::abs(expected[1024]), 0.2);
+  for (unsigned world : {1u, 2u, 3u, 4u}) {
+    for (bool sharded : {false, true}) {
+      plan::Plan plan = planFor(world, sharded);
+      auto ranks = initialize(plan, options);
+      EXPECT_EQ(flat(plan, sharded, ranks), expected);
+    }
+  }
+}
+
+TEST_F(StateTest, ParametersWithoutASourceAreListedTogether) {
+  plan::Plan plan = planFor(2, true);
+  auto sources = ParameterSources::open(plan, {});
+  ASSERT_FALSE(sources.ok());
+  EXPECT_NE(
+      sources.status().message().find("3 parameters: normal, ones, zeros"),
+      std::string::npos)
+      << sources.status();
+}
+
+/// What ranks save is each parameter whole, and loads back to the same bits;
+/// names that are missing or too many are said.
+TEST_F(StateTest, SavedWeightsLoadBack) {
+  InitializeOptions options;
+  options.init_missing = 0.5;
+  std::vector<float> expected;
+  for (bool sharded : {false, true}) {
+    plan::Plan plan = planFor(3, sharded);
+    auto ranks = initialize(plan, options);
+    expected = flat(plan, sharded, ranks);
+    std::string path = folder / "saved.safetensors";
+    auto writer = createWeightFile(path, plan, {});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    for (unsigned rank = 0; rank < 3; ++rank) {
+      RankMemory view = {rank,
+                         {reinterpret_cast<std::byte *>(ranks[rank].data())}};
+      ASSERT_TRUE(writeWeights(**writer, plan, {}, view).ok());
+    }
+    ASSERT_TRUE((*writer)->commit().ok());
+
+    InitializeOptions load;
+    load.load_weights = path;
+    plan::Plan other = planFor(2, !sharded);
+    auto loaded = initialize(other, load);
+    EXPECT_EQ(flat(other, !sharded, loaded), expected);
+
+    other.mutable_units(0)->mutable_parameters(1)->set_name("renamed");
+    load.init_missing = 1;
+    auto sources = ParameterSources::open(other, load);
+    ASSERT_TRUE(sources.ok()) << sources.status();
+    std::string notes;
+    for (const std::string &note : (*sources)->notes()) {
+      notes += note + "\n";
+    }
+    for (const char *part :
+         {"1 arrays are no parameter: normal", "not in it", "renamed"}) {
+      EXPECT_NE(notes.find(part), std::string::npos) << notes;
+    }
+    other.mutable_units(0)->mutable_parameters(2)->set_shape(0, 30);
+    EXPECT_NE(ParameterSources::open(other, load)
+                  .status()
+                  .message()
+                  .find("'ones' is F32 [300], expected F32 [30]"),
+              std::string::npos);
+  }
+}
+
+/// Gradients are scaled by one rounded factor, as the update does.
+TEST_F(StateTest, DumpedGradientsAreScaled) {
+  plan::Plan plan = planFor(2, true);
+  InitializeOptions options;
+  options.init_missing = 0.5;
+  auto ranks = initialize(plan, options);
+  std::vector<float> values = flat(plan, true, ranks);
+  WeightFileOptions scaled = {"param", true, 1.0 / 6};
+  std::string path = folder / "grad.safetensors";
+  auto writer = createWeightFile(path, plan, scaled);
+  ASSERT_TRUE(writer.ok());
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    RankMemory view = {rank,
+                       {reinterpret_cast<std::byte *>(ranks[rank].data())}};
+    ASSERT_TRUE(writeWeights(**writer, plan, scaled, view).ok());
+  }
+  ASSERT_TRUE((*writer)->commit().ok());
+  auto file = readSafetensors(path);
+  ASSERT_TRUE(file.ok());
+  const TensorExtent &extent = file->at("normal");
+  std::vector<float> back(4000);
+  ASSERT_TRUE(extent.file->read(extent.offset, 16000, back.data()).ok());
+  for (size_t i = 0; i < back.size(); ++i) {
+    ASSERT_EQ(back[i], values[1024 + i] * float(1.0 / 6));
+  }
+}
+
+TEST_F(StateTest, ASourceThatDoesNotFitIsAnError) {
+  plan::Plan plan = planFor(1, false);
+  plan.mutable_units(0)->mutable_parameters(0)->mutable_source()->set_offset(
+      16);
+  InitializeOptions options;
+  options.init_missing = 1;
+  auto sources = ParameterSources::open(plan, options);
+  ASSERT_FALSE(sources.ok());
+  EXPECT_NE(sources.status().message().find("'held' has 3600 bytes"),
+            std::string::npos)
+      << sources.status();
+}
+
+} // namespace
