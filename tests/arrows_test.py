@@ -1,0 +1,187 @@
+"""Fails when a file includes what its folder may not depend on.
+
+    arrows_test.py SOURCE_FOLDER
+
+    runtime/base <- runtime/plan <- runtime/{device,comm,io,state,exec,...}
+    passes/ir <- frontend        passes/ir <- passes <- codegen -> runtime/plan
+    tools and tests may use everything
+"""
+
+import pathlib
+import re
+import sys
+
+# Folder -> (what it may include, why). The longest folder that holds a file
+# counts; every folder may include itself.
+RULES = {
+    "runtime/base": (
+        [],
+        "runtime/base stands on nothing of this project",
+    ),
+    "runtime/plan": (
+        ["runtime/base"],
+        "the plan format stands on runtime/base alone, so that both the "
+        "compiler and the runtime can use it",
+    ),
+    "runtime": (
+        ["runtime"],
+        "the runtime knows plans, never the compiler that made them",
+    ),
+    "passes/ir": (
+        [],
+        "the dialects stand on nothing: frontend, passes and codegen all use "
+        "them",
+    ),
+    "passes": (
+        ["passes"],
+        "passes transform dialects; they know no ONNX, no plan and no machine",
+    ),
+    "frontend": (
+        ["passes/ir", "runtime/base"],
+        "the frontend turns ONNX into the nn dialect and knows no pass",
+    ),
+    "codegen": (
+        ["passes", "runtime/base", "runtime/plan"],
+        "codegen turns the sched dialect into a plan; of the runtime it knows "
+        "the plan alone",
+    ),
+    "codegen/host": (
+        [
+            "codegen",
+            "passes",
+            "runtime/base",
+            "runtime/plan",
+            # Workspaces are what the library says, by the very code that
+            # will call it.
+            "runtime/device/host/MatmulLibrary.h",
+        ],
+        "codegen turns the sched dialect into a plan; of the runtime it knows "
+        "the plan, and the host's matmul library for workspaces",
+    ),
+}
+FOLDERS = ["runtime", "passes", "frontend", "codegen", "tools", "tests"]
+
+# Libraries -> the folders that may use them, and why no other.
+LIBRARIES = {
+    "mlir": (
+        ["passes", "frontend", "codegen", "tools", "tests"],
+        "the runtime runs where there is no compiler: no MLIR in it",
+    ),
+    "llvm": (
+        ["passes", "frontend", "codegen", "tools", "tests"],
+        "the runtime runs where there is no compiler: no LLVM in it",
+    ),
+    "onnx": (
+        ["frontend", "tests"],
+        "only the frontend knows ONNX",
+    ),
+}
+
+INCLUDE = re.compile(r'^\s*(?:#\s*include|include|import)\s*[<"]([^">]+)[">]')
+
+
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def problem(file, included):
+    """Why `file` may not include `included`, or None. Both are relative to
+    the source folder; `included` may also name a library's header."""
+    for library, (users, why) in LIBRARIES.items():
+        if within(included, library) and not any(
+            within(file, user) for user in users
+        ):
+            return why
+    if included.split("/")[0] not in FOLDERS:
+        return None
+    if within(file, "tools") or within(file, "tests"):
+        return None
+    if within(included, "tools") or within(included, "tests"):
+        return "nothing depends on tools or tests"
+    folders = [folder for folder in RULES if within(file, folder)]
+    if not folders:
+        return None
+    folder = max(folders, key=len)
+    allowed, why = RULES[folder]
+    if any(within(included, target) for target in [folder, *allowed]):
+        return None
+    return why
+
+
+def check_rules():
+    """Each arrow reversed must be a problem, each as drawn none."""
+    reversed_arrows = [
+        ("runtime/base/A.h", "runtime/plan/PlanFile.h"),
+        ("runtime/plan/A.cpp", "runtime/exec/Train.h"),
+        ("runtime/exec/A.cpp", "passes/ir/nn/NNDialect.h"),
+        ("runtime/exec/A.cpp", "codegen/host/Compile.h"),
+        ("runtime/exec/A.cpp", "mlir/IR/Value.h"),
+        ("runtime/plan/A.cpp", "llvm/ADT/SmallVector.h"),
+        ("runtime/io/A.cpp", "onnx/onnx_pb.h"),
+        ("passes/ir/nn/A.cpp", "passes/zero/Passes.h"),
+        ("passes/ir/nn/A.cpp", "frontend/Import.h"),
+        ("passes/zero/A.cpp", "frontend/Import.h"),
+        ("passes/zero/A.cpp", "codegen/host/Compile.h"),
+        ("passes/zero/A.cpp", "runtime/plan/PlanFile.h"),
+        ("passes/zero/A.cpp", "onnx/onnx_pb.h"),
+        ("frontend/A.cpp", "passes/zero/Passes.h"),
+        ("frontend/A.cpp", "runtime/plan/PlanFile.h"),
+        ("codegen/A.cpp", "runtime/device/Device.h"),
+        ("codegen/A.cpp", "runtime/device/host/MatmulLibrary.h"),
+        ("codegen/host/A.cpp", "runtime/device/host/WorkerPool.h"),
+        ("codegen/host/A.cpp", "frontend/Import.h"),
+        ("codegen/host/A.cpp", "tools/cli/CommandLine.h"),
+    ]
+    arrows = [
+        ("runtime/plan/A.cpp", "runtime/base/Status.h"),
+        ("runtime/exec/A.cpp", "runtime/state/Layout.h"),
+        ("frontend/A.cpp", "passes/ir/nn/NNDialect.h"),
+        ("frontend/A.cpp", "onnx/onnx_pb.h"),
+        ("passes/zero/A.cpp", "passes/analysis/Packing.h"),
+        ("codegen/host/A.cpp", "runtime/device/host/MatmulLibrary.h"),
+        ("codegen/host/A.cpp", "passes/ir/sched/SchedDialect.h"),
+        ("tools/A.cpp", "runtime/exec/Train.h"),
+        ("runtime/plan/A.cpp", "absl/status/status.h"),
+    ]
+    for file, included in reversed_arrows:
+        assert problem(file, included), (file, included)
+    for file, included in arrows:
+        assert not problem(file, included), (file, included)
+
+
+def main(source):
+    check_rules()
+    found = []
+    files = 0
+    for folder in FOLDERS:
+        for path in sorted((source / folder).rglob("*")):
+            if path.suffix not in {".h", ".cpp", ".td", ".proto"}:
+                continue
+            files += 1
+            file = path.relative_to(source).as_posix()
+            lines = path.read_text(errors="replace").splitlines()
+            for number, line in enumerate(lines, 1):
+                match = INCLUDE.match(line)
+                if not match:
+                    continue
+                included = match[1]
+                if (path.parent / included).exists():
+                    included = (
+                        (path.parent / included)
+                        .resolve()
+                        .relative_to(source)
+                        .as_posix()
+                    )
+                why = problem(file, included)
+                if why:
+                    found.append(
+                        f"{file}:{number}: includes {included}: {why}"
+                    )
+    if files == 0:
+        found.append(f"no sources in {source}")
+    print("\n".join(found) or f"{files} files, every arrow as drawn")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))

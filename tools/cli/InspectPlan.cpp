@@ -1,0 +1,41 @@
+//===- InspectPlan.cpp - `inspect PLAN` -----------------------------------===//
+
+#include "runtime/plan/Inspect.h"
+#include "tools/cli/CommandLine.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace zerograph {
+
+void addInspect(CommandLine &line) {
+  struct Options {
+    std::string path;
+    bool json = false;
+    bool steps = false;
+  };
+  CLI::App &command = line.add(
+      "inspect", "Says what a plan does: units, memory, traffic, steps");
+  auto options = std::make_shared<Options>();
+  command.add_option("PLAN", options->path, "A plan")->required();
+  CLI::Option *json =
+      command.add_flag("--json", options->json, "One JSON object, with steps");
+  command.add_flag("--steps", options->steps, "List every step as well")
+      ->excludes(json);
+  line.onRun(command, [options]() -> absl::Status {
+    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(options->path));
+    auto report = inspectPlan(plan);
+    if (!report.ok()) {
+      return annotate(report.status(), options->path);
+    }
+    std::string text =
+        options->json ? report->dump(2, ' ', false,
+                                     nlohmann::json::error_handler_t::replace) +
+                            "\n"
+                      : inspectText(*report, options->steps);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return absl::OkStatus();
+  });
+}
+
+} // namespace zerograph
