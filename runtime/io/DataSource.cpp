@@ -68,18 +68,23 @@ absl::Status DataSource::checkInput(const TensorFile &tensors,
   if (!input.per_sample()) {
     return absl::OkStatus();
   }
-  if (input.shape_size() == 0 || input.shape(0) != micro_batch) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input '", input.name(), "' of the plan has ",
-                     input.shape_size() ? input.shape(0) : 0,
-                     " samples, its micro-batch has ", micro_batch));
+  // Usually one row a sample; flattened inputs have several.
+  uint64_t rows = input.shape_size() ? input.shape(0) / micro_batch : 0;
+  if (rows == 0 || input.shape(0) % micro_batch != 0 ||
+      array.shape[0] % rows != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input '", input.name(), "' has ", array.shape[0],
+        " rows, expected a multiple of ", rows, ": the plan's micro-batch has ",
+        micro_batch, " samples in ", input.shape_size() ? input.shape(0) : 0,
+        " rows"));
   }
-  if (total != 0 && array.shape[0] != total) {
+  uint64_t samples = array.shape[0] / rows;
+  if (total != 0 && samples != total) {
     return absl::InvalidArgumentError(
-        absl::StrCat("input '", input.name(), "' has ", array.shape[0],
+        absl::StrCat("input '", input.name(), "' has ", samples,
                      " samples, the inputs before it have ", total));
   }
-  total = array.shape[0];
+  total = samples;
   return absl::OkStatus();
 }
 
@@ -188,7 +193,7 @@ absl::Status DataSource::read(int index, uint64_t first, void *data) const {
   uint64_t offset = array.offset;
   uint64_t bytes = array.bytes;
   if (input.per_sample()) {
-    uint64_t sample = array.bytes / array.shape[0];
+    uint64_t sample = array.bytes / total;
     offset += first * sample;
     bytes = micro_batch * sample;
   }

@@ -8,7 +8,8 @@
 namespace zerograph {
 
 /// Arrays for the inputs of a plan. A per-sample input's first dimension is
-/// samples, as many for each of them; another input is given whole.
+/// samples (or, where the model wants it flattened, rows of samples), as many
+/// samples for each of them; another input is given whole.
 class DataSource {
 public:
   /// Opens `path` and checks every input's array: presence, type and shape.

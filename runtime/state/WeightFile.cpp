@@ -91,6 +91,16 @@ absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
       if (state.role() != options.role) {
         continue;
       }
+      uint64_t held = 0;
+      for (const HeldRange &range : heldRanges(plan, unit, state, memory)) {
+        held += range.end - range.begin;
+      }
+      if (plan.slices(int(state.slice())).bytes() != held * element) {
+        return absl::UnimplementedError(absl::StrCat(
+            "state \"", options.role, "\" of ", unit.name(),
+            " has elements of another type than its parameters; such a state "
+            "is not written to files"));
+      }
       for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
         for (const plan::Parameter &parameter : unit.parameters()) {
           uint64_t begin = std::max(range.begin, parameter.offset());

@@ -111,6 +111,23 @@ TEST_F(DataSourceTest, EveryMismatchIsSaidAtOnce) {
   }
 }
 
+/// A model may want [samples * 2] where the others have [samples, 2].
+TEST_F(DataSourceTest, FlattenedInputsHaveSeveralRowsASample) {
+  write(24);
+  plan.mutable_inputs(0)->set_shape(0, 1); // no multiple of the micro-batch
+  EXPECT_NE(error().find("input 'ids' has 24 rows"), std::string::npos)
+      << error();
+  plan.mutable_inputs(0)->set_shape(0, 6);
+  plan.set_accumulate(1);
+  auto source = DataSource::open(path, plan);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->samples(), 12u);
+  std::vector<int64_t> ids(12);
+  ASSERT_TRUE((*source)->read(0, 3, ids.data()).ok());
+  EXPECT_EQ(ids[0], 6 * 2 * 10);
+  EXPECT_EQ(ids[11], (6 * 2 + 11) * 10);
+}
+
 TEST_F(DataSourceTest, LessThanOneStepIsAnError) {
   write(11);
   EXPECT_NE(error().find("holds 11 samples; a step takes 12 (2 ranks x 2 "
