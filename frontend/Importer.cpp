@@ -68,7 +68,10 @@ Slot &Importer::slotOf(const std::string &name) {
     }
   } else if (auto found = graph.producer.find(name);
              found != graph.producer.end()) {
-    slot.node = found->second;
+    slot.node = &graph.proto.node(found->second);
+  } else if (auto inner = bodyProducer.find(name);
+             inner != bodyProducer.end()) {
+    slot.node = inner->second;
   }
   return slot;
 }
@@ -106,8 +109,8 @@ Value Importer::materialize(Slot &slot, Location location) {
     fail("reads a constant of shape ", shapeText(slot.host->shape()),
          ", which is empty");
   }
-  if (slot.node >= 0) {
-    location = locationOf(graph.proto.node(slot.node));
+  if (slot.node != nullptr) {
+    location = locationOf(*slot.node);
   }
   Value &known = emitted[slot.host.get()];
   if (known) {
@@ -115,15 +118,16 @@ Value Importer::materialize(Slot &slot, Location location) {
   }
   Emitter emit(builder, location);
   slot.value = synthesize(emit, *slot.host);
-  if (!slot.value && slot.node >= 0) {
+  const OpDef *def =
+      slot.node == nullptr ? nullptr : findOp(slot.node->op_type(), file.opset);
+  if (!slot.value && def != nullptr) {
     // Too large for literal data: emit the node that computes it.
-    const onnx::NodeProto &node = graph.proto.node(slot.node);
     if (++emitDepth > kMaxEmitDepth) {
       fail("a chain of more than ", kMaxEmitDepth,
            " nodes computes a large constant");
     }
-    Op op(*this, node, location);
-    findOp(node.op_type(), file.opset)->emit(op);
+    Op op(*this, *slot.node, location);
+    def->emit(op);
     --emitDepth;
   }
   if (!slot.value) {
@@ -269,7 +273,8 @@ void Importer::checkNode(const onnx::NodeProto &node) const {
   } catch (const std::exception &error) {
     fail("the node is malformed: ", error.what());
   }
-  if (findOp(node.op_type(), file.opset) == nullptr) {
+  if (findOp(node.op_type(), file.opset) == nullptr && !schema->HasFunction() &&
+      !schema->HasContextDependentFunction()) {
     fail("the operator is not supported");
   }
 }
@@ -311,8 +316,7 @@ bool Importer::foldNode(const OpDef &def, Op &op) {
   return true;
 }
 
-void Importer::importNode(int n) {
-  const onnx::NodeProto &node = graph.proto.node(n);
+void Importer::importNode(const onnx::NodeProto &node) {
   checkNode(node);
   for (const std::string &input : node.input()) {
     if (!input.empty() && slotOf(input).failed) {
@@ -323,6 +327,10 @@ void Importer::importNode(int n) {
     }
   }
   const OpDef *def = findOp(node.op_type(), file.opset);
+  if (def == nullptr) {
+    expandFunction(node);
+    return;
+  }
   Op op(*this, node, locationOf(node));
   if (def->fold != nullptr && op.allConstant() && foldNode(*def, op)) {
     return;
@@ -348,7 +356,7 @@ void Importer::walk() {
     std::string problem;
     emitDepth = 0;
     try {
-      importNode(n);
+      importNode(node);
       continue;
     } catch (const TooLarge &error) {
       problem = error.what();
@@ -422,8 +430,9 @@ void Importer::finish() {
   for (const auto &output : graph.proto.output()) {
     Slot &slot = slotOf(output.name());
     Location location =
-        slot.node >= 0 ? locationOf(graph.proto.node(slot.node))
-                       : NameLoc::get(builder.getStringAttr(output.name()));
+        slot.node != nullptr
+            ? locationOf(*slot.node)
+            : NameLoc::get(builder.getStringAttr(output.name()));
     if (slot.isSequence) {
       fail("graph output '", output.name(), "' is a sequence");
     }

@@ -9,6 +9,7 @@
 #include "frontend/Op.h"
 #include "frontend/Parameters.h"
 
+#include <deque>
 #include <set>
 
 namespace zerograph::frontend {
@@ -44,7 +45,8 @@ private:
   void addInputs();
   void addParameters();
   void walk();
-  void importNode(int n);
+  void importNode(const onnx::NodeProto &node);
+  void expandFunction(const onnx::NodeProto &node);
   bool foldNode(const OpDef &def, Op &op);
   void checkNode(const onnx::NodeProto &node) const;
   void finish();
@@ -68,6 +70,11 @@ private:
   std::vector<Parameter> parameters;
   std::vector<bool> onGradientPath; ///< one a node
   int emitDepth = 0;
+
+  // Bodies of operators that ONNX defines as functions, once expanded.
+  std::deque<onnx::NodeProto> bodyNodes;
+  std::unordered_map<std::string, const onnx::NodeProto *> bodyProducer;
+  int expandDepth = 0;
 
   // Exporters repeat the same arithmetic in every block; equal nodes over
   // equal constants are folded once, and each constant is emitted once.

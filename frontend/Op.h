@@ -26,8 +26,8 @@ struct Slot {
   mlir::Value value;
   std::vector<Slot> sequence;
   bool isSequence = false;
-  bool failed = false; ///< its node could not be imported
-  int node = -1;       ///< the node that computes it; -1: none
+  bool failed = false;                   ///< its node could not be imported
+  const onnx::NodeProto *node = nullptr; ///< computes it; null: nothing does
 };
 
 /// One operator from one operator-set version on.
