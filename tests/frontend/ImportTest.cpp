@@ -1,0 +1,396 @@
+//===- ImportTest.cpp - what the importer decides and emits ---------------===//
+
+#include "tests/frontend/Fixture.h"
+
+#include <cstring>
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+using mlir::zg::nn::InitKind;
+
+std::string numbers(int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) {
+    list += (i == 0 ? "" : ", ") + std::to_string(i % 7);
+  }
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+TEST(Emission, LocationsAreOnnxNodeNames) {
+  Imported imported =
+      import("g (float[4] x) => (float[4] y) { [act] y = Tanh(x) }");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  imported.module.get()->walk([](mlir::zg::nn::UnaryOp op) {
+    EXPECT_EQ(mlir::zg::nn::nameOf(op.getLoc()), "act");
+  });
+}
+
+TEST(Emission, BroadcastsAreExplicit) {
+  Imported imported = import("g (float[4, 8] x, float[8] b) => (float[4, 8] y)"
+                             "{ y = Add(x, b) }");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(
+      imported.has("nn.reshape %arg1 : tensor<8xf32> -> tensor<1x8xf32>"));
+  EXPECT_TRUE(imported.has("tensor<1x8xf32> -> tensor<4x8xf32>"));
+}
+
+TEST(Emission, ConstantPowersAreProducts) {
+  Imported imported = import(R"(
+g (float[4] x) => (float[4] y, float[4] z) {
+  two = Constant <value_float = 2.0> ()
+  half = Constant <value_float = 0.5> ()
+  y = Pow(x, two)
+  z = Pow(x, half)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_FALSE(imported.has(" pow "));
+  EXPECT_TRUE(imported.has("sqrt"));
+}
+
+TEST(Emission, MatMulOfManyRowsIsOneProduct) {
+  Imported imported = import("g (float[2, 3, 8] x, float[8, 5] w) => "
+                             "(float[2, 3, 5] y) { y = MatMul(x, w) }");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(
+      imported.has("tensor<6x8xf32>, tensor<8x5xf32> -> tensor<6x5xf32>"));
+}
+
+TEST(Emission, TransposedWeightsBecomeAFlag) {
+  Imported imported = import(R"(
+g (float[4, 8] x, float[5, 8] w) => (float[4, 5] y) {
+  t = Transpose <perm = [1, 0]> (w)
+  y = MatMul(x, t)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("transpose_b"));
+  EXPECT_EQ(imported.count("nn.transpose"), 0);
+}
+
+TEST(Emission, EvenlySpacedConstantRowsAreASlice) {
+  Imported imported = import(R"(
+g (float[16, 8] t) => (float[4, 8] y) {
+  rows = Constant <value_ints = [1, 4, 7, 10]> ()
+  y = Gather(t, rows)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.count("nn.gather"), 0);
+  EXPECT_TRUE(imported.has("nn.slice %arg0 [1, 0] step [3, 1]"));
+}
+
+TEST(Emission, DeadNodesAreNotImported) {
+  Imported imported =
+      import("g (float[4] x) => (float[4] y) { y = Tanh(x) z = Wobble(x) }");
+  EXPECT_TRUE(imported.status.ok()) << imported.error();
+}
+
+TEST(Emission, NodesMayStandInAnyOrder) {
+  onnx::ModelProto model =
+      parse("g (float[4] x) => (float[4] y) { a = Tanh(x) y = Exp(a) }");
+  model.mutable_graph()->mutable_node()->SwapElements(0, 1);
+  ImportOptions options;
+  options.require_loss = false;
+  Imported imported = importFile(write(model), options);
+  EXPECT_TRUE(imported.status.ok()) << imported.error();
+}
+
+TEST(Emission, LocalFunctionsAreInlined) {
+  Imported imported = import(
+      R"(<ir_version: 10, opset_import: ["" : 18, "own" : 1]>
+g (float[4] x) => (float[4] y) { y = own.twice(x) }
+<domain: "own", opset_import: ["" : 18]>
+twice (a) => (b) { b = Add(a, a) })");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("nn.binary"));
+}
+
+TEST(Emission, SplitsThroughSequences) {
+  Imported imported = import(R"(
+g (float[4, 6] x) => (float[4, 2] y) {
+  size = Constant <value_int = 2> ()
+  last = Constant <value_int = -1> ()
+  parts = SplitToSequence <axis = 1> (x, size)
+  y = SequenceAt(parts, last)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("nn.slice %arg0 [0, 4]"));
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+TEST(Constants, LargeRangesAreIota) {
+  Imported imported = import(R"(
+g (float[100000] x) => (int64[100000] y) {
+  s = Shape(x)
+  n = Squeeze(s)
+  zero = Constant <value_int = 3> ()
+  step = Constant <value_int = 2> ()
+  end = Constant <value_int = 200003> ()
+  y = Range(zero, end, step)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.count("nn.iota"), 1);
+}
+
+TEST(Constants, LargeOnesWithoutAPatternAreRecomputed) {
+  // (i * i) mod 7 over 50,000 elements: 400 kB that no iota alone gives.
+  Imported imported = import(R"(
+g (int64[50000] x) => (int64[50000] y) {
+  zero = Constant <value_int = 0> ()
+  one = Constant <value_int = 1> ()
+  end = Constant <value_int = 50000> ()
+  seven = Constant <value_int = 7> ()
+  i = Range(zero, end, one)
+  square = Mul(i, i)
+  m = Mod(square, seven)
+  y = Add(x, m)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.count("nn.iota"), 1);
+  EXPECT_TRUE(imported.has("mod"));
+}
+
+TEST(Constants, CausalMaskBecomesACompare) {
+  Imported imported = import(R"(
+g (float[2, 300, 300] x) => (float[2, 300, 300] y) {
+  shape = Constant <value_ints = [300, 300]> ()
+  ones = ConstantOfShape <value = float {1}> (shape)
+  lower = Trilu <upper = 0> (ones)
+  hidden = Constant <value_float = -1e9> ()
+  zero = Constant <value_float = 0.0> ()
+  seen = Cast <to = 9> (lower)
+  mask = Where(seen, zero, hidden)
+  y = Add(x, mask)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.count("nn.iota"), 2);
+  EXPECT_EQ(imported.count("nn.compare"), 1);
+  imported.module.get()->walk([](mlir::zg::nn::ConstantOp constant) {
+    EXPECT_TRUE(constant.getValue().isSplat());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+TEST(Inputs, SamplesFollowTheLeadingSymbolicDim) {
+  ImportOptions options;
+  options.dims = {{"batch", 4}, {"other", 4}};
+  Imported imported = import(R"(
+g (float[batch, 8] x, float[batch] w, float[other, 8] y, float[8] z) =>
+  (float[batch, 8] a, float[batch] b) {
+  s = Add(x, y)
+  a = Add(s, z)
+  b = Neg(w)
+})",
+                             options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.input(0).getPerSample());
+  EXPECT_TRUE(imported.input(1).getPerSample());
+  EXPECT_FALSE(imported.input(2).getPerSample());
+  EXPECT_FALSE(imported.input(3).getPerSample());
+  EXPECT_EQ(imported.report.batch_dim, "batch");
+  EXPECT_EQ(imported.report.dims["batch"],
+            (std::vector<std::string>{"x[0]", "w[0]"}));
+}
+
+TEST(Inputs, IndicesAreBoundedThroughReshapeAndCast) {
+  Imported imported = import(R"(
+g (int32[2, 6] ids, float[50, 8] table) => (float[12, 8] y) {
+  wide = Cast <to = 7> (ids)
+  flat = Constant <value_ints = [-1]> ()
+  rows = Reshape(wide, flat)
+  y = Gather(table, rows)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.input(0).getMin(), -50);
+  EXPECT_EQ(imported.input(0).getMax(), 49);
+}
+
+TEST(Inputs, InitializersAmongTheInputsAreNotFed) {
+  onnx::ModelProto model = parse(
+      "g (float[4] x, float[4] w) => (float loss) <float[4] w2 = {1, 2, 3, 4}> "
+      "{ y = Mul(x, w) z = Mul(y, w2) loss = ReduceMean <keepdims = 0> (z) }");
+  *model.mutable_graph()->add_initializer() = model.graph().initializer(0);
+  model.mutable_graph()->mutable_initializer(1)->set_name("w");
+  std::string path = write(model);
+  auto inputs = readInputs(path);
+  ASSERT_TRUE(inputs.ok());
+  EXPECT_EQ(inputs->size(), 1u);
+  Imported imported = importFile(path);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.parameters.size(), 2u);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+const char *kTwoLayers = R"(
+g (float[4, 8] x) => (float loss)
+<float[8] fc.norm.weight = {1, 1, 1, 1, 1, 1, 1, 1},
+ float[8] fc.norm.bias = {0, 0, 0, 0, 0, 0, 0, 0},
+ float[8] layer.mask = {1, 1, 1, 1, 1, 1, 1, 1},
+ float[8] unused.weight = {1, 1, 1, 1, 1, 1, 1, 1},
+ float scale = {0.5}> {
+  n = LayerNormalization(x, fc.norm.weight, fc.norm.bias)
+  m = Mul(n, layer.mask)
+  s = Mul(m, scale)
+  loss = ReduceMean <keepdims = 0> (s)
+})";
+
+/// kTwoLayers, with dots in its names, which textual ONNX lacks.
+onnx::ModelProto twoLayers() {
+  std::string text = kTwoLayers;
+  for (auto [from, to] :
+       {std::pair<std::string, std::string>("fc.norm.", "fc_norm_"),
+        {"layer.mask", "layer_mask"},
+        {"unused.weight", "unused_weight"}}) {
+    for (size_t at; (at = text.find(from)) != std::string::npos;) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  onnx::ModelProto model = parse(text);
+  auto dotted = [](std::string *name) {
+    for (auto [from, to] :
+         {std::pair<std::string, std::string>("fc_norm_", "fc.norm."),
+          {"layer_mask", "layer.mask"},
+          {"unused_weight", "unused.weight"}}) {
+      if (name->rfind(from, 0) == 0) {
+        *name = to + name->substr(from.size());
+      }
+    }
+  };
+  for (auto &tensor : *model.mutable_graph()->mutable_initializer()) {
+    dotted(tensor.mutable_name());
+  }
+  for (auto &node : *model.mutable_graph()->mutable_node()) {
+    for (auto &input : *node.mutable_input()) {
+      dotted(&input);
+    }
+  }
+  return model;
+}
+
+TEST(Parameters, HeuristicsWithoutMetadata) {
+  Imported imported = importFile(write(twoLayers()));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  auto weight = imported.parameter("fc.norm.weight");
+  EXPECT_TRUE(weight.getTrainable());
+  EXPECT_EQ(weight.getInit(), InitKind::ones);
+  EXPECT_EQ(weight.getModule(), "fc.norm");
+  EXPECT_EQ(imported.parameter("fc.norm.bias").getInit(), InitKind::zeros);
+  EXPECT_FALSE(imported.parameter("layer.mask").getTrainable());
+  // A scalar is a constant, and what nothing uses is no argument.
+  EXPECT_FALSE(imported.parameter("scale"));
+  EXPECT_FALSE(imported.parameter("unused.weight"));
+  for (const auto &decision : imported.report.parameters) {
+    EXPECT_FALSE(decision.reason.empty()) << decision.name;
+  }
+}
+
+TEST(Parameters, PatternsDecideFirst) {
+  ImportOptions options;
+  options.train = {"*.weight"};
+  options.freeze = {"unused*"};
+  Imported imported = importFile(write(twoLayers()), options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.parameter("fc.norm.weight").getTrainable());
+  EXPECT_FALSE(imported.parameter("fc.norm.bias").getTrainable());
+}
+
+TEST(Parameters, OtherEncodingsAreGivenAsBytes) {
+  Imported imported = importFile(write(twoLayers()));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_FALSE(imported.parameter("fc.norm.weight").getSource());
+  ASSERT_EQ(imported.report.inline_weights.size(), 3u);
+  EXPECT_EQ(imported.report.inline_weights[0].name, "fc.norm.weight");
+  ASSERT_EQ(imported.report.inline_weights[0].bytes.size(), 32u);
+  float first;
+  std::memcpy(&first, imported.report.inline_weights[0].bytes.data(), 4);
+  EXPECT_EQ(first, 1.0f);
+}
+
+TEST(Parameters, RawBytesAreFoundInTheFile) {
+  onnx::ModelProto model = twoLayers();
+  auto *tensor = model.mutable_graph()->mutable_initializer(1);
+  tensor->clear_float_data();
+  std::string marker = "0123456789abcdef0123456789ABCDEF";
+  tensor->set_raw_data(marker);
+  std::string bytes = model.SerializeAsString();
+  Imported imported = importFile(writeBytes(bytes));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  auto source = imported.parameter("fc.norm.bias").getSource();
+  ASSERT_TRUE(source);
+  EXPECT_EQ(bytes.substr(source.getOffset(), source.getLength()), marker);
+}
+
+TEST(Parameters, LargeTablesAreFrozenArguments) {
+  onnx::ModelProto model =
+      parse("g (float[20000] x) => (float[20000] y) <int64[1] t = {1}> "
+            "{ f = Cast <to = 1> (t) y = Add(x, f) }");
+  auto *tensor = model.mutable_graph()->mutable_initializer(0);
+  tensor->set_dims(0, 20000);
+  for (int i = 1; i < 20000; ++i) {
+    tensor->add_int64_data(i * i % 997);
+  }
+  ImportOptions options;
+  options.require_loss = false;
+  Imported imported = importFile(write(model), options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  ASSERT_TRUE(imported.parameter("t"));
+  EXPECT_FALSE(imported.parameter("t").getTrainable());
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+TEST(Loss, SpatialLabelsIgnoredLabelsAndMean) {
+  ImportOptions options;
+  options.dims = {{"n", 2}};
+  Imported imported = import(R"(
+g (float[n, 5, 3, 4] x, int64[n, 3, 4] labels) => (float loss)
+<float[4] w = {1, 2, 3, 4}> {
+  s = Mul(x, w)
+  loss = SoftmaxCrossEntropyLoss <ignore_index = -1, reduction = "mean"> (s, labels)
+})",
+                             options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("tensor<24x5xf32>, tensor<24x1xi64>"));
+  EXPECT_EQ(imported.input(1).getMin(), -1);
+  EXPECT_EQ(imported.input(1).getMax(), 4);
+}
+
+TEST(Loss, WithoutIgnoredLabelsNothingIsMasked) {
+  Imported imported = import(
+      "g (float[6, 5] x, int64[6] labels) => (float loss) <float[5] w = {" +
+      numbers(5) + R"(}> {
+  s = Mul(x, w)
+  loss = SoftmaxCrossEntropyLoss (s, labels)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.count("nn.select"), 0);
+}
+
+TEST(Loss, OfOneElementIsAScalar) {
+  Imported imported = importFile(write(parse(R"(
+g (float[4] x) => (float[1] loss) <float[4] w = {1, 2, 3, 4}> {
+  y = Mul(x, w)
+  loss = ReduceMean <keepdims = 1> (y)
+})")));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("-> (tensor<f32> {nn.output = \"loss\"})"));
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing
