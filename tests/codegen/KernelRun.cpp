@@ -217,6 +217,15 @@ void expectClose(const Tensor &expected, const Tensor &got, double tolerance) {
   }
 }
 
+void expectSameBits(ArrayRef<Bytes> expected, ArrayRef<Bytes> got,
+                    const char *what) {
+  for (auto [i, e, g] : llvm::enumerate(expected, got)) {
+    auto [at, other] = std::mismatch(e.begin(), e.end(), g.begin());
+    EXPECT_TRUE(at == e.end())
+        << what << ": result " << i << " differs at byte " << at - e.begin();
+  }
+}
+
 void checkKernel(CompiledKernel &kernel, const std::string &text,
                  ArrayRef<Tensor> arguments, double tolerance) {
   std::vector<Tensor> expected = evaluate(kernel.kernel(), arguments);
@@ -235,10 +244,10 @@ void checkKernel(CompiledKernel &kernel, const std::string &text,
   for (int64_t cut = 1; cut < extent; cut += 1 + cut / 2) {
     cuts.push_back(cut);
   }
-  EXPECT_EQ(whole, kernel.run(buffers, cuts)) << "split ranges";
+  expectSameBits(whole, kernel.run(buffers, cuts), "split ranges");
   CompiledKernel narrow(text, "x86-64-v3");
   ASSERT_TRUE(narrow.ok()) << narrow.diagnostics();
-  EXPECT_EQ(whole, narrow.run(buffers)) << "AVX2 code";
+  expectSameBits(whole, narrow.run(buffers), "AVX2 code");
 }
 
 } // namespace

@@ -110,6 +110,20 @@ TEST(Views, CausalMaskFromIota) {
       "tensor<2x19x19xf32>"));
 }
 
+// A truth of the row together with one of the columns.
+TEST(Views, MaskOfRowAndColumns) {
+  expectMatchesInterpreter(
+      kernel("tensor<9x41xf32>", "tensor<9x1xi1>",
+             "%i = nn.iota 1 : tensor<9x41xi64>\n"
+             "%n = nn.constant dense<22> : tensor<9x41xi64>\n"
+             "%c = nn.compare lt %i, %n : tensor<9x41xi64> -> tensor<9x41xi1>\n"
+             "%d = nn.broadcast %b : tensor<9x1xi1> -> tensor<9x41xi1>\n"
+             "%e = nn.binary logical_and %c, %d : tensor<9x41xi1>\n"
+             "%z = nn.unary exp %a : tensor<9x41xf32> -> tensor<9x41xf32>\n"
+             "%r = nn.select %e, %a, %z : tensor<9x41xi1>, tensor<9x41xf32>\n",
+             "tensor<9x41xf32>"));
+}
+
 TEST(Views, SmallConstant) {
   expectMatchesInterpreter(
       kernel("tensor<3x4xf32>", kF,

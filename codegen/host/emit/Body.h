@@ -103,7 +103,9 @@ private:
   Value rowIndex(int64_t suffix, const ViewDim &dim, bool outermost);
   RowPlace rowPlace(const Access &access, Value base);
   RowPlace &rowPlaceOf(Node *node);
-  LanePlace lanePlace(const Access &access, Chunk &chunk, bool withOffset);
+  LanePlace lanePlace(const Access &access, Value rowInBounds, Chunk &chunk,
+                      bool withOffset);
+  Value readMask(const Access &access, Value inBounds, Chunk &chunk);
   Value readScalar(const RowPlace &place, Type element, TypedAttr padValue);
   Value readVector(const Access &access, const RowPlace &place, Type element,
                    TypedAttr padValue, Value extraOffset, Chunk &chunk);

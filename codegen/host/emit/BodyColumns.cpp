@@ -4,6 +4,7 @@
 
 #include "codegen/host/emit/Elementwise.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -13,8 +14,11 @@ static Type elementOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
-Body::LanePlace Body::lanePlace(const Access &access, Chunk &chunk,
-                                bool withOffset) {
+// A row out of bounds makes the bounds of the columns empty rather than a mask
+// of its own: LLVM 19's AVX2 code for masked loads is wrong where the mask is
+// a repeated i1 and a constant together (it loads lanes that are off).
+Body::LanePlace Body::lanePlace(const Access &access, Value rowInBounds,
+                                Chunk &chunk, bool withOffset) {
   ImplicitLocOpBuilder &b = lanes.b;
   const Domain &domain = graph.getDomain();
   LanePlace place;
@@ -24,7 +28,6 @@ Body::LanePlace Body::lanePlace(const Access &access, Chunk &chunk,
     narrow &= std::abs(dim.stride) * dim.size < (int64_t(1) << 31);
   }
   Type lane = narrow ? b.getI32Type() : b.getI64Type();
-  Type i64 = lanes.vectorOf(b.getI64Type());
   Value first = chunk.col;
   if (access.flat) {
     first = lanes.add(lanes.mul(row, lanes.index(domain.cols)), first);
@@ -34,12 +37,25 @@ Body::LanePlace Body::lanePlace(const Access &access, Chunk &chunk,
   }
   Value position = lanes.add(lanes.splat(first), lanes.iota(lane));
   Type type = position.getType();
+  // lo <= index < hi as one comparison.
+  auto restrict = [&](Value index, int64_t lo, int64_t hi) {
+    Value count = lanes.integer(type, hi - lo);
+    if (rowInBounds) {
+      count = lanes.splat(lanes.select(
+          rowInBounds, lanes.integer(lane, hi - lo), lanes.integer(lane, 0)));
+      rowInBounds = {};
+    }
+    Value above = lanes.sub(index, lanes.integer(type, lo));
+    place.inBounds = both(
+        place.inBounds, lanes.compare(arith::CmpIPredicate::ult, above, count));
+  };
   int64_t suffix = 1;
   for (size_t d = access.inner.size(); d-- > 0;) {
     const ViewDim &dim = access.inner[d];
     int64_t below = suffix;
     suffix *= dim.size;
-    if (!dim.isBounded() && (dim.stride == 0 || !withOffset)) {
+    bool moves = withOffset && dim.stride != 0;
+    if (!dim.isBounded() && !moves) {
       continue;
     }
     Value index = position;
@@ -49,22 +65,19 @@ Body::LanePlace Body::lanePlace(const Access &access, Chunk &chunk,
     if (d > 0) {
       index = b.create<arith::RemUIOp>(index, lanes.integer(type, dim.size));
     }
-    if (dim.lo > 0) {
-      place.inBounds =
-          both(place.inBounds, lanes.compare(arith::CmpIPredicate::sge, index,
-                                             lanes.integer(type, dim.lo)));
+    if (dim.isBounded()) {
+      restrict(index, dim.lo, dim.hi);
     }
-    if (dim.hi < dim.size) {
-      place.inBounds =
-          both(place.inBounds, lanes.compare(arith::CmpIPredicate::slt, index,
-                                             lanes.integer(type, dim.hi)));
-    }
-    if (withOffset && dim.stride != 0) {
+    if (moves) {
       Value term = lanes.mul(index, lanes.integer(type, dim.stride));
       place.offset = place.offset ? lanes.add(place.offset, term) : term;
     }
   }
+  if (rowInBounds) {
+    restrict(position, 0, elements);
+  }
   if (withOffset) {
+    Type i64 = lanes.vectorOf(b.getI64Type());
     if (!place.offset) {
       place.offset = lanes.zero(i64);
     } else if (narrow) {
@@ -72,6 +85,14 @@ Body::LanePlace Body::lanePlace(const Access &access, Chunk &chunk,
     }
   }
   return place;
+}
+
+/// The lanes to read: within bounds and, where these do not already end with
+/// the row, of the chunk.
+Value Body::readMask(const Access &access, Value inBounds, Chunk &chunk) {
+  bool endsWithRow = !access.flat && access.inner.size() <= 1 && chunk.mask &&
+                     matchPattern(chunk.mask, m_Constant());
+  return inBounds && endsWithRow ? inBounds : both(chunk.mask, inBounds);
 }
 
 /// `place.pointer` is the row's place already. `extraOffset`: elements to add
@@ -86,13 +107,10 @@ Value Body::readVector(const Access &access, const RowPlace &place,
     return dim.stride == 0;
   });
   LanePlace lane;
-  if (bounded || !(contiguous || repeated)) {
-    lane = lanePlace(access, chunk, !contiguous && !repeated);
+  if (bounded || place.inBounds || !(contiguous || repeated)) {
+    lane = lanePlace(access, place.inBounds, chunk, !contiguous && !repeated);
   }
   Value inBounds = lane.inBounds;
-  if (place.inBounds) {
-    inBounds = both(inBounds, lanes.splat(place.inBounds));
-  }
   Value pad = inBounds
                   ? lanes.constant(lanes.vectorOf(valueType(element)), padValue)
                   : Value();
@@ -101,7 +119,7 @@ Value Body::readVector(const Access &access, const RowPlace &place,
         load(place.pointer, lanes.index(0), element, /*asVector=*/false, {}));
     return inBounds ? lanes.select(inBounds, value, pad) : value;
   }
-  Value mask = both(chunk.mask, inBounds);
+  Value mask = readMask(access, inBounds, chunk);
   if (contiguous) {
     return load(place.pointer, chunk.col, element, /*asVector=*/true, mask,
                 pad);
@@ -155,7 +173,7 @@ Value Body::computeVector(Node *node, Chunk &chunk) {
       Value number;
       if (index.base.getDefiningOp<nn::IotaOp>()) {
         number = lanes.add(lanes.splat(indexPlace.offset),
-                           lanePlace(*node->index, chunk, true).offset);
+                           lanePlace(*node->index, {}, chunk, true).offset);
       } else {
         Value offset = indexPlace.offset;
         if (indexPlace.inBounds) {
@@ -172,16 +190,13 @@ Value Body::computeVector(Node *node, Chunk &chunk) {
       return readVector(node->access, place, node->element, node->view.padValue,
                         extra, chunk);
     }
-    LanePlace lane = lanePlace(node->access, chunk, true);
+    LanePlace lane = lanePlace(node->access, place.inBounds, chunk, true);
     Value number = lanes.add(lanes.splat(place.offset), lane.offset);
     if (extra) {
       number = lanes.add(number, extra);
     }
     Value value = formula(node->element, number);
     Value inBounds = lane.inBounds;
-    if (place.inBounds) {
-      inBounds = both(inBounds, lanes.splat(place.inBounds));
-    }
     return inBounds ? lanes.select(inBounds, value,
                                    lanes.constant(type, node->view.padValue))
                     : value;
@@ -195,10 +210,9 @@ Value Body::computeVector(Node *node, Chunk &chunk) {
   }
   case Node::Kind::Pad: {
     Value value = vector(node->operands[0], chunk);
-    Value inBounds = lanePlace(node->access, chunk, false).inBounds;
-    if (Value row = rowPlaces.lookup(node).inBounds) {
-      inBounds = both(inBounds, lanes.splat(row));
-    }
+    Value inBounds =
+        lanePlace(node->access, rowPlaces.lookup(node).inBounds, chunk, false)
+            .inBounds;
     return inBounds ? lanes.select(inBounds, value,
                                    lanes.constant(type, node->value))
                     : value;
