@@ -30,15 +30,11 @@ struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
     }
     // Declarations before their uses, for the reader's sake.
     Block *body = module.getBody();
-    for (Operation &op : llvm::make_early_inc_range(*body)) {
-      if (isa<sched::KernelOp>(op)) {
-        op.moveBefore(body, body->end());
-      }
-    }
-    for (Operation &op : llvm::make_early_inc_range(*body)) {
-      if (isa<ProgramOp>(op)) {
-        op.moveBefore(body, body->end());
-      }
+    SmallVector<Operation *> ordered;
+    llvm::append_range(ordered, module.getOps<sched::KernelOp>());
+    llvm::append_range(ordered, module.getOps<ProgramOp>());
+    for (Operation *op : ordered) {
+      op->moveBefore(body, body->end());
     }
   }
 
