@@ -201,6 +201,16 @@ void Grouping::addMember(Operation *op, Space space, Level slot, Level level,
   }
 }
 
+/// Whether a group of column reductions reads another group, or what that one
+/// reads.
+bool Grouping::readsMuchOf(const Node &node, unsigned other) const {
+  return llvm::any_of(node.reads,
+                      [&](unsigned read) { return find(read) == other; }) ||
+         llvm::any_of(node.group.sources, [&](Value source) {
+           return nodes[other].group.sources.contains(source);
+         });
+}
+
 void Grouping::addColumnReduction(nn::ReduceOp op, const Reduction &reduction) {
   Value root = trace(op.getOperand()).root;
   auto it = home.find(root.getDefiningOp());
@@ -217,10 +227,7 @@ void Grouping::addColumnReduction(nn::ReduceOp op, const Reduction &reduction) {
     if (find(id) == id && node.open && group.form == Form::Columns &&
         group.reduction == reduction &&
         group.members.size() < limits.columnResults &&
-        (group.sources.contains(root) ||
-         (read && llvm::any_of(
-                      node.reads,
-                      [&](unsigned other) { return find(other) == *read; }))) &&
+        (group.sources.contains(root) || (read && readsMuchOf(node, *read))) &&
         !(read && reaches(*read, id))) {
       group.members.push_back(op);
       group.levels[op] = Level::Full;

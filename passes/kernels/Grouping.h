@@ -103,6 +103,7 @@ private:
                  bool operandsStored);
   void addColumnReduction(nn::ReduceOp op, const Reduction &reduction);
   void addAlone(Operation *op, Form form);
+  bool readsMuchOf(const Node &node, unsigned other) const;
   void place(unsigned id);
 
   Block &block;

@@ -3,7 +3,7 @@
 #include "passes/kernels/Members.h"
 
 #include "passes/ir/nn/NNDialect.h"
-#include "passes/kernels/View.h"
+#include "passes/kernels/Reading.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -168,5 +168,7 @@ FreeValues::Info FreeValues::compute(Operation *op) {
   }
   result.free &= result.uniform || view || !isCostly(op);
   result.free &= result.size <= kMaxFreeOps;
+  // A view that has no address formula needs a buffer to view.
+  result.free = result.free && (!view || isReadable(op->getResult(0), {}));
   return result;
 }

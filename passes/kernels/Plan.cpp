@@ -3,6 +3,7 @@
 #include "passes/kernels/Plan.h"
 
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/zero/ZeroDialect.h"
 #include <set>
 
 using namespace mlir;
@@ -32,6 +33,17 @@ bool isOutside(Operation *op) {
 
 bool haveOneUse(ArrayRef<Operation *> ops) {
   return llvm::all_of(ops, [](Operation *op) { return op->hasOneUse(); });
+}
+
+/// Whether the value lies in a gathered buffer that is gone, in the original
+/// order, when the kernel runs. To read it there would keep the buffer.
+bool isReleasedBefore(Value value, const KernelPlan &plan) {
+  auto view = value.getDefiningOp<zero::ViewOp>();
+  Operation *place = plan.members.empty() ? plan.results.front().getDefiningOp()
+                                          : plan.members.back();
+  return view && llvm::any_of(view.getFlat().getUsers(), [&](Operation *user) {
+           return isa<zero::ReleaseOp>(user) && user->isBeforeInBlock(place);
+         });
 }
 
 /// The numbers of elements, counted from the end, behind which a view's
@@ -78,9 +90,12 @@ bool Planner::isStored(Value root) const {
 
 void Planner::demand(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || isOutside(op) || !stored.insert(value) || grouping.groupOf(op)) {
-    return;
+  if (op && !isOutside(op) && stored.insert(value) && !grouping.groupOf(op)) {
+    demandCopy(value);
   }
+}
+
+void Planner::demandCopy(Value value) {
   auto plan = std::make_unique<KernelPlan>();
   plan->shape.assign(shapeOf(value).begin(), shapeOf(value).end());
   plan->results = {value};
@@ -92,7 +107,8 @@ void Planner::demand(Value value) {
 // Computing again
 //===----------------------------------------------------------------------===//
 
-bool Planner::collect(Operation *op, bool exclusive, Attempt &attempt) {
+bool Planner::collect(const KernelPlan &plan, Operation *op, bool exclusive,
+                      Attempt &attempt) {
   bool single = elementsOf(op->getResult(0)) == 1;
   if (!isElementwise(op) || (isCostly(op) && !single && !exclusive) ||
       attempt.ops.size() >= kMaxRecomputedOps) {
@@ -105,16 +121,20 @@ bool Planner::collect(Operation *op, bool exclusive, Attempt &attempt) {
     }
     Source source = trace(operand);
     Operation *root = source.root.getDefiningOp();
-    if (attempt.ops.contains(root) || attempt.leaves.contains(source.root)) {
+    if (attempt.ops.contains(root) || attempt.leaves.contains(source.root) ||
+        plan.inputs.recomputed.contains(root)) {
       continue;
     }
-    if (isStored(source.root)) {
+    if (isReleasedBefore(source.root, plan)) {
+      return false;
+    }
+    if (isStored(source.root) || expected.contains(source.root)) {
       attempt.leaves.insert(source.root);
       continue;
     }
     Attempt deeper = attempt;
     if (!isPadded(source.chain) &&
-        collect(root,
+        collect(plan, root,
                 exclusive && root->hasOneUse() && haveOneUse(source.chain),
                 deeper) &&
         deeper.newBytes - attempt.newBytes < bytesOf(source.root)) {
@@ -139,20 +159,25 @@ bool Planner::tryRecompute(KernelPlan &plan, const Source &source) {
       root->hasOneUse() &&
       haveOneUse(plan.group || chain.empty() ? chain : chain.drop_back());
   Attempt attempt;
-  if (!collect(root, exclusive, attempt) ||
+  if (!collect(plan, root, exclusive, attempt) ||
       attempt.leaves.size() > kMaxRecomputedLeaves) {
     return false;
   }
+  if (attempt.newBytes >= bytesOf(source.root)) {
+    return false;
+  }
   if (plan.group && plan.form == Form::Rows) {
-    // Only from what the kernel reads anyway, or a single number.
-    bool known = llvm::all_of(attempt.leaves, [&](Value leaf) {
-      return plan.inputs.leaves.contains(leaf);
-    });
-    if (attempt.newBytes != 0 || (!known && elementsOf(source.root) != 1)) {
+    // One large buffer may be read instead of another, but not several.
+    int64_t large = 0;
+    for (Value leaf : attempt.leaves) {
+      if (!plan.inputs.leaves.contains(leaf) &&
+          elementsOf(leaf) >= elementsOf(source.root)) {
+        large += bytesOf(leaf);
+      }
+    }
+    if (large > bytesOf(source.root)) {
       return false;
     }
-  } else if (attempt.newBytes >= bytesOf(source.root)) {
-    return false;
   }
   Inputs inputs = plan.inputs;
   inputs.leaves.insert(attempt.leaves.begin(), attempt.leaves.end());
@@ -218,7 +243,15 @@ void Planner::resolve(KernelPlan &plan, ArrayRef<Operand> operands) {
   for (const Operand &operand : operands) {
     resolveOperand(plan, operand.value, /*certainOnly=*/true);
   }
-  for (const Operand &operand : operands) {
+  // From the beginning of the block, since later values follow from earlier
+  // ones.
+  SmallVector<Operand> sorted(operands);
+  llvm::stable_sort(sorted, [](const Operand &a, const Operand &b) {
+    Operation *first = trace(a.value).root.getDefiningOp();
+    Operation *second = trace(b.value).root.getDefiningOp();
+    return first && second ? first->isBeforeInBlock(second) : !first && second;
+  });
+  for (const Operand &operand : sorted) {
     resolveOperand(plan, operand.value, /*certainOnly=*/false);
   }
 }
@@ -234,9 +267,14 @@ void Planner::splitUnreadable(KernelPlan &plan, ArrayRef<Operand> operands) {
     if (isReadable(value, plan.inputs, plan.shapeAt(operand.level))) {
       continue;
     }
-    // The rows of a gather are a member; its table may need the copy.
+    // Rows that do not fit the other members' shape get a kernel of their own.
     if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
-      value = gather.getTable();
+      plan.members.remove(gather);
+      llvm::erase(plan.results, value);
+      plan.inputs.leaves.insert(value);
+      stored.insert(value);
+      demandCopy(value);
+      continue;
     }
     plan.inputs.leaves.insert(value);
     demand(value);
@@ -244,21 +282,29 @@ void Planner::splitUnreadable(KernelPlan &plan, ArrayRef<Operand> operands) {
 }
 
 void Planner::planCopy(Value value, KernelPlan &plan) {
+  if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
+    readIndices(plan, gather);
+    if (!isReadable(value, plan.inputs)) {
+      plan.inputs.leaves.insert(gather.getTable());
+      demand(gather.getTable());
+    }
+    return;
+  }
   resolveOperand(plan, value, /*certainOnly=*/false);
   if (isReadable(value, plan.inputs)) {
     return;
   }
   // Cut the chain where its first part can still be read.
   Source source = trace(value);
+  Value cut = source.root;
   for (Operation *op : llvm::reverse(ArrayRef(source.chain).drop_back())) {
-    Value middle = op->getResult(0);
-    Inputs inputs = plan.inputs;
-    if (isReadable(middle, inputs)) {
-      plan.inputs.leaves.insert(middle);
-      demand(middle);
-      return;
+    if (isReadable(op->getResult(0), plan.inputs)) {
+      cut = op->getResult(0);
+      break;
     }
   }
+  plan.inputs.leaves.insert(cut);
+  demand(cut);
 }
 
 //===----------------------------------------------------------------------===//
@@ -405,10 +451,23 @@ void Planner::planGroup(const Group &group) {
       }
     }
   }
-  groupPlans[&group] = std::move(owned);
+  if (!plan.results.empty()) {
+    groupPlans[&group] = std::move(owned);
+  }
 }
 
 void Planner::run() {
+  // The first round finds out what will be stored, on which it is worth
+  // relying in the second.
+  planBlock();
+  expected = std::move(stored);
+  stored.clear();
+  groupPlans.clear();
+  copyPlans.clear();
+  planBlock();
+}
+
+void Planner::planBlock() {
   SmallVector<Value> outside;
   for (Operation &op : block) {
     if (isOutside(&op)) {

@@ -65,15 +65,18 @@ private:
     int64_t newBytes = 0;
   };
 
+  void planBlock();
   bool isStored(Value root) const;
   void demand(Value value);
+  void demandCopy(Value value);
   void planGroup(const Group &group);
   void planCopy(Value value, KernelPlan &plan);
   void resolve(KernelPlan &plan, ArrayRef<Operand> operands);
   bool resolveOperand(KernelPlan &plan, Value operand, bool certainOnly);
   void readIndices(KernelPlan &plan, nn::GatherOp gather);
   bool tryRecompute(KernelPlan &plan, const Source &source);
-  bool collect(Operation *op, bool exclusive, Attempt &attempt);
+  bool collect(const KernelPlan &plan, Operation *op, bool exclusive,
+               Attempt &attempt);
   void chooseShape(KernelPlan &plan, ArrayRef<Operand> operands);
   void splitUnreadable(KernelPlan &plan, ArrayRef<Operand> operands);
 
@@ -82,6 +85,8 @@ private:
   FreeValues &freeValues;
   /// Values that need a buffer.
   llvm::SetVector<Value> stored;
+  /// Those that another round of planning found to need one.
+  llvm::SetVector<Value> expected;
   llvm::DenseMap<const Group *, std::unique_ptr<KernelPlan>> groupPlans;
   llvm::DenseMap<Value, std::unique_ptr<KernelPlan>> copyPlans;
 };

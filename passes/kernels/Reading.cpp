@@ -3,6 +3,7 @@
 #include "passes/kernels/Reading.h"
 
 #include "passes/ir/nn/NNDialect.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -14,6 +15,7 @@ struct Reader {
   const Inputs &inputs;
   std::optional<ArrayRef<int64_t>> shape;
   llvm::function_ref<void(const View &)> onLeaf;
+  std::set<std::pair<Operation *, std::vector<Operation *>>> done;
 
   /// `chain` leads from `value` to the value that is read, outermost first.
   bool read(Value value, SmallVector<Operation *, 4> &chain) {
@@ -26,6 +28,10 @@ struct Reader {
       return result;
     }
     if (!leaf && isElementwise(op)) {
+      // Shared operands would else be followed once for every path to them.
+      if (!done.insert({op, {chain.begin(), chain.end()}}).second) {
+        return true;
+      }
       // Computed from its operands' elements, for which the same views hold.
       return llvm::all_of(op->getOperands(),
                           [&](Value operand) { return read(operand, chain); });
@@ -53,5 +59,5 @@ bool kernels::isReadable(Value value, const Inputs &inputs,
                          std::optional<ArrayRef<int64_t>> shape,
                          llvm::function_ref<void(const View &)> onLeaf) {
   SmallVector<Operation *, 4> chain;
-  return Reader{inputs, shape, onLeaf}.read(value, chain);
+  return Reader{inputs, shape, onLeaf, {}}.read(value, chain);
 }

@@ -3,7 +3,7 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Members.h"
 #include "passes/kernels/Passes.h"
-#include "passes/kernels/View.h"
+#include "passes/kernels/Reading.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_VERIFYKERNELS
@@ -39,7 +39,7 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
       result = report(&op) << op.getName() << " in a kernel of the form '"
                            << kernel.getForm() << "'";
     }
-    if (isViewOp(&op) && !isComposable(op.getResult(0))) {
+    if (isViewOp(&op) && !isReadable(op.getResult(0), Inputs())) {
       result = report(&op) << "a chain of views without one address formula";
     }
     if (auto gather = dyn_cast<nn::GatherOp>(op)) {
@@ -78,6 +78,9 @@ LogicalResult verifyReductions(nn::KernelOp kernel, int64_t fromLast) {
 
 LogicalResult verifyRows(nn::KernelOp kernel) {
   LogicalResult result = verifyReductions(kernel, 1);
+  if (failed(result)) {
+    return result;
+  }
   int64_t elements = 0, columns = 0;
   kernel.getBody().walk([&](nn::ReduceOp reduce) {
     elements = elementsOf(reduce.getOperand());

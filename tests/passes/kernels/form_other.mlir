@@ -1,0 +1,122 @@
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(nn-form-kernels,nn-verify-kernels))' | FileCheck %s
+
+// What a product needs transposed is a kernel of views alone; a reshape of a
+// buffer stays outside.
+// CHECK-LABEL: func.func @copies
+// CHECK: %[[Q:.*]] = nn.kernel rows
+// CHECK-NEXT: nn.transpose
+// CHECK-NEXT: nn.yield
+// CHECK: nn.reshape %[[Q]]
+// CHECK: nn.matmul
+func.func @copies(%q: tensor<2x5x3x4xf32>, %k: tensor<6x4x5xf32>) -> tensor<6x5x5xf32> {
+  %0 = nn.transpose %q [0, 2, 1, 3] : tensor<2x5x3x4xf32> -> tensor<2x3x5x4xf32>
+  %1 = nn.reshape %0 : tensor<2x3x5x4xf32> -> tensor<6x5x4xf32>
+  %2 = nn.matmul %1, %k : tensor<6x5x4xf32>, tensor<6x4x5xf32> -> tensor<6x5x5xf32>
+  return %2 : tensor<6x5x5xf32>
+}
+
+// -----
+
+// Two gradients that sum the same rows share a columns kernel, and what only
+// they need is computed in it.
+// CHECK-LABEL: func.func @columns
+// CHECK-NEXT: %{{.*}}:2 = nn.kernel columns (%{{.*}} = %arg0, %{{.*}} = %arg1)
+// CHECK-NEXT: nn.reduce sum
+// CHECK-NEXT: nn.binary mul
+// CHECK-NEXT: nn.reduce sum
+// CHECK-NOT: nn.kernel
+func.func @columns(%dy: tensor<16x8xf32>, %x: tensor<16x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+  %0 = nn.reduce sum %dy [0] : tensor<16x8xf32> -> tensor<1x8xf32>
+  %1 = nn.binary mul %dy, %x : tensor<16x8xf32>
+  %2 = nn.reduce sum %1 [0] : tensor<16x8xf32> -> tensor<1x8xf32>
+  return %0, %2 : tensor<1x8xf32>, tensor<1x8xf32>
+}
+
+// -----
+
+// A value and a product of it do not come back together: the first kernel is
+// before the product, the second behind it.
+// CHECK-LABEL: func.func @diamond
+// CHECK: nn.kernel rows
+// CHECK: nn.matmul
+// CHECK: nn.kernel rows
+// CHECK-NOT: nn.kernel
+func.func @diamond(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = nn.unary exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
+  %1 = nn.matmul %0, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %2 = nn.binary add %0, %1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// The same without a product: a transposition has to be stored, so the value
+// and what is made of its transposition are two kernels.
+// CHECK-LABEL: func.func @transposed
+// CHECK: nn.kernel rows
+// CHECK-NEXT: nn.unary exp
+// CHECK-NEXT: nn.yield
+// CHECK: nn.kernel rows
+// CHECK: nn.transpose
+// CHECK-NOT: nn.kernel
+func.func @transposed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = nn.unary exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
+  %1 = nn.transpose %0 [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
+  %2 = nn.binary add %0, %1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// A cheap value is computed again behind the product rather than kept; an
+// expensive one is kept.
+// CHECK-LABEL: func.func @again
+// CHECK: %{{.*}}:2 = nn.kernel rows (%{{.*}} = %arg0)
+// CHECK: nn.matmul
+// CHECK: nn.kernel rows
+// CHECK: nn.compare
+// CHECK-NOT: nn.unary exp
+// CHECK: nn.yield
+func.func @again(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %zero = nn.constant dense<0.0> : tensor<4x4xf32>
+  %e = nn.unary exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
+  %mask = nn.compare gt %x, %zero : tensor<4x4xf32> -> tensor<4x4xi1>
+  %r = nn.select %mask, %e, %zero : tensor<4x4xi1>, tensor<4x4xf32>
+  %p = nn.matmul %r, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %g = nn.select %mask, %p, %x : tensor<4x4xi1>, tensor<4x4xf32>
+  %s = nn.binary mul %g, %e : tensor<4x4xf32>
+  return %s : tensor<4x4xf32>
+}
+
+// -----
+
+// A constant that is returned fills a buffer; running sums and the gradient of
+// a gather are alone.
+// CHECK-LABEL: func.func @alone
+// CHECK: nn.kernel scan
+// CHECK: nn.kernel scatter
+// CHECK: nn.kernel rows ()
+// CHECK-NEXT: nn.constant
+func.func @alone(%i: tensor<4xi64>, %x: tensor<4x2xf32>) -> (tensor<8x2xf32>, tensor<3xf32>) {
+  %c = nn.constant dense<1.0> : tensor<3xf32>
+  %0 = nn.cumsum %i dim 0 : tensor<4xi64>
+  %1 = nn.scatter_add %0, %x : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  return %1, %c : tensor<8x2xf32>, tensor<3xf32>
+}
+
+// -----
+
+// A release follows the last kernel that reads the buffer.
+// CHECK-LABEL: func.func @release
+// CHECK: nn.kernel rows
+// CHECK: nn.yield
+// CHECK: zero.release
+module attributes {} {
+  func.func @release(%flat: tensor<256xf32>, %x: tensor<16xf32>) -> tensor<16xf32> {
+    %w = zero.view %flat[0] : tensor<256xf32> -> tensor<16xf32>
+    %0 = nn.binary mul %w, %x : tensor<16xf32>
+    zero.release %flat unit 0 : tensor<256xf32>
+    %1 = nn.unary exp %0 : tensor<16xf32> -> tensor<16xf32>
+    return %1 : tensor<16xf32>
+  }
+}

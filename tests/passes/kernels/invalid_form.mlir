@@ -1,0 +1,15 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(func.func(nn-form-kernels))'
+
+func.func @composite(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{nn.softmax has no place in a kernel; nn-decompose must run before}}
+  %0 = nn.softmax %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @groups(%x: tensor<4x2x4xf32>) -> tensor<1x2x1xf32> {
+  // expected-error@+1 {{a reduction of separate groups of dimensions}}
+  %0 = nn.reduce sum %x [0, 2] : tensor<4x2x4xf32> -> tensor<1x2x1xf32>
+  return %0 : tensor<1x2x1xf32>
+}
