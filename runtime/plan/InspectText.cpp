@@ -48,7 +48,14 @@ void header(const Json &report, std::string &out) {
       "  a step:     %d micro-batches of %d samples a rank; loss \"%s\"\n",
       number(report["accumulate"]), number(report["micro_batch"]),
       text(report["loss"]));
-  absl::StrAppendFormat(&out, "  optimizer:  %s\n", report["optimizer"].dump());
+  const Json &optimizer = report["optimizer"];
+  absl::StrAppend(&out, "  optimizer:  ", text(optimizer["kind"]));
+  for (const auto &[name, value] : optimizer.items()) {
+    if (name != "kind") {
+      absl::StrAppend(&out, ", ", name, " ", value.dump());
+    }
+  }
+  absl::StrAppend(&out, "\n");
   const Json &target = report["target"];
   absl::StrAppendFormat(&out, "  target:     %s%s%s; %s %s\n",
                         text(target["device"]),
