@@ -1,0 +1,98 @@
+//===- UpdateProgram.cpp - runs one optimizer's update --------------------===//
+
+#include "tests/passes/differentiate/UpdateProgram.h"
+
+#include "mlir/IR/Verifier.h"
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+using namespace mlir::zg::testing;
+
+namespace {
+
+constexpr double kGradientParts = 4; // ranks * micro-batches
+
+std::string emptyFunction(const OptimizerOptions &options, int64_t size) {
+  std::string type = "tensor<" + std::to_string(size) + "xf64>";
+  std::string text = "func.func @update(%p: " + type + ", %g: " + type;
+  for (StringRef name : optimizerStates(options)) {
+    text += ", %" + name.str() + ": " + type;
+  }
+  for (StringRef name : optimizerScalars(options)) {
+    text += ", %" + name.str() + ": tensor<1xf32>";
+  }
+  return text + ") {\n  return\n}";
+}
+
+/// The scalars as Optimizer.h defines them. They keep their precision: the
+/// interpreter rounds nothing but conversions to narrower types.
+double scalarAt(const OptimizerOptions &o, StringRef name, int step) {
+  std::map<StringRef, double> scalars = {
+      {kGradientScale, 1 / kGradientParts},
+      {kLearningRate, o.lr},
+      {kStepSize, o.lr / (1 - std::pow(o.beta1, step))},
+      {kBiasCorrection2Sqrt, std::sqrt(1 - std::pow(o.beta2, step))},
+      {kDecay, 1 - o.lr * o.weight_decay},
+  };
+  return scalars.at(name);
+}
+
+} // namespace
+
+UpdateProgram::UpdateProgram(const OptimizerOptions &options, int64_t size)
+    : options(options), program(emptyFunction(options, size)) {
+  func::FuncOp func = program.function("update");
+  Block &body = func.getBody().front();
+  size_t states = optimizerStates(options).size();
+  std::map<std::string, Value> scalars;
+  for (auto [i, name] : llvm::enumerate(optimizerScalars(options))) {
+    scalars[name.str()] = body.getArgument(2 + states + i);
+  }
+  OpBuilder builder(body.getTerminator());
+  Update update = buildUpdate(
+      builder, func.getLoc(), options, body.getArgument(0), body.getArgument(1),
+      body.getArguments().slice(2, states), [&](StringRef name) {
+        // One that is not listed, or asked for twice, is missing here.
+        auto found = scalars.extract(name.str());
+        EXPECT_FALSE(found.empty()) << name.str();
+        return found.empty() ? Value() : found.mapped();
+      });
+  EXPECT_TRUE(scalars.empty()) << scalars.begin()->first << " is not read";
+  SmallVector<Value> results = {update.parameter};
+  llvm::append_range(results, update.states);
+  body.getTerminator()->setOperands(results);
+  func.setFunctionType(builder.getFunctionType(func.getArgumentTypes(),
+                                               ValueRange(results).getTypes()));
+  EXPECT_TRUE(succeeded(verify(program.getModule())));
+}
+
+Type UpdateProgram::type() {
+  return program.function("update").getArgumentTypes()[0];
+}
+
+std::vector<Tensor> UpdateProgram::start(Tensor parameter) {
+  std::vector<Tensor> persistent = {filled(type(), 0)};
+  persistent[0].values = parameter.values;
+  persistent.resize(1 + optimizerStates(options).size(), filled(type(), 0));
+  return persistent;
+}
+
+std::vector<Tensor> UpdateProgram::step(std::vector<Tensor> persistent,
+                                        Tensor gradient, int number) {
+  func::FuncOp func = program.function("update");
+  gradient.shape = persistent[0].shape;
+  gradient.element = persistent[0].element;
+  for (double &value : gradient.values) {
+    value *= kGradientParts;
+  }
+  persistent.insert(persistent.begin() + 1, gradient);
+  for (StringRef name : optimizerScalars(options)) {
+    persistent.push_back(filled(func.getArgumentTypes()[persistent.size()],
+                                scalarAt(options, name, number)));
+  }
+  return evaluate(func, persistent);
+}
