@@ -88,6 +88,8 @@ zerograph::missingFeatures(const plan::Target &target,
 }
 
 absl::Status zerograph::checkTarget(const plan::Target &target) {
+  // Always asked: it also starts the library while there is one thread.
+  std::string isa = effectiveIsa();
   std::vector<std::string> problems;
   if (target.device() != "host") {
     problems.push_back(absl::StrCat("it is for the device '", target.device(),
@@ -103,10 +105,10 @@ absl::Status zerograph::checkTarget(const plan::Target &target) {
     problems.push_back(absl::StrCat("it needs ", target.math_library(),
                                     ", installed is ", libraryVersion()));
   }
-  if (!target.math_isa().empty() && target.math_isa() != effectiveIsa()) {
+  if (!target.math_isa().empty() && target.math_isa() != isa) {
     problems.push_back(absl::StrCat("its library calls were planned for ",
-                                    target.math_isa(), ", oneDNN uses ",
-                                    effectiveIsa(), " here"));
+                                    target.math_isa(), ", oneDNN uses ", isa,
+                                    " here"));
   }
   if (problems.empty()) {
     return absl::OkStatus();
