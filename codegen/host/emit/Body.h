@@ -113,6 +113,7 @@ private:
   Value formula(Type element, Value number);
   Value computeScalar(Node *node);
   Value computeVector(Node *node, Chunk &chunk);
+  Value compareWithIota(Node *node, Chunk &chunk);
   Value both(Value x, Value y);
 
   SmallVector<Value> pointers; // of operands, then results

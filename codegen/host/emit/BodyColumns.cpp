@@ -159,6 +159,50 @@ Value Body::vector(Node *node, Chunk &chunk) {
   return value;
 }
 
+/// A comparison of i64 or i32 column numbers with one number for the row, as
+/// masks and labels make them: the sixteen columns are compared as 0 ... 15
+/// in i32, a quarter of the work. Null for any other op.
+Value Body::compareWithIota(Node *node, Chunk &chunk) {
+  auto compare = dyn_cast<nn::CompareOp>(node->op);
+  if (!compare) {
+    return {};
+  }
+  auto isIota = [](Node *operand) {
+    return operand->kind == Node::Kind::Iota &&
+           operand->access.isContiguous() && !operand->view.padValue &&
+           !operand->view.indirection;
+  };
+  Node *iota = node->operands[0], *other = node->operands[1];
+  bool swapped = !isIota(iota);
+  if (swapped) {
+    std::swap(iota, other);
+  }
+  bool wide = iota->element.isInteger(64) || iota->element.isInteger(32);
+  if (!wide || !isIota(iota) || other->level == Level::Column ||
+      iota->element.isUnsignedInteger()) {
+    return {};
+  }
+  ImplicitLocOpBuilder &b = lanes.b;
+  Value number = scalar(other);
+  if (!number.getType().isInteger(64)) {
+    number = b.create<arith::ExtSIOp>(b.getI64Type(), number);
+  }
+  // Clamped, so that the difference cannot overflow, nor its low half lie.
+  auto clamp = [&](Value value, int64_t lo, int64_t hi) {
+    return lanes.min(lanes.max(value, lanes.index(lo)), lanes.index(hi));
+  };
+  constexpr int64_t kFar = int64_t(1) << 61;
+  Value first = lanes.add(rowPlaces.lookup(iota).offset, chunk.col);
+  Value distance =
+      clamp(lanes.sub(clamp(number, -kFar, kFar), first), -1, kLanes);
+  Value lane = lanes.iota(b.getI32Type());
+  Value limit =
+      lanes.splat(b.create<arith::TruncIOp>(b.getI32Type(), distance));
+  return emitElementwise(lanes, compare,
+                         swapped ? ValueRange{limit, lane}
+                                 : ValueRange{lane, limit});
+}
+
 Value Body::computeVector(Node *node, Chunk &chunk) {
   Type type = lanes.vectorOf(valueType(node->element));
   switch (node->kind) {
@@ -202,6 +246,9 @@ Value Body::computeVector(Node *node, Chunk &chunk) {
                     : value;
   }
   case Node::Kind::Op: {
+    if (Value compared = compareWithIota(node, chunk)) {
+      return compared;
+    }
     SmallVector<Value> operands;
     for (Node *operand : node->operands) {
       operands.push_back(vector(operand, chunk));

@@ -39,8 +39,15 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
   Value zero = l.zero(l.vectorOf(valueType(element)));
 
   // Columns [begin, end) of one row of the table, sixteen at a time.
+  Value step = l.index(kLanes);
+  Value whole = b.create<arith::DivUIOp>(l.sub(body.end, body.begin), step);
+  Value middle = l.add(body.begin, l.mul(whole, step));
   auto forColumns = [&](llvm::function_ref<void(Value, Value)> emit) {
-    body.loop(body.begin, body.end, kLanes, {}, [&](Value col, ValueRange) {
+    body.loop(body.begin, middle, kLanes, {}, [&](Value col, ValueRange) {
+      emit(col, {});
+      return SmallVector<Value>();
+    });
+    body.loop(middle, body.end, kLanes, {}, [&](Value col, ValueRange) {
       emit(col, l.maskBelow(l.sub(body.end, col)));
       return SmallVector<Value>();
     });
