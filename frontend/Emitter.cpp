@@ -5,6 +5,7 @@
 #include "frontend/Error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -174,6 +175,9 @@ Value Emitter::binary(nn::BinaryKind kind, Value x, Value y) {
 }
 
 Value Emitter::binary(nn::BinaryKind kind, Value x, double y) {
+  if (!isFloat(x) && y != std::floor(y)) {
+    fail("the operator needs floats, not ", typeName(onnxTypeOf(elementOf(x))));
+  }
   return binary(kind, x, splatLike(y, x));
 }
 

@@ -349,19 +349,26 @@ void Importer::importNode(const onnx::NodeProto &node) {
   }
 }
 
+void Importer::addProblem(const onnx::NodeProto &node,
+                          const std::string &problem) {
+  problems.push_back(absl::StrCat(
+      "node '", nodeName(node), "' (", node.op_type(), "): ", problem,
+      onGradientPath[current] ? " [on the gradient path]"
+                              : " [not on the gradient path]"));
+}
+
 void Importer::walk() {
-  std::vector<std::string> problems;
   for (int n : graph.order) {
     const onnx::NodeProto &node = graph.proto.node(n);
-    std::string problem;
-    emitDepth = 0;
+    current = n;
+    emitDepth = expandDepth = 0;
     try {
       importNode(node);
       continue;
     } catch (const TooLarge &error) {
-      problem = error.what();
+      addProblem(node, error.what());
     } catch (const ImportError &error) {
-      problem = error.what();
+      addProblem(node, error.what());
     }
     for (const std::string &output : node.output()) {
       if (!output.empty()) {
@@ -369,10 +376,6 @@ void Importer::walk() {
         slotOf(output).failed = true;
       }
     }
-    problems.push_back(absl::StrCat(
-        "node '", nodeName(node), "' (", node.op_type(), "): ", problem,
-        onGradientPath[n] ? " [on the gradient path]"
-                          : " [not on the gradient path]"));
   }
   if (problems.empty()) {
     return;

@@ -38,6 +38,8 @@ public:
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
   void boundInput(mlir::Value indices, int64_t low, int64_t high);
+  /// Adds to the one error that the import will end with.
+  void addProblem(const onnx::NodeProto &node, const std::string &problem);
   /// "input 'a', initializer 'b'": what a value depends on.
   std::string describeOrigins(const std::string &name) const;
 
@@ -69,6 +71,8 @@ private:
   std::vector<IndexRange> ranges; ///< one an input
   std::vector<Parameter> parameters;
   std::vector<bool> onGradientPath; ///< one a node
+  int current = 0;                  ///< the node of the graph in the walk
+  std::vector<std::string> problems;
   int emitDepth = 0;
 
   // Bodies of operators that ONNX defines as functions, once expanded.

@@ -167,6 +167,10 @@ void Op::forwardSlot(int i, Slot &from) {
   output.isSequence = from.isSequence;
 }
 
+void Op::complain(const std::string &problem) {
+  importer.addProblem(node, problem);
+}
+
 void Op::boundInput(mlir::Value indices, int64_t low, int64_t high) {
   importer.boundInput(indices, low, high);
 }

@@ -94,6 +94,10 @@ public:
   /// must lie in [low, high].
   void boundInput(mlir::Value indices, int64_t low, int64_t high);
 
+  /// Notes a problem of this node, which fails the import, and lets the walk
+  /// go on behind it, so that later nodes are checked too.
+  void complain(const std::string &problem);
+
   Emitter emit;
 
 private:

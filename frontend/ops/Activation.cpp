@@ -155,9 +155,9 @@ void emitDropout(Op &op) {
     ratio = op.constant(1, "ratio").floatAt(0);
   }
   if (training && ratio != 0) {
-    fail("dropout with ratio ", ratio,
-         " is not supported yet: export the "
-         "model with dropout probability 0");
+    op.complain(absl::StrCat("dropout with ratio ", ratio,
+                             " is not supported yet: export the model with "
+                             "dropout probability 0"));
   }
   op.forward(0, 0);
   op.set(1, HostTensor::splat(onnx::TensorProto::BOOL, op.shape(0), 1));
