@@ -147,4 +147,62 @@ func.func @f(%p: tensor<7x11xf32>, %g: tensor<77xf32>, %s: tensor<f32>) {
   EXPECT_EQ(kernel.info().extent, 77);
 }
 
+// What one kernel computes in one go has the bits of three kernels in a row.
+TEST(Rows, FusionDoesNotChangeBits) {
+  std::string t = "tensor<9x75xf32>";
+  auto kernelOf = [&](const std::string &lines) {
+    return "func.func @f(%x: " + t + ", %y: " + t +
+           ") {\n %0 = nn.kernel rows (%a = %x, %b = %y) : (" + t + ", " + t +
+           ") -> " + t + " {\n" + lines + " nn.yield %r : " + t +
+           "\n }\n return\n}";
+  };
+  auto mul = [&](const char *to, const char *x, const char *y) {
+    return std::string("%") + to + " = nn.binary mul %" + x + ", %" + y +
+           " : " + t + "\n";
+  };
+  auto add = [&](const char *to, const char *x, const char *y) {
+    return std::string("%") + to + " = nn.binary add %" + x + ", %" + y +
+           " : " + t + "\n";
+  };
+  auto tanh = [&](const char *to, const char *x) {
+    return std::string("%") + to + " = nn.unary tanh %" + x + " : " + t +
+           " -> " + t + "\n";
+  };
+  CompiledKernel fused(
+      kernelOf(mul("p", "a", "b") + add("q", "p", "a") + tanh("r", "q")));
+  CompiledKernel first(kernelOf(mul("r", "a", "b")));
+  CompiledKernel second(kernelOf(add("r", "a", "b")));
+  CompiledKernel third(kernelOf(tanh("r", "a")));
+  ASSERT_TRUE(fused.ok() && first.ok() && second.ok() && third.ok());
+  std::vector<Tensor> arguments = fused.randomArguments(5);
+  Bytes x = toBytes(arguments[0]), y = toBytes(arguments[1]);
+  Bytes p = first.run({x, y})[0];
+  Bytes q = second.run({p, x})[0];
+  EXPECT_EQ(fused.run({x, y})[0], third.run({q, x})[0]);
+}
+
+// A division of the row, computed once as a scalar, has the bits it has on
+// sixteen lanes.
+TEST(Rows, RowValuesHaveTheBitsOfLanes) {
+  auto text = [](const std::string &shape) {
+    std::string t = "tensor<8x" + shape + "xf32>", w = "tensor<8x40xf32>";
+    return "func.func @f(%x: " + t + ") {\n %0 = nn.kernel rows (%a = %x) : (" +
+           t + ") -> " + w + " {\n %e = nn.unary exp %a : " + t + " -> " + t +
+           "\n %t = nn.unary tanh %e : " + t + " -> " + t +
+           "\n %l = nn.unary log %t : " + t + " -> " + t +
+           "\n %r = nn.broadcast %l : " + t + " -> " + w +
+           "\n nn.yield %r : " + w + "\n }\n return\n}";
+  };
+  CompiledKernel scalar(text("1")), lanes(text("40"));
+  ASSERT_TRUE(scalar.ok() && lanes.ok())
+      << scalar.diagnostics() << lanes.diagnostics();
+  std::vector<Tensor> narrow = scalar.randomArguments(2);
+  std::vector<Tensor> wide = lanes.randomArguments(2);
+  for (int i = 0; i < 320; ++i) {
+    wide[0].values[i] = narrow[0].values[i / 40];
+  }
+  EXPECT_EQ(scalar.run({toBytes(narrow[0])})[0],
+            lanes.run({toBytes(wide[0])})[0]);
+}
+
 } // namespace
