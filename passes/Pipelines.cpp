@@ -52,7 +52,10 @@ void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
 void buildKernels(OpPassManager &passes) {
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<func::FuncOp>(nn::createSimplifyMatmul());
+  addCleanup(passes);
   passes.addNestedPass<func::FuncOp>(nn::createFormKernels());
+  // Equal views within a kernel, and equal kernels, are one.
+  passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(nn::createVerifyKernels());
 }
 

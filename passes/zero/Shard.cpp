@@ -371,7 +371,7 @@ void Sharder::updateAll(ProgramBuilder &program) {
     } else {
       updateWhole(program, *unit);
     }
-    if (accumulate > 1 && !dumpGradients) {
+    if (accumulate > 1) {
       for (int64_t segment = 0; segment < unit->segments(); ++segment) {
         RankedTensorType type = unit->shardType(segment, options.world);
         Value zero = program.builder().create<nn::ConstantOp>(

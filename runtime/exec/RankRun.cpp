@@ -65,6 +65,11 @@ absl::Status RankRun::trainStep(uint64_t step, bool stop) {
     ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
     ZG_RETURN_IF_ERROR(executor->run(session.micro));
   }
+  // Before the update, which zeroes what micro-batches have accumulated.
+  if (step == 0) {
+    ZG_RETURN_IF_ERROR(writeFile(session.gradients.get(), "dumping gradients",
+                                 session.gradientOptions()));
+  }
   if (session.update) {
     ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
     ZG_RETURN_IF_ERROR(executor->run(*session.update));
@@ -102,8 +107,6 @@ absl::Status RankRun::trainSteps() {
     if (step == 0) {
       first = {now.gather - before.gather, now.reduce - before.reduce,
                now.scalar - before.scalar};
-      ZG_RETURN_IF_ERROR(writeFile(session.gradients.get(), "dumping gradients",
-                                   session.gradientOptions()));
     }
     // Every rank has the same sum of losses and of wishes to stop.
     double loss =
