@@ -1,0 +1,134 @@
+//===- ExecutorTest.cpp - one rank's bound plan, by itself ----------------===//
+
+#include "LinearPlan.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/device/host/HostDevice.h"
+#include "runtime/device/host/KernelModule.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/exec/Scalars.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace {
+std::atomic<uint64_t> allocations{0};
+}
+
+// Counts every allocation of the program and its libraries by `new`.
+void *operator new(size_t bytes) {
+  ++allocations;
+  if (void *memory = std::malloc(bytes ? bytes : 1)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+using namespace zerograph;
+using namespace zerograph::testing;
+
+namespace {
+
+struct Bound {
+  explicit Bound(const LoadedPlan &loaded)
+      : module(loadKernelModule(loaded.plan)),
+        group(makeLocalGroup(LocalGroupOptions())) {
+    EXPECT_TRUE(module.ok()) << module.status();
+    auto made =
+        Executor::create(loaded.plan, **module, *group[0], makeHostDevice(), 2);
+    EXPECT_TRUE(made.ok()) << made.status();
+    executor = *std::move(made);
+    for (const plan::Slice &slice : loaded.plan.slices()) {
+      std::memset(executor->memory().arenas[slice.arena()] + slice.offset(), 0,
+                  slice.bytes());
+    }
+  }
+
+  absl::StatusOr<std::unique_ptr<HostKernelModule>> module;
+  std::vector<std::unique_ptr<Communicator>> group;
+  std::unique_ptr<Executor> executor;
+};
+
+/// A run makes no object of ours. oneDNN makes up to 8 a call, and the plan
+/// has two calls.
+TEST(ExecutorTest, RunningAProgramAllocatesNothing) {
+  LoadedPlan loaded = linearPlan({1, 3, 1, false});
+  Bound bound(loaded);
+  ASSERT_TRUE(bound.executor->run(0).ok());
+  uint64_t before = allocations;
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(bound.executor->run(0).ok());
+  }
+  EXPECT_LE(allocations - before, 50u * 2 * 8);
+
+  // Without its products, a program allocates nothing at all.
+  LoadedPlan plain = linearPlan({1, 3, 1, false});
+  for (plan::Step &step : *plain.plan.mutable_programs(0)->mutable_steps()) {
+    if (step.has_matmul()) {
+      plan::Access fill = step.accesses(2);
+      step.clear_accesses();
+      *step.add_accesses() = fill;
+      step.mutable_fill();
+    }
+  }
+  Bound without(plain);
+  ASSERT_TRUE(without.executor->run(0).ok());
+  before = allocations;
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(without.executor->run(0).ok());
+  }
+  EXPECT_EQ(allocations - before, 0u);
+}
+
+TEST(ExecutorTest, WhatTheDeviceCannotDoIsSaid) {
+  LoadedPlan loaded = linearPlan({1, 3, 1, false});
+  plan::Step *product = nullptr;
+  for (plan::Step &step : *loaded.plan.mutable_programs(0)->mutable_steps()) {
+    product = step.has_matmul() ? &step : product;
+  }
+  ASSERT_TRUE(product);
+  auto module = loadKernelModule(loaded.plan);
+  ASSERT_TRUE(module.ok());
+  auto group = makeLocalGroup(LocalGroupOptions());
+  product->mutable_matmul()->set_type(plan::F64);
+  auto made =
+      Executor::create(loaded.plan, **module, *group[0], makeHostDevice(), 1);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.status().message().find("program \"step\": step 1 'product'"),
+            std::string::npos)
+      << made.status();
+  loaded.plan.mutable_arenas(0)->set_space(plan::NVME);
+  made =
+      Executor::create(loaded.plan, **module, *group[0], makeHostDevice(), 1);
+  EXPECT_NE(made.status().message().find("NVME"), std::string::npos);
+}
+
+TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
+  plan::Plan plan;
+  plan.set_world(3);
+  plan.set_accumulate(2);
+  plan.mutable_optimizer()->set_beta1(0.9);
+  plan.mutable_optimizer()->set_beta2(0.999);
+  plan.mutable_optimizer()->set_weight_decay(0.1);
+  ScalarInputs inputs{1e-3, 4, true};
+  auto value = [&](const char *name) {
+    return *scalarValue(plan, name, inputs);
+  };
+  EXPECT_DOUBLE_EQ(value("learning_rate"), 1e-3);
+  EXPECT_DOUBLE_EQ(value("gradient_scale"), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(value("step_size"), 1e-3 / (1 - std::pow(0.9, 4)));
+  EXPECT_DOUBLE_EQ(value("bias_correction2_sqrt"),
+                   std::sqrt(1 - std::pow(0.999, 4)));
+  EXPECT_DOUBLE_EQ(value("decay"), 1 - 1e-4);
+  EXPECT_DOUBLE_EQ(value("stop"), 1);
+  EXPECT_FALSE(scalarValue(plan, "momentum", inputs).ok());
+}
+
+} // namespace
