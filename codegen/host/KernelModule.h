@@ -47,6 +47,8 @@ public:
   /// bytes. The builder is empty afterwards.
   FailureOr<std::vector<char>> finish();
 
+  const HostTarget &hostTarget() const { return target; }
+
 private:
   std::string nextSymbol(StringRef form);
 

@@ -184,6 +184,64 @@ TEST(Views, ReductionOverRowsOfSeveralStrides) {
              "tensor<5x1x1xf32>"));
 }
 
+// A reduced dimension before one of size 1, and rows of one element.
+TEST(Views, ReductionsBesideDimensionsOfOne) {
+  expectMatchesInterpreter(
+      kernel("tensor<5x7x1xf32>", kF,
+             "%r = nn.reduce sum %a [1] : tensor<5x7x1xf32> -> "
+             "tensor<5x1x1xf32>\n",
+             "tensor<5x1x1xf32>"));
+  expectMatchesInterpreter(
+      kernel("tensor<5x1xf32>", kF,
+             "%s = nn.reduce sum %a [1] : tensor<5x1xf32> -> "
+             "tensor<5x1xf32>\n"
+             "%r = nn.binary mul %s, %a : tensor<5x1xf32>\n",
+             "tensor<5x1xf32>"));
+  expectMatchesInterpreter(
+      kernel("tensor<5x30xf32>", kF,
+             "%r = nn.reduce max %a [0, 1] : tensor<5x30xf32> -> "
+             "tensor<1x1xf32>\n",
+             "tensor<1x1xf32>"));
+}
+
+TEST(Views, CopiesAndFills) {
+  expectMatchesInterpreter(R"(
+func.func @f(%x: tensor<5x30xf32>, %y: tensor<5x1xf32>) {
+  %k:4 = nn.kernel rows (%a = %x, %b = %y) : (tensor<5x30xf32>, tensor<5x1xf32>) -> (tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xi64>) {
+    %c = nn.constant dense<2.5> : tensor<5x30xf32>
+    %d = nn.broadcast %b : tensor<5x1xf32> -> tensor<5x30xf32>
+    %i = nn.iota 0 : tensor<5x30xi64>
+    nn.yield %a, %c, %d, %i : tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xi64>
+  }
+  return
+})");
+}
+
+TEST(Views, ComposesStridesOffsetsAndBounds) {
+  Program program(R"(
+func.func @f(%x: tensor<6x40xf32>) -> tensor<5x6x10xf32> {
+  %0 = nn.reshape %x : tensor<6x40xf32> -> tensor<6x5x8xf32>
+  %1 = nn.transpose %0 [1, 0, 2] : tensor<6x5x8xf32> -> tensor<5x6x8xf32>
+  %2 = nn.slice %1 [0, 5, 0] step [1, -1, 1] : tensor<5x6x8xf32> -> tensor<5x6x8xf32>
+  %3 = nn.pad %2 [0, 0, 2] value 0.0 : f32 : tensor<5x6x8xf32> -> tensor<5x6x10xf32>
+  return %3 : tensor<5x6x10xf32>
+})");
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  func::FuncOp function = program.function("f");
+  Value result = function.front().getTerminator()->getOperand(0);
+  FailureOr<View> view = composeView(result);
+  ASSERT_TRUE(succeeded(view));
+  EXPECT_EQ(view->base, function.getArgument(0));
+  EXPECT_EQ(view->offset, 5 * 40 - 2);
+  ASSERT_EQ(view->dims.size(), 3u);
+  EXPECT_EQ(view->dims[0].stride, 8);
+  EXPECT_EQ(view->dims[1].stride, -40);
+  EXPECT_EQ(view->dims[2].stride, 1);
+  EXPECT_EQ(view->dims[2].lo, 2);
+  EXPECT_EQ(view->dims[2].hi, 10);
+  EXPECT_FALSE(view->dims[0].isBounded());
+}
+
 TEST(Views, RefusesWhatHasNoFormula) {
   CompiledKernel refused(
       kernel("tensor<4x6xf32>", kF,

@@ -80,13 +80,15 @@ LogicalResult RowsEmitter::findDomain() {
   }
   domain = {largest / cols, cols};
   for (auto reduce : kernel.getBody().front().getOps<nn::ReduceOp>()) {
-    ArrayRef<int64_t> dims = reduce.getDims();
     auto type = cast<RankedTensorType>(reduce.getOperand().getType());
-    for (auto [i, dim] : llvm::enumerate(dims)) {
-      int64_t trailing = type.getRank() - dims.size() + i;
-      // Dimensions of one element may stand anywhere.
-      if (dim != trailing && type.getDimSize(dim) != 1 &&
-          type.getShape().drop_front(dim).size() != dims.size() - i) {
+    bool reduced = false;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (type.getDimSize(d) == 1) {
+        continue;
+      }
+      if (llvm::is_contained(reduce.getDims(), d)) {
+        reduced = true;
+      } else if (reduced) {
         return reduce.emitError("'")
                << nn::nameOf(reduce.getLoc())
                << "': a kernel of rows reduces its last dimensions alone";

@@ -1,0 +1,97 @@
+//===- HostTargetInfo.cpp - what passes ask of the host -------------------===//
+
+#include "codegen/host/HostTargetInfo.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "runtime/device/host/MatmulLibrary.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+plan::ElementType mlir::zg::planType(Type type) {
+  if (type.isF32()) {
+    return plan::F32;
+  }
+  if (type.isF64()) {
+    return plan::F64;
+  }
+  if (type.isF16()) {
+    return plan::F16;
+  }
+  if (type.isBF16()) {
+    return plan::BF16;
+  }
+  if (type.isUnsignedInteger(8)) {
+    return plan::U8;
+  }
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer || !integer.isSignless()) {
+    return plan::ELEMENT_INVALID;
+  }
+  switch (integer.getWidth()) {
+  case 1:
+    return plan::BOOL;
+  case 8:
+    return plan::I8;
+  case 16:
+    return plan::I16;
+  case 32:
+    return plan::I32;
+  case 64:
+    return plan::I64;
+  default:
+    return plan::ELEMENT_INVALID;
+  }
+}
+
+plan::Matmul mlir::zg::planMatmul(const MatmulShape &shape) {
+  plan::Matmul matmul;
+  matmul.set_type(planType(shape.elementType));
+  matmul.set_batch(shape.batch);
+  matmul.set_m(shape.m);
+  matmul.set_n(shape.n);
+  matmul.set_k(shape.k);
+  matmul.set_transpose_a(shape.transposeA);
+  matmul.set_transpose_b(shape.transposeB);
+  matmul.set_a_stride(shape.m * shape.k);
+  matmul.set_b_stride(shape.k * shape.n);
+  matmul.set_c_stride(shape.m * shape.n);
+  matmul.set_lda(shape.transposeA ? shape.m : shape.k);
+  matmul.set_ldb(shape.transposeB ? shape.k : shape.n);
+  matmul.set_ldc(shape.n);
+  return matmul;
+}
+
+bool HostTargetInfo::hasMatmul(Type elementType) const {
+  return elementType.isF32() || elementType.isBF16();
+}
+
+SmallVector<MatmulPart>
+HostTargetInfo::matmulParts(const MatmulShape &shape) const {
+  SmallVector<MatmulPart> parts;
+  for (const plan::MatmulPart &part :
+       zerograph::cutMatmul(shape.batch, shape.m, shape.n, shape.k)) {
+    auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+    parts.push_back({number(part.batch_begin()), number(part.batch_end()),
+                     number(part.m_begin()), number(part.m_end()),
+                     number(part.n_begin()), number(part.n_end())});
+  }
+  return parts;
+}
+
+FailureOr<int64_t>
+HostTargetInfo::matmulScratchBytes(const MatmulShape &shape,
+                                   std::string &error) const {
+  plan::Matmul matmul = planMatmul(shape);
+  for (const plan::MatmulPart &part :
+       zerograph::cutMatmul(shape.batch, shape.m, shape.n, shape.k)) {
+    *matmul.add_parts() = part;
+  }
+  absl::StatusOr<uint64_t> bytes = zerograph::scratchBytes(matmul);
+  if (!bytes.ok()) {
+    error = std::string(bytes.status().message());
+    return failure();
+  }
+  return static_cast<int64_t>(*bytes);
+}

@@ -1,0 +1,31 @@
+//===- HostTargetInfo.h - what passes ask of the host ---------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_HOST_HOSTTARGETINFO_H
+#define ZEROGRAPH_CODEGEN_HOST_HOSTTARGETINFO_H
+
+#include "passes/analysis/TargetInfo.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace mlir::zg {
+
+/// Products of matrices by oneDNN, as runtime/device/host makes them; this
+/// machine's library and instruction set.
+class HostTargetInfo final : public TargetInfo {
+public:
+  bool hasMatmul(Type elementType) const override;
+  llvm::SmallVector<MatmulPart>
+  matmulParts(const MatmulShape &shape) const override;
+  llvm::FailureOr<int64_t>
+  matmulScratchBytes(const MatmulShape &shape,
+                     std::string &error) const override;
+};
+
+/// ELEMENT_INVALID where the plan has no such type.
+zerograph::plan::ElementType planType(Type elementType);
+
+/// A dense row-major product, without parts and scratch.
+zerograph::plan::Matmul planMatmul(const MatmulShape &shape);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_CODEGEN_HOST_HOSTTARGETINFO_H

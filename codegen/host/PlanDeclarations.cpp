@@ -1,0 +1,223 @@
+//===- PlanDeclarations.cpp - slices, units, inputs of a plan -------------===//
+
+#include "codegen/host/HostTargetInfo.h"
+#include "codegen/host/PlanParts.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+namespace {
+
+/// The file of the weights that the compiler itself writes next to the plan.
+constexpr llvm::StringLiteral kPlanWeights = "PLAN.weights.safetensors";
+
+plan::SliceClass planClass(sched::SliceClass sliceClass) {
+  switch (sliceClass) {
+  case sched::SliceClass::param_shard:
+    return plan::PARAM_SHARD;
+  case sched::SliceClass::gathered:
+    return plan::GATHERED;
+  case sched::SliceClass::grad:
+    return plan::GRAD;
+  case sched::SliceClass::grad_shard:
+    return plan::GRAD_SHARD;
+  case sched::SliceClass::optimizer:
+    return plan::OPTIMIZER;
+  case sched::SliceClass::activation:
+    return plan::ACTIVATION;
+  case sched::SliceClass::transient:
+    return plan::TRANSIENT;
+  case sched::SliceClass::staging:
+    return plan::STAGING;
+  case sched::SliceClass::input:
+    return plan::INPUT;
+  case sched::SliceClass::scalar:
+    return plan::SCALAR;
+  }
+  llvm_unreachable("all classes are handled");
+}
+
+plan::Init planInit(nn::InitKind kind) {
+  switch (kind) {
+  case nn::InitKind::normal:
+    return plan::NORMAL;
+  case nn::InitKind::zeros:
+    return plan::ZEROS;
+  case nn::InitKind::ones:
+    return plan::ONES;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
+                    plan::Parameter &parameter) {
+  nn::ParameterAttr attribute = place.getParameter();
+  auto type = cast<RankedTensorType>(place.getType().getValue());
+  parameter.set_name(attribute.getName().str());
+  for (int64_t size : type.getShape()) {
+    parameter.add_shape(size);
+  }
+  parameter.set_offset(place.getOffset());
+  parameter.set_elements(type.getNumElements());
+  parameter.set_trainable(attribute.getTrainable());
+  parameter.set_init(planInit(attribute.getInit()));
+  if (nn::SourceAttr from = attribute.getSource()) {
+    plan::Source &source = *parameter.mutable_source();
+    source.set_file(from.getFile().str());
+    source.set_offset(from.getOffset());
+    source.set_length(from.getLength());
+    if (from.getFile() != kPlanWeights) {
+      source.set_folder(info.folder);
+    }
+  }
+}
+
+LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
+                         plan::Plan &plan) {
+  auto units = module->getAttrOfType<ArrayAttr>(zero::kUnitsAttr);
+  if (!units) {
+    return module.emitError("has no '") << zero::kUnitsAttr << "'";
+  }
+  for (auto attribute : units.getAsRange<zero::ParamUnitAttr>()) {
+    plan::Unit &unit = *plan.add_units();
+    unit.set_name(attribute.getName().str());
+    unit.set_reason(attribute.getReason().str());
+    unit.set_type(planType(attribute.getElementType()));
+    unit.set_elements(attribute.getElements());
+    unit.set_trainable(attribute.getTrainable());
+    unit.set_persistent(attribute.getPersistent());
+    int64_t offset = 0;
+    for (int64_t elements : attribute.getSegments()) {
+      plan::Segment &segment = *unit.add_segments();
+      segment.set_offset(offset);
+      segment.set_elements(elements);
+      offset += elements;
+    }
+    for (zero::PlacementAttr place : attribute.getPlacements()) {
+      writeParameter(place, info, *unit.add_parameters());
+    }
+  }
+  return success();
+}
+
+LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
+                         uint32_t slice, plan::Plan &plan) {
+  if (state.getUnit() < 0) {
+    if (state.getRole() == zero::kLossRole) {
+      plan.set_loss_slice(slice);
+    } else if (state.getRole() == zero::kStopRole) {
+      plan.set_stop_slice(slice);
+    } else {
+      return op.emitOpError("keeps ") << state.getRole()
+                                      << " of no unit; the plan has no place "
+                                         "for it";
+    }
+    return success();
+  }
+  if (state.getUnit() >= plan.units_size()) {
+    return op.emitOpError("keeps a state of unit ")
+           << state.getUnit() << " of " << plan.units_size();
+  }
+  plan::State &entry = *plan.mutable_units(state.getUnit())->add_states();
+  entry.set_role(state.getRole().str());
+  entry.set_segment(state.getSegment());
+  entry.set_sharded(state.getSharded());
+  entry.set_slice(slice);
+  return success();
+}
+
+LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
+                         uint32_t slice, plan::Plan &plan) {
+  auto type = cast<RankedTensorType>(op.getTensorAttr().getValue());
+  plan::Input &input = *plan.add_inputs();
+  input.set_name(attribute.getName().str());
+  input.set_type(planType(type.getElementType()));
+  for (int64_t size : type.getShape()) {
+    input.add_shape(size);
+  }
+  input.set_per_sample(attribute.getPerSample());
+  input.set_slice(slice);
+  input.set_min(attribute.getMin());
+  input.set_max(attribute.getMax());
+  if (attribute.getPerSample()) {
+    if (type.getRank() == 0) {
+      return op.emitOpError("input ")
+             << attribute.getName() << " has samples, but no dimension of them";
+    }
+    uint64_t samples = type.getDimSize(0);
+    if (plan.micro_batch() != 0 && plan.micro_batch() != samples) {
+      return op.emitOpError("input ")
+             << attribute.getName() << " has " << samples
+             << " samples, another one " << plan.micro_batch();
+    }
+    plan.set_micro_batch(samples);
+  }
+  return success();
+}
+
+LogicalResult writeArena(ModuleOp module, plan::Plan &plan) {
+  auto arenas = module->getAttrOfType<ArrayAttr>(sched::kArenasAttr);
+  if (!arenas || arenas.size() != 1) {
+    return module.emitError("has no arena; run sched-pack");
+  }
+  auto attribute = cast<sched::ArenaAttr>(arenas[0]);
+  plan::Arena &arena = *plan.add_arenas();
+  arena.set_space(plan::DEVICE);
+  arena.set_bytes(attribute.getBytes());
+  arena.set_alignment(attribute.getAlignment());
+  arena.set_peak(attribute.getPeak());
+  arena.set_lower_bound(attribute.getLowerBound());
+  return success();
+}
+
+} // namespace
+
+LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
+                                      plan::Plan &plan, PlanIndex &index) {
+  if (failed(writeArena(module, plan)) ||
+      failed(writeUnits(module, info, plan))) {
+    return failure();
+  }
+  bool hasLoss = false, hasStop = false;
+  for (auto op : module.getOps<sched::SliceOp>()) {
+    if (!op.getOffset()) {
+      return op.emitOpError("'")
+             << op.getLabel() << "' has no offset; run sched-pack";
+    }
+    uint32_t number = plan.slices_size();
+    index.slices[op] = number;
+    plan::Slice &slice = *plan.add_slices();
+    slice.set_arena(0);
+    slice.set_offset(*op.getOffset());
+    slice.set_bytes(op.getBytes());
+    slice.set_slice_class(planClass(op.getSliceClass()));
+    slice.set_name(op.getLabel().str());
+    slice.set_carried(op.getCarried());
+    slice.set_unit(op.getUnit());
+    slice.set_segment(op.getSegment());
+    if (std::optional<zero::StateAttr> state = op.getState()) {
+      if (failed(writeState(op, *state, number, plan))) {
+        return failure();
+      }
+      hasLoss |= state->getRole() == zero::kLossRole;
+      hasStop |= state->getRole() == zero::kStopRole;
+    } else if (std::optional<nn::InputAttr> input = op.getInput()) {
+      if (failed(writeInput(op, *input, number, plan))) {
+        return failure();
+      }
+    } else if (std::optional<StringRef> name = op.getScalar()) {
+      plan::Scalar &scalar = *plan.add_scalars();
+      scalar.set_name(name->str());
+      scalar.set_slice(number);
+    }
+  }
+  if (plan.micro_batch() == 0) {
+    plan.set_micro_batch(1); // no input has samples
+  }
+  if (!hasLoss || !hasStop) {
+    return module.emitError("keeps no state '")
+           << (hasLoss ? zero::kStopRole : zero::kLossRole) << "'";
+  }
+  return success();
+}

@@ -1,0 +1,31 @@
+//===- PlanParts.h - the parts of writing a plan --------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_HOST_PLANPARTS_H
+#define ZEROGRAPH_CODEGEN_HOST_PLANPARTS_H
+
+#include "codegen/host/PlanWriter.h"
+#include "passes/ir/sched/SchedDialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::zg::host {
+
+/// Positions in the plan of what steps refer to.
+struct PlanIndex {
+  DenseMap<Value, uint32_t> slices;
+  llvm::StringMap<uint32_t> kernels;
+};
+
+/// Arenas and slices, and what lives in them: units with their parameters and
+/// states, inputs, scalars, loss and stop.
+LogicalResult writeDeclarations(ModuleOp module, const PlanInfo &info,
+                                zerograph::plan::Plan &plan, PlanIndex &index);
+
+/// The steps of one program; adds what they move to the prediction, and their
+/// lifetimes to the slices.
+LogicalResult writeProgram(sched::ProgramOp program, const PlanIndex &index,
+                           zerograph::plan::Plan &plan);
+
+} // namespace mlir::zg::host
+
+#endif // ZEROGRAPH_CODEGEN_HOST_PLANPARTS_H

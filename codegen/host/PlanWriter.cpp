@@ -1,0 +1,98 @@
+//===- PlanWriter.cpp - from the sched dialect to a plan ------------------===//
+
+#include "codegen/host/PlanWriter.h"
+
+#include "codegen/host/PlanParts.h"
+#include "runtime/device/host/MatmulLibrary.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+namespace {
+
+LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
+                          plan::Plan &plan) {
+  plan.set_producer("zerograph 0.1.0");
+  plan.set_model(info.model);
+  *plan.mutable_optimizer() = info.optimizer;
+  plan.set_dump_gradients(info.dump_gradients);
+  auto number = [&](StringRef name) -> int64_t {
+    auto attribute = module->getAttrOfType<IntegerAttr>(name);
+    return attribute ? attribute.getInt() : -1;
+  };
+  for (StringRef name :
+       {StringRef(zero::kWorldAttr), StringRef(zero::kStageAttr),
+        StringRef(zero::kAccumulateAttr)}) {
+    if (number(name) < 0) {
+      return module.emitError("has no '") << name << "'";
+    }
+  }
+  plan.set_world(number(zero::kWorldAttr));
+  plan.set_zero_stage(number(zero::kStageAttr));
+  plan.set_accumulate(number(zero::kAccumulateAttr));
+  plan.mutable_prediction();
+  return success();
+}
+
+void writeTarget(const HostTarget &host, plan::Target &target) {
+  target.set_device("host");
+  SmallVector<StringRef> features;
+  StringRef(host.features).split(features, ',', -1, /*KeepEmpty=*/false);
+  llvm::sort(features);
+  for (StringRef feature : features) {
+    // What is switched off is not needed.
+    if (!feature.starts_with("-")) {
+      target.add_features(feature.ltrim('+').str());
+    }
+  }
+  target.set_math_library(zerograph::libraryVersion());
+  target.set_math_isa(zerograph::effectiveIsa());
+}
+
+LogicalResult writeKernels(ModuleOp module, KernelModuleBuilder &kernels,
+                           plan::Plan &plan, host::PlanIndex &index) {
+  for (auto op : module.getOps<sched::KernelOp>()) {
+    FailureOr<KernelInfo> info = failure();
+    if (auto matmul = dyn_cast<nn::MatmulOp>(op.kernel())) {
+      info = kernels.add(matmul);
+    } else {
+      info = kernels.add(cast<nn::KernelOp>(op.kernel()));
+    }
+    if (failed(info)) {
+      return failure();
+    }
+    index.kernels[op.getName()] = plan.kernels_size();
+    plan::Kernel &kernel = *plan.add_kernels();
+    kernel.set_symbol(info->symbol);
+    kernel.set_extent(info->extent);
+    kernel.set_grain(info->grain);
+  }
+  FailureOr<std::vector<char>> bytes = kernels.finish();
+  if (failed(bytes)) {
+    return failure();
+  }
+  plan.set_kernel_module(std::string(bytes->begin(), bytes->end()));
+  return success();
+}
+
+} // namespace
+
+FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module,
+                                          KernelModuleBuilder &kernels,
+                                          const PlanInfo &info) {
+  plan::Plan plan;
+  host::PlanIndex index;
+  if (failed(writeHeader(module, info, plan)) ||
+      failed(host::writeDeclarations(module, info, plan, index)) ||
+      failed(writeKernels(module, kernels, plan, index))) {
+    return failure();
+  }
+  writeTarget(kernels.hostTarget(), *plan.mutable_target());
+  for (auto program : module.getOps<sched::ProgramOp>()) {
+    if (failed(host::writeProgram(program, index, plan))) {
+      return failure();
+    }
+  }
+  return plan;
+}

@@ -1,0 +1,30 @@
+//===- PlanWriter.h - from the sched dialect to a plan --------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_HOST_PLANWRITER_H
+#define ZEROGRAPH_CODEGEN_HOST_PLANWRITER_H
+
+#include "codegen/host/KernelModule.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace mlir::zg {
+
+/// What a plan says and the IR does not.
+struct PlanInfo {
+  /// File name of the model, without its folder.
+  std::string model;
+  /// The model's folder, as given: where parameters lie.
+  std::string folder;
+  zerograph::plan::Optimizer optimizer;
+  bool dump_gradients = false;
+};
+
+/// Writes the plan of a packed module (see `sched-pack`). Kernels are generated
+/// by `kernels`, which is empty before and after. Errors are diagnostics. The
+/// same module and builder give the same plan.
+FailureOr<zerograph::plan::Plan>
+writePlan(ModuleOp module, KernelModuleBuilder &kernels, const PlanInfo &info);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_CODEGEN_HOST_PLANWRITER_H
