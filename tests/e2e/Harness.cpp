@@ -24,7 +24,7 @@ CompileOptions compileOptions(const Training &training,
       training.micro_batch
           ? training.micro_batch
           : reference.global_batch / training.ranks / training.accumulate;
-  options.dims["seq"] = 64; // of the batches; no other model has such a dim
+  options.dims["seq"] = training.sequence;
   options.ranks = training.ranks;
   options.zero_stage = training.zero_stage;
   options.accumulate = training.accumulate;

@@ -20,6 +20,7 @@ struct Training {
   int64_t zero_stage = 0;
   int64_t micro_batch = 0; ///< 0: global batch / ranks / accumulate
   int64_t accumulate = 1;
+  int64_t sequence = 64; ///< of the batches; gpt2-nano only
   int64_t bucket_bytes = 32 << 20;
   int64_t prefetch = 1;
   int64_t persistence_threshold = 0;

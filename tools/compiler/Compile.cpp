@@ -16,6 +16,8 @@
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
 
+#include "absl/strings/strip.h"
+
 #include "llvm/Support/Path.h"
 
 #include <chrono>
@@ -38,6 +40,24 @@ private:
   CompileResult &result;
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
+
+absl::StatusOr<mlir::zg::HostTarget> parseTarget(absl::string_view text) {
+  absl::string_view name = text;
+  if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target ", text,
+                     ": there are host:native, host:x86-64-v3 and "
+                     "host:x86-64-v4; cuda is not built yet"));
+  }
+  std::string error;
+  auto target = mlir::zg::parseHostTarget(
+      name == "host" ? "native" : std::string(name), error);
+  if (mlir::failed(target)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target ", text, ": ", error));
+  }
+  return *target;
+}
 
 mlir::zg::TrainingOptions passOptions(const CompileOptions &options,
                                       const std::string &loss) {
@@ -84,12 +104,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   // the status.
   Diagnostics diagnostics(context);
 
-  auto target = mlir::zg::parseHostTarget(options.target);
-  if (mlir::failed(target)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--target ", options.target,
-        " is unknown; there are host:native, host:x86-64-v3, host:x86-64-v4"));
-  }
+  ZG_ASSIGN_OR_RETURN(mlir::zg::HostTarget target, parseTarget(options.target));
 
   frontend::ImportReport report;
   frontend::ImportOptions import;
@@ -126,7 +141,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   planInfo.folder = llvm::sys::path::parent_path(options.model).str();
   planInfo.optimizer = options.optimizer;
   planInfo.dump_gradients = options.dump_gradients;
-  mlir::zg::KernelModuleBuilder kernels(&context, *target);
+  mlir::zg::KernelModuleBuilder kernels(&context, target);
   auto plan = mlir::zg::writePlan(*module, kernels, planInfo);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
@@ -144,7 +159,6 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
   mlir::DialectRegistry registry;
   mlir::zg::registerDialects(registry);
-  mlir::zg::registerKernelDialects(registry);
   // One thread: a plan is a function of its input, and two ranks' worth of
   // cores have other work.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

@@ -1,0 +1,171 @@
+//===- PlanTest.cpp - what a plan states is what a run does ---------------===//
+
+#include "runtime/plan/Memory.h"
+#include "runtime/plan/PlanFile.h"
+#include "runtime/plan/Verify.h"
+#include "tests/e2e/Harness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace zerograph::testing {
+namespace {
+
+Training nano(int64_t ranks, int64_t stage) {
+  Training training{"gpt2-nano", "model_keep_names.onnx", "adamw", ranks,
+                    stage};
+  training.steps = 2;
+  return training;
+}
+
+// Arena bytes allocated, the highest byte touched, and bytes received are
+// those that the plan predicts, on every rank.
+TEST(Plan, MemoryAndTrafficAreExact) {
+  for (int64_t ranks : {1, 2, 4}) {
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (int64_t accumulate : {1, 2}) {
+        Training training = nano(ranks, stage);
+        training.accumulate = accumulate;
+        Outcome outcome = trainModel(training);
+        ASSERT_EQ(outcome.result.ranks.size(), size_t(ranks));
+        const plan::Prediction &prediction = outcome.plan.prediction();
+        for (const RankResult &rank : outcome.result.ranks) {
+          uint64_t bytes = 0;
+          for (int arena = 0; arena < outcome.plan.arenas_size(); ++arena) {
+            bytes += outcome.plan.arenas(arena).bytes();
+            EXPECT_EQ(rank.touched[arena], outcome.plan.arenas(arena).peak())
+                << training.describe();
+          }
+          EXPECT_EQ(rank.arena_bytes, bytes) << training.describe();
+          EXPECT_EQ(rank.first_step.gather, prediction.gather_bytes())
+              << training.describe();
+          EXPECT_EQ(rank.first_step.reduce, prediction.reduce_bytes())
+              << training.describe();
+          EXPECT_EQ(rank.first_step.scalar, prediction.scalar_bytes())
+              << training.describe();
+        }
+      }
+    }
+  }
+}
+
+// Each stage holds less model state than the one before, at 4 ranks; where
+// activations are small, so does the whole arena.
+TEST(Plan, MemoryFallsWithTheStage) {
+  uint64_t state = ~uint64_t(0);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    plan::Plan plan = compilePlan(nano(4, stage));
+    ModelState bytes = modelState(plan);
+    uint64_t sum = bytes.parameters + bytes.gradients + bytes.optimizer;
+    EXPECT_LT(sum, state) << "stage " << stage;
+    state = sum;
+  }
+  uint64_t peak = ~uint64_t(0);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    Training training = nano(4, stage);
+    training.micro_batch = 1;
+    training.sequence = 16;
+    plan::Plan plan = compilePlan(training);
+    EXPECT_LT(plan.arenas(0).peak(), peak) << "stage " << stage;
+    peak = plan.arenas(0).peak();
+  }
+}
+
+// The same input gives the same bytes.
+TEST(Plan, IsDeterministic) {
+  for (int64_t stage : {0, 3}) {
+    auto once = serializePlan(compilePlan(nano(2, stage)));
+    auto again = serializePlan(compilePlan(nano(2, stage)));
+    ASSERT_TRUE(once.ok() && again.ok());
+    EXPECT_TRUE(*once == *again) << "stage " << stage;
+  }
+}
+
+/// Verifies a damaged copy. Plans have no hash in memory, so nothing but the
+/// checks themselves can give the damage away.
+void expectRefused(const plan::Plan &plan, const std::string &what,
+                   const std::string &cause) {
+  absl::Status status = verifyPlan(plan);
+  EXPECT_FALSE(status.ok()) << what << " was not noticed";
+  EXPECT_NE(std::string(status.message()).find(cause), std::string::npos)
+      << what << " was refused with: " << status.message();
+}
+
+class Faults : public ::testing::Test {
+protected:
+  static const plan::Plan &original() {
+    static const plan::Plan plan = compilePlan(nano(2, 3));
+    return plan;
+  }
+  plan::Plan plan = original();
+  plan::Program &program() { return *plan.mutable_programs(0); }
+};
+
+TEST_F(Faults, NoneAsCompiled) { EXPECT_TRUE(verifyPlan(plan).ok()); }
+
+// Every wait that was kept is needed: no single one can go.
+TEST_F(Faults, DroppedWait) {
+  int dropped = 0;
+  for (int step = 0; step < program().steps_size(); ++step) {
+    for (int wait = 0; wait < original().programs(0).steps(step).waits_size();
+         ++wait) {
+      plan = original();
+      auto *waits = program().mutable_steps(step)->mutable_waits();
+      waits->erase(waits->begin() + wait);
+      expectRefused(plan,
+                    "dropping wait " + std::to_string(wait) + " of step " +
+                        std::to_string(step),
+                    "step");
+      ++dropped;
+    }
+  }
+  EXPECT_GT(dropped, 10);
+}
+
+TEST_F(Faults, SwappedCollectives) {
+  std::vector<int> collectives;
+  for (int step = 0; step < program().steps_size(); ++step) {
+    if (program().steps(step).has_all_gather()) {
+      collectives.push_back(step);
+    }
+  }
+  ASSERT_GE(collectives.size(), 2u);
+  plan::Step *a = program().mutable_steps(collectives[0]);
+  plan::Step *b = program().mutable_steps(collectives[1]);
+  uint32_t sequence = a->sequence();
+  a->set_sequence(b->sequence());
+  b->set_sequence(sequence);
+  expectRefused(plan, "swapping two gathers", "sequence");
+}
+
+TEST_F(Faults, ShiftedOffset) {
+  // Any activation moved onto a carried slice.
+  uint64_t carried = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    if (slice.carried()) {
+      carried = slice.offset();
+    }
+  }
+  for (plan::Slice &slice : *plan.mutable_slices()) {
+    if (!slice.carried() && slice.slice_class() == plan::ACTIVATION) {
+      slice.set_offset(carried);
+      break;
+    }
+  }
+  expectRefused(plan, "shifting an activation", "overlap");
+}
+
+TEST_F(Faults, ShortenedLifetime) {
+  for (plan::Slice &slice : *plan.mutable_slices()) {
+    if (slice.lifetimes_size() == 1 &&
+        slice.lifetimes(0).last() > slice.lifetimes(0).first()) {
+      slice.mutable_lifetimes(0)->set_last(slice.lifetimes(0).last() - 1);
+      break;
+    }
+  }
+  expectRefused(plan, "shortening a lifetime", "lifetime");
+}
+
+} // namespace
+} // namespace zerograph::testing
