@@ -10,8 +10,10 @@
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/LogicalResult.h"
 
 #include <cstdint>
+#include <string>
 
 namespace mlir::zg {
 
@@ -44,8 +46,10 @@ public:
   matmulParts(const MatmulShape &shape) const = 0;
 
   /// Bytes of workspace that each part of the product needs, a multiple of 64;
-  /// 0 if none does.
-  virtual int64_t matmulScratchBytes(const MatmulShape &shape) const = 0;
+  /// 0 if none does. Fails, with the reason in `error`, where the library
+  /// refuses the product.
+  virtual llvm::FailureOr<int64_t>
+  matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
 };
 
 /// A device whose library takes whole products and needs no workspace: what
@@ -59,7 +63,10 @@ public:
   matmulParts(const MatmulShape &shape) const override {
     return {{0, shape.batch, 0, shape.m, 0, shape.n}};
   }
-  int64_t matmulScratchBytes(const MatmulShape &) const override { return 0; }
+  llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
+                                              std::string &) const override {
+    return 0;
+  }
 };
 
 } // namespace mlir::zg

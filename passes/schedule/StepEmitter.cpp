@@ -119,7 +119,12 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
     parts.append({part.batchBegin, part.batchEnd, part.mBegin, part.mEnd,
                   part.nBegin, part.nEnd});
   }
-  int64_t scratch = target.matmulScratchBytes(shape);
+  std::string error;
+  FailureOr<int64_t> needed = target.matmulScratchBytes(shape, error);
+  if (failed(needed)) {
+    return op.emitOpError("is refused by the library: ") << error;
+  }
+  int64_t scratch = *needed;
   Accesses accesses;
   for (Value operand : op.getOperands()) {
     if (operand.getDefiningOp<nn::ConstantOp>()) {
