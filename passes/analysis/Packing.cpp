@@ -17,31 +17,32 @@ int64_t alignUp(int64_t value, int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-/// First and last use of a buffer on each stream. All uses of a buffer are
-/// done when the last one on each stream is.
+/// On each stream: how many of its steps must be done before every use of the
+/// buffer is, and how many are certain to be done before any use begins.
 struct Extent {
-  std::vector<int64_t> first, last; // step, -1 where the stream has none
+  std::vector<unsigned> reach, ready;
 };
 
 Extent extentOf(const PackedBuffer &buffer, const VectorClocks &clocks) {
-  Extent extent{std::vector<int64_t>(clocks.numStreams(), -1),
-                std::vector<int64_t>(clocks.numStreams(), -1)};
+  unsigned streams = clocks.numStreams();
+  Extent extent{std::vector<unsigned>(streams, 0),
+                std::vector<unsigned>(streams, ~0u)};
   for (unsigned step : buffer.uses) {
-    unsigned stream = clocks.stream(step);
-    if (extent.first[stream] < 0) {
-      extent.first[stream] = step;
+    unsigned own = clocks.stream(step);
+    extent.reach[own] = std::max(extent.reach[own], clocks.position(step) + 1);
+    for (unsigned s = 0; s < streams; ++s) {
+      // The step itself is not done when it begins.
+      extent.ready[s] =
+          std::min(extent.ready[s], clocks.done(step, s) - (s == own));
     }
-    extent.last[stream] = step;
   }
   return extent;
 }
 
-bool allBefore(const Extent &a, const Extent &b, const VectorClocks &clocks) {
-  for (int64_t last : a.last) {
-    for (int64_t first : b.first) {
-      if (last >= 0 && first >= 0 && !clocks.before(last, first)) {
-        return false;
-      }
+bool allBefore(const Extent &a, const Extent &b) {
+  for (size_t s = 0; s < a.reach.size(); ++s) {
+    if (a.reach[s] > b.ready[s]) {
+      return false;
     }
   }
   return true;
@@ -141,9 +142,8 @@ Conflicts mlir::zg::findConflicts(const std::vector<PackedBuffer> &buffers,
       if (buffers[i].program != buffers[j].program) {
         continue;
       }
-      const VectorClocks &order = clocks[buffers[i].program];
-      if (!allBefore(extents[i], extents[j], order) &&
-          !allBefore(extents[j], extents[i], order)) {
+      if (!allBefore(extents[i], extents[j]) &&
+          !allBefore(extents[j], extents[i])) {
         conflicts[i].push_back(j);
         conflicts[j].push_back(i);
       }

@@ -2,9 +2,27 @@
 
 #include "passes/ir/sched/SchedDialect.h"
 
+#include "mlir/IR/DialectImplementation.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
+
+// An enum without the space that its own printer puts before it.
+template <typename EnumAttr>
+static ParseResult parseBare(OpAsmParser &parser, EnumAttr &attribute) {
+  auto value = FieldParser<decltype(attribute.getValue())>::parse(parser);
+  if (failed(value)) {
+    return failure();
+  }
+  attribute = EnumAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+template <typename EnumAttr>
+static void printBare(OpAsmPrinter &printer, Operation *, EnumAttr attribute) {
+  printer << stringifyEnum(attribute.getValue());
+}
 
 // (read %x[0 for 128], write %y[64 for 32 by 32])
 static ParseResult

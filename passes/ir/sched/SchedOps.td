@@ -47,7 +47,7 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
       OptionalAttr<StrAttr>:$scalar, OptionalAttr<TypeAttr>:$tensor);
   let results = (outs Sched_Slice:$result);
   let assemblyFormat = [{
-    $label $slice_class `in` $space `bytes` $bytes (`carried` $carried^)?
+    $label custom<Bare>($slice_class) `in` custom<Bare>($space) `bytes` $bytes (`carried` $carried^)?
     (`unit` $unit^)? (`segment` $segment^)? (`at` $offset^)?
     (`live` $lifetime^)? attr-dict
   }];
@@ -130,7 +130,7 @@ class Sched_StepOp<string mnemonic, dag extra = (ins),
   let arguments = !con(common, extra);
   let results = (outs Sched_Timepoint:$timepoint);
   string stepFormat = [{
-    `on` `(` $stream `)` (`await` `(` $awaits^ `)`)?
+    `on` `(` custom<Bare>($stream) `)` (`await` `(` $awaits^ `)`)?
     custom<Accesses>($slices, $accesses) $label
   }];
   let assemblyFormat = stepFormat # " attr-dict";

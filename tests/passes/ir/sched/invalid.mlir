@@ -1,0 +1,326 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics
+// One case a message of the sched dialect's verifiers.
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.fill' op access 0 ends at byte 1088 of 'x', which has 1024}}
+    %0 = sched.fill on(compute) (write %x[64 for 1024]) "f"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.fill' op access 0 ends at byte 1536 of 'x', which has 1024}}
+    %0 = sched.fill on(compute) (write %x[0 for 512 by 1024]) "f"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.fill' op access 0 of 'x' is empty or negative}}
+    %0 = sched.fill on(compute) (write %x[0 for 0]) "f"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.fill' op needs 1 accesses, not 2}}
+    %0 = sched.fill on(compute) (write %x[0 for 4], write %y[0 for 4]) "f"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.fill' op access 0 must be write, not read}}
+    %0 = sched.fill on(compute) (read %x[0 for 4]) "f"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{expected read, write or read_write, not 'peek'}}
+    %0 = sched.fill on(compute) (peek %x[0 for 4]) "f"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.copy' op access 1 has 8 bytes, but the source has 4}}
+    %0 = sched.copy on(compute) (read %x[0 for 4], write %y[0 for 8]) "c"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.fill' op has 1 slices but 2 accesses}}
+    %0 = "sched.fill"(%x) {operandSegmentSizes = array<i32: 0, 1>, stream = #sched<stream compute>, label = "f", accesses = [#sched.access<write, 0 for 4 by 0>, #sched.access<write, 0 for 4 by 0>]} : (!sched.slice) -> !sched.timepoint
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.launch' op launches @k9, which is no kernel}}
+    %0 = sched.launch @k9 on(compute) (read %x[0 for 128], write %y[0 for 128]) "l"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.kernel @k0 {
+  ^bb0(%0: tensor<4x8xf32>):
+    %1 = nn.kernel rows (%a = %0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %2 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
+      nn.yield %2 : tensor<4x8xf32>
+    }
+  }
+  sched.program @step {
+    // expected-error @below {{'sched.launch' op access 1 has 64 bytes, but the kernel's buffer has 128}}
+    %0 = sched.launch @k0 on(compute) (read %x[0 for 128], write %y[0 for 64]) "l"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op part 0 is empty or leaves C}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 5, 0, 8] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op parts 0 and 1 overlap}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8, 0, 1, 3, 4, 0, 8] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op parts cover 16 of 32 elements}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 2, 0, 8] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op needs six numbers a part}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 2] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op needs 4 accesses, not 3}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8] scratch 64
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op access 0 has 64 bytes, but A has 128}}
+    %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op has an empty size}}
+    %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 0 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.all_gather' op needs two accesses a segment, not 1 in all}}
+    %0 = sched.all_gather on(gather) (read %x[0 for 4]) "g" unit 0 : f32 group "data" sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.all_gather' op access 1 has 12 bytes, but the segment of its shard has 8}}
+    %0 = sched.all_gather on(gather) (read %x[0 for 4], write %y[0 for 12]) "g" unit 0 : f32 group "data" sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.reduce_scatter' op access 0 has 64 bytes, but the segment of its shard has 128}}
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 64], write %y[0 for 64], write %y[64 for 128]) "g" unit 0 segment 0 chunk 64 : f32 group "data" sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.reduce_scatter' op access 2 has 64 bytes, but one chunk a rank has 128}}
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], write %y[0 for 64], write %y[64 for 64]) "g" unit 0 segment 0 chunk 64 : f32 group "data" sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.all_reduce' op needs pairs of accesses, not 1 in all}}
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4]) "g" : f32 group "data" sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.all_reduce' op access 1 has 8 bytes, but what is added to it has 4}}
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 8]) "g" : f32 group "data" sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-note @below {{which is in order anyway}}
+    %0 = sched.fill on(compute) (write %x[0 for 4]) "f"
+    // expected-error @below {{'sched.fill' op awaits a step of its own stream compute}}
+    %1 = sched.fill on(compute) await(%0) (write %x[0 for 4]) "f"
+  }
+}
+
+// -----
+
+module {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @micro {
+    %0 = sched.fill on(compute) (write %x[0 for 4]) "f"
+    // expected-error @below {{'nn.iota' op is not a step, but stands in a sched.program}}
+    %1 = nn.iota 0 : tensor<4xi64>
+  }
+}
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'x' has no bytes}}
+%x = sched.slice "x" transient in device bytes 0
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'x' lies at a negative offset}}
+%x = sched.slice "x" transient in device bytes 4 at -64
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'x' must be live from one step to another}}
+%x = sched.slice "x" transient in device bytes 4 live [1]
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'x' needs to be carried and to have a tensor type}}
+%x = sched.slice "x" scalar in device bytes 4 {scalar = "step"}
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'x' is more than one of state, input and scalar}}
+%x = sched.slice "x" scalar in device bytes 4 carried {scalar = "step", input = #nn.input<"x", per_sample = true>, tensor = tensor<1xf32>}
+
+// -----
+
+// expected-error @below {{'sched.kernel' op must hold one nn.kernel or nn.matmul}}
+sched.kernel @k0 {
+^bb0(%0: tensor<4xf32>):
+  %1 = nn.unary neg %0 : tensor<4xf32> -> tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'sched.kernel' op must have the operands of its op as arguments}}
+sched.kernel @k0 {
+^bb0(%0: tensor<4x4xf32>):
+  %1 = nn.matmul %0, %0 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+}

@@ -1,0 +1,39 @@
+// RUN: zerograph-opt %s | zerograph-opt | FileCheck %s
+
+// What the ops' descriptions show is parsed, and printed as it was.
+
+// CHECK: module attributes {sched.arenas = [#sched.arena<device, bytes = 16384, alignment = 64, peak = 16384, lower_bound = 128>]
+module attributes {zero.world = 2 : i64, sched.arenas = [#sched.arena<device, bytes = 16384, alignment = 64, peak = 16384, lower_bound = 128>]} {
+  // CHECK: %[[X:.+]] = sched.slice "x" transient in device bytes 1024{{$}}
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024 at 64 live [0, 3]
+  // CHECK: sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %s = sched.slice "s" grad_shard in device bytes 512
+  %b = sched.slice "b" staging in device bytes 1024
+  // CHECK: sched.kernel @k0 {
+  sched.kernel @k0 {
+  ^bb0(%0: tensor<4x8xf32>):
+    %1 = nn.kernel rows (%a = %0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %2 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
+      nn.yield %2 : tensor<4x8xf32>
+    }
+  }
+  // CHECK: sched.program @step {
+  sched.program @step {
+    // CHECK: %[[F:.+]] = sched.fill on(compute) (write %[[X]][0 for 1024]) "x"{{$}}
+    %0 = sched.fill on(compute) (write %x[0 for 1024]) "x"
+    // CHECK: sched.copy on(compute) (read %[[X]][0 for 128], write %{{.+}}[64 for 128]) "fc1"
+    %1 = sched.copy on(compute) (read %x[0 for 128], write %y[64 for 128]) "fc1"
+    // CHECK: sched.launch @k0 on(compute) (read %{{.+}}[0 for 128], write %{{.+}}[0 for 128]) "relu"
+    %2 = sched.launch @k0 on(compute) (read %x[0 for 128], write %y[0 for 128]) "relu"
+    // CHECK: sched.matmul on(compute) {{.*}} "fc1" batch 1 m 4 n 8 k 8 : f32 transpose_b parts [0, 1, 0, 4, 0, 8] scratch 0
+    %3 = sched.matmul on(compute) (read %x[0 for 128], read %w[0 for 256], write %y[0 for 128]) "fc1" batch 1 m 4 n 8 k 8 : f32 transpose_b parts [0, 1, 0, 4, 0, 8] scratch 0
+    // CHECK: sched.all_gather on(gather) await(%[[F]]) (read %[[X]][0 for 512 by 512], write %[[X]][0 for 1024]) "h.0" unit 0 : f32 group "data" sequence 0 reason "forward of h.0"
+    %4 = sched.all_gather on(gather) await(%0) (read %x[0 for 512 by 512], write %x[0 for 1024]) "h.0" unit 0 : f32 group "data" sequence 0 reason "forward of h.0"
+    // CHECK: sched.reduce_scatter on(scatter) {{.*}} "h.0" unit 0 segment 0 accumulate chunk 512 : f32 group "data" sequence 1 reason "r"
+    %5 = sched.reduce_scatter on(scatter) await(%3, %4) (read %x[0 for 1024], read_write %s[0 for 512], write %b[0 for 1024]) "h.0" unit 0 segment 0 accumulate chunk 512 : f32 group "data" sequence 1 reason "r"
+    // CHECK: sched.all_reduce on(scatter) {{.*}} "loss" : f32 group "data" sequence 2 reason "the mean loss"
+    %6 = sched.all_reduce on(scatter) (read %s[0 for 4], read_write %s[4 for 4]) "loss" : f32 group "data" sequence 2 reason "the mean loss"
+  }
+}
