@@ -12,8 +12,9 @@ namespace zerograph {
 namespace {
 
 /// Enters `size` for dim `name`; an error if it was given otherwise.
-absl::Status bind(std::map<std::string, int64_t> &dims, const std::string &name,
-                  int64_t size, const std::string &why) {
+absl::Status bindDim(std::map<std::string, int64_t> &dims,
+                     const std::string &name, int64_t size,
+                     const std::string &why) {
   auto [it, inserted] = dims.emplace(name, size);
   if (inserted || it->second == size) {
     return absl::OkStatus();
@@ -44,8 +45,8 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
     for (size_t axis = 0; axis < input.dims.size(); ++axis) {
       const frontend::InputDim &dim = input.dims[axis];
       if (dim.value < 0 && dim.name != batch) {
-        ZG_RETURN_IF_ERROR(bind(dims, dim.name, it->second.shape[axis],
-                                absl::StrCat("array '", input.name, "'")));
+        ZG_RETURN_IF_ERROR(bindDim(dims, dim.name, it->second.shape[axis],
+                                   absl::StrCat("array '", input.name, "'")));
       }
     }
   }
@@ -66,7 +67,8 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
       return absl::InvalidArgumentError(
           "--micro-batch: no input of the model has a symbolic first dim");
     }
-    ZG_RETURN_IF_ERROR(bind(options.dims, batch, micro_batch, "--micro-batch"));
+    ZG_RETURN_IF_ERROR(
+        bindDim(options.dims, batch, micro_batch, "--micro-batch"));
   }
   if (!data.empty()) {
     ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, data, options.dims));

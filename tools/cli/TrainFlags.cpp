@@ -2,10 +2,9 @@
 
 #include "tools/cli/TrainFlags.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "runtime/base/Status.h"
+#include "runtime/state/Initialize.h"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -74,16 +73,7 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
 
 absl::Status TrainFlags::parse() {
   if (!init_missing.empty()) {
-    absl::string_view text = init_missing;
-    double deviation;
-    if (!absl::ConsumePrefix(&text, "normal:") ||
-        !absl::SimpleAtod(text, &deviation) || !(deviation >= 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--init-missing ", init_missing,
-                       ": expected normal:STD, as in "
-                       "normal:0.02"));
-    }
-    options.init_missing = deviation;
+    ZG_ASSIGN_OR_RETURN(options.init_missing, parseInitMissing(init_missing));
   }
   return absl::OkStatus();
 }

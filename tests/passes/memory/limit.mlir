@@ -1,0 +1,16 @@
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(sched-pack{limit=200})' --verify-diagnostics
+
+// A limit that the arena exceeds is an error that says where most is live, and
+// what.
+
+// expected-error @below {{needs 256 bytes, but the limit is 200; 64 live across programs}}
+module attributes {zero.world = 1 : i64} {
+  %w = sched.slice "w" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
+  %a = sched.slice "a" gathered in device bytes 64
+  %t = sched.slice "t" transient in device bytes 128
+  sched.program @step {
+    %0 = sched.fill on(compute) (write %a[0 for 64]) "a"
+    // expected-note @below {{most is live at 'use': 64 bytes of gathered, 128 bytes of transient}}
+    %1 = sched.copy on(compute) (read %a[0 for 64], write %t[0 for 64]) "use"
+  }
+}

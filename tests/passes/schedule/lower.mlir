@@ -1,0 +1,123 @@
+// RUN: zerograph-opt %s --split-input-file --sched-lower --sched-verify=ordered=false | FileCheck %s
+
+// Optimizer states are updated where they are kept, as a kernel that reads
+// element by element allows; the gradient is packed where it is computed, its
+// gap is filled; equal kernels are one; constants that reset a state are fills.
+
+#unit = #zero.unit<"fc", f32, elements = 1024, trainable = true, persistent = false, reason = "r", segments = [512, 512], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x32xf32>, offset = 256>]>
+module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
+  // CHECK-LABEL: module
+  // CHECK-DAG: %[[X:.+]] = sched.slice "x" input in device bytes 2048 carried
+  // CHECK-DAG: %[[W:.+]] = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
+  // CHECK-DAG: %[[M:.+]] = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried unit 0 segment 1
+  // CHECK-DAG: %[[G:.+]] = sched.slice "fc grad" grad_shard in device bytes 1024 carried unit 0 segment 0
+  // CHECK-DAG: %[[FLAT:.+]] = sched.slice "zero.pack" grad in device bytes 4096 unit 0
+  // CHECK-DAG: %[[STAGE:.+]] = sched.slice "staging of {{.*}}" staging in device bytes 2048 unit 0 segment 1
+  // CHECK: sched.kernel @k0
+  // CHECK-NOT: sched.kernel @k2
+  // CHECK: sched.program @step
+  func.func @step(
+      %x: tensor<16x32xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %w: tensor<1024xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+      %m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 1, "exp_avg", sharded = true>})
+      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 1, "exp_avg", sharded = true>},
+          tensor<1024xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+          tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    %v = zero.view %w[256] : tensor<1024xf32> -> tensor<16x32xf32>
+    // CHECK: sched.launch @k0 on(compute) (read %[[X]][0 for 2048], read %[[W]][1024 for 2048], write %[[FLAT]][1024 for 2048])
+    %g = nn.kernel rows (%a = %x, %b = %v) : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32> {
+      %0 = nn.binary mul %a, %b : tensor<16x32xf32>
+      nn.yield %0 : tensor<16x32xf32>
+    }
+    // CHECK: sched.fill on(compute) (write %[[FLAT]][0 for 1024])
+    // CHECK: sched.fill on(compute) (write %[[FLAT]][3072 for 1024])
+    %p = zero.pack %g at [256] unit 0 : tensor<16x32xf32> -> tensor<1024xf32>
+    // CHECK: sched.reduce_scatter on(scatter) (read %[[FLAT]][2048 for 2048], write %[[FLAT]][2048 for 1024 by 1024], write %[[STAGE]][0 for 2048])
+    // CHECK-SAME: unit 0 segment 1 chunk 1024 : f32 group "data" sequence 0
+    %s = zero.reduce_scatter %p unit 0 segment 1 group "data" reason "r" in_place : tensor<1024xf32> -> tensor<256xf32>
+    // CHECK: sched.launch @k1 on(compute) (read %[[M]][0 for 1024], read %[[FLAT]][2048 for 1024 by 1024], write %[[M]][0 for 1024])
+    %m2 = nn.kernel rows (%a = %m, %b = %s) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+      %0 = nn.binary sub %a, %b : tensor<256xf32>
+      nn.yield %0 : tensor<256xf32>
+    }
+    %w0 = zero.shard %w unit 0 segment 0 : tensor<1024xf32> -> tensor<256xf32>
+    %w1 = zero.shard %w unit 0 segment 1 : tensor<1024xf32> -> tensor<256xf32>
+    // CHECK: sched.launch @k1 on(compute) (read %[[W]][2048 for 1024 by 1024], read %[[M]][0 for 1024], write %[[W]][2048 for 1024 by 1024])
+    %u1 = nn.kernel rows (%a = %w1, %b = %m2) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+      %0 = nn.binary sub %a, %b : tensor<256xf32>
+      nn.yield %0 : tensor<256xf32>
+    }
+    // CHECK-NEXT: sched.all_gather on(gather) (read %[[W]][0 for 1024 by 1024], write %[[W]][0 for 2048], read %[[W]][2048 for 1024 by 1024], write %[[W]][2048 for 2048])
+    %all = zero.all_gather %w0, %u1 unit 0 group "data" reason "r" in_place : tensor<256xf32>, tensor<256xf32> -> tensor<1024xf32>
+    // CHECK-NEXT: sched.fill on(compute) (write %[[G]][0 for 1024])
+    // CHECK-NEXT: }
+    %zero = nn.constant dense<0.0> : tensor<256xf32>
+    return %m2, %all, %zero : tensor<256xf32>, tensor<1024xf32>, tensor<256xf32>
+  }
+}
+
+// -----
+
+// Where the old value of a state is read after the new one is computed, or not
+// element by element, the new one gets bytes of its own and is copied at the
+// end.
+
+module attributes {zero.world = 1 : i64} {
+  // CHECK-LABEL: module
+  // CHECK: %[[A:.+]] = sched.slice "a" scalar in device bytes 16 carried
+  // CHECK: %[[B:.+]] = sched.slice "b" scalar in device bytes 16 carried
+  // CHECK: sched.program @step
+  func.func @step(
+      %a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
+      %b: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "b", sharded = false>})
+      -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
+          tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>}) {
+    // CHECK: sched.launch @k0 on(compute) (read %[[A]][0 for 16], write %[[NEW:.+]][0 for 16])
+    %n = nn.kernel rows (%x = %a) : (tensor<4xf32>) -> tensor<4xf32> {
+      %0 = nn.unary neg %x : tensor<4xf32> -> tensor<4xf32>
+      nn.yield %0 : tensor<4xf32>
+    }
+    // CHECK: sched.launch @k1 on(compute) (read %[[A]][0 for 16], read %[[B]][0 for 16], write %[[SUM:.+]][0 for 16])
+    %s = nn.kernel rows (%x = %a, %y = %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      %r = nn.slice %y [3] step [-1] : tensor<4xf32> -> tensor<4xf32>
+      %0 = nn.binary add %x, %r : tensor<4xf32>
+      nn.yield %0 : tensor<4xf32>
+    }
+    // CHECK: sched.copy on(compute) (read %[[NEW]][0 for 16], write %[[A]][0 for 16]) "a"
+    // CHECK: sched.copy on(compute) (read %[[SUM]][0 for 16], write %[[B]][0 for 16]) "b"
+    return %n, %s : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// A value that two packs want is copied into the second; one that is read after
+// an in-place reduction has taken its bytes, too. Sums without an accumulator
+// begin at zero.
+
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>
+module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+  // CHECK-LABEL: module
+  // CHECK: sched.program @step
+  func.func @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
+      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}, tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}) {
+    // CHECK: sched.launch @k0 {{.*}}, write %[[OWN:.+]][0 for 1024])
+    %g = nn.kernel rows (%a = %x) : (tensor<256xf32>) -> tensor<256xf32> {
+      %0 = nn.unary neg %a : tensor<256xf32> -> tensor<256xf32>
+      nn.yield %0 : tensor<256xf32>
+    }
+    // CHECK: sched.copy on(compute) (read %[[OWN]][0 for 1024], write %[[P:.+]][0 for 1024])
+    %p = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
+    // CHECK: sched.reduce_scatter on(scatter) (read %[[P]][0 for 1024], write %[[P]][0 for 1024 by 1024]
+    %r = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    // CHECK: sched.launch @k1 {{.*}}read %[[OWN]][0 for 1024]
+    %u = nn.kernel rows (%a = %r, %b = %g) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+      %0 = nn.binary sub %a, %b : tensor<256xf32>
+      nn.yield %0 : tensor<256xf32>
+    }
+    // CHECK: sched.fill on(compute) (write %[[STOP:.+]][0 for 4])
+    // CHECK: sched.all_reduce on(scatter) (read %{{.+}}[0 for 4], read_write %[[STOP]][0 for 4])
+    %t = zero.all_reduce %s unit -1 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+    return %u, %t : tensor<256xf32>, tensor<1xf32>
+  }
+}

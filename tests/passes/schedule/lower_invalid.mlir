@@ -1,0 +1,100 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --sched-lower
+// What cannot be lowered is refused, one case a message.
+
+// expected-error @below {{argument 0 of @step is no state, input or scalar}}
+func.func @step(%a: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+// expected-error @below {{result 0 of @step updates no state; the plan has no place for it}}
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{results of @step update}}
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}, tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
+  return %a, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
+  // expected-error @below {{is in no kernel; sched has no step for it}}
+  %0 = nn.unary neg %a : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}, %b: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "b", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}, tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>}) {
+  // expected-error @below {{states exchange their values; what is kept in 'a' would be lost}}
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
+  %0 = nn.constant dense<1.0> : tensor<4xf32>
+  // expected-error @below {{result 0 is a constant other than zero}}
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
+  %c = nn.constant dense<1.0> : tensor<4xf32>
+  // expected-error @below {{reads a constant that is in no kernel}}
+  %0 = nn.kernel rows (%x = %c) : (tensor<4xf32>) -> tensor<4xf32> {
+    %1 = nn.unary neg %x : tensor<4xf32> -> tensor<4xf32>
+    nn.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
+  // expected-error @below {{names unit 0, but 'zero.units' has 0}}
+  %0 = zero.all_reduce %a unit 0 group "data" reason "r" : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>]} {
+  func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // expected-error @below {{of a unit; run zero-expand-all-reduce before}}
+    %0 = zero.all_reduce %g unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<256xf32>
+    return %0 : tensor<256xf32>
+  }
+}
+
+// -----
+
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>]} {
+  func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
+    // expected-error @below {{in place would change an argument of the program}}
+    %0 = zero.reduce_scatter %g unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    return %0 : tensor<256xf32>
+  }
+}
+
+// -----
+
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>]} {
+  func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
+    %p = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
+    // expected-error @below {{in place overwrites what is read later}}
+    %0 = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    // expected-note @below {{the read is here}}
+    %1 = nn.kernel rows (%a = %p, %b = %0) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+      %2 = nn.binary add %a, %b : tensor<256xf32>
+      nn.yield %2 : tensor<256xf32>
+    }
+    return %1 : tensor<256xf32>
+  }
+}
