@@ -37,9 +37,13 @@ std::string join(const std::set<std::string> &features) {
 FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
   std::set<std::string> features;
   if (text == "native") {
-    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-      if (feature.second) {
-        features.insert(feature.first().str());
+    // Of what the processor has, only what generated kernels can use: a plan
+    // should not demand more of a machine than it needs.
+    llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+    for (llvm::StringRef feature :
+         llvm::concat<const llvm::StringLiteral>(kV3, kV4)) {
+      if (host.lookup(feature)) {
+        features.insert(feature.str());
       }
     }
   } else if (text == "x86-64-v3" || text == "x86-64-v4") {
