@@ -71,6 +71,9 @@ void buildSchedule(OpPassManager &passes, const TargetInfo &target) {
 
 void buildMemory(OpPassManager &passes) {
   passes.addPass(sched::createPackBuffers());
+  // Only the awaits that the packed program needs.
+  passes.addPass(sched::createPlaceEvents());
+  passes.addPass(sched::createElideWaits());
   passes.addPass(sched::createVerifySched());
 }
 

@@ -131,7 +131,8 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
       }
     }
     auto diagnostic = getOperation().emitError("needs ")
-                      << bytes << " bytes, but the limit is " << limit << "; "
+                      << bytes << " bytes, but the limit is " << limit.getValue()
+                      << "; "
                       << carried << " live across programs";
     if (peak) {
       auto &note = diagnostic.attachNote(peak->getLoc());

@@ -37,7 +37,12 @@ def PlaceEvents : Pass<"sched-place-events", "::mlir::ModuleOp"> {
   let description = [{
     For each read after write, write after read and write after write of the
     same bytes of a slice by steps of two streams, the later step awaits the
-    earlier. Correct, and more than needed: `sched-elide-waits` drops the rest.
+    earlier. Once slices are packed, the first step of a stream that touches a
+    slice also awaits the last ones of other streams that touched what lay in
+    its bytes before. Awaits that were there are dropped, so that after packing
+    none is left of `sched-throttle` that no bytes needed.
+
+    Correct, and more than needed: `sched-elide-waits` drops the rest.
   }];
   let statistics = [Statistic<"placed", "awaits placed", "awaits placed">];
 }

@@ -24,7 +24,9 @@ CompileOptions compileOptions(const Training &training,
       training.micro_batch
           ? training.micro_batch
           : reference.global_batch / training.ranks / training.accumulate;
-  options.dims["seq"] = training.sequence;
+  if (reference.has_sequence) {
+    options.dims["seq"] = training.sequence;
+  }
   options.ranks = training.ranks;
   options.zero_stage = training.zero_stage;
   options.accumulate = training.accumulate;

@@ -19,6 +19,7 @@ Reference loadReference(const std::string &model) {
   Reference reference;
   reference.steps = json["steps"];
   reference.global_batch = json["global_batch"];
+  reference.has_sequence = json["batches"].contains("input_ids");
   for (const auto &run : json["runs"]) {
     ReferenceRun entry;
     entry.optimizer = run["optimizer"];

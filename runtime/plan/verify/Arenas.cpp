@@ -21,10 +21,10 @@ void checkArenas(const Subject &subject, Problems &problems) {
                    ") states a peak of ", arena.peak(),
                    " bytes and its slices end at ", ends[i]);
     }
-    if (arena.lower_bound() > arena.peak()) {
+    if (arena.lower_bound() > arena.bytes()) {
       problems.add("wrong bound: arena ", i, " (", nameOf(arena.space()),
                    ") states that it needs ", arena.lower_bound(),
-                   " bytes at least and uses ", arena.peak());
+                   " bytes at least and has ", arena.bytes());
     }
   }
 }

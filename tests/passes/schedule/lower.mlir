@@ -6,7 +6,7 @@
 
 #unit = #zero.unit<"fc", f32, elements = 1024, trainable = true, persistent = false, reason = "r", segments = [512, 512], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x32xf32>, offset = 256>]>
 module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
-  // CHECK-LABEL: module
+  // CHECK-LABEL: module attributes
   // CHECK-DAG: %[[X:.+]] = sched.slice "x" input in device bytes 2048 carried
   // CHECK-DAG: %[[W:.+]] = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
   // CHECK-DAG: %[[M:.+]] = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried unit 0 segment 1
@@ -63,7 +63,7 @@ module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
 // end.
 
 module attributes {zero.world = 1 : i64} {
-  // CHECK-LABEL: module
+  // CHECK-LABEL: module attributes
   // CHECK: %[[A:.+]] = sched.slice "a" scalar in device bytes 16 carried
   // CHECK: %[[B:.+]] = sched.slice "b" scalar in device bytes 16 carried
   // CHECK: sched.program @step
@@ -95,9 +95,9 @@ module attributes {zero.world = 1 : i64} {
 // an in-place reduction has taken its bytes, too. Sums without an accumulator
 // begin at zero.
 
-#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
 module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
-  // CHECK-LABEL: module
+  // CHECK-LABEL: module attributes
   // CHECK: sched.program @step
   func.func @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}, tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}) {

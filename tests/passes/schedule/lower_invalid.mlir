@@ -31,7 +31,7 @@ func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment =
 // -----
 
 func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}, %b: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "b", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}, tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>}) {
-  // expected-error @below {{states exchange their values; what is kept in 'a' would be lost}}
+  // expected-error @below {{states exchange their values; what is kept in 'b' would be lost}}
   return %b, %a : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -65,7 +65,7 @@ func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment =
 
 // -----
 
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>]} {
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
     // expected-error @below {{of a unit; run zero-expand-all-reduce before}}
     %0 = zero.all_reduce %g unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<256xf32>
@@ -75,7 +75,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, ele
 
 // -----
 
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>]} {
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     // expected-error @below {{in place would change an argument of the program}}
     %0 = zero.reduce_scatter %g unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
@@ -85,7 +85,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, ele
 
 // -----
 
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = []>]} {
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     %p = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
     // expected-error @below {{in place overwrites what is read later}}

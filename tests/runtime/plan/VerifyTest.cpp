@@ -252,7 +252,7 @@ TEST(Verify, PredictionAndPeak) {
   plan.mutable_arenas(0)->set_peak(plan.arenas(0).peak() - 1);
   expectFault(plan, "wrong peak: ", "arena 0");
   plan = testing::accumulatingPlan();
-  plan.mutable_arenas(0)->set_lower_bound(plan.arenas(0).peak() + 1);
+  plan.mutable_arenas(0)->set_lower_bound(plan.arenas(0).bytes() + 1);
   expectFault(plan, "wrong bound: ", "arena 0");
 }
 
