@@ -61,11 +61,26 @@ absl::StatusOr<double> zerograph::parseInitMissing(const std::string &text) {
   return deviation;
 }
 
-absl::StatusOr<std::shared_ptr<File>>
-ParameterSources::open(const plan::Source &source) {
+/// The file that has its values; empty if there is none, or it is not there.
+std::string ParameterSources::sourcePath(const plan::Parameter &parameter) {
+  if (!parameter.has_source()) {
+    return "";
+  }
+  const plan::Source &source = parameter.source();
   std::filesystem::path folder =
       source.folder().empty() ? options.plan_folder : source.folder();
   std::string path = (folder / source.file()).string();
+  std::error_code ignored; // what cannot be looked at fails when it is opened
+  if (std::filesystem::symlink_status(path, ignored).type() ==
+      std::filesystem::file_type::not_found) {
+    absent_files.insert(path);
+    return "";
+  }
+  return path;
+}
+
+absl::StatusOr<std::shared_ptr<File>>
+ParameterSources::open(const std::string &path) {
   std::shared_ptr<File> &file = files[path];
   if (!file) {
     ZG_ASSIGN_OR_RETURN(file, File::openForReading(path));
@@ -89,10 +104,10 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
     extents[parameter.name()] = extent;
     return absl::OkStatus();
   }
-  if (parameter.has_source()) {
+  if (std::string path = sourcePath(parameter); !path.empty()) {
     const plan::Source &source = parameter.source();
     TensorExtent extent;
-    ZG_ASSIGN_OR_RETURN(extent.file, open(source));
+    ZG_ASSIGN_OR_RETURN(extent.file, open(path));
     if (source.length() != bytes || source.offset() > extent.file->bytes() ||
         bytes > extent.file->bytes() - source.offset()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -146,7 +161,11 @@ ParameterSources::open(const plan::Plan &plan,
   if (!sources->missing.empty()) {
     problems.push_back(absl::StrCat(
         "no file holds the values of ", sources->missing.size(),
-        " parameters: ", absl::StrJoin(sources->missing, ", "),
+        " parameters: ", listOf(sources->missing),
+        sources->absent_files.empty()
+            ? ""
+            : absl::StrCat(" (", absl::StrJoin(sources->absent_files, ", "),
+                           " does not exist)"),
         ". Give them by --load-weights, or have them made by --init-missing "
         "normal:STD"));
   }

@@ -7,14 +7,15 @@
 #include "runtime/state/Layout.h"
 
 #include <optional>
+#include <set>
 
 namespace zerograph {
 
 struct InitializeOptions {
   /// A .safetensors file whose arrays replace what the plan names; or empty.
   std::string load_weights;
-  /// Deviation of the normals for parameters without a source; else they are
-  /// an error.
+  /// Deviation of the normals for parameters without a source or whose file is
+  /// not there; else they are an error.
   std::optional<double> init_missing;
   uint64_t seed = 0;
   /// Where the plan's own weight file is looked for.
@@ -45,11 +46,13 @@ private:
                        const TensorFile &loaded);
   absl::Status fill(const plan::Unit &unit, const plan::Parameter &parameter,
                     uint64_t first, uint64_t count, std::byte *to) const;
-  absl::StatusOr<std::shared_ptr<File>> open(const plan::Source &source);
+  std::string sourcePath(const plan::Parameter &parameter);
+  absl::StatusOr<std::shared_ptr<File>> open(const std::string &path);
 
   const plan::Plan *plan = nullptr;
   InitializeOptions options;
   std::map<std::string, std::shared_ptr<File>> files;
+  std::set<std::string> absent_files;
   std::map<std::string, TensorExtent> extents; // by parameter
   std::vector<std::string> made;               // by init_missing
   std::vector<std::string> missing;
