@@ -114,10 +114,17 @@ absl::Status RankRun::trainSteps() {
     bool stop = *scalar(session.plan().stop_slice()) > 0;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
-      ZG_RETURN_IF_ERROR(
-          session.log->add({step, loss, session.learningRate(), seconds * 1e3,
-                            double(session.data->samplesOfStep()) / seconds}));
-      session.result.stopped = stop && step + 1 < session.options.steps;
+      StepRecord record{step, loss, session.learningRate(), seconds * 1e3,
+                        double(session.data->samplesOfStep()) / seconds};
+      ZG_RETURN_IF_ERROR(session.log->add(record));
+      if (session.options.on_step) {
+        session.options.on_step(record);
+      }
+      if (stop && step + 1 < session.options.steps) {
+        session.result.stopped = true;
+        session.result.stop_signal =
+            session.signal ? session.signal->number() : 0;
+      }
     }
     if (stop) {
       return absl::OkStatus();
