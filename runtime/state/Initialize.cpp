@@ -179,7 +179,7 @@ ParameterSources::open(const plan::Plan &plan,
   if (!sources->missing.empty()) {
     problems.push_back(absl::StrCat(
         "no file holds the values of ", sources->missing.size(),
-        " parameters: ", listOf(sources->missing, 20),
+        " parameters: ", listOf(sources->missing, 10),
         sources->absent_files.empty()
             ? ""
             : absl::StrCat(" (", absl::StrJoin(sources->absent_files, ", "),

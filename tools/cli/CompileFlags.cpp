@@ -110,8 +110,8 @@ void CompileFlags::sayWithoutEffect() const {
   for (const char *option : {"--prefetch", "--persistence-threshold"}) {
     if (isGiven(option) && options.zero_stage < 3) {
       std::fprintf(stderr,
-                   "warning: %s has no effect with --zero %d: nothing is "
-                   "gathered before it is used; it is for --zero 3\n",
+                   "warning: %s has no effect with --zero %d; it is for "
+                   "--zero 3\n",
                    option, int(options.zero_stage));
     }
   }

@@ -42,9 +42,9 @@ void addTrainModel(CommandLine &line) {
       return trainModel(*path, *compile, *train);
     }
     if (std::string given = compile->given(); !given.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(*path, " is a plan: ", given,
-                       " was decided when it was made; leave it out"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          *path, " is a plan, made with its compile options: leave out ",
+          given));
     }
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
     return train->run(plan, *path);

@@ -158,6 +158,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   mlir::zg::PlanInfo planInfo;
   planInfo.model = llvm::sys::path::filename(options.model).str();
   planInfo.folder = llvm::sys::path::parent_path(options.model).str();
+  if (planInfo.folder.empty()) {
+    planInfo.folder = std::string("."); // an empty one would be the plan's own
+  }
   planInfo.optimizer = options.optimizer;
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.decisions = result.decisions;
