@@ -34,7 +34,7 @@ constexpr int kTensorName = 8, kTensorRawData = 9;
 std::string readFile(const std::string &path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
-    fail("a folder, not an ONNX file");
+    fail("is a folder, not an ONNX file");
   }
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) {

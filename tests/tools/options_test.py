@@ -3,9 +3,10 @@
 import os
 import shutil
 import struct
+import subprocess
 import unittest
 
-from support import (Case, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH_RUN,
+from support import (Case, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN,
                      limit_file_size, main, read_tensors, rows, write_tensors)
 
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
@@ -167,6 +168,17 @@ class Outputs(Case):
                          r"^zerograph train: .*/dev/full: cannot write: "
                          r"No space left on device\n$")
         self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_a_standard_output_that_is_full(self):
+        for arguments in (["inspect", self.plan], ["verify", self.plan],
+                          ["env"], self.train):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([ZEROGRAPH, *arguments], stdout=full,
+                                        stderr=subprocess.PIPE, text=True,
+                                        timeout=60, cwd=self.folder)
+            self.assertEqual(result.returncode, 1, arguments)
+            self.assertIn("standard output could not be written",
+                          result.stderr)
 
     def test_a_folder_that_may_not_be_written(self):
         options = {}

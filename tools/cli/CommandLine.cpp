@@ -151,8 +151,14 @@ int CommandLine::main(int argc, char **argv) {
       return fail(command, *wrong);
     }
     absl::StatusOr<int> code = run();
-    return code.ok() ? *code
-                     : fail(command, std::string(code.status().message()), 1);
+    if (!code.ok()) {
+      return fail(command, std::string(code.status().message()), 1);
+    }
+    // What was printed is the result: on a full disk there is none.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      return fail(command, "standard output could not be written", 1);
+    }
+    return *code;
   }
   return reportNoCommand();
 }
