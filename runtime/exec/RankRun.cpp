@@ -82,6 +82,7 @@ void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
   session.result.step_ms.push_back(milliseconds);
   if (!std::isfinite(loss) && !said_not_finite) {
     said_not_finite = true;
+    session.log->endLine();
     session.say(absl::StrCat("the loss of step ", step, " is ",
                              std::isnan(loss) ? "not a number" : "infinite",
                              "; the run goes on"));

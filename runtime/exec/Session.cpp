@@ -136,7 +136,7 @@ void Session::say(const std::string &text) const {
   if (options.say) {
     options.say(text);
   } else {
-    std::fprintf(stderr, "zerograph: %s\n", text.c_str());
+    std::fprintf(stderr, "note: %s\n", text.c_str());
   }
 }
 

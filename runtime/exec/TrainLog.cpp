@@ -63,10 +63,15 @@ TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
   return log;
 }
 
-TrainLog::~TrainLog() {
+void TrainLog::endLine() {
   if (drawn) {
     std::fputc('\n', stderr);
+    drawn = false;
   }
+}
+
+TrainLog::~TrainLog() {
+  endLine();
   if (file) {
     std::fclose(file);
   }

@@ -36,6 +36,8 @@ public:
   ~TrainLog();
 
   absl::Status add(const StepRecord &record);
+  /// Ends the progress line, where there is one: something else is to be said.
+  void endLine();
 
 private:
   TrainLog() = default;

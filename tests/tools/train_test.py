@@ -228,6 +228,13 @@ class Terminal(Case):
         # The report begins on a line of its own.
         self.assertRegex(text, r"\nloss \S+ at step 0")
 
+    def test_what_is_said_has_its_own_line(self):
+        text = self.in_terminal("train", MLP, "--data", MLP_DATA,
+                                *SGD[:-1], "1e38", "--steps", "20")
+        self.assertRegex(text, r"\r\nnote: the loss of step \d+ is "
+                               r"(not a number|infinite); the run goes on\r\n")
+        self.assertEqual(text.count("note:"), 1)
+
 
 if __name__ == "__main__":
     main()

@@ -64,7 +64,7 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
                    : result.stop_signal == SIGTERM ? " by SIGTERM"
                                                    : "";
   std::fprintf(
-      stderr, "zerograph: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
+      stderr, "note: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
       result.losses.size(), static_cast<unsigned long long>(options.steps),
       options.save_weights.empty()
           ? "no weights were to be saved"
