@@ -35,7 +35,7 @@ struct ImportOptions {
 struct ParameterDecision {
   std::string name;
   bool trainable;
-  std::string reason; ///< one line, for people
+  std::string reason; ///< why it is or is not: the pattern, the exporter, ...
 };
 
 /// Bytes of a parameter that the file does not hold plain and little-endian:
@@ -50,6 +50,7 @@ struct InlineWeight {
 struct ImportReport {
   std::vector<ParameterDecision> parameters;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes; ///< worth knowing, nothing is wrong
   /// Symbolic dim -> where inputs use it ("input_ids[0]").
   std::map<std::string, std::vector<std::string>> dims;
   std::string batch_dim;   ///< name of the sample dim; empty: none is symbolic

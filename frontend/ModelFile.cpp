@@ -9,7 +9,9 @@
 #include "google/protobuf/wire_format_lite.h"
 #include "onnx/inliner/inliner.h"
 
+#include <cerrno>
 #include <climits>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -32,11 +34,11 @@ constexpr int kTensorName = 8, kTensorRawData = 9;
 std::string readFile(const std::string &path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
-    fail("'", path, "' is a folder, not an ONNX file");
+    fail("is a folder, not an ONNX file");
   }
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) {
-    fail("cannot open '", path, "'");
+    fail("cannot open the model: ", std::strerror(errno));
   }
   std::streamoff size = stream.tellg();
   if (size < 0 || size > INT_MAX) {
@@ -178,10 +180,10 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
   input.SetTotalBytesLimit(INT_MAX);
   if (!file->model.ParseFromCodedStream(&input) ||
       !input.ConsumedEntireMessage()) {
-    fail("'", path, "' is not an ONNX file, or it is truncated");
+    fail("is not an ONNX file, or it is truncated");
   }
   if (!file->model.has_graph()) {
-    fail("'", path, "' is not an ONNX model: it holds no graph");
+    fail("is not an ONNX model: it holds no graph");
   }
   checkVersions(*file);
   if (file->model.training_info_size() != 0) {

@@ -3,6 +3,7 @@
 #include "frontend/Parameters.h"
 
 #include "frontend/Error.h"
+#include "frontend/Suggest.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -146,25 +147,30 @@ std::string moduleOf(const onnx::TensorProto &tensor, const Uses &uses) {
   return module;
 }
 
-/// Whether `name` matches one of the patterns; notes which ones matched.
-bool matches(const std::vector<std::string> &patterns, const std::string &name,
-             std::vector<bool> &used) {
-  bool any = false;
+/// The first of the patterns that matches `name`, or null; notes all that do.
+const std::string *match(const std::vector<std::string> &patterns,
+                         const std::string &name, std::vector<bool> &used) {
+  const std::string *first = nullptr;
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (fnmatch(patterns[i].c_str(), name.c_str(), 0) == 0) {
       used[i] = true;
-      any = true;
+      first = first == nullptr ? &patterns[i] : first;
     }
   }
-  return any;
+  return first;
 }
 
-void checkUsed(const char *option, const std::vector<std::string> &patterns,
-               const std::vector<bool> &used) {
+/// Adds a line for each pattern that matched nothing.
+void addUnused(const char *option, const std::vector<std::string> &patterns,
+               const std::vector<bool> &used,
+               const std::vector<std::string> &names,
+               std::vector<std::string> &problems) {
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (!used[i]) {
-      fail(option, " ", patterns[i],
-           ": no float initializer has a name that matches");
+      problems.push_back(
+          absl::StrCat(option, " ", patterns[i],
+                       ": no float initializer has a name that matches",
+                       suggestFor(patterns[i], names)));
     }
   }
 }
@@ -172,10 +178,10 @@ void checkUsed(const char *option, const std::vector<std::string> &patterns,
 void checkDamage(const ExporterSignature &signature,
                  const ImportOptions &options, ImportReport &report) {
   for (const std::string &name : signature.absent) {
-    report.warnings.push_back(absl::StrCat(
-        "parameter '", name,
-        "' is not in the file under this name and no node was made from it: "
-        "it is tied to another one, or unused"));
+    report.notes.push_back(absl::StrCat(
+        "the exported module's parameter '", name,
+        "' is not in the file under this name, and no node reads it: it is "
+        "tied to one that the file holds, or unused"));
   }
   if (signature.damaged.empty()) {
     return;
@@ -235,42 +241,41 @@ struct Decider {
   decide(const onnx::TensorProto &tensor) {
     const std::string &name = tensor.name();
     bool reached = gradientReaches(name);
-    bool frozen = matches(options.freeze, name, freezeUsed);
-    bool named = matches(options.train, name, trainUsed);
+    const std::string *frozen = match(options.freeze, name, freezeUsed);
+    const std::string *named = match(options.train, name, trainUsed);
     auto kind = signature.kinds.find(name);
     bool parameter =
         kind != signature.kinds.end() && kind->second == "PARAMETER";
     bool constant = !signature.present && looksLikeConstant(tensor);
-    if (frozen) {
-      return std::pair(false, "frozen: --freeze names it");
+    if (frozen != nullptr) {
+      return std::pair(false, absl::StrCat("--freeze ", *frozen));
     }
-    if (named) {
+    if (named != nullptr) {
       if (!reached) {
         fail("--train names '", name, "', but the loss does not depend on it");
       }
-      return std::pair(true, "trained: --train names it");
+      return std::pair(true, absl::StrCat("--train ", *named));
     }
     if (!options.train.empty()) {
       if (parameter || (!signature.present && !constant && reached)) {
-        return std::pair(false, "frozen: --train does not name it");
+        return std::pair(false, "--train does not name it");
       }
       return std::nullopt;
     }
     if (parameter) {
-      return reached ? std::pair(true, "trained: the exporter lists it as a "
+      return reached ? std::pair(true, "the exporter lists it as a "
                                        "parameter")
-                     : std::pair(false, "frozen: the loss does not depend on "
+                     : std::pair(false, "the loss does not depend on "
                                         "it");
     }
     if (signature.present || constant) {
       return std::nullopt;
     }
     if (isBufferName(name)) {
-      return std::pair(false, "frozen: its name is that of a buffer");
+      return std::pair(false, "its name is that of a buffer");
     }
     if (reached) {
-      return std::pair(true, "trained: a float initializer that the loss's "
-                             "gradient reaches");
+      return std::pair(true, "the loss's gradient reaches it");
     }
     return std::nullopt;
   }
@@ -316,8 +321,8 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
       if (!large && isReadable(file, tensor)) {
         continue;
       }
-      decision = std::pair(false, large ? "frozen: a constant above 64 KiB"
-                                        : "frozen: a constant whose file is "
+      decision = std::pair(false, large ? "a constant above 64 KiB"
+                                        : "a constant whose file is "
                                           "not there");
     }
     std::tie(parameter.trainable, parameter.reason) = *decision;
@@ -325,8 +330,17 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
     parameter.init = initOf(tensor, uses);
     parameters.push_back(parameter);
   }
-  checkUsed("--train", options.train, decider.trainUsed);
-  checkUsed("--freeze", options.freeze, decider.freezeUsed);
+  std::vector<std::string> names, problems;
+  for (const auto &tensor : graph.proto.initializer()) {
+    if (isFloatType(tensor.data_type())) {
+      names.push_back(tensor.name());
+    }
+  }
+  addUnused("--train", options.train, decider.trainUsed, names, problems);
+  addUnused("--freeze", options.freeze, decider.freezeUsed, names, problems);
+  if (!problems.empty()) {
+    fail(absl::StrJoin(problems, "\n  "));
+  }
   return parameters;
 }
 

@@ -62,6 +62,13 @@ void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
   parameter.set_elements(type.getNumElements());
   parameter.set_trainable(attribute.getTrainable());
   parameter.set_init(planInit(attribute.getInit()));
+  if (auto decision = info.decisions.find(parameter.name());
+      decision != info.decisions.end()) {
+    auto &[trained, reason] = decision->second;
+    // Differentiation freezes what turns out to have no gradient.
+    parameter.set_reason(
+        trained && !parameter.trainable() ? "no gradient reaches it" : reason);
+  }
   if (nn::SourceAttr from = attribute.getSource()) {
     plan::Source &source = *parameter.mutable_source();
     source.set_file(from.getFile().str());

@@ -3,6 +3,7 @@
 #include "codegen/host/PlanWriter.h"
 
 #include "codegen/host/PlanParts.h"
+#include "runtime/base/Version.h"
 #include "runtime/device/host/MatmulLibrary.h"
 
 using namespace mlir;
@@ -13,7 +14,7 @@ namespace {
 
 LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
                           plan::Plan &plan) {
-  plan.set_producer("zerograph 0.1.0");
+  plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
   *plan.mutable_optimizer() = info.optimizer;
   plan.set_dump_gradients(info.dump_gradients);

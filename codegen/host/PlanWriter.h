@@ -7,6 +7,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/plan/plan.pb.h"
 
+#include <map>
+#include <string>
+#include <utility>
+
 namespace mlir::zg {
 
 /// What a plan says and the IR does not.
@@ -17,6 +21,8 @@ struct PlanInfo {
   std::string folder;
   zerograph::plan::Optimizer optimizer;
   bool dump_gradients = false;
+  /// Parameter -> whether the importer chose to train it, and why.
+  std::map<std::string, std::pair<bool, std::string>> decisions;
 };
 
 /// Writes the plan of a packed module (see `sched-pack`). Kernels are generated

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <system_error>
 
 using namespace zerograph;
 
@@ -101,9 +102,17 @@ absl::Status Executor::bindProgram(const KernelModule &module, unsigned threads,
     std::unique_ptr<Stream> &stream = streams[index];
     if (!stream) {
       bool compute = step.stream() == plan::COMPUTE;
-      stream = device->makeStream(
-          index, absl::StrCat(memory_.rank, ":", nameOf(step.stream())),
-          compute ? std::max(1u, threads) : 1);
+      unsigned workers = compute ? std::max(1u, threads) : 1;
+      try {
+        stream = device->makeStream(
+            index, absl::StrCat(memory_.rank, ":", nameOf(step.stream())),
+            workers);
+      } catch (const std::system_error &error) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "the system gives no ", workers, " threads for a rank's ",
+            nameOf(step.stream()), " stream (", error.what(),
+            "): use fewer --threads or ranks"));
+      }
     }
     const CollectiveSite *site = nullptr;
     if (isCollective(step)) {

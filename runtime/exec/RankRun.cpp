@@ -85,6 +85,7 @@ void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
   session.result.step_ms.push_back(milliseconds);
   if (!std::isfinite(loss) && !said_not_finite) {
     said_not_finite = true;
+    session.log->endLine();
     session.say(absl::StrCat("the loss of step ", step, " is ",
                              std::isnan(loss) ? "not a number" : "infinite",
                              "; the run goes on"));
@@ -117,10 +118,17 @@ absl::Status RankRun::trainSteps() {
     bool stop = *scalar(session.plan().stop_slice()) > 0;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
-      ZG_RETURN_IF_ERROR(
-          session.log->add({step, loss, session.learningRate(), seconds * 1e3,
-                            double(session.data->samplesOfStep()) / seconds}));
-      session.result.stopped = stop && step + 1 < session.options.steps;
+      StepRecord record{step, loss, session.learningRate(), seconds * 1e3,
+                        double(session.data->samplesOfStep()) / seconds};
+      ZG_RETURN_IF_ERROR(session.log->add(record));
+      if (session.options.on_step) {
+        session.options.on_step(record);
+      }
+      if (stop && step + 1 < session.options.steps) {
+        session.result.stopped = true;
+        session.result.stop_signal =
+            session.signal ? session.signal->number() : 0;
+      }
     }
     if (stop) {
       return absl::OkStatus();

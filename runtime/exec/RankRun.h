@@ -18,6 +18,9 @@ public:
   /// The whole run. After an error all other ranks end too.
   absl::Status run();
 
+  /// Ends all ranks, this one having no thread to run on.
+  void abort(const absl::Status &status) { communicator->abort(status); }
+
   const RankResult &result() const { return rank_result; }
   StepTimes times() const { return executor->times(); }
 

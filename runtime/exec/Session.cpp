@@ -49,9 +49,47 @@ absl::Status findPrograms(Session &session) {
   return absl::OkStatus();
 }
 
+/// Nothing that is read may be written over.
+absl::Status checkOutputs(const TrainOptions &options) {
+  using Named = std::pair<const char *, const std::string &>;
+  const Named kInputs[] = {{"--data", options.data},
+                           {"the plan", options.plan_path},
+                           {"--load-weights", options.load_weights}};
+  const Named kOutputs[] = {{"--log", options.log},
+                            {"--save-weights", options.save_weights},
+                            {"--dump-gradients", options.dump_gradients}};
+  std::error_code ignored; // a file that is not there is no other's equal
+  auto same = [&](const Named &a, const Named &b) {
+    return !a.second.empty() && !b.second.empty() &&
+           (a.second == b.second ||
+            std::filesystem::equivalent(a.second, b.second, ignored));
+  };
+  for (size_t i = 0; i < std::size(kOutputs); ++i) {
+    for (const Named &input : kInputs) {
+      // Weights that were loaded may be replaced: that is done at the end.
+      bool replaces = i == 1 && &input == &kInputs[2];
+      if (!replaces && same(kOutputs[i], input)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(kOutputs[i].first, " ", kOutputs[i].second,
+                         " would write over ", input.first));
+      }
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (same(kOutputs[i], kOutputs[j]) &&
+          !std::filesystem::is_character_file(kOutputs[i].second, ignored)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(kOutputs[i].first, " and ", kOutputs[j].first,
+                         " are the same file ", kOutputs[i].second));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status openFiles(Session &session) {
   const plan::Plan &plan = session.plan();
   const TrainOptions &options = session.options;
+  ZG_RETURN_IF_ERROR(checkOutputs(options));
   ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
   if (session.data->dropped() > 0) {
     session.say(absl::StrCat(
@@ -101,7 +139,7 @@ void Session::say(const std::string &text) const {
   if (options.say) {
     options.say(text);
   } else {
-    std::fprintf(stderr, "zerograph: %s\n", text.c_str());
+    std::fprintf(stderr, "note: %s\n", text.c_str());
   }
 }
 

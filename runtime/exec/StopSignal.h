@@ -7,8 +7,8 @@
 
 namespace zerograph {
 
-/// While it lives, SIGINT asks the run to stop after the step; a second one
-/// ends the process as usual. One at a time.
+/// While it lives, SIGINT and SIGTERM ask the run to stop after the step; the
+/// same one again ends the process as usual. One object at a time.
 class StopSignal {
 public:
   StopSignal();
@@ -16,10 +16,12 @@ public:
   StopSignal(const StopSignal &) = delete;
   StopSignal &operator=(const StopSignal &) = delete;
 
-  bool requested() const;
+  bool requested() const { return number() != 0; }
+  /// The signal that asked; 0 if none did.
+  int number() const;
 
 private:
-  struct sigaction before = {};
+  struct sigaction interrupt_before = {}, terminate_before = {};
 };
 
 } // namespace zerograph

@@ -6,6 +6,7 @@
 #include "runtime/exec/RankRun.h"
 
 #include <sys/resource.h>
+#include <system_error>
 #include <thread>
 
 using namespace zerograph;
@@ -47,7 +48,15 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    threads.emplace_back([&, rank] { statuses[rank] = ranks[rank]->run(); });
+    try {
+      threads.emplace_back([&, rank] { statuses[rank] = ranks[rank]->run(); });
+    } catch (const std::system_error &error) {
+      statuses[rank] = absl::ResourceExhaustedError(
+          absl::StrCat("the system gives no thread to run on (", error.what(),
+                       "): use fewer ranks or --threads"));
+      ranks[rank]->abort(statuses[rank]);
+      break; // those that run end now
+    }
   }
   for (std::thread &thread : threads) {
     thread.join();

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/exec/TrainLog.h"
 #include "runtime/plan/PlanFile.h"
 
 #include <atomic>
@@ -39,10 +40,12 @@ struct TrainOptions {
   std::optional<double> learning_rate;
   /// A line of rate and time left on standard error where it is a terminal.
   bool progress = true;
-  /// SIGINT ends the run after the step.
+  /// SIGINT or SIGTERM ends the run after the step.
   bool handle_interrupt = true;
   /// Ends the run after the step while true; may be null.
   const std::atomic<bool> *stop = nullptr;
+  /// Told of each finished step, by rank 0's thread; may be null.
+  std::function<void(const StepRecord &)> on_step;
   /// Told what the user should know; by default to standard error.
   std::function<void(const std::string &)> say;
   /// Called by each rank as it enters a collective; for tests.
@@ -62,6 +65,7 @@ struct TrainResult {
   std::vector<double> step_ms;
   std::vector<RankResult> ranks;
   bool stopped = false;        // before the last step, because it was asked for
+  int stop_signal = 0;         // the signal that asked; 0: none
   uint64_t peak_rss_bytes = 0; // of the process
 };
 

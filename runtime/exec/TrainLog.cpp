@@ -41,7 +41,7 @@ std::string duration(double seconds) {
 std::string zerograph::toJson(const StepRecord &record) {
   return absl::StrCat(
       "{\"step\": ", record.step, ", \"loss\": ", number(record.loss),
-      ", \"lr\": ", number(record.learning_rate),
+      ", \"grad_norm\": null, \"lr\": ", number(record.learning_rate),
       ", \"step_ms\": ", number(record.step_ms),
       ", \"samples_per_s\": ", number(record.samples_per_s), "}");
 }
@@ -63,10 +63,15 @@ TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
   return log;
 }
 
-TrainLog::~TrainLog() {
+void TrainLog::endLine() {
   if (drawn) {
     std::fputc('\n', stderr);
+    drawn = false;
   }
+}
+
+TrainLog::~TrainLog() {
+  endLine();
   if (file) {
     std::fclose(file);
   }

@@ -22,7 +22,8 @@ struct StepRecord {
 };
 
 /// The record as one JSON object. Numbers read back as the same doubles; JSON
-/// has no infinity and no NaN, which become null.
+/// has no infinity and no NaN, which become null. So is `grad_norm`: no plan
+/// computes it yet.
 std::string toJson(const StepRecord &record);
 
 /// The log file, a line a step, and on a terminal the progress line.
@@ -35,6 +36,8 @@ public:
   ~TrainLog();
 
   absl::Status add(const StepRecord &record);
+  /// Ends the progress line, where there is one: something else is to be said.
+  void endLine();
 
 private:
   TrainLog() = default;

@@ -2,6 +2,8 @@
 
 #include "runtime/io/SafetensorsWriter.h"
 
+#include "runtime/base/OutputPath.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -30,6 +32,7 @@ void syncFolder(const std::string &path) {
 
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
+  ZG_RETURN_IF_ERROR(checkOutputPath(path));
   // Larger elements first: then every array is aligned to its element.
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry &a, const Entry &b) {

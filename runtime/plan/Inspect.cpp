@@ -72,6 +72,7 @@ Json unitJson(const plan::Unit &unit) {
                                          parameter.shape().end())},
          {"elements", parameter.elements()},
          {"trainable", parameter.trainable()},
+         {"reason", parameter.reason()},
          {"file", parameter.source().file()}});
   }
   Json states = Json::array();

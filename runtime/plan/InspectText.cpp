@@ -2,6 +2,8 @@
 
 #include "runtime/plan/Inspect.h"
 
+#include "runtime/base/Text.h"
+
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
@@ -12,19 +14,6 @@ using Json = nlohmann::ordered_json;
 
 std::string text(const Json &value) { return value.get<std::string>(); }
 uint64_t number(const Json &value) { return value.get<uint64_t>(); }
-
-/// "1,234,567".
-std::string grouped(uint64_t value) {
-  std::string digits = std::to_string(value);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i != 0 && (digits.size() - i) % 3 == 0) {
-      text += ',';
-    }
-    text += digits[i];
-  }
-  return text;
-}
 
 std::string signedGrouped(int64_t value) {
   return absl::StrCat(value < 0 ? "-" : "+",
@@ -86,10 +75,12 @@ void units(const Json &report, std::string &out) {
         unit["persistent"].get<bool>() ? ", persistent" : "",
         text(unit["reason"]));
     for (const Json &parameter : unit["parameters"]) {
-      absl::StrAppendFormat(&out, "    %s [%s]%s\n", text(parameter["name"]),
+      std::string reason = text(parameter["reason"]);
+      absl::StrAppendFormat(&out, "    %s [%s] %s%s\n", text(parameter["name"]),
                             listed(parameter["shape"], ", "),
-                            parameter["trainable"].get<bool>() ? ""
-                                                               : " frozen");
+                            parameter["trainable"].get<bool>() ? "trained"
+                                                               : "frozen",
+                            reason.empty() ? "" : ": " + reason);
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include "runtime/plan/PlanFile.h"
 
+#include "runtime/base/OutputPath.h"
+
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/stubs/logging.h"
@@ -66,7 +68,7 @@ absl::Status systemError(absl::string_view doing, const std::string &path) {
 /// A file that is deleted unless `keep` was called.
 class TemporaryFile {
 public:
-  explicit TemporaryFile(const std::string &target) {
+  explicit TemporaryFile(const std::string &target) : target(target) {
     static std::atomic<unsigned> counter{0};
     path = absl::StrCat(target, ".tmp.", getpid(), ".", counter++);
     file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -84,23 +86,23 @@ public:
 
   absl::Status write(absl::string_view bytes) {
     if (file < 0) {
-      return systemError("cannot create", path);
+      return systemError("cannot write beside", target);
     }
     while (!bytes.empty()) {
       ssize_t written = ::write(file, bytes.data(), bytes.size());
       if (written < 0 && errno != EINTR) {
-        return systemError("cannot write", path);
+        return systemError("cannot write", target);
       }
       bytes.remove_prefix(written < 0 ? 0 : written);
     }
     // Before the rename: else a crash could leave the new name on no content.
     if (fsync(file) != 0) {
-      return systemError("cannot write", path);
+      return systemError("cannot write", target);
     }
     return absl::OkStatus();
   }
 
-  absl::Status renameTo(const std::string &target) {
+  absl::Status finish() {
     if (rename(path.c_str(), target.c_str()) != 0) {
       return systemError("cannot rename the finished file to", target);
     }
@@ -109,6 +111,7 @@ public:
   }
 
 private:
+  std::string target; // for messages: the user did not choose `path`
   std::string path;
   int file = -1;
   bool kept = false;
@@ -222,10 +225,11 @@ absl::StatusOr<LoadedPlan> parsePlan(absl::string_view bytes) {
 }
 
 absl::Status writePlan(const plan::Plan &plan, const std::string &path) {
+  ZG_RETURN_IF_ERROR(checkOutputPath(path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(plan));
   TemporaryFile file(path);
   ZG_RETURN_IF_ERROR(file.write(bytes));
-  ZG_RETURN_IF_ERROR(file.renameTo(path));
+  ZG_RETURN_IF_ERROR(file.finish());
   syncFolderOf(path);
   return absl::OkStatus();
 }

@@ -22,14 +22,22 @@ std::vector<uint64_t> shapeOf(const plan::Parameter &parameter) {
   return {parameter.shape().begin(), parameter.shape().end()};
 }
 
-/// At most 20 of many names.
-std::string listOf(const std::vector<std::string> &names) {
-  size_t shown = std::min<size_t>(names.size(), 20);
+/// The first few of many names.
+std::string listOf(const std::vector<std::string> &names, size_t most = 3) {
+  size_t shown = names.size() <= most + 1 ? names.size() : most;
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (shown < names.size()) {
     absl::StrAppend(&text, " and ", names.size() - shown, " more");
   }
   return text;
+}
+
+std::vector<std::string> namesOf(const TensorFile &tensors) {
+  std::vector<std::string> names;
+  for (const auto &[name, extent] : tensors) {
+    names.push_back(name);
+  }
+  return names;
 }
 
 template <typename Element>
@@ -62,21 +70,31 @@ absl::StatusOr<double> zerograph::parseInitMissing(const std::string &text) {
 }
 
 /// The file that has its values; empty if there is none, or it is not there.
+/// A model that moved together with its plan is found beside it.
 std::string ParameterSources::sourcePath(const plan::Parameter &parameter) {
   if (!parameter.has_source()) {
     return "";
   }
   const plan::Source &source = parameter.source();
+  auto there = [](const std::string &path) {
+    std::error_code ignored; // what cannot be looked at fails when it is opened
+    return std::filesystem::symlink_status(path, ignored).type() !=
+           std::filesystem::file_type::not_found;
+  };
+  std::filesystem::path beside = options.plan_folder;
   std::filesystem::path folder =
-      source.folder().empty() ? options.plan_folder : source.folder();
+      source.folder().empty() ? beside : std::filesystem::path(source.folder());
   std::string path = (folder / source.file()).string();
-  std::error_code ignored; // what cannot be looked at fails when it is opened
-  if (std::filesystem::symlink_status(path, ignored).type() ==
-      std::filesystem::file_type::not_found) {
-    absent_files.insert(path);
-    return "";
+  if (there(path)) {
+    return path;
   }
-  return path;
+  std::string moved = (beside / source.file()).string();
+  if (moved != path && there(moved)) {
+    moved_files[path] = moved;
+    return moved;
+  }
+  absent_files.insert(path);
+  return "";
 }
 
 absl::StatusOr<std::shared_ptr<File>>
@@ -161,7 +179,7 @@ ParameterSources::open(const plan::Plan &plan,
   if (!sources->missing.empty()) {
     problems.push_back(absl::StrCat(
         "no file holds the values of ", sources->missing.size(),
-        " parameters: ", listOf(sources->missing),
+        " parameters: ", listOf(sources->missing, 10),
         sources->absent_files.empty()
             ? ""
             : absl::StrCat(" (", absl::StrJoin(sources->absent_files, ", "),
@@ -169,8 +187,18 @@ ParameterSources::open(const plan::Plan &plan,
         ". Give them by --load-weights, or have them made by --init-missing "
         "normal:STD"));
   }
+  if (!loaded.empty() && absent.size() == names.size()) {
+    problems.push_back(absl::StrCat(options.load_weights, " holds none of the ",
+                                    names.size(), " parameters, such as ",
+                                    *names.begin(), "; it holds ",
+                                    listOf(namesOf(loaded))));
+  }
   if (!problems.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));
+  }
+  for (const auto &[from, to] : sources->moved_files) {
+    sources->said.push_back(absl::StrCat("weights are read from ", to, ": ",
+                                         from, ", named by the plan, is gone"));
   }
   std::vector<std::string> unused;
   for (const auto &[name, extent] : loaded) {
@@ -195,6 +223,10 @@ ParameterSources::open(const plan::Plan &plan,
                                          " parameters begin with made up "
                                          "values: ",
                                          listOf(sources->made)));
+  } else if (options.init_missing || options.seed != 0) {
+    sources->said.push_back(absl::StrCat(
+        options.init_missing ? "--init-missing" : "--seed",
+        " has no effect: files hold the values of all parameters"));
   }
   return sources;
 }

@@ -53,8 +53,9 @@ private:
   InitializeOptions options;
   std::map<std::string, std::shared_ptr<File>> files;
   std::set<std::string> absent_files;
-  std::map<std::string, TensorExtent> extents; // by parameter
-  std::vector<std::string> made;               // by init_missing
+  std::map<std::string, std::string> moved_files; // to where they are
+  std::map<std::string, TensorExtent> extents;    // by parameter
+  std::vector<std::string> made;                  // by init_missing
   std::vector<std::string> missing;
   std::vector<std::string> said;
 };

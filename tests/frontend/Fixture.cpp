@@ -68,8 +68,23 @@ onnx::ModelProto parse(const std::string &text) {
   return model;
 }
 
+namespace {
+
+/// Where this program writes its models; it goes when the program ends.
+struct Scratch {
+  Scratch() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string path = ::testing::TempDir() + "zerograph-frontend-XXXXXX";
+};
+
+} // namespace
+
 std::string writeBytes(const std::string &bytes, const std::string &name) {
-  std::string folder = ::testing::TempDir() + "zerograph-XXXXXX";
+  static Scratch scratch;
+  std::string folder = scratch.path + "/XXXXXX";
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
   std::string path = folder + "/" + name;
   std::ofstream(path, std::ios::binary) << bytes;

@@ -2,12 +2,16 @@
 
 #include "tools/cli/CommandLine.h"
 
+#include "runtime/base/Version.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <optional>
 
 namespace zerograph {
 namespace {
@@ -43,10 +47,8 @@ void collectOptions(const CLI::App &command, std::vector<std::string> &names) {
 }
 
 /// "; did you mean --zero?" or nothing.
-std::string suggestion(const CLI::App &command, const std::string &unknown) {
-  std::vector<std::string> names;
-  collectOptions(command, names);
-  std::string given = unknown.substr(0, unknown.find('='));
+std::string suggestion(const std::string &given,
+                       const std::vector<std::string> &names) {
   std::string best;
   size_t least = given.size() / 3 + 1;
   for (const std::string &name : names) {
@@ -59,7 +61,21 @@ std::string suggestion(const CLI::App &command, const std::string &unknown) {
   return best.empty() ? "" : absl::StrCat("; did you mean ", best, "?");
 }
 
+/// CLI11 counts the arguments of all occurrences together.
+std::string messageOf(const CLI::ParseError &error) {
+  std::string text = error.what();
+  size_t at = text.find(": At Most 1 required but received");
+  return at == std::string::npos
+             ? text
+             : text.substr(0, at) + " is given more than once";
+}
+
 } // namespace
+
+CommandLine::CommandLine(const std::string &description) : app(description) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", kProducer, "Print the version and exit");
+}
 
 CLI::App &CommandLine::add(const std::string &name, const std::string &help) {
   CLI::App *command = app.add_subcommand(name, help);
@@ -68,41 +84,83 @@ CLI::App &CommandLine::add(const std::string &name, const std::string &help) {
   return *command;
 }
 
+int CommandLine::fail(const CLI::App *command, const std::string &message,
+                      int code) const {
+  std::fprintf(stderr, "%s%s%s: %s\n", app.get_name().c_str(),
+               command ? " " : "", command ? command->get_name().c_str() : "",
+               message.c_str());
+  return code;
+}
+
+bool CommandLine::reportExtras(const CLI::App &command) const {
+  std::vector<std::string> names;
+  collectOptions(command, names);
+  bool any = false, after_unknown = false;
+  for (const std::string &extra : command.remaining(true)) {
+    bool option = absl::StartsWith(extra, "-");
+    if (option) {
+      std::string given = extra.substr(0, extra.find('='));
+      fail(&command, absl::StrCat("unknown option '", given, "'",
+                                  suggestion(given, names)));
+    } else if (!after_unknown) {
+      fail(&command, absl::StrCat("unexpected argument '", extra, "'"));
+    }
+    // What follows an unknown option is likely its value.
+    after_unknown = option && !absl::StrContains(extra, '=');
+    any = true;
+  }
+  return any;
+}
+
+int CommandLine::reportNoCommand() const {
+  std::vector<std::string> names, extras = app.remaining();
+  for (const CLI::App *command :
+       app.get_subcommands([](const CLI::App *) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  std::string help = absl::StrCat("; there are ", absl::StrJoin(names, ", "),
+                                  " (see '", app.get_name(), " --help')");
+  if (extras.empty()) {
+    return fail(nullptr, "no command is given" + help);
+  }
+  std::string meant = suggestion(extras.front(), names);
+  return fail(nullptr, absl::StrCat("there is no command '", extras.front(),
+                                    "'", meant.empty() ? help : meant));
+}
+
 int CommandLine::main(int argc, char **argv) {
+  std::string path = argc > 0 ? argv[0] : "zerograph";
+  app.name(path.substr(path.find_last_of('/') + 1));
+  std::optional<std::string> wrong;
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &help) {
-    return app.exit(help);
-  } catch (const CLI::CallForAllHelp &help) {
+  } catch (const CLI::Success &help) { // or the version
     return app.exit(help);
   } catch (const CLI::ParseError &error) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
-    return 2;
+    wrong = messageOf(error);
   }
   for (auto &[command, run] : runs) {
     if (!command->parsed()) {
       continue;
     }
-    std::vector<std::string> extras = command->remaining(true);
-    for (const std::string &extra : extras) {
-      std::fprintf(stderr, "zerograph %s: %s '%s'%s\n",
-                   command->get_name().c_str(),
-                   absl::StartsWith(extra, "-") ? "unknown option"
-                                                : "unexpected argument",
-                   extra.c_str(), suggestion(*command, extra).c_str());
-    }
-    if (!extras.empty()) {
+    // First what is unknown: it may be the misspelt name of what is missing.
+    if (reportExtras(*command)) {
       return 2;
     }
-    absl::Status status = run();
-    if (!status.ok()) {
-      std::fprintf(stderr, "zerograph %s: %s\n", command->get_name().c_str(),
-                   std::string(status.message()).c_str());
-      return 1;
+    if (wrong) {
+      return fail(command, *wrong);
     }
-    return 0;
+    absl::StatusOr<int> code = run();
+    if (!code.ok()) {
+      return fail(command, std::string(code.status().message()), 1);
+    }
+    // What was printed is the result: on a full disk there is none.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      return fail(command, "standard output could not be written", 1);
+    }
+    return *code;
   }
-  return 2;
+  return reportNoCommand();
 }
 
 } // namespace zerograph

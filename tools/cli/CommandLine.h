@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_COMMANDLINE_H
 #define ZEROGRAPH_TOOLS_CLI_COMMANDLINE_H
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -23,24 +23,28 @@ namespace zerograph {
 ///     return line.main(argc, argv);
 class CommandLine {
 public:
-  explicit CommandLine(const std::string &description) : app(description) {
-    app.require_subcommand(1);
-  }
+  explicit CommandLine(const std::string &description);
 
   /// Declares a command; `run` is called once its options have been parsed,
-  /// and must own what they were parsed into.
+  /// and must own what they were parsed into. It gives the exit status.
   CLI::App &add(const std::string &name, const std::string &help);
-  void onRun(CLI::App &command, std::function<absl::Status()> run) {
+  void onRun(CLI::App &command, std::function<absl::StatusOr<int>()> run) {
     runs.emplace_back(&command, std::move(run));
   }
 
-  /// Exit status: 0, 2 for wrong arguments (with the nearest option where one
-  /// is unknown), 1 with one message on standard error for a failed command.
+  /// Exit status: the command's; 2 for wrong arguments (with the nearest option
+  /// where one is unknown), 1 with one message on standard error for a failed
+  /// command.
   int main(int argc, char **argv);
 
 private:
+  int fail(const CLI::App *command, const std::string &message,
+           int code = 2) const;
+  bool reportExtras(const CLI::App &command) const;
+  int reportNoCommand() const;
+
   CLI::App app;
-  std::vector<std::pair<CLI::App *, std::function<absl::Status()>>> runs;
+  std::vector<std::pair<CLI::App *, std::function<absl::StatusOr<int>()>>> runs;
 };
 
 /// The commands. `compile` and the `train` of models are in zerograph alone;

@@ -1,13 +1,28 @@
 //===- Compile.cpp - `compile MODEL.onnx -o PLAN` -------------------------===//
 
-#include "runtime/base/Status.h"
+#include "runtime/base/OutputPath.h"
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 
 #include "absl/strings/str_format.h"
 
+#include <filesystem>
+
 namespace zerograph {
+
+namespace {
+
+absl::Status checkOutput(const std::string &model, const std::string &output) {
+  std::error_code ignored; // a file that is not there is no other's equal
+  if (std::filesystem::equivalent(model, output, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output ", output, " is the model itself"));
+  }
+  return checkOutputPath(output);
+}
+
+} // namespace
 
 void addCompile(CommandLine &line) {
   CLI::App &command = line.add("compile", "Makes a plan of a model");
@@ -23,10 +38,11 @@ void addCompile(CommandLine &line) {
                    "A plan whose first gradients `train` can dump");
   command.add_flag("--timing", own->timing, "Print each phase's seconds");
   auto flags = std::make_shared<CompileFlags>(command);
-  line.onRun(command, [own, flags]() -> absl::Status {
+  line.onRun(command, [own, flags]() -> absl::StatusOr<int> {
     ZG_ASSIGN_OR_RETURN(CompileOptions options, flags->resolve());
     options.model = own->model;
     options.dump_gradients = own->dump_gradients;
+    ZG_RETURN_IF_ERROR(checkOutput(own->model, own->output));
     ZG_ASSIGN_OR_RETURN(
         CompileResult result,
         compileModel(options, flags->microBatch(), /*data=*/"", own->output));
@@ -36,7 +52,7 @@ void addCompile(CommandLine &line) {
         absl::PrintF("%8.3f s  %s\n", seconds, phase);
       }
     }
-    return absl::OkStatus();
+    return 0;
   });
 }
 

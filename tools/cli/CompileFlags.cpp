@@ -3,18 +3,15 @@
 #include "tools/cli/CompileFlags.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
 
+#include <cmath>
+#include <cstdio>
+#include <tuple>
+
 namespace zerograph {
-namespace {
-
-absl::Status notYet(const char *option, const char *instead) {
-  return absl::UnimplementedError(
-      absl::StrCat(option, " is not built yet; ", instead));
-}
-
-} // namespace
 
 CompileFlags::CompileFlags(CLI::App &command) : command(command) {
   group = command.add_option_group("compile", "Compile options");
@@ -23,7 +20,8 @@ CompileFlags::CompileFlags(CLI::App &command) : command(command) {
       ->check(CLI::Range(1, 1 << 16));
   app.add_option("--zero", options.zero_stage, "ZeRO stage: 0, 1, 2 or 3")
       ->check(CLI::Range(0, 3));
-  app.add_option("--dim", dims, "NAME=SIZE of a symbolic dimension");
+  app.add_option("--dim", dims, "NAME=SIZE of a symbolic dimension")
+      ->allow_extra_args(false);
   app.add_option("--micro-batch", micro_batch,
                  "Samples of one rank's micro-batch")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
@@ -40,9 +38,11 @@ CompileFlags::CompileFlags(CLI::App &command) : command(command) {
   app.add_option("--weight-decay", weight_decay,
                  "Default 0.01 for adamw, as in PyTorch, else 0");
   app.add_option("--train", options.train,
-                 "Train only initializers that match PATTERN");
+                 "Train only initializers that match PATTERN")
+      ->allow_extra_args(false);
   app.add_option("--freeze", options.freeze,
-                 "Do not train initializers that match PATTERN");
+                 "Do not train initializers that match PATTERN")
+      ->allow_extra_args(false);
   app.add_option("--loss-output", options.loss_output,
                  "Graph output to minimize");
   app.add_option("--target", options.target,
@@ -69,68 +69,84 @@ CompileFlags::CompileFlags(CLI::App &command) : command(command) {
   app.add_option("--memory", memory, "Not built yet");
 }
 
-bool CompileFlags::given() const {
+std::string CompileFlags::given() const {
+  std::vector<std::string> names;
   for (const CLI::Option *option : group->get_options()) {
     if (option->count() > 0) {
-      return true;
+      names.push_back(option->get_name());
     }
   }
-  return false;
+  return absl::StrJoin(names, ", ");
 }
 
-absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
-  if (!clip_norm.empty()) {
-    return notYet("--clip-norm", "train without clipping");
-  }
-  if (!config.empty()) {
-    return notYet("--config", "give the options themselves");
-  }
-  if (!memory.empty()) {
-    return notYet("--memory", "look at the arena with 'zerograph inspect'");
+bool CompileFlags::isGiven(const std::string &option) const {
+  return group->get_option(option)->count() > 0;
+}
+
+absl::Status CompileFlags::checkBuilt() const {
+  const std::pair<const char *, const char *> kNotBuilt[] = {
+      {"--clip-norm", "train without clipping"},
+      {"--config", "give the options themselves"},
+      {"--memory", "look at the arena with 'zerograph inspect'"}};
+  std::vector<std::string> problems;
+  for (auto [option, instead] : kNotBuilt) {
+    if (isGiven(option)) {
+      problems.push_back(absl::StrCat(option, " is not built yet; ", instead));
+    }
   }
   if (reduce == "last") {
-    return notYet("--reduce last", "use --reduce each, the default");
-  }
-  if (reduce != "each") {
-    return absl::InvalidArgumentError(
+    problems.push_back("--reduce last is not built yet; use --reduce each, "
+                       "the default");
+  } else if (reduce != "each") {
+    problems.push_back(
         absl::StrCat("--reduce ", reduce, ": there is only 'each'"));
   }
-  CompileOptions result = options;
-  for (const std::string &dim : dims) {
-    std::pair<std::string, std::string> parts =
-        absl::StrSplit(dim, absl::MaxSplits('=', 1));
-    int64_t size;
-    if (parts.first.empty() || !absl::SimpleAtoi(parts.second, &size) ||
-        size < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--dim ", dim, ": expected NAME=SIZE with a positive SIZE"));
-    }
-    if (!result.dims.emplace(parts.first, size).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dim ", parts.first, " is given twice"));
+  return problems.empty()
+             ? absl::OkStatus()
+             : absl::UnimplementedError(absl::StrJoin(problems, "\n  "));
+}
+
+void CompileFlags::sayWithoutEffect() const {
+  for (const char *option : {"--prefetch", "--persistence-threshold"}) {
+    if (isGiven(option) && options.zero_stage < 3) {
+      std::fprintf(stderr,
+                   "warning: %s has no effect with --zero %d; it is for "
+                   "--zero 3\n",
+                   option, int(options.zero_stage));
     }
   }
-  auto &optimizer = result.optimizer;
+}
+
+absl::Status CompileFlags::resolveOptimizer(plan::Optimizer &optimizer) const {
   optimizer.set_kind(kind);
-  optimizer.set_learning_rate(lr);
   bool sgd = kind == "sgd";
-  if (!sgd && (momentum != 0 || nesterov)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--momentum and --nesterov are for --optimizer sgd; ",
-                     kind, " does not use them"));
+  for (const char *option : {"--momentum", "--nesterov"}) {
+    if (!sgd && isGiven(option)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, " is for --optimizer sgd; ", kind, " does not use it"));
+    }
   }
-  if (sgd && (group->get_option("--betas")->count() > 0 ||
-              group->get_option("--eps")->count() > 0)) {
-    return absl::InvalidArgumentError(
-        "--betas and --eps are for adam and adamw; sgd does not use them");
+  for (const char *option : {"--betas", "--eps"}) {
+    if (sgd && isGiven(option)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " is for adam and adamw; sgd does not use it"));
+    }
   }
   if (nesterov && momentum == 0) {
     return absl::InvalidArgumentError("--nesterov needs --momentum");
   }
-  if (!(lr >= 0) || !(momentum >= 0) || !(eps >= 0)) {
-    return absl::InvalidArgumentError(
-        "--lr, --momentum and --eps must not be negative");
+  const std::tuple<const char *, double> kNumbers[] = {
+      {"--lr", lr},
+      {"--momentum", momentum},
+      {"--eps", eps},
+      {"--weight-decay", weight_decay}};
+  for (auto [option, value] : kNumbers) {
+    if (isGiven(option) && !(value >= 0 && std::isfinite(value))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, " ", value, ": expected a number that is not negative"));
+    }
   }
+  optimizer.set_learning_rate(lr);
   optimizer.set_momentum(momentum);
   optimizer.set_nesterov(nesterov);
   if (!sgd) {
@@ -147,9 +163,35 @@ absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
     optimizer.set_beta2(beta2);
     optimizer.set_epsilon(eps);
   }
-  optimizer.set_weight_decay(weight_decay >= 0 ? weight_decay
-                             : kind == "adamw" ? 0.01
-                                               : 0.0);
+  optimizer.set_weight_decay(isGiven("--weight-decay") ? weight_decay
+                             : kind == "adamw"         ? 0.01
+                                                       : 0.0);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
+  ZG_RETURN_IF_ERROR(checkBuilt());
+  CompileOptions result = options;
+  for (const std::string &dim : dims) {
+    std::pair<std::string, std::string> parts =
+        absl::StrSplit(dim, absl::MaxSplits('=', 1));
+    int64_t size;
+    if (parts.first.empty() || !absl::SimpleAtoi(parts.second, &size) ||
+        size < 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--dim ", dim, ": expected NAME=SIZE with a positive SIZE"));
+    }
+    if (!result.dims.emplace(parts.first, size).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", parts.first, " is given twice"));
+    }
+  }
+  if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--units ", options.units, ": expected a PATTERN or positive BYTES"));
+  }
+  ZG_RETURN_IF_ERROR(resolveOptimizer(result.optimizer));
+  sayWithoutEffect();
   return result;
 }
 

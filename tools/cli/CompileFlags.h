@@ -18,24 +18,30 @@ class CompileFlags {
 public:
   explicit CompileFlags(CLI::App &command);
 
-  /// True if any compile option was given: a plan takes none.
-  bool given() const;
+  /// The compile options that were given, as "--zero, --ranks"; a plan takes
+  /// none.
+  std::string given() const;
 
   /// Checks the options against each other; `model` and the dims that data
-  /// decides are the caller's.
+  /// decides are the caller's. Says on standard error which have no effect.
   absl::StatusOr<CompileOptions> resolve() const;
 
   /// 0 where --micro-batch was not given.
   int64_t microBatch() const { return micro_batch; }
 
 private:
+  bool isGiven(const std::string &option) const;
+  absl::Status checkBuilt() const;
+  absl::Status resolveOptimizer(plan::Optimizer &optimizer) const;
+  void sayWithoutEffect() const;
+
   CLI::App &command;
   CLI::Option_group *group;
   CompileOptions options;
   std::vector<std::string> dims;
   int64_t micro_batch = 0;
   std::string kind = "adamw", betas = "0.9,0.999", reduce = "each";
-  double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = -1;
+  double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = 0;
   bool nesterov = false;
   std::string clip_norm, config, memory;
 };

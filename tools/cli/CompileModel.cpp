@@ -83,6 +83,9 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   for (const std::string &warning : result.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
+  for (const std::string &note : result.notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
   return result;
 }

@@ -130,13 +130,13 @@ void printLibraries() {
 void addEnv(CommandLine &command_line) {
   CLI::App &command = command_line.add(
       "env", "Says what this machine has, and what it lacks for what");
-  command_line.onRun(command, []() -> absl::Status {
+  command_line.onRun(command, []() -> absl::StatusOr<int> {
     printProcessor();
     printMemory();
     line("libraries", libraryVersion() + ", instruction set " + effectiveIsa());
     line("ranks", "threads of one process, exchanging through memory");
     printLibraries();
-    return absl::OkStatus();
+    return 0;
   });
 }
 

@@ -22,7 +22,7 @@ void addInspect(CommandLine &line) {
       command.add_flag("--json", options->json, "One JSON object, with steps");
   command.add_flag("--steps", options->steps, "List every step as well")
       ->excludes(json);
-  line.onRun(command, [options]() -> absl::Status {
+  line.onRun(command, [options]() -> absl::StatusOr<int> {
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(options->path));
     auto report = inspectPlan(plan);
     if (!report.ok()) {
@@ -34,7 +34,7 @@ void addInspect(CommandLine &line) {
                             "\n"
                       : inspectText(*report, options->steps);
     std::fwrite(text.data(), 1, text.size(), stdout);
-    return absl::OkStatus();
+    return 0;
   });
 }
 

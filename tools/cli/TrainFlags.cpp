@@ -4,44 +4,71 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
 #include "runtime/state/Initialize.h"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <unistd.h>
 
 namespace zerograph {
 namespace {
 
+void row(const char *what, uint64_t predicted, uint64_t measured) {
+  absl::PrintF("%-28s%18s%18s\n", what, grouped(predicted), grouped(measured));
+}
+
 /// The report a user compares with `inspect`: what the plan said and what the
 /// run saw, for the rank that has most of each.
 void report(const plan::Plan &plan, const TrainResult &result) {
-  const plan::Prediction &prediction = plan.prediction();
+  if (result.losses.empty()) {
+    return; // no step, nothing measured
+  }
+  absl::PrintF("loss %.6f at step 0, %.6f at step %d\n\n",
+               result.losses.front(), result.losses.back(),
+               result.losses.size() - 1);
+  absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
   for (int arena = 0; arena < plan.arenas_size(); ++arena) {
     uint64_t touched = 0;
     for (const RankResult &rank : result.ranks) {
       touched = std::max(touched, rank.touched[arena]);
     }
-    absl::PrintF("memory of a rank: %u bytes predicted, %u touched at most\n",
-                 plan.arenas(arena).peak(), touched);
+    row("  memory touched at most", plan.arenas(arena).peak(), touched);
   }
-  TrafficCount count = result.ranks.front().first_step;
-  absl::PrintF("traffic of a rank and step, bytes received: predicted "
-               "gather %u, reduce %u, scalars %u; counted %u, %u, %u\n",
-               prediction.gather_bytes(), prediction.reduce_bytes(),
-               prediction.scalar_bytes(), count.gather, count.reduce,
-               count.scalar);
-  if (!result.step_ms.empty()) {
-    std::vector<double> sorted = result.step_ms;
-    std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
-                     sorted.end());
-    absl::PrintF("median step: %.1f ms; peak resident memory of the process: "
-                 "%.1f MiB\n",
-                 sorted[sorted.size() / 2],
-                 static_cast<double>(result.peak_rss_bytes) / (1 << 20));
+  const plan::Prediction &prediction = plan.prediction();
+  TrafficCount most;
+  for (const RankResult &rank : result.ranks) {
+    most.gather = std::max(most.gather, rank.first_step.gather);
+    most.reduce = std::max(most.reduce, rank.first_step.reduce);
+    most.scalar = std::max(most.scalar, rank.first_step.scalar);
   }
+  row("  received a step: gathers", prediction.gather_bytes(), most.gather);
+  row("    reductions", prediction.reduce_bytes(), most.reduce);
+  row("    scalars", prediction.scalar_bytes(), most.scalar);
+  std::vector<double> sorted = result.step_ms;
+  std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
+                   sorted.end());
+  absl::PrintF("\nmedian step %.1f ms; the process had at most %.1f MiB "
+               "resident\n",
+               sorted[sorted.size() / 2],
+               static_cast<double>(result.peak_rss_bytes) / (1 << 20));
+}
+
+/// What a signal interrupted, and what was kept.
+void sayStopped(const TrainResult &result, const TrainOptions &options) {
+  std::string by = result.stop_signal == SIGINT    ? " by SIGINT"
+                   : result.stop_signal == SIGTERM ? " by SIGTERM"
+                                                   : "";
+  std::fprintf(
+      stderr, "note: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
+      result.losses.size(), static_cast<unsigned long long>(options.steps),
+      options.save_weights.empty()
+          ? "no weights were to be saved"
+          : absl::StrCat("the weights are in ", options.save_weights).c_str());
 }
 
 } // namespace
@@ -56,7 +83,8 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
       ->check(CLI::Range(uint64_t(0), uint64_t(1) << 60));
   app.add_option("--log", options.log, "FILE.jsonl: one object a step");
   app.add_option("--threads", options.threads,
-                 "Threads of a rank; default: the processors, divided");
+                 "Threads of a rank; default: the processors, divided")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--load-weights", options.load_weights,
                  "FILE.safetensors with initial weights by name");
   app.add_option("--save-weights", options.save_weights,
@@ -81,16 +109,23 @@ absl::Status TrainFlags::parse() {
   return absl::OkStatus();
 }
 
-absl::Status TrainFlags::run(const LoadedPlan &plan,
-                             const std::string &plan_path) {
+absl::StatusOr<int> TrainFlags::run(const LoadedPlan &plan,
+                                    const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(parse());
   options.plan_path = plan_path;
-  ZG_ASSIGN_OR_RETURN(TrainResult result, train(plan, options));
-  for (size_t step = 0; step < result.losses.size(); ++step) {
-    absl::PrintF("step %d loss %.6f\n", step, result.losses[step]);
+  if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
+    options.on_step = [](const StepRecord &record) {
+      absl::PrintF("step %u loss %.6f\n", record.step, record.loss);
+      std::fflush(stdout);
+    };
   }
+  ZG_ASSIGN_OR_RETURN(TrainResult result, train(plan, options));
   report(plan.plan, result);
-  return absl::OkStatus();
+  if (!result.stopped) {
+    return 0;
+  }
+  sayStopped(result, options);
+  return 128 + result.stop_signal;
 }
 
 } // namespace zerograph

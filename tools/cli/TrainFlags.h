@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_TRAINFLAGS_H
 #define ZEROGRAPH_TOOLS_CLI_TRAINFLAGS_H
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/exec/Train.h"
 
 #include <CLI/App.hpp>
@@ -18,9 +18,11 @@ public:
   bool dumpsGradients() const { return !options.dump_gradients.empty(); }
   const std::string &data() const { return options.data; }
 
-  /// Trains and reports: losses on standard output, then memory and traffic,
-  /// predicted and measured.
-  absl::Status run(const LoadedPlan &plan, const std::string &plan_path);
+  /// Trains and reports on standard output: each step's loss as it ends (not
+  /// on a terminal, where the progress line has it), then memory and traffic,
+  /// predicted and measured. Gives the exit status: 0, or 128 and the number of
+  /// the signal that ended the run early, as shells count.
+  absl::StatusOr<int> run(const LoadedPlan &plan, const std::string &plan_path);
 
 private:
   absl::Status parse();

@@ -13,8 +13,8 @@ namespace {
 
 /// What `train` of a model compiles never becomes a file, but the weights it
 /// may need besides the model's do, until the run has ended.
-absl::Status trainModel(const std::string &model, const CompileFlags &compile,
-                        TrainFlags &train) {
+absl::StatusOr<int> trainModel(const std::string &model,
+                               const CompileFlags &compile, TrainFlags &train) {
   ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
   options.model = model;
   options.dump_gradients = train.dumpsGradients();
@@ -37,14 +37,14 @@ void addTrainModel(CommandLine &line) {
   command.add_option("FILE", *path, "MODEL.onnx or a plan")->required();
   auto train = std::make_shared<TrainFlags>(command);
   auto compile = std::make_shared<CompileFlags>(command);
-  line.onRun(command, [path, train, compile]() -> absl::Status {
+  line.onRun(command, [path, train, compile]() -> absl::StatusOr<int> {
     if (absl::EndsWith(*path, ".onnx")) {
       return trainModel(*path, *compile, *train);
     }
-    if (compile->given()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(*path, " is a plan: compile options were decided when "
-                              "it was made; leave them out"));
+    if (std::string given = compile->given(); !given.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          *path, " is a plan, made with its compile options: leave out ",
+          given));
     }
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
     return train->run(plan, *path);

@@ -12,7 +12,7 @@ void addTrainPlan(CommandLine &line) {
   auto path = std::make_shared<std::string>();
   command.add_option("PLAN", *path, "A plan")->required();
   auto flags = std::make_shared<TrainFlags>(command);
-  line.onRun(command, [path, flags]() -> absl::Status {
+  line.onRun(command, [path, flags]() -> absl::StatusOr<int> {
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
     return flags->run(plan, *path);
   });

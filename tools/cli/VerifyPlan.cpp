@@ -15,7 +15,7 @@ void addVerify(CommandLine &line) {
                 "memory, for every rank and timing");
   auto path = std::make_shared<std::string>();
   command.add_option("PLAN", *path, "A plan")->required();
-  line.onRun(command, [path]() -> absl::Status {
+  line.onRun(command, [path]() -> absl::StatusOr<int> {
     ZG_ASSIGN_OR_RETURN(LoadedPlan loaded, readPlan(*path));
     absl::Status status = verifyPlan(loaded.plan);
     if (!status.ok()) {
@@ -27,7 +27,7 @@ void addVerify(CommandLine &line) {
     }
     std::printf("%s: %zu steps for %u ranks verified\n", path->c_str(), steps,
                 loaded.plan.world());
-    return absl::OkStatus();
+    return 0;
   });
 }
 

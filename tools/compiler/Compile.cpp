@@ -16,6 +16,7 @@
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 
 #include "llvm/Support/Path.h"
@@ -85,15 +86,33 @@ mlir::zg::TrainingOptions passOptions(const CompileOptions &options,
 
 void takeReport(frontend::ImportReport &report, CompileResult &result) {
   result.warnings = std::move(report.warnings);
+  result.notes = std::move(report.notes);
   for (frontend::ParameterDecision &decision : report.parameters) {
-    result.decisions.emplace_back(
-        decision.name,
-        absl::StrCat(decision.trainable ? "trained: " : "frozen: ",
-                     decision.reason));
+    result.decisions[decision.name] = {decision.trainable, decision.reason};
   }
   for (frontend::InlineWeight &weight : report.inline_weights) {
     result.extra_weights.push_back({weight.name, std::move(weight.bytes)});
   }
+}
+
+/// A pattern that grouped nothing is a slip.
+absl::Status checkUnits(const CompileOptions &options, const plan::Plan &plan) {
+  int64_t bytes;
+  if (options.units.empty() || absl::SimpleAtoi(options.units, &bytes)) {
+    return absl::OkStatus();
+  }
+  std::string reason = absl::StrCat("matches '", options.units, "'");
+  for (const plan::Unit &unit : plan.units()) {
+    if (unit.reason() == reason) {
+      return absl::OkStatus();
+    }
+  }
+  const plan::Unit &first = plan.units(0);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--units ", options.units,
+      ": no parameter's name begins with a match of this pattern; the first is "
+      "named '",
+      first.parameters_size() > 0 ? first.parameters(0).name() : "", "'"));
 }
 
 absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
@@ -144,12 +163,14 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   }
   planInfo.optimizer = options.optimizer;
   planInfo.dump_gradients = options.dump_gradients;
+  planInfo.decisions = result.decisions;
   mlir::zg::KernelModuleBuilder kernels(&context, target);
   auto plan = mlir::zg::writePlan(*module, kernels, planInfo);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }
   result.plan = std::move(*plan);
+  ZG_RETURN_IF_ERROR(checkUnits(options, result.plan));
   watch.lap("codegen");
   for (std::string &warning : diagnostics.takeWarnings()) {
     result.warnings.push_back(std::move(warning));

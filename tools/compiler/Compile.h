@@ -55,8 +55,9 @@ struct CompileResult {
   /// names have no source until then.
   std::vector<ExtraWeight> extra_weights;
   std::vector<std::string> warnings;
-  /// Parameter -> "trained: ..." or "frozen: ...", one line each, in order.
-  std::vector<std::pair<std::string, std::string>> decisions;
+  std::vector<std::string> notes; ///< worth knowing, nothing is wrong
+  /// Parameter -> whether it was chosen to be trained, and why.
+  std::map<std::string, std::pair<bool, std::string>> decisions;
   /// Phase -> seconds, in order.
   std::vector<std::pair<std::string, double>> seconds;
 };

@@ -23,12 +23,19 @@ WorkRange zerograph::shareOf(uint64_t extent, uint64_t grain, unsigned worker,
 }
 
 WorkerPool::WorkerPool(unsigned workers) {
-  for (unsigned worker = 1; worker < workers; ++worker) {
-    threads.emplace_back([this, worker] { work(worker); });
+  try {
+    for (unsigned worker = 1; worker < workers; ++worker) {
+      threads.emplace_back([this, worker] { work(worker); });
+    }
+  } catch (...) {
+    end(); // those that began, before their vector goes
+    throw;
   }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { end(); }
+
+void WorkerPool::end() {
   stop = true;
   round.fetch_add(1, std::memory_order_release);
   round.notify_all();

@@ -26,6 +26,7 @@ WorkRange shareOf(uint64_t extent, uint64_t grain, unsigned worker,
 /// One thread calls `run` at a time; a run allocates nothing.
 class WorkerPool {
 public:
+  /// Throws std::system_error where the system has no more threads.
   explicit WorkerPool(unsigned workers);
   ~WorkerPool();
   WorkerPool(const WorkerPool &) = delete;
@@ -55,6 +56,7 @@ private:
   void begin(Task task, const void *context);
   void finish();
   void work(unsigned worker);
+  void end();
 
   Task task = nullptr;
   const void *context = nullptr;

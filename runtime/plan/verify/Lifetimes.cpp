@@ -155,7 +155,8 @@ private:
                    describeSlice(plan, b), " overlap in arena ",
                    plan.slices(a).arena(), ", and ",
                    describeSlice(plan, plan.slices(a).carried() ? a : b),
-                   " is carried across programs: it can share with none");
+                   " is carried across programs: it can share with none",
+                   everyUse(plan.slices(a).carried() ? b : a));
       return;
     }
     for (int p = 0; p < plan.programs_size(); ++p) {
@@ -171,6 +172,21 @@ private:
                    "\" neither is certain to be done with before the other "
                    "begins");
     }
+  }
+
+  /// "; slice 35 (x) is used from step 3 to ...", for each program.
+  std::string everyUse(int slice) const {
+    std::string text;
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      if (programs[p][slice].used) {
+        absl::StrAppend(&text, "; ", describeSlice(plan, slice),
+                        uses(p, programs[p][slice]));
+      }
+    }
+    if (!text.empty() && text.back() == ',') {
+      text.pop_back();
+    }
+    return text;
   }
 
   std::string uses(int program, const Uses &uses) const {

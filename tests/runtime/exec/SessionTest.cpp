@@ -1,0 +1,89 @@
+//===- SessionTest.cpp - ranks that were not given the same ---------------===//
+
+#include "LinearPlan.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/exec/RankRun.h"
+#include "runtime/io/SafetensorsWriter.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+
+namespace {
+
+void writeZeros(const std::string &path, const std::string &name,
+                std::vector<uint64_t> shape, size_t elements) {
+  auto writer = SafetensorsWriter::create(path, {{name, plan::F32, shape}});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  std::vector<float> zeros(elements);
+  ASSERT_TRUE((*writer)->write(name, 0, elements * 4, zeros.data()).ok());
+  ASSERT_TRUE((*writer)->commit().ok());
+}
+
+/// One rank of another plan: all ranks end before the first step, and say
+/// which of them differ.
+TEST(Session, RanksWithDifferentPlansDoNotStart) {
+  std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) /
+                                 ("session" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  TrainOptions options;
+  options.data = folder / "data.safetensors";
+  options.load_weights = folder / "w.safetensors";
+  options.save_weights = folder / "out.safetensors";
+  options.threads = 1;
+  options.progress = false;
+  options.handle_interrupt = false;
+  writeZeros(options.data, "x", {60, 8}, 480);
+  writeZeros(options.load_weights, "w", {500}, 500);
+
+  constexpr unsigned kWorld = 3;
+  LoadedPlan same = linearPlan({kWorld, 3, 1, false});
+  plan::Plan changed = same.plan;
+  changed.mutable_optimizer()->set_learning_rate(0.5);
+  auto bytes = serializePlan(changed);
+  ASSERT_TRUE(bytes.ok());
+  auto other = parsePlan(*bytes);
+  ASSERT_TRUE(other.ok());
+  ASSERT_NE(other->hash_hex, same.hash_hex);
+
+  LocalGroupOptions group;
+  group.world = kWorld;
+  group.deadline = std::chrono::seconds(20);
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::unique_ptr<RankRun>> ranks;
+  for (auto &communicator : makeLocalGroup(group)) {
+    auto session = openSession(sessions.size() == 1 ? *other : same, options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    sessions.push_back(*std::move(session));
+    ranks.push_back(
+        std::make_unique<RankRun>(*sessions.back(), std::move(communicator)));
+  }
+  std::vector<absl::Status> statuses(kWorld);
+  std::vector<std::thread> threads;
+  for (unsigned rank = 0; rank < kWorld; ++rank) {
+    threads.emplace_back([&, rank] { statuses[rank] = ranks[rank]->run(); });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  for (unsigned rank = 0; rank < kWorld; ++rank) {
+    std::string message(statuses[rank].message());
+    EXPECT_NE(message.find("different plans"), std::string::npos) << message;
+    EXPECT_NE(message.find("rank 1 has " + other->hash_hex), std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("rank 2 has"), std::string::npos) << message;
+    EXPECT_TRUE(sessions[rank]->result.losses.empty());
+  }
+  ranks.clear();
+  sessions.clear();
+  EXPECT_FALSE(std::filesystem::exists(options.save_weights));
+  std::filesystem::remove_all(folder);
+}
+
+} // namespace

@@ -1,0 +1,76 @@
+"""--dump-ir, and that a plan follows from its inputs alone."""
+
+import os
+import shutil
+
+from support import Case, GPT, MLP, ZEROGRAPH_OPT, main
+
+PHASES = ["import", "differentiate", "decompose", "zero", "prefetch",
+          "kernels", "schedule", "memory"]
+
+
+class Dump(Case):
+
+    def test_each_file_is_readable_alone(self):
+        for model, options in ((MLP, ["--zero", "1"]),
+                               (GPT, ["--zero", "3", "--dim", "seq=16",
+                                      "--accumulate", "2"])):
+            folder = self.path("ir" + options[1])
+            self.succeeds("compile", model, "-o", "plan", "--micro-batch",
+                          "2", "--ranks", "2", "--dump-ir", folder, *options)
+            self.assertEqual(sorted(os.listdir(folder)),
+                             [f"{i:02}-{name}.mlir"
+                              for i, name in enumerate(PHASES)])
+            for name in sorted(os.listdir(folder)):
+                again = self.succeeds(os.path.join(folder, name),
+                                      program=ZEROGRAPH_OPT)
+                self.assertIn("module", again.stdout, name)
+
+    def test_phases_leave_what_they_are_named_for(self):
+        self.succeeds("compile", MLP, "-o", "plan", "--micro-batch", "2",
+                      "--ranks", "2", "--zero", "3", "--dump-ir", "ir")
+
+        def phase(name):
+            index = PHASES.index(name)
+            with open(self.path("ir", f"{index:02}-{name}.mlir")) as file:
+                return file.read()
+        self.assertNotIn(".gradient", phase("import"))
+        self.assertIn(".gradient", phase("differentiate"))
+        self.assertNotIn("zero.all_gather", phase("decompose"))
+        self.assertIn("zero.all_gather", phase("zero"))
+        self.assertIn("zero.prefetch", phase("prefetch"))
+        self.assertIn("sched.", phase("schedule"))
+
+    def test_a_dump_changes_no_plan(self):
+        self.succeeds("compile", MLP, "-o", "a", "--micro-batch", "2")
+        self.succeeds("compile", MLP, "-o", "b", "--micro-batch", "2",
+                      "--dump-ir", "ir")
+        self.assert_same("a", "b")
+
+    def assert_same(self, a, b):
+        with open(self.path(a), "rb") as x, open(self.path(b), "rb") as y:
+            self.assertEqual(x.read(), y.read())
+
+    def test_the_same_input_gives_the_same_plan(self):
+        for stage in ("0", "3"):
+            options = ["--micro-batch", "2", "--dim", "seq=16", "--ranks",
+                       "2", "--zero", stage]
+            os.makedirs(self.path("elsewhere"), exist_ok=True)
+            self.succeeds("compile", GPT, "-o", "a", *options)
+            self.succeeds("compile", GPT, "-o", "b", *options)
+            self.succeeds("compile", GPT, "-o", self.path("c"), *options,
+                          cwd=self.path("elsewhere"))
+            self.assert_same("a", "b")
+            self.assert_same("a", "c")
+
+    def test_a_relative_path_is_the_same_anywhere(self):
+        for folder in ("one", "two"):
+            os.makedirs(self.path(folder, "models"))
+            shutil.copy(MLP, self.path(folder, "models", "m.onnx"))
+            self.succeeds("compile", "models/m.onnx", "-o", "plan",
+                          "--micro-batch", "2", cwd=self.path(folder))
+        self.assert_same("one/plan", "two/plan")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,350 @@
+"""Options and files that are wrong: one message, and nothing left behind."""
+
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+
+from support import (Case, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN,
+                     limit_file_size, main, read_tensors, rows, write_tensors)
+
+COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
+
+
+class Commands(Case):
+
+    def test_no_command(self):
+        self.refused(codes=(2,), parts=["no command", "compile, train"])
+        self.refused("compilee", codes=(2,), parts=["did you mean compile?"])
+        self.refused("compile", MLP, "-o", "x", program=ZEROGRAPH_RUN,
+                     codes=(2,), parts=["no command 'compile'",
+                                        "train, inspect, verify, env"])
+
+    def test_version_and_help(self):
+        self.assertRegex(self.succeeds("--version").stdout,
+                         r"^zerograph \d+\.\d+\.\d+\n$")
+        for command in ([], ["compile"], ["train"], ["inspect"], ["verify"],
+                        ["env"]):
+            result = self.succeeds(*command, "--help")
+            self.assertIn("Usage: zerograph", result.stdout)
+            self.assertEqual(result.stderr, "")
+
+    def test_unknown_options(self):
+        self.refused(*COMPILE, "--zeor", "3", codes=(2,),
+                     parts=["'--zeor'", "did you mean --zero?"])
+        self.refused(*COMPILE, "--zeor=3", codes=(2,),
+                     parts=["'--zeor'", "did you mean --zero?"])
+        # It may be the misspelt name of what is missing.
+        self.refused("train", MLP, "--dta", MLP_DATA, codes=(2,),
+                     parts=["did you mean --data?"])
+        self.refused(*COMPILE, "--zeor", "3", "--rankz", "2", codes=(2,),
+                     lines=2, parts=["--zero?", "--ranks?"])
+        self.refused(*COMPILE, "more", codes=(2,), parts=["'more'"])
+
+    def test_missing_arguments(self):
+        self.refused("compile", codes=(2,), parts=["MODEL is required"])
+        self.refused("compile", MLP, codes=(2,), parts=["--output"])
+        self.refused("train", MLP, codes=(2,), parts=["--data is required"])
+
+    def test_environment(self):
+        for program in ("zerograph", "zerograph-run"):
+            text = self.succeeds(
+                "env", program=os.path.join(os.path.dirname(ZEROGRAPH_RUN),
+                                            program)).stdout
+            for word in ("processor", "usable by this process", "GiB",
+                         "oneDNN", "x86-64-v3", "CUDA", "NCCL", "MPI"):
+                self.assertIn(word, text)
+
+
+class CompileOptions(Case):
+
+    def test_values_out_of_range(self):
+        for option, value in (("--zero", "4"), ("--zero", "-1"),
+                              ("--ranks", "0"), ("--accumulate", "0"),
+                              ("--lr", "much"), ("--bucket-bytes", "0"),
+                              ("--prefetch", "-1")):
+            self.refused(*COMPILE, option, value, codes=(2,), parts=[option])
+        for option, value in (("--lr", "nan"), ("--lr", "-1"), ("--eps", "-1"),
+                              ("--weight-decay", "-1"), ("--betas", "0.9"),
+                              ("--betas", "0.9,1"), ("--lr", "inf")):
+            self.refused(*COMPILE, option, value, codes=(1,),
+                         parts=[option + " " + value])
+
+    def test_contradictions(self):
+        for options, parts in (
+                (["--momentum", "0.9"], ["--momentum", "adamw"]),
+                (["--momentum", "0"], ["--momentum", "adamw"]),
+                (["--optimizer", "adam", "--nesterov"], ["--nesterov"]),
+                (["--optimizer", "sgd", "--betas", "0.9,0.99"], ["--betas"]),
+                (["--optimizer", "sgd", "--eps", "1"], ["--eps", "sgd"]),
+                (["--optimizer", "sgd", "--nesterov"],
+                 ["--nesterov needs --momentum"]),
+                (["--dim", "batch=4"], ["batch is 4", "makes it 8"]),
+                (["--dim", "bath=4"], ["bath", "there are batch"]),
+                (["--dim", "batch"], ["--dim batch: expected NAME=SIZE"]),
+                (["--loss-output", "los"], ["los", "there are loss, logits"]),
+                (["--units", "layer*"], ["--units layer*", "fc1.weight"]),
+                (["--units", "0"], ["--units 0"]),
+        ):
+            with self.subTest(options=options):
+                self.refused(*COMPILE, *options, parts=parts, codes=(1,))
+        self.refused(*COMPILE, "--ranks", "2", "--ranks", "3", codes=(2,),
+                     parts=["--ranks is given more than once"])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_an_option_without_effect_is_said(self):
+        for stage in "012":
+            result = self.succeeds(*COMPILE, "--zero", stage, "--prefetch",
+                                   "2", "--persistence-threshold", "100")
+            for option in ("--prefetch", "--persistence-threshold"):
+                self.assertIn(f"{option} has no effect with --zero {stage}",
+                              result.stderr)
+        result = self.succeeds(*COMPILE, "--zero", "3", "--prefetch", "2",
+                               "--persistence-threshold", "100")
+        self.assertEqual(result.stderr, "")
+
+    def test_what_is_not_built(self):
+        self.refused(*COMPILE, "--clip-norm", "1",
+                     parts=["--clip-norm is not built yet"])
+        self.refused(*COMPILE, "--config", "c.json", "--memory", "1GiB",
+                     lines=2, parts=["--config is not", "--memory is not"])
+        self.refused(*COMPILE, "--reduce", "last", parts=["--reduce last"])
+        self.refused(*COMPILE, "--target", "cuda:sm_90", parts=["cuda"])
+        self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])
+
+    def test_models_that_are_none(self):
+        for model, parts in (("no.onnx", ["No such file"]),
+                             (".", ["a folder"]),
+                             (MLP_DATA, ["not an ONNX file"])):
+            self.refused("compile", model, "-o", "x", "--micro-batch", "8",
+                         parts=parts)
+        self.refused("compile", MLP, "-o", "x",
+                     parts=["--micro-batch N", "--dim batch=N"])
+
+
+class Outputs(Case):
+    """Where a result cannot go it is refused before the work, and a result
+    that could not be finished leaves nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.plan = self.compile_mlp()
+        self.train = ["train", self.plan, "--data", MLP_DATA, "--steps", "2"]
+        os.mkdir(self.path("out"))
+
+    def places(self, name):
+        return [*COMPILE[:3], name, *COMPILE[4:]], [*self.train,
+                                                    "--save-weights", name]
+
+    def test_no_folder_or_no_file(self):
+        os.mkfifo(self.path("out", "pipe"))
+        os.mkdir(self.path("out", "folder"))
+        for name, part in (("none/file", "no folder none"),
+                           ("out/folder", "it is a folder"),
+                           ("out/pipe", "a device or a pipe")):
+            for arguments in self.places(name):
+                self.refused(*arguments, parts=[name, part])
+        self.assertEqual(sorted(os.listdir(self.path("out"))),
+                         ["folder", "pipe"])
+        self.refused(*self.train, "--log", "none/log",
+                     parts=["none/log: cannot create"])
+        self.refused(*COMPILE, "--dump-ir", self.plan + "/ir",
+                     parts=["--dump-ir"])
+
+    def test_a_disk_that_is_full(self):
+        compiling, training = self.places("out/file")
+        self.refused(*compiling, **limit_file_size(12000),
+                     parts=["out/file", "File too large"])
+        self.refused(*training, **limit_file_size(12000),
+                     parts=["out/file", "File too large"])
+        self.assertEqual(os.listdir(self.path("out")), [])
+        # A log can go to a device, and that may be full.
+        result = self.run_program(*self.train, "--log", "/dev/full",
+                                  "--save-weights", "out/file")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr,
+                         r"^zerograph train: .*/dev/full: cannot write: "
+                         r"No space left on device\n$")
+        self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_a_standard_output_that_is_full(self):
+        for arguments in (["inspect", self.plan], ["verify", self.plan],
+                          ["env"], self.train):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([ZEROGRAPH, *arguments], stdout=full,
+                                        stderr=subprocess.PIPE, text=True,
+                                        timeout=60, cwd=self.folder)
+            self.assertEqual(result.returncode, 1, arguments)
+            self.assertIn("standard output could not be written",
+                          result.stderr)
+
+    def test_a_folder_that_may_not_be_written(self):
+        options = {}
+        os.chmod(self.path("out"), 0o555)
+        if os.geteuid() == 0:  # who may write everywhere
+            os.chmod(self.folder, 0o755)
+            options["preexec_fn"] = lambda: os.setuid(65534)
+            if self.run_program("--version", **options).returncode != 0:
+                self.skipTest("another user may not run the programs here")
+        for arguments in self.places("out/file"):
+            self.refused(*arguments, parts=["out/file", "Permission denied"],
+                         **options)
+        self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_what_is_there_stays_when_a_run_fails(self):
+        with open(self.path("out", "file"), "w") as file:
+            file.write("precious")
+        compiling, training = self.places("out/file")
+        self.refused(*compiling, **limit_file_size(12000))
+        self.refused(*training, **limit_file_size(12000))
+        with open(self.path("out", "file")) as file:
+            self.assertEqual(file.read(), "precious")
+        self.assertEqual(os.listdir(self.path("out")), ["file"])
+
+    def test_nothing_that_is_read_is_written_over(self):
+        data = shutil.copy(MLP_DATA, self.path("data.safetensors"))
+        model = shutil.copy(MLP, self.path("model.onnx"))
+        train = ["train", self.plan, "--data", data]
+        for option in ("--log", "--save-weights"):
+            self.refused(*train, option, "data.safetensors",
+                         parts=[option, "would write over --data"])
+            self.refused(*train, option, self.plan,
+                         parts=[option, "would write over the plan"])
+        self.refused(*train, "--log", "same", "--save-weights", "same",
+                     parts=["--save-weights and --log"])
+        self.refused("compile", model, "-o", "model.onnx", "--micro-batch",
+                     "8", parts=["is the model itself"])
+        for copy, original in ((data, MLP_DATA), (model, MLP)):
+            with open(copy, "rb") as a, open(original, "rb") as b:
+                self.assertEqual(a.read(), b.read())
+
+
+class Data(Case):
+
+    def setUp(self):
+        super().setUp()
+        self.plan = self.compile_mlp()  # 16 samples a step
+        self.arrays = read_tensors(MLP_DATA)
+
+    def train(self, arrays, *options, **expected):
+        write_tensors(self.path("data.safetensors"), arrays)
+        return self.refused("train", self.plan, "--data", "data.safetensors",
+                            *options, **expected)
+
+    def test_no_data(self):
+        self.refused("train", self.plan, "--data", "no.safetensors",
+                     parts=["no.safetensors", "No such file"])
+        self.refused("train", self.plan, "--data", self.plan,
+                     parts=["no valid safetensors"])
+        self.refused("train", self.plan, "--data", GPT_DATA,
+                     parts=["'x' is missing", "'labels' is I64 [160, 64]",
+                            "also holds input_ids"])
+
+    def test_other_types_and_shapes(self):
+        dtype, shape, data = self.arrays["x"]
+        # Both problems at once.
+        self.train({"x": ("I32", shape, data),
+                    "labels": ("I64", [shape[0] // 2, 2],
+                               self.arrays["labels"][2])},
+                   parts=["'x' is I32 [640, 64], expected F32 [samples, 64]",
+                          "'labels' is I64 [320, 2], expected I64 [samples]"])
+        self.train({"x": ("F32", [shape[0] * 2, 32], data),
+                    "labels": self.arrays["labels"]},
+                   parts=["F32 [1280, 32]", "expected F32 [samples, 64]"])
+        self.train({"x": self.arrays["x"],
+                    "labels": rows(self.arrays["labels"], 0, 639)},
+                   parts=["639 samples", "640"])
+
+    def test_labels_out_of_range(self):
+        for value, sample in ((10, 3), (-101, 21), (1 << 40, 100)):
+            labels = bytearray(self.arrays["labels"][2])
+            labels[8 * sample:8 * sample + 8] = struct.pack("<q", value)
+            write_tensors(self.path("data.safetensors"), {
+                "x": self.arrays["x"],
+                "labels": ("I64", [640], bytes(labels))})
+            result = self.run_program("train", self.plan, "--data",
+                                      "data.safetensors", "--steps", "40",
+                                      "--save-weights", "w")
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stderr.count("\n"), 1)
+            for part in (f"step {sample // 16}:", "'labels'",
+                         f"value {value} in sample {sample}", "to 9"):
+                self.assertIn(part, result.stderr)
+            self.assertFalse(os.path.exists(self.path("w")))
+
+    def test_too_few_samples(self):
+        self.train({n: rows(a, 0, 15) for n, a in self.arrays.items()},
+                   parts=["holds 15 samples; a step takes 16 (2 ranks x 1 "
+                          "micro-batches x 8 samples)"])
+
+    def test_an_incomplete_step_is_dropped_and_said(self):
+        write_tensors(self.path("data.safetensors"),
+                      {n: rows(a, 0, 40) for n, a in self.arrays.items()})
+        result = self.succeeds("train", self.plan, "--data",
+                               "data.safetensors")
+        self.assertIn("the last 8 samples are not used: a step takes 16",
+                      result.stderr)
+
+    def test_more_than_the_model_takes_is_said(self):
+        write_tensors(self.path("data.safetensors"),
+                      {**self.arrays, "y": self.arrays["labels"]})
+        result = self.succeeds("train", self.plan, "--data",
+                               "data.safetensors")
+        self.assertIn("no input of the model: y", result.stderr)
+
+
+class TrainOptions(Case):
+
+    def setUp(self):
+        super().setUp()
+        self.train = ["train", self.compile_mlp(), "--data", MLP_DATA]
+
+    def test_compile_options_with_a_plan(self):
+        self.refused(*self.train, "--lr", "0.1", "--zero", "2",
+                     parts=["is a plan", "--zero, --lr"])
+
+    def test_wrong_values(self):
+        self.refused(*self.train, "--init-missing", "uniform",
+                     parts=["normal:STD"])
+        self.refused(*self.train, "--threads", "0", parts=["--threads"])
+        self.refused(*self.train, "--threads", "5000", parts=["--threads"])
+        self.refused(*self.train, "--steps", "-1", parts=["--steps"])
+        self.refused(*self.train, "--deadline", "0", parts=["--deadline"])
+        self.refused(*self.train, "--dump-gradients", "g",
+                     parts=["without gradients to dump"])
+
+    def test_threads_that_the_system_does_not_give(self):
+        def few():
+            import resource
+            os.setuid(65534)
+            resource.setrlimit(resource.RLIMIT_NPROC, (8, 8))
+        if os.geteuid() != 0:
+            self.skipTest("needs another user, who has no process")
+        os.chmod(self.folder, 0o755)
+        if self.run_program("--version",
+                            preexec_fn=lambda: os.setuid(65534)).returncode:
+            self.skipTest("another user may not run the programs here")
+        self.refused(*self.train, "--threads", "64", preexec_fn=few,
+                     parts=["the system gives no", "threads"])
+
+    def test_options_without_effect_are_said(self):
+        result = self.succeeds(*self.train, "--seed", "4")
+        self.assertIn("--seed has no effect", result.stderr)
+        result = self.succeeds(*self.train, "--init-missing", "normal:1")
+        self.assertIn("--init-missing has no effect", result.stderr)
+
+    def test_weights_of_another_model(self):
+        self.refused(*self.train, "--load-weights", MLP_DATA,
+                     parts=["holds none of the 4 parameters", "labels, x"])
+        self.refused(*self.train, "--load-weights", "no.safetensors",
+                     parts=["No such file"])
+        write_tensors(self.path("w.safetensors"),
+                      {"fc1.bias": ("F32", [2], b"\0" * 8)})
+        self.refused(*self.train, "--load-weights", "w.safetensors",
+                     parts=["'fc1.bias' is F32 [2], expected F32 [128]"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What the suites share: running the programs, and .safetensors files."""
+
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN, MODELS = (os.path.abspath(path) for path in sys.argv[1:3])
+ZEROGRAPH = os.path.join(BIN, "zerograph")
+ZEROGRAPH_RUN = os.path.join(BIN, "zerograph-run")
+ZEROGRAPH_OPT = os.path.join(BIN, "zerograph-opt")
+MLP = os.path.join(MODELS, "mlp-digits", "model.onnx")
+MLP_DATA = os.path.join(MODELS, "mlp-digits", "batches.safetensors")
+GPT = os.path.join(MODELS, "gpt2-nano", "model.onnx")
+GPT_DATA = os.path.join(MODELS, "gpt2-nano", "batches.safetensors")
+
+
+def read_tensors(path):
+    """Name -> (dtype, shape, bytes)."""
+    with open(path, "rb") as file:
+        content = file.read()
+    size = struct.unpack("<Q", content[:8])[0]
+    result = {}
+    for name, entry in json.loads(content[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            result[name] = (entry["dtype"], entry["shape"],
+                            content[8 + size + begin:8 + size + end])
+    return result
+
+
+def write_tensors(path, tensors):
+    header, at = {}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _, _, data in tensors.values():
+            file.write(data)
+
+
+def rows(tensor, begin, end):
+    """Samples [begin, end) of a (dtype, shape, bytes)."""
+    dtype, shape, data = tensor
+    size = len(data) // shape[0]
+    return (dtype, [end - begin] + shape[1:], data[begin * size:end * size])
+
+
+class Case(unittest.TestCase):
+    """Each test runs in a folder of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="zerograph-tools-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def run_program(self, *arguments, program=ZEROGRAPH, **options):
+        options.setdefault("cwd", self.folder)
+        return subprocess.run([program, *arguments], capture_output=True,
+                              text=True, errors="replace", timeout=120,
+                              stdin=subprocess.DEVNULL, **options)
+
+    def succeeds(self, *arguments, **options):
+        result = self.run_program(*arguments, **options)
+        self.assertEqual(result.returncode, 0,
+                         f"{arguments}: {result.stdout}{result.stderr}")
+        return result
+
+    def refused(self, *arguments, parts=(), program=ZEROGRAPH, codes=(1, 2),
+                lines=1, **options):
+        """Exit status of an error, nothing on standard output, one message on
+        standard error that begins with the program and has all `parts`."""
+        result = self.run_program(*arguments, program=program, **options)
+        what = f"{arguments}: {result.returncode}: {result.stderr}"
+        self.assertIn(result.returncode, codes, what)
+        self.assertEqual(result.stdout, "", what)
+        self.assertTrue(
+            result.stderr.startswith(os.path.basename(program)), what)
+        self.assertTrue(result.stderr.endswith("\n"), what)
+        if lines:
+            self.assertEqual(result.stderr.count("\n"), lines, what)
+        for part in parts:
+            self.assertIn(part, result.stderr, what)
+        return result
+
+    def compile_mlp(self, name="mlp.zgplan", *options):
+        self.succeeds("compile", MLP, "-o", name, "--micro-batch", "8",
+                      "--ranks", "2", "--zero", "3", *options)
+        return self.path(name)
+
+    def inspect(self, plan):
+        return json.loads(self.succeeds("inspect", plan, "--json").stdout)
+
+
+def limit_file_size(count):
+    """For `preexec_fn`: files of at most `count` bytes, as on a full disk."""
+    def limit():
+        import resource
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (count, count))
+    return {"preexec_fn": limit, "restore_signals": False}
+
+
+def main():
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,240 @@
+"""`train`: its log, its progress, how it is stopped, and what it keeps."""
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+from support import (Case, MLP, MLP_DATA, MODELS, ZEROGRAPH, main,
+                     read_tensors, rows, write_tensors)
+
+SGD = ["--micro-batch", "8", "--ranks", "2", "--zero", "3", "--optimizer",
+       "sgd", "--lr", "0.1"]
+KEYS = ["step", "loss", "grad_norm", "lr", "step_ms", "samples_per_s"]
+
+
+class Train(Case):
+
+    def records(self, name="log.jsonl"):
+        with open(self.path(name)) as file:
+            return [json.loads(line) for line in file]
+
+    def train(self, *options, data=MLP_DATA, model=MLP):
+        return self.succeeds("train", model, "--data", data, *SGD, *options)
+
+    def test_the_log(self):
+        result = self.train("--steps", "5", "--log", "log.jsonl")
+        records = self.records()
+        self.assertEqual([r["step"] for r in records], list(range(5)))
+        with open(self.path("log.jsonl")) as file:
+            lines = file.read().splitlines()
+        for line, record in zip(lines, records):
+            self.assertEqual(list(record), KEYS)
+            self.assertIsNone(record["grad_norm"])  # nothing computes it
+            self.assertEqual(record["lr"], 0.1)
+            self.assertGreater(record["step_ms"], 0)
+            # 16 samples a step.
+            self.assertAlmostEqual(record["samples_per_s"] *
+                                   record["step_ms"] / 16e3, 1, places=9)
+            # Shortest digits that read back as the same double.
+            for key in ("loss", "step_ms", "samples_per_s"):
+                digits = re.search(f'"{key}": ([^,}}]*)', line).group(1)
+                self.assertEqual(float(digits), float(repr(record[key])))
+        # The same losses on standard output, rounded, as they happen.
+        self.assertEqual(
+            re.findall(r"^step (\d+) loss (.*)$", result.stdout, re.M),
+            [(str(r["step"]), f"{r['loss']:.6f}") for r in records])
+
+    def test_the_report(self):
+        result = self.train("--steps", "2")
+        self.assertEqual(result.stderr, "")
+        self.assertNotIn("\r", result.stdout)
+        measured = re.findall(r"^  .*?([\d,]+) +([\d,]+)$", result.stdout,
+                              re.M)
+        self.assertEqual(len(measured), 4, result.stdout)
+        for predicted, found in measured:
+            self.assertEqual(predicted, found)
+        self.assertIn("MiB resident", result.stdout)
+
+    def test_no_step(self):
+        self.train("--steps", "0", "--save-weights", "w", "--log", "log.jsonl")
+        self.assertEqual(self.records(), [])
+        self.assertEqual(len(read_tensors(self.path("w"))), 4)
+
+    def test_data_wraps_around(self):
+        # With a rate of 0 the second pass repeats the first.
+        arrays = {n: rows(a, 0, 48) for n, a in read_tensors(MLP_DATA).items()}
+        write_tensors(self.path("short.safetensors"), arrays)
+        self.succeeds("train", MLP, "--data", "short.safetensors", *SGD[:-1],
+                      "0", "--steps", "7", "--log", "log.jsonl")
+        losses = [r["loss"] for r in self.records()]
+        self.assertEqual(losses[3:6], losses[:3])
+        self.assertEqual(losses[6], losses[0])
+        self.assertEqual(len(set(losses[:3])), 3)
+
+    def test_saved_weights_go_on_exactly(self):
+        # Plain SGD has no state but the parameters: 10 steps are 5 steps and,
+        # from what these saved, 5 more on the samples that follow.
+        self.train("--steps", "10", "--save-weights", "ten", "--log", "a")
+        self.train("--steps", "5", "--save-weights", "five")
+        rest = {n: rows(a, 5 * 16, 640)
+                for n, a in read_tensors(MLP_DATA).items()}
+        write_tensors(self.path("rest.safetensors"), rest)
+        self.train("--steps", "5", "--load-weights", "five", "--save-weights",
+                   "again", "--log", "b", data="rest.safetensors")
+        self.assertEqual([r["loss"] for r in self.records("a")][5:],
+                         [r["loss"] for r in self.records("b")])
+        self.assertEqual(read_tensors(self.path("ten")),
+                         read_tensors(self.path("again")))
+        self.assertNotEqual(read_tensors(self.path("ten")),
+                            read_tensors(self.path("five")))
+        # A file may be loaded and written over at the end.
+        self.train("--steps", "5", "--load-weights", "five", "--save-weights",
+                   "five", data="rest.safetensors")
+        self.assertEqual(read_tensors(self.path("ten")),
+                         read_tensors(self.path("five")))
+
+    def test_the_seed_decides_made_up_weights(self):
+        folder = os.path.join(MODELS, "gpt2-nano")
+        shutil.copy(os.path.join(folder, "model_sdpa.onnx"), self.folder)
+        arguments = ["train", "model_sdpa.onnx", "--data",
+                     os.path.join(folder, "batches.safetensors"),
+                     "--micro-batch", "2", "--zero", "0"]
+        result = self.run_program(*arguments)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("model_sdpa.onnx.data does not exist", result.stderr)
+        self.assertIn("--init-missing", result.stderr)
+        files = []
+        for name, options in (("a", ["--seed", "5"]),
+                              ("b", ["--seed", "5", "--ranks", "2", "--zero",
+                                     "3"]),
+                              ("c", ["--seed", "6"])):
+            result = self.succeeds(*arguments[:-2], "--init-missing",
+                                   "normal:0.02", "--steps", "0",
+                                   "--save-weights", name, *options)
+            files.append(read_tensors(self.path(name)))
+            # A few names of many.
+            self.assertRegex(result.stderr,
+                             r"52 parameters begin with made up values: "
+                             r"\S+, \S+, \S+ and 49 more\n")
+        self.assertEqual(files[0], files[1])
+        self.assertNotEqual(files[0], files[2])
+        ones = files[0]["transformer.h.0.ln_1.weight"][2]
+        self.assertEqual(ones, b"\0\0\x80\x3f" * 128)
+
+    def test_a_model_in_the_current_folder(self):
+        for suffix in ("", ".data"):
+            shutil.copy(os.path.join(MODELS, "gpt2-nano",
+                                     "model_sdpa.onnx" + suffix), self.folder)
+        data = os.path.join(MODELS, "gpt2-nano", "batches.safetensors")
+        self.succeeds("train", "model_sdpa.onnx", "--data", data,
+                      "--micro-batch", "2")
+        os.mkdir(self.path("plans"))
+        self.succeeds("compile", "model_sdpa.onnx", "-o", "plans/plan",
+                      "--micro-batch", "2", "--dim", "seq=64")
+        self.succeeds("train", "plans/plan", "--data", data)
+
+
+class Stop(Case):
+
+    def start(self, *options):
+        plan = self.compile_mlp("p", "--optimizer", "sgd", "--lr", "0.01")
+        process = subprocess.Popen(
+            [ZEROGRAPH, "train", plan, "--data", MLP_DATA, "--steps",
+             "100000000", "--log", "log", *options], cwd=self.folder,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if (os.path.exists(self.path("log")) and
+                    os.path.getsize(self.path("log")) > 500):
+                return plan, process
+            time.sleep(0.01)
+        self.fail("the run did not begin")
+
+    def check(self, number, status):
+        plan, process = self.start("--save-weights", "w")
+        process.send_signal(number)
+        self.assertEqual(process.wait(60), status)
+        said = process.stderr.read()
+        steps = int(re.search(r"after (\d+) of 100000000 steps", said)[1])
+        self.assertIn(signal.Signals(number).name, said)
+        self.assertIn("the weights are in w", said)
+        with open(self.path("log")) as file:
+            records = [json.loads(line) for line in file]
+        self.assertEqual([r["step"] for r in records], list(range(steps)))
+        # All ranks ended after the same step: what they saved together is
+        # what a run of so many steps gives.
+        self.succeeds("train", plan, "--data", MLP_DATA, "--steps",
+                      str(steps), "--save-weights", "whole")
+        self.assertEqual(read_tensors(self.path("w")),
+                         read_tensors(self.path("whole")))
+
+    def test_interrupt(self):
+        self.check(signal.SIGINT, 130)
+
+    def test_terminate(self):
+        self.check(signal.SIGTERM, 143)
+
+    def test_no_weights_to_save(self):
+        _, process = self.start()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        self.assertIn("no weights were to be saved", process.stderr.read())
+        self.assertEqual(sorted(os.listdir(self.folder)), ["log", "p"])
+
+
+class Terminal(Case):
+
+    def in_terminal(self, *arguments):
+        """All that a terminal gets."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([ZEROGRAPH, *arguments], cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=slave,
+                                   stderr=slave)
+        os.close(slave)
+        text = b""
+        while True:
+            ready = select.select([master], [], [], 60)[0]
+            try:
+                part = os.read(master, 65536) if ready else b""
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                break
+            text += part
+        os.close(master)
+        self.assertEqual(process.wait(60), 0, text)
+        return text.decode()
+
+    def test_progress(self):
+        text = self.in_terminal("train", MLP, "--data", MLP_DATA, *SGD,
+                                "--steps", "400")
+        lines = re.findall(r"\rstep (\d+)/400  loss \S+  (\S+) samples/s  "
+                           r"([\d hms]+) left", text)
+        self.assertGreaterEqual(len(lines), 2, text)
+        self.assertEqual(lines[-1][0], "400")
+        self.assertEqual(lines[-1][2], "0 s")
+        for _, rate, _ in lines:
+            self.assertGreater(float(rate), 0)
+        # The losses are in that line, and not said twice.
+        self.assertIsNone(re.search(r"^step \d+ loss", text, re.M))
+        # The report begins on a line of its own.
+        self.assertRegex(text, r"\nloss \S+ at step 0")
+
+    def test_what_is_said_has_its_own_line(self):
+        text = self.in_terminal("train", MLP, "--data", MLP_DATA,
+                                *SGD[:-1], "1e38", "--steps", "20")
+        self.assertRegex(text, r"\r\nnote: the loss of step \d+ is "
+                               r"(not a number|infinite); the run goes on\r\n")
+        self.assertEqual(text.count("note:"), 1)
+
+
+if __name__ == "__main__":
+    main()
