@@ -127,14 +127,34 @@ Operation *lastUser(Value buffer, Operation *last) {
   return last;
 }
 
+/// The gathers begun between `first` and `last` and not awaited there.
+SmallVector<Operation *> prefetchesBetween(Operation *first, Operation *last) {
+  SmallVector<Operation *> prefetches;
+  for (Operation *op = first; op != last; op = op->getNextNode()) {
+    bool awaited = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return user == last || user->isBeforeInBlock(last);
+    });
+    if (isa<zero::PrefetchOp>(op) && !awaited) {
+      prefetches.push_back(op);
+    }
+  }
+  return prefetches;
+}
+
 /// A kernel stands where its last member stood, which may be behind the
-/// release of a buffer that another member reads.
+/// release of a buffer that another member reads. Gathers that were to begin
+/// after the release still do: else one buffer more would be alive.
 void sinkReleases(Block &block) {
   for (auto release :
        llvm::make_early_inc_range(block.getOps<zero::ReleaseOp>())) {
     Operation *last = lastUser(release.getFlat(), release);
-    if (last != release) {
-      release->moveAfter(last);
+    if (last == release) {
+      continue;
+    }
+    SmallVector<Operation *> prefetches = prefetchesBetween(release, last);
+    release->moveAfter(last);
+    for (Operation *prefetch : llvm::reverse(prefetches)) {
+      prefetch->moveAfter(release);
     }
   }
 }

@@ -65,6 +65,12 @@ struct StreamEntry {
 /// The entries of one program on one stream, in order.
 using StreamProgram = std::vector<StreamEntry>;
 
+/// When an entry was worked on, after its waits: nanoseconds of the steady
+/// clock.
+struct EntryTime {
+  int64_t begin = 0, end = 0;
+};
+
 /// Entries in order; streams are ordered among each other by waits alone.
 class Stream {
 public:
@@ -88,7 +94,8 @@ public:
   call(std::function<absl::Status()> function) = 0;
 
   /// Begins a program after Device::beginProgram; `program` outlives it.
-  virtual void start(const StreamProgram &program) = 0;
+  /// `times`: null, or one an entry, filled in until `finish`.
+  virtual void start(const StreamProgram &program, EntryTime *times) = 0;
   /// Waits until all entries are done or one failed. After a failure on any
   /// stream the others end with CANCELLED. `failed_step` is set with an error.
   virtual absl::Status finish(uint32_t &failed_step) = 0;

@@ -198,13 +198,38 @@ Executor::bindCollective(Stream &stream, const plan::Step &step,
   });
 }
 
+void Executor::recordTimes() {
+  for (BoundProgram &program : programs) {
+    for (unsigned i = 0; i < kStreams; ++i) {
+      program.times[i].resize(program.streams[i].size());
+    }
+  }
+}
+
+StepTimes Executor::times() const {
+  StepTimes result;
+  for (const BoundProgram &program : programs) {
+    std::vector<EntryTime> &steps = result.emplace_back();
+    for (unsigned i = 0; i < kStreams; ++i) {
+      for (size_t entry = 0; entry < program.times[i].size(); ++entry) {
+        uint32_t step = program.streams[i][entry].step;
+        steps.resize(std::max<size_t>(steps.size(), step + 1));
+        steps[step] = program.times[i][entry];
+      }
+    }
+  }
+  return result;
+}
+
 absl::Status Executor::run(unsigned index) {
-  const BoundProgram &program = programs[index];
+  BoundProgram &program = programs[index];
   device->beginProgram();
   communicator.beginProgram();
   for (unsigned i = 0; i < kStreams; ++i) {
     if (!program.streams[i].empty()) {
-      streams[i]->start(program.streams[i]);
+      std::vector<EntryTime> &times = program.times[i];
+      streams[i]->start(program.streams[i],
+                        times.empty() ? nullptr : times.data());
     }
   }
   absl::Status result;

@@ -4,7 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_EXECUTOR_H
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/device/Device.h"
+#include "runtime/exec/Trace.h"
 #include "runtime/state/Layout.h"
 
 #include <array>
@@ -30,6 +30,11 @@ public:
   /// an error: keep the executor until all have returned.
   absl::Status run(unsigned program);
 
+  /// From now on `run` notes when each step is worked on.
+  void recordTimes();
+  /// Of the last run of each program; empty where nothing was recorded.
+  StepTimes times() const;
+
   const RankMemory &memory() const { return memory_; }
   const std::vector<std::unique_ptr<Arena>> &arenas() const { return arenas_; }
 
@@ -37,6 +42,8 @@ private:
   static constexpr unsigned kStreams = 8; // by plan::Stream's values
   struct BoundProgram {
     std::array<StreamProgram, kStreams> streams;
+    /// One an entry, or none.
+    std::array<std::vector<EntryTime>, kStreams> times;
   };
 
   Executor(const plan::Plan &plan, Communicator &communicator,

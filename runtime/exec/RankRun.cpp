@@ -39,6 +39,9 @@ absl::Status RankRun::prepare() {
   ZG_ASSIGN_OR_RETURN(
       executor, Executor::create(session.plan(), *session.module, *communicator,
                                  makeHostDevice(), session.options.threads));
+  if (session.trace) {
+    executor->recordTimes();
+  }
   ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
   return communicator->barrier("reading weights");
 }

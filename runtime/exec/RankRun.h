@@ -19,6 +19,7 @@ public:
   absl::Status run();
 
   const RankResult &result() const { return rank_result; }
+  StepTimes times() const { return executor->times(); }
 
 private:
   absl::Status prepare();

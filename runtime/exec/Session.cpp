@@ -87,6 +87,9 @@ absl::Status openFiles(Session &session) {
                         createWeightFile(options.dump_gradients, plan,
                                          session.gradientOptions()));
   }
+  if (!options.trace.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.trace, TraceFile::open(options.trace));
+  }
   ZG_ASSIGN_OR_RETURN(session.log, TrainLog::open(options.log, options.steps,
                                                   options.progress));
   return absl::OkStatus();

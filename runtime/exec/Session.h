@@ -5,6 +5,7 @@
 
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/exec/StopSignal.h"
+#include "runtime/exec/Trace.h"
 #include "runtime/exec/Train.h"
 #include "runtime/exec/TrainLog.h"
 #include "runtime/io/DataSource.h"
@@ -24,6 +25,7 @@ struct Session {
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
   std::unique_ptr<TrainLog> log;
+  std::unique_ptr<TraceFile> trace;   // or null
   std::unique_ptr<StopSignal> signal; // or null
 
   // Programs of the plan: `micro` runs once a micro-batch, `update` after

@@ -58,6 +58,13 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
   for (const auto &rank : ranks) {
     result.ranks.push_back(rank->result());
   }
+  if (session->trace && !result.losses.empty()) {
+    std::vector<StepTimes> times;
+    for (const auto &rank : ranks) {
+      times.push_back(rank->times());
+    }
+    ZG_RETURN_IF_ERROR(session->trace->write(loaded.plan, times));
+  }
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   result.peak_rss_bytes = uint64_t(usage.ru_maxrss) * 1024;

@@ -32,6 +32,8 @@ struct TrainOptions {
   uint64_t seed = 0;
   /// Gradients of the first step, averaged; the plan must be compiled for it.
   std::string dump_gradients;
+  /// A trace of the last step, for Perfetto; empty for none.
+  std::string trace;
   double deadline_seconds = 300;
   /// Instead of the plan's.
   std::optional<double> learning_rate;

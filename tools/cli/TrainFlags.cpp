@@ -66,6 +66,9 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
   app.add_option("--seed", options.seed, "Seed of made up parameters");
   app.add_option("--dump-gradients", options.dump_gradients,
                  "FILE.safetensors for the first step's mean gradients");
+  app.add_option(
+      "--trace", options.trace,
+      "FILE.json: when the last step's operations ran, for Perfetto");
   app.add_option("--deadline", options.deadline_seconds,
                  "Seconds a rank waits for another, default 300")
       ->check(CLI::PositiveNumber);

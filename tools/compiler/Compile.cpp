@@ -139,6 +139,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   mlir::zg::PlanInfo planInfo;
   planInfo.model = llvm::sys::path::filename(options.model).str();
   planInfo.folder = llvm::sys::path::parent_path(options.model).str();
+  if (planInfo.folder.empty()) {
+    planInfo.folder = std::string("."); // empty means the plan's own
+  }
   planInfo.optimizer = options.optimizer;
   planInfo.dump_gradients = options.dump_gradients;
   mlir::zg::KernelModuleBuilder kernels(&context, target);

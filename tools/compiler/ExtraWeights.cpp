@@ -60,7 +60,7 @@ absl::Status writeExtraWeights(CompileResult &result,
   for (auto &[name, extent] : written) {
     plan::Source *source = parameters.at(name).parameter->mutable_source();
     source->set_file(file.filename());
-    source->set_folder(file.parent_path());
+    source->clear_folder(); // the plan's, wherever it goes
     source->set_offset(extent.offset);
     source->set_length(extent.bytes);
   }

@@ -4,12 +4,18 @@
 
 #include "runtime/device/host/HostOperations.h"
 
+#include <chrono>
 #include <pthread.h>
 #include <thread>
 
 using namespace zerograph;
 
 namespace {
+
+int64_t now() {
+  return std::chrono::steady_clock::now().time_since_epoch() /
+         std::chrono::nanoseconds(1);
+}
 
 class HostStream final : public Stream {
 public:
@@ -51,8 +57,9 @@ public:
     return makeCall(std::move(function));
   }
 
-  void start(const StreamProgram &newProgram) override {
+  void start(const StreamProgram &newProgram, EntryTime *newTimes) override {
     program = &newProgram;
+    times = newTimes;
     status = absl::OkStatus();
     begun.fetch_add(1, std::memory_order_release);
     begun.notify_one();
@@ -94,7 +101,11 @@ private:
       if (timelines.hasFailed()) {
         return absl::CancelledError("another stream failed");
       }
+      int64_t begin = times ? now() : 0;
       absl::Status result = entry.operation->issue();
+      if (times) {
+        times[position] = {begin, now()};
+      }
       if (!result.ok()) {
         return timelines.fail(result)
                    ? result
@@ -110,6 +121,7 @@ private:
   WorkerPool pool;
   // Written by the caller before `begun`, read by the thread after it.
   const StreamProgram *program = nullptr;
+  EntryTime *times = nullptr;
   // Written by the thread before `ended`.
   absl::Status status;
   uint32_t failed_step = 0;

@@ -72,7 +72,7 @@ struct Case {
     StreamProgram program;
     program.push_back({*std::move(operation), {}, 0});
     device->beginProgram();
-    stream->start(program);
+    stream->start(program, nullptr);
     uint32_t step = 0;
     EXPECT_TRUE(stream->finish(step).ok());
     return c;

@@ -88,7 +88,7 @@ TEST(StreamTest, WaitsOrderStreams) {
     events.clear();
     device->beginProgram();
     for (unsigned i = 0; i < kStreams; ++i) {
-      streams[i]->start(programs[i]);
+      streams[i]->start(programs[i], nullptr);
     }
     uint32_t step = 0;
     for (auto &stream : streams) {
@@ -126,8 +126,8 @@ TEST(StreamTest, AFailureEndsEveryStream) {
   uint32_t step = 0;
   auto runBoth = [&] {
     device->beginProgram();
-    two->start(second);
-    one->start(first);
+    two->start(second, nullptr);
+    one->start(first, nullptr);
     absl::Status status = one->finish(step);
     absl::Status other = two->finish(step);
     return std::make_pair(status, other);
@@ -153,7 +153,7 @@ TEST(StreamTest, CopiesAndFillsOfAnySizeAreWhole) {
     program.push_back({*std::move(copy), {}, 0});
     program.push_back({*std::move(fill), {}, 1});
     device->beginProgram();
-    stream->start(program);
+    stream->start(program, nullptr);
     uint32_t step = 0;
     ASSERT_TRUE(stream->finish(step).ok());
     EXPECT_EQ(destination, [&] {

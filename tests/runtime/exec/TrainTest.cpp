@@ -6,6 +6,7 @@
 #include "runtime/io/SafetensorsWriter.h"
 
 #include "gtest/gtest.h"
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstring>
@@ -99,6 +100,34 @@ TEST_F(TrainTest, AnyDivisionOfAStepGivesTheSameBits) {
       }
     }
   }
+}
+
+/// The trace has every step of both programs on both ranks, streams in order.
+TEST_F(TrainTest, TraceHasEveryStep) {
+  options.trace = path("trace.json");
+  LinearOptions linear{2, 3, 2, false};
+  run(linear);
+  nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  size_t steps = 0;
+  LoadedPlan loaded = linearPlan(linear);
+  for (const plan::Program &program : loaded.plan.programs()) {
+    steps += program.steps_size();
+  }
+  size_t events = 0;
+  std::map<std::pair<int, int>, double> end; // of a rank's stream
+  for (const auto &event : trace["traceEvents"]) {
+    if (event["ph"] == "X") {
+      ++events;
+      double &last = end[{event["pid"], event["tid"]}];
+      EXPECT_GE(event["ts"], last);
+      last = event["ts"].get<double>() + event["dur"].get<double>() - 0.001;
+    }
+  }
+  EXPECT_EQ(events, 2 * steps);
+
+  options.trace = path("missing/trace.json");
+  auto result = train(linearPlan(linear), options);
+  EXPECT_NE(result.status().message().find("cannot create"), std::string::npos);
 }
 
 /// The run computes what the formulas say.

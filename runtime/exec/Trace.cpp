@@ -1,0 +1,91 @@
+//===- Trace.cpp - when each step of a run was worked on ------------------===//
+
+#include "runtime/exec/Trace.h"
+
+#include "runtime/plan/Describe.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+using namespace zerograph;
+
+namespace {
+
+nlohmann::json named(const char *what, size_t rank, int thread,
+                     const std::string &name) {
+  return {{"ph", "M"},
+          {"name", what},
+          {"pid", rank},
+          {"tid", thread},
+          {"args", {{"name", name}}}};
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<TraceFile>>
+TraceFile::open(const std::string &path) {
+  std::unique_ptr<TraceFile> trace(new TraceFile);
+  trace->path = path;
+  trace->file = std::fopen(path.c_str(), "we");
+  if (!trace->file) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot create: ", std::strerror(errno)));
+  }
+  return trace;
+}
+
+TraceFile::~TraceFile() {
+  if (file) {
+    std::fclose(file);
+  }
+}
+
+absl::Status TraceFile::write(const plan::Plan &plan,
+                              const std::vector<StepTimes> &ranks) {
+  int64_t origin = INT64_MAX;
+  for (const StepTimes &times : ranks) {
+    for (const auto &program : times) {
+      for (const EntryTime &time : program) {
+        origin = std::min(origin, time.begin);
+      }
+    }
+  }
+  nlohmann::json events = nlohmann::json::array();
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    events.push_back(
+        named("process_name", rank, 0, absl::StrCat("rank ", rank)));
+    std::set<plan::Stream> streams;
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      const plan::Program &program = plan.programs(p);
+      for (int i = 0; i < program.steps_size(); ++i) {
+        const plan::Step &step = program.steps(i);
+        const EntryTime &time = ranks[rank][p][i];
+        if (streams.insert(step.stream()).second) {
+          events.push_back(
+              named("thread_name", rank, step.stream(), nameOf(step.stream())));
+        }
+        events.push_back(
+            {{"ph", "X"},
+             {"name", step.name()},
+             {"cat", std::string(opName(step))},
+             {"pid", rank},
+             {"tid", int(step.stream())},
+             {"ts", double(time.begin - origin) / 1e3},
+             {"dur", double(time.end - time.begin) / 1e3},
+             {"args", {{"program", program.name()}, {"step", i}}}});
+      }
+    }
+  }
+  std::string text = nlohmann::json{{"traceEvents", std::move(events)}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() ||
+      std::fflush(file)) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot write: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}

@@ -1,0 +1,40 @@
+//===- Trace.h - when each step of a run was worked on --------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_TRACE_H
+#define ZEROGRAPH_RUNTIME_EXEC_TRACE_H
+
+#include "runtime/device/Device.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// Of one rank: program -> step -> when it was last worked on.
+using StepTimes = std::vector<std::vector<EntryTime>>;
+
+/// A file in the Trace Event Format, which Perfetto and chrome://tracing draw:
+/// a process a rank, a thread a stream, an event a step. A collective's event
+/// includes waiting for the other ranks.
+class TraceFile {
+public:
+  /// Creates the file, empty until `write`.
+  static absl::StatusOr<std::unique_ptr<TraceFile>>
+  open(const std::string &path);
+  ~TraceFile();
+
+  /// The last run of every program, by rank. Called once.
+  absl::Status write(const plan::Plan &plan,
+                     const std::vector<StepTimes> &ranks);
+
+private:
+  TraceFile() = default;
+
+  std::string path;
+  std::FILE *file = nullptr;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_TRACE_H
