@@ -82,15 +82,45 @@ void buildMemory(OpPassManager &passes) {
 std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
                                             const TargetInfo &target) {
   return {
-      {"differentiate",
+      {"differentiate", "Adds the backward graph.", "nn-differentiate",
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
-      {"decompose", buildDecompose},
-      {"zero", [=](OpPassManager &passes) { buildZero(passes, options); }},
-      {"prefetch",
+      {"decompose", "Rewrites composite ops to the core.", "", buildDecompose},
+      {"zero", "Shards, and inserts optimizer and collectives.", "zero-shard",
+       [=](OpPassManager &passes) { buildZero(passes, options); }},
+      {"prefetch", "Starts gathers early.", "zero-prefetch",
        [=](OpPassManager &passes) { buildPrefetch(passes, options); }},
-      {"kernels", buildKernels},
-      {"schedule",
+      {"kernels", "Groups ops into kernels.", "", buildKernels},
+      {"schedule", "Makes steps on streams, and what they await.",
+       "sched-throttle",
        [&target](OpPassManager &passes) { buildSchedule(passes, target); }},
-      {"memory", buildMemory},
+      {"memory", "Gives every buffer its place.", "sched-pack", buildMemory},
   };
+}
+
+void mlir::zg::registerPhases(const TargetInfo &target) {
+  for (const Phase &phase : trainingPhases({}, target)) {
+    auto add = [phase](OpPassManager &passes, StringRef options,
+                       llvm::function_ref<LogicalResult(const Twine &)> error) {
+      size_t before = passes.size();
+      phase.build(passes);
+      if (options.empty()) {
+        return success();
+      }
+      if (phase.configured.empty()) {
+        return error("zg-" + phase.name + " has no options");
+      }
+      for (Pass &pass : llvm::drop_begin(passes.getPasses(), before)) {
+        if (pass.getArgument() == phase.configured) {
+          return pass.initializeOptions(options, error);
+        }
+      }
+      llvm_unreachable("the phase runs the pass whose options it takes");
+    };
+    registerPassPipeline(
+        "zg-" + phase.name,
+        phase.summary + (phase.configured.empty()
+                             ? ""
+                             : " Options: those of " + phase.configured + "."),
+        add, [](auto) {});
+  }
 }

@@ -29,6 +29,9 @@ struct TrainingOptions {
 /// and `--dump-ir` writes it.
 struct Phase {
   std::string name;
+  std::string summary;
+  /// The pass whose options are those of the phase.
+  std::string configured;
   std::function<void(OpPassManager &)> build;
 };
 
@@ -36,6 +39,11 @@ struct Phase {
 /// the passes.
 std::vector<Phase> trainingPhases(const TrainingOptions &options,
                                   const TargetInfo &target);
+
+/// Registers each phase as the pipeline `zg-NAME`, for textual pipelines: it
+/// takes what `--dump-ir` wrote after the phase before. Its options are those
+/// of the pass that it configures. `target` must outlive every use.
+void registerPhases(const TargetInfo &target);
 
 } // namespace mlir::zg
 

@@ -12,7 +12,7 @@ namespace mlir::zg {
 /// The dialects of the project, func, and the external models on them.
 void registerDialects(DialectRegistry &registry);
 
-/// Every pass and pipeline of the project, for textual pipelines.
+/// Every pass of the project, for textual pipelines.
 void registerPasses();
 
 } // namespace mlir::zg

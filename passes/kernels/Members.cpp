@@ -66,6 +66,13 @@ bool kernels::isCostly(Operation *op) {
   return !isa<nn::CompareOp, nn::SelectOp, nn::ConvertOp>(op);
 }
 
+Value kernels::stripReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>()) {
+    value = reshape.getOperand();
+  }
+  return value;
+}
+
 Source kernels::trace(Value value) {
   Source source{value, {}};
   for (Operation *op = value.getDefiningOp(); op && isPlainView(op);

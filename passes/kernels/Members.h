@@ -33,6 +33,8 @@ struct Source {
   SmallVector<Operation *, 4> chain;
 };
 Source trace(Value value);
+/// The value whose bytes `value` is under another shape.
+Value stripReshapes(Value value);
 bool isPadded(ArrayRef<Operation *> chain);
 
 /// How the end of a chain of views runs over the elements of its root.

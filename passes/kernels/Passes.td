@@ -13,7 +13,8 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
 
     - Elementwise ops and reductions of the last dimension that share an
       iteration space become one `rows` kernel; reductions of leading
-      dimensions become `columns` kernels; `cumsum` and `scatter_add` are alone.
+      dimensions become `columns` kernels; `cumsum` and `scatter_add` share a
+      kernel with nothing but what is computed again for them.
     - Views, constants and iota move into every kernel that reads them. One that
       a matmul or collective needs becomes a kernel that copies.
     - Cheap elementwise ops are computed again where that saves a buffer;
@@ -58,6 +59,8 @@ def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::func::FuncOp"> {
   let description = [{
     Of nn, only kernels, matmuls and reshapes are left in the function, and
     every kernel obeys the rules of its form. All violations are reported.
+
+    bitwise: changes nothing.
   }];
 }
 

@@ -5,6 +5,10 @@
 // matmuls, collectives and the return read needs one, and so does what a
 // kernel reads, unless the kernel can compute it again at less cost.
 //
+// Plan.cpp goes over the block; PlanInputs.cpp settles where operands come
+// from, PlanRecompute.cpp what is computed again, PlanShape.cpp over which
+// shape the members of a rows kernel run.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_PASSES_KERNELS_PLAN_H

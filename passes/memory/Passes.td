@@ -21,6 +21,8 @@ def PackBuffers : Pass<"sched-pack", "::mlir::ModuleOp"> {
 
     Fails if `limit` is given and the arena is larger, naming the step where
     most is live and what that is, by class.
+
+    bitwise: a value does not depend on where it lies.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "0",

@@ -4,6 +4,8 @@
 
 #include "mlir/IR/IRMapping.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
@@ -24,7 +26,14 @@ FlatSymbolRefAttr KernelTable::intern(Operation *op) {
 
   std::string text;
   llvm::raw_string_ostream stream(text);
-  kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  // All that decides what is computed and nothing else, whatever the options of
+  // zerograph-opt make of a printed op.
+  kernel->print(stream, OpPrintingFlags()
+                            .useLocalScope()
+                            .assumeVerified()
+                            .enableDebugInfo(false)
+                            .elideLargeElementsAttrs(
+                                std::numeric_limits<int64_t>::max()));
   auto [it, isNew] = kernels.try_emplace(text);
   if (!isNew) {
     kernel.erase();

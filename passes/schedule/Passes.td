@@ -43,6 +43,8 @@ def PlaceEvents : Pass<"sched-place-events", "::mlir::ModuleOp"> {
     none is left of `sched-throttle` that no bytes needed.
 
     Correct, and more than needed: `sched-elide-waits` drops the rest.
+
+    bitwise: orders steps and changes none.
   }];
   let statistics = [Statistic<"placed", "awaits placed", "awaits placed">];
 }
@@ -58,6 +60,8 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
       that at most `window` such buffers are in use at once.
 
     For memory only: the program is correct without.
+
+    bitwise: orders steps and changes none.
   }];
   let options = [
     Option<"window", "window", "int64_t", "2",
@@ -72,6 +76,8 @@ def ElideWaits : Pass<"sched-elide-waits", "::mlir::ModuleOp"> {
     An await is dropped if stream order, the order of collectives and the awaits
     that are kept say the same: the vector clock of the step without the await
     is not below that of the awaited step.
+
+    bitwise: the order stays as it is.
   }];
   let statistics = [
     Statistic<"kept", "awaits kept", "awaits kept">,
@@ -93,6 +99,8 @@ def VerifySched : Pass<"sched-verify", "::mlir::ModuleOp"> {
 
     With `ordered=false` order between streams is not asked for: what can be
     checked before `sched-place-events`.
+
+    bitwise: changes nothing.
   }];
   let options = [
     Option<"ordered", "ordered", "bool", "true",

@@ -38,8 +38,8 @@ def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
     sharded unit is used between them the buffer is released and gathered again.
     With accumulation every stage folds each micro-batch into carried shards.
 
-    Runs after `zero-localize-views`. It is correct and not clever: each gather stands right before its
-    first use. `zero-prefetch` moves them.
+    Runs after `zero-localize-views`. It is correct and not clever: each gather
+    stands right before its first use. `zero-prefetch` moves them.
 
     bitwise: for every stage the fold over global micro-batches in order.
   }];
@@ -72,12 +72,11 @@ def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
 def ExpandAllReduce : Pass<"zero-expand-all-reduce", "::mlir::ModuleOp"> {
   let summary = "Makes a unit's all_reduce a reduce_scatter and an all_gather.";
   let description = [{
-    ```mlir
-    %r = zero.all_reduce %g unit 0 ...
-    // becomes, for each segment
-    %s = zero.reduce_scatter %g unit 0 segment 0 ... in_place
-    %r = zero.all_gather %s unit 0 ... in_place
-    ```
+        %r = zero.all_reduce %g unit 0 ...
+        // becomes, for each segment
+        %s = zero.reduce_scatter %g unit 0 segment 0 ... in_place
+        %r = zero.all_gather %s unit 0 ... in_place
+
     The same bytes on the wire as a ring, in a fixed order of additions.
     Scalar reductions (unit -1) stay.
 
@@ -110,6 +109,8 @@ def VerifyZero : Pass<"zero-verify", "::mlir::ModuleOp"> {
     - Each trainable unit's parameters are updated exactly once.
     - Each started gather is awaited exactly once.
     - No `nn.parameter` argument is left.
+
+    bitwise: changes nothing.
   }];
 }
 

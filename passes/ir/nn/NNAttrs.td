@@ -18,7 +18,12 @@ def NN_InputAttr : NN_Attr<"Input", "input"> {
     others are given whole to every rank. `min` and `max` bound the legal
     values of integer inputs that index something (both 0: unbounded).
 
-    Example: `#nn.input<"labels", per_sample = true, min = -100, max = 9>`
+    ```mlir
+    func.func @forward(%labels: tensor<4xi64> {nn.input =
+        #nn.input<"labels", per_sample = true, min = -100, max = 9>}) {
+      return
+    }
+    ```
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "bool":$per_sample,
                         DefaultValuedParameter<"int64_t", "0">:$min,
@@ -49,9 +54,14 @@ def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
     owns it, from which units are made (empty: unknown); `init` what
     `--init-missing` does. No source: the file holds no bytes for it.
 
-    Example: `#nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1",
-              trainable = true, init = ones,
-              source = <"model.onnx", offset = 128, length = 512>>`
+    ```mlir
+    func.func @forward(%w: tensor<128xf32> {nn.parameter =
+        #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1",
+                      trainable = true, init = ones,
+                      source = <"model.onnx", offset = 128, length = 512>>}) {
+      return
+    }
+    ```
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::StringAttr":$module,
                         "bool":$trainable,

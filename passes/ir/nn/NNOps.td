@@ -19,7 +19,10 @@ def NN_BoolTensor : StaticShapeTensorOf<[I1]>;
 def NN_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
-    : Op<NN_Dialect, mnemonic, traits>;
+    : Op<NN_Dialect, mnemonic, traits> {
+  // An enum attribute prints a space before itself: none but that one.
+  string kindFirst = "`` $kind ";
+}
 class NN_PureOp<string mnemonic, list<Trait> traits = []>
     : NN_Op<mnemonic, !listconcat([Pure], traits)>;
 
@@ -32,7 +35,10 @@ def NN_ConstantOp : NN_PureOp<"constant", [
   let summary = "A constant tensor of at most 64 KiB, or a splat.";
   let description = [{
     ```mlir
-    %0 = nn.constant dense<0.5> : tensor<4x8xf32>
+    func.func @example() {
+      %0 = nn.constant dense<0.5> : tensor<4x8xf32>
+      return
+    }
     ```
 
     **Lifespan**: import to kernel forming, where it moves into its users.
@@ -51,7 +57,11 @@ def NN_IotaOp : NN_PureOp<"iota"> {
   let summary = "The index along one dimension.";
   let description = [{
     ```mlir
-    %0 = nn.iota 1 : tensor<4x8xi64>   // every row is 0, 1, ... 7
+    func.func @example() {
+      // Every row is 0, 1, ... 7.
+      %0 = nn.iota 1 : tensor<4x8xi64>
+      return
+    }
     ```
 
     **Lifespan**: import to kernel forming, where it moves into its users.
@@ -69,7 +79,10 @@ def NN_UnaryOp : NN_PureOp<"unary", [SameOperandsAndResultShape]> {
   let summary = "Applies a function to each element.";
   let description = [{
     ```mlir
-    %0 = nn.unary tanh %x : tensor<4x8xf32> -> tensor<4x8xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.unary tanh %x : tensor<4x8xf32> -> tensor<4x8xf32>
+      return
+    }
     ```
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
@@ -82,8 +95,9 @@ def NN_UnaryOp : NN_PureOp<"unary", [SameOperandsAndResultShape]> {
   }];
   let arguments = (ins NN_UnaryKindAttr:$kind, NN_Tensor:$operand);
   let results = (outs NN_Tensor:$result);
-  let assemblyFormat =
-      "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = kindFirst # [{
+    $operand attr-dict `:` type($operand) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -91,7 +105,10 @@ def NN_BinaryOp : NN_PureOp<"binary", [SameOperandsAndResultType]> {
   let summary = "Combines two tensors element by element.";
   let description = [{
     ```mlir
-    %0 = nn.binary add %x, %y : tensor<4x8xf32>
+    func.func @example(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+      %0 = nn.binary add %x, %y : tensor<4x8xf32>
+      return
+    }
     ```
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
@@ -102,7 +119,7 @@ def NN_BinaryOp : NN_PureOp<"binary", [SameOperandsAndResultType]> {
   }];
   let arguments = (ins NN_BinaryKindAttr:$kind, NN_Tensor:$lhs, NN_Tensor:$rhs);
   let results = (outs NN_Tensor:$result);
-  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($result)";
+  let assemblyFormat = kindFirst # "$lhs `,` $rhs attr-dict `:` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -112,16 +129,23 @@ def NN_CompareOp : NN_PureOp<"compare", [
   let summary = "Compares two tensors element by element.";
   let description = [{
     ```mlir
-    %0 = nn.compare lt %x, %y : tensor<4x8xf32> -> tensor<4x8xi1>
+    func.func @example(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+      %0 = nn.compare lt %x, %y : tensor<4x8xf32> -> tensor<4x8xi1>
+      return
+    }
     ```
     With a NaN every comparison is false but `ne`.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - Operands have one type; the result has their shape and holds i1.
   }];
   let arguments = (ins NN_CompareKindAttr:$kind, NN_Tensor:$lhs, NN_Tensor:$rhs);
   let results = (outs NN_BoolTensor:$result);
-  let assemblyFormat =
-      "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let assemblyFormat = kindFirst # [{
+    $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)
+  }];
 }
 
 def NN_SelectOp : NN_PureOp<"select", [
@@ -130,10 +154,17 @@ def NN_SelectOp : NN_PureOp<"select", [
   let summary = "Chooses between two tensors element by element.";
   let description = [{
     ```mlir
-    %0 = nn.select %c, %x, %y : tensor<4x8xi1>, tensor<4x8xf32>
+    func.func @example(%c: tensor<4x8xi1>, %x: tensor<4x8xf32>,
+                       %y: tensor<4x8xf32>) {
+      %0 = nn.select %c, %x, %y : tensor<4x8xi1>, tensor<4x8xf32>
+      return
+    }
     ```
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - Both values have the type of the result, the condition its shape.
   }];
   let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$on_true,
                        NN_Tensor:$on_false);
@@ -148,12 +179,18 @@ def NN_ConvertOp : NN_PureOp<"convert", [SameOperandsAndResultShape]> {
   let summary = "Converts each element to another type.";
   let description = [{
     ```mlir
-    %0 = nn.convert %x : tensor<4x8xi64> -> tensor<4x8xf32>
+    func.func @example(%x: tensor<4x8xi64>) {
+      %0 = nn.convert %x : tensor<4x8xi64> -> tensor<4x8xf32>
+      return
+    }
     ```
     Float to integer truncates; to i1 means "is not zero"; i1 to anything gives
     0 or 1; between floats rounds to nearest even.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - Operand and result have the same shape.
   }];
   let arguments = (ins NN_Tensor:$operand);
   let results = (outs NN_Tensor:$result);
@@ -169,7 +206,10 @@ def NN_BroadcastOp : NN_PureOp<"broadcast"> {
   let summary = "Repeats dimensions of size 1.";
   let description = [{
     ```mlir
-    %0 = nn.broadcast %x : tensor<1x8xf32> -> tensor<4x8xf32>
+    func.func @example(%x: tensor<1x8xf32>) {
+      %0 = nn.broadcast %x : tensor<1x8xf32> -> tensor<4x8xf32>
+      return
+    }
     ```
     A new leading dimension is made by `nn.reshape` first.
 
@@ -190,7 +230,10 @@ def NN_ReshapeOp : NN_PureOp<"reshape"> {
   let summary = "The same elements in row-major order under another shape.";
   let description = [{
     ```mlir
-    %0 = nn.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+      return
+    }
     ```
 
     **Lifespan**: import to lowering into sched, where it becomes an alias or
@@ -210,7 +253,10 @@ def NN_TransposeOp : NN_PureOp<"transpose"> {
   let summary = "Permutes the dimensions.";
   let description = [{
     ```mlir
-    %0 = nn.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+      return
+    }
     ```
     Dimension `i` of the result is dimension `permutation[i]` of the operand.
 
@@ -218,7 +264,7 @@ def NN_TransposeOp : NN_PureOp<"transpose"> {
 
     **Constraints:**
     - `permutation` is a permutation of the operand's dimensions.
-    - The result's shape is the permuted one.
+    - The result has the permuted shape and the operand's element type.
   }];
   let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs NN_Tensor:$result);
@@ -233,7 +279,11 @@ def NN_SliceOp : NN_PureOp<"slice"> {
   let summary = "A strided part of a tensor.";
   let description = [{
     ```mlir
-    %0 = nn.slice %x [0, 2] step [1, 2] : tensor<4x8xf32> -> tensor<4x3xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.slice %x [0, 2] step [1, 2]
+          : tensor<4x8xf32> -> tensor<4x3xf32>
+      return
+    }
     ```
     Element `i` of the result is element `starts + i * steps` of the operand.
     A step may be negative.
@@ -241,6 +291,7 @@ def NN_SliceOp : NN_PureOp<"slice"> {
     **Lifespan**: import to kernel forming, where it moves into its users.
 
     **Constraints:**
+    - Operand and result have the same element type and rank.
     - `starts` and `steps` have one entry a dimension; no step is 0.
     - Every element lies within the operand.
   }];
@@ -259,7 +310,11 @@ def NN_PadOp : NN_PureOp<"pad"> {
   let summary = "Adds a border of one value.";
   let description = [{
     ```mlir
-    %0 = nn.pad %x [0, 1] value 0.0 : f32 : tensor<4x8xf32> -> tensor<4x10xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.pad %x [0, 1] value 0.0 : f32
+          : tensor<4x8xf32> -> tensor<4x10xf32>
+      return
+    }
     ```
     `low[d]` elements of `value` come before dimension `d`; the result's shape
     tells how many come after.
@@ -267,6 +322,7 @@ def NN_PadOp : NN_PureOp<"pad"> {
     **Lifespan**: import to kernel forming, where it moves into its users.
 
     **Constraints:**
+    - Operand and result have the same element type and rank.
     - `low` has one entry a dimension, none negative.
     - The result is at least `low` + operand in each dimension.
     - `value` has the element type.
@@ -284,13 +340,19 @@ def NN_ConcatOp : NN_PureOp<"concat"> {
   let summary = "Joins tensors along one dimension.";
   let description = [{
     ```mlir
-    %0 = nn.concat %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
+    func.func @example(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) {
+      %0 = nn.concat %x, %y dim 1
+          : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
+      return
+    }
     ```
 
     **Lifespan**: import to `nn-decompose`, which makes selects of pads.
 
     **Constraints:**
-    - At least one operand; shapes agree but for `dim`, whose sizes add up.
+    - `dim` is a dimension of the result.
+    - At least one operand; all have the result's element type.
+    - Shapes agree but for `dim`, whose sizes add up.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$operands, I64Attr:$dim);
   let results = (outs NN_Tensor:$result);
@@ -309,7 +371,10 @@ def NN_ReduceOp : NN_PureOp<"reduce"> {
   let summary = "Reduces dimensions to size 1.";
   let description = [{
     ```mlir
-    %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+      return
+    }
     ```
     The order of additions follows from the shape alone. max and min propagate
     NaN.
@@ -318,13 +383,14 @@ def NN_ReduceOp : NN_PureOp<"reduce"> {
 
     **Constraints:**
     - `dims` are distinct dimensions of the operand, ascending.
-    - The result has size 1 in `dims` and the operand's size elsewhere.
+    - The result has size 1 in `dims`, the operand's size elsewhere, and the
+      operand's element type.
   }];
   let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand,
                        DenseI64ArrayAttr:$dims);
   let results = (outs NN_Tensor:$result);
-  let assemblyFormat = [{
-    $kind $operand $dims attr-dict `:` type($operand) `->` type($result)
+  let assemblyFormat = kindFirst # [{
+    $operand $dims attr-dict `:` type($operand) `->` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -334,12 +400,15 @@ def NN_CumsumOp : NN_PureOp<"cumsum", [SameOperandsAndResultType]> {
   let summary = "Running sums along one dimension.";
   let description = [{
     ```mlir
-    %0 = nn.cumsum %x dim 1 : tensor<4x8xi64>
-    %1 = nn.cumsum %x dim 1 exclusive reverse : tensor<4x8xi64>
+    func.func @example(%x: tensor<4x8xi64>) {
+      %0 = nn.cumsum %x dim 1 : tensor<4x8xi64>
+      %1 = nn.cumsum %x dim 1 exclusive reverse : tensor<4x8xi64>
+      return
+    }
     ```
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
-    of its own.
+    of the form `scan`.
 
     **Constraints:**
     - `dim` is a dimension of the operand.
@@ -358,13 +427,18 @@ def NN_MatmulOp : NN_PureOp<"matmul"> {
   let summary = "Products of matrices.";
   let description = [{
     ```mlir
-    %0 = nn.matmul %a, %b transpose_b
-        : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>
+    func.func @example(%a: tensor<2x4x8xf32>, %b: tensor<2x16x8xf32>) {
+      %0 = nn.matmul %a, %b transpose_b
+          : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>
+      return
+    }
     ```
     The last two dimensions are matrices, `[M, K] x [K, N] -> [M, N]` after
     the transpositions; the leading ones are batches. Becomes a library call.
 
-    **Lifespan**: import to lowering into sched.
+    **Lifespan**: import to lowering into sched, where it becomes a
+    `sched.matmul`; where no library takes its type, it moves into a
+    `sched.kernel`.
 
     **Constraints:**
     - Operands and result have the same float type and rank, at least 2.
@@ -384,7 +458,11 @@ def NN_GatherOp : NN_PureOp<"gather"> {
   let summary = "Rows of a table.";
   let description = [{
     ```mlir
-    %0 = nn.gather %table, %ids : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
+    func.func @example(%table: tensor<256x128xf32>, %ids: tensor<4x64xi64>) {
+      %0 = nn.gather %table, %ids
+          : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
+      return
+    }
     ```
     `result[i..., r...] = table[ids[i...], r...]`. An index outside the table
     is clamped into it: nothing is read out of bounds.
@@ -409,15 +487,20 @@ def NN_ScatterAddOp : NN_PureOp<"scatter_add"> {
   let summary = "Adds rows into a table of zeros: the gradient of gather.";
   let description = [{
     ```mlir
-    %0 = nn.scatter_add %ids, %rows : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+    func.func @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>) {
+      %0 = nn.scatter_add %ids, %rows
+          : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+      return
+    }
     ```
     `result[ids[i...], r...] += rows[i..., r...]`, in the order of `i`. An
     index outside the table is clamped into it.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
-    of its own.
+    of the form `scatter`.
 
     **Constraints:**
+    - The result has rank 1 or more.
     - The shape of the rows is that of the indices, then the result's but its
       leading dimension.
     - Rows and result have the same element type.
@@ -439,7 +522,10 @@ def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType]> {
   let summary = "Softmax along the last dimension.";
   let description = [{
     ```mlir
-    %0 = nn.softmax %x : tensor<4x8xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.softmax %x : tensor<4x8xf32>
+      return
+    }
     ```
     `exp(x - max) / sum(exp(x - max))`.
 
@@ -459,8 +545,12 @@ def NN_LayerNormOp : NN_PureOp<"layer_norm", [
   let summary = "Normalizes the last dimension.";
   let description = [{
     ```mlir
-    %y, %mean, %rstd = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
-        : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+    func.func @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
+                       %bias: tensor<8xf32>) {
+      %y, %mean, %rstd = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
+          : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+      return
+    }
     ```
     `mean = sum(x) / C`, `rstd = 1 / sqrt(sum((x - mean)^2) / C + epsilon)`,
     `y = (x - mean) * rstd * scale + bias`. The statistics keep the last
@@ -469,7 +559,8 @@ def NN_LayerNormOp : NN_PureOp<"layer_norm", [
     **Lifespan**: import to `nn-decompose`.
 
     **Constraints:**
-    - Scale and bias have the shape `[C]`, C the operand's last dimension.
+    - The operand has rank 1 or more; its last dimension is C.
+    - Scale and bias have the shape `[C]`, and the operand's element type.
     - The statistics have the operand's shape but size 1 at the end.
   }];
   let arguments = (ins NN_FloatTensor:$operand, NN_FloatTensor:$scale,
@@ -487,8 +578,11 @@ def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
   let summary = "Negative log-likelihood of a label under softmax, row by row.";
   let description = [{
     ```mlir
-    %loss, %lse = nn.softmax_cross_entropy %logits, %labels
-        : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+    func.func @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>) {
+      %loss, %lse = nn.softmax_cross_entropy %logits, %labels
+          : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+      return
+    }
     ```
     `lse = max + log(sum(exp(x - max)))`, `loss = lse - x[label]`. A label
     outside `[0, C)` selects nothing, `loss = lse`, with the gradient of lse;
@@ -497,7 +591,8 @@ def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
     **Lifespan**: import to `nn-decompose`.
 
     **Constraints:**
-    - Logits are `[N, C]`, labels, loss and lse `[N, 1]`.
+    - Logits are `[N, C]`; labels, loss and lse `[N, 1]`.
+    - Loss and lse have the element type of the logits.
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels);
   let results = (outs NN_FloatTensor:$loss, NN_FloatTensor:$lse);
@@ -517,29 +612,42 @@ def NN_KernelOp : NN_PureOp<"kernel", [
   let summary = "A group of ops that becomes one generated kernel.";
   let description = [{
     ```mlir
-    %0 = nn.kernel rows (%a = %x, %b = %bias) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
-      %1 = nn.reshape %b : tensor<8xf32> -> tensor<1x8xf32>
-      %2 = nn.broadcast %1 : tensor<1x8xf32> -> tensor<4x8xf32>
-      %3 = nn.binary add %a, %2 : tensor<4x8xf32>
-      nn.yield %3 : tensor<4x8xf32>
+    func.func @example(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
+      %0 = nn.kernel rows (%a = %x, %b = %bias)
+          : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
+        %1 = nn.reshape %b : tensor<8xf32> -> tensor<1x8xf32>
+        %2 = nn.broadcast %1 : tensor<1x8xf32> -> tensor<4x8xf32>
+        %3 = nn.binary add %a, %2 : tensor<4x8xf32>
+        nn.yield %3 : tensor<4x8xf32>
+      }
+      return
     }
     ```
     Forms, over the kernel's iteration shape:
 
     - `rows`: `[..., C]`. Members are elementwise over the whole shape or over
-      `[..., 1]`; reductions reduce the last dimension. Rows are independent
-      and are split over threads.
-    - `columns`: members are elementwise over the whole shape; every result is
-      a reduction of the leading dimensions. Columns are split over threads.
-    - `scan`: one `nn.cumsum`. `scatter`: one `nn.scatter_add`.
+      `[..., 1]`; reductions reduce the last dimension. A result has the whole
+      shape or one element a row. Rows are independent and are split over
+      threads.
+    - `columns`: `[R, C]` or `[O, R, C]`. Every result is a reduction of R, and
+      nothing in the kernel computes with one; elementwise ops make what is
+      reduced. Columns are split over threads.
+    - `scan`: one `nn.cumsum`, the only result. `scatter`: one
+      `nn.scatter_add`, the only result. Elementwise ops may make what it reads:
+      cheap ones are computed in the kernel where that saves a buffer
+      (`Planner::tryRecompute`). There are no reductions.
 
-    Block arguments are read through views: chains of reshape, broadcast,
-    transpose, slice, pad and gather that begin at an argument and whose
-    result is used by members (`passes/kernels/View.h` composes them).
+    In every form constants and iota are members, and arguments are read through
+    views: chains of reshape, broadcast, transpose, slice, pad and gather
+    (`passes/kernels/View.h` composes them into one address formula). The
+    indices of a gather are not computed in its own kernel. `nn-verify-kernels`
+    checks the rules of the forms.
 
-    **Lifespan**: kernel forming to lowering into sched.
+    **Lifespan**: `nn-form-kernels` to lowering into sched, where it moves into
+    a `sched.kernel`; there to the plan, whose machine code is made from it.
 
     **Constraints:**
+    - The form is `rows`, `columns`, `scan` or `scatter`.
     - Block arguments match the operands, yielded values the results.
   }];
   let arguments = (ins StrAttr:$form, Variadic<NN_Tensor>:$operands);
@@ -553,10 +661,19 @@ def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "Ends a kernel's body with its results.";
   let description = [{
     ```mlir
-    nn.yield %0 : tensor<4x8xf32>
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.kernel rows (%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+        %1 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
+        nn.yield %1 : tensor<4x8xf32>
+      }
+      return
+    }
     ```
 
     **Lifespan**: that of `nn.kernel`.
+
+    **Constraints:**
+    - Ends the body of a `nn.kernel`.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";

@@ -48,8 +48,17 @@ def Sched_AccessAttr : Sched_Attr<"Access", "access"> {
   let summary = "Bytes of a slice that a step touches.";
   let description = [{
     On rank r, bytes `[offset + r * rank_stride, + bytes)` of the slice.
-    Steps print it together with its slice:
-    `read %w[0 for 1024]`, `write %s[128 for 64 by 64]`.
+    Steps print it together with its slice.
+
+    ```mlir
+    module attributes {zero.world = 2 : i64} {
+      %w = sched.slice "w" gathered in device bytes 128
+      sched.program @step {
+        // Rank 0 writes bytes 0 to 63, rank 1 bytes 64 to 127.
+        %0 = sched.fill on(compute) (write %w[0 for 64 by 64]) "w"
+      }
+    }
+    ```
   }];
   let parameters = (ins EnumParameter<Sched_Mode>:$mode, "int64_t":$offset,
                         "int64_t":$bytes, "int64_t":$rank_stride);
@@ -73,8 +82,12 @@ def Sched_ArenaAttr : Sched_Attr<"Arena", "arena"> {
     `bytes` is `peak`, the end of the highest slice, rounded up to `alignment`;
     no packing needs less than `lower_bound`.
 
-    Example: `#sched.arena<device, bytes = 128, alignment = 64, peak = 100,
-              lower_bound = 128>`
+    ```mlir
+    module attributes {sched.arenas = [
+        #sched.arena<device, bytes = 128, alignment = 64, peak = 100,
+                     lower_bound = 128>]} {
+    }
+    ```
   }];
   let parameters = (ins EnumParameter<Sched_Space>:$space, "int64_t":$bytes,
                         "int64_t":$alignment, "int64_t":$peak,
@@ -88,11 +101,17 @@ def Sched_ArenaAttr : Sched_Attr<"Arena", "arena"> {
 def Sched_Slice : TypeDef<Sched_Dialect, "Slice"> {
   let mnemonic = "slice";
   let summary = "A range of an arena.";
+  let description = [{
+    What `sched.slice` gives, and the accesses of steps name.
+  }];
 }
 
 def Sched_Timepoint : TypeDef<Sched_Dialect, "Timepoint"> {
   let mnemonic = "timepoint";
   let summary = "Reached when a step, and all before it on its stream, is done.";
+  let description = [{
+    What every step gives, and other steps await.
+  }];
 }
 
 #endif // ZEROGRAPH_SCHED_ATTRS

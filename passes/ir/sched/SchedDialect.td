@@ -25,6 +25,8 @@ def Sched_Dialect : Dialect {
             --sched-throttle--> awaits that let bytes be reused
             --sched-elide-waits--> without those that follow from others
             --sched-pack--> offsets
+            --sched-place-events, sched-elide-waits--> only the awaits that the
+                                                       packed bytes need
             --> the plan
 
     A module holds, in this order, the `sched.slice`s, the `sched.kernel`s and
@@ -32,6 +34,18 @@ def Sched_Dialect : Dialect {
     which the host issues them; steps of one stream run in that order; order
     between streams exists only where a step awaits a timepoint, and between
     collectives, which run in the order of their sequence numbers.
+
+    Every step names its stream, what it awaits, its accesses (a mode, a slice
+    and the bytes of it, `by` a stride a rank where ranks differ) and a label,
+    the ONNX node or unit it comes from:
+
+        on(gather) await(%t) (read %s[0 for 32 by 32], write %w[0 for 64]) "h.0"
+
+    Constraints of every step:
+    - It has one access a slice, and the slice is a `sched.slice`.
+    - An access is not empty and ends within its slice on every rank.
+    - An awaited timepoint is that of an earlier step of the same program, on
+      another stream.
 
     The module keeps `zero.world` and the other attributes of the zero dialect;
     `sched-pack` adds `sched.arenas`, an array of `#sched.arena`.

@@ -21,8 +21,10 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
   let description = [{
     ```mlir
     %x = sched.slice "x" transient in device bytes 1024
-    %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64
-        {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
+    %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried
+        unit 0 segment 1 at 64
+        {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>,
+         tensor = tensor<1024xf32>}
     ```
     A `carried` slice lives across programs; any other is used by one program.
     `state`, `input` and `scalar` say what the runtime keeps or writes there,
@@ -93,6 +95,7 @@ def Sched_ProgramOp : Sched_Op<"program", [
   let summary = "Steps in the order in which the host issues them.";
   let description = [{
     ```mlir
+    %x = sched.slice "x" transient in device bytes 1024
     sched.program @step {
       %0 = sched.fill on(compute) (write %x[0 for 1024]) "x"
     }
@@ -103,7 +106,7 @@ def Sched_ProgramOp : Sched_Op<"program", [
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
-    - The block holds steps only.
+    - The block holds steps only and has no arguments.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -115,11 +118,7 @@ def Sched_ProgramOp : Sched_Op<"program", [
 // Steps
 //===----------------------------------------------------------------------===//
 
-// Constraints of every step, checked by the interface's verifier:
-// - One access a slice; an access is not empty and ends within its slice on
-//   every rank.
-// - An awaited timepoint is that of an earlier step of the same program, on
-//   another stream.
+// Constraints of every step are in the dialect's description.
 class Sched_StepOp<string mnemonic, dag extra = (ins),
                    list<Trait> traits = [Sched_Step]>
     : Sched_Op<mnemonic, !listconcat([
@@ -153,7 +152,19 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
   let summary = "Runs a kernel.";
   let description = [{
     ```mlir
-    %0 = sched.launch @k0 on(compute) await(%t) (read %x[0 for 128], write %y[0 for 128]) "relu"
+    %x = sched.slice "x" activation in device bytes 128
+    %y = sched.slice "y" activation in device bytes 128
+    sched.kernel @k0 {
+    ^bb0(%0: tensor<4x8xf32>):
+      %1 = nn.kernel rows (%a = %0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+        %2 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
+        nn.yield %2 : tensor<4x8xf32>
+      }
+    }
+    sched.program @step {
+      %0 = sched.launch @k0 on(compute)
+          (read %x[0 for 128], write %y[0 for 128]) "negate"
+    }
     ```
     The accesses are the kernel's operands, then its results.
 
@@ -174,8 +185,15 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
   let summary = "Products of matrices by the device's library.";
   let description = [{
     ```mlir
-    %0 = sched.matmul on(compute) (read %a[0 for 128], read %b[0 for 256], write %c[0 for 128]) "fc1"
-        batch 1 m 4 n 8 k 8 : f32 transpose_b parts [0, 1, 0, 4, 0, 8] scratch 0
+    %a = sched.slice "a" activation in device bytes 128
+    %b = sched.slice "b" gathered in device bytes 256
+    %c = sched.slice "c" activation in device bytes 128
+    sched.program @step {
+      %0 = sched.matmul on(compute)
+          (read %a[0 for 128], read %b[0 for 256], write %c[0 for 128]) "fc1"
+          batch 1 m 4 n 8 k 8 : f32 transpose_b
+          parts [0, 1, 0, 4, 0, 8] scratch 0
+    }
     ```
     Accesses: A, B, C and, if `scratch` is not 0, scratch. Matrices are
     row-major and dense; `transpose_a` says that A is stored as [K, M]. `parts`
@@ -203,8 +221,15 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather", (ins I64Attr:$unit),
   let summary = "Every rank gets the whole segments of a unit.";
   let description = [{
     ```mlir
-    %0 = sched.all_gather on(gather) (read %s[0 for 512], write %w[0 for 1024]) "h.0"
-        unit 0 : f32 group "data" sequence 0 reason "forward of h.0"
+    module attributes {zero.world = 2 : i64} {
+      %s = sched.slice "s" param_shard in device bytes 512
+      %w = sched.slice "w" gathered in device bytes 1024
+      sched.program @step {
+        %0 = sched.all_gather on(gather)
+            (read %s[0 for 512], write %w[0 for 1024]) "h.0" unit 0 : f32
+            group "data" sequence 0 reason "forward of h.0"
+      }
+    }
     ```
     For each segment two accesses: this rank's shard, read, and the whole
     segment, written; rank r's shard lands at r times its size. The shard may
@@ -213,8 +238,8 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather", (ins I64Attr:$unit),
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
-    - Accesses come in pairs, read and written; a segment has the size of
-      `zero.world` shards.
+    - Accesses come in pairs, at least one, read and written.
+    - A segment has the size of `zero.world` shards.
   }];
 }
 
@@ -227,8 +252,18 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
   let summary = "Every rank gets the sum over ranks of its shard.";
   let description = [{
     ```mlir
-    %0 = sched.reduce_scatter on(scatter) await(%t) (read %g[0 for 1024], write %s[0 for 512], write %b[0 for 1024]) "h.0"
-        unit 0 segment 0 chunk 512 : f32 group "data" sequence 1 reason "gradients of h.0 are complete"
+    module attributes {zero.world = 2 : i64} {
+      %g = sched.slice "g" grad in device bytes 1024
+      %s = sched.slice "s" grad_shard in device bytes 512
+      %b = sched.slice "b" staging in device bytes 1024
+      sched.program @step {
+        %0 = sched.fill on(compute) (write %g[0 for 1024]) "h.0"
+        %1 = sched.reduce_scatter on(scatter) await(%0)
+            (read %g[0 for 1024], write %s[0 for 512], write %b[0 for 1024])
+            "h.0" unit 0 segment 0 chunk 512 : f32
+            group "data" sequence 0 reason "gradients of h.0 are complete"
+      }
+    }
     ```
     Accesses: the whole segment of this rank's gradients, the shard, and
     staging of one chunk a rank. The canonical fold over ranks, from +0.0 or,
@@ -248,8 +283,15 @@ def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce", (ins), ""> {
   let summary = "Every rank gets the sum over ranks of a few scalars.";
   let description = [{
     ```mlir
-    %0 = sched.all_reduce on(scatter) (read %l[0 for 4], read_write %s[0 for 4]) "loss"
-        : f32 group "data" sequence 2 reason "the mean loss"
+    module attributes {zero.world = 2 : i64} {
+      %l = sched.slice "l" activation in device bytes 4
+      %s = sched.slice "s" scalar in device bytes 4
+      sched.program @step {
+        %0 = sched.all_reduce on(scatter)
+            (read %l[0 for 4], read_write %s[0 for 4]) "loss" : f32
+            group "data" sequence 0 reason "the mean loss"
+      }
+    }
     ```
     Accesses in pairs: this rank's values, and the sum, which they are added to
     in rank order.
@@ -257,8 +299,8 @@ def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce", (ins), ""> {
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
-    - Accesses come in pairs of equal size: the values read, the sum read and
-      written.
+    - Accesses come in pairs of equal size, at least one: the values read, the
+      sum read and written.
   }];
 }
 
@@ -266,13 +308,18 @@ def Sched_CopyOp : Sched_StepOp<"copy"> {
   let summary = "Copies bytes.";
   let description = [{
     ```mlir
-    %0 = sched.copy on(compute) (read %x[0 for 128], write %y[64 for 128]) "fc1"
+    %x = sched.slice "x" activation in device bytes 128
+    %y = sched.slice "y" grad in device bytes 256
+    sched.program @step {
+      %0 = sched.copy on(compute)
+          (read %x[0 for 128], write %y[64 for 128]) "fc1"
+    }
     ```
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
-    - Two accesses of equal size, read and written.
+    - Two accesses of equal size, the first read, the second written.
   }];
   let hasVerifier = 1;
 }
@@ -281,7 +328,10 @@ def Sched_FillOp : Sched_StepOp<"fill"> {
   let summary = "Sets bytes to zero.";
   let description = [{
     ```mlir
-    %0 = sched.fill on(compute) (write %x[0 for 128]) "padding of fc1"
+    %x = sched.slice "x" grad in device bytes 256
+    sched.program @step {
+      %0 = sched.fill on(compute) (write %x[0 for 128]) "padding of fc1"
+    }
     ```
 
     **Lifespan**: `sched-lower` to the plan.

@@ -15,7 +15,7 @@ def Zero_PlacementAttr : Zero_Attr<"Placement", "placement"> {
   let summary = "A parameter's place in its unit's flat buffer.";
   let description = [{
     `offset` in elements, a multiple of 256. `type` is the parameter's tensor
-    type, `parameter` all the importer knows about it.
+    type, `parameter` all the importer knows about it. Stands in `#zero.unit`.
   }];
   let parameters = (ins "::mlir::zg::nn::ParameterAttr":$parameter,
                         "::mlir::TypeAttr":$type, "int64_t":$offset);
@@ -29,6 +29,17 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     `segments`, whose entries are lengths in elements. `persistent`: kept whole
     on every rank although the stage shards parameters (at most the persistence
     threshold). `reason` says what made it a unit.
+
+    ```mlir
+    module attributes {zero.world = 2 : i64, zero.units = [
+        #zero.unit<"fc1", f32, elements = 512, trainable = true,
+                   persistent = false, reason = "module of the exporter",
+                   segments = [512],
+                   placements = [<<"fc1.bias", module = "fc1",
+                                   trainable = true, init = zeros>,
+                                  tensor<128xf32>, offset = 0>]>]} {
+    }
+    ```
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
                         "::mlir::Type":$element_type, "int64_t":$elements,
@@ -54,6 +65,13 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
     -1). `segment` is -1 where the value is the unit's whole flat buffer
     `tensor<U>`; else it is this rank's shard of that segment, or the whole
     segment where `sharded` is false.
+
+    ```mlir
+    func.func @update(%w: tensor<256xf32> {zero.state =
+        #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
+      return
+    }
+    ```
   }];
   let parameters = (ins "int64_t":$unit, "int64_t":$segment,
                         "::mlir::StringAttr":$role, "bool":$sharded);
@@ -66,6 +84,14 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
 def Zero_Handle : TypeDef<Zero_Dialect, "Handle"> {
   let mnemonic = "handle";
   let summary = "A gather under way.";
+  let description = [{
+    What `zero.prefetch` gives and `zero.await` takes; `result` is the type of
+    the flat buffer that arrives.
+
+    ```mlir
+    func.func private @started() -> !zero.handle<tensor<4096xf32>>
+    ```
+  }];
   let parameters = (ins "::mlir::RankedTensorType":$result);
   let assemblyFormat = "`<` $result `>`";
 }

@@ -35,6 +35,41 @@ FailureOr<ParamUnitAttr> findUnit(Operation *op, int64_t unit) {
   return cast<ParamUnitAttr>(units[unit]);
 }
 
+int64_t worldOf(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto world = module->getAttrOfType<IntegerAttr>(kWorldAttr);
+  return world ? world.getInt() : 1;
+}
+
+/// That `flat` is the unit's buffer and `shard` one rank's part of `segment`.
+LogicalResult verifyPart(Operation *op, int64_t unitIndex, uint64_t segment,
+                         Value flat, Value shard) {
+  if (elementType(flat) != elementType(shard)) {
+    return op->emitOpError("element types differ: ")
+           << flat.getType() << " and " << shard.getType();
+  }
+  FailureOr<ParamUnitAttr> unit = findUnit(op, unitIndex);
+  if (failed(unit) || !*unit) {
+    return unit;
+  }
+  if (segment >= unit->getSegments().size()) {
+    return op->emitOpError("names segment ")
+           << segment << " of " << unit->getSegments().size();
+  }
+  if (elements(flat) != unit->getElements()) {
+    return op->emitOpError("takes ")
+           << elements(flat) << " elements, but unit '"
+           << unit->getName().getValue() << "' has " << unit->getElements();
+  }
+  int64_t length = unit->getSegments()[segment], world = worldOf(op);
+  if (elements(shard) * world != length) {
+    return op->emitOpError("gives a shard of ")
+           << elements(shard) << " elements of a segment of " << length
+           << " over " << world << " ranks";
+  }
+  return success();
+}
+
 /// One shard a segment, of an equal part of it, and the flat buffer's length.
 LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
                            int64_t flatElements) {
@@ -42,18 +77,17 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
   if (failed(unit) || !*unit) {
     return unit;
   }
-  auto world =
-      op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(kWorldAttr);
+  int64_t world = worldOf(op);
   if (unit->getSegments().size() != shards.size()) {
     return op->emitOpError("has ") << shards.size() << " shards, but unit '"
                                    << unit->getName().getValue() << "' has "
                                    << unit->getSegments().size() << " segments";
   }
   for (auto [shard, length] : llvm::zip(shards, unit->getSegments())) {
-    if (world && elements(shard) * world.getInt() != length) {
+    if (elements(shard) * world != length) {
       return op->emitOpError("has a shard of ")
              << elements(shard) << " elements of a segment of " << length
-             << " over " << world.getInt() << " ranks";
+             << " over " << world << " ranks";
     }
   }
   if (flatElements != unit->getElements()) {
@@ -65,6 +99,10 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
 }
 
 } // namespace
+
+LogicalResult ShardOp::verify() {
+  return verifyPart(*this, getUnit(), getSegment(), getFlat(), getResult());
+}
 
 LogicalResult ViewOp::verify() {
   if (elementType(getFlat()) != elementType(getResult())) {
@@ -142,20 +180,7 @@ LogicalResult ReduceScatterOp::verify() {
     return emitOpError("accumulates ")
            << getAccumulator().getType() << " into " << getType();
   }
-  FailureOr<ParamUnitAttr> unit = findUnit(*this, getUnit());
-  if (failed(unit) || !*unit) {
-    return unit;
-  }
-  if (getSegment() >= unit->getSegments().size()) {
-    return emitOpError("names segment ")
-           << getSegment() << " of " << unit->getSegments().size();
-  }
-  if (elements(getFlat()) != unit->getElements()) {
-    return emitOpError("reduces ")
-           << elements(getFlat()) << " elements, but unit '"
-           << unit->getName().getValue() << "' has " << unit->getElements();
-  }
-  return success();
+  return verifyPart(*this, getUnit(), getSegment(), getFlat(), getResult());
 }
 
 LogicalResult AllReduceOp::verify() {

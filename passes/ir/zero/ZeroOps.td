@@ -20,7 +20,11 @@ def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
   let summary = "This rank's part of one segment of a flat buffer.";
   let description = [{
     ```mlir
-    %s = zero.shard %flat unit 0 segment 1 : tensor<4096xf32> -> tensor<512xf32>
+    func.func @example(%flat: tensor<4096xf32>) {
+      %s = zero.shard %flat unit 0 segment 1
+          : tensor<4096xf32> -> tensor<512xf32>
+      return
+    }
     ```
     With world 4 and segments of 2048, rank r gets
     `flat[2048 + r * 512 ... 2048 + (r + 1) * 512)`. A view: it shares the
@@ -29,7 +33,9 @@ def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
     **Lifespan**: `zero-shard` to lowering into sched.
 
     **Constraints:**
-    - `unit` and `segment` exist; operand and result have their lengths.
+    - `unit` and `segment` exist.
+    - The operand has the unit's length, the result that of the shard.
+    - Element types are equal.
   }];
   let arguments = (ins Zero_Flat:$flat, I64Attr:$unit, I64Attr:$segment);
   let results = (outs Zero_Flat:$result);
@@ -37,13 +43,17 @@ def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
     $flat `unit` $unit `segment` $segment attr-dict
     `:` type($flat) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Zero_ViewOp : Zero_Op<"view", [Pure]> {
   let summary = "A parameter inside its unit's flat buffer.";
   let description = [{
     ```mlir
-    %w = zero.view %flat[256] : tensor<4096xf32> -> tensor<16x64xf32>
+    func.func @example(%flat: tensor<4096xf32>) {
+      %w = zero.view %flat[256] : tensor<4096xf32> -> tensor<16x64xf32>
+      return
+    }
     ```
     The elements from `offset` on, row-major. Shares the flat buffer's bytes.
 
@@ -65,8 +75,11 @@ def Zero_PackOp : Zero_Op<"pack", [Pure]> {
   let summary = "Gradients laid out as their unit's flat buffer.";
   let description = [{
     ```mlir
-    %g = zero.pack %gw, %gb at [0, 1024] unit 0
-        : tensor<16x64xf32>, tensor<64xf32> -> tensor<4096xf32>
+    func.func @example(%gw: tensor<16x64xf32>, %gb: tensor<64xf32>) {
+      %g = zero.pack %gw, %gb at [0, 1024] unit 0
+          : tensor<16x64xf32>, tensor<64xf32> -> tensor<4096xf32>
+      return
+    }
     ```
     Elements that no operand covers are zero. Lowering computes the operands
     in place, so that nothing is copied.
@@ -91,8 +104,12 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
   let summary = "Every rank gets a unit's whole flat buffer.";
   let description = [{
     ```mlir
-    %flat = zero.all_gather %s0, %s1 unit 0 group "data" reason "forward of h.0"
-        : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+    func.func @example(%s0: tensor<512xf32>, %s1: tensor<512xf32>) {
+      %flat = zero.all_gather %s0, %s1 unit 0 group "data"
+          reason "forward of h.0"
+          : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+      return
+    }
     ```
 
         before   rank 0: s0        rank 1: s1
@@ -105,7 +122,9 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
     it into `zero.prefetch` and `zero.await`.
 
     **Constraints:**
-    - One shard a segment of the unit; the result has the unit's length.
+    - `unit` exists.
+    - One shard a segment of the unit, the `zero.world`-th part of it; the result
+      has the unit's length.
   }];
   let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
                        StrAttr:$group, StrAttr:$reason, UnitAttr:$in_place);
@@ -121,14 +140,17 @@ def Zero_PrefetchOp : Zero_CollectiveOp<"prefetch"> {
   let summary = "Starts a gather that a later await finishes.";
   let description = [{
     ```mlir
-    %h = zero.prefetch %s0 unit 0 group "data" reason "forward of h.0"
-        : tensor<1024xf32> -> !zero.handle<tensor<4096xf32>>
+    func.func @example(%s0: tensor<1024xf32>) {
+      %h = zero.prefetch %s0 unit 0 group "data" reason "forward of h.0"
+          : tensor<1024xf32> -> <tensor<4096xf32>>
+      return
+    }
     ```
 
     **Lifespan**: `zero-prefetch` to lowering into sched.
 
     **Constraints:**
-    - As `zero.all_gather`.
+    - Those of `zero.all_gather`.
   }];
   let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
                        StrAttr:$group, StrAttr:$reason);
@@ -144,7 +166,12 @@ def Zero_AwaitOp : Zero_Op<"await"> {
   let summary = "The flat buffer of a gather that was started early.";
   let description = [{
     ```mlir
-    %flat = zero.await %h : !zero.handle<tensor<4096xf32>> -> tensor<4096xf32>
+    func.func @example(%s0: tensor<1024xf32>) {
+      %h = zero.prefetch %s0 unit 0 group "data" reason "forward of h.0"
+          : tensor<1024xf32> -> <tensor<4096xf32>>
+      %flat = zero.await %h : <tensor<4096xf32>> -> tensor<4096xf32>
+      return
+    }
     ```
 
     **Lifespan**: `zero-prefetch` to lowering into sched.
@@ -164,7 +191,10 @@ def Zero_ReleaseOp : Zero_Op<"release"> {
   let summary = "A gathered flat buffer is needed no more.";
   let description = [{
     ```mlir
-    zero.release %flat unit 0 : tensor<4096xf32>
+    func.func @example(%flat: tensor<4096xf32>) {
+      zero.release %flat unit 0 : tensor<4096xf32>
+      return
+    }
     ```
     Its bytes may be reused from here on.
 
@@ -182,8 +212,12 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
   let summary = "Every rank gets the sum over ranks of its shard of a segment.";
   let description = [{
     ```mlir
-    %s = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data" reason "gradients of h.0 complete"
-        : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+    func.func @example(%g: tensor<4096xf32>, %acc: tensor<512xf32>) {
+      %s = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data"
+          reason "gradients of h.0 complete"
+          : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+      return
+    }
     ```
 
         before   rank 0: a0 a1     rank 1: b0 b1
@@ -197,7 +231,9 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
     **Lifespan**: `zero-shard` to lowering into sched.
 
     **Constraints:**
+    - `unit` and `segment` exist.
     - `flat` has the unit's length; accumulator and result that of the shard.
+    - Element types are equal.
     - `in_place` has no accumulator.
   }];
   let arguments = (ins Zero_Flat:$flat, Optional<Zero_Flat>:$accumulator,
@@ -216,10 +252,15 @@ def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
   let summary = "Every rank gets the sum over ranks.";
   let description = [{
     ```mlir
-    %f = zero.all_reduce %g unit 0 group "data" reason "gradients of h.0 complete"
-        : tensor<4096xf32> -> tensor<4096xf32>
-    %l = zero.all_reduce %loss, %acc unit -1 group "data" reason "the loss"
-        : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+    func.func @example(%g: tensor<4096xf32>, %loss: tensor<1xf32>,
+                       %acc: tensor<1xf32>) {
+      %f = zero.all_reduce %g unit 0 group "data"
+          reason "gradients of h.0 complete"
+          : tensor<4096xf32> -> tensor<4096xf32>
+      %l = zero.all_reduce %loss, %acc unit -1 group "data" reason "the loss"
+          : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+      return
+    }
     ```
     The canonical fold of `zero.reduce_scatter`, of all elements, on every
     rank. Of a unit's flat gradients (in place, `zero-expand-all-reduce` makes

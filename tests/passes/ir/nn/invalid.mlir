@@ -447,3 +447,10 @@ func.func @kernel_form(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @yield_alone(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.yield' op expects parent op 'nn.kernel'}}
+  nn.yield %x : tensor<4xf32>
+}

@@ -1,5 +1,5 @@
-// RUN: zerograph-opt %s | zerograph-opt | FileCheck %s
-// RUN: zerograph-opt %s --mlir-print-op-generic | zerograph-opt | FileCheck %s
+// RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace
+// RUN: zerograph-opt %s --mlir-print-op-generic | zerograph-opt | FileCheck %s --strict-whitespace
 
 // What is printed is parsed again, for every op in every form of its syntax:
 // the examples of the ops' descriptions.

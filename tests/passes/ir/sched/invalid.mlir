@@ -324,3 +324,37 @@ sched.kernel @k0 {
 ^bb0(%0: tensor<4x4xf32>):
   %1 = nn.matmul %0, %0 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
 }
+
+// -----
+
+%x = sched.slice "x" transient in device bytes 1024
+%t = builtin.unrealized_conversion_cast to !sched.timepoint
+sched.program @update {
+  // expected-error @below {{'sched.fill' op awaits what is not an earlier step of the same program}}
+  %1 = sched.fill on(compute) await(%t) (write %x[0 for 4]) "f"
+}
+
+// -----
+
+%x = sched.slice "x" transient in device bytes 1024
+sched.program @step {
+  // expected-error @below {{'sched.fill' op awaits what is not an earlier step of the same program}}
+  %0 = sched.fill on(compute) await(%1) (write %x[0 for 4]) "f"
+  %1 = sched.fill on(gather) (write %x[0 for 4]) "f"
+}
+
+// -----
+
+%x = builtin.unrealized_conversion_cast to !sched.slice
+sched.program @step {
+  // expected-error @below {{'sched.fill' op access 0 is not of a sched.slice}}
+  %0 = sched.fill on(compute) (write %x[0 for 4]) "f"
+}
+
+// -----
+
+// expected-error @below {{'sched.program' op has block arguments}}
+sched.program @step {
+^bb0(%x: !sched.slice):
+  %0 = sched.fill on(compute) (write %x[0 for 4]) "f"
+}

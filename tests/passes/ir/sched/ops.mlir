@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s | zerograph-opt | FileCheck %s
+// RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace
 
 // What the ops' descriptions show is parsed, and printed as it was.
 

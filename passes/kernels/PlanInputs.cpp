@@ -1,0 +1,120 @@
+//===- PlanInputs.cpp - where a kernel's operands come from ---------------===//
+
+#include "passes/kernels/Plan.h"
+
+#include "passes/ir/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+/// Settles where an operand comes from. With `certainOnly`, returns false
+/// where there is a choice.
+bool Planner::resolveOperand(KernelPlan &plan, Value operand,
+                             bool certainOnly) {
+  if (freeValues.contains(operand)) {
+    return true;
+  }
+  Source source = trace(operand);
+  Operation *root = source.root.getDefiningOp();
+  if (plan.members.contains(root) || plan.inputs.recomputed.contains(root) ||
+      plan.inputs.leaves.contains(source.root) ||
+      isa_and_present<nn::ConstantOp, nn::IotaOp>(root)) {
+    return true;
+  }
+  if (!isStored(source.root)) {
+    // A free root is under padding, and needs a buffer.
+    bool choice = !freeValues.contains(source.root);
+    if (choice && certainOnly) {
+      return false;
+    }
+    if (choice && tryRecompute(plan, source)) {
+      return true;
+    }
+    demand(source.root);
+  }
+  plan.inputs.leaves.insert(source.root);
+  return true;
+}
+
+/// The table and the indices of a gather come from buffers.
+void Planner::readIndices(KernelPlan &plan, nn::GatherOp gather) {
+  Value table = trace(gather.getTable()).root;
+  if (!isa_and_present<nn::ConstantOp>(table.getDefiningOp())) {
+    plan.inputs.leaves.insert(table);
+    demand(table);
+  }
+  Value indices = stripReshapes(gather.getIndices());
+  if (!isa_and_present<nn::ConstantOp, nn::IotaOp>(indices.getDefiningOp())) {
+    plan.inputs.leaves.insert(indices);
+    demand(indices);
+  }
+}
+
+void Planner::resolve(KernelPlan &plan, ArrayRef<Operand> operands) {
+  for (const Operand &operand : operands) {
+    resolveOperand(plan, operand.value, /*certainOnly=*/true);
+  }
+  // From the beginning of the block, since later values follow from earlier
+  // ones.
+  SmallVector<Operand> sorted(operands);
+  llvm::stable_sort(sorted, [](const Operand &a, const Operand &b) {
+    Operation *first = trace(a.value).root.getDefiningOp();
+    Operation *second = trace(b.value).root.getDefiningOp();
+    return first && second ? first->isBeforeInBlock(second) : !first && second;
+  });
+  for (const Operand &operand : sorted) {
+    resolveOperand(plan, operand.value, /*certainOnly=*/false);
+  }
+}
+
+/// What cannot be read through its views is copied first.
+void Planner::splitUnreadable(KernelPlan &plan, ArrayRef<Operand> operands) {
+  for (const Operand &operand : operands) {
+    Value value = operand.value;
+    if (plan.members.contains(trace(value).root.getDefiningOp()) &&
+        !value.getDefiningOp<nn::GatherOp>()) {
+      continue;
+    }
+    if (isReadable(value, plan.inputs, plan.shapeAt(operand.level))) {
+      continue;
+    }
+    // Rows that do not fit the other members' shape get a kernel of their own.
+    if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
+      plan.members.remove(gather);
+      llvm::erase(plan.results, value);
+      plan.inputs.leaves.insert(value);
+      stored.insert(value);
+      demandCopy(value);
+      continue;
+    }
+    plan.inputs.leaves.insert(value);
+    demand(value);
+  }
+}
+
+void Planner::planCopy(Value value, KernelPlan &plan) {
+  if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
+    readIndices(plan, gather);
+    if (!isReadable(value, plan.inputs)) {
+      plan.inputs.leaves.insert(gather.getTable());
+      demand(gather.getTable());
+    }
+    return;
+  }
+  resolveOperand(plan, value, /*certainOnly=*/false);
+  if (isReadable(value, plan.inputs)) {
+    return;
+  }
+  // Cut the chain where its first part can still be read.
+  Source source = trace(value);
+  Value cut = source.root;
+  for (Operation *op : llvm::reverse(ArrayRef(source.chain).drop_back())) {
+    if (isReadable(op->getResult(0), plan.inputs)) {
+      cut = op->getResult(0);
+      break;
+    }
+  }
+  plan.inputs.leaves.insert(cut);
+  demand(cut);
+}

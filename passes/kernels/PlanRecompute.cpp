@@ -1,0 +1,120 @@
+//===- PlanRecompute.cpp - what a kernel computes again -------------------===//
+
+#include "passes/kernels/Plan.h"
+
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/zero/ZeroDialect.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+namespace {
+
+/// A value that needs more ops or buffers than this is not computed again.
+constexpr unsigned kMaxRecomputedOps = 16;
+constexpr unsigned kMaxRecomputedLeaves = 8;
+
+int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
+
+bool haveOneUse(ArrayRef<Operation *> ops) {
+  return llvm::all_of(ops, [](Operation *op) { return op->hasOneUse(); });
+}
+
+/// Whether the value lies in a gathered buffer that is gone, in the original
+/// order, when the kernel runs. To read it there would keep the buffer.
+bool isReleasedBefore(Value value, const KernelPlan &plan) {
+  auto view = value.getDefiningOp<zero::ViewOp>();
+  Operation *place = plan.members.empty() ? plan.results.front().getDefiningOp()
+                                          : plan.members.back();
+  return view && llvm::any_of(view.getFlat().getUsers(), [&](Operation *user) {
+           return isa<zero::ReleaseOp>(user) && user->isBeforeInBlock(place);
+         });
+}
+
+} // namespace
+
+bool Planner::collect(const KernelPlan &plan, Operation *op, bool exclusive,
+                      Attempt &attempt) {
+  bool single = elementsOf(op->getResult(0)) == 1;
+  if (!isElementwise(op) || (isCostly(op) && !single && !exclusive) ||
+      attempt.ops.size() >= kMaxRecomputedOps) {
+    return false;
+  }
+  attempt.ops.insert(op);
+  for (Value operand : op->getOperands()) {
+    if (freeValues.contains(operand)) {
+      continue;
+    }
+    Source source = trace(operand);
+    Operation *root = source.root.getDefiningOp();
+    if (attempt.ops.contains(root) || attempt.leaves.contains(source.root) ||
+        plan.inputs.recomputed.contains(root)) {
+      continue;
+    }
+    if (isReleasedBefore(source.root, plan)) {
+      return false;
+    }
+    if (isStored(source.root) || expected.contains(source.root)) {
+      attempt.leaves.insert(source.root);
+      continue;
+    }
+    Attempt deeper = attempt;
+    if (!isPadded(source.chain) &&
+        collect(plan, root,
+                exclusive && root->hasOneUse() && haveOneUse(source.chain),
+                deeper) &&
+        deeper.newBytes - attempt.newBytes < bytesOf(source.root)) {
+      attempt = std::move(deeper);
+    } else {
+      attempt.leaves.insert(source.root);
+      attempt.newBytes += bytesOf(source.root);
+    }
+  }
+  return true;
+}
+
+bool Planner::tryRecompute(KernelPlan &plan, const Source &source) {
+  Operation *root = source.root.getDefiningOp();
+  if (!isElementwise(root) || isPadded(source.chain)) {
+    return false;
+  }
+  ArrayRef<Operation *> chain = source.chain;
+  Value end = chain.empty() ? source.root : chain.back()->getResult(0);
+  // A copy is made once, however many read it.
+  bool exclusive =
+      root->hasOneUse() &&
+      haveOneUse(plan.group || chain.empty() ? chain : chain.drop_back());
+  Attempt attempt;
+  if (!collect(plan, root, exclusive, attempt) ||
+      attempt.leaves.size() > kMaxRecomputedLeaves) {
+    return false;
+  }
+  if (attempt.newBytes >= bytesOf(source.root)) {
+    return false;
+  }
+  if (plan.group && plan.form == Form::Rows) {
+    // One large buffer may be read instead of another, but not several.
+    int64_t large = 0;
+    for (Value leaf : attempt.leaves) {
+      if (!plan.inputs.leaves.contains(leaf) &&
+          elementsOf(leaf) >= elementsOf(source.root)) {
+        large += bytesOf(leaf);
+      }
+    }
+    if (large > bytesOf(source.root)) {
+      return false;
+    }
+  }
+  Inputs inputs = plan.inputs;
+  inputs.leaves.insert(attempt.leaves.begin(), attempt.leaves.end());
+  inputs.recomputed.insert(attempt.ops.begin(), attempt.ops.end());
+  if (!isReadable(end, inputs)) {
+    return false;
+  }
+  plan.inputs = std::move(inputs);
+  for (Value leaf : attempt.leaves) {
+    demand(leaf);
+  }
+  return true;
+}

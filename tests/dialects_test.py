@@ -1,0 +1,186 @@
+"""Fails when a dialect or a pass is not documented, or its documentation lies.
+
+    dialects_test.py SOURCE_FOLDER ZEROGRAPH_OPT
+
+What it reads is generated: Ops.md of each dialect, Passes.md of each phase.
+
+- Every op has a summary, an example that shows it, a **Lifespan** and, where it
+  has a verifier, **Constraints** as bullets.
+- Every example is a whole file: a fenced block that begins with ```mlir is
+  given to zerograph-opt as it stands, and must be accepted.
+- Every message of a verifier of passes/ir/DIALECT is expected by a test of
+  tests/passes/ir/DIALECT.
+- Every pass has a summary, and says whether it is bitwise or reassociates.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+DIALECTS = ["nn", "zero", "sched"]
+
+EXAMPLE = re.compile(r"^```mlir\n(.*?)^```$", re.M | re.S)
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def sections(text, level):
+    """(title, body) of each heading of this level; a body ends at the next
+    heading of this level or a higher one."""
+    heading = re.compile(r"^#{1,%d} .*$" % level, re.M)
+    found = list(heading.finditer(text))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    for match, end in zip(found, ends):
+        hashes, title = match[0].split(" ", 1)
+        if len(hashes) == level:
+            yield title, text[match.end() : end]
+
+
+def ops(text):
+    """(name, class, body) of each op of a dialect's Ops.md."""
+    for title, body in sections(text, 3):
+        match = re.fullmatch(r"`([\w.]+)` \(zg::(\w+::\w+)\)", title)
+        if match:
+            yield match[1], match[2], body
+
+
+def missing_from_op(name, body, has_verifier):
+    """What an op's documentation lacks."""
+    if not re.match(r"\s*_.+_\n", body):
+        yield "a summary"
+    examples = EXAMPLE.findall(body)
+    shown = re.compile(r"\b%s\b" % re.escape(name))
+    if not any(shown.search(example) for example in examples):
+        yield f"an example (```mlir) that shows {name}"
+    if not re.search(r"^\*\*Lifespan\*\*: \S", body, re.M):
+        yield "a line **Lifespan**: "
+    constraints = re.search(r"^\*\*Constraints:\*\*\n(- .+\n)?", body, re.M)
+    if constraints and not constraints[1]:
+        yield "bullets under **Constraints:**"
+    if has_verifier and not constraints:
+        yield "**Constraints:**, although a verifier checks some"
+
+
+def verified_classes(sources):
+    """Classes with a verifier, without their namespace."""
+    verifier = re.compile(r"(\w+)::verify(?:SymbolUses)?\(")
+    return {match[1] for text in sources for match in verifier.finditer(text)}
+
+
+def messages(text):
+    """(line, literals) of each error that a source file reports: the literals
+    are what is fixed of the message, in order."""
+    for match in re.finditer(r"\bemit(?:Op)?Error\(", text):
+        end = match.end()
+        while text[end] != ";":  # no message has a semicolon of its own...
+            literal = LITERAL.match(text, end)
+            end = literal.end() if literal else end + 1  # ...outside literals
+        literals = [
+            piece.replace('\\"', '"')
+            for piece in LITERAL.findall(text[match.start() : end])
+        ]
+        # A note that follows in the same statement has a test of its own.
+        note = text[match.start() : end].find("attachNote")
+        if note >= 0:
+            before = text[match.start() : match.start() + note]
+            literals = literals[: len(LITERAL.findall(before))]
+        yield text.count("\n", 0, match.start()) + 1, literals
+
+
+def expects(tests, literals):
+    pattern = ".*".join(re.escape(literal) for literal in literals)
+    return any(re.search(pattern, line) for line in tests)
+
+
+def check_rules():
+    """What must be found is found, and what is there is not."""
+    whole = (
+        "\n_Does it._\n\n```mlir\n%0 = nn.x %a\n```\n\n**Lifespan**: import.\n"
+        "\n**Constraints:**\n- One.\n"
+    )
+    assert not list(missing_from_op("nn.x", whole, True))
+    for piece in ["_Does it._", "nn.x", "**Lifespan**", "- One."]:
+        lacking = whole.replace(piece, "")
+        assert len(list(missing_from_op("nn.x", lacking, True))) == 1, piece
+    bare = whole[: whole.index("**Constraints")]
+    assert list(missing_from_op("nn.x", bare, True))
+    assert not list(missing_from_op("nn.x", bare, False))
+    source = 'return op->emitOpError("has; ") << n << " of "\n "it" << m;'
+    assert list(messages(source)) == [(1, ["has; ", " of ", "it"])]
+    tests = ["// expected-error {{'nn.x' op has; 3 of it}}"]
+    assert expects(tests, ["has; ", " of ", "it"])
+    assert not expects(tests, ["has; ", " of ", "them"])
+
+
+def check_examples(path, text, opt):
+    for match in EXAMPLE.finditer(text):
+        run = subprocess.run(
+            [opt, "-"], input=match[1], capture_output=True, text=True
+        )
+        if run.returncode != 0:
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: zerograph-opt refuses the example:\n" + (
+                run.stderr.rstrip()
+            )
+
+
+def check_dialect(source, dialect):
+    folder = source / "passes/ir" / dialect
+    path = folder / "Ops.md"
+    sources = {p: p.read_text() for p in sorted(folder.glob("*.cpp"))}
+    verified = verified_classes(sources.values())
+    count = 0
+    for name, cls, body in ops(path.read_text()):
+        count += 1
+        for what in missing_from_op(name, body, cls.split("::")[-1] in verified):
+            yield f"{path}: {name} lacks {what}"
+    if count == 0:
+        yield f"{path}: no op"
+    tests = [
+        line
+        for test in sorted((source / "tests/passes/ir" / dialect).glob("*.mlir"))
+        for line in test.read_text().splitlines()
+        if line.lstrip().startswith("//")
+    ]
+    for file, text in sources.items():
+        for line, literals in messages(text):
+            # A test may name the values between the literals only.
+            if not literals or not expects(tests, literals):
+                yield f"{file}:{line}: no test in tests/passes/ir/{dialect} " + (
+                    f"expects {literals}"
+                )
+
+
+def check_passes(path):
+    count = 0
+    for title, body in sections(path.read_text(), 3):
+        count += 1
+        if not re.match(r"\s*_.+_\n", body):
+            yield f"{path}: {title} lacks a summary"
+        if not re.search(r"^(bitwise|reassociates)[.:]", body, re.M):
+            yield f"{path}: {title} does not say whether it is bitwise"
+    if count == 0:
+        yield f"{path}: no pass"
+
+
+def main(source, opt):
+    check_rules()
+    found = []
+    documents = [source / "passes/ir" / d / "Ops.md" for d in DIALECTS]
+    for dialect in DIALECTS:
+        found += check_dialect(source, dialect)
+    phases = sorted((source / "passes").glob("*/Passes.td"))
+    for phase in phases:
+        found += check_passes(phase.with_suffix(".md"))
+    documents += [phase.with_suffix(".md") for phase in phases]
+    examples = 0
+    for path in documents:
+        text = path.read_text()
+        examples += len(EXAMPLE.findall(text))
+        found += check_examples(path, text, opt)
+    print("\n".join(found) or f"{examples} examples accepted")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]))

@@ -1,0 +1,43 @@
+// RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace
+// RUN: zerograph-opt %s --mlir-print-op-generic | zerograph-opt | FileCheck %s --strict-whitespace
+
+// What is printed is parsed again, for every op in every form of its syntax.
+
+// CHECK: func.func @hold
+func.func @hold(%flat: tensor<4096xf32>, %gw: tensor<16x64xf32>, %gb: tensor<64xf32>) {
+  // CHECK: = zero.shard %arg0 unit 0 segment 1 : tensor<4096xf32> -> tensor<512xf32>
+  %s = zero.shard %flat unit 0 segment 1 : tensor<4096xf32> -> tensor<512xf32>
+  // CHECK: = zero.view %arg0[256] : tensor<4096xf32> -> tensor<16x64xf32>
+  %w = zero.view %flat[256] : tensor<4096xf32> -> tensor<16x64xf32>
+  // CHECK: = zero.pack %arg1, %arg2 at [0, 1024] unit 0 : tensor<16x64xf32>, tensor<64xf32> -> tensor<4096xf32>
+  %g = zero.pack %gw, %gb at [0, 1024] unit 0 : tensor<16x64xf32>, tensor<64xf32> -> tensor<4096xf32>
+  // CHECK: zero.release %arg0 unit 0 : tensor<4096xf32>
+  zero.release %flat unit 0 : tensor<4096xf32>
+  return
+}
+
+// CHECK: func.func @gather
+func.func @gather(%s: tensor<512xf32>, %t: tensor<512xf32>) {
+  // CHECK: = zero.all_gather %arg0, %arg1 unit 0 group "data" reason "r" : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+  %0 = zero.all_gather %s, %t unit 0 group "data" reason "r" : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+  // CHECK: = zero.all_gather %arg0, %arg1 unit 0 group "data" reason "r" in_place : tensor
+  %1 = zero.all_gather %s, %t unit 0 group "data" reason "r" in_place : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+  // CHECK: %[[H:.*]] = zero.prefetch %arg0 unit 0 group "data" reason "r" : tensor<512xf32> -> <tensor<2048xf32>>
+  %h = zero.prefetch %s unit 0 group "data" reason "r" : tensor<512xf32> -> <tensor<2048xf32>>
+  // CHECK: = zero.await %[[H]] : <tensor<2048xf32>> -> tensor<2048xf32>
+  %2 = zero.await %h : <tensor<2048xf32>> -> tensor<2048xf32>
+  return
+}
+
+// CHECK: func.func @reduce
+func.func @reduce(%g: tensor<4096xf32>, %acc: tensor<512xf32>, %loss: tensor<1xf32>) {
+  // CHECK: = zero.reduce_scatter %arg0 unit 0 segment 1 group "data" reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
+  %0 = zero.reduce_scatter %g unit 0 segment 1 group "data" reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
+  // CHECK: = zero.reduce_scatter %arg0, %arg1 unit 0 segment 1 group "data" reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+  %1 = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data" reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+  // CHECK: = zero.all_reduce %arg2 unit -1 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+  %2 = zero.all_reduce %loss unit -1 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+  // CHECK: = zero.all_reduce %arg2, %arg2 unit -1 group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+  %3 = zero.all_reduce %loss, %loss unit -1 group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+  return
+}

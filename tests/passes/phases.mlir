@@ -1,0 +1,27 @@
+// Each phase, run alone on what --dump-ir wrote after the one before, gives to
+// the letter what the compiler had: a dump holds all that the next phase needs.
+
+// RUN: rm -rf %t && mkdir %t
+// RUN: zerograph compile %models/mlp-digits/model.onnx -o %t/plan --dump-ir %t --micro-batch 4 --ranks 2 --zero 3 --accumulate 2 --prefetch 2 --bucket-bytes 4096 --optimizer sgd --lr 0.1 --momentum 0.9
+
+// RUN: zerograph-opt --mlir-print-debuginfo %t/00-import.mlir --zg-differentiate=loss=loss > %t/1 && diff %t/1 %t/01-differentiate.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/01-differentiate.mlir --zg-decompose > %t/2 && diff %t/2 %t/02-decompose.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/02-decompose.mlir --zg-zero="world=2 stage=3 accumulate=2 bucket-bytes=4096 optimizer=sgd lr=0.1 momentum=0.9" > %t/3 && diff %t/3 %t/03-zero.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/03-zero.mlir --zg-prefetch=distance=2 > %t/4 && diff %t/4 %t/04-prefetch.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/04-prefetch.mlir --zg-kernels > %t/5 && diff %t/5 %t/05-kernels.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/05-kernels.mlir --zg-schedule > %t/6 && diff %t/6 %t/06-schedule.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/06-schedule.mlir --zg-memory > %t/7 && diff %t/7 %t/07-memory.mlir
+
+// All of them in one pipeline.
+
+// RUN: zerograph-opt --mlir-print-debuginfo %t/00-import.mlir --zg-differentiate --zg-decompose --zg-zero="world=2 stage=3 accumulate=2 bucket-bytes=4096 optimizer=sgd lr=0.1 momentum=0.9" --zg-prefetch=distance=2 --zg-kernels --zg-schedule --zg-memory > %t/8 && diff %t/8 %t/07-memory.mlir
+
+// An option matters, and one that a phase lacks is refused.
+
+// RUN: zerograph-opt --mlir-print-debuginfo %t/02-decompose.mlir --zg-zero=stage=2 > %t/9 && not diff %t/9 %t/03-zero.mlir
+// RUN: not zerograph-opt %t/02-decompose.mlir --zg-zero=steps=3 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: no such option steps
+// RUN: not zerograph-opt %t/04-prefetch.mlir --zg-kernels=max=3 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: zg-kernels has no options
+// RUN: not zerograph-opt %t/06-schedule.mlir --zg-memory=limit=64 2>&1 | FileCheck %s --check-prefix=LIMIT
+// LIMIT: bytes, but the limit is 64
