@@ -12,6 +12,21 @@ namespace plan = zerograph::plan;
 
 namespace {
 
+plan::Stay planStay(std::optional<zero::Stay> stay) {
+  if (!stay) {
+    return plan::STAY_NONE;
+  }
+  switch (*stay) {
+  case zero::Stay::forward:
+    return plan::STAY_FORWARD;
+  case zero::Stay::backward:
+    return plan::STAY_BACKWARD;
+  case zero::Stay::kept:
+    return plan::STAY_KEPT;
+  }
+  llvm_unreachable("unknown stay");
+}
+
 plan::Stream planStream(sched::Stream stream) {
   switch (stream) {
   case sched::Stream::compute:
@@ -97,6 +112,7 @@ void writeOperation(sched::Step step, const host::PlanIndex &index,
         plan::AllGather &gather = *entry.mutable_all_gather();
         gather.set_unit(op.getUnit());
         gather.set_type(planType(op.getElementType()));
+        gather.set_stay(planStay(op.getStay()));
       })
       .Case([&](sched::ReduceScatterOp op) {
         plan::ReduceScatter &reduce = *entry.mutable_reduce_scatter();

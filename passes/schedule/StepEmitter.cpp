@@ -184,16 +184,16 @@ LogicalResult StepEmitter::pack(zero::PackOp op) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-void StepEmitter::gather(Operation *op, ValueRange shards, Value result,
-                         int64_t unit, StringRef group, StringRef reason) {
+template <typename Op>
+void StepEmitter::gather(Op op, Value result) {
   Accesses accesses;
   Place whole = storage.place(result);
-  zero::ParamUnitAttr attribute = slices.units()[unit];
+  zero::ParamUnitAttr attribute = slices.units()[op.getUnit()];
   bool inPlace = false;
-  if (auto gather = dyn_cast<zero::AllGatherOp>(op)) {
-    inPlace = gather.getInPlace();
+  if constexpr (std::is_same_v<Op, zero::AllGatherOp>) {
+    inPlace = op.getInPlace();
   }
-  for (auto [index, shard] : llvm::enumerate(shards)) {
+  for (auto [index, shard] : llvm::enumerate(op.getShards())) {
     int64_t bytes = bytesOf(shard), segment = bytes * slices.world();
     int64_t element =
         bytes / cast<RankedTensorType>(shard.getType()).getNumElements();
@@ -204,10 +204,10 @@ void StepEmitter::gather(Operation *op, ValueRange shards, Value result,
         whole.plus(zero::segmentOffset(attribute, index) * element, 0),
         segment);
   }
-  create<AllGatherOp>(
-      Stream::gather, accesses, label, builder.getI64IntegerAttr(unit),
-      elementTypeOf(shards.front()), builder.getStringAttr(group),
-      builder.getStringAttr(reason), builder.getI64IntegerAttr(sequence++));
+  create<AllGatherOp>(Stream::gather, accesses, label, op.getUnitAttr(),
+                      op.getStayAttr(), elementTypeOf(op.getShards().front()),
+                      op.getGroupAttr(), op.getReasonAttr(),
+                      builder.getI64IntegerAttr(sequence++));
 }
 
 LogicalResult StepEmitter::inPlaceGather(zero::AllGatherOp op) {
@@ -328,13 +328,11 @@ LogicalResult StepEmitter::emit(Operation *op) {
         if (op.getInPlace() && failed(inPlaceGather(op))) {
           return failure();
         }
-        gather(op, op.getShards(), op.getResult(), op.getUnit(), op.getGroup(),
-               op.getReason());
+        gather(op, op.getResult());
         return success();
       })
       .Case([&](zero::PrefetchOp op) {
-        gather(op, op.getShards(), op.getHandle(), op.getUnit(), op.getGroup(),
-               op.getReason());
+        gather(op, op.getHandle());
         return success();
       })
       .Case([&](zero::ReduceScatterOp op) {

@@ -38,8 +38,8 @@ private:
   LogicalResult launch(Operation *op);
   LogicalResult matmul(nn::MatmulOp op);
   LogicalResult pack(zero::PackOp op);
-  void gather(Operation *op, ValueRange shards, Value result, int64_t unit,
-              StringRef group, StringRef reason);
+  template <typename Op>
+  void gather(Op op, Value result);
   LogicalResult inPlaceGather(zero::AllGatherOp op);
   void reduceScatter(zero::ReduceScatterOp op);
   void allReduce(zero::AllReduceOp op);

@@ -49,7 +49,7 @@ struct ExpandAllReduce : impl::ExpandAllReduceBase<ExpandAllReduce> {
     }
     auto gathered = builder.create<AllGatherOp>(
         op.getLoc(), op.getType(), shards, op.getUnit(), op.getGroup(),
-        op.getReason(), /*in_place=*/true);
+        op.getReason(), /*stay=*/StayAttr(), /*in_place=*/true);
     op.replaceAllUsesWith(gathered.getResult());
     op.erase();
   }

@@ -8,15 +8,22 @@ using namespace mlir::zg::zero;
 
 namespace {
 
-std::string describe(const Gather &gather, StringRef unit, Operation *firstUser,
-                     int64_t loss) {
+Stay stayOf(const Gather &gather, int64_t loss) {
+  return gather.last <= loss   ? Stay::forward
+         : gather.first > loss ? Stay::backward
+                               : Stay::kept;
+}
+
+std::string describe(const Gather &gather, StringRef unit,
+                     Operation *firstUser) {
   std::string name = nn::nameOf(firstUser->getLoc());
   if (name.empty()) {
     name = firstUser->getName().getStringRef().str();
   }
-  StringRef where = gather.last <= loss   ? "forward of "
-                    : gather.first > loss ? "backward of "
-                                          : "kept from forward to backward of ";
+  StringRef where = gather.stay == Stay::forward    ? "forward of "
+                    : gather.stay == Stay::backward ? "backward of "
+                                                    : "kept from forward to "
+                                                      "backward of ";
   return where.str() + unit.str() + ", first needed by " + name;
 }
 
@@ -62,15 +69,16 @@ mlir::zg::zero::planGathers(func::FuncOp program, ArrayRef<Unit> units,
       }
       latest[unit] = gathers.size();
       gathers.push_back({unit, static_cast<int64_t>(position),
-                         static_cast<int64_t>(position), ""});
+                         static_cast<int64_t>(position), Stay::kept, ""});
       firstUsers.push_back(&op);
     }
     lastOther = position;
     lastUnits = used;
   }
   for (auto [gather, user] : llvm::zip(gathers, firstUsers)) {
+    gather.stay = stayOf(gather, loss);
     gather.reason = describe(
-        gather, units[gather.unit].attribute.getName().getValue(), user, loss);
+        gather, units[gather.unit].attribute.getName().getValue(), user);
   }
   return gathers;
 }

@@ -12,7 +12,8 @@ namespace mlir::zg::zero {
 struct Gather {
   int64_t unit;
   int64_t first, last;
-  /// Says where the stay lies, for the collective's reason.
+  Stay stay;
+  /// For people: the stay, the unit and its first user.
   std::string reason;
 };
 

@@ -57,7 +57,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
       auto type = cast<RankedTensorType>(op.getType());
       auto prefetch = builder.create<PrefetchOp>(
           op.getLoc(), HandleType::get(&getContext(), type), op.getShards(),
-          op.getUnit(), op.getGroup(), op.getReason());
+          op.getUnit(), op.getGroup(), op.getReason(), op.getStayAttr());
       if (static_cast<int64_t>(index) < distance) {
         lastAtStart = prefetch;
       }

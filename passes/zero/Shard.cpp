@@ -207,7 +207,9 @@ void Sharder::gather(ProgramBuilder &program, const Gather &gather) {
   auto location = NameLoc::get(unit.attribute().getName(), program.location());
   flat[gather.unit] = program.builder().create<AllGatherOp>(
       location, unit.flatType(), parameterShards(program, unit), unit.index,
-      kDataGroup, gather.reason, /*in_place=*/false);
+      kDataGroup, gather.reason,
+      StayAttr::get(program.builder().getContext(), gather.stay),
+      /*in_place=*/false);
 }
 
 void Sharder::cloneMicro(ProgramBuilder &program) {
@@ -394,7 +396,7 @@ void Sharder::updateWhole(ProgramBuilder &program, UnitState &unit) {
         location, unit.flatType(), reduced[unit.index], unit.index, kDataGroup,
         "stage 0 updates whole parameters of " +
             unit.attribute().getName().getValue().str(),
-        /*in_place=*/false);
+        /*stay=*/StayAttr(), /*in_place=*/false);
   }
   SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
   SmallVector<Value> states;
@@ -440,7 +442,7 @@ void Sharder::updateShards(ProgramBuilder &program, UnitState &unit) {
     Value whole = builder.create<AllGatherOp>(
         location, unit.flatType(), updated, unit.index, kDataGroup,
         "updated parameters of " + unit.attribute().getName().getValue().str(),
-        /*in_place=*/true);
+        /*stay=*/StayAttr(), /*in_place=*/true);
     program.update(whole, key(unit, -1, kParamRole, false));
   }
 }

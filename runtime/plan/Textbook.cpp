@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <array>
 #include <map>
 
 namespace zerograph {
@@ -18,7 +19,7 @@ int64_t bytesOf(Checked checked) {
 
 /// How often a step gathers and reduces one unit, and the bytes of each.
 struct UnitTraffic {
-  int64_t gathers = 0;
+  std::array<int64_t, plan::Stay_ARRAYSIZE> gathers = {}; // by stay
   int64_t gather_bytes = 0;
   int64_t reductions = 0; // of segments
   int64_t reduce_bytes = 0;
@@ -34,7 +35,7 @@ public:
         int64_t bytes = runs * bytesOf(receivedBytes(plan, step));
         if (step.has_all_gather()) {
           UnitTraffic &unit = units[step.all_gather().unit()];
-          unit.gathers += runs;
+          unit.gathers[step.all_gather().stay()] += runs;
           unit.gather_bytes += bytes;
         } else if (step.has_reduce_scatter()) {
           UnitTraffic &unit = units[step.reduce_scatter().unit()];
@@ -65,8 +66,11 @@ public:
       int64_t expected = unit.trainable() ? gathers * once : 0;
       book.planned += units[i].gather_bytes + units[i].reduce_bytes;
       padded += unit.trainable() ? (gathers + repeats) * once : 0;
-      note(gatherReason(unit, units[i], gathers),
-           units[i].gather_bytes - expected);
+      if (plan.zero_stage() == 3 && unit.trainable() && !unit.persistent()) {
+        noteStays(units[i], once);
+      } else {
+        note(gatherReason(unit), units[i].gather_bytes - expected);
+      }
       note(units[i].reductions == 0
                ? "nothing to reduce"
                : "segments reduced more or less often than once a micro-batch",
@@ -89,20 +93,31 @@ public:
   }
 
 private:
-  std::string gatherReason(const plan::Unit &unit, const UnitTraffic &traffic,
-                           int64_t expected) const {
+  /// Stage 3 gathers a unit once in forward and once in backward, says the
+  /// textbook, in every micro-batch.
+  void noteStays(const UnitTraffic &unit, int64_t once) {
+    int64_t kept = unit.gathers[plan::STAY_KEPT];
+    int64_t forward =
+        unit.gathers[plan::STAY_FORWARD] + kept - plan.accumulate();
+    int64_t backward = unit.gathers[plan::STAY_BACKWARD] - plan.accumulate();
+    note(forward > 0 ? "gathered again in forward, where uses lie apart, as of "
+                       "tied parameters"
+                     : "not needed in forward",
+         forward * once);
+    note(backward > 0 ? "gathered again in backward, where uses lie apart"
+         : kept > 0   ? "kept gathered from forward to backward"
+                      : "not needed in backward",
+         backward * once);
+  }
+
+  std::string gatherReason(const plan::Unit &unit) const {
     if (!unit.trainable()) {
       return "frozen parameters, gathered and not reduced";
     }
     if (unit.persistent()) {
       return "persistent units, whole on every rank, gathered once a step";
     }
-    if (traffic.gathers > expected) {
-      return "parameters gathered again";
-    }
-    return plan.zero_stage() == 3
-               ? "parameters kept gathered for backward, or not needed in it"
-               : "parameters or gradients that are not gathered";
+    return "parameters or gradients that are not gathered";
   }
 
   void note(const std::string &reason, int64_t bytes) {

@@ -211,6 +211,12 @@ absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
 absl::Status validateAllGather(const plan::Plan &plan, const plan::Step &step) {
   ZG_ASSIGN_OR_RETURN(const plan::Unit *unit,
                       unitOf(plan, step.all_gather().unit()));
+  plan::Stay stay = step.all_gather().stay();
+  bool sharded = plan.zero_stage() == 3 && !unit->persistent();
+  if (!plan::Stay_IsValid(stay) || (stay == plan::STAY_NONE) == sharded) {
+    return invalid("has the stay ", int(stay), ", which a unit that is ",
+                   sharded ? "sharded" : "whole", " between steps cannot have");
+  }
   ZG_RETURN_IF_ERROR(needAccesses(step, 2 * unit->segments_size()));
   for (int i = 0; i < unit->segments_size(); ++i) {
     ZG_RETURN_IF_ERROR(needMode(step, 2 * i, {plan::READ}));

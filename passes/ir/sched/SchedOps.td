@@ -216,8 +216,9 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
   let hasVerifier = 1;
 }
 
-def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather", (ins I64Attr:$unit),
-    "`unit` $unit"> {
+def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
+    (ins I64Attr:$unit, OptionalAttr<Zero_StayAttr>:$stay),
+    "`unit` $unit (`stay` `` $stay^)?"> {
   let summary = "Every rank gets the whole segments of a unit.";
   let description = [{
     ```mlir
@@ -226,7 +227,8 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather", (ins I64Attr:$unit),
       %w = sched.slice "w" gathered in device bytes 1024
       sched.program @step {
         %0 = sched.all_gather on(gather)
-            (read %s[0 for 512], write %w[0 for 1024]) "h.0" unit 0 : f32
+            (read %s[0 for 512], write %w[0 for 1024]) "h.0" unit 0
+            stay forward : f32
             group "data" sequence 0 reason "forward of h.0"
       }
     }

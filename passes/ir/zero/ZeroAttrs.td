@@ -6,6 +6,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "passes/ir/nn/NNAttrs.td"
 include "passes/ir/zero/ZeroDialect.td"
+include "passes/ir/zero/ZeroEnums.td"
 
 class Zero_Attr<string name, string attrMnemonic> : AttrDef<Zero_Dialect, name> {
   let mnemonic = attrMnemonic;

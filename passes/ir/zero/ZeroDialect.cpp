@@ -9,6 +9,7 @@ using namespace mlir;
 using namespace mlir::zg::zero;
 
 #include "passes/ir/zero/ZeroDialect.cpp.inc"
+#include "passes/ir/zero/ZeroEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "passes/ir/zero/ZeroAttrs.cpp.inc"

@@ -6,6 +6,7 @@
 #include "passes/ir/nn/NNDialect.h"
 
 #include "passes/ir/zero/ZeroDialect.h.inc"
+#include "passes/ir/zero/ZeroEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "passes/ir/zero/ZeroAttrs.h.inc"

@@ -105,7 +105,7 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
   let description = [{
     ```mlir
     func.func @example(%s0: tensor<512xf32>, %s1: tensor<512xf32>) {
-      %flat = zero.all_gather %s0, %s1 unit 0 group "data"
+      %flat = zero.all_gather %s0, %s1 unit 0 stay forward group "data"
           reason "forward of h.0"
           : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
       return
@@ -116,7 +116,8 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
         after    rank 0: s0 s1     rank 1: s0 s1      (of each segment)
 
     One operand a segment, one group of transfers. `in_place`: the operands are
-    `zero.shard`s of the storage that the result has.
+    `zero.shard`s of the storage that the result has. `stay`: which part of the
+    step a parameter unit of stage 3 is whole for.
 
     **Lifespan**: `zero-shard` to lowering into sched; `zero-prefetch` may split
     it into `zero.prefetch` and `zero.await`.
@@ -127,10 +128,11 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
       has the unit's length.
   }];
   let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
-                       StrAttr:$group, StrAttr:$reason, UnitAttr:$in_place);
+                       StrAttr:$group, StrAttr:$reason,
+                       OptionalAttr<Zero_StayAttr>:$stay, UnitAttr:$in_place);
   let results = (outs Zero_Flat:$result);
   let assemblyFormat = [{
-    $shards `unit` $unit `group` $group `reason` $reason
+    $shards `unit` $unit (`stay` `` $stay^)? `group` $group `reason` $reason
     (`in_place` $in_place^)? attr-dict `:` type($shards) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -153,10 +155,11 @@ def Zero_PrefetchOp : Zero_CollectiveOp<"prefetch"> {
     - Those of `zero.all_gather`.
   }];
   let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
-                       StrAttr:$group, StrAttr:$reason);
+                       StrAttr:$group, StrAttr:$reason,
+                       OptionalAttr<Zero_StayAttr>:$stay);
   let results = (outs Zero_Handle:$handle);
   let assemblyFormat = [{
-    $shards `unit` $unit `group` $group `reason` $reason attr-dict
+    $shards `unit` $unit (`stay` `` $stay^)? `group` $group `reason` $reason attr-dict
     `:` type($shards) `->` type($handle)
   }];
   let hasVerifier = 1;

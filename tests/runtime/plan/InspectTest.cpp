@@ -66,18 +66,53 @@ TEST(Textbook, DifferencesAddUp) {
   }
 }
 
-TEST(Textbook, StageThreeKeepsItsParameters) {
+// Stays of a plan's gathers, in order of steps.
+void setStays(plan::Plan &plan, std::vector<plan::Stay> stays) {
+  size_t next = 0;
+  for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
+    if (step.has_all_gather()) {
+      step.mutable_all_gather()->set_stay(stays.at(next++));
+    }
+  }
+}
+
+TEST(Textbook, StageThreeSaysWhyUnitsAreGatheredLessOften) {
   // Two units of 500 elements, gathered once and not twice.
-  Textbook book = compareWithTextbook(testing::stageThreePlan());
+  plan::Plan plan = testing::stageThreePlan();
+  setStays(plan, {plan::STAY_FORWARD, plan::STAY_KEPT});
+  Textbook book = compareWithTextbook(plan);
   EXPECT_EQ(book.formula, "3 Psi (N - 1) / N");
   EXPECT_EQ(book.psi, 2 * 500 * 4u);
   EXPECT_EQ(book.bytes, 3 * book.psi / 2);
-  ASSERT_EQ(book.differences.size(), 3u);
-  EXPECT_EQ(book.differences[0].reason,
-            "parameters kept gathered for backward, or not needed in it");
-  EXPECT_EQ(book.differences[0].bytes, -2048);
-  EXPECT_EQ(book.differences[1].bytes, 3 * 2 * 12 * 4 / 2); // padding
-  EXPECT_EQ(book.differences[2].bytes, 8);                  // scalars
+  ASSERT_EQ(book.differences.size(), 4u);
+  EXPECT_EQ(book.differences[0].reason, "not needed in backward");
+  EXPECT_EQ(book.differences[0].bytes, -1024);
+  EXPECT_EQ(book.differences[1].reason,
+            "kept gathered from forward to backward");
+  EXPECT_EQ(book.differences[1].bytes, -1024);
+  EXPECT_EQ(book.differences[2].bytes, 3 * 2 * 12 * 4 / 2); // padding
+  EXPECT_EQ(book.differences[3].bytes, 8);                  // scalars
+}
+
+// A tied parameter is gathered for each use in forward, and once more is
+// saved where the last one lasts until backward.
+TEST(Textbook, TiedParametersAreGatheredAgain) {
+  plan::Plan plan = testing::stageThreePlan();
+  setStays(plan, {plan::STAY_FORWARD, plan::STAY_KEPT});
+  for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
+    if (step.has_all_gather()) {
+      step.mutable_all_gather()->set_unit(0);
+    }
+  }
+  Textbook book = compareWithTextbook(plan);
+  std::map<std::string, int64_t> differences;
+  for (const Difference &difference : book.differences) {
+    differences[difference.reason] = difference.bytes;
+  }
+  EXPECT_EQ(differences.at("gathered again in forward, where uses lie apart, "
+                           "as of tied parameters"),
+            1024);
+  EXPECT_EQ(differences.at("kept gathered from forward to backward"), -1024);
 }
 
 TEST(Textbook, AccumulationReducesEveryMicroBatch) {

@@ -178,6 +178,9 @@ uint32_t PlanBuilder::gather(int unit, const plan::Access &shard,
   step.set_reason("parameters of " + plan.units(unit).name());
   step.mutable_all_gather()->set_unit(unit);
   step.mutable_all_gather()->set_type(plan::F32);
+  if (plan.zero_stage() == 3) {
+    step.mutable_all_gather()->set_stay(plan::STAY_KEPT);
+  }
   appendAll(step, {shard, segment});
   return add(plan::GATHER, std::move(step), waits);
 }

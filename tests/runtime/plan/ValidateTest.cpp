@@ -102,6 +102,14 @@ const Fault kFaults[] = {
     // Collectives.
     {"names unit 5",
      [](plan::Plan &p) { step(p, 0)->mutable_all_gather()->set_unit(5); }},
+    {"the stay 7",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_all_gather()->set_stay(plan::Stay(7));
+     }},
+    {"the stay 0",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_all_gather()->set_stay(plan::STAY_NONE);
+     }},
     {"a segment has 512",
      [](plan::Plan &p) { step(p, 0)->mutable_accesses(0)->set_bytes(1020); }},
     {"names segment 1",

@@ -238,6 +238,11 @@ TEST(Verify, FrozenAndEarlyWrites) {
 TEST(Verify, Layouts) {
   plan::Plan plan = testing::stageThreePlan();
   plan.set_zero_stage(2);
+  for (plan::Step &each : *plan.mutable_programs(0)->mutable_steps()) {
+    if (each.has_all_gather()) {
+      each.mutable_all_gather()->set_stay(plan::STAY_NONE);
+    }
+  }
   expectFault(plan, "wrong layout: ", "keeps it whole");
   plan = testing::stageOnePlan();
   plan.set_zero_stage(0);

@@ -1,0 +1,20 @@
+//===- ZeroEnums.td - when parameters are whole ---------------------------===//
+
+#ifndef ZEROGRAPH_ZERO_ENUMS
+#define ZEROGRAPH_ZERO_ENUMS
+
+include "mlir/IR/EnumAttr.td"
+include "passes/ir/zero/ZeroDialect.td"
+
+def Zero_Stay
+    : I32EnumAttr<"Stay", "which part of a step a gathered unit is whole for",
+                  [I32EnumAttrCase<"forward", 0>,
+                   I32EnumAttrCase<"backward", 1>,
+                   // From its use in forward to that in backward.
+                   I32EnumAttrCase<"kept", 2>]> {
+  let cppNamespace = "::mlir::zg::zero";
+  let genSpecializedAttr = 0;
+}
+def Zero_StayAttr : EnumAttr<Zero_Dialect, Zero_Stay, "stay">;
+
+#endif // ZEROGRAPH_ZERO_ENUMS
