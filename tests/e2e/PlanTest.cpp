@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <set>
 
 namespace zerograph::testing {
 namespace {
@@ -79,6 +82,50 @@ TEST(Plan, IsDeterministic) {
     auto again = serializePlan(compilePlan(nano(2, stage)));
     ASSERT_TRUE(once.ok() && again.ok());
     EXPECT_TRUE(*once == *again) << "stage " << stage;
+  }
+}
+
+// The kernel module needs nothing of the process that loads it: no undefined
+// symbol, no other library. It has a symbol for every kernel.
+TEST(Plan, KernelModuleStandsAlone) {
+  plan::Plan plan = compilePlan(nano(2, 3));
+  const std::string &elf = plan.kernel_module();
+  auto at = [&](uint64_t offset, uint64_t bytes) {
+    EXPECT_LE(offset + bytes, elf.size());
+    return elf.data() + offset;
+  };
+  Elf64_Ehdr header;
+  std::memcpy(&header, at(0, sizeof(header)), sizeof(header));
+  ASSERT_EQ(std::memcmp(header.e_ident, ELFMAG, SELFMAG), 0);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  std::memcpy(sections.data(),
+              at(header.e_shoff, sections.size() * sizeof(Elf64_Shdr)),
+              sections.size() * sizeof(Elf64_Shdr));
+  std::set<std::string> defined;
+  for (const Elf64_Shdr &section : sections) {
+    if (section.sh_type == SHT_DYNSYM) {
+      const Elf64_Shdr &names = sections.at(section.sh_link);
+      for (uint64_t i = 1; i < section.sh_size / sizeof(Elf64_Sym); ++i) {
+        Elf64_Sym symbol;
+        std::memcpy(&symbol,
+                    at(section.sh_offset + i * sizeof(symbol), sizeof(symbol)),
+                    sizeof(symbol));
+        std::string name = at(names.sh_offset + symbol.st_name, 1);
+        EXPECT_NE(symbol.st_shndx, SHN_UNDEF) << name;
+        defined.insert(name);
+      }
+    } else if (section.sh_type == SHT_DYNAMIC) {
+      for (uint64_t i = 0; i < section.sh_size / sizeof(Elf64_Dyn); ++i) {
+        Elf64_Dyn entry;
+        std::memcpy(&entry,
+                    at(section.sh_offset + i * sizeof(entry), sizeof(entry)),
+                    sizeof(entry));
+        EXPECT_NE(entry.d_tag, DT_NEEDED);
+      }
+    }
+  }
+  for (const plan::Kernel &kernel : plan.kernels()) {
+    EXPECT_TRUE(defined.count(kernel.symbol())) << kernel.symbol();
   }
 }
 
