@@ -70,10 +70,10 @@ void Sharder::cloneMicro(ProgramBuilder &program) {
       mapping.map(operand, current);
     }
     program.builder().clone(op, mapping);
+    reduceWhereComplete(program, position);
     for (int64_t unit : ends.lookup(position)) {
       program.builder().create<ReleaseOp>(program.location(), flat[unit], unit);
     }
-    reduceWhereComplete(program, position);
   }
 }
 

@@ -9,6 +9,19 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
+/// A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. Gives
+/// it an op that reads it, so that it is gathered and viewed like any other use.
+static void useReturnedParameters(func::FuncOp micro) {
+  Operation *terminator = micro.front().getTerminator();
+  OpBuilder builder(terminator);
+  for (OpOperand &result : terminator->getOpOperands()) {
+    if (isa<BlockArgument>(result.get())) {
+      result.set(builder.create<nn::ReshapeOp>(
+          result.get().getLoc(), result.get().getType(), result.get()));
+    }
+  }
+}
+
 Sharder::Sharder(ModuleOp module, func::FuncOp micro,
                  const UnitOptions &unitOptions,
                  const nn::OptimizerOptions &optimizer, int64_t accumulate,
@@ -16,6 +29,7 @@ Sharder::Sharder(ModuleOp module, func::FuncOp micro,
     : module(module), micro(micro), context(module.getContext()),
       options(unitOptions), optimizer(optimizer), accumulate(accumulate),
       dumpGradients(dumpGradients) {
+  useReturnedParameters(micro);
   DenseMap<Operation *, int64_t> position;
   for (auto [index, op] : llvm::enumerate(micro.front())) {
     position[&op] = index;
