@@ -206,6 +206,8 @@ struct Decider {
   const ExporterSignature &signature;
   std::vector<bool> reaching; ///< nodes from which the loss's gradient flows
   std::vector<bool> trainUsed, freezeUsed;
+  /// One-element initializers that might have been parameters.
+  std::vector<std::string> takenForConstants;
 
   bool gradientReaches(const std::string &name) const {
     auto found = graph.users.find(name);
@@ -223,17 +225,18 @@ struct Decider {
     return false;
   }
 
-  /// Exporters' scalars are constants; a one-element tensor is a parameter
-  /// only where it still has a parameter's name.
+  /// One element is what exporters' constants have; it is a parameter only
+  /// where it still has a parameter's name, "head.scale", and not a node's,
+  /// "/head/Constant_1" or "onnx::Mul_7".
   bool looksLikeConstant(const onnx::TensorProto &tensor) const {
-    if (tensor.dims_size() == 0) {
-      return true;
-    }
     int64_t count = 1;
     for (int64_t dim : tensor.dims()) {
       count *= std::clamp<int64_t>(dim, 0, 2);
     }
-    return count <= 1 && !absl::StrContains(tensor.name(), '.');
+    const std::string &name = tensor.name();
+    return count <= 1 &&
+           (!absl::StrContains(name, '.') || absl::StrContains(name, '/') ||
+            absl::StrContains(name, ':'));
   }
 
   /// True and a reason, or false and a reason; nothing: a constant.
@@ -269,6 +272,9 @@ struct Decider {
                                         "it");
     }
     if (signature.present || constant) {
+      if (!signature.present && reached) {
+        takenForConstants.push_back(name);
+      }
       return std::nullopt;
     }
     if (isBufferName(name)) {
@@ -300,7 +306,8 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
                       ? std::vector<bool>(graph.proto.node_size(), false)
                       : graph.nodesReaching(loss),
                   std::vector<bool>(options.train.size()),
-                  std::vector<bool>(options.freeze.size())};
+                  std::vector<bool>(options.freeze.size()),
+                  {}};
   Uses uses(graph);
   std::vector<Parameter> parameters;
   for (const auto &tensor : graph.proto.initializer()) {
@@ -329,6 +336,13 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
     parameter.module = moduleOf(tensor, uses);
     parameter.init = initOf(tensor, uses);
     parameters.push_back(parameter);
+  }
+  if (!decider.takenForConstants.empty()) {
+    report.notes.push_back(absl::StrCat(
+        "taken for constants, as they have one element and no parameter's "
+        "name: ",
+        absl::StrJoin(decider.takenForConstants, ", "),
+        ". To train one, name it and all other parameters by --train"));
   }
   std::vector<std::string> names, problems;
   for (const auto &tensor : graph.proto.initializer()) {

@@ -289,11 +289,42 @@ TEST(Parameters, HeuristicsWithoutMetadata) {
   EXPECT_EQ(weight.getModule(), "fc.norm");
   EXPECT_EQ(imported.parameter("fc.norm.bias").getInit(), InitKind::zeros);
   EXPECT_FALSE(imported.parameter("layer.mask").getTrainable());
-  // A scalar is a constant, and what nothing uses is no argument.
+  // A scalar without a parameter's name is a constant, which is said; what
+  // nothing uses is no argument.
   EXPECT_FALSE(imported.parameter("scale"));
+  ASSERT_EQ(imported.report.notes.size(), 1u);
+  EXPECT_NE(imported.report.notes[0].find("no parameter's name: scale."),
+            std::string::npos)
+      << imported.report.notes[0];
   EXPECT_FALSE(imported.parameter("unused.weight"));
   for (const auto &decision : imported.report.parameters) {
     EXPECT_FALSE(decision.reason.empty()) << decision.name;
+  }
+}
+
+// One element is enough for a parameter with a module path.
+TEST(Parameters, ScalarsWithAPathAreTrained) {
+  onnx::ModelProto model = twoLayers();
+  auto rename = [](std::string *name, const char *to) {
+    if (*name == "scale") {
+      *name = to;
+    }
+  };
+  for (const char *name : {"head.scale", "/head.0/Constant_1"}) {
+    onnx::ModelProto renamed = model;
+    for (auto &tensor : *renamed.mutable_graph()->mutable_initializer()) {
+      rename(tensor.mutable_name(), name);
+    }
+    for (auto &node : *renamed.mutable_graph()->mutable_node()) {
+      for (auto &input : *node.mutable_input()) {
+        rename(&input, name);
+      }
+    }
+    Imported imported = importFile(write(renamed));
+    ASSERT_TRUE(imported.status.ok()) << imported.error();
+    bool trained =
+        imported.parameter(name) && imported.parameter(name).getTrainable();
+    EXPECT_EQ(trained, name[0] != '/') << name;
   }
 }
 
