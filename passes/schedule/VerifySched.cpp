@@ -67,9 +67,9 @@ public:
     return success();
   }
 
-  /// On the first and on the last rank, which between them touch the extremes.
+  /// Every byte that a rank reads was written before, on every rank.
   LogicalResult verifyDefinitions() {
-    for (int64_t rank : {int64_t(0), world - 1}) {
+    for (int64_t rank = 0; rank < world; ++rank) {
       DenseMap<Value, ByteSet> written;
       for (Step step : order.steps()) {
         for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
