@@ -32,6 +32,8 @@ void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
 void buildDecompose(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(nn::createDecompose());
   addCleanup(passes);
+  // Before anything depends on the stage: it changes the order of sums.
+  passes.addNestedPass<func::FuncOp>(nn::createSimplifyScatter());
 }
 
 void buildZero(OpPassManager &passes, const TrainingOptions &options) {

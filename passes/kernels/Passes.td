@@ -54,6 +54,23 @@ def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
   }];
 }
 
+def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
+  let summary = "Adds rows into a sum instead of into zeros.";
+  let description = [{
+    `x + scatter_add(ids, rows)`, in either order, becomes
+    `scatter_add(ids, rows) into x` where nothing else uses the scatter_add: a
+    table less, and a pass over two. It is the gradient of an embedding that is
+    tied to the output head, the largest tensor of many language models.
+
+    reassociates: where several rows meet, `x + (r0 + r1)` becomes
+    `(x + r0) + r1`. It is no option and runs before the graph is sharded, so
+    every stage, rank and layout has the same sums and thus the same bits.
+  }];
+  let statistics = [
+    Statistic<"folded", "folded", "Sums folded into a scatter_add">
+  ];
+}
+
 def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::func::FuncOp"> {
   let summary = "Checks what nn-form-kernels promises.";
   let description = [{

@@ -90,7 +90,13 @@ void Planner::planGroup(const Group &group) {
       operands.insert(operands.begin(), {gather.getResult(), level});
       continue;
     }
-    for (Value operand : member->getOperands()) {
+    OperandRange reads = member->getOperands();
+    if (auto scatter = dyn_cast<nn::ScatterAddOp>(member);
+        scatter && scatter.getInto()) {
+      readTable(plan, scatter);
+      reads = reads.drop_back();
+    }
+    for (Value operand : reads) {
       operands.push_back({operand, level});
     }
   }

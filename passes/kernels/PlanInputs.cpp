@@ -51,6 +51,13 @@ void Planner::readIndices(KernelPlan &plan, nn::GatherOp gather) {
   }
 }
 
+/// What rows are added into comes from a buffer, which the result may take.
+void Planner::readTable(KernelPlan &plan, nn::ScatterAddOp scatter) {
+  Value table = stripReshapes(scatter.getInto());
+  plan.inputs.leaves.insert(table);
+  demand(table);
+}
+
 void Planner::resolve(KernelPlan &plan, ArrayRef<Operand> operands) {
   for (const Operand &operand : operands) {
     resolveOperand(plan, operand.value, /*certainOnly=*/true);

@@ -39,6 +39,12 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
       result = report(&op) << op.getName() << " in a kernel of the form '"
                            << kernel.getForm() << "'";
     }
+    if (auto scatter = dyn_cast<nn::ScatterAddOp>(op)) {
+      Value table = scatter.getInto();
+      if (table && !isa<BlockArgument>(stripReshapes(table))) {
+        result = report(&op) << "adds into a table that its own kernel makes";
+      }
+    }
     if (isViewOp(&op) && !isReadable(op.getResult(0), Inputs())) {
       result = report(&op) << "a chain of views without one address formula";
     }

@@ -27,10 +27,56 @@ bool readElementwise(Value value) {
   });
 }
 
+/// Reshapes share the bytes of what they reshape.
+Value stripReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>()) {
+    value = reshape.getOperand();
+  }
+  return value;
+}
+
+/// Whether the value, perhaps reshaped, has that one use and no other.
+bool usedOnlyBy(Value value, OpOperand &use) {
+  while (value.hasOneUse()) {
+    OpOperand &only = *value.getUses().begin();
+    if (&only == &use) {
+      return true;
+    }
+    auto reshape = dyn_cast<nn::ReshapeOp>(only.getOwner());
+    if (!reshape) {
+      return false;
+    }
+    value = reshape.getResult();
+  }
+  return false;
+}
+
 } // namespace
+
+OpOperand *mlir::zg::sched::tableOperand(nn::KernelOp kernel) {
+  if (kernel.getForm() != "scatter") {
+    return nullptr;
+  }
+  Operation *yield = kernel.getBody().front().getTerminator();
+  auto scatter = yield->getOperand(0).getDefiningOp<nn::ScatterAddOp>();
+  if (!scatter || !scatter.getInto()) {
+    return nullptr;
+  }
+  OpOperand &into = *scatter.getIntoMutable().begin();
+  auto table = dyn_cast<BlockArgument>(stripReshapes(into.get()));
+  // Rows that are made of the table would be read after it has changed.
+  if (!table || !usedOnlyBy(table, into)) {
+    return nullptr;
+  }
+  return &kernel->getOpOperand(table.getArgNumber());
+}
 
 bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
                                       unsigned result) {
+  if (OpOperand *table = tableOperand(kernel);
+      table && table->getOperandNumber() == operand) {
+    return true;
+  }
   if (kernel.getForm() != "rows" || kernel.getOperand(operand).getType() !=
                                         kernel.getResult(result).getType()) {
     return false;

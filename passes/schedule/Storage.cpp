@@ -372,8 +372,35 @@ void Storage::bindDefault(Operation *op, unsigned result) {
       slices.create(label, sliceClass, bytesOf(value), unit, segment);
 }
 
+/// The value whose bytes `value` has or lies in.
+Value Storage::wholeOf(Value value) const {
+  while (std::optional<Part> part = partOf(value, slices)) {
+    value = part->whole;
+  }
+  return value;
+}
+
+/// Asks that the table which a kernel adds into lie where its result does.
+void Storage::bindTable(nn::KernelOp kernel) {
+  OpOperand *table = tableOperand(kernel);
+  if (!table) {
+    return;
+  }
+  Value whole = wholeOf(table->get());
+  for (OpOperand &operand : kernel->getOpOperands()) {
+    // What is read while the result is written must not be the table.
+    if (&operand != table && wholeOf(operand.get()) == whole) {
+      return;
+    }
+  }
+  request(table->get(), place(kernel.getResult(0)), position(kernel));
+}
+
 /// Asks for the places in which the op wants its operands.
 void Storage::bindOperands(Operation *op) {
+  if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
+    bindTable(kernel);
+  }
   auto gather = dyn_cast<zero::AllGatherOp>(op);
   if (isa<zero::PackOp>(op) || (gather && gather.getInPlace())) {
     unsigned overwritten = firstOverwrite(op->getResult(0));

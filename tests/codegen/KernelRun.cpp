@@ -116,6 +116,17 @@ CompiledKernel::CompiledKernel(const std::string &text, StringRef targetName)
   library = std::make_unique<Library>(bytes);
 }
 
+void CompiledKernel::runRanges(ArrayRef<void *> buffers,
+                               ArrayRef<int64_t> cuts) {
+  Library::Kernel kernel = library->find(kernelInfo.symbol);
+  int64_t begin = 0;
+  for (int64_t cut : cuts) {
+    kernel(buffers.data(), begin, cut);
+    begin = cut;
+  }
+  kernel(buffers.data(), begin, kernelInfo.extent);
+}
+
 std::vector<Bytes> CompiledKernel::run(ArrayRef<Bytes> arguments,
                                        ArrayRef<int64_t> cuts) {
   constexpr size_t kGuard = 256;
@@ -131,13 +142,7 @@ std::vector<Bytes> CompiledKernel::run(ArrayRef<Bytes> arguments,
   for (Bytes &result : results) {
     buffers.push_back(result.data());
   }
-  Library::Kernel kernel = library->find(kernelInfo.symbol);
-  int64_t begin = 0;
-  for (int64_t cut : cuts) {
-    kernel(buffers.data(), begin, cut);
-    begin = cut;
-  }
-  kernel(buffers.data(), begin, kernelInfo.extent);
+  runRanges(buffers, cuts);
   for (Bytes &result : results) {
     for (size_t i = result.size() - kGuard; i < result.size(); ++i) {
       if (result[i] != static_cast<char>(0xA5)) {
@@ -164,14 +169,15 @@ std::vector<Tensor> CompiledKernel::run(ArrayRef<Tensor> arguments,
   return results;
 }
 
-Bytes CompiledKernel::runInPlace(ArrayRef<Bytes> arguments, unsigned argument) {
+Bytes CompiledKernel::runInPlace(ArrayRef<Bytes> arguments, unsigned argument,
+                                 ArrayRef<int64_t> cuts) {
   std::vector<Bytes> copies(arguments.begin(), arguments.end());
   std::vector<void *> buffers;
   for (Bytes &copy : copies) {
     buffers.push_back(copy.data());
   }
   buffers.push_back(copies[argument].data());
-  library->find(kernelInfo.symbol)(buffers.data(), 0, kernelInfo.extent);
+  runRanges(buffers, cuts);
   return copies[argument];
 }
 

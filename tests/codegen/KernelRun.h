@@ -56,14 +56,17 @@ public:
                          ArrayRef<int64_t> cuts = {});
   std::vector<Tensor> run(ArrayRef<Tensor> arguments,
                           ArrayRef<int64_t> cuts = {});
-  /// Runs with result 0 in the place of argument `argument`.
-  Bytes runInPlace(ArrayRef<Bytes> arguments, unsigned argument);
+  /// Runs the same ranges with result 0 in the place of argument `argument`.
+  Bytes runInPlace(ArrayRef<Bytes> arguments, unsigned argument,
+                   ArrayRef<int64_t> cuts = {});
 
   /// Random arguments for the kernel's operands.
   std::vector<Tensor> randomArguments(unsigned seed, double low = -3,
                                       double high = 3);
 
 private:
+  void runRanges(ArrayRef<void *> buffers, ArrayRef<int64_t> cuts);
+
   Program program;
   nn::KernelOp op;
   KernelInfo kernelInfo;

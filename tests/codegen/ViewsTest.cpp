@@ -329,6 +329,42 @@ TEST(Scatter, AddsInOrder) {
       1e-6, -3, 9);
 }
 
+/// Rows that are added into operand 2, under another shape.
+std::string intoTable(const std::string &element) {
+  std::string rows = "tensor<4x5x37x" + element + ">";
+  std::string flat = "tensor<259x" + element + ">";
+  std::string table = "tensor<7x37x" + element + ">";
+  return "func.func @f(%x: tensor<4x5xi64>, %y: " + rows + ", %z: " + flat +
+         ") {\n  %k = nn.kernel scatter (%a = %x, %b = %y, %c = %z) : "
+         "(tensor<4x5xi64>, " +
+         rows + ", " + flat + ") -> " + table +
+         " {\n    %t = nn.reshape %c : " + flat + " -> " + table +
+         "\n    %r = nn.scatter_add %a, %b into %t : tensor<4x5xi64>, " + rows +
+         " -> " + table + "\n    nn.yield %r : " + table + "\n  }\n  return\n}";
+}
+
+TEST(Scatter, AddsIntoATable) {
+  expectMatchesInterpreter(intoTable("f32"), 1e-6, -3, 9);
+  expectMatchesInterpreter(intoTable("i64"), 0, -3, 9);
+}
+
+/// The sum has the same bits whether it takes the table's bytes or its own,
+/// for one and for three threads.
+TEST(Scatter, AddsIntoATableInPlace) {
+  CompiledKernel kernel(intoTable("f32"));
+  ASSERT_TRUE(kernel.ok()) << kernel.diagnostics();
+  std::vector<Bytes> arguments;
+  for (const Tensor &argument : kernel.randomArguments(7, -3, 9)) {
+    arguments.push_back(toBytes(argument));
+  }
+  Bytes apart = kernel.run(arguments)[0];
+  EXPECT_NE(apart, arguments[2]);
+  ASSERT_EQ(kernel.info().extent, 37);
+  EXPECT_EQ(apart, kernel.run(arguments, {16, 32})[0]);
+  EXPECT_EQ(apart, kernel.runInPlace(arguments, 2));
+  EXPECT_EQ(apart, kernel.runInPlace(arguments, 2, {16, 32}));
+}
+
 TEST(Scan, OfElementsComputedInTheKernel) {
   expectMatchesInterpreter(
       kernel("tensor<3x9xi1>", kF,

@@ -291,7 +291,7 @@ private:
 
   void run(ScatterAddOp op) {
     const Tensor ids = get(op.getIndices()), rows = get(op.getUpdates());
-    Tensor y = empty(op);
+    Tensor y = op.getInto() ? get(op.getInto()) : empty(op);
     size_t row = y.values.size() / y.shape[0];
     for (size_t i = 0; i < ids.values.size(); ++i) {
       int64_t to = clampedRow(ids.values[i], y.shape[0]);

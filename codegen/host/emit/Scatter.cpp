@@ -1,14 +1,39 @@
 //===- Scatter.cpp - sums of rows into a table ----------------------------===//
 
 #include "codegen/host/emit/Forms.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::host;
 
-/// Threads take columns of the table, so that every element is summed by one
-/// of them, in the order of the updates. Row of the domain: an update.
+namespace {
+
+/// The argument that the scatter adds into; null: it adds into zeros.
+BlockArgument tableOf(nn::ScatterAddOp scatter) {
+  Value table = scatter.getInto();
+  while (table && table.getDefiningOp<nn::ReshapeOp>()) {
+    table = table.getDefiningOp()->getOperand(0);
+  }
+  return dyn_cast_or_null<BlockArgument>(table);
+}
+
+/// The rows of the table that must be set before any is added to: none where
+/// the result has the bytes of the table that it begins as.
+Value rowsToSet(Lanes &l, Value table, Value result, int64_t rows) {
+  auto addressOf = [&](Value pointer) {
+    return l.b.create<LLVM::PtrToIntOp>(l.b.getI64Type(), pointer);
+  };
+  Value same = l.b.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                         addressOf(table), addressOf(result));
+  return l.b.create<arith::SelectOp>(same, l.index(0), l.index(rows));
+}
+
+} // namespace
+
+/// Threads take columns of the table, so that every element is set and summed
+/// by one of them, in the order of the updates. Row of the domain: an update.
 FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
                                        nn::KernelOp kernel, StringRef name) {
   auto yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
@@ -21,6 +46,12 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
   }
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(scatter.getType()).getShape();
+  BlockArgument base = tableOf(scatter);
+  if (scatter.getInto() && !base) {
+    return kernel.emitError("'") << nn::nameOf(kernel.getLoc())
+                                 << "': a scatter adds into an argument of its "
+                                    "kernel, or into zeros";
+  }
   int64_t tableRows = shape.front();
   int64_t cols = ShapedType::getNumElements(shape.drop_front());
   int64_t updates =
@@ -35,6 +66,7 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
   Lanes &l = body.lanes;
   body.enterKernel();
   Value table = body.resultPointer(0);
+  Value from = base ? body.operandPointer(base.getArgNumber()) : Value();
   Type element = (*update)->element;
   Value zero = l.zero(l.vectorOf(valueType(element)));
 
@@ -52,10 +84,15 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
       return SmallVector<Value>();
     });
   };
-  body.loop(l.index(0), l.index(tableRows), 1, {}, [&](Value row, ValueRange) {
+  Value set = from ? rowsToSet(l, from, table, tableRows) : l.index(tableRows);
+  body.loop(l.index(0), set, 1, {}, [&](Value row, ValueRange) {
     Value start = l.mul(row, l.index(cols));
     forColumns([&](Value col, Value mask) {
-      body.store(table, l.add(start, col), zero, mask);
+      Value offset = l.add(start, col);
+      Value first =
+          from ? body.load(from, offset, element, /*asVector=*/true, mask)
+               : zero;
+      body.store(table, offset, first, mask);
     });
     return SmallVector<Value>();
   });

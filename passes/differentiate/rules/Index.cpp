@@ -23,6 +23,9 @@ LogicalResult scatterAddRule(ScatterAddOp op, Gradient &g) {
     g.set(1, g.builder.create<GatherOp>(g.location, op.getUpdates().getType(),
                                         g.of(), op.getIndices()));
   }
+  if (op.getInto() && g.wants(2)) {
+    g.set(2, g.of());
+  }
   return success();
 }
 

@@ -483,32 +483,45 @@ def NN_GatherOp : NN_PureOp<"gather"> {
   let hasVerifier = 1;
 }
 
-def NN_ScatterAddOp : NN_PureOp<"scatter_add"> {
-  let summary = "Adds rows into a table of zeros: the gradient of gather.";
+def NN_ScatterAddOp : NN_PureOp<"scatter_add", [
+    OptionalTypesMatchWith<"the table and the result have the same type",
+                           "result", "into", "$_self">]> {
+  let summary = "Adds rows into a table: the gradient of gather.";
   let description = [{
     ```mlir
-    func.func @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>) {
+    func.func @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>,
+                       %table: tensor<256x128xf32>) {
       %0 = nn.scatter_add %ids, %rows
+          : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+      %1 = nn.scatter_add %ids, %rows into %table
           : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
       return
     }
     ```
+    The result begins as `into`, as zeros where there is none. Then
     `result[ids[i...], r...] += rows[i..., r...]`, in the order of `i`. An
     index outside the table is clamped into it.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
-    of the form `scatter`.
+    of the form `scatter`. `into` comes from `nn-simplify-scatter`.
 
     **Constraints:**
     - The result has rank 1 or more.
     - The shape of the rows is that of the indices, then the result's but its
       leading dimension.
     - Rows and result have the same element type.
+    - `into` has the type of the result.
   }];
-  let arguments = (ins NN_IndexTensor:$indices, NN_Tensor:$updates);
+  let arguments = (ins NN_IndexTensor:$indices, NN_Tensor:$updates,
+                       Optional<NN_Tensor>:$into);
   let results = (outs NN_Tensor:$result);
+  let builders = [
+    OpBuilder<(ins "Type":$type, "Value":$indices, "Value":$updates), [{
+      build($_builder, $_state, type, indices, updates, /*into=*/Value());
+    }]>
+  ];
   let assemblyFormat = [{
-    $indices `,` $updates attr-dict
+    $indices `,` $updates (`into` $into^)? attr-dict
     `:` type($indices) `,` type($updates) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -635,7 +648,9 @@ def NN_KernelOp : NN_PureOp<"kernel", [
     - `scan`: one `nn.cumsum`, the only result. `scatter`: one
       `nn.scatter_add`, the only result. Elementwise ops may make what it reads:
       cheap ones are computed in the kernel where that saves a buffer
-      (`Planner::tryRecompute`). There are no reductions.
+      (`Planner::tryRecompute`). There are no reductions. The `into` of a
+      `nn.scatter_add` is an argument, perhaps reshaped, and the result may
+      have its bytes.
 
     In every form constants and iota are members, and arguments are read through
     views: chains of reshape, broadcast, transpose, slice, pad and gather

@@ -76,6 +76,11 @@ const GradientCase kCases[] = {
      "%y = nn.scatter_add %ids, %rows : tensor<2x4xi32>, tensor<2x4x3xf64> -> "
      "tensor<5x3xf64>",
      {{"%y", "5x3xf64"}}},
+    {"scatter_add_into",
+     {{"ids", "2x4xi32", -2, 7}, {"rows", "2x4x3xf64"}, {"table", "5x3xf64"}},
+     "%y = nn.scatter_add %ids, %rows into %table : tensor<2x4xi32>, "
+     "tensor<2x4x3xf64> -> tensor<5x3xf64>",
+     {{"%y", "5x3xf64"}}},
 };
 
 class TensorGradient : public ::testing::TestWithParam<GradientCase> {};

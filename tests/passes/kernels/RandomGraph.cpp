@@ -191,8 +191,9 @@ private:
       }
       Shape to = x.shape;
       to[0] = 6;
-      add(to, "nn.scatter_add %ids, " + x.name + " : tensor<4xi64>, " + type +
-                  " -> " + typeOf(to));
+      std::string into = below(2) ? " into " + as(pick(), to) : "";
+      add(to, "nn.scatter_add %ids, " + x.name + into + " : tensor<4xi64>, " +
+                  type + " -> " + typeOf(to));
       return;
     }
     default: { // A product, which no kernel may reach across.

@@ -106,6 +106,42 @@ func.func @alone(%i: tensor<4xi64>, %x: tensor<4x2xf32>) -> (tensor<8x2xf32>, te
 
 // -----
 
+// The table that rows are added into comes from a buffer, whatever makes it;
+// the rows may be made in the kernel.
+// CHECK-LABEL: func.func @table
+// CHECK: %[[T:.*]] = nn.kernel rows (%{{.*}} = %arg2)
+// CHECK: nn.unary neg
+// CHECK: nn.kernel scatter ({{.*}}%[[ARG:[^ ]*]] = %[[T]])
+// CHECK: nn.unary neg
+// CHECK: %[[AS:.*]] = nn.reshape %[[ARG]] : tensor<16xf32> -> tensor<8x2xf32>
+// CHECK: nn.scatter_add %{{.*}}, %{{.*}} into %[[AS]]
+func.func @table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<16xf32>) -> tensor<8x2xf32> {
+  %0 = nn.unary neg %x : tensor<4x2xf32> -> tensor<4x2xf32>
+  %1 = nn.unary neg %t : tensor<16xf32> -> tensor<16xf32>
+  %2 = nn.reshape %1 : tensor<16xf32> -> tensor<8x2xf32>
+  %3 = nn.scatter_add %i, %0 into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  return %3 : tensor<8x2xf32>
+}
+
+// -----
+
+// A table of constants and a transposed one are copied first.
+// CHECK-LABEL: func.func @copied_table
+// CHECK: %[[C:.*]] = nn.kernel rows ()
+// CHECK: nn.kernel scatter ({{.*}} = %[[C]])
+// CHECK: %[[T:.*]] = nn.kernel rows (%{{.*}} = %arg2)
+// CHECK: nn.transpose
+// CHECK: nn.kernel scatter ({{.*}} = %[[T]])
+func.func @copied_table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<2x8xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
+  %0 = nn.constant dense<1.0> : tensor<8x2xf32>
+  %1 = nn.scatter_add %i, %x into %0 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  %2 = nn.transpose %t [1, 0] : tensor<2x8xf32> -> tensor<8x2xf32>
+  %3 = nn.scatter_add %i, %x into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  return %1, %3 : tensor<8x2xf32>, tensor<8x2xf32>
+}
+
+// -----
+
 // A release follows the last kernel that reads the buffer; the gather that was
 // to begin after it still does.
 #unit = #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "b", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>

@@ -121,3 +121,91 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     return %u, %t : tensor<256xf32>, tensor<1xf32>
   }
 }
+
+// -----
+
+// Rows are added into a table where it lies: the product that begins a tied
+// gradient lands where the gradient is packed.
+
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+  // CHECK-LABEL: module attributes
+  // CHECK: %[[I:.+]] = sched.slice "i"
+  // CHECK: %[[X:.+]] = sched.slice "x"
+  // CHECK: sched.program @step
+  func.func @step(%i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = false>}, %x: tensor<4x16xf32> {nn.input = #nn.input<"x", per_sample = false>})
+      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // CHECK-NEXT: sched.matmul on(compute) (read %[[X]][0 for 256], read %[[X]][0 for 256], write %[[FLAT:.+]][0 for 1024])
+    %0 = nn.matmul %x, %x transpose_a : tensor<4x16xf32>, tensor<4x16xf32> -> tensor<16x16xf32>
+    %1 = nn.reshape %0 : tensor<16x16xf32> -> tensor<256xf32>
+    // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[I]][0 for 32], read %[[X]][0 for 256], read %[[FLAT]][0 for 1024], write %[[FLAT]][0 for 1024])
+    %2 = nn.kernel scatter (%a = %i, %b = %x, %c = %1) : (tensor<4xi64>, tensor<4x16xf32>, tensor<256xf32>) -> tensor<16x16xf32> {
+      %t = nn.reshape %c : tensor<256xf32> -> tensor<16x16xf32>
+      %r = nn.scatter_add %a, %b into %t : tensor<4xi64>, tensor<4x16xf32> -> tensor<16x16xf32>
+      nn.yield %r : tensor<16x16xf32>
+    }
+    // CHECK-NEXT: sched.reduce_scatter
+    %p = zero.pack %2 at [0] unit 0 : tensor<16x16xf32> -> tensor<256xf32>
+    %g = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    return %g : tensor<256xf32>
+  }
+}
+
+// -----
+
+// A table that is read later, or of which the rows are made, keeps its bytes:
+// the kernel copies it. A state that is added to stays where it is.
+
+module attributes {zero.world = 1 : i64} {
+  // CHECK-LABEL: module attributes
+  // CHECK: %[[I:.+]] = sched.slice "i" input
+  // CHECK: %[[S:.+]] = sched.slice "s" scalar
+  // CHECK: %[[C:.+]] = sched.slice "c" scalar
+  // CHECK: %[[A:.+]] = sched.slice "a" scalar
+  // CHECK: %[[B:.+]] = sched.slice "b" scalar
+  // CHECK: sched.program @step
+  func.func @step(
+      %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = false>},
+      %s: tensor<4x4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "s", sharded = false>})
+      -> (tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "s", sharded = false>},
+          tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
+          tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>},
+          tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "c", sharded = false>}) {
+    // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[S]][0 for 64], write %[[U:.+]][0 for 64])
+    %u = nn.kernel rows (%x = %s) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = nn.unary neg %x : tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %0 : tensor<4x4xf32>
+    }
+    // The rows are made of the table in the kernel.
+    // CHECK-NEXT: sched.launch @k1 on(compute) (read %[[I]][0 for 32], read %[[U]][0 for 64], write %[[C]][0 for 64])
+    %c = nn.kernel scatter (%x = %i, %z = %u) : (tensor<4xi64>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = nn.unary exp %z : tensor<4x4xf32> -> tensor<4x4xf32>
+      %1 = nn.scatter_add %x, %0 into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %1 : tensor<4x4xf32>
+    }
+    // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[S]][0 for 64], write %[[T:.+]][0 for 64])
+    %t = nn.kernel rows (%x = %s) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = nn.unary neg %x : tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %0 : tensor<4x4xf32>
+    }
+    // Read later.
+    // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[S]][0 for 64], read %[[T]][0 for 64], write %[[A]][0 for 64])
+    %a = nn.kernel scatter (%x = %i, %y = %s, %z = %t) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = nn.scatter_add %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %0 : tensor<4x4xf32>
+    }
+    // The rows too.
+    // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[T]][0 for 64], read %[[T]][0 for 64], write %[[B]][0 for 64])
+    %b = nn.kernel scatter (%x = %i, %y = %t, %z = %t) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = nn.scatter_add %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %0 : tensor<4x4xf32>
+    }
+    // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[B]][0 for 64], read %[[S]][0 for 64], write %[[S]][0 for 64])
+    %n = nn.kernel scatter (%x = %i, %y = %b, %z = %s) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = nn.scatter_add %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      nn.yield %0 : tensor<4x4xf32>
+    }
+    // CHECK-NEXT: }
+    return %n, %a, %b, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}

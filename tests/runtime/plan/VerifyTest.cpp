@@ -99,6 +99,27 @@ TEST(Verify, ShortenedLifetimes) {
   expectFault(plan, "not at all in this program", "(h)");
 }
 
+TEST(Verify, SumsInPlace) {
+  // A product is made where the gradient belongs, and a launch adds to it there
+  // through an operand and a result of the same bytes.
+  plan::Plan product = testing::stageThreePlan();
+  plan::Access write = step(product, 5)->accesses(4);
+  ASSERT_EQ(write.slice(), testing::sliceNamed(product, "b/gradients"));
+  plan::Access read = write;
+  read.set_mode(plan::READ);
+  *step(product, 4)->add_accesses() = write;
+  plan::Plan plan = product;
+  *step(plan, 5)->add_accesses() = read;
+  testing::stateFacts(plan);
+  EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  // Behind the launch that the reduction awaits, it would race with it.
+  for (const plan::Access &access : {read, write}) {
+    *step(product, 7)->add_accesses() = access;
+  }
+  testing::stateFacts(product);
+  expectFault(product, "missing wait: ", "backward a");
+}
+
 TEST(Verify, ReadBeforeWritten) {
   plan::Plan plan = testing::stageThreePlan();
   // The gather writes half of what forward reads.

@@ -371,6 +371,14 @@ func.func @scatter_add_shape(%i: tensor<4x2xi64>, %u: tensor<4x3xf32>) {
 
 // -----
 
+func.func @scatter_add_into(%i: tensor<4xi64>, %u: tensor<4x3xf32>, %t: tensor<8x3xf32>) {
+  // expected-error @+1 {{'nn.scatter_add' op failed to verify that the table and the result have the same type}}
+  %0 = "nn.scatter_add"(%i, %u, %t) : (tensor<4xi64>, tensor<4x3xf32>, tensor<8x3xf32>) -> tensor<9x3xf32>
+  return
+}
+
+// -----
+
 func.func @softmax_rank(%x: tensor<f32>) {
   // expected-error @+1 {{'nn.softmax' op needs rank 1 or more}}
   %0 = nn.softmax %x : tensor<f32>

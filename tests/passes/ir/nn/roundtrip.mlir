@@ -69,6 +69,8 @@ func.func @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
   %5 = nn.gather %table, %ids : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
   // CHECK: nn.scatter_add %{{.*}}, %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
   %6 = nn.scatter_add %ids, %5 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+  // CHECK: nn.scatter_add %{{.*}}, %{{.*}} into %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+  %7 = nn.scatter_add %ids, %5 into %6 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
   return
 }
 
