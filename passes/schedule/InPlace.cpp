@@ -16,14 +16,16 @@ int64_t elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// Whether the value is read by elementwise ops alone, perhaps through
-/// reshapes, which keep the place of an element.
-bool readElementwise(Value value) {
+/// Whether element i of the value reaches results at place i alone: on every
+/// way there are elementwise ops, and reshapes, which keep the place.
+bool keepsPlaces(Value value, DenseSet<Value> &visited) {
+  if (!visited.insert(value).second) {
+    return true;
+  }
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (isa<nn::ReshapeOp>(user)) {
-      return readElementwise(user->getResult(0));
-    }
-    return isElementwise(user);
+    return isa<nn::YieldOp>(user) ||
+           ((isElementwise(user) || isa<nn::ReshapeOp>(user)) &&
+            keepsPlaces(user->getResult(0), visited));
   });
 }
 
@@ -92,5 +94,6 @@ bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
       return false;
     }
   }
-  return readElementwise(body.getArgument(operand));
+  DenseSet<Value> visited;
+  return keepsPlaces(body.getArgument(operand), visited);
 }

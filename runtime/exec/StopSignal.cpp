@@ -2,19 +2,39 @@
 
 #include "runtime/exec/StopSignal.h"
 
+#include <ctime>
+
 using namespace zerograph;
 
 namespace {
 volatile std::sig_atomic_t stop_requested = 0;
+volatile std::sig_atomic_t seconds_of_request = 0;
 
-extern "C" void requestStop(int number) { stop_requested = number; }
+std::sig_atomic_t secondsNow() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::sig_atomic_t(now.tv_sec);
+}
+
+/// A signal may come twice at once: `timeout` and a terminal's group send it
+/// to the process and to its group. Only a later one means impatience.
+extern "C" void requestStop(int number) {
+  std::sig_atomic_t now = secondsNow();
+  if (stop_requested == 0) {
+    stop_requested = number;
+    seconds_of_request = now;
+  } else if (now - seconds_of_request > 1) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
+}
 } // namespace
 
 StopSignal::StopSignal() {
   stop_requested = 0;
   struct sigaction action = {};
   action.sa_handler = requestStop;
-  action.sa_flags = int(SA_RESETHAND) | SA_RESTART;
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &interrupt_before);
   sigaction(SIGTERM, &action, &terminate_before);

@@ -8,7 +8,8 @@
 namespace zerograph {
 
 /// While it lives, SIGINT and SIGTERM ask the run to stop after the step; the
-/// same one again ends the process as usual. One object at a time.
+/// one that comes over a second later ends the process as usual. One object at
+/// a time.
 class StopSignal {
 public:
   StopSignal();

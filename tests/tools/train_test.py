@@ -182,6 +182,13 @@ class Stop(Case):
     def test_terminate(self):
         self.check(signal.SIGTERM, 143)
 
+    def test_a_signal_that_comes_twice_at_once(self):
+        _, process = self.start("--save-weights", "w")
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        self.assertIn("the weights are in w", process.stderr.read())
+
     def test_no_weights_to_save(self):
         _, process = self.start()
         process.send_signal(signal.SIGINT)

@@ -209,3 +209,26 @@ module attributes {zero.world = 1 : i64} {
     return %n, %a, %b, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
   }
 }
+
+// -----
+
+// An element that reaches another place is read after that place is written:
+// the transposition gets bytes of its own and is copied.
+
+module attributes {zero.world = 1 : i64} {
+  // CHECK-LABEL: module attributes
+  // CHECK: %[[M:.+]] = sched.slice "m" scalar in device bytes 1024 carried
+  // CHECK: sched.program @step
+  func.func @step(
+      %m: tensor<16x16xf32> {zero.state = #zero.state<unit = -1, segment = -1, "m", sharded = false>})
+      -> (tensor<16x16xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "m", sharded = false>}) {
+    // CHECK: sched.launch @k0 on(compute) (read %[[M]][0 for 1024], write %[[T:.+]][0 for 1024])
+    // CHECK: sched.copy on(compute) (read %[[T]][0 for 1024], write %[[M]][0 for 1024])
+    %t = nn.kernel rows (%a = %m) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.unary neg %a : tensor<16x16xf32> -> tensor<16x16xf32>
+      %1 = nn.transpose %0 [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
+      nn.yield %1 : tensor<16x16xf32>
+    }
+    return %t : tensor<16x16xf32>
+  }
+}
