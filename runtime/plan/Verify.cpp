@@ -17,8 +17,10 @@ absl::Status verifyPlan(const plan::Plan &plan) {
   constexpr Check kChecks[] = {
       verify::checkStreams,     verify::checkCollectiveOrder,
       verify::checkRaces,       verify::checkLifetimes,
-      verify::checkDefinitions, verify::checkReductions,
-      verify::checkSharding,    verify::checkTraffic,
+      verify::checkDefinitions, verify::checkMoves,
+      verify::checkReductions,  verify::checkAccumulators,
+      verify::checkUpdates,     verify::checkSharding,
+      verify::checkAgreement,   verify::checkTraffic,
       verify::checkArenas};
   std::string text;
   size_t dropped = 0;

@@ -9,6 +9,10 @@
 //     last for ever;
 //   - each gradient is reduced exactly once, updates see reduced gradients
 //     only, and no rank reads parameters that another one holds the news of;
+//   - collectives move the segments of the units that they name; every state of
+//     a trainable unit is written once a step, from gradients and states of the
+//     same elements; sums over micro-batches are zeroed once, after their use;
+//   - the loss and the stop count are each made by one sum over the ranks;
 //   - the traffic and the memory that the plan states are what its steps make.
 // What a kernel computes is not looked at.
 //

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <functional>
 #include <set>
 
 namespace zerograph::testing {
@@ -145,6 +146,41 @@ protected:
     static const plan::Plan plan = compilePlan(nano(2, 3));
     return plan;
   }
+  /// Two micro-batches: programs "micro" and "update".
+  static const plan::Plan &accumulating() {
+    static const plan::Plan plan = [] {
+      Training training = nano(2, 3);
+      training.accumulate = 2;
+      return compilePlan(training);
+    }();
+    return plan;
+  }
+  /// Two steps whose accesses `index` have equal size, in different slices.
+  std::pair<plan::Step *, plan::Step *>
+  alike(int of, int index, const std::function<bool(const plan::Step &)> &is) {
+    auto &steps = *plan.mutable_programs(of)->mutable_steps();
+    for (plan::Step &a : steps) {
+      for (plan::Step &b : steps) {
+        if (is(a) && is(b) && a.name() != b.name() &&
+            a.accesses(index).bytes() == b.accesses(index).bytes() &&
+            a.accesses(index).slice() != b.accesses(index).slice()) {
+          return {&a, &b};
+        }
+      }
+    }
+    ADD_FAILURE() << "the plan has no two such steps";
+    return {&steps[0], &steps[0]};
+  }
+  /// Launches that write parameters.
+  bool updates(const plan::Step &step) const {
+    return step.has_launch() &&
+           std::any_of(step.accesses().begin(), step.accesses().end(),
+                       [&](const plan::Access &access) {
+                         return access.mode() != plan::READ &&
+                                plan.slices(access.slice()).slice_class() ==
+                                    plan::PARAM_SHARD;
+                       });
+  }
   plan::Plan plan = original();
   plan::Program &program() { return *plan.mutable_programs(0); }
 };
@@ -212,6 +248,87 @@ TEST_F(Faults, ShortenedLifetime) {
     }
   }
   expectRefused(plan, "shortening a lifetime", "lifetime");
+}
+
+TEST_F(Faults, SwappedUnits) {
+  auto gather = [](const plan::Step &step) { return step.has_all_gather(); };
+  auto reduce = [](const plan::Step &step) {
+    return step.has_reduce_scatter();
+  };
+  for (const plan::Plan &whole : {original(), accumulating()}) {
+    for (int index : {0, 1}) {
+      plan = whole;
+      auto [a, b] = alike(0, index, gather);
+      a->mutable_accesses(index)->Swap(b->mutable_accesses(index));
+      expectRefused(plan, "gathering another unit", "wrong unit: ");
+    }
+    // Their bytes are shared with other steps, so the names are swapped.
+    plan = whole;
+    auto [a, b] = alike(0, 1, reduce);
+    int unit = a->reduce_scatter().unit();
+    a->mutable_reduce_scatter()->set_unit(b->reduce_scatter().unit());
+    b->mutable_reduce_scatter()->set_unit(unit);
+    expectRefused(plan, "reducing another unit", "wrong unit: ");
+  }
+}
+
+TEST_F(Faults, UpdateFromAnothersGradients) {
+  for (const plan::Plan &whole : {original(), accumulating()}) {
+    plan = whole;
+    auto update = [&](const plan::Step &step) { return updates(step); };
+    auto [a, b] = alike(plan.programs_size() - 1, 0, update);
+    a->mutable_accesses(0)->Swap(b->mutable_accesses(0));
+    expectRefused(plan, "swapping gradients of updates", "wrong unit: ");
+  }
+}
+
+TEST_F(Faults, UpdatedTwice) {
+  for (const plan::Plan &whole : {original(), accumulating()}) {
+    plan = whole;
+    plan::Program &last = *plan.mutable_programs(plan.programs_size() - 1);
+    for (const plan::Step &step : last.steps()) {
+      if (updates(step)) {
+        plan::Step again = step;
+        *last.add_steps() = again;
+        break;
+      }
+    }
+    expectRefused(plan, "updating twice", "doubled update: ");
+  }
+}
+
+TEST_F(Faults, SumsNotZeroed) {
+  plan = accumulating();
+  plan::Program &update = *plan.mutable_programs(1);
+  ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  // The last steps zero; nothing waits for the last of all.
+  update.mutable_steps()->RemoveLast();
+  expectRefused(plan, "not zeroing", "gradients not zeroed: ");
+}
+
+// One of the two sums is made where the other belongs.
+TEST_F(Faults, NoAgreement) {
+  for (const plan::Plan &whole : {original(), accumulating()}) {
+    for (uint32_t slice : {whole.loss_slice(), whole.stop_slice()}) {
+      plan = whole;
+      int dropped = 0;
+      for (plan::Step &step : *program().mutable_steps()) {
+        if (step.has_all_reduce() && step.accesses(1).slice() == slice) {
+          uint32_t other = slice == whole.loss_slice() ? whole.stop_slice()
+                                                       : whole.loss_slice();
+          step.mutable_accesses(1)->set_slice(other);
+          ++dropped;
+        }
+      }
+      EXPECT_EQ(dropped, 1);
+      expectRefused(plan, "not summing", "no agreement: 0 all_reduces");
+    }
+    plan = whole;
+    for (const plan::Scalar &scalar : plan.scalars()) {
+      plan.set_stop_slice(scalar.slice());
+      expectRefused(plan, "stopping by a scalar", "no agreement: ");
+    }
+  }
 }
 
 } // namespace

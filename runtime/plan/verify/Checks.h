@@ -56,8 +56,16 @@ void checkRaces(const Subject &subject, Problems &problems);
 void checkLifetimes(const Subject &subject, Problems &problems);
 /// What a program reads and does not carry was written in it before.
 void checkDefinitions(const Subject &subject, Problems &problems);
-/// Each segment's gradients are reduced once, and states are updated.
+/// Collectives move what they say: the segments of their unit.
+void checkMoves(const Subject &subject, Problems &problems);
+/// Each segment's gradients are reduced once.
 void checkReductions(const Subject &subject, Problems &problems);
+/// Sums over micro-batches are made by reductions and zeroed once a step.
+void checkAccumulators(const Subject &subject, Problems &problems);
+/// Each state is updated once a step, from its own gradients.
+void checkUpdates(const Subject &subject, Problems &problems);
+/// The loss and the stop count are each made by one sum over the ranks.
+void checkAgreement(const Subject &subject, Problems &problems);
 /// Updates use reduced gradients; parts that only their rank has are gathered
 /// before others read them; states are sharded as the stage says.
 void checkSharding(const Subject &subject, Problems &problems);

@@ -9,6 +9,10 @@
 
 namespace zerograph::verify {
 
+/// The scalar by which the runtime says that this rank was asked to stop; the
+/// only one that ranks may set differently.
+inline constexpr char kStopScalar[] = "stop";
+
 /// By slice: written by the runtime before `program` starts. Inputs before
 /// the program of a micro-batch, scalars before every program.
 std::vector<bool> setByRuntime(const plan::Plan &plan, int program);

@@ -1,8 +1,6 @@
-//===- Reductions.cpp - every gradient once, every state updated ----------===//
+//===- Reductions.cpp - every gradient is reduced once --------------------===//
 //
-// One reduce_scatter a trainable segment, in whichever program has it; each
-// state of a trainable unit is written by "step" or "update" and by no other;
-// frozen parameters are never written.
+// One reduce_scatter a trainable segment, in whichever program has it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,58 +74,10 @@ void checkCounts(const plan::Plan &plan, Problems &problems) {
   }
 }
 
-/// By slice: the unit and state it holds, gradients aside.
-struct Owner {
-  int unit = -1;
-  const plan::State *state = nullptr;
-};
-
-void checkWrites(const plan::Plan &plan, Problems &problems) {
-  std::map<uint32_t, Owner> owners;
-  std::map<uint32_t, bool> written;
-  for (int unit = 0; unit < plan.units_size(); ++unit) {
-    for (const plan::State &state : plan.units(unit).states()) {
-      if (state.role() != "grad") {
-        owners[state.slice()] = {unit, &state};
-      }
-    }
-  }
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      for (const plan::Access &access : plan.programs(p).steps(s).accesses()) {
-        auto owner = owners.find(access.slice());
-        if (owner == owners.end() || access.mode() == plan::READ) {
-          continue;
-        }
-        written[access.slice()] = true;
-        const plan::Unit &unit = plan.units(owner->second.unit);
-        if (!unit.trainable()) {
-          problems.add("frozen state: ", describeStep(plan, p, s), " writes ",
-                       describeSlice(plan, access.slice()), " of unit ",
-                       unit.name(), ", which is not trained");
-        } else if (plan.programs(p).name() == "micro") {
-          problems.add("early update: ", describeStep(plan, p, s), " writes ",
-                       describeSlice(plan, access.slice()), " of unit ",
-                       unit.name(), " before all micro-batches are done");
-        }
-      }
-    }
-  }
-  for (const auto &[slice, owner] : owners) {
-    const plan::Unit &unit = plan.units(owner.unit);
-    if (unit.trainable() && !written[slice]) {
-      problems.add("missing update: no step writes state \"",
-                   owner.state->role(), "\" of trainable unit ", owner.unit,
-                   " (", unit.name(), "), ", describeSlice(plan, slice));
-    }
-  }
-}
-
 } // namespace
 
 void checkReductions(const Subject &subject, Problems &problems) {
   checkCounts(subject.plan, problems);
-  checkWrites(subject.plan, problems);
 }
 
 } // namespace zerograph::verify

@@ -12,6 +12,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/verify/Checks.h"
+#include "runtime/plan/verify/External.h"
 
 #include <map>
 #include <set>
@@ -100,17 +101,26 @@ private:
         slices[i].clear();
       }
     }
+    for (const plan::Scalar &scalar : plan.scalars()) {
+      if (scalar.name() == kStopScalar) {
+        setLocal(scalar.slice());
+      }
+    }
     if (plan.programs(program).name() == "update") {
       return;
     }
     for (const plan::Input &input : plan.inputs()) {
       if (input.per_sample()) {
-        Content content;
-        content.end = plan.slices(input.slice()).bytes();
-        content.kind = Kind::Local;
-        assign(slices[input.slice()], 0, content);
+        setLocal(input.slice());
       }
     }
+  }
+
+  void setLocal(uint32_t slice) {
+    Content content;
+    content.end = plan.slices(slice).bytes();
+    content.kind = Kind::Local;
+    assign(slices[slice], 0, content);
   }
 
   /// True if the access sees local values. Reports old parts of other ranks.

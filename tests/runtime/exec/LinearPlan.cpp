@@ -156,7 +156,7 @@ void Builder::update(const std::vector<uint32_t> &waits) {
     part.set_mode(READ);
     b.gather(unit, part, b.all(param, WRITE), {step});
   }
-  if (options.accumulate > 1 && !options.dump_gradients) {
+  if (options.accumulate > 1) {
     b.fill(COMPUTE, b.all(reduced, WRITE));
   }
 }
