@@ -181,7 +181,7 @@ void checkDamage(const ExporterSignature &signature,
     report.notes.push_back(absl::StrCat(
         "the exported module's parameter '", name,
         "' is not in the file under this name, and no node reads it: it is "
-        "tied to one that the file holds, or unused"));
+        "tied to one that the file holds, or unused; nothing to do"));
   }
   if (signature.damaged.empty()) {
     return;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up and builds everything into build/; programs lie in build/bin.
+# Sets up and builds into build/: everything, or the targets named. Programs lie
+# in build/bin.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh
@@ -9,6 +10,6 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 [[ -e build/build.ninja ]] || cmake -G Ninja -S . -B build >build/configure.log ||
   { cat build/configure.log >&2; exit 1; }
 echo "build: compiling (log in build/build.log)"
-ninja -C build -j"$(nproc)" >build/build.log ||
+ninja -C build -j"$(nproc)" "$@" >build/build.log ||
   { grep -A20 -m3 FAILED build/build.log >&2; exit 1; }
 echo "build: done"

@@ -3,7 +3,7 @@
 # with ZeRO-3, and shows PyTorch's losses beside ours.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools/build.sh
+tools/build.sh zerograph
 out=build/demo
 mkdir -p "$out"
 model=models/gpt2-nano

@@ -65,7 +65,10 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   if (micro_batch > 0) {
     if (batch.empty()) {
       return absl::InvalidArgumentError(
-          "--micro-batch: no input of the model has a symbolic first dim");
+          "--micro-batch: no input of the model has a symbolic first dim. "
+          "Leave "
+          "the option out to use the batch that the file fixes, or export "
+          "with dynamic shapes");
     }
     ZG_RETURN_IF_ERROR(
         bindDim(options.dims, batch, micro_batch, "--micro-batch"));
