@@ -42,17 +42,17 @@ LogicalResult checkDefined(ArrayRef<char> object, Location location) {
   return success();
 }
 
-LogicalResult writeFile(StringRef path, ArrayRef<char> bytes) {
+std::error_code writeFile(StringRef path, ArrayRef<char> bytes) {
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
   if (error) {
-    return failure();
+    return error;
   }
   stream.write(bytes.data(), bytes.size());
   stream.close();
-  bool failed = stream.has_error();
+  error = stream.error();
   stream.clear_error();
-  return failure(failed);
+  return error;
 }
 
 } // namespace
@@ -78,8 +78,8 @@ FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<char> object,
   };
   std::string input = pathOf("kernels.o"), output = pathOf("kernels.so");
   std::string log = pathOf("log");
-  if (failed(writeFile(input, object))) {
-    emitError(location, "cannot write ") << input;
+  if (std::error_code error = writeFile(input, object)) {
+    emitError(location, "cannot write ") << input << ": " << error.message();
     return failure();
   }
   StringRef arguments[] = {ZEROGRAPH_LLD,

@@ -1,9 +1,10 @@
 //===- Communicator.h - what the ranks of a run do together ---------------===//
 //
 // A communicator belongs to one rank. Collectives of a program run in the one
-// order that the plan gives them, whatever the stream; every wait has a
-// deadline, past which the error says who waits for whom; a rank that fails
-// ends all of them.
+// order that the plan gives them, whatever the stream; every wait for another
+// rank has a deadline, past which the error says who waits for whom; a rank
+// that fails ends all of them. After an error other ranks may still read the
+// buffers of a call: they outlive all ranks' calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +88,8 @@ public:
   exchange(const std::string &what, const std::string &text) = 0;
 
   /// This rank failed: every wait of every rank ends with an error that
-  /// carries this one. The first call counts.
+  /// carries this one. The first call counts. To be called after any error:
+  /// another stream of this rank may wait for its turn without a deadline.
   virtual void abort(const absl::Status &status) = 0;
 
   virtual TrafficCount traffic() const = 0;

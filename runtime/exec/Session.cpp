@@ -3,6 +3,7 @@
 #include "runtime/exec/Session.h"
 
 #include "runtime/device/host/TargetCheck.h"
+#include "runtime/io/Overwrite.h"
 #include "runtime/plan/Verify.h"
 
 #include "absl/strings/str_join.h"
@@ -49,47 +50,31 @@ absl::Status findPrograms(Session &session) {
   return absl::OkStatus();
 }
 
-/// Nothing that is read may be written over.
-absl::Status checkOutputs(const TrainOptions &options) {
-  using Named = std::pair<const char *, const std::string &>;
-  const Named kInputs[] = {{"--data", options.data},
-                           {"the plan", options.plan_path},
-                           {"--load-weights", options.load_weights}};
-  const Named kOutputs[] = {{"--log", options.log},
-                            {"--save-weights", options.save_weights},
-                            {"--dump-gradients", options.dump_gradients}};
-  std::error_code ignored; // a file that is not there is no other's equal
-  auto same = [&](const Named &a, const Named &b) {
-    return !a.second.empty() && !b.second.empty() &&
-           (a.second == b.second ||
-            std::filesystem::equivalent(a.second, b.second, ignored));
-  };
-  for (size_t i = 0; i < std::size(kOutputs); ++i) {
-    for (const Named &input : kInputs) {
-      // Weights that were loaded may be replaced: that is done at the end.
-      bool replaces = i == 1 && &input == &kInputs[2];
-      if (!replaces && same(kOutputs[i], input)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(kOutputs[i].first, " ", kOutputs[i].second,
-                         " would write over ", input.first));
-      }
-    }
-    for (size_t j = 0; j < i; ++j) {
-      if (same(kOutputs[i], kOutputs[j]) &&
-          !std::filesystem::is_character_file(kOutputs[i].second, ignored)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(kOutputs[i].first, " and ", kOutputs[j].first,
-                         " are the same file ", kOutputs[i].second));
-      }
-    }
+/// Nothing that is read may be written over, but weights that were loaded:
+/// they are replaced at the end.
+absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
+  std::string folder =
+      std::filesystem::path(options.plan_path).parent_path().string();
+  std::vector<NamedFile> inputs = arrayFiles("--data", options.data);
+  inputs.push_back({"the plan", options.plan_path});
+  inputs.push_back({"the model", options.model_path});
+  for (NamedFile &source : sourceFiles(plan, folder)) {
+    inputs.push_back(std::move(source));
   }
-  return absl::OkStatus();
+  std::vector<NamedFile> outputs = {
+      {"--save-weights", options.save_weights},
+      {"--log", options.log},
+      {"--trace", options.trace},
+      {"--dump-gradients", options.dump_gradients}};
+  ZG_RETURN_IF_ERROR(checkOverwrites(inputs, outputs));
+  outputs.erase(outputs.begin());
+  return checkOverwrites({{"--load-weights", options.load_weights}}, outputs);
 }
 
 absl::Status openFiles(Session &session) {
   const plan::Plan &plan = session.plan();
   const TrainOptions &options = session.options;
-  ZG_RETURN_IF_ERROR(checkOutputs(options));
+  ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
   ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
   if (session.data->dropped() > 0) {
     session.say(absl::StrCat(

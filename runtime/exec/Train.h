@@ -21,6 +21,9 @@ struct TrainOptions {
   std::string data;
   /// Where the plan came from: its weight file lies beside it.
   std::string plan_path;
+  /// The model that the plan was made of just now; else empty. It is not read
+  /// here, and not written over either.
+  std::string model_path;
   /// One JSON object a step; empty for none.
   std::string log;
   /// Threads of the compute stream of each rank; 0: the machine's processors
@@ -35,6 +38,7 @@ struct TrainOptions {
   std::string dump_gradients;
   /// A trace of the last step, for Perfetto; empty for none.
   std::string trace;
+  /// The longest that a rank waits for another.
   double deadline_seconds = 300;
   /// Instead of the plan's.
   std::optional<double> learning_rate;

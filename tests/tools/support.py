@@ -85,8 +85,10 @@ class Case(unittest.TestCase):
         what = f"{arguments}: {result.returncode}: {result.stderr}"
         self.assertIn(result.returncode, codes, what)
         self.assertEqual(result.stdout, "", what)
-        self.assertTrue(
-            result.stderr.startswith(os.path.basename(program)), what)
+        # lines=0: notes may come before it.
+        self.assertRegex(
+            result.stderr,
+            ("^" if lines else "(?m)^") + os.path.basename(program), what)
         self.assertTrue(result.stderr.endswith("\n"), what)
         if lines:
             self.assertEqual(result.stderr.count("\n"), lines, what)

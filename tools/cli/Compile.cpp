@@ -7,22 +7,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include <filesystem>
-
 namespace zerograph {
-
-namespace {
-
-absl::Status checkOutput(const std::string &model, const std::string &output) {
-  std::error_code ignored; // a file that is not there is no other's equal
-  if (std::filesystem::equivalent(model, output, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--output ", output, " is the model itself"));
-  }
-  return checkOutputPath(output);
-}
-
-} // namespace
 
 void addCompile(CommandLine &line) {
   CLI::App &command = line.add("compile", "Makes a plan of a model");
@@ -42,11 +27,15 @@ void addCompile(CommandLine &line) {
     ZG_ASSIGN_OR_RETURN(CompileOptions options, flags->resolve());
     options.model = own->model;
     options.dump_gradients = own->dump_gradients;
-    ZG_RETURN_IF_ERROR(checkOutput(own->model, own->output));
+    ZG_RETURN_IF_ERROR(checkOutputPath(own->output));
     ZG_ASSIGN_OR_RETURN(
         CompileResult result,
         compileModel(options, flags->microBatch(), /*data=*/"", own->output));
-    ZG_RETURN_IF_ERROR(writePlan(result.plan, own->output));
+    absl::Status written = writePlan(result.plan, own->output);
+    if (!written.ok()) {
+      removeExtraWeights(result, own->output); // no plan names them
+      return written;
+    }
     if (own->timing) {
       for (auto &[phase, seconds] : result.seconds) {
         absl::PrintF("%8.3f s  %s\n", seconds, phase);

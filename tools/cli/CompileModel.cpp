@@ -4,9 +4,11 @@
 
 #include "frontend/Import.h"
 #include "runtime/base/Status.h"
+#include "runtime/io/Overwrite.h"
 #include "runtime/io/TensorFile.h"
 
 #include <cstdio>
+#include <filesystem>
 
 namespace zerograph {
 namespace {
@@ -53,12 +55,26 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
+/// Before compiling `plan` is empty: then the model alone is looked at.
+absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
+                          const std::string &plan_path) {
+  std::vector<NamedFile> inputs = {{"the model", model}};
+  std::string folder = std::filesystem::path(model).parent_path().string();
+  for (const NamedFile &source : sourceFiles(plan, folder)) {
+    inputs.push_back(source);
+  }
+  return checkOverwrites(
+      inputs, {{"--output", plan_path},
+               {"--output (its weights)", extraWeightsPath(plan_path)}});
+}
+
 } // namespace
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            int64_t micro_batch,
                                            const std::string &data,
                                            const std::string &plan_path) {
+  ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   std::string batch = batchDim(inputs);
@@ -89,6 +105,7 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   for (const std::string &note : result.notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
+  ZG_RETURN_IF_ERROR(checkOutputs(options.model, result.plan, plan_path));
   ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
   return result;
 }

@@ -98,21 +98,28 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
       "--trace", options.trace,
       "FILE.json: when the last step's operations ran, for Perfetto");
   app.add_option("--deadline", options.deadline_seconds,
-                 "Seconds a rank waits for another, default 300")
-      ->check(CLI::PositiveNumber);
+                 "Seconds a rank waits for another, default 300");
 }
 
 absl::Status TrainFlags::parse() {
   if (!init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(options.init_missing, parseInitMissing(init_missing));
   }
+  // Not a number fails both.
+  if (!(options.deadline_seconds > 0 && options.deadline_seconds <= 1e6)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--deadline ", options.deadline_seconds,
+                     ": expected seconds above 0 and at most 1000000"));
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<int> TrainFlags::run(const LoadedPlan &plan,
-                                    const std::string &plan_path) {
+                                    const std::string &plan_path,
+                                    const std::string &model) {
   ZG_RETURN_IF_ERROR(parse());
   options.plan_path = plan_path;
+  options.model_path = model;
   if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
     options.on_step = [](const StepRecord &record) {
       absl::PrintF("step %u loss %.6f\n", record.step, record.loss);

@@ -25,7 +25,7 @@ absl::StatusOr<int> trainModel(const std::string &model,
       compileModel(options, compile.microBatch(), train.data(), path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
   ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
-  return train.run(plan, path);
+  return train.run(plan, path, model);
 }
 
 } // namespace

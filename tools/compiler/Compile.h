@@ -65,11 +65,18 @@ struct CompileResult {
 /// Compiles. Errors name the ONNX node or tensor, or the option, at fault.
 absl::StatusOr<CompileResult> compile(const CompileOptions &options);
 
+/// "PLAN.weights.safetensors", for a plan that goes to `plan_path`.
+std::string extraWeightsPath(const std::string &plan_path);
+
 /// Writes `result.extra_weights` to "PLAN.weights.safetensors" beside
 /// `plan_path` (nothing if there are none) and enters their places into the
 /// plan.
 absl::Status writeExtraWeights(CompileResult &result,
                                const std::string &plan_path);
+
+/// Deletes what `writeExtraWeights` wrote: its plan could not be written.
+void removeExtraWeights(const CompileResult &result,
+                        const std::string &plan_path);
 
 } // namespace zerograph
 

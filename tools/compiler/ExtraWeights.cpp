@@ -27,13 +27,25 @@ std::map<std::string, Target> parametersByName(plan::Plan &plan) {
 
 } // namespace
 
+std::string extraWeightsPath(const std::string &plan_path) {
+  return plan_path + ".weights.safetensors";
+}
+
+void removeExtraWeights(const CompileResult &result,
+                        const std::string &plan_path) {
+  if (!result.extra_weights.empty()) {
+    std::error_code ignored; // the first error is the one to tell
+    std::filesystem::remove(extraWeightsPath(plan_path), ignored);
+  }
+}
+
 absl::Status writeExtraWeights(CompileResult &result,
                                const std::string &plan_path) {
   if (result.extra_weights.empty()) {
     return absl::OkStatus();
   }
   std::map<std::string, Target> parameters = parametersByName(result.plan);
-  std::string path = plan_path + ".weights.safetensors";
+  std::string path = extraWeightsPath(plan_path);
   std::vector<SafetensorsWriter::Entry> entries;
   for (const ExtraWeight &weight : result.extra_weights) {
     auto it = parameters.find(weight.name);

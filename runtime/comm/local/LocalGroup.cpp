@@ -15,17 +15,32 @@ namespace {
 
 using Duration = Rendezvous::Clock::duration;
 
+/// What a rank shows the others of its call. It is the group's and not the
+/// caller's: a rank that gives up returns while others may still read it. The
+/// buffers that it points to live as long as the run.
+struct Shown {
+  std::vector<GatherSegment> segments;
+  ReduceScatterCall call;
+  std::vector<ReduceArray> arrays;
+  std::string text;
+};
+
 struct Group {
   explicit Group(const LocalGroupOptions &options)
-      : options(options), meeting(options.world, deadline()) {}
+      : options(options), meeting(options.world, deadline()),
+        shown(options.world) {}
 
   Duration deadline() const {
-    return std::chrono::duration_cast<Duration>(options.deadline);
+    return std::chrono::duration_cast<Duration>(
+        std::min(options.deadline, kLongestDeadline));
   }
 
   LocalGroupOptions options;
   Rendezvous meeting;
+  std::vector<Shown> shown; // by rank; each written by its rank in `meet`
 };
+
+constexpr auto kNothing = [] {};
 
 std::string describe(const CollectiveSite &site, const char *what) {
   return absl::StrCat(what, " ", site.step, " of program \"", site.program,
@@ -35,7 +50,7 @@ std::string describe(const CollectiveSite &site, const char *what) {
 class LocalCommunicator final : public Communicator {
 public:
   LocalCommunicator(std::shared_ptr<Group> group, unsigned rank)
-      : group(std::move(group)), self(rank), turns(this->group->deadline()),
+      : group(std::move(group)), self(rank),
         contributions(this->group->options.world) {}
   ~LocalCommunicator() override { group->meeting.end(self); }
 
@@ -51,7 +66,7 @@ public:
                          absl::Span<const ReduceArray> arrays) override;
 
   absl::Status barrier(const std::string &what) override {
-    return group->meeting.meet(self, nullptr, [&] { return what; });
+    return group->meeting.meet(self, kNothing, [&] { return what; });
   }
   absl::StatusOr<std::vector<std::string>>
   exchange(const std::string &what, const std::string &text) override;
@@ -64,15 +79,19 @@ public:
   TrafficCount traffic() const override { return count; }
 
 private:
-  /// Waits for this rank's turn and for all ranks to show their `call`.
+  /// Waits for this rank's turn and for all ranks to have called `publish`.
+  template <typename Publish>
   absl::Status enter(const CollectiveSite &site, const char *what,
-                     const void *call);
+                     const Publish &publish);
   /// No rank reads this rank's memory any more.
   absl::Status leave(const CollectiveSite &site, const char *what);
-  template <typename Call>
-  const Call &callOf(unsigned other) const {
-    return *static_cast<const Call *>(group->meeting.item(other));
+  void met() const {
+    if (group->options.on_met) {
+      group->options.on_met(self);
+    }
   }
+  Shown &shown() { return group->shown[self]; }
+  const Shown &shownBy(unsigned peer) const { return group->shown[peer]; }
 
   std::shared_ptr<Group> group;
   unsigned self;
@@ -81,8 +100,10 @@ private:
   std::vector<const std::byte *> contributions; // one a rank, for folds
 };
 
+template <typename Publish>
 absl::Status LocalCommunicator::enter(const CollectiveSite &site,
-                                      const char *what, const void *call) {
+                                      const char *what,
+                                      const Publish &publish) {
   auto where = [&] { return describe(site, what); };
   absl::Status turn = turns.await(site.sequence);
   if (!turn.ok()) {
@@ -94,13 +115,15 @@ absl::Status LocalCommunicator::enter(const CollectiveSite &site,
   if (group->options.on_enter) {
     group->options.on_enter(self, site);
   }
-  return group->meeting.meet(self, call, where);
+  ZG_RETURN_IF_ERROR(group->meeting.meet(self, publish, where));
+  met();
+  return absl::OkStatus();
 }
 
 absl::Status LocalCommunicator::leave(const CollectiveSite &site,
                                       const char *what) {
   ZG_RETURN_IF_ERROR(group->meeting.meet(
-      self, nullptr, [&] { return "end of " + describe(site, what); }));
+      self, kNothing, [&] { return "end of " + describe(site, what); }));
   turns.pass();
   return absl::OkStatus();
 }
@@ -108,12 +131,14 @@ absl::Status LocalCommunicator::leave(const CollectiveSite &site,
 absl::Status
 LocalCommunicator::allGather(const CollectiveSite &site,
                              absl::Span<const GatherSegment> segments) {
-  ZG_RETURN_IF_ERROR(enter(site, "all_gather", &segments));
+  ZG_RETURN_IF_ERROR(enter(site, "all_gather", [&] {
+    shown().segments.assign(segments.begin(), segments.end());
+  }));
   // Every rank begins with another peer, so that they do not all read the
   // same memory at once.
   for (unsigned i = 0; i < world(); ++i) {
     unsigned peer = (self + i) % world();
-    auto shards = callOf<absl::Span<const GatherSegment>>(peer);
+    const std::vector<GatherSegment> &shards = shownBy(peer).segments;
     for (size_t s = 0; s < segments.size(); ++s) {
       uint64_t bytes = segments[s].shard_bytes;
       std::byte *place = segments[s].whole + peer * bytes;
@@ -129,13 +154,14 @@ LocalCommunicator::allGather(const CollectiveSite &site,
 absl::Status LocalCommunicator::reduceScatter(const CollectiveSite &site,
                                               const ReduceScatterCall &call) {
   ZG_RETURN_IF_ERROR(checkFoldType(call.type));
-  ZG_RETURN_IF_ERROR(enter(site, "reduce_scatter", &call));
+  ZG_RETURN_IF_ERROR(
+      enter(site, "reduce_scatter", [&] { shown().call = call; }));
   for (uint64_t begin = 0; begin < call.shard_bytes;
        begin += call.chunk_bytes) {
     uint64_t bytes = std::min(call.chunk_bytes, call.shard_bytes - begin);
     for (unsigned peer = 0; peer < world(); ++peer) {
       std::byte *place = call.staging + peer * call.chunk_bytes;
-      const std::byte *whole = callOf<ReduceScatterCall>(peer).whole;
+      const std::byte *whole = shownBy(peer).call.whole;
       // The own contribution goes through staging too: the shard may lie where
       // it is. A peer reads only its own part of this rank's segment.
       std::memcpy(place, whole + self * call.shard_bytes + begin, bytes);
@@ -152,11 +178,12 @@ absl::Status
 LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
                              absl::Span<const ReduceArray> arrays) {
   ZG_RETURN_IF_ERROR(checkFoldType(type));
-  ZG_RETURN_IF_ERROR(enter(site, "all_reduce", &arrays));
+  ZG_RETURN_IF_ERROR(enter(site, "all_reduce", [&] {
+    shown().arrays.assign(arrays.begin(), arrays.end());
+  }));
   for (size_t i = 0; i < arrays.size(); ++i) {
     for (unsigned peer = 0; peer < world(); ++peer) {
-      contributions[peer] =
-          callOf<absl::Span<const ReduceArray>>(peer)[i].values;
+      contributions[peer] = shownBy(peer).arrays[i].values;
       count.scalar += peer != self ? arrays[i].bytes : 0;
     }
     foldContributions(type, arrays[i].sum, /*accumulate=*/true, contributions,
@@ -168,12 +195,14 @@ LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
 absl::StatusOr<std::vector<std::string>>
 LocalCommunicator::exchange(const std::string &what, const std::string &text) {
   auto where = [&] { return what; };
-  ZG_RETURN_IF_ERROR(group->meeting.meet(self, &text, where));
+  ZG_RETURN_IF_ERROR(group->meeting.meet(
+      self, [&] { shown().text = text; }, where));
+  met();
   std::vector<std::string> texts;
   for (unsigned peer = 0; peer < world(); ++peer) {
-    texts.push_back(callOf<std::string>(peer));
+    texts.push_back(shownBy(peer).text);
   }
-  ZG_RETURN_IF_ERROR(group->meeting.meet(self, nullptr, where));
+  ZG_RETURN_IF_ERROR(group->meeting.meet(self, kNothing, where));
   return texts;
 }
 

@@ -11,12 +11,20 @@
 
 namespace zerograph {
 
+/// Longer deadlines are as good as this one, eleven days, and would overflow
+/// clocks.
+constexpr std::chrono::duration<double> kLongestDeadline(1e6);
+
 struct LocalGroupOptions {
   unsigned world = 1;
-  /// The longest that a rank waits for others in one call.
+  /// The longest that a rank waits for others in one call; what it computes
+  /// before is not counted.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
   /// Called by each rank as it enters a collective, for tests that delay some.
   std::function<void(unsigned rank, const CollectiveSite &site)> on_enter;
+  /// Called by each rank when all have come, before it reads the others'
+  /// memory; for tests too.
+  std::function<void(unsigned rank)> on_met;
 };
 
 /// One communicator a rank. Each is used by its rank's threads; a destroyed

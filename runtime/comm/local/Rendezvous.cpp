@@ -22,14 +22,8 @@ std::string Rendezvous::missingLocked(const std::vector<bool> &present) const {
   return missing;
 }
 
-absl::Status Rendezvous::arrive(unsigned rank, const void *item) {
-  std::unique_lock<std::mutex> lock(mutex);
-  if (!failed.ok()) {
-    return failureLocked();
-  }
-  if (item) { // else others may still be reading the last one
-    items[rank] = item;
-  }
+absl::Status Rendezvous::arrive(std::unique_lock<std::mutex> &lock,
+                                unsigned rank) {
   arrived[rank] = true;
   if (++count == world) {
     count = 0;
@@ -64,7 +58,11 @@ absl::Status Rendezvous::explain(unsigned rank, const absl::Status &status,
   if (status.code() == absl::StatusCode::kAborted) {
     return status; // said by the rank that failed
   }
-  return annotate(status, absl::StrCat("rank ", rank, ", ", where));
+  absl::Status explained =
+      annotate(status, absl::StrCat("rank ", rank, ", ", where));
+  // This rank counts as come and will not come again: the round is broken.
+  fail(rank, explained);
+  return explained;
 }
 
 void Rendezvous::fail(unsigned rank, const absl::Status &status) {

@@ -15,7 +15,8 @@
 namespace zerograph {
 
 /// A barrier of `world` ranks that ends in time: with an error past the
-/// deadline, when a rank fails, or when a missing rank has ended.
+/// deadline, when a rank fails, or when a missing rank has ended. After an
+/// error of any rank nobody meets any more.
 class Rendezvous {
 public:
   using Clock = std::chrono::steady_clock;
@@ -23,16 +24,24 @@ public:
   Rendezvous(unsigned world, Clock::duration deadline)
       : world(world), deadline(deadline), arrived(world), ended(world) {}
 
-  /// `describe()` is called for the message of an error only. `item` is what
-  /// this rank shows the others: item(r) gives it until r shows another one;
-  /// null shows nothing new.
-  template <typename Describe>
-  absl::Status meet(unsigned rank, const void *item, const Describe &describe) {
-    absl::Status status = arrive(rank, item);
+  /// `publish()` is called, under the lock, before any rank goes on, and never
+  /// after an error: what it writes may be read by all ranks until this rank
+  /// meets them again, whether or not this rank still waits. `describe()` is
+  /// called for the message of an error only.
+  template <typename Publish, typename Describe>
+  absl::Status meet(unsigned rank, const Publish &publish,
+                    const Describe &describe) {
+    absl::Status status;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      status = failureLocked();
+      if (status.ok()) {
+        publish();
+        status = arrive(lock, rank);
+      }
+    }
     return status.ok() ? status : explain(rank, status, describe());
   }
-
-  const void *item(unsigned rank) const { return items[rank]; }
 
   /// A rank failed; the first failure is kept and told to all.
   void fail(unsigned rank, const absl::Status &status);
@@ -42,7 +51,7 @@ public:
   absl::Status failure();
 
 private:
-  absl::Status arrive(unsigned rank, const void *item);
+  absl::Status arrive(std::unique_lock<std::mutex> &lock, unsigned rank);
   absl::Status explain(unsigned rank, const absl::Status &status,
                        const std::string &where);
   absl::Status failureLocked() const;
@@ -56,7 +65,6 @@ private:
   std::vector<bool> ended;
   unsigned count = 0;
   uint64_t round = 0;
-  std::vector<const void *> items = std::vector<const void *>(world);
   absl::Status failed;
   unsigned failed_rank = 0;
 };

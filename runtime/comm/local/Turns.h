@@ -5,19 +5,17 @@
 
 #include "runtime/base/Status.h"
 
-#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 namespace zerograph {
 
 /// Streams of one rank call collectives as they come to them; each waits here
-/// until the one before it in the plan's order is done.
+/// until the one before it in the plan's order is done, however long this rank
+/// computes until then; a failure of the rank ends the wait.
 class Turns {
 public:
-  explicit Turns(std::chrono::steady_clock::duration deadline)
-      : deadline(deadline) {}
-
   void reset() {
     std::lock_guard<std::mutex> lock(mutex);
     next = 0;
@@ -25,16 +23,7 @@ public:
 
   absl::Status await(uint32_t sequence) {
     std::unique_lock<std::mutex> lock(mutex);
-    auto mine = [&] { return failed || next >= sequence; };
-    if (!changed.wait_for(lock, deadline, mine)) {
-      return absl::DeadlineExceededError(absl::StrCat(
-          "waited ",
-          std::chrono::duration_cast<std::chrono::duration<double>>(deadline)
-              .count(),
-          " s for its turn: this rank has not done its collective with "
-          "sequence ",
-          next));
-    }
+    changed.wait(lock, [&] { return failed || next >= sequence; });
     if (failed) {
       return absl::CancelledError("this rank has failed");
     }
@@ -59,7 +48,6 @@ public:
   }
 
 private:
-  std::chrono::steady_clock::duration deadline;
   std::mutex mutex;
   std::condition_variable changed;
   uint32_t next = 0;
