@@ -2,7 +2,9 @@
 
 #include "codegen/host/PlanWriter.h"
 
+#include "codegen/host/HostTargetInfo.h"
 #include "codegen/host/PlanParts.h"
+#include "passes/schedule/InPlace.h"
 #include "runtime/base/Version.h"
 #include "runtime/device/host/MatmulLibrary.h"
 
@@ -51,6 +53,36 @@ void writeTarget(const HostTarget &host, plan::Target &target) {
   target.set_math_isa(zerograph::effectiveIsa());
 }
 
+/// What launches of the kernel must bring: its operands, then its results.
+LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
+  auto add = [&](Type type, plan::Mode mode) {
+    plan::Operand &operand = *entry.add_operands();
+    operand.set_bytes(nn::tensorBytes(type));
+    operand.set_mode(mode);
+    operand.set_type(planType(cast<RankedTensorType>(type).getElementType()));
+    return operand.type() != plan::ELEMENT_INVALID;
+  };
+  for (Type type : kernel->getOperandTypes()) {
+    if (!add(type, plan::READ)) {
+      return kernel->emitError("reads ") << type << ", which no plan can hold";
+    }
+  }
+  auto fused = dyn_cast<nn::KernelOp>(kernel);
+  for (OpResult result : kernel->getResults()) {
+    if (!add(result.getType(), plan::WRITE)) {
+      return kernel->emitError("makes ")
+             << result.getType() << ", which no plan can hold";
+    }
+    plan::Operand &written = *entry.mutable_operands(entry.operands_size() - 1);
+    for (unsigned i = 0; fused && i < kernel->getNumOperands(); ++i) {
+      if (sched::canShareStorage(fused, i, result.getResultNumber())) {
+        written.add_in_place(i);
+      }
+    }
+  }
+  return success();
+}
+
 LogicalResult writeKernels(ModuleOp module, KernelModuleBuilder &kernels,
                            plan::Plan &plan, host::PlanIndex &index) {
   for (auto op : module.getOps<sched::KernelOp>()) {
@@ -68,6 +100,9 @@ LogicalResult writeKernels(ModuleOp module, KernelModuleBuilder &kernels,
     kernel.set_symbol(info->symbol);
     kernel.set_extent(info->extent);
     kernel.set_grain(info->grain);
+    if (failed(writeOperands(op.kernel(), kernel))) {
+      return failure();
+    }
   }
   FailureOr<std::vector<char>> bytes = kernels.finish();
   if (failed(bytes)) {

@@ -2,6 +2,8 @@
 
 #include "runtime/comm/Fold.h"
 
+#include "runtime/plan/Supported.h"
+
 #include <algorithm>
 
 using namespace zerograph;
@@ -34,7 +36,7 @@ void fold(std::byte *to, bool accumulate,
 } // namespace
 
 absl::Status zerograph::checkFoldType(plan::ElementType type) {
-  if (type == plan::F32 || type == plan::F64) {
+  if (canReduce(type)) {
     return absl::OkStatus();
   }
   return absl::UnimplementedError(

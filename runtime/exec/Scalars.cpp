@@ -2,6 +2,8 @@
 
 #include "runtime/exec/Scalars.h"
 
+#include "runtime/plan/Supported.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,29 +16,28 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
   const plan::Optimizer &optimizer = plan.optimizer();
   double lr = inputs.learning_rate;
   double step = double(inputs.step);
-  if (name == "learning_rate") {
-    return lr;
+  std::optional<ScalarKind> kind = scalarKind(name);
+  if (!kind) {
+    return absl::UnimplementedError(
+        absl::StrCat("the plan asks for the scalar '", name,
+                     "'; this runtime knows ", scalarNames()));
   }
-  if (name == "gradient_scale") {
+  switch (*kind) {
+  case ScalarKind::learning_rate:
+    return lr;
+  case ScalarKind::gradient_scale:
     return 1 / (double(plan.world()) *
                 double(std::max<uint32_t>(1, plan.accumulate())));
-  }
-  if (name == "step_size") {
+  case ScalarKind::step_size:
     return lr / (1 - std::pow(optimizer.beta1(), step));
-  }
-  if (name == "bias_correction2_sqrt") {
+  case ScalarKind::bias_correction2_sqrt:
     return std::sqrt(1 - std::pow(optimizer.beta2(), step));
-  }
-  if (name == "decay") {
+  case ScalarKind::decay:
     return 1 - lr * optimizer.weight_decay();
-  }
-  if (name == "stop") {
+  case ScalarKind::stop:
     return inputs.stop ? 1 : 0;
   }
-  return absl::UnimplementedError(absl::StrCat(
-      "the plan asks for the scalar '", name,
-      "'; this runtime knows learning_rate, gradient_scale, step_size, "
-      "bias_correction2_sqrt, decay and stop"));
+  return absl::InternalError(absl::StrCat("no formula for '", name, "'"));
 }
 
 absl::Status zerograph::writeScalars(const plan::Plan &plan,

@@ -1,14 +1,7 @@
 //===- Scalars.h - the numbers that change from step to step --------------===//
 //
-// The runtime computes them in double and rounds once to f32. `step` counts
-// from 1, as the optimizers' formulas do.
-//
-//     learning_rate           lr
-//     gradient_scale          1 / (ranks * micro-batches)
-//     step_size               lr / (1 - beta1^step)
-//     bias_correction2_sqrt   sqrt(1 - beta2^step)
-//     decay                   1 - lr * weight_decay
-//     stop                    1 if this rank wants to stop after the step
+// Their names and formulas are in runtime/plan/Supported.h. The runtime
+// computes them in double and rounds once to f32.
 //
 //===----------------------------------------------------------------------===//
 

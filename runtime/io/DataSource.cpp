@@ -51,7 +51,8 @@ uint64_t firstOutside(const void *data, uint64_t count, int64_t min,
 } // namespace
 
 absl::Status DataSource::checkInput(const TensorFile &tensors,
-                                    const plan::Input &input) {
+                                    const plan::Input &input,
+                                    std::optional<uint64_t> &seen) {
   auto found = tensors.find(input.name());
   if (found == tensors.end()) {
     return absl::NotFoundError(absl::StrCat(
@@ -79,12 +80,16 @@ absl::Status DataSource::checkInput(const TensorFile &tensors,
         " rows"));
   }
   uint64_t samples = array.shape[0] / rows;
-  if (total != 0 && samples != total) {
+  if (samples == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name(), "' has no samples"));
+  }
+  if (seen && samples != *seen) {
     return absl::InvalidArgumentError(
         absl::StrCat("input '", input.name(), "' has ", samples,
-                     " samples, the inputs before it have ", total));
+                     " samples, the inputs before it have ", *seen));
   }
-  total = samples;
+  seen = samples;
   return absl::OkStatus();
 }
 
@@ -97,10 +102,11 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
   source->step = plan.world() * plan.micro_batch() *
                  std::max<uint64_t>(1, plan.accumulate());
   std::vector<std::string> problems;
+  std::optional<uint64_t> seen; // samples of the inputs so far
   std::set<std::string> names;
   for (const plan::Input &input : plan.inputs()) {
     names.insert(input.name());
-    absl::Status status = source->checkInput(tensors, input);
+    absl::Status status = source->checkInput(tensors, input, seen);
     if (!status.ok()) {
       problems.push_back(std::string(status.message()));
       continue;
@@ -121,12 +127,8 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", absl::StrJoin(problems, "; ")));
   }
-  bool per_sample =
-      std::any_of(source->inputs.begin(), source->inputs.end(),
-                  [](const plan::Input &input) { return input.per_sample(); });
-  if (!per_sample) {
-    source->total = source->step; // any sample is as good as another
-  }
+  // Without inputs that have samples, any sample is as good as another.
+  source->total = seen.value_or(source->step);
   source->usable = source->total / source->step * source->step;
   if (source->usable == 0) {
     return absl::InvalidArgumentError(

@@ -5,6 +5,8 @@
 
 #include "runtime/io/TensorFile.h"
 
+#include <optional>
+
 namespace zerograph {
 
 /// Arrays for the inputs of a plan. A per-sample input's first dimension is
@@ -33,7 +35,9 @@ public:
 
 private:
   DataSource() = default;
-  absl::Status checkInput(const TensorFile &tensors, const plan::Input &input);
+  /// `seen`: samples of the inputs before, if any had them; and of this one.
+  absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
+                          std::optional<uint64_t> &seen);
   absl::Status checkValues(const plan::Input &input, uint64_t first,
                            const void *data) const;
 

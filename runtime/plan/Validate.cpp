@@ -7,7 +7,6 @@
 #include "runtime/plan/Ranges.h"
 
 #include <cmath>
-#include <set>
 
 namespace zerograph {
 namespace {
@@ -16,6 +15,11 @@ template <typename... Args>
 absl::Status invalid(const Args &...args) {
   return absl::InvalidArgumentError(absl::StrCat(args...));
 }
+
+/// The most samples of a step: numbers of samples stay far below 64 bits.
+constexpr uint64_t kMaxSamplesOfStep = uint64_t(1) << 32;
+/// Cache lines; the library's scratch wants no less.
+constexpr uint64_t kMinAlignment = 64;
 
 absl::Status validateHeader(const plan::Plan &plan) {
   if (plan.world() < 1 || plan.world() > kMaxWorld) {
@@ -30,6 +34,12 @@ absl::Status validateHeader(const plan::Plan &plan) {
     return invalid("a step of the plan has ", plan.accumulate(),
                    " micro-batches of ", plan.micro_batch(),
                    " samples; both must be at least 1");
+  }
+  if (!(Checked(plan.world()) * plan.micro_batch() * plan.accumulate())
+           .atMost(kMaxSamplesOfStep)) {
+    return invalid("a step of the plan takes ", plan.world(), " ranks x ",
+                   plan.accumulate(), " micro-batches x ", plan.micro_batch(),
+                   " samples; at most ", kMaxSamplesOfStep, " are possible");
   }
   if (plan.target().device().empty()) {
     return invalid("the plan does not say which device it is for");
@@ -57,10 +67,11 @@ absl::Status validateArenas(const plan::Plan &plan) {
     if (arena.space() < plan::DEVICE || arena.space() > plan::NVME) {
       return invalid("arena ", i, " is in unknown space ", arena.space());
     }
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0 ||
+    if (alignment < kMinAlignment || (alignment & (alignment - 1)) != 0 ||
         alignment > (uint64_t(1) << 30)) {
       return invalid("arena ", i, " has alignment ", alignment,
-                     "; it must be a power of two up to 1 GiB");
+                     "; it must be a power of two from ", kMinAlignment,
+                     " bytes to 1 GiB");
     }
     if (arena.bytes() > kMaxArenaBytes || arena.bytes() % alignment != 0) {
       return invalid("arena ", i, " has ", arena.bytes(),
@@ -82,6 +93,13 @@ absl::Status validateSlice(const plan::Plan &plan, int index) {
   if (!(Checked(slice.offset()) + slice.bytes()).atMost(limit)) {
     return invalid(what, ": bytes [", slice.offset(), ", + ", slice.bytes(),
                    ") lie outside its arena of ", limit);
+  }
+  uint64_t alignment = plan.arenas(slice.arena()).alignment();
+  if (slice.offset() % alignment != 0) {
+    return invalid(what, " begins at byte ", slice.offset(),
+                   " of its arena; it must begin at a multiple of the arena's "
+                   "alignment ",
+                   alignment);
   }
   if (slice.slice_class() < plan::PARAM_SHARD ||
       slice.slice_class() > plan::SCALAR) {
@@ -200,28 +218,6 @@ absl::Status validateSteps(const plan::Plan &plan) {
   return absl::OkStatus();
 }
 
-absl::Status validateKernels(const plan::Plan &plan) {
-  std::set<std::string> symbols;
-  for (int i = 0; i < plan.kernels_size(); ++i) {
-    const plan::Kernel &kernel = plan.kernels(i);
-    if (kernel.symbol().empty() || !symbols.insert(kernel.symbol()).second) {
-      return invalid("kernel ", i, " has the symbol \"", kernel.symbol(),
-                     "\", which is empty or taken");
-    }
-    if (kernel.grain() == 0 || kernel.extent() > kMaxArenaBytes ||
-        kernel.grain() > kMaxArenaBytes) {
-      return invalid("kernel ", kernel.symbol(), " has extent ",
-                     kernel.extent(), " and grain ", kernel.grain(),
-                     "; the grain must be at least 1");
-    }
-  }
-  if (plan.kernels_size() > 0 && plan.kernel_module().empty()) {
-    return invalid("the plan has ", plan.kernels_size(),
-                   " kernels and no module that holds them");
-  }
-  return absl::OkStatus();
-}
-
 } // namespace
 
 absl::Status validatePlan(const plan::Plan &plan) {
@@ -231,9 +227,10 @@ absl::Status validatePlan(const plan::Plan &plan) {
   for (int i = 0; i < plan.slices_size(); ++i) {
     ZG_RETURN_IF_ERROR(validateSlice(plan, i));
   }
-  ZG_RETURN_IF_ERROR(validateKernels(plan));
+  ZG_RETURN_IF_ERROR(detail::validateKernels(plan));
   ZG_RETURN_IF_ERROR(detail::validateUnits(plan));
   ZG_RETURN_IF_ERROR(detail::validateInputs(plan));
+  ZG_RETURN_IF_ERROR(detail::validateMeanings(plan));
   return validateSteps(plan);
 }
 

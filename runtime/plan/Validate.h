@@ -21,9 +21,19 @@ namespace zerograph {
 absl::Status validatePlan(const plan::Plan &plan);
 
 namespace detail {
+/// Kernels and what they touch.
+absl::Status validateKernels(const plan::Plan &plan);
 /// Units, parameters, states, inputs and scalars. Slices must be valid.
 absl::Status validateUnits(const plan::Plan &plan);
 absl::Status validateInputs(const plan::Plan &plan);
+/// A slice is at most one of a state, an input, a scalar, the loss and the stop
+/// flag, and of the class that goes with it. Those must be valid.
+absl::Status validateMeanings(const plan::Plan &plan);
+/// A launch against its kernel. Kernels and the step's accesses must be valid.
+absl::Status validateLaunch(const plan::Plan &plan, const plan::Step &step);
+/// Access `index` begins at whole elements of `element` bytes on every rank.
+absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
+                         int index, uint64_t element);
 /// The operation of one step. Its accesses and the units must be valid.
 absl::Status validateOperation(const plan::Plan &plan, const plan::Step &step);
 } // namespace detail

@@ -5,6 +5,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/Supported.h"
 
 #include <array>
 #include <map>
@@ -112,7 +113,10 @@ absl::Status needMatrix(const plan::Step &step, int index,
   return absl::OkStatus();
 }
 
-absl::Status validateParts(const plan::Step &step) {
+/// What the library wants of the scratch of a part.
+constexpr uint64_t kScratchAlignment = 64;
+
+absl::Status validateParts(const plan::Plan &plan, const plan::Step &step) {
   const plan::Matmul &matmul = step.matmul();
   for (const plan::MatmulPart &part : matmul.parts()) {
     if (part.batch_begin() >= part.batch_end() ||
@@ -133,7 +137,13 @@ absl::Status validateParts(const plan::Step &step) {
     return invalid(matmul.parts_size(), " parts of ", matmul.scratch_stride(),
                    " bytes of scratch do not fit in ", scratch);
   }
-  return absl::OkStatus();
+  if (matmul.scratch_stride() % kScratchAlignment != 0) {
+    return invalid("gives each part ", matmul.scratch_stride(),
+                   " bytes of scratch; it must be a multiple of ",
+                   kScratchAlignment);
+  }
+  return scratch == 0 ? absl::OkStatus()
+                      : needAligned(plan, step, 3, kScratchAlignment);
 }
 
 absl::Status validateMatmul(const plan::Plan &plan, const plan::Step &step) {
@@ -151,6 +161,13 @@ absl::Status validateMatmul(const plan::Plan &plan, const plan::Step &step) {
     return invalid("multiplies ", matmul.batch(), " times ", matmul.m(), " x ",
                    matmul.k(), " by ", matmul.k(), " x ", matmul.n(),
                    " elements of type ", nameOf(matmul.type()));
+  }
+  if (!canMultiply(matmul.type())) {
+    return invalid("multiplies elements of type ", nameOf(matmul.type()),
+                   "; the library multiplies f32 and bf16");
+  }
+  for (int i = 0; i < 3; ++i) {
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, i, element));
   }
   uint64_t m = matmul.m();
   uint64_t n = matmul.n();
@@ -179,7 +196,7 @@ absl::Status validateMatmul(const plan::Plan &plan, const plan::Step &step) {
       ZG_RETURN_IF_ERROR(needApart(plan, step, j, i));
     }
   }
-  return validateParts(step);
+  return validateParts(plan, step);
 }
 
 absl::StatusOr<const plan::Unit *> unitOf(const plan::Plan &plan, int unit) {
@@ -187,6 +204,14 @@ absl::StatusOr<const plan::Unit *> unitOf(const plan::Plan &plan, int unit) {
     return invalid("names unit ", unit, " of ", plan.units_size());
   }
   return &plan.units(unit);
+}
+
+absl::Status needReducible(plan::ElementType type) {
+  if (!canReduce(type)) {
+    return invalid("adds up elements of type ", nameOf(type),
+                   "; reductions of f32 and f64 exist");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
@@ -204,6 +229,9 @@ absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
   if (plan.world() > 1 && step.accesses(whole).rank_stride() != 0) {
     return invalid("access ", whole,
                    ", the whole segment, lies elsewhere on each rank");
+  }
+  for (int index : {whole, shard}) {
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, index, elementSize(type)));
   }
   return needOwnPartOrApart(plan, step, shard, whole);
 }
@@ -243,6 +271,8 @@ absl::Status validateReduceScatter(const plan::Plan &plan,
   ZG_RETURN_IF_ERROR(needMode(step, 2, {plan::WRITE, plan::READ_WRITE}));
   ZG_RETURN_IF_ERROR(needSegment(
       plan, step, 0, 1, unit->segments(op.segment()).elements(), op.type()));
+  ZG_RETURN_IF_ERROR(needReducible(op.type()));
+  ZG_RETURN_IF_ERROR(needAligned(plan, step, 2, elementSize(op.type())));
   if (op.accumulate()) {
     ZG_RETURN_IF_ERROR(needApart(plan, step, 0, 1));
   }
@@ -266,9 +296,12 @@ absl::Status validateAllReduce(const plan::Plan &plan, const plan::Step &step) {
                    " in ", step.accesses_size(),
                    " accesses; it needs pairs of values and sums");
   }
+  ZG_RETURN_IF_ERROR(needReducible(step.all_reduce().type()));
   for (int i = 0; i < step.accesses_size(); i += 2) {
     ZG_RETURN_IF_ERROR(needMode(step, i, {plan::READ}));
     ZG_RETURN_IF_ERROR(needMode(step, i + 1, {plan::READ_WRITE}));
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, i, element));
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, i + 1, element));
     uint64_t bytes = step.accesses(i).bytes();
     if (bytes != step.accesses(i + 1).bytes() || bytes % element != 0) {
       return invalid("values of ", bytes, " bytes and their sum of ",
@@ -299,14 +332,22 @@ absl::Status validateCopy(const plan::Plan &plan, const plan::Step &step) {
 
 } // namespace
 
+absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
+                         int index, uint64_t element) {
+  const plan::Access &access = step.accesses(index);
+  if (access.offset() % element != 0 || access.rank_stride() % element != 0) {
+    return invalid("access ", index, " to ",
+                   describeSlice(plan, access.slice()), " begins at byte ",
+                   access.offset(), " + rank * ", access.rank_stride(),
+                   "; both must be multiples of ", element);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status validateOperation(const plan::Plan &plan, const plan::Step &step) {
   switch (step.op_case()) {
   case plan::Step::kLaunch:
-    if (step.launch().kernel() >= uint32_t(plan.kernels_size())) {
-      return invalid("launches kernel ", step.launch().kernel(), " of ",
-                     plan.kernels_size());
-    }
-    return absl::OkStatus();
+    return validateLaunch(plan, step);
   case plan::Step::kMatmul:
     return validateMatmul(plan, step);
   case plan::Step::kAllGather:

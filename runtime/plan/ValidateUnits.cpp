@@ -5,6 +5,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/Supported.h"
 
 #include <map>
 #include <set>
@@ -229,6 +230,11 @@ absl::Status validateInputs(const plan::Plan &plan) {
   for (const plan::Scalar &scalar : plan.scalars()) {
     ZG_RETURN_IF_ERROR(
         validateScalarSlice(plan, scalar.slice(), scalar.name()));
+    if (!scalarKind(scalar.name())) {
+      return invalid("the plan asks for the scalar \"", scalar.name(), "\" in ",
+                     describeSlice(plan, scalar.slice()),
+                     "; this runtime knows ", scalarNames());
+    }
   }
   ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.loss_slice(), "loss"));
   ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.stop_slice(), "stop"));

@@ -206,6 +206,114 @@ TEST_F(Faults, DroppedWait) {
   EXPECT_GT(dropped, 10);
 }
 
+// No launch can bring less than its kernel touches, or in another way.
+TEST_F(Faults, ChangedLaunches) {
+  int launches = 0, in_place = 0;
+  for (int i = 0; i < program().steps_size(); ++i) {
+    if (!original().programs(0).steps(i).has_launch()) {
+      continue;
+    }
+    ++launches;
+    std::string which = "of step " + std::to_string(i);
+    std::string step = "step " + std::to_string(i) + " of \"step\" (launch";
+    plan = original();
+    program().mutable_steps(i)->mutable_accesses()->RemoveLast();
+    expectRefused(plan, "dropping an access " + which, step);
+    plan = original();
+    plan::Access *last = program().mutable_steps(i)->mutable_accesses(
+        program().steps(i).accesses_size() - 1);
+    last->set_bytes(last->bytes() - 1);
+    expectRefused(plan, "shrinking an access " + which, step);
+    plan = original();
+    program().mutable_steps(i)->mutable_accesses(0)->set_mode(plan::READ_WRITE);
+    expectRefused(plan, "changing the mode " + which, step);
+    // Where a launch works in place, its kernel says that it may.
+    plan = original();
+    plan::Kernel *kernel =
+        plan.mutable_kernels(int(program().steps(i).launch().kernel()));
+    bool may = false;
+    for (plan::Operand &operand : *kernel->mutable_operands()) {
+      may |= operand.in_place_size() != 0;
+      operand.clear_in_place();
+    }
+    if (may && !verifyPlan(plan).ok()) {
+      ++in_place;
+    }
+  }
+  EXPECT_GT(launches, 20);
+  EXPECT_GT(in_place, 0);
+}
+
+TEST_F(Faults, MisalignedSlices) {
+  plan.mutable_arenas(0)->set_bytes(plan.arenas(0).bytes() +
+                                    plan.arenas(0).alignment());
+  plan.mutable_arenas(0)->set_peak(plan.arenas(0).peak() + 1);
+  for (plan::Slice &slice : *plan.mutable_slices()) {
+    slice.set_offset(slice.offset() + 1);
+  }
+  expectRefused(plan, "moving everything by a byte", "alignment 64");
+}
+
+TEST_F(Faults, InputsInOneSlice) {
+  ASSERT_GE(plan.inputs_size(), 2);
+  plan.mutable_inputs(1)->set_slice(plan.inputs(0).slice());
+  expectRefused(plan, "two inputs in a slice", plan.inputs(1).name());
+}
+
+TEST_F(Faults, UnknownScalar) {
+  plan.mutable_scalars(0)->set_name("bogus");
+  expectRefused(plan, "an unknown scalar", "\"bogus\"");
+}
+
+TEST_F(Faults, ReductionsOfIntegers) {
+  int changed = 0;
+  for (int i = 0; i < program().steps_size(); ++i) {
+    plan = original();
+    plan::Step *step = program().mutable_steps(i);
+    if (step->has_all_reduce()) {
+      step->mutable_all_reduce()->set_type(plan::I32);
+    } else if (step->has_reduce_scatter()) {
+      step->mutable_reduce_scatter()->set_type(plan::I32);
+    } else {
+      continue;
+    }
+    ++changed;
+    expectRefused(plan, "a sum of integers", "type i32");
+  }
+  EXPECT_GT(changed, 2);
+}
+
+// world * micro-batch * accumulate is 2^64.
+TEST_F(Faults, SamplesThatOverflow) {
+  plan.set_micro_batch(uint64_t(1) << 63);
+  for (plan::Input &input : *plan.mutable_inputs()) {
+    input.set_per_sample(false);
+  }
+  expectRefused(plan, "2^64 samples a step", "samples");
+}
+
+// Compiled plans of every kind pass. gpt2-nano's for other numbers of ranks are
+// verified before they train, above.
+TEST(Plan, NoFalseAlarm) {
+  for (int64_t ranks : {1, 2, 3}) {
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (int64_t accumulate : {1, 2}) {
+        for (std::string model : {"gpt2-nano", "mlp-digits"}) {
+          Training training{model, "model.onnx", "adamw", ranks, stage};
+          if (model == "gpt2-nano" && ranks != 3) {
+            continue;
+          }
+          training.accumulate = accumulate;
+          training.micro_batch = 2;
+          training.gradients = accumulate == 2 && stage > 1;
+          absl::Status status = verifyPlan(compilePlan(training));
+          EXPECT_TRUE(status.ok()) << training.describe() << status;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(Faults, SwappedCollectives) {
   std::vector<int> collectives;
   for (int step = 0; step < program().steps_size(); ++step) {

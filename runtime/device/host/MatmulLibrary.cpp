@@ -2,6 +2,8 @@
 
 #include "runtime/device/host/MatmulLibrary.h"
 
+#include "runtime/plan/Supported.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -168,7 +170,7 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
 }
 
 absl::Status checkType(const plan::Matmul &matmul) {
-  if (matmul.type() != plan::F32 && matmul.type() != plan::BF16) {
+  if (!canMultiply(matmul.type())) {
     return absl::UnimplementedError(
         absl::StrCat("oneDNN's product takes F32 or BF16, found ",
                      plan::ElementType_Name(matmul.type()),
@@ -308,6 +310,35 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
   }
 }
 
+/// The bits follow from the shape only if the cut does.
+absl::Status checkCut(const plan::Matmul &matmul) {
+  auto text = [](const plan::MatmulPart &part) {
+    return absl::StrCat("matrices ", part.batch_begin(), " to ",
+                        part.batch_end(), ", rows ", part.m_begin(), " to ",
+                        part.m_end(), ", columns ", part.n_begin(), " to ",
+                        part.n_end());
+  };
+  std::vector<plan::MatmulPart> cut =
+      cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k());
+  if (cut.size() != size_t(matmul.parts_size())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan cuts the product of ", matmul.batch(), " matrices ",
+        matmul.m(), " x ", matmul.k(), " by ", matmul.k(), " x ", matmul.n(),
+        " into ", matmul.parts_size(), " parts; its shape is cut into ",
+        cut.size()));
+  }
+  for (int i = 0; i < matmul.parts_size(); ++i) {
+    std::string found = text(matmul.parts(i));
+    std::string expected = text(cut[size_t(i)]);
+    if (found != expected) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("part ", i, " of the product is ", found,
+                       "; its shape is cut so that it is ", expected));
+    }
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 std::string zerograph::libraryVersion() {
@@ -359,6 +390,7 @@ absl::StatusOr<std::unique_ptr<MatmulCall>>
 zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
                       void *scratch, uint64_t scratch_bytes, Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
+  ZG_RETURN_IF_ERROR(checkCut(matmul));
   auto call = std::make_unique<BoundMatmul>();
   call->bound.resize(size_t(matmul.parts_size()));
   uint64_t stride = matmul.scratch_stride();

@@ -54,7 +54,7 @@ public:
 };
 
 /// Makes (or finds) the primitives and binds them. `scratch` holds a
-/// scratch_stride for each part.
+/// scratch_stride for each part. Parts other than cutMatmul's are refused.
 absl::StatusOr<std::unique_ptr<MatmulCall>>
 bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c, void *scratch,
            uint64_t scratch_bytes, Packing packing = Packing::automatic);

@@ -193,6 +193,27 @@ TEST(MatmulTest, PartsFollowFromTheShapeAlone) {
   }
 }
 
+TEST(MatmulTest, OtherPartsAreRefused) {
+  Case one({1, 8, 8, 8});
+  auto refusal = [&]() {
+    auto call = bindMatmul(one.matmul, one.a.data(), one.b.data(), one.c.data(),
+                           one.scratch.data(), one.scratch.size());
+    return call.ok() ? "fine" : std::string(call.status().message());
+  };
+  EXPECT_EQ(refusal(), "fine");
+  one.matmul.mutable_parts(0)->set_n_end(4);
+  EXPECT_NE(refusal().find("columns 0 to 4; its shape is cut so that it is "
+                           "matrices 0 to 1, rows 0 to 8, columns 0 to 8"),
+            std::string::npos)
+      << refusal();
+  *one.matmul.add_parts() = one.matmul.parts(0);
+  one.matmul.mutable_parts(1)->set_n_begin(4);
+  one.matmul.mutable_parts(1)->set_n_end(8);
+  EXPECT_NE(refusal().find("into 2 parts; its shape is cut into 1"),
+            std::string::npos)
+      << refusal();
+}
+
 TEST(MatmulTest, WhatTheLibraryCannotDoIsSaid) {
   Case wide({1, 4, 4, 4});
   wide.matmul.set_type(plan::F64);

@@ -109,14 +109,11 @@ uint32_t Builder::product(const std::vector<uint32_t> &waits) {
   matmul.set_ldb(8);
   matmul.set_ldc(8);
   matmul.set_scratch_stride(4096);
-  for (uint64_t begin : {0, 4}) {
-    MatmulPart &part = *matmul.add_parts();
-    part.set_batch_end(1);
-    part.set_m_end(2);
-    part.set_n_begin(begin);
-    part.set_n_end(begin + 4);
-  }
-  uint32_t scratch = b.slice("scratch", TRANSIENT, 8192, false);
+  MatmulPart &part = *matmul.add_parts();
+  part.set_batch_end(1);
+  part.set_m_end(2);
+  part.set_n_end(8);
+  uint32_t scratch = b.slice("scratch", TRANSIENT, 4096, false);
   for (const Access &access : {b.all(x, READ), b.part(whole, 0, 256, 0, READ),
                                b.all(y, WRITE), b.all(scratch, READ_WRITE)}) {
     *step.add_accesses() = access;

@@ -128,6 +128,31 @@ TEST_F(DataSourceTest, FlattenedInputsHaveSeveralRowsASample) {
   EXPECT_EQ(ids[11], (6 * 2 + 11) * 10);
 }
 
+/// Whichever it is of several inputs.
+TEST_F(DataSourceTest, AnInputWithoutSamplesIsNamed) {
+  addInput("weight", plan::F32, {3}, true);
+  for (auto [ids, weights, name] :
+       {std::tuple(0, 12, "'ids'"), std::tuple(12, 0, "'weight'"),
+        std::tuple(0, 0, "'weight'")}) {
+    auto writer = SafetensorsWriter::create(
+        path, {{"ids", plan::I64, {uint64_t(ids), 2}},
+               {"mask", plan::F32, {4}},
+               {"weight", plan::F32, {uint64_t(weights)}}});
+    ASSERT_TRUE(writer.ok());
+    std::vector<int64_t> zeros(24);
+    ASSERT_TRUE(
+        (*writer)->write("ids", 0, uint64_t(ids) * 16, zeros.data()).ok());
+    ASSERT_TRUE((*writer)->write("mask", 0, 16, zeros.data()).ok());
+    ASSERT_TRUE((*writer)
+                    ->write("weight", 0, uint64_t(weights) * 4, zeros.data())
+                    .ok());
+    ASSERT_TRUE((*writer)->commit().ok());
+    EXPECT_NE(error().find(std::string("input ") + name + " has no samples"),
+              std::string::npos)
+        << error();
+  }
+}
+
 TEST_F(DataSourceTest, LessThanOneStepIsAnError) {
   write(11);
   EXPECT_NE(error().find("holds 11 samples; a step takes 12 (2 ranks x 2 "

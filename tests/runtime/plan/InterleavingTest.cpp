@@ -22,7 +22,7 @@
 namespace zerograph {
 namespace {
 
-constexpr int kPool = 24; // bytes that the slices of a schedule share
+constexpr int kPool = 13; // lines of 64 bytes that the slices share, two each
 
 /// One program of copies, fills and sums on five streams over a small pool.
 plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
@@ -32,13 +32,14 @@ plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
   uint64_t base = b.plan.arenas(0).bytes();
   uint32_t first = b.plan.slices_size();
   int slices = 2 + random() % 4;
-  b.plan.mutable_arenas(0)->set_bytes(base + 64);
+  b.plan.mutable_arenas(0)->set_bytes(base + kPool * 64);
   for (int i = 0; i < slices; ++i) {
     uint32_t slice =
-        b.slice("s" + std::to_string(i), plan::TRANSIENT, 4, false);
-    b.plan.mutable_slices(slice)->set_offset(base + random() % (kPool / 2) * 2);
+        b.slice("s" + std::to_string(i), plan::TRANSIENT, 128, false);
+    b.plan.mutable_slices(slice)->set_offset(base +
+                                             random() % (kPool - 1) * 64);
   }
-  b.plan.mutable_arenas(0)->set_bytes(base + 64);
+  b.plan.mutable_arenas(0)->set_bytes(base + kPool * 64);
   b.program("step");
   constexpr plan::Stream kOn[] = {plan::COMPUTE, plan::GATHER, plan::SCATTER,
                                   plan::H2D, plan::D2H};
@@ -55,8 +56,8 @@ plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
     uint32_t from = pick();
     uint32_t to = pick();
     plan::Step step;
-    bool apart = !overlap({0, b.plan.slices(from).offset(), 4, 0},
-                          {0, b.plan.slices(to).offset(), 4, 0}, 1);
+    bool apart = !overlap({0, b.plan.slices(from).offset(), 128, 0},
+                          {0, b.plan.slices(to).offset(), 128, 0}, 1);
     if (random() % 3 == 0 || !apart) {
       step.mutable_fill();
       *step.add_accesses() = b.all(to, plan::WRITE);
@@ -153,7 +154,7 @@ bool canRace(const plan::Plan &plan) {
 }
 
 /// True if one random interleaving reads anything but what was last written
-/// through the same slice: memory remembers the slice of each byte.
+/// through the same slice: memory remembers the slice of each line.
 bool goesWrong(const plan::Plan &plan, std::mt19937 &random) {
   const plan::Program &program = plan.programs(0);
   Run run(program);
@@ -163,7 +164,8 @@ bool goesWrong(const plan::Plan &plan, std::mt19937 &random) {
     for (const plan::Access &access : program.steps(step).accesses()) {
       if (write ? access.mode() != plan::READ : access.mode() != plan::WRITE) {
         Range range = arenaRange(plan, access);
-        for (uint64_t at = range.begin; at < range.begin + range.bytes; ++at) {
+        for (uint64_t at = range.begin; at < range.begin + range.bytes;
+             at += 64) {
           visit(memory[at], int(access.slice()));
         }
       }

@@ -220,7 +220,26 @@ uint32_t PlanBuilder::fill(plan::Stream stream, const plan::Access &access,
   return add(stream, std::move(step), waits);
 }
 
+void signKernels(plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if (!step.has_launch()) {
+        continue;
+      }
+      plan::Kernel &kernel = *plan.mutable_kernels(step.launch().kernel());
+      kernel.clear_operands();
+      for (const plan::Access &access : step.accesses()) {
+        plan::Operand &operand = *kernel.add_operands();
+        operand.set_bytes(access.bytes());
+        operand.set_mode(access.mode());
+        operand.set_type(plan::F32);
+      }
+    }
+  }
+}
+
 void stateFacts(plan::Plan &plan) {
+  signKernels(plan);
   for (plan::Slice &slice : *plan.mutable_slices()) {
     slice.clear_lifetimes();
   }

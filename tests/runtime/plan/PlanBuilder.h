@@ -57,7 +57,10 @@ private:
   uint32_t collectives = 0;
 };
 
-/// States lifetimes, peak and traffic of a plan that was changed by hand.
+/// States of every kernel that it touches, as f32, what its last launch brings.
+void signKernels(plan::Plan &plan);
+
+/// States signatures, lifetimes, peak and traffic of a plan changed by hand.
 void stateFacts(plan::Plan &plan);
 
 /// World 2, stage 3, two units of 512 elements, one micro-batch:

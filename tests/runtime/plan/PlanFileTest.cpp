@@ -59,7 +59,7 @@ TEST(PlanFile, EachDamageHasItsOwnMessage) {
               HasSubstr("not a Zerograph plan"));
   EXPECT_THAT(message(bytes + "x"), HasSubstr("1 bytes after its end"));
   std::string newer = bytes;
-  newer[8] = 2;
+  newer[8] = kPlanVersion + 1;
   EXPECT_THAT(message(newer), HasSubstr("newer Zerograph"));
   std::string older = bytes;
   older[8] = 0;

@@ -75,6 +75,130 @@ const Fault kFaults[] = {
        p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());
      }},
     {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(0); }},
+    // A launch brings what its kernel touches.
+    {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
+     [](plan::Plan &p) { step(p, 2)->mutable_accesses()->RemoveLast(); }},
+    {"has 4 accesses",
+     [](plan::Plan &p) { *step(p, 2)->add_accesses() = step(p, 2)->accesses(0); }},
+    {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of kernel "
+     "k1 is read of 2048",
+     [](plan::Plan &p) { step(p, 2)->mutable_accesses(1)->set_bytes(4); }},
+    {"is read_write of 64 bytes; operand 2 of kernel k1 is write of 64",
+     [](plan::Plan &p) {
+       step(p, 2)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
+     }},
+    {"kernel k1: operand 0 has 63 bytes of elements of type f32",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(0)->set_bytes(63);
+     }},
+    {"of type element_invalid",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(0)->clear_type();
+     }},
+    {"513 work items",
+     [](plan::Plan &p) { p.mutable_kernels(0)->set_extent(513); }},
+    {"operand 2 may lie on operand 1",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(2)->add_in_place(1);
+     }},
+    {"operand 2 may lie on operand 7",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(2)->add_in_place(7);
+     }},
+    {"wants them apart or the very same",
+     [](plan::Plan &p) {
+       step(p, 2)->mutable_accesses(2)->set_slice(
+           testing::sliceNamed(p, "a/gathered"));
+     }},
+    {"kernel k1 wants them apart",
+     [](plan::Plan &p) {
+       step(p, 2)->mutable_accesses(2)->set_slice(step(p, 2)->accesses(0).slice());
+     }},
+    // Alignment.
+    {"alignment 32; it must be a power of two from 64",
+     [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(32); }},
+    {"slice 3 (stop of this rank) begins at byte 193",
+     [](plan::Plan &p) { p.mutable_slices(3)->set_offset(193); }},
+    {"begins at byte 2 + rank * 0; both must be multiples of 4",
+     [](plan::Plan &p) {
+       p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
+       step(p, 4)->mutable_accesses(0)->set_bytes(60);
+       step(p, 4)->mutable_accesses(0)->set_offset(2);
+     }},
+    {"begins at byte 0 + rank * 2; both must be multiples of 4",
+     [](plan::Plan &p) {
+       p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
+       step(p, 4)->mutable_accesses(0)->set_bytes(60);
+       step(p, 4)->mutable_accesses(0)->set_rank_stride(2);
+     }},
+    {"access 1 to slice 11 (b/gathered) begins at byte 2",
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_offset(2); }},
+    {"begins at byte 4 + rank * 0; both must be multiples of 64",
+     [](plan::Plan &p) {
+       matmul(p)->set_scratch_stride(0);
+       step(p, 3)->mutable_accesses(3)->set_bytes(64);
+       step(p, 3)->mutable_accesses(3)->set_offset(4);
+     }},
+    {"gives each part 60 bytes",
+     [](plan::Plan &p) { matmul(p)->set_scratch_stride(60); }},
+    {"begins at byte 2 + rank * 0",
+     [](plan::Plan &p) {
+       step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(128);
+       step(p, 6)->mutable_accesses(2)->set_bytes(256);
+       step(p, 6)->mutable_accesses(2)->set_offset(2);
+     }},
+    // A slice has one meaning.
+    {"slice 0 (x) holds input x and input z",
+     [](plan::Plan &p) {
+       *p.add_inputs() = p.inputs(0);
+       p.mutable_inputs(1)->set_name("z");
+     }},
+    {"slice 3 (stop of this rank) holds scalar \"stop\" and the sum of stop",
+     [](plan::Plan &p) { p.set_stop_slice(p.scalars(1).slice()); }},
+    {"holds scalar \"learning_rate\" and the loss",
+     [](plan::Plan &p) { p.set_loss_slice(p.scalars(0).slice()); }},
+    {"holds scalar \"learning_rate\" and scalar \"stop\"",
+     [](plan::Plan &p) {
+       p.mutable_scalars(1)->set_slice(p.scalars(0).slice());
+     }},
+    {"holds state \"param\" of unit a, segment 0 and has class grad_shard; "
+     "expected param_shard",
+     [](plan::Plan &p) {
+       p.mutable_slices(p.units(0).states(0).slice())
+           ->set_slice_class(plan::GRAD_SHARD);
+     }},
+    {"holds state \"exp_avg\" of unit a, segment 0 and has class param_shard",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(1)->set_slice(
+           p.units(0).states(0).slice());
+     }},
+    {"holds state \"param\" of unit a, segment 0 and state \"param\" of unit b",
+     [](plan::Plan &p) {
+       p.mutable_units(1)->mutable_states(0)->set_slice(
+           p.units(0).states(0).slice());
+     }},
+    {"slice 0 (x) holds input x and has class transient; expected input",
+     [](plan::Plan &p) {
+       p.mutable_slices(0)->set_slice_class(plan::TRANSIENT);
+     }},
+    // What no runtime can do.
+    {"step 9 of \"step\" (all_reduce, sum the loss): adds up elements of type "
+     "i32",
+     [](plan::Plan &p) { step(p, 9)->mutable_all_reduce()->set_type(plan::I32); }},
+    {"(reduce_scatter, reduce b): adds up elements of type i32",
+     [](plan::Plan &p) {
+       step(p, 6)->mutable_reduce_scatter()->set_type(plan::I32);
+     }},
+    {"multiplies elements of type i32",
+     [](plan::Plan &p) { matmul(p)->set_type(plan::I32); }},
+    {"scalar \"bogus\" in slice 5 (learning_rate); this runtime knows "
+     "learning_rate, gradient_scale",
+     [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
+    {"2 ranks x 1 micro-batches x 9223372036854775808 samples",
+     [](plan::Plan &p) {
+       p.set_micro_batch(uint64_t(1) << 63);
+       p.mutable_inputs(0)->set_per_sample(false);
+     }},
     // Matmul: its parts, its sizes, what it may share.
     {"exactly once", [](plan::Plan &p) { matmul(p)->mutable_parts()->RemoveLast(); }},
     {"exactly once",
@@ -181,6 +305,29 @@ TEST(Validate, EachFaultIsRefusedWithItsCause) {
     EXPECT_FALSE(status.ok()) << fault.cause;
     EXPECT_THAT(std::string(status.message()), HasSubstr(fault.cause));
   }
+}
+
+// In-place launches: a result exactly on an operand, where its kernel allows it.
+TEST(Validate, InPlaceLaunches) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan::Step &launch = *step(plan, 2);
+  launch.mutable_accesses(2)->set_slice(launch.accesses(0).slice());
+  EXPECT_FALSE(validatePlan(plan).ok());
+  plan.mutable_kernels(0)->mutable_operands(2)->add_in_place(0);
+  EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
+  // On a part of it only, apart from it, and on each rank elsewhere.
+  plan.mutable_slices(0)->set_bytes(128);
+  plan.mutable_inputs(0)->set_shape(0, 4);
+  EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
+  launch.mutable_accesses(2)->set_offset(4);
+  EXPECT_FALSE(validatePlan(plan).ok());
+  launch.mutable_accesses(2)->set_offset(64);
+  EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
+  launch.mutable_accesses(0)->set_rank_stride(64);
+  EXPECT_FALSE(validatePlan(plan).ok()); // rank 1 reads them
+  launch.mutable_accesses(2)->set_offset(0);
+  launch.mutable_accesses(2)->set_rank_stride(64);
+  EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
 }
 
 // Any bytes that parse are a plan that somebody may give us.

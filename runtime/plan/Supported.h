@@ -1,0 +1,49 @@
+//===- Supported.h - types and names that a runtime can work with ---------===//
+//
+// The format has more types than every operation takes. A plan that asks for
+// one of the others is refused before it runs, not by the step that meets it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H
+#define ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include "absl/strings/string_view.h"
+
+#include <optional>
+#include <string>
+
+namespace zerograph {
+
+/// Whether contributions of this type can be added up over ranks.
+constexpr bool canReduce(plan::ElementType type) {
+  return type == plan::F32 || type == plan::F64;
+}
+
+/// Whether a library takes products of this type. Those of other types are
+/// generated kernels.
+constexpr bool canMultiply(plan::ElementType type) {
+  return type == plan::F32 || type == plan::BF16;
+}
+
+/// The scalars that a runtime computes; `step` counts from 1.
+enum class ScalarKind {
+  learning_rate,         // lr
+  gradient_scale,        // 1 / (ranks * micro-batches)
+  step_size,             // lr / (1 - beta1^step)
+  bias_correction2_sqrt, // sqrt(1 - beta2^step)
+  decay,                 // 1 - lr * weight_decay
+  stop,                  // 1 if this rank wants to stop after the step
+};
+
+/// The scalar of this name, if there is one.
+std::optional<ScalarKind> scalarKind(absl::string_view name);
+
+/// All their names, for messages.
+std::string scalarNames();
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H

@@ -1,0 +1,89 @@
+//===- ValidateMeanings.cpp - what the runtime keeps in which slice -------===//
+//
+// Around a program the runtime itself reads and writes slices. Two meanings in
+// one slice would overwrite each other without any step being wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Validate.h"
+
+#include "runtime/plan/Describe.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+
+namespace zerograph {
+namespace detail {
+namespace {
+
+template <typename... Args>
+absl::Status invalid(const Args &...args) {
+  return absl::InvalidArgumentError(absl::StrCat(args...));
+}
+
+class Meanings {
+public:
+  explicit Meanings(const plan::Plan &plan) : plan(plan) {}
+
+  absl::Status add(uint32_t slice, std::string meaning,
+                   std::initializer_list<plan::SliceClass> classes) {
+    plan::SliceClass found = plan.slices(int(slice)).slice_class();
+    if (std::find(classes.begin(), classes.end(), found) == classes.end()) {
+      return invalid(describeSlice(plan, slice), " holds ", meaning,
+                     " and has class ", nameOf(found), "; expected ",
+                     nameOf(*classes.begin()));
+    }
+    auto [first, added] = meanings.try_emplace(slice, meaning);
+    if (!added) {
+      return invalid(describeSlice(plan, slice), " holds ", first->second,
+                     " and ", meaning, "; a slice holds one of them");
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  const plan::Plan &plan;
+  std::map<uint32_t, std::string> meanings;
+};
+
+absl::Status addState(Meanings &meanings, const plan::Unit &unit,
+                      const plan::State &state) {
+  std::string meaning =
+      absl::StrCat("state \"", state.role(), "\" of unit ", unit.name(),
+                   ", segment ", state.segment());
+  if (state.role() == "param") {
+    return meanings.add(state.slice(), meaning, {plan::PARAM_SHARD});
+  }
+  if (state.role() == "grad") {
+    return meanings.add(state.slice(), meaning, {plan::GRAD_SHARD, plan::GRAD});
+  }
+  return meanings.add(state.slice(), meaning, {plan::OPTIMIZER});
+}
+
+} // namespace
+
+absl::Status validateMeanings(const plan::Plan &plan) {
+  Meanings meanings(plan);
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      ZG_RETURN_IF_ERROR(addState(meanings, unit, state));
+    }
+  }
+  for (const plan::Input &input : plan.inputs()) {
+    ZG_RETURN_IF_ERROR(meanings.add(
+        input.slice(), absl::StrCat("input ", input.name()), {plan::INPUT}));
+  }
+  for (const plan::Scalar &scalar : plan.scalars()) {
+    ZG_RETURN_IF_ERROR(meanings.add(
+        scalar.slice(), absl::StrCat("scalar \"", scalar.name(), "\""),
+        {plan::SCALAR}));
+  }
+  ZG_RETURN_IF_ERROR(
+      meanings.add(plan.loss_slice(), "the loss", {plan::SCALAR}));
+  return meanings.add(plan.stop_slice(), "the sum of stop flags",
+                      {plan::SCALAR});
+}
+
+} // namespace detail
+} // namespace zerograph
