@@ -299,6 +299,42 @@ func.func @f(%x: tensor<3x70x37xf32>, %m: tensor<3x70x1xf32>) {
                            1e-5);
 }
 
+// The gradient of heads that were repeated: the reduced dimension lies between
+// others, whose columns fill no whole chunks.
+TEST(Columns, DimensionBetweenOthers) {
+  for (int cols : {1, 3, 16, 37, 96}) {
+    for (int rows : {2, 5, 70}) {
+      std::string c = std::to_string(cols), r = std::to_string(rows);
+      std::string in = "tensor<5x" + r + "x" + c + "xf32>";
+      std::string out = "tensor<5x1x" + c + "xf32>";
+      expectMatchesInterpreter(
+          kernel(in, kF,
+                 "%e = nn.unary exp %a : " + in + " -> " + in + "\n" +
+                     "%r = nn.reduce sum %e [1] : " + in + " -> " + out + "\n",
+                 out, "columns"),
+          1e-5);
+    }
+  }
+}
+
+// Two of them, read through a transposition and beside a number for each row.
+TEST(Columns, DimensionBetweenOthersOfViews) {
+  expectMatchesInterpreter(R"(
+func.func @f(%x: tensor<6x90x4xf32>, %m: tensor<6x4x1xf32>) {
+  %k:2 = nn.kernel columns (%a = %x, %b = %m) : (tensor<6x90x4xf32>, tensor<6x4x1xf32>) -> (tensor<6x1x90xf32>, tensor<6x90xf32>) {
+    %h = nn.transpose %a [0, 2, 1] : tensor<6x90x4xf32> -> tensor<6x4x90xf32>
+    %c = nn.broadcast %b : tensor<6x4x1xf32> -> tensor<6x4x90xf32>
+    %d = nn.binary mul %h, %c : tensor<6x4x90xf32>
+    %s = nn.reduce sum %d [1] : tensor<6x4x90xf32> -> tensor<6x1x90xf32>
+    %u = nn.reduce max %h [1] : tensor<6x4x90xf32> -> tensor<6x1x90xf32>
+    %v = nn.reshape %u : tensor<6x1x90xf32> -> tensor<6x90xf32>
+    nn.yield %s, %v : tensor<6x1x90xf32>, tensor<6x90xf32>
+  }
+  return
+})",
+                           1e-5);
+}
+
 TEST(Scan, AlongEveryDimension) {
   for (std::string element : {"i64", "f32"}) {
     for (std::string dim : {"0", "1", "2"}) {

@@ -220,7 +220,7 @@ FailureOr<Node *> Graph::buildReduce(nn::ReduceOp op, const Chain &chain,
   Access access = makeAccess(*view, domain, extent);
   ArrayRef<ViewDim> own = reducesColumns ? access.outer : access.inner;
   ArrayRef<ViewDim> other = reducesColumns ? access.inner : access.outer;
-  int64_t count = reducesColumns ? domain.rows : domain.cols;
+  int64_t count = reducesColumns ? domain.rows : domain.runs * domain.cols;
   bool aligned = !access.flat && access.offset == 0 && !view->indirection &&
                  (count == 1 ? own.empty()
                              : own.size() == 1 && own.front().stride == 1 &&

@@ -21,6 +21,9 @@ namespace mlir::zg::host {
 struct Domain {
   int64_t rows = 1;
   int64_t cols = 1;
+  /// Of a kernel that reduces rows: the rows are so many runs, one behind the
+  /// other, and each is reduced on its own.
+  int64_t runs = 1;
 };
 
 /// How a view addresses elements by row and column.
