@@ -233,6 +233,16 @@ void signKernels(plan::Plan &plan) {
         operand.set_bytes(access.bytes());
         operand.set_mode(access.mode());
         operand.set_type(plan::F32);
+        // What a launch does in place, its kernel allows.
+        for (int i = 0; access.mode() != plan::READ && i < step.accesses_size();
+             ++i) {
+          plan::Access same = step.accesses(i);
+          same.set_mode(access.mode());
+          if (step.accesses(i).mode() == plan::READ &&
+              same.SerializeAsString() == access.SerializeAsString()) {
+            operand.add_in_place(i);
+          }
+        }
       }
     }
   }

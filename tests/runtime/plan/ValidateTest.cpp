@@ -307,7 +307,8 @@ TEST(Validate, EachFaultIsRefusedWithItsCause) {
   }
 }
 
-// In-place launches: a result exactly on an operand, where its kernel allows it.
+// In-place launches: a result exactly on an operand, where its kernel allows
+// it.
 TEST(Validate, InPlaceLaunches) {
   plan::Plan plan = testing::stageThreePlan();
   plan::Step &launch = *step(plan, 2);
