@@ -138,7 +138,7 @@ Value Importer::materialize(Slot &slot, Location location) {
   return slot.value;
 }
 
-void Importer::boundInput(Value indices, int64_t low, int64_t high) {
+void Importer::boundInput(Value indices, const IndexRange &range) {
   while (Operation *op = indices.getDefiningOp()) {
     if (!isa<nn::ReshapeOp, nn::ConvertOp, nn::SliceOp, nn::TransposeOp,
              nn::BroadcastOp, nn::PadOp>(op)) {
@@ -148,8 +148,19 @@ void Importer::boundInput(Value indices, int64_t low, int64_t high) {
   }
   size_t index = cast<BlockArgument>(indices).getArgNumber();
   if (index < ranges.size() && !Emitter::isFloat(indices)) {
-    ranges[index].low = std::max(ranges[index].low, low);
-    ranges[index].high = std::min(ranges[index].high, high);
+    const IndexRange &old = ranges[index];
+    IndexRange both;
+    both.low = std::max(old.low, range.low);
+    both.high = std::min(old.high, range.high);
+    for (const std::set<int64_t> *ignored : {&old.ignored, &range.ignored}) {
+      for (int64_t value : *ignored) {
+        if (old.contains(value) && range.contains(value) &&
+            (value < both.low || value > both.high)) {
+          both.ignored.insert(value);
+        }
+      }
+    }
+    ranges[index] = both;
   }
 }
 

@@ -17,6 +17,12 @@ namespace zerograph::frontend {
 /// Legal values of an integer input, as far as its uses tell.
 struct IndexRange {
   int64_t low = INT64_MIN, high = INT64_MAX;
+  /// Legal besides.
+  std::set<int64_t> ignored;
+
+  bool contains(int64_t value) const {
+    return (value >= low && value <= high) || ignored.count(value) != 0;
+  }
 };
 
 /// Imports one model. Every ONNX name becomes a Slot: a host constant, a
@@ -37,7 +43,7 @@ public:
   mlir::Value materialize(Slot &slot, mlir::Location location);
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
-  void boundInput(mlir::Value indices, int64_t low, int64_t high);
+  void boundInput(mlir::Value indices, const IndexRange &range);
   /// Adds to the one error that the import will end with.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
   /// "input 'a', initializer 'b'": what a value depends on.

@@ -71,11 +71,13 @@ std::string Importer::pickLoss() const {
 }
 
 NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
-  int64_t low = 0, high = 0;
+  std::optional<int64_t> low, high;
+  SmallVector<int64_t> ignored;
   if (ranges[i].low != INT64_MIN) {
     low = ranges[i].low;
     high = ranges[i].high;
-    if (low > high) {
+    ignored.assign(ranges[i].ignored.begin(), ranges[i].ignored.end());
+    if (*low > *high) {
       fail("input '", inputs[i].name,
            "' can have no legal value: it indexes "
            "tables of incompatible sizes");
@@ -85,7 +87,7 @@ NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
   attributes.append(nn::kInputAttr,
                     nn::InputAttr::get(&context,
                                        builder.getStringAttr(inputs[i].name),
-                                       perSample, low, high));
+                                       perSample, low, high, ignored));
   return attributes;
 }
 

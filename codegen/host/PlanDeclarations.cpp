@@ -145,8 +145,13 @@ LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
   }
   input.set_per_sample(attribute.getPerSample());
   input.set_slice(slice);
-  input.set_min(attribute.getMin());
-  input.set_max(attribute.getMax());
+  if (attribute.getMin()) {
+    input.set_min(*attribute.getMin());
+    input.set_max(*attribute.getMax());
+  }
+  for (int64_t value : attribute.getIgnored()) {
+    input.add_ignored(value);
+  }
   if (attribute.getPerSample()) {
     if (type.getRank() == 0) {
       return op.emitOpError("input ")

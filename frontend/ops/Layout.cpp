@@ -70,6 +70,10 @@ Window windowOf(Op &op) {
 
 void emitSlice(Op &op) {
   Window window = windowOf(op);
+  if (elementCount(window.shape) == 0) {
+    op.set(0, HostTensor(op.type(0), window.shape));
+    return;
+  }
   op.set(0,
          op.emit.slice(op.value(0), window.starts, window.steps, window.shape));
 }
@@ -127,7 +131,13 @@ void emitSplit(Op &op) {
   int64_t start = 0, output = 0;
   for (int64_t size : splitSizes(op, Emitter::shapeOf(x)[axis])) {
     if (op.wantsOutput(output)) {
-      op.set(output, op.emit.sliceAxis(x, axis, start, size));
+      if (size == 0) {
+        Shape shape = Emitter::shapeOf(x);
+        shape[axis] = 0;
+        op.set(output, HostTensor(op.type(0), shape));
+      } else {
+        op.set(output, op.emit.sliceAxis(x, axis, start, size));
+      }
     }
     ++output;
     start += size;

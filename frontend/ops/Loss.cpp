@@ -45,13 +45,11 @@ Rows rowsOf(Op &op) {
                                 {rows.count, rows.classes});
   rows.labels = op.emit.reshape(labels, {rows.count, 1});
 
-  int64_t low = 0, high = rows.classes - 1;
+  std::optional<int64_t> ignored;
   if (op.hasAttribute("ignore_index")) {
-    int64_t ignored = op.intAttribute("ignore_index", 0);
-    low = std::min(low, ignored);
-    high = std::max(high, ignored);
+    ignored = op.intAttribute("ignore_index", 0);
   }
-  op.boundInput(rows.labels, low, high);
+  op.boundInput(rows.labels, 0, rows.classes - 1, ignored);
   return rows;
 }
 

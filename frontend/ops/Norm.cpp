@@ -92,7 +92,41 @@ void emitRmsNormalization(Op &op) {
   op.set(0, op.emit.reshape(y, shape));
 }
 
+/// Each channel of each sample is normalized over its places.
+void emitInstanceNormalization(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  if (shape.size() < 3 || !Emitter::isFloat(x)) {
+    fail("needs floats of shape [samples, channels, places...], not ",
+         shapeText(shape));
+  }
+  for (int i : {1, 2}) {
+    if (op.shape(i) != Shape{shape[1]}) {
+      fail("input ", i, " has shape ", shapeText(op.shape(i)), " for ",
+           shape[1], " channels");
+    }
+  }
+  int64_t rows = shape[0] * shape[1], places = elementCount(shape) / rows;
+  mlir::Type element = Emitter::elementOf(x);
+  mlir::Type statistics = emit.tensorType({rows, 1}, element);
+  Value flat = emit.reshape(x, {rows, places});
+  auto norm = emit.builder.create<nn::LayerNormOp>(
+      emit.location, mlir::TypeRange{flat.getType(), statistics, statistics},
+      mlir::ValueRange{flat, emit.splat(1, {places}, element),
+                       emit.splat(0, {places}, element)},
+      llvm::ArrayRef<mlir::NamedAttribute>{emit.builder.getNamedAttr(
+          "epsilon",
+          emit.builder.getF64FloatAttr(op.floatAttribute("epsilon", 1e-5f)))});
+  Shape channel(shape.size() - 1, 1);
+  channel[0] = shape[1];
+  Value y = emit.reshape(norm.getResult(), shape);
+  y = emit.mul(y, emit.reshape(op.value(1), channel));
+  op.set(0, emit.add(y, emit.reshape(op.value(2), channel)));
+}
+
 const OpDef kOps[] = {
+    {"InstanceNormalization", 6, emitInstanceNormalization},
     {"LayerNormalization", 17, emitLayerNormalization},
     {"RMSNormalization", 23, emitRmsNormalization},
 };

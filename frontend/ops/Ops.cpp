@@ -12,7 +12,8 @@ const OpDef *findOp(const std::string &name, int64_t opset) {
     for (llvm::ArrayRef<OpDef> table :
          {elementwiseOps(), activationOps(), logicOps(), shapeOps(),
           layoutOps(), constantOps(), reduceOps(), matmulOps(), normOps(),
-          lossOps(), indexOps(), sequenceOps()}) {
+          lossOps(), indexOps(), sequenceOps(), scatterOps(), orderOps(),
+          einsumOps(), trigonometryOps()}) {
       for (const OpDef &def : table) {
         (*map)[def.name].push_back(&def);
       }

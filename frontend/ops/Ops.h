@@ -22,6 +22,10 @@ llvm::ArrayRef<OpDef> normOps();
 llvm::ArrayRef<OpDef> lossOps();
 llvm::ArrayRef<OpDef> indexOps();
 llvm::ArrayRef<OpDef> sequenceOps();
+llvm::ArrayRef<OpDef> scatterOps();
+llvm::ArrayRef<OpDef> orderOps();
+llvm::ArrayRef<OpDef> einsumOps();
+llvm::ArrayRef<OpDef> trigonometryOps();
 
 /// f applied to each element, in the domain of x; the result has `type`.
 template <typename FInt, typename FFloat>

@@ -34,13 +34,16 @@ bool sameShape(const plan::Input &input, const std::vector<uint64_t> &shape) {
   return true;
 }
 
-/// The first element outside of [min, max], or `count`.
+/// The first element that is not legal, or `count`.
 template <typename Integer>
-uint64_t firstOutside(const void *data, uint64_t count, int64_t min,
-                      int64_t max, int64_t &value) {
+uint64_t firstIllegal(const void *data, uint64_t count,
+                      const plan::Input &input, int64_t &value) {
+  int64_t min = input.min(), max = input.max();
   auto *values = static_cast<const Integer *>(data);
   for (uint64_t i = 0; i < count; ++i) {
-    if (values[i] < min || values[i] > max) {
+    if ((values[i] < min || values[i] > max) &&
+        std::find(input.ignored().begin(), input.ignored().end(),
+                  int64_t(values[i])) == input.ignored().end()) {
       value = values[i];
       return i;
     }
@@ -142,7 +145,7 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
 
 absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
                                      const void *data) const {
-  if (input.min() == 0 && input.max() == 0) {
+  if (!input.has_min()) {
     return absl::OkStatus();
   }
   uint64_t count = 1;
@@ -152,8 +155,7 @@ absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
   int64_t value = 0;
   uint64_t at = count;
   auto search = [&](auto zero) {
-    at = firstOutside<decltype(zero)>(data, count, input.min(), input.max(),
-                                      value);
+    at = firstIllegal<decltype(zero)>(data, count, input, value);
   };
   switch (input.type()) {
   case plan::I64:
@@ -183,7 +185,9 @@ absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
           : "";
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": input '", input.name(), "' has the value ", value,
-                   where, ", expected ", input.min(), " to ", input.max()));
+                   where, ", expected ", input.min(), " to ", input.max(),
+                   input.ignored().empty() ? "" : " or ",
+                   absl::StrJoin(input.ignored(), " or ")));
 }
 
 absl::Status DataSource::read(int index, uint64_t first, void *data) const {

@@ -222,6 +222,11 @@ absl::Status validateInputs(const plan::Plan &plan) {
                      "of the micro-batch ",
                      plan.micro_batch());
     }
+    if (input.has_min() != input.has_max() ||
+        (input.ignored_size() != 0 && !input.has_min())) {
+      return invalid("input ", input.name(),
+                     " has one bound of its legal values and not the other");
+    }
     if (input.min() > input.max()) {
       return invalid("input ", input.name(), " has legal values from ",
                      input.min(), " to ", input.max());

@@ -397,8 +397,32 @@ g (float[n, 5, 3, 4] x, int64[n, 3, 4] labels) => (float loss)
                              options);
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_TRUE(imported.has("tensor<24x5xf32>, tensor<24x1xi64>"));
-  EXPECT_EQ(imported.input(1).getMin(), -1);
+  EXPECT_EQ(imported.input(1).getMin(), 0);
   EXPECT_EQ(imported.input(1).getMax(), 4);
+  EXPECT_EQ(imported.input(1).getIgnored(), llvm::ArrayRef<int64_t>(-1));
+}
+
+// What one use ignores another may index with; a value is legal if all of them
+// allow it.
+TEST(Loss, IgnoredLabelsAreLegalWhereEveryUseAllowsThem) {
+  Imported imported = import(
+      "g (float[6, 5] x, int64[6] labels, int64[6] others) => (float loss) "
+      "<float[5] w = {" +
+      numbers(5) + R"(}> {
+  s = Mul(x, w)
+  a = SoftmaxCrossEntropyLoss <ignore_index = -7> (s, labels)
+  b = SoftmaxCrossEntropyLoss <ignore_index = -100> (s, labels)
+  c = SoftmaxCrossEntropyLoss <ignore_index = -1> (s, others)
+  f = Gather <axis = 1> (s, others)
+  d = ReduceSum <keepdims = 0> (f)
+  e = Add(a, b)
+  h = Add(c, d)
+  loss = Add(e, h)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.input(1).getIgnored().empty());
+  EXPECT_EQ(imported.input(2).getMin(), 0);
+  EXPECT_EQ(imported.input(2).getIgnored(), llvm::ArrayRef<int64_t>(-1));
 }
 
 TEST(Loss, WithoutIgnoredLabelsNothingIsMasked) {

@@ -36,7 +36,8 @@ TEST_P(MlpDigits, IsImported) {
   EXPECT_EQ(imported.count("nn.softmax_cross_entropy"), 1);
   // Labels are bounded by the classes and the ignored label.
   EXPECT_TRUE(imported.input(0).getPerSample());
-  EXPECT_EQ(imported.input(1).getMin(), -100);
+  EXPECT_EQ(imported.input(1).getMin(), 0);
+  EXPECT_EQ(imported.input(1).getIgnored(), llvm::ArrayRef<int64_t>(-100));
   EXPECT_EQ(imported.input(1).getMax(), 9);
   auto bias = imported.parameter("fc1.bias");
   EXPECT_EQ(bias.getModule(), "fc1");
@@ -70,7 +71,8 @@ TEST_P(GptNano, IsImported) {
   EXPECT_TRUE(imported.has("nn.iota"));
   EXPECT_EQ(imported.input(0).getMin(), -256);
   EXPECT_EQ(imported.input(0).getMax(), 255);
-  EXPECT_EQ(imported.input(1).getMin(), -100);
+  EXPECT_EQ(imported.input(1).getMin(), 0);
+  EXPECT_EQ(imported.input(1).getIgnored(), llvm::ArrayRef<int64_t>(-100));
   EXPECT_EQ(imported.input(1).getMax(), 255);
   EXPECT_EQ(imported.parameter("transformer.h.0.ln_1.weight").getInit(),
             mlir::zg::nn::InitKind::ones);

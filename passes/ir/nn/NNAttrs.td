@@ -16,22 +16,26 @@ def NN_InputAttr : NN_Attr<"Input", "input"> {
     Function argument attribute `nn.input`. `per_sample` inputs have samples
     as their leading dimension and are split over ranks and micro-batches; the
     others are given whole to every rank. `min` and `max` bound the legal
-    values of integer inputs that index something (both 0: unbounded).
+    values of integer inputs that index something; those in `ignored` are legal
+    besides: the program puts no index in their place.
 
     ```mlir
     func.func @forward(%labels: tensor<4xi64> {nn.input =
-        #nn.input<"labels", per_sample = true, min = -100, max = 9>}) {
+        #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>}) {
       return
     }
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "bool":$per_sample,
-                        DefaultValuedParameter<"int64_t", "0">:$min,
-                        DefaultValuedParameter<"int64_t", "0">:$max);
+                        OptionalParameter<"::std::optional<int64_t>">:$min,
+                        OptionalParameter<"::std::optional<int64_t>">:$max,
+                        OptionalArrayRefParameter<"int64_t">:$ignored);
   let assemblyFormat = [{
     `<` $name `,` `per_sample` `=` $per_sample
-        (`,` `min` `=` $min^)? (`,` `max` `=` $max^)? `>`
+        (`,` `min` `=` $min^ `,` `max` `=` $max
+         (`,` `ignored` `=` `[` $ignored^ `]`)?)? `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 def NN_SourceAttr : NN_Attr<"Source", "source"> {

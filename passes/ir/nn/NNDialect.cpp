@@ -27,6 +27,22 @@ void NNDialect::initialize() {
       >();
 }
 
+LogicalResult
+InputAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                  StringAttr name, bool perSample, std::optional<int64_t> min,
+                  std::optional<int64_t> max, llvm::ArrayRef<int64_t> ignored) {
+  if (min.has_value() != max.has_value() || (!min && !ignored.empty())) {
+    return emitError() << "input " << name
+                       << " has one bound of its legal values and not the "
+                          "other";
+  }
+  if (min && *min > *max) {
+    return emitError() << "input " << name << " has legal values from " << *min
+                       << " to " << *max;
+  }
+  return success();
+}
+
 Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                           Type type, Location location) {
   auto elements = dyn_cast<ElementsAttr>(value);

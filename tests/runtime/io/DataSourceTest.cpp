@@ -22,6 +22,7 @@ protected:
     plan.set_accumulate(2);
     addInput("ids", plan::I64, {3, 2}, true);
     addInput("mask", plan::F32, {4}, false);
+    plan.mutable_inputs(0)->set_min(0);
     plan.mutable_inputs(0)->set_max(999);
   }
   void TearDown() override { std::filesystem::remove(path); }
@@ -91,6 +92,30 @@ TEST_F(DataSourceTest, ABadValueIsNamedWithItsSample) {
   absl::Status status = (*source)->read(0, 48, ids.data());
   EXPECT_NE(status.message().find(
                 "'ids' has the value 1000 in sample 50, expected 0 to 999"),
+            std::string::npos)
+      << status;
+}
+
+// A label that a loss ignores lies apart from the classes: what is between
+// them is as wrong as anything else.
+TEST_F(DataSourceTest, AnIgnoredValueIsLegalAndItsNeighboursAreNot) {
+  write(60);
+  plan.mutable_inputs(0)->set_max(970);
+  plan.mutable_inputs(0)->add_ignored(990);
+  auto source = DataSource::open(path, plan);
+  ASSERT_TRUE(source.ok()) << source.status();
+  std::vector<int64_t> ids(6);
+  absl::Status status = (*source)->read(0, 48, ids.data());
+  EXPECT_NE(status.message().find("'ids' has the value 980 in sample 49, "
+                                  "expected 0 to 970 or 990"),
+            std::string::npos)
+      << status;
+  plan.mutable_inputs(0)->add_ignored(980);
+  source = DataSource::open(path, plan);
+  ASSERT_TRUE(source.ok()) << source.status();
+  status = (*source)->read(0, 48, ids.data());
+  EXPECT_NE(status.message().find("'ids' has the value 1000 in sample 50, "
+                                  "expected 0 to 970 or 990 or 980"),
             std::string::npos)
       << status;
 }

@@ -285,6 +285,15 @@ const Fault kFaults[] = {
      }},
     {"input x", [](plan::Plan &p) { p.mutable_inputs(0)->set_shape(0, 3); }},
     {"input x", [](plan::Plan &p) { p.mutable_inputs(0)->set_slice(99999); }},
+    {"input x has one bound",
+     [](plan::Plan &p) { p.mutable_inputs(0)->set_min(0); }},
+    {"input x has one bound",
+     [](plan::Plan &p) { p.mutable_inputs(0)->add_ignored(-100); }},
+    {"input x has legal values from 3 to 2",
+     [](plan::Plan &p) {
+       p.mutable_inputs(0)->set_min(3);
+       p.mutable_inputs(0)->set_max(2);
+     }},
     {"the scalar", [](plan::Plan &p) { p.set_loss_slice(12345); }},
     {"share", [](plan::Plan &p) { p.set_loss_slice(p.stop_slice()); }},
 };

@@ -462,3 +462,10 @@ func.func @yield_alone(%x: tensor<4xf32>) {
   // expected-error @+1 {{'nn.yield' op expects parent op 'nn.kernel'}}
   nn.yield %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{input "labels" has legal values from 3 to 2}}
+func.func @order(%x: tensor<4xi64> {nn.input = #nn.input<"labels", per_sample = true, min = 3, max = 2>}) {
+  return
+}

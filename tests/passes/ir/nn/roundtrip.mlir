@@ -103,13 +103,13 @@ func.func @kernel(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
 }
 
 // CHECK-LABEL: func.func @forward
-// CHECK-SAME: nn.input = #nn.input<"labels", per_sample = true, min = -100, max = 9>
+// CHECK-SAME: nn.input = #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>
 // CHECK-SAME: nn.input = #nn.input<"scale", per_sample = false>
 // CHECK-SAME: nn.parameter = #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1", trainable = true, init = ones, source = <"model.onnx", offset = 128, length = 512>>
 // CHECK-SAME: nn.parameter = #nn.parameter<"missing", module = "", trainable = false, init = normal>
 // CHECK-SAME: nn.output = "logits"
 func.func @forward(
-    %labels: tensor<4xi64> {nn.input = #nn.input<"labels", per_sample = true, min = -100, max = 9>},
+    %labels: tensor<4xi64> {nn.input = #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>},
     %scale: tensor<f32> {nn.input = #nn.input<"scale", per_sample = false>},
     %w: tensor<128xf32> {nn.parameter = #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1", trainable = true, init = ones, source = <"model.onnx", offset = 128, length = 512>>},
     %m: tensor<2xf32> {nn.parameter = #nn.parameter<"missing", module = "", trainable = false, init = normal>})

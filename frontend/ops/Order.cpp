@@ -1,0 +1,108 @@
+//===- Order.cpp - the largest elements and their places ------------------===//
+//
+// Composed of comparisons and reductions, so that gradients need no scatter
+// and the result is the same on every device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ops/Ops.h"
+
+using mlir::Value;
+using mlir::zg::nn::BinaryKind;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::ReduceKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// The first (or last) place along an axis that holds the extreme.
+template <ReduceKind kind>
+void emitArgExtreme(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  int64_t axis = normalizeAxis(op.intAttribute("axis", 0), shape.size());
+  bool last = op.intAttribute("select_last_index", 0) != 0;
+  Value extreme = emit.reduce(kind, x, {axis}, true);
+  Value hit = emit.compare(CompareKind::eq, x, extreme);
+  Value place = emit.iota(axis, shape, emit.builder.getI64Type());
+  // What is not hit never wins.
+  Value other =
+      emit.splatLike(last ? 0 : static_cast<double>(shape[axis] - 1), place);
+  op.set(0, emit.reduce(last ? ReduceKind::max : ReduceKind::min,
+                        emit.select(hit, place, other), {axis},
+                        op.intAttribute("keepdims", 1) != 0));
+}
+
+/// Each element's rank is the number of those that come before it: the larger
+/// ones (or smaller ones), and equal ones in front of it. The element of rank
+/// p is what is left of a sum in which the others are zero. Quadratic in the
+/// length, and nothing of that size is stored.
+void emitTopK(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  if (shape.empty() || Emitter::elementOf(x).isInteger(1)) {
+    fail("needs numbers of rank 1 or more");
+  }
+  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
+  std::vector<int64_t> wanted = op.constantInts(1, "K");
+  int64_t size = shape[axis];
+  if (wanted.size() != 1 || wanted[0] < 1 || wanted[0] > size) {
+    fail("K must be one number from 1 to ", size);
+  }
+  bool largest = op.intAttribute("largest", 1) != 0;
+  int64_t last = shape.size() - 1, count = wanted[0];
+  x = emit.moveAxis(x, axis, last);
+  shape = Emitter::shapeOf(x);
+  Shape outer(shape.begin(), shape.end() - 1);
+  int64_t rows = elementCount(outer);
+  x = emit.reshape(x, {rows, size});
+
+  mlir::Type i32 = emit.builder.getI32Type();
+  Shape pairs{rows, size, size}; // [row, element, the one it is compared with]
+  Value own = emit.broadcastTo(emit.reshape(x, {rows, size, 1}), pairs);
+  Value other = emit.broadcastTo(emit.reshape(x, {rows, 1, size}), pairs);
+  Value before =
+      emit.compare(largest ? CompareKind::gt : CompareKind::lt, other, own);
+  Value tie = emit.binary(
+      BinaryKind::logical_and, emit.compare(CompareKind::eq, other, own),
+      emit.compare(CompareKind::lt, emit.iota(2, pairs, i32),
+                   emit.iota(1, pairs, i32)));
+  before = emit.binary(BinaryKind::logical_or, before, tie);
+  Value rank =
+      emit.reduce(ReduceKind::sum, emit.convert(before, i32), {2}, false);
+
+  Shape chosen{rows, count, size};
+  Value hit = emit.compare(
+      CompareKind::eq,
+      emit.broadcastTo(emit.reshape(rank, {rows, 1, size}), chosen),
+      emit.iota(1, chosen, i32));
+  Shape result = outer;
+  result.push_back(count);
+  auto pick = [&](Value values) {
+    Value kept = emit.select(hit, emit.broadcastTo(values, chosen),
+                             emit.splat(0, chosen, Emitter::elementOf(values)));
+    Value picked = emit.reduce(ReduceKind::sum, kept, {2}, false);
+    return emit.moveAxis(emit.reshape(picked, result), last, axis);
+  };
+  if (op.wantsOutput(0)) {
+    op.set(0, pick(emit.reshape(x, {rows, 1, size})));
+  }
+  if (op.wantsOutput(1)) {
+    op.set(1, pick(emit.iota(2, chosen, emit.builder.getI64Type())));
+  }
+}
+
+const OpDef kOps[] = {
+    {"ArgMax", 13, emitArgExtreme<ReduceKind::max>},
+    {"ArgMin", 13, emitArgExtreme<ReduceKind::min>},
+    {"TopK", 11, emitTopK},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> orderOps() { return kOps; }
+
+} // namespace zerograph::frontend

@@ -1,0 +1,138 @@
+//===- Trigonometry.cpp - angles and hyperbolas, of simpler functions -----===//
+//
+// Every select keeps the side that is not taken finite: its gradient is zero
+// times something.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ops/Ops.h"
+
+#include <cmath>
+
+using mlir::Value;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::UnaryKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+Value negate(Emitter &emit, Value x) { return emit.unary(UnaryKind::neg, x); }
+
+Value one(Emitter &emit, Value x) { return emit.splatLike(1, x); }
+
+/// f(|x|) with the sign of x; as a select, so that f's gradient counts at 0.
+template <typename F>
+Value odd(Emitter &emit, Value x, F f) {
+  Value negative = emit.compare(CompareKind::lt, x, 0.0);
+  Value result = f(emit.select(negative, negate(emit, x), x));
+  return emit.select(negative, negate(emit, result), result);
+}
+
+/// sqrt(1 + sign * x * x)
+Value rootOfSquare(Emitter &emit, Value x, double sign) {
+  return emit.unary(UnaryKind::sqrt,
+                    emit.add(emit.mul(emit.mul(x, x), sign), 1.0));
+}
+
+/// Above 1 the angle's complement, three times the half angle, then the
+/// series, whose next term is below 1e-16.
+Value arcTangent(Emitter &emit, Value x) {
+  return odd(emit, x, [&](Value a) {
+    Value steep = emit.compare(CompareKind::gt, a, 1.0);
+    Value t = emit.div(emit.select(steep, one(emit, a), a),
+                       emit.select(steep, a, one(emit, a)));
+    for (int i = 0; i < 3; ++i) {
+      t = emit.div(t, emit.add(rootOfSquare(emit, t, 1), 1.0));
+    }
+    Value square = emit.mul(t, t), sum = emit.splatLike(0, t);
+    for (int power = 13; power >= 1; power -= 2) {
+      double sign = power % 4 == 1 ? 1 : -1;
+      sum = emit.add(emit.mul(sum, square), sign / power);
+    }
+    Value angle = emit.mul(emit.mul(sum, t), 8.0);
+    Value complement = emit.add(negate(emit, angle), M_PI / 2);
+    return emit.select(steep, complement, angle);
+  });
+}
+
+Value arcSine(Emitter &emit, Value x) {
+  Value half = emit.div(x, emit.add(rootOfSquare(emit, x, -1), 1.0));
+  return emit.mul(arcTangent(emit, half), 2.0);
+}
+
+Value arcCosine(Emitter &emit, Value x) {
+  return emit.add(negate(emit, arcSine(emit, x)), M_PI / 2);
+}
+
+Value tangent(Emitter &emit, Value x) {
+  return emit.div(emit.unary(UnaryKind::sin, x), emit.unary(UnaryKind::cos, x));
+}
+
+Value hyperbolic(Emitter &emit, Value x, bool sine) {
+  Value up = emit.unary(UnaryKind::exp, x);
+  Value down = emit.unary(UnaryKind::exp, negate(emit, x));
+  return emit.mul(sine ? emit.sub(up, down) : emit.add(up, down), 0.5);
+}
+
+Value hyperbolicSine(Emitter &emit, Value x) {
+  return hyperbolic(emit, x, true);
+}
+
+Value hyperbolicCosine(Emitter &emit, Value x) {
+  return hyperbolic(emit, x, false);
+}
+
+Value areaSine(Emitter &emit, Value x) {
+  return odd(emit, x, [&](Value a) {
+    return emit.unary(UnaryKind::log, emit.add(a, rootOfSquare(emit, a, 1)));
+  });
+}
+
+Value areaCosine(Emitter &emit, Value x) {
+  Value root = emit.unary(UnaryKind::sqrt, emit.add(emit.mul(x, x), -1.0));
+  return emit.unary(UnaryKind::log, emit.add(x, root));
+}
+
+Value areaTangent(Emitter &emit, Value x) {
+  Value above = emit.unary(UnaryKind::log, emit.add(x, 1.0));
+  Value below = emit.unary(UnaryKind::log, emit.add(negate(emit, x), 1.0));
+  return emit.mul(emit.sub(above, below), 0.5);
+}
+
+template <Value (*function)(Emitter &, Value)>
+void emitFunction(Op &op) {
+  Value x = op.value(0);
+  if (!Emitter::isFloat(x)) {
+    fail("the operand must be a float");
+  }
+  op.set(0, function(op.emit, x));
+}
+
+template <double (*function)(double)>
+void fold(Op &op) {
+  const HostTensor &x = op.constant(0, "operand");
+  if (!x.isFloat()) {
+    fail("the operand must be a float");
+  }
+  op.set(0, foldUnary(
+                x, x.type(), [](int64_t value) { return value; }, function));
+}
+
+const OpDef kOps[] = {
+    {"Acos", 7, emitFunction<arcCosine>, fold<std::acos>},
+    {"Acosh", 9, emitFunction<areaCosine>, fold<std::acosh>},
+    {"Asin", 7, emitFunction<arcSine>, fold<std::asin>},
+    {"Asinh", 9, emitFunction<areaSine>, fold<std::asinh>},
+    {"Atan", 7, emitFunction<arcTangent>, fold<std::atan>},
+    {"Atanh", 9, emitFunction<areaTangent>, fold<std::atanh>},
+    {"Cosh", 9, emitFunction<hyperbolicCosine>, fold<std::cosh>},
+    {"Sinh", 9, emitFunction<hyperbolicSine>, fold<std::sinh>},
+    {"Tan", 7, emitFunction<tangent>, fold<std::tan>},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> trigonometryOps() { return kOps; }
+
+} // namespace zerograph::frontend
