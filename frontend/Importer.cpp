@@ -206,7 +206,10 @@ void Importer::addParameters() {
     }
     if (trained.empty()) {
       fail("nothing to train: no initializer that the loss '", loss,
-           "' depends on is a trainable parameter");
+           "' depends on is a trainable parameter",
+           options.train.empty() && options.freeze.empty()
+               ? ""
+               : " that --train and --freeze leave");
     }
   }
 }
@@ -322,12 +325,7 @@ void Importer::walk() {
     } catch (const ImportError &error) {
       addProblem(node, error.what());
     }
-    for (const std::string &output : node.output()) {
-      if (!output.empty()) {
-        slotOf(output) = Slot();
-        slotOf(output).failed = true;
-      }
-    }
+    assumeOutputs(node);
   }
   if (problems.empty()) {
     return;

@@ -57,6 +57,9 @@ private:
   void expandFunction(const onnx::NodeProto &node);
   bool foldNode(const OpDef &def, Op &op);
   void checkNode(const onnx::NodeProto &node) const;
+  /// Gives the outputs of a node that failed something to go on with, or marks
+  /// them as failed.
+  void assumeOutputs(const onnx::NodeProto &node);
   void finish();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
   std::string pickLoss() const;

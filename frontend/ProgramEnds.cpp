@@ -9,6 +9,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
+#include <set>
+#include <unistd.h>
+
 using namespace mlir;
 
 namespace zerograph::frontend {
@@ -148,6 +151,7 @@ void Importer::finish() {
         attributesOf(i, samples[i]).getDictionary(&context));
   }
   size_t argument = inputs.size();
+  std::set<std::string> files;
   for (const Parameter &parameter : parameters) {
     const std::string &name = parameter.tensor->name();
     if (body->getArgument(argument).use_empty()) {
@@ -163,6 +167,7 @@ void Importer::finish() {
     if (auto range = locate(file, *parameter.tensor)) {
       source = nn::SourceAttr::get(&context, builder.getStringAttr(range->file),
                                    range->offset, range->length);
+      files.insert(range->file);
     } else {
       report.inline_weights.push_back(
           {name, littleEndianBytes(*parameter.tensor)});
@@ -173,6 +178,15 @@ void Importer::finish() {
                                builder.getStringAttr(parameter.module),
                                parameter.trainable, parameter.init, source))));
     report.parameters.push_back({name, parameter.trainable, parameter.reason});
+  }
+
+  for (const std::string &name : files) {
+    if (access((file.folder + name).c_str(), F_OK) != 0) {
+      report.notes.push_back(absl::StrCat(
+          "the weights file '", name,
+          "' is not beside the model: to train, put it there, or give "
+          "--load-weights or --init-missing"));
+    }
   }
 
   auto function = cast<func::FuncOp>(body->getParentOp());

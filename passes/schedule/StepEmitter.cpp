@@ -136,7 +136,7 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   if (scratch > 0) {
     int64_t bytes = scratch * (parts.size() / 6);
     add(accesses, Mode::write,
-        slices.create("scratch of " + label, SliceClass::transient, bytes),
+        slices.create("scratch of " + label, SliceClass::staging, bytes),
         bytes);
   }
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };

@@ -84,6 +84,17 @@ ClassBytes memoryByClass(const plan::Plan &plan, plan::Space space) {
   return peaks;
 }
 
+uint64_t writtenEnd(const plan::Plan &plan, int arena) {
+  uint64_t end = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    if (slice.arena() == uint32_t(arena) &&
+        slice.slice_class() != plan::STAGING) {
+      end = std::max(end, slice.offset() + slice.bytes());
+    }
+  }
+  return end;
+}
+
 ModelState modelState(const plan::Plan &plan) {
   ModelState state;
   for (int p = 0; p < plan.programs_size(); ++p) {

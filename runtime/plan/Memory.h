@@ -40,6 +40,11 @@ std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
 ClassBytes memoryByClass(const plan::Plan &plan,
                          plan::Space space = plan::DEVICE);
 
+/// End of the highest slice that is written to its last byte. What lies above
+/// it, up to the arena's peak, is working space (class staging), of which a
+/// library may leave the last bytes unused.
+uint64_t writtenEnd(const plan::Plan &plan, int arena);
+
 /// What ZeRO shards, in device memory, each at its own peak.
 struct ModelState {
   uint64_t parameters = 0; // classes param_shard and gathered together

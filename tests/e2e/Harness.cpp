@@ -2,6 +2,7 @@
 
 #include "tests/e2e/Harness.h"
 
+#include "runtime/plan/Memory.h"
 #include "runtime/plan/PlanFile.h"
 
 #include "absl/strings/str_cat.h"
@@ -55,6 +56,27 @@ struct Scratch {
   ~Scratch() { std::filesystem::remove_all(path); }
   std::string path;
 };
+
+/// Arena bytes allocated, the highest byte touched, and bytes received are
+/// those that the plan predicts, on every rank.
+void expectAccount(const plan::Plan &plan, const TrainResult &result,
+                   const std::string &what) {
+  const plan::Prediction &prediction = plan.prediction();
+  EXPECT_EQ(result.ranks.size(), plan.world()) << what;
+  for (const RankResult &rank : result.ranks) {
+    uint64_t bytes = 0;
+    for (int arena = 0; arena < plan.arenas_size(); ++arena) {
+      bytes += plan.arenas(arena).bytes();
+      // Of working space on top, a library may leave the end unused.
+      EXPECT_LE(rank.touched[arena], plan.arenas(arena).peak()) << what;
+      EXPECT_GE(rank.touched[arena], writtenEnd(plan, arena)) << what;
+    }
+    EXPECT_EQ(rank.arena_bytes, bytes) << what;
+    EXPECT_EQ(rank.first_step.gather, prediction.gather_bytes()) << what;
+    EXPECT_EQ(rank.first_step.reduce, prediction.reduce_bytes()) << what;
+    EXPECT_EQ(rank.first_step.scalar, prediction.scalar_bytes()) << what;
+  }
+}
 
 } // namespace
 
@@ -111,6 +133,7 @@ Outcome trainModel(const Training &training) {
   if (!result.ok()) {
     return outcome;
   }
+  expectAccount(loaded->plan, *result, training.describe());
   outcome.plan = loaded->plan;
   outcome.result = *result;
   outcome.parameters = loadArrays(options.save_weights);

@@ -150,6 +150,23 @@ g (float[4, 8] x) => (float loss, float[4, 8] other)
                  "[on the gradient path]"});
 }
 
+// What is behind a node that failed is checked with the types that ONNX infers.
+TEST(RefusedGraph, NodesBehindUnsupportedOnesAreCheckedToo) {
+  expectRefused(R"(
+g (float[2, 3, 8, 8] x, float[3] s) => (float[2, 3, 8, 8] y, float[2, 3, 8, 8] z, int64[4, k] n) {
+  r = Constant <value_float = 0.1> ()
+  t = Constant <value = bool {1}> ()
+  [lrn] a = LRN <size = 3> (x)
+  [drop] b = Dropout(a, r, t)
+  [deep] y = LRN <size = 3> (b)
+  [many] n = NonZero(a)
+  [fits] z = Mul(b, s)
+})",
+                {"5 nodes cannot be imported", "node 'lrn' (LRN)",
+                 "node 'drop' (Dropout)", "node 'deep' (LRN)",
+                 "node 'many' (NonZero)", "node 'fits' (Mul)"});
+}
+
 TEST(RefusedGraph, UnknownOperatorAndAttribute) {
   expectRefused("g (float[4] x) => (float[4] y) { y = Wobble(x) }",
                 {"Wobble", "no such operator"});
@@ -340,6 +357,9 @@ TEST(ExternalData, NeedNotExist) {
   Imported imported = importExternal({{"location", "w.bin"}, {"offset", "64"}});
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_EQ(imported.parameter("w").getSource().getOffset(), 64);
+  ASSERT_EQ(imported.report.notes.size(), 1u);
+  EXPECT_NE(imported.report.notes[0].find("'w.bin' is not beside the model"),
+            std::string::npos);
 }
 
 TEST(ExternalData, LocationsOutsideAreRefused) {

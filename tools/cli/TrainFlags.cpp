@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/Memory.h"
 #include "runtime/state/Initialize.h"
 
 #include <CLI/Option.hpp>
@@ -32,12 +33,25 @@ void report(const plan::Plan &plan, const TrainResult &result) {
                result.losses.front(), result.losses.back(),
                result.losses.size() - 1);
   absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
+  uint64_t bytes = 0, allocated = 0;
+  for (const plan::Arena &arena : plan.arenas()) {
+    bytes += arena.bytes();
+  }
+  for (const RankResult &rank : result.ranks) {
+    allocated = std::max(allocated, rank.arena_bytes);
+  }
+  row("  memory allocated", bytes, allocated);
   for (int arena = 0; arena < plan.arenas_size(); ++arena) {
-    uint64_t touched = 0;
+    uint64_t touched = 0, peak = plan.arenas(arena).peak();
     for (const RankResult &rank : result.ranks) {
       touched = std::max(touched, rank.touched[arena]);
     }
-    row("  memory touched at most", plan.arenas(arena).peak(), touched);
+    row("  memory touched", peak, touched);
+    if (touched < peak && touched >= writtenEnd(plan, arena)) {
+      absl::PrintF("    (the last %d bytes are working space that a library "
+                   "left unused)\n",
+                   peak - touched);
+    }
   }
   const plan::Prediction &prediction = plan.prediction();
   TrafficCount most;

@@ -31,11 +31,7 @@ LogicalResult
 InputAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                   StringAttr name, bool perSample, std::optional<int64_t> min,
                   std::optional<int64_t> max, llvm::ArrayRef<int64_t> ignored) {
-  if (min.has_value() != max.has_value() || (!min && !ignored.empty())) {
-    return emitError() << "input " << name
-                       << " has one bound of its legal values and not the "
-                          "other";
-  }
+  assert(min.has_value() == max.has_value() && "the syntax has both or none");
   if (min && *min > *max) {
     return emitError() << "input " << name << " has legal values from " << *min
                        << " to " << *max;

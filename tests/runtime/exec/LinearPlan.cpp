@@ -113,7 +113,7 @@ uint32_t Builder::product(const std::vector<uint32_t> &waits) {
   part.set_batch_end(1);
   part.set_m_end(2);
   part.set_n_end(8);
-  uint32_t scratch = b.slice("scratch", TRANSIENT, 4096, false);
+  uint32_t scratch = b.slice("scratch", STAGING, 4096, false);
   for (const Access &access : {b.all(x, READ), b.part(whole, 0, 256, 0, READ),
                                b.all(y, WRITE), b.all(scratch, READ_WRITE)}) {
     *step.add_accesses() = access;
