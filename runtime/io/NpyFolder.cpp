@@ -86,7 +86,7 @@ absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
   ZG_RETURN_IF_ERROR(extent.file->read(begin, length, header.data()));
   ZG_RETURN_IF_ERROR(parseHeader(path, header, extent));
   extent.offset = begin + length;
-  if (!byteCount(extent.shape, bytesOf(extent.type), extent.bytes) ||
+  if (!byteCount(extent.shape, elementSize(extent.type), extent.bytes) ||
       extent.bytes != size - extent.offset) {
     return bad(path, absl::StrCat("an array ", shapeText(extent.shape), " has ",
                                   size - extent.offset, " bytes"));

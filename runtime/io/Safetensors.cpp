@@ -93,7 +93,7 @@ absl::StatusOr<TensorExtent> parseEntry(const std::string &path,
     return bad(path, absl::StrCat("'", name, "' has the bytes [", begin, ", ",
                                   end, ") of ", data_bytes));
   }
-  if (!byteCount(extent.shape, bytesOf(extent.type), extent.bytes) ||
+  if (!byteCount(extent.shape, elementSize(extent.type), extent.bytes) ||
       extent.bytes != end - begin) {
     return bad(path, absl::StrCat("'", name, "' of ", dtype, " ",
                                   shapeText(extent.shape), " has ", end - begin,

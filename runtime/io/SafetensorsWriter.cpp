@@ -36,15 +36,15 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
   // Larger elements first: then every array is aligned to its element.
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry &a, const Entry &b) {
-                     return bytesOf(a.type) > bytesOf(b.type);
+                     return elementSize(a.type) > elementSize(b.type);
                    });
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   uint64_t end = 0;
   for (const Entry &entry : entries) {
     uint64_t bytes = 0;
-    if (bytesOf(entry.type) == 0 ||
-        !byteCount(entry.shape, bytesOf(entry.type), bytes)) {
+    if (elementSize(entry.type) == 0 ||
+        !byteCount(entry.shape, elementSize(entry.type), bytes)) {
       return absl::InvalidArgumentError(absl::StrCat(
           path, ": '", entry.name, "' of ", plan::ElementType_Name(entry.type),
           " ", shapeText(entry.shape), " cannot be written"));

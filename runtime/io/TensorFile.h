@@ -4,7 +4,7 @@
 #define ZEROGRAPH_RUNTIME_IO_TENSORFILE_H
 
 #include "runtime/io/File.h"
-#include "runtime/plan/plan.pb.h"
+#include "runtime/plan/Describe.h"
 
 #include "absl/types/span.h"
 
@@ -40,8 +40,6 @@ absl::StatusOr<TensorFile> readTensors(const std::string &path);
 
 /// "[2, 3]".
 std::string shapeText(absl::Span<const uint64_t> shape);
-/// Bytes of one element, 0 for no type.
-uint64_t bytesOf(plan::ElementType type);
 /// The product of `shape` and `element` bytes; false where it exceeds 2^62.
 bool byteCount(absl::Span<const uint64_t> shape, uint64_t element,
                uint64_t &bytes);

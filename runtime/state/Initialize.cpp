@@ -109,7 +109,7 @@ ParameterSources::open(const std::string &path) {
 absl::Status ParameterSources::resolve(const plan::Unit &unit,
                                        const plan::Parameter &parameter,
                                        const TensorFile &loaded) {
-  uint64_t bytes = parameter.elements() * bytesOf(unit.type());
+  uint64_t bytes = parameter.elements() * elementSize(unit.type());
   if (auto found = loaded.find(parameter.name()); found != loaded.end()) {
     const TensorExtent &extent = found->second;
     if (extent.type != unit.type() || extent.shape != shapeOf(parameter)) {
@@ -237,7 +237,7 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
                                     std::byte *to) const {
   auto found = extents.find(parameter.name());
   if (found != extents.end()) {
-    uint64_t element = bytesOf(unit.type());
+    uint64_t element = elementSize(unit.type());
     const TensorExtent &extent = found->second;
     absl::Status status =
         extent.file->read(extent.offset + first * element, count * element, to);
@@ -255,7 +255,7 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
 
 absl::Status ParameterSources::initialize(const RankMemory &memory) const {
   for (const plan::Unit &unit : plan->units()) {
-    uint64_t element = bytesOf(unit.type());
+    uint64_t element = elementSize(unit.type());
     for (const plan::State &state : unit.states()) {
       const plan::Slice &slice = plan->slices(int(state.slice()));
       if (!slice.carried()) {

@@ -47,7 +47,7 @@ std::vector<HeldRange> zerograph::ownedRanges(const plan::Plan &plan,
   if (!unit.trainable() || unit.segments().empty()) {
     return memory.rank == 0 ? held : std::vector<HeldRange>();
   }
-  uint64_t element = bytesOf(unit.type());
+  uint64_t element = elementSize(unit.type());
   std::vector<HeldRange> owned;
   for (const HeldRange &whole : held) {
     for (const plan::Segment &segment : unit.segments()) {

@@ -54,7 +54,7 @@ absl::Status writePart(SafetensorsWriter &writer, const plan::Unit &unit,
         absl::StrCat("'", name, "' is ", plan::ElementType_Name(unit.type()),
                      ": only F32 and F64 can be scaled"));
   }
-  uint64_t element = bytesOf(unit.type());
+  uint64_t element = elementSize(unit.type());
   return writer.write(name, first * element, count * element, from);
 }
 
@@ -85,7 +85,7 @@ absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
     if (!hasRole(unit, options)) {
       continue;
     }
-    uint64_t element = bytesOf(unit.type());
+    uint64_t element = elementSize(unit.type());
     std::set<std::pair<uint64_t, uint64_t>> written;
     for (const plan::State &state : unit.states()) {
       if (state.role() != options.role) {
