@@ -158,6 +158,10 @@ HostTensor HostTensor::scalar(int64_t value) {
   return ints({value}).reshaped({});
 }
 
+void HostTensor::failNoElement(int64_t i) const {
+  fail("a constant of shape ", shapeText(dims), " has no element ", i);
+}
+
 void HostTensor::setInt(int64_t i, int64_t value) {
   if (isFloat()) {
     floats[i] = roundTo(elementType, static_cast<double>(value));

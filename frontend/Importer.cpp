@@ -138,30 +138,62 @@ Value Importer::materialize(Slot &slot, Location location) {
   return slot.value;
 }
 
-void Importer::boundInput(Value indices, const IndexRange &range) {
-  while (Operation *op = indices.getDefiningOp()) {
-    if (!isa<nn::ReshapeOp, nn::ConvertOp, nn::SliceOp, nn::TransposeOp,
-             nn::BroadcastOp, nn::PadOp>(op)) {
-      return;
+IndexRange IndexRange::meet(const IndexRange &other) const {
+  IndexRange both{std::max(low, other.low), std::min(high, other.high), {}};
+  for (const std::set<int64_t> *each : {&ignored, &other.ignored}) {
+    for (int64_t value : *each) {
+      if (contains(value) && other.contains(value) &&
+          (value < both.low || value > both.high)) {
+        both.ignored.insert(value);
+      }
     }
+  }
+  return both;
+}
+
+IndexRange IndexRange::join(const IndexRange &other) const {
+  IndexRange either{std::min(low, other.low), std::max(high, other.high), {}};
+  for (const std::set<int64_t> *each : {&ignored, &other.ignored}) {
+    for (int64_t value : *each) {
+      if (value < either.low || value > either.high) {
+        either.ignored.insert(value);
+      }
+    }
+  }
+  return either;
+}
+
+/// Whether a conversion keeps every value.
+static bool keepsValues(nn::ConvertOp op) {
+  auto from = dyn_cast<IntegerType>(Emitter::elementOf(op.getOperand()));
+  auto to = dyn_cast<IntegerType>(Emitter::elementOf(op.getResult()));
+  return from && to && from.getWidth() <= to.getWidth() && !to.isInteger(1) &&
+         from.isUnsigned() == to.isUnsigned();
+}
+
+bool Importer::boundInput(Value indices, const IndexRange &range) {
+  bool part = false;
+  while (Operation *op = indices.getDefiningOp()) {
+    auto convert = dyn_cast<nn::ConvertOp>(op);
+    if (!(convert ? keepsValues(convert)
+                  : isa<nn::ReshapeOp, nn::SliceOp, nn::TransposeOp,
+                        nn::BroadcastOp, nn::PadOp>(op))) {
+      return false;
+    }
+    part |= isa<nn::SliceOp>(op);
     indices = op->getOperand(0);
   }
   size_t index = cast<BlockArgument>(indices).getArgNumber();
-  if (index < ranges.size() && !Emitter::isFloat(indices)) {
-    const IndexRange &old = ranges[index];
-    IndexRange both;
-    both.low = std::max(old.low, range.low);
-    both.high = std::min(old.high, range.high);
-    for (const std::set<int64_t> *ignored : {&old.ignored, &range.ignored}) {
-      for (int64_t value : *ignored) {
-        if (old.contains(value) && range.contains(value) &&
-            (value < both.low || value > both.high)) {
-          both.ignored.insert(value);
-        }
-      }
-    }
-    ranges[index] = both;
+  if (index >= indexUses.size() || Emitter::isFloat(indices)) {
+    return false;
   }
+  IndexUses &uses = indexUses[index];
+  if (part) {
+    uses.parts = uses.parts ? uses.parts->join(range) : range;
+  } else {
+    uses.whole = uses.whole ? uses.whole->meet(range) : range;
+  }
+  return !part; // of another part, larger values may be legal
 }
 
 void Importer::addInputs() {
@@ -169,7 +201,7 @@ void Importer::addInputs() {
     inputs.push_back(signatureOf(*input));
   }
   inputShapes = bindDims(inputs, options.dims, report);
-  ranges.resize(inputs.size());
+  indexUses.resize(inputs.size());
   size_t i = 0;
   for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
     auto type = RankedTensorType::get(

@@ -226,6 +226,33 @@ TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {
               {"80000 bytes", "make it an initializer"});
 }
 
+TEST(RefusedGraph, EmptyConstantsWhereOneNumberIsExpected) {
+  expectRefused(R"(
+g (float[4, 4] x) => (float[4, 4] y) {
+  k = Constant <value = int64[0] {}> ()
+  [tri] y = Trilu(x, k)
+})",
+                {"node 'tri' (Trilu)", "of shape 0 has no element 0"});
+}
+
+TEST(RefusedGraph, AxesGivenTwice) {
+  expectRefused(R"(
+g (float[4, 2] x) => (float[2] y) {
+  axes = Constant <value = int64[2] {0, -2}> ()
+  [mean] y = ReduceMean <keepdims = 0> (x, axes)
+})",
+                {"node 'mean' (ReduceMean)", "axis 0 is given twice"});
+}
+
+TEST(RefusedGraph, IndicesOutsideTheirDim) {
+  expectRefused(R"(
+g (float[4, 5] x) => (float[1] y) {
+  at = Constant <value = int64[1, 2] {0, 7}> ()
+  [nd] y = GatherND(x, at)
+})",
+                {"node 'nd' (GatherND)", "index 7 is outside of 5 elements"});
+}
+
 TEST(RefusedGraph, DropoutIsNotIgnored) {
   expectRefused(R"(
 g (float[4] x) => (float[4] y) {
