@@ -222,6 +222,12 @@ void Importer::addParameters() {
       fail("initializer '", tensor.name(), "' of shape ", shapeText(shape),
            " is empty");
     }
+    if (parameter.trainable && tensor.data_type() != onnx::TensorProto::FLOAT &&
+        tensor.data_type() != onnx::TensorProto::DOUBLE) {
+      fail("parameter '", tensor.name(), "' is of type ",
+           typeName(tensor.data_type()),
+           "; training is in float32 or float64: export the model in float32");
+    }
     auto type = RankedTensorType::get(
         shape, elementTypeOf(&context, tensor.data_type()));
     slots[tensor.name()].value = body->addArgument(
@@ -237,11 +243,13 @@ void Importer::addParameters() {
       onGradientPath[n] = onGradientPath[n] && reaching[n];
     }
     if (trained.empty()) {
-      fail("nothing to train: no initializer that the loss '", loss,
-           "' depends on is a trainable parameter",
-           options.train.empty() && options.freeze.empty()
-               ? ""
-               : " that --train and --freeze leave");
+      fail(
+          options.train.empty() && options.freeze.empty()
+              ? absl::StrCat("nothing to train: no initializer that the loss '",
+                             loss, "' depends on is a trainable parameter")
+              : absl::StrCat("nothing to train: --train and --freeze leave "
+                             "none of the ",
+                             parameters.size(), " parameters"));
     }
   }
 }
