@@ -53,10 +53,11 @@ RULES = {
             "runtime/plan",
             # Workspaces are what the library says, by the very code that
             # will call it.
+            "runtime/device/host/ConvolutionLibrary.h",
             "runtime/device/host/MatmulLibrary.h",
         ],
         "codegen turns the sched dialect into a plan; of the runtime it knows "
-        "the plan, and the host's matmul library for workspaces",
+        "the plan, and the host's libraries for workspaces",
     ),
 }
 FOLDERS = ["runtime", "passes", "frontend", "codegen", "tools", "tests"]

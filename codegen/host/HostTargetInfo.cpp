@@ -3,6 +3,7 @@
 #include "codegen/host/HostTargetInfo.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/device/host/ConvolutionLibrary.h"
 #include "runtime/device/host/MatmulLibrary.h"
 
 using namespace mlir;
@@ -89,6 +90,57 @@ HostTargetInfo::matmulScratchBytes(const MatmulShape &shape,
     *matmul.add_parts() = part;
   }
   absl::StatusOr<uint64_t> bytes = zerograph::scratchBytes(matmul);
+  if (!bytes.ok()) {
+    error = std::string(bytes.status().message());
+    return failure();
+  }
+  return static_cast<int64_t>(*bytes);
+}
+
+plan::Convolution mlir::zg::planConvolution(const nn::Convolution &shape) {
+  plan::Convolution convolution;
+  switch (shape.kind) {
+  case nn::ConvolutionKind::forward:
+    convolution.set_kind(plan::FORWARD);
+    break;
+  case nn::ConvolutionKind::input:
+    convolution.set_kind(plan::INPUT_GRADIENT);
+    break;
+  case nn::ConvolutionKind::weights:
+    convolution.set_kind(plan::WEIGHTS_GRADIENT);
+    break;
+  }
+  convolution.set_type(planType(shape.input.getElementType()));
+  convolution.set_samples(shape.samples());
+  convolution.set_groups(shape.groups);
+  convolution.set_channels(shape.channels());
+  convolution.set_features(shape.features());
+  for (unsigned i = 0; i < shape.places(); ++i) {
+    convolution.add_input(shape.input.getDimSize(i + 2));
+    convolution.add_window(shape.weights.getDimSize(i + 2));
+    convolution.add_output(shape.output.getDimSize(i + 2));
+    convolution.add_strides(shape.strides[i]);
+    convolution.add_low(shape.low[i]);
+    convolution.add_dilations(shape.dilations[i]);
+  }
+  return convolution;
+}
+
+SmallVector<int64_t>
+HostTargetInfo::convolutionCuts(const nn::Convolution &convolution) const {
+  std::vector<uint64_t> cuts =
+      zerograph::cutConvolution(planConvolution(convolution));
+  return SmallVector<int64_t>(cuts.begin(), cuts.end());
+}
+
+FailureOr<int64_t>
+HostTargetInfo::convolutionScratchBytes(const nn::Convolution &shape,
+                                        std::string &error) const {
+  plan::Convolution convolution = planConvolution(shape);
+  for (uint64_t cut : zerograph::cutConvolution(convolution)) {
+    convolution.add_cuts(cut);
+  }
+  absl::StatusOr<uint64_t> bytes = zerograph::scratchBytes(convolution);
   if (!bytes.ok()) {
     error = std::string(bytes.status().message());
     return failure();

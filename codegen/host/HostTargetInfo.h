@@ -18,6 +18,11 @@ public:
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,
                      std::string &error) const override;
+  llvm::SmallVector<int64_t>
+  convolutionCuts(const nn::Convolution &convolution) const override;
+  llvm::FailureOr<int64_t>
+  convolutionScratchBytes(const nn::Convolution &convolution,
+                          std::string &error) const override;
 };
 
 /// ELEMENT_INVALID where the plan has no such type.
@@ -25,6 +30,10 @@ zerograph::plan::ElementType planType(Type elementType);
 
 /// A dense row-major product, without parts and scratch.
 zerograph::plan::Matmul planMatmul(const MatmulShape &shape);
+
+/// Without cuts and scratch.
+zerograph::plan::Convolution
+planConvolution(const nn::Convolution &convolution);
 
 } // namespace mlir::zg
 

@@ -75,6 +75,17 @@ plan::Matmul writeMatmul(sched::MatmulOp op) {
   return matmul;
 }
 
+plan::Convolution writeConvolution(sched::ConvolutionOp op) {
+  plan::Convolution convolution = planConvolution(nn::Convolution(
+      op.getKind(), op.getLhs(), op.getRhs(), op.getResult(), op.getStrides(),
+      op.getLow(), op.getDilations(), op.getGroups()));
+  for (int64_t cut : op.getCuts()) {
+    convolution.add_cuts(cut);
+  }
+  convolution.set_scratch_stride(op.getScratchStride());
+  return convolution;
+}
+
 /// What one run of the step brings in from other ranks: of a segment, or of
 /// its gradients, the shards of the others; of scalars, everyone's.
 void predict(sched::Step step, uint64_t runs, plan::Plan &plan) {
@@ -107,6 +118,9 @@ void writeOperation(sched::Step step, const host::PlanIndex &index,
       })
       .Case([&](sched::MatmulOp op) {
         *entry.mutable_matmul() = writeMatmul(op);
+      })
+      .Case([&](sched::ConvolutionOp op) {
+        *entry.mutable_convolution() = writeConvolution(op);
       })
       .Case([&](sched::AllGatherOp op) {
         plan::AllGather &gather = *entry.mutable_all_gather();

@@ -26,6 +26,8 @@ llvm::ArrayRef<OpDef> scatterOps();
 llvm::ArrayRef<OpDef> orderOps();
 llvm::ArrayRef<OpDef> einsumOps();
 llvm::ArrayRef<OpDef> trigonometryOps();
+llvm::ArrayRef<OpDef> convolutionOps();
+llvm::ArrayRef<OpDef> batchNormOps();
 
 /// `indices` into `size` elements, none negative: those below 0 count from the
 /// end. Constant ones (`host`) are checked, those of an input noted to be

@@ -9,6 +9,7 @@
 #define ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H
 
 #include "mlir/IR/Types.h"
+#include "passes/ir/nn/Convolution.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/LogicalResult.h"
 
@@ -50,6 +51,17 @@ public:
   /// refuses the product.
   virtual llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
+
+  /// Where a convolution's result is cut into parts, each one call: ascending
+  /// from 0 to its samples or, of the kind `weights`, to its features. Depends
+  /// on its shape alone.
+  virtual llvm::SmallVector<int64_t>
+  convolutionCuts(const nn::Convolution &convolution) const = 0;
+
+  /// As matmulScratchBytes. There is no kernel for what the library refuses.
+  virtual llvm::FailureOr<int64_t>
+  convolutionScratchBytes(const nn::Convolution &convolution,
+                          std::string &error) const = 0;
 };
 
 /// A device whose library takes whole products and needs no workspace: what
@@ -65,6 +77,15 @@ public:
   }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {
+    return 0;
+  }
+  llvm::SmallVector<int64_t>
+  convolutionCuts(const nn::Convolution &convolution) const override {
+    return {0, convolution.extent()};
+  }
+  llvm::FailureOr<int64_t>
+  convolutionScratchBytes(const nn::Convolution &,
+                          std::string &) const override {
     return 0;
   }
 };

@@ -142,6 +142,13 @@ Value NNBuilder::sumRows(Value x) {
   return sum(x, {static_cast<int64_t>(shapeOf(x).size()) - 1});
 }
 
+Value NNBuilder::convolution(ConvolutionOp like, ConvolutionKind kind,
+                             Value lhs, Value rhs, Type resultType) {
+  return builder.create<ConvolutionOp>(location, resultType, kind, lhs, rhs,
+                                       like.getStrides(), like.getLow(),
+                                       like.getDilations(), like.getGroups());
+}
+
 Value NNBuilder::matmul(Value a, Value b, bool transposeA, bool transposeB,
                         Type resultType) {
   return builder.create<MatmulOp>(location, resultType, a, b, transposeA,

@@ -65,6 +65,9 @@ public:
   Value sumRows(Value x);
   Value matmul(Value a, Value b, bool transposeA, bool transposeB,
                Type resultType);
+  /// One kind of the convolution that `like` is a kind of.
+  Value convolution(ConvolutionOp like, ConvolutionKind kind, Value lhs,
+                    Value rhs, Type resultType);
 
   OpBuilder &builder;
   Location location;

@@ -10,6 +10,7 @@ void mlir::zg::nn::registerGradientRules(DialectRegistry &registry) {
     attachShapeRules(context);
     attachReduceRules(context);
     attachMatmulRules(context);
+    attachConvolutionRules(context);
     attachIndexRules(context);
     attachCompositeRules(context);
   });

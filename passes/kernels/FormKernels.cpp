@@ -34,7 +34,7 @@ public:
     for (auto [number, op] : llvm::enumerate(ops)) {
       builder.setInsertionPoint(op);
       bool outside = !isa<nn::NNDialect>(op->getDialect()) ||
-                     isa<nn::MatmulOp, nn::KernelOp>(op);
+                     isa<nn::KernelOp>(op) || nn::isLibraryCall(op);
       if (outside) {
         for (OpOperand &operand : op->getOpOperands()) {
           operand.set(bufferOf(operand.get()));

@@ -295,8 +295,8 @@ LogicalResult Grouping::visit(Operation *op) {
     addAlone(op, Form::Scatter);
     return success();
   }
-  if (isa<nn::NNDialect>(op->getDialect()) &&
-      !isa<nn::MatmulOp, nn::KernelOp>(op)) {
+  if (isa<nn::NNDialect>(op->getDialect()) && !isa<nn::KernelOp>(op) &&
+      !nn::isLibraryCall(op)) {
     return op->emitError("'")
            << nn::nameOf(op->getLoc()) << "': " << op->getName()
            << " has no place in a kernel; nn-decompose must run before";

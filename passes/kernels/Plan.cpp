@@ -12,8 +12,8 @@ namespace {
 
 /// What neither is in a kernel nor can move into one.
 bool isOutside(Operation *op) {
-  return !isa<nn::NNDialect>(op->getDialect()) ||
-         isa<nn::MatmulOp, nn::KernelOp>(op);
+  return !isa<nn::NNDialect>(op->getDialect()) || isa<nn::KernelOp>(op) ||
+         nn::isLibraryCall(op);
 }
 
 } // namespace

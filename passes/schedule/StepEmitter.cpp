@@ -2,6 +2,8 @@
 
 #include "passes/schedule/StepEmitter.h"
 
+#include "passes/ir/nn/Convolution.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -96,6 +98,25 @@ LogicalResult StepEmitter::launch(Operation *op) {
   return success();
 }
 
+FailureOr<StepEmitter::Accesses>
+StepEmitter::libraryAccesses(Operation *op, int64_t parts, int64_t scratch) {
+  Accesses accesses;
+  for (Value operand : op->getOperands()) {
+    if (operand.getDefiningOp<nn::ConstantOp>()) {
+      return op->emitOpError("reads a constant that is in no kernel");
+    }
+    add(accesses, Mode::read, operand);
+  }
+  add(accesses, Mode::write, op->getResult(0));
+  if (scratch > 0) {
+    int64_t bytes = scratch * parts;
+    add(accesses, Mode::write,
+        slices.create("scratch of " + label, SliceClass::staging, bytes),
+        bytes);
+  }
+  return accesses;
+}
+
 LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   if (!target.hasMatmul(type.getElementType())) {
@@ -124,30 +145,40 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   if (failed(needed)) {
     return op.emitOpError("is refused by the library: ") << error;
   }
-  int64_t scratch = *needed;
-  Accesses accesses;
-  for (Value operand : op.getOperands()) {
-    if (operand.getDefiningOp<nn::ConstantOp>()) {
-      return op.emitOpError("reads a constant that is in no kernel");
-    }
-    add(accesses, Mode::read, operand);
-  }
-  add(accesses, Mode::write, op.getResult());
-  if (scratch > 0) {
-    int64_t bytes = scratch * (parts.size() / 6);
-    add(accesses, Mode::write,
-        slices.create("scratch of " + label, SliceClass::staging, bytes),
-        bytes);
+  FailureOr<Accesses> accesses = libraryAccesses(op, parts.size() / 6, *needed);
+  if (failed(accesses)) {
+    return failure();
   }
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   auto flag = [&](bool set) {
     return set ? builder.getUnitAttr() : UnitAttr();
   };
-  create<MatmulOp>(Stream::compute, accesses, label,
+  create<MatmulOp>(Stream::compute, *accesses, label,
                    TypeAttr::get(shape.elementType), number(shape.batch),
                    number(shape.m), number(shape.n), number(shape.k),
                    flag(shape.transposeA), flag(shape.transposeB),
-                   builder.getDenseI64ArrayAttr(parts), number(scratch));
+                   builder.getDenseI64ArrayAttr(parts), number(*needed));
+  return success();
+}
+
+LogicalResult StepEmitter::convolution(nn::ConvolutionOp op) {
+  nn::Convolution shape(op);
+  std::string error;
+  FailureOr<int64_t> scratch = target.convolutionScratchBytes(shape, error);
+  if (failed(scratch)) {
+    return op.emitOpError("is refused by the library: ") << error;
+  }
+  SmallVector<int64_t> cuts = target.convolutionCuts(shape);
+  FailureOr<Accesses> accesses = libraryAccesses(op, cuts.size() - 1, *scratch);
+  if (failed(accesses)) {
+    return failure();
+  }
+  create<ConvolutionOp>(
+      Stream::compute, *accesses, label, op.getKindAttr(), op.getStridesAttr(),
+      op.getLowAttr(), op.getDilationsAttr(), op.getGroupsAttr(),
+      TypeAttr::get(op.getLhs().getType()),
+      TypeAttr::get(op.getRhs().getType()), TypeAttr::get(op.getType()),
+      builder.getDenseI64ArrayAttr(cuts), builder.getI64IntegerAttr(*scratch));
   return success();
 }
 
@@ -323,6 +354,7 @@ LogicalResult StepEmitter::emit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](nn::KernelOp op) { return launch(op); })
       .Case([&](nn::MatmulOp op) { return matmul(op); })
+      .Case([&](nn::ConvolutionOp op) { return convolution(op); })
       .Case([&](zero::PackOp op) { return pack(op); })
       .Case([&](zero::AllGatherOp op) {
         if (op.getInPlace() && failed(inPlaceGather(op))) {

@@ -320,8 +320,9 @@ bool Storage::request(Value value, Place want, unsigned overwritten) {
   if (want.offset < 0 || want.stride < 0 ||
       want.offset + (slices.world() - 1) * want.stride + bytesOf(value) >
           slices.bytes(want.slice) ||
-      !isa<nn::KernelOp, nn::MatmulOp, zero::PackOp, zero::AllGatherOp,
-           zero::ReduceScatterOp, zero::AllReduceOp>(producer)) {
+      !(nn::isLibraryCall(producer) ||
+        isa<nn::KernelOp, zero::PackOp, zero::AllGatherOp,
+            zero::ReduceScatterOp, zero::AllReduceOp>(producer))) {
     return false;
   }
   if (overwritten != kNever && lastRead(value) > overwritten) {
@@ -435,9 +436,10 @@ LogicalResult Storage::bindOp(Operation *op) {
   if (isa<nn::ConstantOp, zero::ReleaseOp>(op)) {
     return success();
   }
-  if (!isa<nn::KernelOp, nn::MatmulOp, nn::ReshapeOp, zero::ShardOp,
-           zero::ViewOp, zero::PackOp, zero::AllGatherOp, zero::PrefetchOp,
-           zero::AwaitOp, zero::ReduceScatterOp, zero::AllReduceOp>(op)) {
+  if (!nn::isLibraryCall(op) &&
+      !isa<nn::KernelOp, nn::ReshapeOp, zero::ShardOp, zero::ViewOp,
+           zero::PackOp, zero::AllGatherOp, zero::PrefetchOp, zero::AwaitOp,
+           zero::ReduceScatterOp, zero::AllReduceOp>(op)) {
     return op->emitOpError("is in no kernel; sched has no step for it");
   }
   if (auto reduce = dyn_cast<zero::AllReduceOp>(op)) {

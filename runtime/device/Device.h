@@ -85,6 +85,10 @@ public:
   virtual absl::StatusOr<std::unique_ptr<Operation>>
   matmul(const plan::Matmul &matmul, absl::Span<void *const> buffers,
          uint64_t scratch_bytes) = 0;
+  /// `buffers`: what is read, what is written, scratch (or null).
+  virtual absl::StatusOr<std::unique_ptr<Operation>>
+  convolution(const plan::Convolution &convolution,
+              absl::Span<void *const> buffers, uint64_t scratch_bytes) = 0;
   virtual absl::StatusOr<std::unique_ptr<Operation>>
   copy(const void *source, void *destination, uint64_t bytes) = 0;
   virtual absl::StatusOr<std::unique_ptr<Operation>> fill(void *destination,

@@ -155,6 +155,10 @@ Executor::bindStep(Stream &stream, const KernelModule &module,
     uint64_t scratch = buffers.size() > 3 ? step.accesses(3).bytes() : 0;
     return stream.matmul(step.matmul(), buffers, scratch);
   }
+  case plan::Step::kConvolution: {
+    uint64_t scratch = buffers.size() > 3 ? step.accesses(3).bytes() : 0;
+    return stream.convolution(step.convolution(), buffers, scratch);
+  }
   case plan::Step::kCopy:
     return stream.copy(buffers[0], buffers[1], step.accesses(0).bytes());
   case plan::Step::kFill:

@@ -57,6 +57,8 @@ absl::string_view opName(const plan::Step &step) {
     return "launch";
   case plan::Step::kMatmul:
     return "matmul";
+  case plan::Step::kConvolution:
+    return "convolution";
   case plan::Step::kAllGather:
     return "all_gather";
   case plan::Step::kReduceScatter:
@@ -76,6 +78,10 @@ absl::string_view opName(const plan::Step &step) {
 bool isCollective(const plan::Step &step) {
   return step.has_all_gather() || step.has_reduce_scatter() ||
          step.has_all_reduce();
+}
+
+bool isLibraryCall(const plan::Step &step) {
+  return step.has_matmul() || step.has_convolution();
 }
 
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program) {

@@ -26,6 +26,9 @@ std::string nameOf(plan::Mode mode);
 /// "launch", "all_gather", ...; "nothing" where the step has no operation.
 absl::string_view opName(const plan::Step &step);
 bool isCollective(const plan::Step &step);
+/// Whether a step is a call of the device's library: two operands, a result
+/// and, if there are four accesses, scratch.
+bool isLibraryCall(const plan::Step &step);
 
 /// How often a program runs in one step of training: `accumulate` times for
 /// "micro", once for the others.

@@ -2,6 +2,8 @@
 
 #include "runtime/plan/Ranges.h"
 
+#include "runtime/plan/Describe.h"
+
 #include <algorithm>
 
 namespace zerograph {
@@ -41,7 +43,7 @@ bool overlap(const Range &a, const Range &b, uint32_t world) {
 }
 
 Effect effectOf(const plan::Step &step, int index) {
-  bool scribble = (step.has_matmul() && index == 3) ||
+  bool scribble = (isLibraryCall(step) && index == 3) ||
                   (step.has_reduce_scatter() && index == 2);
   plan::Mode mode = step.accesses(index).mode();
   return {!scribble && mode != plan::WRITE, scribble || mode != plan::READ};

@@ -28,6 +28,9 @@ constexpr bool canMultiply(plan::ElementType type) {
   return type == plan::F32 || type == plan::BF16;
 }
 
+/// Whether a library takes convolutions of this type; nothing else does.
+constexpr bool canConvolve(plan::ElementType type) { return type == plan::F32; }
+
 /// The scalars that a runtime computes; `step` counts from 1.
 enum class ScalarKind {
   learning_rate,         // lr

@@ -31,9 +31,10 @@ absl::Status validateInputs(const plan::Plan &plan);
 absl::Status validateMeanings(const plan::Plan &plan);
 /// A launch against its kernel. Kernels and the step's accesses must be valid.
 absl::Status validateLaunch(const plan::Plan &plan, const plan::Step &step);
-/// Access `index` begins at whole elements of `element` bytes on every rank.
-absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
-                         int index, uint64_t element);
+/// A library call: its shape against its accesses, which must be valid.
+absl::Status validateMatmul(const plan::Plan &plan, const plan::Step &step);
+absl::Status validateConvolution(const plan::Plan &plan,
+                                 const plan::Step &step);
 /// The operation of one step. Its accesses and the units must be valid.
 absl::Status validateOperation(const plan::Plan &plan, const plan::Step &step);
 } // namespace detail

@@ -9,6 +9,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/StepChecks.h"
 
 #include <algorithm>
 #include <set>
@@ -16,11 +17,6 @@
 namespace zerograph {
 namespace detail {
 namespace {
-
-template <typename... Args>
-absl::Status invalid(const Args &...args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 absl::Status validateOperands(const plan::Kernel &kernel) {
   uint64_t most = 0; // elements

@@ -2,6 +2,7 @@
 
 #include "tests/support/Interpreter.h"
 
+#include "passes/ir/nn/Convolution.h"
 #include "tests/support/Scalar.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -71,9 +72,9 @@ private:
     llvm::TypeSwitch<Operation *>(op)
         .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
               ConvertOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
-              ConcatOp, ReduceOp, CumsumOp, MatmulOp, GatherOp, ScatterAddOp,
-              SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, KernelOp>(
-            [&](auto concrete) { run(concrete); })
+              ConcatOp, ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp,
+              ScatterAddOp, SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp,
+              KernelOp>([&](auto concrete) { run(concrete); })
         .Default([](Operation *other) {
           llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +
                                    other->getName().getStringRef());
@@ -239,6 +240,52 @@ private:
       }
     });
     values[op] = y;
+  }
+
+  void run(ConvolutionOp op) {
+    const Convolution shape(op);
+    Tensor result = empty(op);
+    const Tensor lhs = get(op.getLhs()), rhs = get(op.getRhs());
+    const Tensor &input = op.getKind() == ConvolutionKind::input ? result : lhs;
+    const Tensor &weights =
+        op.getKind() == ConvolutionKind::weights ? result : rhs;
+    const Tensor &output = op.getKind() == ConvolutionKind::forward ? result
+                           : op.getKind() == ConvolutionKind::input ? lhs
+                                                                    : rhs;
+    int64_t channels = shape.channels() / shape.groups;
+    int64_t features = shape.features() / shape.groups;
+    // Every product of the three goes to the one that is computed.
+    forEachIndex(output.shape, [&](ArrayRef<int64_t> o) {
+      forEachIndex(
+          ArrayRef<int64_t>(weights.shape).drop_front(),
+          [&](ArrayRef<int64_t> w) {
+            SmallVector<int64_t> at{o[0], o[1] / features * channels + w[0]};
+            for (unsigned i = 0; i < shape.places(); ++i) {
+              at.push_back(o[i + 2] * shape.strides[i] - shape.low[i] +
+                           w[i + 1] * shape.dilations[i]);
+              if (at.back() < 0 || at.back() >= input.shape[i + 2]) {
+                return;
+              }
+            }
+            SmallVector<int64_t> weight{o[1]};
+            llvm::append_range(weight, w);
+            size_t x = linear(input.shape, at);
+            size_t k = linear(weights.shape, weight);
+            size_t y = linear(output.shape, o);
+            switch (op.getKind()) {
+            case ConvolutionKind::forward:
+              result.values[y] += input.values[x] * weights.values[k];
+              break;
+            case ConvolutionKind::input:
+              result.values[x] += output.values[y] * weights.values[k];
+              break;
+            case ConvolutionKind::weights:
+              result.values[k] += input.values[x] * output.values[y];
+              break;
+            }
+          });
+    });
+    values[op] = result;
   }
 
   void run(MatmulOp op) {

@@ -56,6 +56,7 @@ void attachElementwiseRules(MLIRContext *context);
 void attachShapeRules(MLIRContext *context);
 void attachReduceRules(MLIRContext *context);
 void attachMatmulRules(MLIRContext *context);
+void attachConvolutionRules(MLIRContext *context);
 void attachIndexRules(MLIRContext *context);
 void attachCompositeRules(MLIRContext *context);
 

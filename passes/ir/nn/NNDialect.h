@@ -44,6 +44,11 @@ int64_t elementBytes(Type elementType);
 /// Bytes of a statically shaped tensor in memory.
 int64_t tensorBytes(Type tensorType);
 
+/// Whether the op is a call of the device's library, so in no kernel.
+inline bool isLibraryCall(Operation *op) {
+  return isa<MatmulOp, ConvolutionOp>(op);
+}
+
 /// The ONNX name an op came from, or the op's own name where there is none.
 std::string nameOf(Location location);
 

@@ -48,6 +48,13 @@ def NN_ReduceKind : NN_Enum<"ReduceKind", "how a reduction combines", [
 ]>;
 def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind">;
 
+// Which of the three tensors of a convolution is computed from the others.
+def NN_ConvolutionKind : NN_Enum<"ConvolutionKind", "what a convolution gives", [
+  NN_Case<"forward", 0>, NN_Case<"input", 1>, NN_Case<"weights", 2>
+]>;
+def NN_ConvolutionKindAttr
+    : EnumAttr<NN_Dialect, NN_ConvolutionKind, "convolution_kind">;
+
 // How a parameter that no file holds begins (`--init-missing`).
 def NN_InitKind : NN_Enum<"InitKind", "initial value of a missing parameter", [
   NN_Case<"normal", 0>, NN_Case<"zeros", 1>, NN_Case<"ones", 2>

@@ -1,6 +1,6 @@
 //===- NNOps.cpp - verifiers and syntax of the nn dialect -----------------===//
 
-#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Convolution.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -297,6 +297,10 @@ LogicalResult MatmulOp::verify() {
     return emitOpError("gives ") << m << "x" << n << " matrices, not " << c;
   }
   return success();
+}
+
+LogicalResult ConvolutionOp::verify() {
+  return Convolution(*this).verify(*this);
 }
 
 LogicalResult GatherOp::verify() {

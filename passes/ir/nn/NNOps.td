@@ -454,6 +454,53 @@ def NN_MatmulOp : NN_PureOp<"matmul"> {
   let hasVerifier = 1;
 }
 
+def NN_ConvolutionOp : NN_PureOp<"convolution"> {
+  let summary = "A convolution, or one of its two gradients.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<2x3x8x8xf32>, %w: tensor<16x3x3x3xf32>,
+                       %dy: tensor<2x16x4x4xf32>) {
+      %y = nn.convolution forward %x, %w strides [2, 2] low [1, 1]
+          dilations [1, 1] groups 1
+          : tensor<2x3x8x8xf32>, tensor<16x3x3x3xf32> -> tensor<2x16x4x4xf32>
+      %dx = nn.convolution input %dy, %w strides [2, 2] low [1, 1]
+          dilations [1, 1] groups 1
+          : tensor<2x16x4x4xf32>, tensor<16x3x3x3xf32> -> tensor<2x3x8x8xf32>
+      %dw = nn.convolution weights %x, %dy strides [2, 2] low [1, 1]
+          dilations [1, 1] groups 1
+          : tensor<2x3x8x8xf32>, tensor<2x16x4x4xf32> -> tensor<16x3x3x3xf32>
+      return
+    }
+    ```
+    Input `[N, C, places...]`, weights `[K, C / groups, window...]`, output
+    `[N, K, places...]`. `forward` computes the output of input and weights;
+    `input` and `weights` are its transposes: the gradient of the one by that
+    of the output and the other. `low` zeros lie in front of the input, and
+    behind it as many as the last window reaches. Becomes a library call.
+
+    **Lifespan**: import to lowering into sched, where it becomes a
+    `sched.convolution`.
+
+    **Constraints:**
+    - All three have the same float type and rank, at least 3.
+    - Strides, low and dilations have one number for each place dimension.
+    - The groups divide the channels of input and output, and samples agree.
+    - The windows fit the input: behind the last one less is left than would
+      make another.
+  }];
+  let arguments = (ins NN_ConvolutionKindAttr:$kind, NN_FloatTensor:$lhs,
+                       NN_FloatTensor:$rhs, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$dilations,
+                       I64Attr:$groups);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = kindFirst # [{
+    $lhs `,` $rhs `strides` $strides `low` $low `dilations` $dilations
+    `groups` $groups attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def NN_GatherOp : NN_PureOp<"gather"> {
   let summary = "Rows of a table.";
   let description = [{

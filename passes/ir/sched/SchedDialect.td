@@ -19,7 +19,7 @@ def Sched_Dialect : Dialect {
     slices, and a slice is a range of an arena with one meaning and one
     lifetime class.
 
-        func + nn.kernel + nn.matmul + zero
+        func + nn.kernel + library calls + zero
             --sched-lower--> slices and steps, no order between streams
             --sched-place-events--> awaits for every dependence
             --sched-throttle--> awaits that let bytes be reused
@@ -50,6 +50,9 @@ def Sched_Dialect : Dialect {
     The module keeps `zero.world` and the other attributes of the zero dialect;
     `sched-pack` adds `sched.arenas`, an array of `#sched.arena`.
   }];
+  // Their attributes stand in ops of this one.
+  let dependentDialects = ["::mlir::zg::nn::NNDialect",
+                           "::mlir::zg::zero::ZeroDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }

@@ -216,6 +216,45 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
   let hasVerifier = 1;
 }
 
+def Sched_ConvolutionOp : Sched_StepOp<"convolution", (ins
+    NN_ConvolutionKindAttr:$kind, DenseI64ArrayAttr:$strides,
+    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+    TypeAttr:$lhs, TypeAttr:$rhs, TypeAttr:$result, DenseI64ArrayAttr:$cuts,
+    I64Attr:$scratch_stride)> {
+  let summary = "A convolution, or a gradient of one, by the device's library.";
+  let description = [{
+    ```mlir
+    %x = sched.slice "x" activation in device bytes 1536
+    %w = sched.slice "w" gathered in device bytes 1728
+    %y = sched.slice "y" activation in device bytes 2048
+    sched.program @step {
+      %0 = sched.convolution on(compute)
+          (read %x[0 for 1536], read %w[0 for 1728], write %y[0 for 2048])
+          "conv1" forward strides [2, 2] low [1, 1] dilations [1, 1] groups 1
+          : tensor<2x3x8x8xf32>, tensor<16x3x3x3xf32> -> tensor<2x16x4x4xf32>
+          cuts [0, 1, 2] scratch 0
+    }
+    ```
+    The kinds and their operands are those of `nn.convolution`. Accesses: the
+    two operands, the result and, if `scratch` is not 0, scratch. Part i, one
+    single-threaded call with `scratch` bytes of its own, computes from cut i to
+    cut i + 1 of the result: samples, or, of weights, features.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - The types fit as those of `nn.convolution` do.
+    - The accesses have their bytes, and scratch those of all parts.
+    - Cuts ascend from 0 to the samples, or, of weights, to the features.
+  }];
+  let assemblyFormat = stepFormat # [{
+    `` $kind `strides` $strides `low` $low `dilations` $dilations
+    `groups` $groups `:` $lhs `,` $rhs `->` $result
+    `cuts` $cuts `scratch` $scratch_stride attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
     (ins I64Attr:$unit, OptionalAttr<Zero_StayAttr>:$stay),
     "`unit` $unit (`stay` `` $stay^)?"> {

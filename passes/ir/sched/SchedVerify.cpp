@@ -1,5 +1,6 @@
 //===- SchedVerify.cpp - verifiers of the ops of the sched dialect --------===//
 
+#include "passes/ir/nn/Convolution.h"
 #include "passes/ir/sched/SchedDialect.h"
 
 using namespace mlir;
@@ -163,6 +164,44 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                            "the kernel's buffer"))) {
       return failure();
     }
+  }
+  return success();
+}
+
+LogicalResult sched::ConvolutionOp::verify() {
+  if (!isa<RankedTensorType>(getLhs()) || !isa<RankedTensorType>(getRhs()) ||
+      !isa<RankedTensorType>(getResult())) {
+    return emitOpError("needs tensor types");
+  }
+  nn::Convolution convolution(getKind(), getLhs(), getRhs(), getResult(),
+                              getStrides(), getLow(), getDilations(),
+                              getGroups());
+  if (failed(convolution.verify(*this))) {
+    return failure();
+  }
+  int64_t scratch = getScratchStride();
+  SmallVector<Mode> modes{Mode::read, Mode::read, Mode::write};
+  if (scratch != 0) {
+    modes.push_back(Mode::write);
+  }
+  Step step = *this;
+  if (failed(verifyModes(step, modes)) ||
+      failed(verifyBytes(step, 0, nn::tensorBytes(getLhs()), "the left")) ||
+      failed(verifyBytes(step, 1, nn::tensorBytes(getRhs()), "the right")) ||
+      failed(
+          verifyBytes(step, 2, nn::tensorBytes(getResult()), "the result"))) {
+    return failure();
+  }
+  ArrayRef<int64_t> cuts = getCuts();
+  int64_t extent = convolution.extent();
+  if (cuts.size() < 2 || cuts.front() != 0 || cuts.back() != extent ||
+      !llvm::is_sorted(cuts, std::less_equal<>())) {
+    return emitOpError("needs cuts that ascend from 0 to ") << extent;
+  }
+  int64_t count = cuts.size() - 1;
+  if (scratch != 0 &&
+      failed(verifyBytes(step, 3, count * scratch, "the parts' scratch"))) {
+    return failure();
   }
   return success();
 }

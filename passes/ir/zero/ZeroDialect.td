@@ -35,6 +35,8 @@ def Zero_Dialect : Dialect {
     `nn.scalar` or `zero.state`; a result carries `nn.output` or
     `zero.updates` with the `#zero.state` whose storage it replaces.
   }];
+  // Their attributes stand in ops of this one.
+  let dependentDialects = ["::mlir::zg::nn::NNDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/device/host/HostOperations.h"
 
+#include "runtime/device/host/ConvolutionLibrary.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/MatmulLibrary.h"
 
@@ -44,14 +45,14 @@ private:
   std::vector<void *> buffers;
 };
 
-class MatmulOperation final : public Operation {
+class LibraryOperation final : public Operation {
 public:
-  MatmulOperation(WorkerPool &pool, std::unique_ptr<MatmulCall> call)
-      : pool(pool), matmul(std::move(call)) {}
+  LibraryOperation(WorkerPool &pool, std::unique_ptr<LibraryCall> call)
+      : pool(pool), call(std::move(call)) {}
 
   absl::Status issue() override {
-    if (matmul->parts() == 1) {
-      return matmul->run(0);
+    if (call->parts() == 1) {
+      return call->run(0);
     }
     next.store(0, std::memory_order_relaxed);
     pool.run([this](unsigned) { takeParts(); });
@@ -60,8 +61,8 @@ public:
 
 private:
   void takeParts() {
-    for (unsigned part; (part = next.fetch_add(1)) < matmul->parts();) {
-      absl::Status status = matmul->run(part);
+    for (unsigned part; (part = next.fetch_add(1)) < call->parts();) {
+      absl::Status status = call->run(part);
       if (!status.ok()) {
         std::lock_guard<std::mutex> lock(mutex);
         failure.Update(status);
@@ -70,7 +71,7 @@ private:
   }
 
   WorkerPool &pool;
-  std::unique_ptr<MatmulCall> matmul;
+  std::unique_ptr<LibraryCall> call;
   std::atomic<unsigned> next{0};
   std::mutex mutex;
   absl::Status failure;
@@ -168,7 +169,22 @@ zerograph::makeMatmul(WorkerPool &pool, const plan::Matmul &matmul,
   ZG_ASSIGN_OR_RETURN(auto call,
                       bindMatmul(matmul, buffers[0], buffers[1], buffers[2],
                                  scratch, scratch_bytes));
-  return std::make_unique<MatmulOperation>(pool, std::move(call));
+  return std::make_unique<LibraryOperation>(pool, std::move(call));
+}
+
+absl::StatusOr<std::unique_ptr<Operation>> zerograph::makeConvolution(
+    WorkerPool &pool, const plan::Convolution &convolution,
+    absl::Span<void *const> buffers, uint64_t scratch_bytes) {
+  if (buffers.size() != 3 && buffers.size() != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a convolution has ", buffers.size(),
+                     " accesses, expected two operands, result and scratch"));
+  }
+  void *scratch = buffers.size() == 4 ? buffers[3] : nullptr;
+  ZG_ASSIGN_OR_RETURN(auto call,
+                      bindConvolution(convolution, buffers[0], buffers[1],
+                                      buffers[2], scratch, scratch_bytes));
+  return std::make_unique<LibraryOperation>(pool, std::move(call));
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>

@@ -19,6 +19,10 @@ absl::StatusOr<std::unique_ptr<Operation>>
 makeMatmul(WorkerPool &pool, const plan::Matmul &matmul,
            absl::Span<void *const> buffers, uint64_t scratch_bytes);
 
+absl::StatusOr<std::unique_ptr<Operation>>
+makeConvolution(WorkerPool &pool, const plan::Convolution &convolution,
+                absl::Span<void *const> buffers, uint64_t scratch_bytes);
+
 absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
                                                     const void *source,
                                                     void *destination,

@@ -45,6 +45,12 @@ public:
     return makeMatmul(pool, matmul, buffers, scratch_bytes);
   }
   absl::StatusOr<std::unique_ptr<Operation>>
+  convolution(const plan::Convolution &convolution,
+              absl::Span<void *const> buffers,
+              uint64_t scratch_bytes) override {
+    return makeConvolution(pool, convolution, buffers, scratch_bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Operation>>
   copy(const void *source, void *destination, uint64_t bytes) override {
     return makeCopy(pool, source, destination, bytes);
   }

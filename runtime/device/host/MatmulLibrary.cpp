@@ -2,70 +2,20 @@
 
 #include "runtime/device/host/MatmulLibrary.h"
 
+#include "runtime/device/host/OneDnn.h"
 #include "runtime/plan/Supported.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <tuple>
 
-#include <dnnl.hpp>
-#include <omp.h>
-#include <unistd.h>
-
 using namespace zerograph;
+using namespace zerograph::onednn;
 
 namespace {
 
 using Dims = dnnl::memory::dims;
-
-/// The environment changes oneDNN's choice of code, and so bits: what could is
-/// removed before its first use.
-void forgetEnvironment() {
-  std::vector<std::string> names;
-  for (char **entry = environ; entry && *entry; ++entry) {
-    std::string text = *entry;
-    if (text.rfind("DNNL_", 0) == 0 || text.rfind("ONEDNN_", 0) == 0) {
-      names.push_back(text.substr(0, text.find('=')));
-    }
-  }
-  for (const std::string &name : names) {
-    unsetenv(name.c_str());
-  }
-}
-
-/// The one engine. It lives as long as the process: threads hold streams.
-dnnl::engine &engine() {
-  static dnnl::engine *engine = [] {
-    forgetEnvironment();
-    dnnl_set_verbose(0);
-    dnnl_set_max_cpu_isa(dnnl_cpu_isa_all);
-    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  }();
-  return *engine;
-}
-
-/// One OpenMP thread while it lives, in this thread alone.
-class SingleThread {
-public:
-  SingleThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~SingleThread() { omp_set_num_threads(before); }
-
-private:
-  int before;
-};
-
-dnnl_stream_t threadStream() {
-  thread_local std::optional<dnnl::stream> stream;
-  if (!stream) {
-    omp_set_num_threads(1);
-    stream.emplace(engine());
-  }
-  return stream->get();
-}
 
 /// What a part's primitive depends on.
 struct PartShape {
@@ -96,8 +46,6 @@ bool packsB(const PartShape &shape, Packing packing) {
   return can && shape.m >= 64 && shape.ldb * 4 % 4096 == 0 &&
          effectiveIsa() == "avx512_core_amx";
 }
-
-uint64_t roundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// The primitives of a part, shared by all products of its shape.
 struct PartPrimitive {
@@ -240,32 +188,13 @@ primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part,
   return primitive;
 }
 
-absl::Status execute(dnnl_primitive_t primitive,
-                     const std::vector<dnnl_exec_arg_t> &arguments,
-                     const char *what) {
-  dnnl_status_t status = dnnl_primitive_execute(
-      primitive, threadStream(), int(arguments.size()), arguments.data());
-  if (status != dnnl_success) {
-    return absl::InternalError(
-        absl::StrCat("oneDNN's ", what, " failed with status ", int(status)));
-  }
-  return absl::OkStatus();
-}
-
 /// Part of a product with memory objects that keep their addresses.
 struct BoundPart {
   std::shared_ptr<const PartPrimitive> primitive;
-  std::vector<dnnl::memory> memories;
-  std::vector<dnnl_exec_arg_t> pack, matmul;
-
-  void add(std::vector<dnnl_exec_arg_t> &arguments, int index,
-           const dnnl::memory::desc &description, void *address) {
-    memories.emplace_back(description, engine(), address);
-    arguments.push_back({index, memories.back().get()});
-  }
+  Arguments pack, matmul;
 };
 
-class BoundMatmul final : public MatmulCall {
+class BoundMatmul final : public LibraryCall {
 public:
   std::vector<BoundPart> bound;
 
@@ -273,10 +202,10 @@ public:
   absl::Status run(unsigned part) override {
     const BoundPart &call = bound[part];
     if (call.primitive->packed) {
-      ZG_RETURN_IF_ERROR(execute(call.primitive->pack.get(), call.pack,
-                                 "packing of a matrix"));
+      ZG_RETURN_IF_ERROR(
+          call.pack.execute(call.primitive->pack, "packing of a matrix"));
     }
-    return execute(call.primitive->matmul.get(), call.matmul, "product");
+    return call.matmul.execute(call.primitive->matmul, "product");
   }
 };
 
@@ -294,19 +223,19 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
   const PartPrimitive &primitive = *bound.primitive;
   std::byte *calls = scratch ? scratch + primitive.packedBytes() : nullptr;
   if (primitive.packed) {
-    bound.add(bound.pack, DNNL_ARG_FROM, primitive.b, b);
-    bound.add(bound.pack, DNNL_ARG_TO, primitive.packed_b, scratch);
+    bound.pack.add(DNNL_ARG_FROM, primitive.b, b);
+    bound.pack.add(DNNL_ARG_TO, primitive.packed_b, scratch);
     if (primitive.pack_scratch.get_size() > 0) {
-      bound.add(bound.pack, DNNL_ARG_SCRATCHPAD, primitive.pack_scratch, calls);
+      bound.pack.add(DNNL_ARG_SCRATCHPAD, primitive.pack_scratch, calls);
     }
   }
-  bound.add(bound.matmul, DNNL_ARG_SRC, primitive.a, a);
-  bound.add(bound.matmul, DNNL_ARG_WEIGHTS,
-            primitive.packed ? primitive.packed_b : primitive.b,
-            primitive.packed ? scratch : b);
-  bound.add(bound.matmul, DNNL_ARG_DST, primitive.c, c);
+  bound.matmul.add(DNNL_ARG_SRC, primitive.a, a);
+  bound.matmul.add(DNNL_ARG_WEIGHTS,
+                   primitive.packed ? primitive.packed_b : primitive.b,
+                   primitive.packed ? scratch : b);
+  bound.matmul.add(DNNL_ARG_DST, primitive.c, c);
   if (primitive.scratch.get_size() > 0) {
-    bound.add(bound.matmul, DNNL_ARG_SCRATCHPAD, primitive.scratch, calls);
+    bound.matmul.add(DNNL_ARG_SCRATCHPAD, primitive.scratch, calls);
   }
 }
 
@@ -341,40 +270,6 @@ absl::Status checkCut(const plan::Matmul &matmul) {
 
 } // namespace
 
-std::string zerograph::libraryVersion() {
-  const dnnl_version_t *version = dnnl_version();
-  return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".",
-                      version->patch);
-}
-
-std::string zerograph::effectiveIsa() {
-  engine();
-  switch (dnnl_get_effective_cpu_isa()) {
-  case dnnl_cpu_isa_sse41:
-    return "sse41";
-  case dnnl_cpu_isa_avx:
-    return "avx";
-  case dnnl_cpu_isa_avx2:
-    return "avx2";
-  case dnnl_cpu_isa_avx2_vnni:
-    return "avx2_vnni";
-  case dnnl_cpu_isa_avx512_mic:
-    return "avx512_mic";
-  case dnnl_cpu_isa_avx512_mic_4ops:
-    return "avx512_mic_4ops";
-  case dnnl_cpu_isa_avx512_core:
-    return "avx512_core";
-  case dnnl_cpu_isa_avx512_core_vnni:
-    return "avx512_core_vnni";
-  case dnnl_cpu_isa_avx512_core_bf16:
-    return "avx512_core_bf16";
-  case dnnl_cpu_isa_avx512_core_amx:
-    return "avx512_core_amx";
-  default:
-    return absl::StrCat("isa ", int(dnnl_get_effective_cpu_isa()));
-  }
-}
-
 absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul,
                                                  Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
@@ -386,7 +281,7 @@ absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul,
   return most;
 }
 
-absl::StatusOr<std::unique_ptr<MatmulCall>>
+absl::StatusOr<std::unique_ptr<LibraryCall>>
 zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
                       void *scratch, uint64_t scratch_bytes, Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));

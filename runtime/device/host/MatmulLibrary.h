@@ -11,20 +11,15 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_MATMULLIBRARY_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/host/LibraryCall.h"
 #include "runtime/plan/plan.pb.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace zerograph {
-
-/// "oneDNN 2.6.3".
-std::string libraryVersion();
-/// oneDNN's effective ISA by its name: "avx512_core_amx".
-std::string effectiveIsa();
 
 /// The parts of a product by its shape alone: at most 8, each of about 8 MFLOP
 /// or more. The matrices of a batch are divided first; where there are fewer of
@@ -44,18 +39,9 @@ enum class Packing { automatic, always, never };
 absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul,
                                       Packing packing = Packing::automatic);
 
-/// A product with its operands' addresses.
-class MatmulCall {
-public:
-  virtual ~MatmulCall() = default;
-  virtual unsigned parts() const = 0;
-  /// One part on the calling thread. Different parts may run at once.
-  virtual absl::Status run(unsigned part) = 0;
-};
-
 /// Makes (or finds) the primitives and binds them. `scratch` holds a
 /// scratch_stride for each part. Parts other than cutMatmul's are refused.
-absl::StatusOr<std::unique_ptr<MatmulCall>>
+absl::StatusOr<std::unique_ptr<LibraryCall>>
 bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c, void *scratch,
            uint64_t scratch_bytes, Packing packing = Packing::automatic);
 

@@ -31,7 +31,7 @@ bool isFileStream(plan::Stream stream) {
 /// Empty, or what is wrong with the stream a step is on.
 std::string wrongStream(const plan::Plan &plan, const plan::Step &step) {
   plan::Stream stream = step.stream();
-  if (step.has_launch() || step.has_matmul()) {
+  if (step.has_launch() || isLibraryCall(step)) {
     return stream == plan::COMPUTE ? "" : "only stream compute computes";
   }
   if (isCollective(step)) {

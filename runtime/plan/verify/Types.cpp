@@ -38,9 +38,11 @@ public:
       for (int i = 0; i < step.accesses_size(); ++i) {
         note(p, s, i, kernel.operands(i).type());
       }
-    } else if (step.has_matmul()) {
+    } else if (isLibraryCall(step)) {
       for (int i = 0; i < 3; ++i) {
-        note(p, s, i, step.matmul().type());
+        note(p, s, i,
+             step.has_matmul() ? step.matmul().type()
+                               : step.convolution().type());
       }
     } else if (step.has_all_gather()) {
       all(p, s, step.all_gather().type());

@@ -34,6 +34,18 @@ GradientCase matmul(const char *name, const char *aType, const char *bType,
           {{"%y", "2x3x5xf64"}}};
 }
 
+/// One kind of a convolution with everything uneven.
+GradientCase convolution(const char *kind, const char *lhs, const char *rhs,
+                         const char *result) {
+  return {std::string("convolution_") + kind,
+          {{"a", lhs}, {"b", rhs}},
+          std::string("%y = nn.convolution ") + kind +
+              " %a, %b strides [2, 1] low [1, 0] dilations [1, 2] groups 2 : "
+              "tensor<" +
+              lhs + ">, tensor<" + rhs + "> -> tensor<" + result + ">",
+          {{"%y", result}}};
+}
+
 const GradientCase kCases[] = {
     one("broadcast", "1x3x1xf64", "2x3x4xf64", "broadcast %x"),
     one("broadcast_nothing", "2x3xf64", "2x3xf64", "broadcast %x"),
@@ -65,6 +77,9 @@ const GradientCase kCases[] = {
     matmul("transpose_b", "2x3x4xf64", "2x5x4xf64", "transpose_b"),
     matmul("transpose_both", "2x4x3xf64", "2x5x4xf64",
            "transpose_a transpose_b"),
+    convolution("forward", "2x4x5x6xf64", "6x2x3x2xf64", "2x6x3x4xf64"),
+    convolution("input", "2x6x3x4xf64", "6x2x3x2xf64", "2x4x5x6xf64"),
+    convolution("weights", "2x4x5x6xf64", "2x6x3x4xf64", "6x2x3x2xf64"),
     // Indices outside the table are clamped, in both directions.
     {"gather",
      {{"table", "5x3xf64"}, {"ids", "2x4xi64", -2, 7}},

@@ -232,3 +232,25 @@ module attributes {zero.world = 1 : i64} {
     return %t : tensor<16x16xf32>
   }
 }
+
+// -----
+
+// A convolution is one library call on the buffers of its operands, and its
+// result lands where it is packed.
+
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+  // CHECK-LABEL: module attributes
+  // CHECK: %[[X:.+]] = sched.slice "x"
+  // CHECK: %[[Y:.+]] = sched.slice "y"
+  // CHECK: sched.program @step
+  func.func @step(%x: tensor<2x4x10xf32> {nn.input = #nn.input<"x", per_sample = false>}, %y: tensor<2x16x7xf32> {nn.input = #nn.input<"y", per_sample = false>})
+      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // CHECK-NEXT: sched.convolution on(compute) (read %[[X]][0 for 320], read %[[Y]][0 for 896], write %[[FLAT:.+]][0 for 1024]) {{.*}} weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32> cuts [0, 16] scratch 0
+    %0 = nn.convolution weights %x, %y strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
+    // CHECK-NEXT: sched.reduce_scatter
+    %p = zero.pack %0 at [0] unit 0 : tensor<16x4x4xf32> -> tensor<256xf32>
+    %g = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    return %g : tensor<256xf32>
+  }
+}

@@ -358,3 +358,59 @@ sched.program @step {
 ^bb0(%x: !sched.slice):
   %0 = sched.fill on(compute) (write %x[0 for 4]) "f"
 }
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 4096
+  %y = sched.slice "y" transient in device bytes 4096
+  sched.program @step {
+    // expected-error @below {{'sched.convolution' op samples differ: 'tensor<2x4x8xf32>' and 'tensor<3x8x6xf32>'}}
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 576]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<3x8x6xf32> cuts [0, 3] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 4096
+  %y = sched.slice "y" transient in device bytes 4096
+  sched.program @step {
+    // expected-error @below {{'sched.convolution' op needs tensor types}}
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, f32 -> tensor<2x8x6xf32> cuts [0, 2] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 4096
+  %y = sched.slice "y" transient in device bytes 4096
+  sched.program @step {
+    // expected-error @below {{'sched.convolution' op access 1 has 256 bytes, but the right has 384}}
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 256], write %y[0 for 384]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 2] scratch 0
+  }
+}
+
+// -----
+
+// Of weights, features are cut.
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 4096
+  %y = sched.slice "y" transient in device bytes 4096
+  sched.program @step {
+    // expected-error @below {{'sched.convolution' op needs cuts that ascend from 0 to 8}}
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384]) "c" weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<2x8x6xf32> -> tensor<8x4x3xf32> cuts [0, 2] scratch 0
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64} {
+  %x = sched.slice "x" transient in device bytes 4096
+  %y = sched.slice "y" transient in device bytes 4096
+  sched.program @step {
+    // expected-error @below {{'sched.convolution' op access 3 has 64 bytes, but the parts' scratch has 128}}
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384], write %y[512 for 64]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 1, 2] scratch 64
+  }
+}

@@ -29,6 +29,8 @@ module attributes {zero.world = 2 : i64, sched.arenas = [#sched.arena<device, by
     %2 = sched.launch @k0 on(compute) (read %x[0 for 128], write %y[0 for 128]) "relu"
     // CHECK: sched.matmul on(compute) {{.*}} "fc1" batch 1 m 4 n 8 k 8 : f32 transpose_b parts [0, 1, 0, 4, 0, 8] scratch 0
     %3 = sched.matmul on(compute) (read %x[0 for 128], read %w[0 for 256], write %y[0 for 128]) "fc1" batch 1 m 4 n 8 k 8 : f32 transpose_b parts [0, 1, 0, 4, 0, 8] scratch 0
+    // CHECK: sched.convolution on(compute) {{.*}} "conv" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 1, 2] scratch 0
+    %c = sched.convolution on(compute) (read %x[0 for 256], read %w[0 for 384], write %y[0 for 384]) "conv" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 1, 2] scratch 0
     // CHECK: sched.all_gather on(gather) await(%[[F]]) (read %[[X]][0 for 512 by 512], write %[[X]][0 for 1024]) "h.0" unit 0 : f32 group "data" sequence 0 reason "forward of h.0"
     %4 = sched.all_gather on(gather) await(%0) (read %x[0 for 512 by 512], write %x[0 for 1024]) "h.0" unit 0 : f32 group "data" sequence 0 reason "forward of h.0"
     // CHECK: sched.reduce_scatter on(scatter) {{.*}} "h.0" unit 0 segment 0 accumulate chunk 512 : f32 group "data" sequence 1 reason "r"

@@ -1,0 +1,28 @@
+//===- LibraryCall.h - one step that a library computes -------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_LIBRARYCALL_H
+#define ZEROGRAPH_RUNTIME_DEVICE_HOST_LIBRARYCALL_H
+
+#include "runtime/base/Status.h"
+
+#include <string>
+
+namespace zerograph {
+
+/// "oneDNN 2.6.3".
+std::string libraryVersion();
+/// oneDNN's effective ISA by its name: "avx512_core_amx".
+std::string effectiveIsa();
+
+/// An operation with its operands' addresses, in parts.
+class LibraryCall {
+public:
+  virtual ~LibraryCall() = default;
+  virtual unsigned parts() const = 0;
+  /// One part on the calling thread. Different parts may run at once.
+  virtual absl::Status run(unsigned part) = 0;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_HOST_LIBRARYCALL_H

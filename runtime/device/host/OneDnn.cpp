@@ -1,0 +1,109 @@
+//===- OneDnn.cpp - how oneDNN is called ----------------------------------===//
+
+#include "runtime/device/host/OneDnn.h"
+
+#include "runtime/device/host/LibraryCall.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include <omp.h>
+#include <unistd.h>
+
+using namespace zerograph;
+using namespace zerograph::onednn;
+
+namespace {
+
+/// The environment changes oneDNN's choice of code, and so bits: what could is
+/// removed before its first use.
+void forgetEnvironment() {
+  std::vector<std::string> names;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    std::string text = *entry;
+    if (text.rfind("DNNL_", 0) == 0 || text.rfind("ONEDNN_", 0) == 0) {
+      names.push_back(text.substr(0, text.find('=')));
+    }
+  }
+  for (const std::string &name : names) {
+    unsetenv(name.c_str());
+  }
+}
+
+dnnl_stream_t threadStream() {
+  thread_local std::optional<dnnl::stream> stream;
+  if (!stream) {
+    omp_set_num_threads(1);
+    stream.emplace(engine());
+  }
+  return stream->get();
+}
+
+} // namespace
+
+dnnl::engine &onednn::engine() {
+  static dnnl::engine *engine = [] {
+    forgetEnvironment();
+    dnnl_set_verbose(0);
+    dnnl_set_max_cpu_isa(dnnl_cpu_isa_all);
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
+  return *engine;
+}
+
+SingleThread::SingleThread() : before(omp_get_max_threads()) {
+  omp_set_num_threads(1);
+}
+SingleThread::~SingleThread() { omp_set_num_threads(before); }
+
+void Arguments::add(int index, const dnnl::memory::desc &description,
+                    void *address) {
+  memories.emplace_back(description, engine(), address);
+  arguments.push_back({index, memories.back().get()});
+}
+
+absl::Status Arguments::execute(const dnnl::primitive &primitive,
+                                const char *what) const {
+  dnnl_status_t status = dnnl_primitive_execute(
+      primitive.get(), threadStream(), int(arguments.size()), arguments.data());
+  if (status != dnnl_success) {
+    return absl::InternalError(
+        absl::StrCat("oneDNN's ", what, " failed with status ", int(status)));
+  }
+  return absl::OkStatus();
+}
+
+std::string zerograph::libraryVersion() {
+  const dnnl_version_t *version = dnnl_version();
+  return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".",
+                      version->patch);
+}
+
+std::string zerograph::effectiveIsa() {
+  engine();
+  switch (dnnl_get_effective_cpu_isa()) {
+  case dnnl_cpu_isa_sse41:
+    return "sse41";
+  case dnnl_cpu_isa_avx:
+    return "avx";
+  case dnnl_cpu_isa_avx2:
+    return "avx2";
+  case dnnl_cpu_isa_avx2_vnni:
+    return "avx2_vnni";
+  case dnnl_cpu_isa_avx512_mic:
+    return "avx512_mic";
+  case dnnl_cpu_isa_avx512_mic_4ops:
+    return "avx512_mic_4ops";
+  case dnnl_cpu_isa_avx512_core:
+    return "avx512_core";
+  case dnnl_cpu_isa_avx512_core_vnni:
+    return "avx512_core_vnni";
+  case dnnl_cpu_isa_avx512_core_bf16:
+    return "avx512_core_bf16";
+  case dnnl_cpu_isa_avx512_core_amx:
+    return "avx512_core_amx";
+  default:
+    return absl::StrCat("isa ", int(dnnl_get_effective_cpu_isa()));
+  }
+}

@@ -1,0 +1,52 @@
+//===- OneDnn.h - how oneDNN is called ------------------------------------===//
+//
+// For the files that use the library; they alone include its header.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_ONEDNN_H
+#define ZEROGRAPH_RUNTIME_DEVICE_HOST_ONEDNN_H
+
+#include "runtime/base/Status.h"
+
+#include <dnnl.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace zerograph::onednn {
+
+/// The one engine. It lives as long as the process: threads hold streams.
+dnnl::engine &engine();
+
+/// One OpenMP thread while it lives, in this thread alone: primitives are made
+/// under it.
+class SingleThread {
+public:
+  SingleThread();
+  ~SingleThread();
+
+private:
+  int before;
+};
+
+/// What the library wants of the beginnings and sizes of buffers.
+inline uint64_t roundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// The arguments of one call, with memory objects that keep their addresses: a
+/// call allocates nothing of size.
+class Arguments {
+public:
+  void add(int index, const dnnl::memory::desc &description, void *address);
+  /// Runs on the calling thread alone; `what` is for the message.
+  absl::Status execute(const dnnl::primitive &primitive,
+                       const char *what) const;
+
+private:
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+} // namespace zerograph::onednn
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_HOST_ONEDNN_H
