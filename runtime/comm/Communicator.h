@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,16 @@ public:
 /// ranks that differ from rank 0 and the hashes.
 absl::Status compareHashes(Communicator &communicator,
                            const std::string &hash_hex);
+
+/// An error on every rank where any has one before the run: rank 0's says what
+/// failed where, the others' is Cancelled, to be passed on and not to be said.
+absl::Status agree(Communicator &communicator, const std::string &what,
+                   const absl::Status &own);
+
+/// An error, as those of `agree`, unless every rank has the same values by the
+/// same names.
+absl::Status compareSettings(Communicator &communicator,
+                             const std::map<std::string, std::string> &values);
 
 } // namespace zerograph
 

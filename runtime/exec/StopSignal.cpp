@@ -36,20 +36,19 @@ StopSignal::StopSignal() {
   action.sa_handler = requestStop;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &interrupt_before);
-  sigaction(SIGTERM, &action, &terminate_before);
-  // One that was to be ignored stays so: `nohup`, background jobs.
-  if (interrupt_before.sa_handler == SIG_IGN) {
-    sigaction(SIGINT, &interrupt_before, nullptr);
-  }
-  if (terminate_before.sa_handler == SIG_IGN) {
-    sigaction(SIGTERM, &terminate_before, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before[i]);
+    // One that was to be ignored stays so: `nohup`, background jobs.
+    if (before[i].sa_handler == SIG_IGN) {
+      sigaction(kSignals[i], &before[i], nullptr);
+    }
   }
 }
 
 StopSignal::~StopSignal() {
-  sigaction(SIGINT, &interrupt_before, nullptr);
-  sigaction(SIGTERM, &terminate_before, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &before[i], nullptr);
+  }
 }
 
 int StopSignal::number() const { return stop_requested; }

@@ -5,7 +5,6 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/RankRun.h"
 
-#include <sys/resource.h>
 #include <system_error>
 #include <thread>
 
@@ -40,10 +39,11 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
   group.deadline = std::chrono::duration<double>(options.deadline_seconds);
   group.on_enter = options.on_collective;
 
+  // A communicator that goes is a rank that has ended.
+  auto communicators = makeLocalGroup(group);
   std::vector<std::unique_ptr<RankRun>> ranks;
-  for (auto &communicator : makeLocalGroup(group)) {
-    ranks.push_back(
-        std::make_unique<RankRun>(*session, std::move(communicator)));
+  for (auto &communicator : communicators) {
+    ranks.push_back(std::make_unique<RankRun>(*session, *communicator));
   }
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;
@@ -74,8 +74,6 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
     }
     ZG_RETURN_IF_ERROR(session->trace->write(loaded.plan, times));
   }
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  result.peak_rss_bytes = uint64_t(usage.ru_maxrss) * 1024;
+  result.peak_rss_bytes = peakResidentBytes();
   return result;
 }

@@ -59,6 +59,7 @@ public:
   /// Ranks that share this one's processors, itself included.
   unsigned sharingProcessors() const { return engine->peers().sharing(); }
 
+  bool hasFailed() const { return !engine->failure().ok(); }
   /// Ends MPI in good order, with all ranks.
   absl::Status finish();
   /// Ends all ranks' processes, this one included, unless MPI is stuck.
