@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 using namespace zerograph;
 
@@ -14,6 +15,9 @@ using Clock = Engine::Clock;
 
 /// How often a waiting thread looks whether a process has ended.
 constexpr std::chrono::milliseconds kLook(50);
+/// This process itself was stopped, or starved, where it looks so late: that is
+/// no fault of the others.
+constexpr std::chrono::seconds kLate(1);
 /// What a process that ended may still have said arrives in this time.
 constexpr std::chrono::milliseconds kLastWords(200);
 /// The thread answers in this time, or it is stuck in a call of MPI.
@@ -81,12 +85,16 @@ absl::Status Engine::transfer(absl::Span<const Message> receives,
     s.wake.notify_one();
   }
   std::vector<Clock::time_point> gone(size, Clock::time_point::max());
+  Clock::time_point looked = Clock::now();
   while (s.failed.ok() && s.job != State::kNone) {
     s.changed.wait_for(lock, std::min<Clock::duration>(kLook, s.deadline / 4));
     if (!s.failed.ok() || s.job == State::kNone) {
       break;
     }
     Clock::time_point now = Clock::now();
+    if (now - std::exchange(looked, now) > kLate) {
+      std::fill(s.heard.begin(), s.heard.end(), now);
+    }
     std::string late, ended;
     for (unsigned peer = 0; peer < size; ++peer) {
       if (s.pending[peer] == 0) {
