@@ -51,4 +51,4 @@ StopSignal::~StopSignal() {
   }
 }
 
-int StopSignal::number() const { return stop_requested; }
+int StopSignal::number() { return stop_requested; }

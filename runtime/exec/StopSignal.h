@@ -18,9 +18,9 @@ public:
   StopSignal(const StopSignal &) = delete;
   StopSignal &operator=(const StopSignal &) = delete;
 
-  bool requested() const { return number() != 0; }
+  static bool requested() { return number() != 0; }
   /// The signal that asked; 0 if none did.
-  int number() const;
+  static int number();
 
 private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};

@@ -177,10 +177,10 @@ class Refused(Mpi):
         a, b = self.compile_mlp("a"), self.compile_mlp("b", "--lr", "0.5")
         for one, two, part in (
                 ([a], [b], f"FILE: {a} on rank 0, {b} on rank 1"),
-                ([a, "--steps", "3"], [a, "--steps", "4"],
-                 "--steps: 3 on rank 0, 4 on rank 1"),
-                ([a], [a, "--save-weights", "w"],
-                 "--save-weights: not given on rank 0, w on rank 1")):
+                ([a, "--steps", "3"], [a, "--steps", "4", "--save-weights",
+                                       "w"],
+                 "--save-weights: not given on rank 0, w on rank 1; --steps: "
+                 "3 on rank 0, 4 on rank 1")):
             result = self.run_program(
                 *FLAGS, "-n", "1", ZEROGRAPH, "train", "--data", MLP_DATA,
                 *one, ":", "-n", "1", ZEROGRAPH, "train", "--data", MLP_DATA,
@@ -250,7 +250,7 @@ class Stop(Mpi):
 class Killed(Mpi):
     """A rank that is killed or stopped, at any moment."""
 
-    DEADLINE = 2
+    DEADLINE = 1.5
     RANKS = 3
 
     def check(self, number, victim, delay):

@@ -3,6 +3,7 @@
 #include "tools/cli/Processes.h"
 
 #include "absl/strings/str_join.h"
+#include "runtime/exec/StopSignal.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -50,6 +51,7 @@ Processes::join(const Launch &launch, double deadline_seconds) {
   std::shared_ptr<Processes> processes(new Processes);
   MpiOptions options;
   options.deadline = std::chrono::duration<double>(deadline_seconds);
+  options.told_to_end = [] { return StopSignal::number() == SIGTERM; };
   absl::StatusOr<std::unique_ptr<MpiCommunicator>> joined =
       MpiCommunicator::join(launch, options);
   if (!joined.ok()) {

@@ -2,7 +2,10 @@
 
 #include "runtime/comm/mpi/EngineState.h"
 
+#include "absl/strings/str_join.h"
+
 #include <algorithm>
+#include <cstdio>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -20,6 +23,8 @@ constexpr std::chrono::milliseconds kLook(50);
 constexpr std::chrono::seconds kLate(1);
 /// What a process that ended may still have said arrives in this time.
 constexpr std::chrono::milliseconds kLastWords(200);
+/// A rank that was told to end and hears so long of no other says it.
+constexpr std::chrono::milliseconds kSilence(300);
 /// The thread answers in this time, or it is stuck in a call of MPI.
 constexpr std::chrono::seconds kAnswer(3);
 
@@ -30,9 +35,10 @@ double seconds(Clock::duration duration) {
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>>
-Engine::start(Clock::duration deadline) {
+Engine::start(Clock::duration deadline, std::function<bool()> told_to_end) {
   auto state = std::make_shared<State>();
   state->deadline = deadline;
+  state->told_to_end = std::move(told_to_end);
   try {
     // Not joined: it may never come back from a call.
     std::thread([state] { state->serve(); }).detach();
@@ -64,6 +70,62 @@ void Engine::watch(absl::Span<const std::string> processes) {
 
 const Peers &Engine::peers() const { return state->peers; }
 
+struct Engine::Wait {
+  Clock::time_point looked;
+  std::vector<Clock::time_point> gone; // by rank: when its end was seen
+  bool said = false;
+};
+
+absl::Status Engine::look(Wait &wait, Describe describe) {
+  State &s = *state;
+  Clock::time_point now = Clock::now();
+  if (now - std::exchange(wait.looked, now) > kLate) {
+    std::fill(s.heard.begin(), s.heard.end(), now);
+  }
+  std::vector<std::string> late, ended, silent, stuck;
+  for (unsigned peer = 0; peer < size; ++peer) {
+    if (s.pending[peer] == 0) {
+      continue;
+    }
+    std::string name =
+        absl::StrCat("rank ", peer, " (", s.peers.name(peer), ")");
+    if (s.heard[peer] + s.deadline <= now) {
+      // Who waits for another itself is not to blame, if anyone else is.
+      bool waits = s.waiting[peer] + 2 * s.beatInterval() > now;
+      (waits ? stuck : late).push_back(name);
+    }
+    if (s.heard[peer] + kSilence <= now) {
+      silent.push_back(name);
+    }
+    if (wait.gone[peer] > now && s.peers.hasEnded(peer)) {
+      wait.gone[peer] = now;
+    }
+    if (now - kLastWords >= wait.gone[peer]) {
+      ended.push_back(name);
+    }
+  }
+  auto where = [&] { return absl::StrCat("rank ", self, ", ", describe()); };
+  if (!ended.empty()) {
+    return absl::UnavailableError(
+        absl::StrCat(where(), ": ", absl::StrJoin(ended, ", "),
+                     " has ended, and was waited for"));
+  }
+  if (late.empty()) {
+    late = stuck;
+  }
+  if (!late.empty()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(where(), ": waited ", seconds(s.deadline), " s for ",
+                     absl::StrJoin(late, ", ")));
+  }
+  if (!wait.said && !silent.empty() && s.told_to_end && s.told_to_end()) {
+    wait.said = true;
+    std::fprintf(stderr, "note: %s: told to end while it waits for %s\n",
+                 where().c_str(), absl::StrJoin(silent, ", ").c_str());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Engine::transfer(absl::Span<const Message> receives,
                               absl::Span<const Message> sends,
                               Describe describe) {
@@ -84,47 +146,20 @@ absl::Status Engine::transfer(absl::Span<const Message> receives,
     s.job = State::kWaiting;
     s.wake.notify_one();
   }
-  std::vector<Clock::time_point> gone(size, Clock::time_point::max());
-  Clock::time_point looked = Clock::now();
+  Wait wait;
+  wait.looked = Clock::now();
+  wait.gone.assign(size, Clock::time_point::max());
   while (s.failed.ok() && s.job != State::kNone) {
     s.changed.wait_for(lock, std::min<Clock::duration>(kLook, s.deadline / 4));
     if (!s.failed.ok() || s.job == State::kNone) {
       break;
     }
-    Clock::time_point now = Clock::now();
-    if (now - std::exchange(looked, now) > kLate) {
-      std::fill(s.heard.begin(), s.heard.end(), now);
+    absl::Status status = look(wait, describe);
+    if (!status.ok()) {
+      s.setFailure(self, status);
+      s.changed.wait_for(lock, kAnswer, [&] { return s.parked; });
+      return status;
     }
-    std::string late, ended;
-    for (unsigned peer = 0; peer < size; ++peer) {
-      if (s.pending[peer] == 0) {
-        continue;
-      }
-      std::string name =
-          absl::StrCat("rank ", peer, " (", s.peers.name(peer), ")");
-      if (s.heard[peer] + s.deadline <= now) {
-        absl::StrAppend(&late, late.empty() ? "" : ", ", name);
-      }
-      if (gone[peer] > now && s.peers.hasEnded(peer)) {
-        gone[peer] = now;
-      }
-      if (now - kLastWords >= gone[peer]) {
-        absl::StrAppend(&ended, ended.empty() ? "" : ", ", name);
-      }
-    }
-    if (late.empty() && ended.empty()) {
-      continue;
-    }
-    std::string where = absl::StrCat("rank ", self, ", ", describe(), ": ");
-    absl::Status status =
-        ended.empty()
-            ? absl::DeadlineExceededError(absl::StrCat(
-                  where, "waited ", seconds(s.deadline), " s for ", late))
-            : absl::UnavailableError(
-                  absl::StrCat(where, ended, " has ended, and was waited for"));
-    s.setFailure(self, status);
-    s.changed.wait_for(lock, kAnswer, [&] { return s.parked; });
-    return status;
   }
   if (s.failed.ok()) {
     return absl::OkStatus();

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -30,14 +31,18 @@ struct Message {
   uint64_t bytes = 0;
 };
 
+/// "Open MPI v4.1.4"; needs no launcher.
+std::string mpiVersion();
+
 class Engine {
 public:
   using Clock = std::chrono::steady_clock;
   using Describe = absl::FunctionRef<std::string()>;
 
   /// Starts the thread, which initializes MPI. One engine a process, once.
+  /// `told_to_end`: see MpiOptions; may be null.
   static absl::StatusOr<std::unique_ptr<Engine>>
-  start(Clock::duration deadline);
+  start(Clock::duration deadline, std::function<bool()> told_to_end);
   /// Without `finish` or `abortAll` before it, MPI is left as it is: the
   /// launcher sees a process that ended without finalizing.
   ~Engine();
@@ -76,6 +81,9 @@ private:
   explicit Engine(std::shared_ptr<State> state) : state(std::move(state)) {}
   /// Whether the thread has ended within `limit`.
   bool end(int ending, Clock::duration limit);
+  /// What is wrong with the ranks that a transfer waits for, or OK.
+  struct Wait;
+  absl::Status look(Wait &wait, Describe describe);
 
   std::shared_ptr<State> state; // the thread's too: it may be left behind
   unsigned self = 0, size = 1;

@@ -5,6 +5,7 @@
 
 #include "runtime/comm/mpi/Engine.h"
 
+#include <algorithm>
 #include <array>
 #include <mpi.h>
 #include <vector>
@@ -41,7 +42,13 @@ struct Engine::State {
                      "rank ", failed_rank, " failed: ", failed.message()));
   }
 
+  /// Between messages that this rank is busy, or waits.
+  Clock::duration beatInterval() const {
+    return std::min<Clock::duration>(std::chrono::seconds(1), deadline / 5);
+  }
+
   Clock::duration deadline = {};
+  std::function<bool()> told_to_end;
 
   mutable std::mutex mutex;        // guards all up to the line below
   std::condition_variable wake;    // the thread
@@ -56,6 +63,7 @@ struct Engine::State {
   uint64_t left = 0;                         // pieces
   std::vector<uint64_t> pending;             // of them by peer
   std::vector<Clock::time_point> heard;      // by peer: last sign of life
+  std::vector<Clock::time_point> waiting;    // by peer: last said that it waits
 
   absl::Status failed;
   unsigned failed_rank = 0;
@@ -69,7 +77,7 @@ private:
   bool testRequests();
   bool testControl();
   void listen();
-  void beat();
+  void beat(const char &kind);
   void tellOthers(const std::string &text);
   void park();
   void end(Ending how);
@@ -82,7 +90,7 @@ private:
   uint32_t transfers = 0;
   MPI_Request listening = MPI_REQUEST_NULL;
   std::array<char, 4096> control;
-  Clock::time_point last_beat;
+  Clock::time_point last_beat, last_progress;
 };
 
 } // namespace zerograph

@@ -26,9 +26,17 @@ constexpr int kControlTag = 1, kFirstTag = 2;
 constexpr uint32_t kTags = 32000;
 
 // The first byte of a control message.
-constexpr char kAlive = 'A', kFailed = 'F';
+constexpr char kBusy = 'B', kWaits = 'W', kFailed = 'F';
 
 } // namespace
+
+std::string zerograph::mpiVersion() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string version(text, size_t(length));
+  return version.substr(0, version.find_first_of(",\n"));
+}
 
 /// An error of MPI is one of this rank.
 bool Engine::State::succeeded(int code, const char *call) {
@@ -60,6 +68,7 @@ bool Engine::State::begin() {
     world = unsigned(size);
     pending.resize(world);
     heard.resize(world);
+    waiting.resize(world);
     started = true;
     changed.notify_all();
   }
@@ -155,24 +164,27 @@ bool Engine::State::testControl() {
       setFailure(from, absl::UnknownError(absl::string_view(
                            control.data() + 1, size_t(bytes) - 1)));
     }
-    heard[from] = Clock::now();
+    if (bytes > 0 && control[0] == kWaits) {
+      waiting[from] = Clock::now(); // moves no deadline
+    } else {
+      heard[from] = Clock::now();
+    }
   }
   listen();
   return true;
 }
 
-/// A sign of life to all, from time to time.
-void Engine::State::beat() {
+/// Tells all, from time to time, what this rank does.
+void Engine::State::beat(const char &kind) {
   Clock::time_point now = Clock::now();
-  if (now - last_beat <
-      std::min<Clock::duration>(std::chrono::seconds(1), deadline / 5)) {
+  if (now - last_beat < beatInterval()) {
     return;
   }
   last_beat = now;
   for (unsigned peer = 0; peer < world; ++peer) {
     MPI_Request request = MPI_REQUEST_NULL;
     if (peer != rank &&
-        succeeded(MPI_Isend(&kAlive, 1, MPI_BYTE, int(peer), kControlTag,
+        succeeded(MPI_Isend(&kind, 1, MPI_BYTE, int(peer), kControlTag,
                             MPI_COMM_WORLD, &request),
                   "MPI_Isend")) {
       MPI_Request_free(&request);
@@ -258,17 +270,24 @@ void Engine::State::serve() {
     }
     if (job == kWaiting) {
       post();
+      last_progress = Clock::now();
     }
-    bool beating = busy;
-    bool waiting = job == kRunning;
+    bool is_busy = busy;
+    bool running = job == kRunning;
     lock.unlock();
-    if (beating) {
-      beat();
-    }
     bool any = testRequests();
+    if (any) {
+      last_progress = Clock::now();
+    }
+    if (is_busy) {
+      beat(kBusy);
+    } else if (running && !any && fruitless >= kYields &&
+               Clock::now() - last_progress > beatInterval()) {
+      beat(kWaits);
+    }
     any |= testControl();
     fruitless = any ? 0 : fruitless + 1;
-    if (waiting && !any) {
+    if (running && !any) {
       if (fruitless < kYields) {
         sched_yield();
       } else {

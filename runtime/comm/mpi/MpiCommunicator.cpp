@@ -23,7 +23,8 @@ MpiCommunicator::join(const Launch &launch, const MpiOptions &options) {
   ZG_ASSIGN_OR_RETURN(
       self->engine,
       Engine::start(std::chrono::duration_cast<Engine::Clock::duration>(
-          std::min(options.deadline, kLongestDeadline))));
+                        std::min(options.deadline, kLongestDeadline)),
+                    options.told_to_end));
   if (launch.world != 0 && launch.world != self->world()) {
     return absl::FailedPreconditionError(absl::StrCat(
         launch.launcher, " started ", launch.world, " processes and MPI knows ",

@@ -17,6 +17,10 @@ struct MpiOptions {
   /// The longest that a rank waits for others without a sign of them; what it
   /// computes before is not counted.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
+  /// Whether this process was told to end. A launcher does so before it kills,
+  /// without a word, the processes beside one that has died on another host: a
+  /// rank that is waiting then says for whom.
+  std::function<bool()> told_to_end;
   /// Called by each rank as it enters a collective, for tests that delay some.
   std::function<void(unsigned rank, const CollectiveSite &site)> on_enter;
 };
