@@ -117,6 +117,16 @@ class SameBits(Mpi):
                            "--accumulate", "2" if stage in "13" else "1"],
                        stage)
 
+    def test_weights_that_lie_beside_the_plan(self):
+        # Values as numbers (field 4) instead of bytes (field 9): compiling
+        # writes them to a file of rank 0, which the others do not see.
+        with open(MLP, "rb") as file:
+            model = file.read()
+        with open(self.path("model.onnx"), "wb") as file:
+            file.write(model.replace(b"fc1.bias\x4a", b"fc1.bias\x22"))
+        self.check(2, ["train", "model.onnx", *MLP_RUN[2:], "--zero", "3",
+                       "--steps", "2"], "3")
+
     @unittest.skipUnless(FULL, "the whole matrix")
     def test_more(self):
         model = os.path.join(MODELS, "gpt2-nano", "model_sdpa.onnx")
@@ -201,6 +211,17 @@ class Refused(Mpi):
 
 
 class Stop(Mpi):
+
+    def test_a_rank_that_fails(self):
+        result = self.mpirun(2, *MLP_RUN, "--zero", "3", "--steps", "1000000",
+                             "--log", "/dev/full", "--save-weights", "w")
+        self.assertNotEqual(result.returncode, 0)
+        said = dict(re.findall(r"^zerograph train: rank (\d): (.*)$",
+                               result.stderr, re.M))
+        self.assertRegex(said["0"], "^/dev/full: cannot write: No space left")
+        self.assertRegex(said["1"], r"^step \d: .*(gather|scatter|reduce) .*"
+                         "rank 0 failed: /dev/full: cannot write: No space")
+        self.assertEqual(os.listdir(self.folder), [])
 
     def check(self, number, victim):
         options = [*MLP_RUN, "--optimizer", "sgd", "--lr", "0.01"]
