@@ -48,8 +48,7 @@ absl::StatusOr<std::optional<Launch>> zerograph::detectLaunch() {
     return absl::FailedPreconditionError(absl::StrCat(
         "srun started ", *tasks,
         " processes that do not know of each other. Start them by srun "
-        "--mpi=pmix (or pmi2; see srun --mpi=list), or one of them with "
-        "--ranks ",
+        "--mpi=pmix, or one of them with --ranks ",
         *tasks));
   }
   return std::nullopt;
