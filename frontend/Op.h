@@ -91,8 +91,9 @@ public:
   mlir::Value materialize(Slot &slot);
 
   /// Tells that `indices`, where it comes from an input through moves alone,
-  /// must lie in [low, high] or be `ignored`.
-  void boundInput(mlir::Value indices, int64_t low, int64_t high,
+  /// must lie in [low, high] or be `ignored`. False where it does not: nothing
+  /// checks the values.
+  bool boundInput(mlir::Value indices, int64_t low, int64_t high,
                   std::optional<int64_t> ignored = std::nullopt);
 
   /// Notes a problem of this node, which fails the import, and lets the walk

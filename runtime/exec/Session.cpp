@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Session.h"
 
+#include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/plan/Verify.h"
@@ -158,9 +159,17 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   ZG_ASSIGN_OR_RETURN(session->module, loadKernelModule(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
   if (options.handle_interrupt) {
-    session->signal = std::make_unique<StopSignal>();
+    session->signal = std::make_unique<StopSignal>(first);
   }
   return session;
+}
+
+absl::Status zerograph::checkArenas(const plan::Plan &plan, unsigned ranks) {
+  uint64_t bytes = 0;
+  for (const plan::Arena &arena : plan.arenas()) {
+    bytes += arena.bytes();
+  }
+  return checkMemory(bytes * ranks, hostMemory());
 }
 
 uint64_t zerograph::peakResidentBytes() {

@@ -55,6 +55,9 @@ struct Session {
   void say(const std::string &text) const;
 };
 
+/// Refuses arenas of `ranks` ranks that this machine has no memory for.
+absl::Status checkArenas(const plan::Plan &plan, unsigned ranks);
+
 /// The most that this process had resident.
 uint64_t peakResidentBytes();
 

@@ -2,13 +2,17 @@
 
 #include "runtime/exec/StopSignal.h"
 
+#include "runtime/io/Temporaries.h"
+
 #include <ctime>
+#include <unistd.h>
 
 using namespace zerograph;
 
 namespace {
 volatile std::sig_atomic_t stop_requested = 0;
 volatile std::sig_atomic_t seconds_of_request = 0;
+volatile std::sig_atomic_t says_so = 1;
 
 std::sig_atomic_t secondsNow() {
   timespec now = {};
@@ -23,14 +27,21 @@ extern "C" void requestStop(int number) {
   if (stop_requested == 0) {
     stop_requested = number;
     seconds_of_request = now;
+    // With a line of its own, whatever the terminal shows.
+    constexpr char text[] = "\nnote: stopping after this step or the next; a "
+                            "second signal ends at once and saves nothing\n";
+    [[maybe_unused]] ssize_t written =
+        says_so != 0 ? write(2, text, sizeof(text) - 1) : 0;
   } else if (now - seconds_of_request > 1) {
+    removeTemporaries();
     signal(number, SIG_DFL);
     raise(number);
   }
 }
 } // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(bool speaks) {
+  says_so = speaks;
   stop_requested = 0;
   struct sigaction action = {};
   action.sa_handler = requestStop;

@@ -13,7 +13,8 @@ namespace zerograph {
 /// later ends the process as usual. One object at a time.
 class StopSignal {
 public:
-  StopSignal();
+  /// Unless `speaks`, nothing is said of the signal when it comes.
+  explicit StopSignal(bool speaks = true);
   ~StopSignal();
   StopSignal(const StopSignal &) = delete;
   StopSignal &operator=(const StopSignal &) = delete;

@@ -81,11 +81,13 @@ absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
 
 /// The same for the one rank of this process; the others' processes call it
 /// too, with the same plan. Rank 0's gives the result of all, and writes what
-/// is written; of the others the losses are empty. What fails before the run is
-/// one error, as `agree` gives it; in the run each rank has its own.
+/// is written; of the others the losses are empty. `ranks_here`: of this
+/// machine, which must have memory for all of them. What fails before the run
+/// is one error, as `agree` gives it; in the run each rank has its own.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
-                                        Communicator &communicator);
+                                        Communicator &communicator,
+                                        unsigned ranks_here);
 
 } // namespace zerograph
 

@@ -108,11 +108,15 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
 
 absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                                                    const TrainOptions &options,
-                                                   Communicator &communicator) {
+                                                   Communicator &communicator,
+                                                   unsigned ranks_here) {
   absl::StatusOr<std::unique_ptr<Session>> opened =
       openSession(loaded, options, communicator.rank() == 0);
-  ZG_RETURN_IF_ERROR(
-      agree(communicator, "opening plan and data", opened.status()));
+  absl::Status status = opened.status();
+  if (status.ok()) {
+    status = checkArenas(loaded.plan, ranks_here);
+  }
+  ZG_RETURN_IF_ERROR(agree(communicator, "opening plan and data", status));
   Session &session = **opened;
   // The data may be another file of the same name on another host.
   ZG_RETURN_IF_ERROR(compareSettings(

@@ -62,6 +62,8 @@ public:
 
   /// Ranks that share this one's processors, itself included.
   unsigned sharingProcessors() const { return engine->peers().sharing(); }
+  /// Ranks on this one's machine, itself included.
+  unsigned onThisMachine() const { return engine->peers().here(); }
 
   bool hasFailed() const { return !engine->failure().ok(); }
   /// Ends MPI in good order, with all ranks.

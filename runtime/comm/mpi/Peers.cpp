@@ -57,13 +57,14 @@ Peers::~Peers() {
 
 void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
   std::vector<std::string> own = absl::StrSplit(texts[rank], ' ');
-  same_processors = 0;
+  same_processors = same_machine = 0;
   for (size_t peer = 0; peer < texts.size(); ++peer) {
     std::vector<std::string> parts =
         absl::StrSplit(texts[peer], absl::MaxSplits(' ', 4));
     int descriptor = -1, process = 0;
     parts.resize(5);
     bool here = parts[0] == own[0];
+    same_machine += here;
     same_processors += here && parts[3] == own[3];
     if (here && parts[1] == own[1] && peer != rank &&
         absl::SimpleAtoi(parts[2], &process)) {

@@ -33,11 +33,13 @@ public:
   std::string name(unsigned rank) const;
   /// Ranks that share this one's processors, itself included.
   unsigned sharing() const { return same_processors; }
+  /// Ranks on this one's machine, itself included.
+  unsigned here() const { return same_machine; }
 
 private:
   std::vector<int> descriptors; // -1: not watched
   std::vector<std::string> names;
-  unsigned same_processors = 1;
+  unsigned same_processors = 1, same_machine = 1;
 };
 
 } // namespace zerograph
