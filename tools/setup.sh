@@ -12,7 +12,7 @@ PACKAGES=(
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools lld-19 zlib1g-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libabsl-dev libcli11-dev nlohmann-json3-dev libspdlog-dev libxxhash-dev
-  libdnnl-dev clang-format-14
+  libdnnl-dev libopenmpi-dev openmpi-bin clang-format-14
 )
 
 say() { echo "setup: $*"; }

@@ -16,12 +16,18 @@
 
 #include "absl/types/span.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace zerograph {
+
+/// Longer deadlines are as good as this one, eleven days, and would overflow
+/// clocks.
+constexpr std::chrono::duration<double> kLongestDeadline(1e6);
 
 /// Where in the plan a collective stands. It outlives the call.
 struct CollectiveSite {
@@ -30,6 +36,9 @@ struct CollectiveSite {
   std::string tensor;    // the slice it is about
   uint32_t sequence = 0; // from 0, without gaps in a program
 };
+
+/// "all_gather 3 'unit 1' of program "step" (tensor, sequence 0)".
+std::string describe(const CollectiveSite &site, const char *what);
 
 /// One segment of an all_gather.
 struct GatherSegment {
@@ -86,6 +95,16 @@ public:
   /// Every rank's text, in rank order; outside of programs.
   virtual absl::StatusOr<std::vector<std::string>>
   exchange(const std::string &what, const std::string &text) = 0;
+  /// The same for rank 0 alone; the others get nothing.
+  virtual absl::StatusOr<std::vector<std::string>>
+  collect(const std::string &what, const std::string &text) = 0;
+
+  /// Whether ranks are in one process: what one opened, all can use.
+  virtual bool inOneProcess() const = 0;
+  /// While true this rank does something that no plan bounds, as compiling or
+  /// putting a file on the disk: others that wait for it outside of programs
+  /// do so as long as its process is alive.
+  virtual void setBusy(bool busy) {}
 
   /// This rank failed: every wait of every rank ends with an error that
   /// carries this one. The first call counts. To be called after any error:
@@ -99,6 +118,16 @@ public:
 /// ranks that differ from rank 0 and the hashes.
 absl::Status compareHashes(Communicator &communicator,
                            const std::string &hash_hex);
+
+/// An error on every rank where any has one before the run: rank 0's says what
+/// failed where, the others' is Cancelled, to be passed on and not to be said.
+absl::Status agree(Communicator &communicator, const std::string &what,
+                   const absl::Status &own);
+
+/// An error, as those of `agree`, unless every rank has the same values by the
+/// same names.
+absl::Status compareSettings(Communicator &communicator,
+                             const std::map<std::string, std::string> &values);
 
 } // namespace zerograph
 

@@ -3,6 +3,7 @@
 #include "runtime/exec/RankRun.h"
 
 #include "runtime/device/host/HostDevice.h"
+#include "runtime/exec/GatherWeights.h"
 #include "runtime/exec/Scalars.h"
 
 #include <chrono>
@@ -21,10 +22,11 @@ absl::Status RankRun::run() {
     status = trainSteps();
   }
   if (status.ok()) {
-    status = writeFile(session.weights.get(), "saving weights", {});
+    status = writeFile(session.options.save_weights, session.weights.get(),
+                       "saving weights", {});
   }
   if (!status.ok()) {
-    communicator->abort(status);
+    communicator.abort(status);
     return status;
   }
   for (const auto &arena : executor->arenas()) {
@@ -35,15 +37,18 @@ absl::Status RankRun::run() {
 }
 
 absl::Status RankRun::prepare() {
-  ZG_RETURN_IF_ERROR(compareHashes(*communicator, session.loaded->hash_hex));
+  ZG_RETURN_IF_ERROR(compareHashes(communicator, session.loaded->hash_hex));
   ZG_ASSIGN_OR_RETURN(
-      executor, Executor::create(session.plan(), *session.module, *communicator,
+      executor, Executor::create(session.plan(), *session.module, communicator,
                                  makeHostDevice(), session.options.threads));
-  if (session.trace) {
+  if (!session.options.trace.empty()) {
     executor->recordTimes();
   }
   ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
-  return communicator->barrier("reading weights");
+  ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
+  ready_at = std::chrono::steady_clock::now().time_since_epoch() /
+             std::chrono::nanoseconds(1);
+  return absl::OkStatus();
 }
 
 absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
@@ -70,7 +75,8 @@ absl::Status RankRun::trainStep(uint64_t step, bool stop) {
   }
   // Before the update, which zeroes what micro-batches have accumulated.
   if (step == 0) {
-    ZG_RETURN_IF_ERROR(writeFile(session.gradients.get(), "dumping gradients",
+    ZG_RETURN_IF_ERROR(writeFile(session.options.dump_gradients,
+                                 session.gradients.get(), "dumping gradients",
                                  session.gradientOptions()));
   }
   if (session.update) {
@@ -95,7 +101,7 @@ void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
 absl::Status RankRun::trainSteps() {
   using Clock = std::chrono::steady_clock;
   for (uint64_t step = 0; step < session.options.steps; ++step) {
-    TrafficCount before = communicator->traffic();
+    TrafficCount before = communicator.traffic();
     Clock::time_point begin = Clock::now();
     absl::Status status = trainStep(step, session.wantsToStop());
     if (!status.ok()) {
@@ -105,7 +111,7 @@ absl::Status RankRun::trainSteps() {
         std::chrono::duration<double>(Clock::now() - begin).count();
 
     TrafficCount &total = rank_result.total;
-    TrafficCount now = communicator->traffic();
+    TrafficCount now = communicator.traffic();
     TrafficCount &first = rank_result.first_step;
     total = now;
     if (step == 0) {
@@ -137,14 +143,26 @@ absl::Status RankRun::trainSteps() {
   return absl::OkStatus();
 }
 
-absl::Status RankRun::writeFile(SafetensorsWriter *writer,
+absl::Status RankRun::writeFile(const std::string &path,
+                                SafetensorsWriter *writer,
                                 const std::string &what,
                                 const WeightFileOptions &options) {
-  if (!writer) {
+  if (path.empty()) {
     return absl::OkStatus();
   }
-  ZG_RETURN_IF_ERROR(
-      writeWeights(*writer, session.plan(), options, executor->memory()));
-  ZG_RETURN_IF_ERROR(communicator->barrier(what));
-  return rank() == 0 ? writer->commit() : absl::OkStatus();
+  if (!communicator.inOneProcess()) {
+    ZG_RETURN_IF_ERROR(gatherWeights(communicator, what, writer, session.plan(),
+                                     options, executor->memory()));
+  } else {
+    ZG_RETURN_IF_ERROR(
+        writeWeights(*writer, session.plan(), options, executor->memory()));
+    ZG_RETURN_IF_ERROR(communicator.barrier(what));
+  }
+  if (rank() != 0) {
+    return absl::OkStatus();
+  }
+  communicator.setBusy(true);
+  absl::Status status = writer->commit();
+  communicator.setBusy(false);
+  return status;
 }

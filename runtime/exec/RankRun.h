@@ -12,33 +12,38 @@ namespace zerograph {
 /// all ranks have returned from `run`: they read each other's memory.
 class RankRun {
 public:
-  RankRun(Session &session, std::unique_ptr<Communicator> communicator)
-      : session(session), communicator(std::move(communicator)) {}
+  /// Both outlive it.
+  RankRun(Session &session, Communicator &communicator)
+      : session(session), communicator(communicator) {}
 
   /// The whole run. After an error all other ranks end too.
   absl::Status run();
 
   /// Ends all ranks, this one having no thread to run on.
-  void abort(const absl::Status &status) { communicator->abort(status); }
+  void abort(const absl::Status &status) { communicator.abort(status); }
 
   const RankResult &result() const { return rank_result; }
   StepTimes times() const { return executor->times(); }
+  /// When all ranks were ready, by the clock of `times`.
+  int64_t ready() const { return ready_at; }
 
 private:
   absl::Status prepare();
   absl::Status trainSteps();
   absl::Status trainStep(uint64_t step, bool stop);
   absl::Status readInputs(uint64_t step, uint64_t micro_batch);
-  absl::Status writeFile(SafetensorsWriter *writer, const std::string &what,
+  absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
+                         const std::string &what,
                          const WeightFileOptions &options);
   void recordStep(uint64_t step, double loss, double milliseconds);
   float *scalar(uint32_t slice) const;
-  unsigned rank() const { return communicator->rank(); }
+  unsigned rank() const { return communicator.rank(); }
 
   Session &session;
-  std::unique_ptr<Communicator> communicator;
+  Communicator &communicator;
   std::unique_ptr<Executor> executor;
   RankResult rank_result;
+  int64_t ready_at = 0;
   bool said_not_finite = false;
 };
 

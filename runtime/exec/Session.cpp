@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Session.h"
 
+#include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/plan/Verify.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <sys/resource.h>
 #include <thread>
 
 using namespace zerograph;
@@ -71,10 +73,32 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
   return checkOverwrites({{"--load-weights", options.load_weights}}, outputs);
 }
 
+absl::Status createOutputs(Session &session) {
+  const plan::Plan &plan = session.plan();
+  const TrainOptions &options = session.options;
+  if (!options.save_weights.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.weights,
+                        createWeightFile(options.save_weights, plan, {}));
+  }
+  if (!options.dump_gradients.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.gradients,
+                        createWeightFile(options.dump_gradients, plan,
+                                         session.gradientOptions()));
+  }
+  if (!options.trace.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.trace, TraceFile::open(options.trace));
+  }
+  ZG_ASSIGN_OR_RETURN(session.log, TrainLog::open(options.log, options.steps,
+                                                  options.progress));
+  return absl::OkStatus();
+}
+
 absl::Status openFiles(Session &session) {
   const plan::Plan &plan = session.plan();
   const TrainOptions &options = session.options;
-  ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
+  if (session.first) {
+    ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
+  }
   ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
   if (session.data->dropped() > 0) {
     session.say(absl::StrCat(
@@ -96,31 +120,20 @@ absl::Status openFiles(Session &session) {
   for (const std::string &note : session.sources->notes()) {
     session.say(note);
   }
-  if (!options.save_weights.empty()) {
-    ZG_ASSIGN_OR_RETURN(session.weights,
-                        createWeightFile(options.save_weights, plan, {}));
+  if (!options.dump_gradients.empty() && !plan.dump_gradients()) {
+    return absl::FailedPreconditionError(
+        "the plan was compiled without gradients to dump: give "
+        "--dump-gradients when compiling too");
   }
-  if (!options.dump_gradients.empty()) {
-    if (!plan.dump_gradients()) {
-      return absl::FailedPreconditionError(
-          "the plan was compiled without gradients to dump: give "
-          "--dump-gradients when compiling too");
-    }
-    ZG_ASSIGN_OR_RETURN(session.gradients,
-                        createWeightFile(options.dump_gradients, plan,
-                                         session.gradientOptions()));
-  }
-  if (!options.trace.empty()) {
-    ZG_ASSIGN_OR_RETURN(session.trace, TraceFile::open(options.trace));
-  }
-  ZG_ASSIGN_OR_RETURN(session.log, TrainLog::open(options.log, options.steps,
-                                                  options.progress));
-  return absl::OkStatus();
+  return session.first ? createOutputs(session) : absl::OkStatus();
 }
 
 } // namespace
 
 void Session::say(const std::string &text) const {
+  if (!first) {
+    return;
+  }
   if (options.say) {
     options.say(text);
   } else {
@@ -129,8 +142,10 @@ void Session::say(const std::string &text) const {
 }
 
 absl::StatusOr<std::unique_ptr<Session>>
-zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options) {
+zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
+                       bool first) {
   auto session = std::make_unique<Session>();
+  session->first = first;
   session->loaded = &loaded;
   session->options = options;
   const plan::Plan &plan = loaded.plan;
@@ -144,7 +159,21 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options) {
   ZG_ASSIGN_OR_RETURN(session->module, loadKernelModule(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
   if (options.handle_interrupt) {
-    session->signal = std::make_unique<StopSignal>();
+    session->signal = std::make_unique<StopSignal>(first);
   }
   return session;
+}
+
+absl::Status zerograph::checkArenas(const plan::Plan &plan, unsigned ranks) {
+  uint64_t bytes = 0;
+  for (const plan::Arena &arena : plan.arenas()) {
+    bytes += arena.bytes();
+  }
+  return checkMemory(bytes * ranks, hostMemory());
+}
+
+uint64_t zerograph::peakResidentBytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return uint64_t(usage.ru_maxrss) * 1024;
 }

@@ -18,15 +18,17 @@ namespace zerograph {
 /// but for rank 0, which also writes the log and the result.
 struct Session {
   const LoadedPlan *loaded = nullptr;
+  /// Whether rank 0 is in this process: its process alone writes and speaks.
+  bool first = true;
   TrainOptions options;
   std::unique_ptr<HostKernelModule> module;
   std::unique_ptr<DataSource> data;
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
-  std::unique_ptr<TrainLog> log;
-  std::unique_ptr<TraceFile> trace;   // or null
-  std::unique_ptr<StopSignal> signal; // or null
+  std::unique_ptr<TrainLog> log;                // null unless first
+  std::unique_ptr<TraceFile> trace;             // or null
+  std::unique_ptr<StopSignal> signal;           // or null
 
   // Programs of the plan: `micro` runs once a micro-batch, `update` after
   // them, if there is one.
@@ -53,10 +55,17 @@ struct Session {
   void say(const std::string &text) const;
 };
 
-/// Opens and checks all of it. Nothing is written but an empty log and
-/// temporary files.
+/// Refuses arenas of `ranks` ranks that this machine has no memory for.
+absl::Status checkArenas(const plan::Plan &plan, unsigned ranks);
+
+/// The most that this process had resident.
+uint64_t peakResidentBytes();
+
+/// Opens and checks all of it; unless `first`, nothing that is written.
+/// Nothing is written yet but an empty log and temporary files.
 absl::StatusOr<std::unique_ptr<Session>>
-openSession(const LoadedPlan &loaded, const TrainOptions &options);
+openSession(const LoadedPlan &loaded, const TrainOptions &options,
+            bool first = true);
 
 } // namespace zerograph
 

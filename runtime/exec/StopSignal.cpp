@@ -12,6 +12,7 @@ using namespace zerograph;
 namespace {
 volatile std::sig_atomic_t stop_requested = 0;
 volatile std::sig_atomic_t seconds_of_request = 0;
+volatile std::sig_atomic_t says_so = 1;
 
 std::sig_atomic_t secondsNow() {
   timespec now = {};
@@ -29,7 +30,8 @@ extern "C" void requestStop(int number) {
     // With a line of its own, whatever the terminal shows.
     constexpr char text[] = "\nnote: stopping after this step or the next; a "
                             "second signal ends at once and saves nothing\n";
-    [[maybe_unused]] ssize_t written = write(2, text, sizeof(text) - 1);
+    [[maybe_unused]] ssize_t written =
+        says_so != 0 ? write(2, text, sizeof(text) - 1) : 0;
   } else if (now - seconds_of_request > 1) {
     removeTemporaries();
     signal(number, SIG_DFL);
@@ -38,26 +40,26 @@ extern "C" void requestStop(int number) {
 }
 } // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(bool speaks) {
+  says_so = speaks;
   stop_requested = 0;
   struct sigaction action = {};
   action.sa_handler = requestStop;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &interrupt_before);
-  sigaction(SIGTERM, &action, &terminate_before);
-  // One that was to be ignored stays so: `nohup`, background jobs.
-  if (interrupt_before.sa_handler == SIG_IGN) {
-    sigaction(SIGINT, &interrupt_before, nullptr);
-  }
-  if (terminate_before.sa_handler == SIG_IGN) {
-    sigaction(SIGTERM, &terminate_before, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before[i]);
+    // One that was to be ignored stays so: `nohup`, background jobs.
+    if (before[i].sa_handler == SIG_IGN) {
+      sigaction(kSignals[i], &before[i], nullptr);
+    }
   }
 }
 
 StopSignal::~StopSignal() {
-  sigaction(SIGINT, &interrupt_before, nullptr);
-  sigaction(SIGTERM, &terminate_before, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &before[i], nullptr);
+  }
 }
 
-int StopSignal::number() const { return stop_requested; }
+int StopSignal::number() { return stop_requested; }

@@ -3,26 +3,29 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_STOPSIGNAL_H
 #define ZEROGRAPH_RUNTIME_EXEC_STOPSIGNAL_H
 
+#include <array>
 #include <csignal>
 
 namespace zerograph {
 
-/// While it lives, SIGINT and SIGTERM ask the run to stop after the step; the
-/// one that comes over a second later ends the process as usual. One object at
-/// a time.
+/// While it lives, SIGINT, SIGTERM and SIGUSR1, which batch systems and mpirun
+/// send, ask the run to stop after the step; the one that comes over a second
+/// later ends the process as usual. One object at a time.
 class StopSignal {
 public:
-  StopSignal();
+  /// Unless `speaks`, nothing is said of the signal when it comes.
+  explicit StopSignal(bool speaks = true);
   ~StopSignal();
   StopSignal(const StopSignal &) = delete;
   StopSignal &operator=(const StopSignal &) = delete;
 
-  bool requested() const { return number() != 0; }
+  static bool requested() { return number() != 0; }
   /// The signal that asked; 0 if none did.
-  int number() const;
+  static int number();
 
 private:
-  struct sigaction interrupt_before = {}, terminate_before = {};
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
+  std::array<struct sigaction, kSignals.size()> before = {};
 };
 
 } // namespace zerograph

@@ -3,10 +3,8 @@
 #include "runtime/exec/Train.h"
 
 #include "runtime/comm/local/LocalGroup.h"
-#include "runtime/device/host/HostMemory.h"
 #include "runtime/exec/RankRun.h"
 
-#include <sys/resource.h>
 #include <system_error>
 #include <thread>
 
@@ -36,20 +34,17 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
                                              const TrainOptions &options) {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       openSession(loaded, options));
-  uint64_t bytes = 0;
-  for (const plan::Arena &arena : loaded.plan.arenas()) {
-    bytes += arena.bytes();
-  }
-  ZG_RETURN_IF_ERROR(checkMemory(bytes * loaded.plan.world(), hostMemory()));
+  ZG_RETURN_IF_ERROR(checkArenas(loaded.plan, loaded.plan.world()));
   LocalGroupOptions group;
   group.world = loaded.plan.world();
   group.deadline = std::chrono::duration<double>(options.deadline_seconds);
   group.on_enter = options.on_collective;
 
+  // A communicator that goes is a rank that has ended.
+  auto communicators = makeLocalGroup(group);
   std::vector<std::unique_ptr<RankRun>> ranks;
-  for (auto &communicator : makeLocalGroup(group)) {
-    ranks.push_back(
-        std::make_unique<RankRun>(*session, std::move(communicator)));
+  for (auto &communicator : communicators) {
+    ranks.push_back(std::make_unique<RankRun>(*session, *communicator));
   }
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;
@@ -80,8 +75,6 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
     }
     ZG_RETURN_IF_ERROR(session->trace->write(loaded.plan, times));
   }
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  result.peak_rss_bytes = uint64_t(usage.ru_maxrss) * 1024;
+  result.peak_rss_bytes = peakResidentBytes();
   return result;
 }

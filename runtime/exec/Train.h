@@ -1,4 +1,4 @@
-//===- Train.h - a training run on ranks in this process ------------------===//
+//===- Train.h - a training run -------------------------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
 #define ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
@@ -44,7 +44,7 @@ struct TrainOptions {
   std::optional<double> learning_rate;
   /// A line of rate and time left on standard error where it is a terminal.
   bool progress = true;
-  /// SIGINT or SIGTERM ends the run after the step.
+  /// SIGINT, SIGTERM or SIGUSR1 ends the run after the step.
   bool handle_interrupt = true;
   /// Ends the run after the step while true; may be null.
   const std::atomic<bool> *stop = nullptr;
@@ -70,13 +70,24 @@ struct TrainResult {
   std::vector<RankResult> ranks;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none
-  uint64_t peak_rss_bytes = 0; // of the process
+  uint64_t peak_rss_bytes = 0; // of the process; of several, the most
 };
 
-/// Verifies the plan, checks that this machine can run it, and trains. An
-/// error is the first rank's that failed; the others ended because of it.
+/// Verifies the plan, checks that this machine can run it, and trains, each
+/// rank on a thread. An error is the first rank's that failed; the others
+/// ended because of it.
 absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
                                   const TrainOptions &options);
+
+/// The same for the one rank of this process; the others' processes call it
+/// too, with the same plan. Rank 0's gives the result of all, and writes what
+/// is written; of the others the losses are empty. `ranks_here`: of this
+/// machine, which must have memory for all of them. What fails before the run
+/// is one error, as `agree` gives it; in the run each rank has its own.
+absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
+                                        const TrainOptions &options,
+                                        Communicator &communicator,
+                                        unsigned ranks_here);
 
 } // namespace zerograph
 

@@ -22,7 +22,7 @@ bool hasRole(const plan::Unit &unit, const WeightFileOptions &options) {
 }
 
 template <typename Element>
-absl::Status writeScaled(SafetensorsWriter &writer, const std::string &name,
+absl::Status writeScaled(const WeightSink &sink, const std::string &name,
                          uint64_t first, uint64_t count, const std::byte *from,
                          double scale) {
   auto *values = reinterpret_cast<const Element *>(from);
@@ -34,20 +34,20 @@ absl::Status writeScaled(SafetensorsWriter &writer, const std::string &name,
     for (uint64_t i = 0; i < size; ++i) {
       block[i] = values[begin + i] * factor;
     }
-    ZG_RETURN_IF_ERROR(writer.write(name, (first + begin) * sizeof(Element),
-                                    size * sizeof(Element), block.data()));
+    ZG_RETURN_IF_ERROR(sink(name, (first + begin) * sizeof(Element),
+                            size * sizeof(Element), block.data()));
   }
   return absl::OkStatus();
 }
 
-absl::Status writePart(SafetensorsWriter &writer, const plan::Unit &unit,
+absl::Status writePart(const WeightSink &sink, const plan::Unit &unit,
                        const std::string &name, uint64_t first, uint64_t count,
                        const std::byte *from, double scale) {
   if (scale != 1 && unit.type() == plan::F32) {
-    return writeScaled<float>(writer, name, first, count, from, scale);
+    return writeScaled<float>(sink, name, first, count, from, scale);
   }
   if (scale != 1 && unit.type() == plan::F64) {
-    return writeScaled<double>(writer, name, first, count, from, scale);
+    return writeScaled<double>(sink, name, first, count, from, scale);
   }
   if (scale != 1) {
     return absl::UnimplementedError(
@@ -55,7 +55,7 @@ absl::Status writePart(SafetensorsWriter &writer, const plan::Unit &unit,
                      ": only F32 and F64 can be scaled"));
   }
   uint64_t element = elementSize(unit.type());
-  return writer.write(name, first * element, count * element, from);
+  return sink(name, first * element, count * element, from);
 }
 
 } // namespace
@@ -77,7 +77,7 @@ zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
   return SafetensorsWriter::create(path, std::move(entries));
 }
 
-absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
+absl::Status zerograph::writeWeights(const WeightSink &sink,
                                      const plan::Plan &plan,
                                      const WeightFileOptions &options,
                                      const RankMemory &memory) {
@@ -109,7 +109,7 @@ absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
           // One role may have several views of the same elements.
           if (begin < end && written.insert({begin, end}).second) {
             ZG_RETURN_IF_ERROR(writePart(
-                writer, unit, parameter.name(), begin - parameter.offset(),
+                sink, unit, parameter.name(), begin - parameter.offset(),
                 end - begin, range.data + (begin - range.begin) * element,
                 options.scale));
           }
@@ -118,4 +118,14 @@ absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status zerograph::writeWeights(SafetensorsWriter &writer,
+                                     const plan::Plan &plan,
+                                     const WeightFileOptions &options,
+                                     const RankMemory &memory) {
+  return writeWeights(
+      [&](const std::string &name, uint64_t offset, uint64_t bytes,
+          const void *data) { return writer.write(name, offset, bytes, data); },
+      plan, options, memory);
 }

@@ -6,6 +6,8 @@
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/state/Layout.h"
 
+#include <functional>
+
 namespace zerograph {
 
 /// What a file of states holds.
@@ -22,6 +24,15 @@ absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 createWeightFile(const std::string &path, const plan::Plan &plan,
                  const WeightFileOptions &options);
 
+/// Takes bytes [offset, offset + bytes) of the array `name`.
+using WeightSink =
+    std::function<absl::Status(const std::string &name, uint64_t offset,
+                               uint64_t bytes, const void *data)>;
+
+/// Gives `sink` what this rank owns: all ranks together, each byte once.
+absl::Status writeWeights(const WeightSink &sink, const plan::Plan &plan,
+                          const WeightFileOptions &options,
+                          const RankMemory &memory);
 /// Writes what this rank owns. After all ranks did, one commits.
 absl::Status writeWeights(SafetensorsWriter &writer, const plan::Plan &plan,
                           const WeightFileOptions &options,

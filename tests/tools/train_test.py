@@ -182,6 +182,9 @@ class Stop(Case):
     def test_terminate(self):
         self.check(signal.SIGTERM, 143)
 
+    def test_a_batch_systems_signal(self):
+        self.check(signal.SIGUSR1, 138)
+
     def test_a_signal_that_comes_twice_at_once(self):
         _, process = self.start("--save-weights", "w")
         process.send_signal(signal.SIGINT)

@@ -3,15 +3,18 @@
 #include "tools/cli/CommandLine.h"
 
 #include "runtime/base/Version.h"
+#include "runtime/comm/mpi/Launch.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 namespace zerograph {
 namespace {
@@ -70,6 +73,15 @@ std::string messageOf(const CLI::ParseError &error) {
              : text.substr(0, at) + " is given more than once";
 }
 
+/// Processes that were started together fail on the same arguments: rank 0
+/// says it, and its launcher ends the others. They speak where it does not.
+void leaveItToRank0() {
+  absl::StatusOr<std::optional<Launch>> launch = detectLaunch();
+  if (launch.ok() && *launch && (*launch)->rank > 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+}
+
 } // namespace
 
 CommandLine::CommandLine(const std::string &description) : app(description) {
@@ -86,6 +98,9 @@ CLI::App &CommandLine::add(const std::string &name, const std::string &help) {
 
 int CommandLine::fail(const CLI::App *command, const std::string &message,
                       int code) const {
+  if (!last) {
+    leaveItToRank0();
+  }
   std::fprintf(stderr, "%s%s%s: %s\n", app.get_name().c_str(),
                command ? " " : "", command ? command->get_name().c_str() : "",
                message.c_str());
@@ -129,6 +144,14 @@ int CommandLine::reportNoCommand() const {
 }
 
 int CommandLine::main(int argc, char **argv) {
+  int code = run(argc, argv);
+  if (last) {
+    last();
+  }
+  return code;
+}
+
+int CommandLine::run(int argc, char **argv) {
   std::string path = argc > 0 ? argv[0] : "zerograph";
   app.name(path.substr(path.find_last_of('/') + 1));
   std::optional<std::string> wrong;

@@ -31,6 +31,8 @@ public:
   void onRun(CLI::App &command, std::function<absl::StatusOr<int>()> run) {
     runs.emplace_back(&command, std::move(run));
   }
+  /// Called by `main` when everything has been said, before it returns.
+  void atEnd(std::function<void()> last) { this->last = std::move(last); }
 
   /// Exit status: the command's; 2 for wrong arguments (with the nearest option
   /// where one is unknown), 1 with one message on standard error for a failed
@@ -38,6 +40,7 @@ public:
   int main(int argc, char **argv);
 
 private:
+  int run(int argc, char **argv);
   int fail(const CLI::App *command, const std::string &message,
            int code = 2) const;
   bool reportExtras(const CLI::App &command) const;
@@ -45,6 +48,7 @@ private:
 
   CLI::App app;
   std::vector<std::pair<CLI::App *, std::function<absl::StatusOr<int>()>>> runs;
+  std::function<void()> last;
 };
 
 /// The commands. `compile` and the `train` of models are in zerograph alone;

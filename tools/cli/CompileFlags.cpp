@@ -195,4 +195,17 @@ absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
   return result;
 }
 
+absl::Status CompileFlags::setRanks(CompileOptions &options,
+                                    unsigned processes) const {
+  if (isGiven("--ranks") && options.ranks != int64_t(processes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--ranks ", options.ranks, ", but ", processes,
+                     " processes were started, each of which is one rank: "
+                     "leave --ranks out, or start ",
+                     options.ranks));
+  }
+  options.ranks = processes;
+  return absl::OkStatus();
+}
+
 } // namespace zerograph

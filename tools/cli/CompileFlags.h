@@ -26,6 +26,10 @@ public:
   /// decides are the caller's. Says on standard error which have no effect.
   absl::StatusOr<CompileOptions> resolve() const;
 
+  /// For as many ranks as processes were started; an error where --ranks says
+  /// otherwise.
+  absl::Status setRanks(CompileOptions &options, unsigned processes) const;
+
   /// 0 where --micro-batch was not given.
   int64_t microBatch() const { return micro_batch; }
 

@@ -1,5 +1,6 @@
 //===- Environment.cpp - `env`: what this machine has ---------------------===//
 
+#include "runtime/comm/mpi/Engine.h"
 #include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
@@ -106,8 +107,7 @@ void printLibraries() {
       {"cuBLASLt",
        {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
        "matrix products on GPUs"},
-      {"cuDNN", {"libcudnn.so.9", "libcudnn.so.8"}, "convolutions on GPUs"},
-      {"MPI", {"libmpi.so.40", "libmpi.so.12"}, "ranks on several machines"}};
+      {"cuDNN", {"libcudnn.so.9", "libcudnn.so.8"}, "convolutions on GPUs"}};
   for (const Library &library : kLibraries) {
     std::string found = findLibrary(library.files);
     line(library.name,
@@ -126,7 +126,9 @@ void addEnv(CommandLine &command_line) {
     printProcessor();
     printMemory();
     line("libraries", libraryVersion() + ", instruction set " + effectiveIsa());
-    line("ranks", "threads of one process, exchanging through memory");
+    line("ranks", "threads of one process, exchanging through memory; under "
+                  "mpirun or srun, processes");
+    line("MPI", mpiVersion());
     printLibraries();
     return 0;
   });

@@ -30,7 +30,10 @@ public:
   }
   TemporaryFolder(TemporaryFolder &&other)
       : folder(std::exchange(other.folder, "")) {}
-  TemporaryFolder &operator=(TemporaryFolder &&) = delete;
+  TemporaryFolder &operator=(TemporaryFolder &&other) {
+    std::swap(folder, other.folder);
+    return *this;
+  }
   ~TemporaryFolder() {
     if (!folder.empty()) {
       std::error_code ignored;

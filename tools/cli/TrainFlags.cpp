@@ -82,6 +82,7 @@ void report(const plan::Plan &plan, const TrainResult &result) {
 void sayStopped(const TrainResult &result, const TrainOptions &options) {
   std::string by = result.stop_signal == SIGINT    ? " by SIGINT"
                    : result.stop_signal == SIGTERM ? " by SIGTERM"
+                   : result.stop_signal == SIGUSR1 ? " by SIGUSR1"
                                                    : "";
   std::fprintf(
       stderr, "note: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
@@ -134,25 +135,61 @@ absl::Status TrainFlags::parse() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> TrainFlags::run(const LoadedPlan &plan,
-                                    const std::string &plan_path,
-                                    const std::string &model) {
-  ZG_RETURN_IF_ERROR(parse());
-  options.plan_path = plan_path;
-  options.model_path = model;
+void TrainFlags::prepare(const MadePlan &made) {
+  options.plan_path = made.path;
+  options.model_path = made.model;
   if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
     options.on_step = [](const StepRecord &record) {
       absl::PrintF("step %u loss %s\n", record.step, lossText(record.loss));
       std::fflush(stdout);
     };
   }
-  ZG_ASSIGN_OR_RETURN(TrainResult result, train(plan, options));
-  report(plan.plan, result);
+}
+
+/// Reports; gives the exit status.
+int TrainFlags::tell(const plan::Plan &plan, const TrainResult &result) const {
+  report(plan, result);
   if (!result.stopped) {
     return 0;
   }
   sayStopped(result, options);
   return 128 + result.stop_signal;
+}
+
+absl::StatusOr<int> TrainFlags::runHere(const MadePlan &made) {
+  prepare(made);
+  ZG_ASSIGN_OR_RETURN(TrainResult result, train(made.plan, options));
+  return tell(made.plan.plan, result);
+}
+
+absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
+                                          const MakePlan &make) {
+  ZG_RETURN_IF_ERROR(
+      compareSettings(processes.communicator(), givenOptions(command)));
+  ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(make));
+  prepare(made);
+  if (options.threads == 0) {
+    options.threads = processes.threads();
+  }
+  ZG_ASSIGN_OR_RETURN(TrainResult result,
+                      trainAsRank(made.plan, options, processes.communicator(),
+                                  processes.communicator().onThisMachine()));
+  return processes.communicator().rank() == 0 ? tell(made.plan.plan, result)
+                                              : 0;
+}
+
+absl::StatusOr<int> TrainFlags::run(CommandLine &line, const MakePlan &make) {
+  ZG_RETURN_IF_ERROR(parse());
+  ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
+  if (!launch) {
+    ZG_ASSIGN_OR_RETURN(MadePlan made, make(std::nullopt));
+    return runHere(made);
+  }
+  ZG_ASSIGN_OR_RETURN(std::shared_ptr<Processes> processes,
+                      Processes::join(*launch, options.deadline_seconds));
+  line.atEnd([processes] { processes->end(); });
+  absl::StatusOr<int> code = runAsRank(*processes, make);
+  return code.ok() ? code : processes->explain(code.status());
 }
 
 } // namespace zerograph

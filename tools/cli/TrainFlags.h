@@ -5,6 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/exec/Train.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/Processes.h"
 
 #include <CLI/App.hpp>
 
@@ -18,16 +20,20 @@ public:
   bool dumpsGradients() const { return !options.dump_gradients.empty(); }
   const std::string &data() const { return options.data; }
 
-  /// `model`: what the plan was compiled from just now; else empty.
-  /// Trains and reports on standard output: each step's loss as it ends (not
-  /// on a terminal, where the progress line has it), then memory and traffic,
-  /// predicted and measured. Gives the exit status: 0, or 128 and the number of
-  /// the signal that ended the run early, as shells count.
-  absl::StatusOr<int> run(const LoadedPlan &plan, const std::string &plan_path,
-                          const std::string &model = "");
+  /// Trains with what `make` gives and reports on standard output: each step's
+  /// loss as it ends (not on a terminal, where the progress line has it), then
+  /// memory and traffic, predicted and measured. Where a launcher started this
+  /// process, it is one rank; rank 0 alone makes the plan, and speaks. Gives
+  /// the exit status: 0, or 128 and the number of the signal that ended the run
+  /// early, as shells count.
+  absl::StatusOr<int> run(CommandLine &line, const MakePlan &make);
 
 private:
   absl::Status parse();
+  absl::StatusOr<int> runHere(const MadePlan &made);
+  absl::StatusOr<int> runAsRank(Processes &processes, const MakePlan &make);
+  void prepare(const MadePlan &made);
+  int tell(const plan::Plan &plan, const TrainResult &result) const;
 
   CLI::App &command;
   TrainOptions options;

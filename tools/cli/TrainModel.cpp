@@ -13,19 +13,26 @@ namespace {
 
 /// What `train` of a model compiles never becomes a file, but the weights it
 /// may need besides the model's do, until the run has ended.
-absl::StatusOr<int> trainModel(const std::string &model,
-                               const CompileFlags &compile, TrainFlags &train) {
+absl::StatusOr<MadePlan> makePlan(const std::string &model,
+                                  const CompileFlags &compile,
+                                  const TrainFlags &train,
+                                  std::optional<unsigned> ranks) {
   ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
+  if (ranks) {
+    ZG_RETURN_IF_ERROR(compile.setRanks(options, *ranks));
+  }
   options.model = model;
   options.dump_gradients = train.dumpsGradients();
-  ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
-  std::string path = folder.path() + "/plan";
+  MadePlan made;
+  made.model = model;
+  ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
+  made.path = made.folder->path() + "/plan";
   ZG_ASSIGN_OR_RETURN(
       CompileResult result,
-      compileModel(options, compile.microBatch(), train.data(), path));
+      compileModel(options, compile.microBatch(), train.data(), made.path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
-  ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
-  return train.run(plan, path, model);
+  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
+  return made;
 }
 
 } // namespace
@@ -37,17 +44,21 @@ void addTrainModel(CommandLine &line) {
   command.add_option("FILE", *path, "MODEL.onnx or a plan")->required();
   auto train = std::make_shared<TrainFlags>(command);
   auto compile = std::make_shared<CompileFlags>(command);
-  line.onRun(command, [path, train, compile]() -> absl::StatusOr<int> {
-    if (absl::EndsWith(*path, ".onnx")) {
-      return trainModel(*path, *compile, *train);
-    }
-    if (std::string given = compile->given(); !given.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          *path, " is a plan, made with its compile options: leave out ",
-          given));
-    }
-    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
-    return train->run(plan, *path);
+  line.onRun(command, [path, train, compile, &line]() -> absl::StatusOr<int> {
+    return train->run(
+        line, [=](std::optional<unsigned> ranks) -> absl::StatusOr<MadePlan> {
+          if (absl::EndsWith(*path, ".onnx")) {
+            return makePlan(*path, *compile, *train, ranks);
+          }
+          if (std::string given = compile->given(); !given.empty()) {
+            return absl::InvalidArgumentError(
+                absl::StrCat(*path,
+                             " is a plan, made with its compile options: leave "
+                             "out ",
+                             given));
+          }
+          return readPlanToTrain(*path);
+        });
   });
 }
 

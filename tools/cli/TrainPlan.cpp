@@ -7,14 +7,22 @@
 
 namespace zerograph {
 
+absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path) {
+  MadePlan made;
+  made.path = path;
+  ZG_ASSIGN_OR_RETURN(made.plan, readPlan(path));
+  return made;
+}
+
 void addTrainPlan(CommandLine &line) {
   CLI::App &command = line.add("train", "Trains with a plan");
   auto path = std::make_shared<std::string>();
   command.add_option("PLAN", *path, "A plan")->required();
   auto flags = std::make_shared<TrainFlags>(command);
-  line.onRun(command, [path, flags]() -> absl::StatusOr<int> {
-    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(*path));
-    return flags->run(plan, *path);
+  line.onRun(command, [path, flags, &line] {
+    return flags->run(line, [path](std::optional<unsigned>) {
+      return readPlanToTrain(*path);
+    });
   });
 }
 

@@ -3,8 +3,8 @@
 #include "runtime/comm/local/LocalGroup.h"
 
 #include "runtime/comm/Fold.h"
+#include "runtime/comm/Turns.h"
 #include "runtime/comm/local/Rendezvous.h"
-#include "runtime/comm/local/Turns.h"
 
 #include <algorithm>
 #include <cstring>
@@ -42,11 +42,6 @@ struct Group {
 
 constexpr auto kNothing = [] {};
 
-std::string describe(const CollectiveSite &site, const char *what) {
-  return absl::StrCat(what, " ", site.step, " of program \"", site.program,
-                      "\" (", site.tensor, ", sequence ", site.sequence, ")");
-}
-
 class LocalCommunicator final : public Communicator {
 public:
   LocalCommunicator(std::shared_ptr<Group> group, unsigned rank)
@@ -69,7 +64,14 @@ public:
     return group->meeting.meet(self, kNothing, [&] { return what; });
   }
   absl::StatusOr<std::vector<std::string>>
-  exchange(const std::string &what, const std::string &text) override;
+  exchange(const std::string &what, const std::string &text) override {
+    return texts(what, text, /*all=*/true);
+  }
+  absl::StatusOr<std::vector<std::string>>
+  collect(const std::string &what, const std::string &text) override {
+    return texts(what, text, /*all=*/self == 0);
+  }
+  bool inOneProcess() const override { return true; }
 
   void abort(const absl::Status &status) override {
     group->meeting.fail(self, status);
@@ -85,6 +87,9 @@ private:
                      const Publish &publish);
   /// No rank reads this rank's memory any more.
   absl::Status leave(const CollectiveSite &site, const char *what);
+  /// Every rank's text, or none unless `all`.
+  absl::StatusOr<std::vector<std::string>>
+  texts(const std::string &what, const std::string &text, bool all);
   void met() const {
     if (group->options.on_met) {
       group->options.on_met(self);
@@ -193,17 +198,18 @@ LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
 }
 
 absl::StatusOr<std::vector<std::string>>
-LocalCommunicator::exchange(const std::string &what, const std::string &text) {
+LocalCommunicator::texts(const std::string &what, const std::string &text,
+                         bool all) {
   auto where = [&] { return what; };
   ZG_RETURN_IF_ERROR(group->meeting.meet(
       self, [&] { shown().text = text; }, where));
   met();
-  std::vector<std::string> texts;
-  for (unsigned peer = 0; peer < world(); ++peer) {
-    texts.push_back(shownBy(peer).text);
+  std::vector<std::string> result;
+  for (unsigned peer = 0; all && peer < world(); ++peer) {
+    result.push_back(shownBy(peer).text);
   }
   ZG_RETURN_IF_ERROR(group->meeting.meet(self, kNothing, where));
-  return texts;
+  return result;
 }
 
 } // namespace

@@ -11,10 +11,6 @@
 
 namespace zerograph {
 
-/// Longer deadlines are as good as this one, eleven days, and would overflow
-/// clocks.
-constexpr std::chrono::duration<double> kLongestDeadline(1e6);
-
 struct LocalGroupOptions {
   unsigned world = 1;
   /// The longest that a rank waits for others in one call; what it computes

@@ -57,12 +57,12 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
   group.deadline = std::chrono::seconds(20);
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<std::unique_ptr<RankRun>> ranks;
-  for (auto &communicator : makeLocalGroup(group)) {
+  auto communicators = makeLocalGroup(group);
+  for (auto &communicator : communicators) {
     auto session = openSession(sessions.size() == 1 ? *other : same, options);
     ASSERT_TRUE(session.ok()) << session.status();
     sessions.push_back(*std::move(session));
-    ranks.push_back(
-        std::make_unique<RankRun>(*sessions.back(), std::move(communicator)));
+    ranks.push_back(std::make_unique<RankRun>(*sessions.back(), *communicator));
   }
   std::vector<absl::Status> statuses(kWorld);
   std::vector<std::thread> threads;

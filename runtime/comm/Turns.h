@@ -1,7 +1,7 @@
 //===- Turns.h - collectives of a rank, one after the other ---------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_COMM_LOCAL_TURNS_H
-#define ZEROGRAPH_RUNTIME_COMM_LOCAL_TURNS_H
+#ifndef ZEROGRAPH_RUNTIME_COMM_TURNS_H
+#define ZEROGRAPH_RUNTIME_COMM_TURNS_H
 
 #include "runtime/base/Status.h"
 
@@ -56,4 +56,4 @@ private:
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_COMM_LOCAL_TURNS_H
+#endif // ZEROGRAPH_RUNTIME_COMM_TURNS_H

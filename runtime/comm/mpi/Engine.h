@@ -1,0 +1,94 @@
+//===- Engine.h - the one thread that calls MPI ---------------------------===//
+//
+// MPI's calls cannot be given a time. So no thread that must end in time makes
+// one: a thread of its own does, from MPI_Init to the end, and never blocks in
+// between; the others hand it messages and wait, at most until the deadline.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H
+#define ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H
+
+#include "runtime/comm/mpi/Peers.h"
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "runtime/base/Status.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace zerograph {
+
+/// Bytes for or from another rank; none for zero bytes.
+struct Message {
+  unsigned peer = 0;
+  std::byte *data = nullptr; // only read where it is sent
+  uint64_t bytes = 0;
+};
+
+/// "Open MPI v4.1.4"; needs no launcher.
+std::string mpiVersion();
+
+class Engine {
+public:
+  using Clock = std::chrono::steady_clock;
+  using Describe = absl::FunctionRef<std::string()>;
+
+  /// Starts the thread, which initializes MPI. One engine a process, once.
+  /// `told_to_end`: see MpiOptions; may be null.
+  static absl::StatusOr<std::unique_ptr<Engine>>
+  start(Clock::duration deadline, std::function<bool()> told_to_end);
+  /// Without `finish` or `abortAll` before it, MPI is left as it is: the
+  /// launcher sees a process that ended without finalizing.
+  ~Engine();
+
+  unsigned rank() const { return self; }
+  unsigned world() const { return size; }
+
+  /// From now on the ends of these processes are seen.
+  void watch(absl::Span<const std::string> processes);
+  const Peers &peers() const;
+
+  /// Sends and receives all of it. All ranks make these calls in the same
+  /// order, one at a time. After an error MPI does not touch the memory any
+  /// more. `describe` is called for the message of an error only.
+  absl::Status transfer(absl::Span<const Message> receives,
+                        absl::Span<const Message> sends, Describe describe);
+
+  /// This rank failed: tells the others, and ends every transfer. The first
+  /// failure counts. Returns once MPI touches no memory of a transfer.
+  void fail(const absl::Status &status);
+  /// The failure as others of this rank are told it, or OK.
+  absl::Status failure() const;
+
+  /// While true, this rank tells the others from time to time that it is
+  /// alive, which moves their deadlines.
+  void setBusy(bool busy);
+
+  /// Ends MPI. All ranks call it, after they have met.
+  absl::Status finish();
+  /// Ends all ranks' processes, this one included. Returns where MPI does not
+  /// answer.
+  void abortAll();
+
+private:
+  struct State;
+  explicit Engine(std::shared_ptr<State> state) : state(std::move(state)) {}
+  /// Whether the thread has ended within `limit`.
+  bool end(int ending, Clock::duration limit);
+  /// What is wrong with the ranks that a transfer waits for, or OK.
+  struct Wait;
+  absl::Status look(Wait &wait, Describe describe);
+
+  std::shared_ptr<State> state; // the thread's too: it may be left behind
+  unsigned self = 0, size = 1;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H

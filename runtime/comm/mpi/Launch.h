@@ -1,0 +1,28 @@
+//===- Launch.h - who started this process --------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_MPI_LAUNCH_H
+#define ZEROGRAPH_RUNTIME_COMM_MPI_LAUNCH_H
+
+#include "runtime/base/Status.h"
+
+#include <optional>
+#include <string>
+
+namespace zerograph {
+
+/// What a launcher says of the processes that it started. MPI has the last
+/// word; until it is initialized this is all there is.
+struct Launch {
+  std::string launcher; // "mpirun", "srun", ...
+  unsigned rank = 0;
+  /// 0 where the launcher does not say.
+  unsigned world = 0;
+};
+
+/// Nothing for a process that no launcher of MPI processes started. An error
+/// where one did whose processes could not meet.
+absl::StatusOr<std::optional<Launch>> detectLaunch();
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_MPI_LAUNCH_H

@@ -1,0 +1,100 @@
+//===- MpiCommunicator.h - ranks that are MPI processes -------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
+#define ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Turns.h"
+#include "runtime/comm/mpi/Engine.h"
+#include "runtime/comm/mpi/Launch.h"
+
+#include <functional>
+#include <memory>
+
+namespace zerograph {
+
+struct MpiOptions {
+  /// The longest that a rank waits for others without a sign of them; what it
+  /// computes before is not counted.
+  std::chrono::duration<double> deadline = std::chrono::seconds(300);
+  /// Whether this process was told to end. A launcher does so before it kills,
+  /// without a word, the processes beside one that has died on another host: a
+  /// rank that is waiting then says for whom.
+  std::function<bool()> told_to_end;
+  /// Called by each rank as it enters a collective, for tests that delay some.
+  std::function<void(unsigned rank, const CollectiveSite &site)> on_enter;
+};
+
+/// This process's rank. One a process.
+class MpiCommunicator final : public Communicator {
+public:
+  /// Meets the processes that the launcher started beside this one.
+  static absl::StatusOr<std::unique_ptr<MpiCommunicator>>
+  join(const Launch &launch, const MpiOptions &options);
+
+  unsigned world() const override { return engine->world(); }
+  unsigned rank() const override { return engine->rank(); }
+  void beginProgram() override { turns.reset(); }
+
+  absl::Status allGather(const CollectiveSite &site,
+                         absl::Span<const GatherSegment> segments) override;
+  absl::Status reduceScatter(const CollectiveSite &site,
+                             const ReduceScatterCall &call) override;
+  absl::Status allReduce(const CollectiveSite &site, plan::ElementType type,
+                         absl::Span<const ReduceArray> arrays) override;
+
+  absl::Status barrier(const std::string &what) override;
+  absl::StatusOr<std::vector<std::string>>
+  exchange(const std::string &what, const std::string &text) override;
+  absl::StatusOr<std::vector<std::string>>
+  collect(const std::string &what, const std::string &text) override;
+  /// Rank 0's text.
+  absl::StatusOr<std::string> broadcast(const std::string &what,
+                                        const std::string &text);
+
+  bool inOneProcess() const override { return false; }
+  void setBusy(bool busy) override { engine->setBusy(busy); }
+  void abort(const absl::Status &status) override {
+    engine->fail(status);
+    turns.fail();
+  }
+  TrafficCount traffic() const override { return count; }
+
+  /// Ranks that share this one's processors, itself included.
+  unsigned sharingProcessors() const { return engine->peers().sharing(); }
+  /// Ranks on this one's machine, itself included.
+  unsigned onThisMachine() const { return engine->peers().here(); }
+
+  bool hasFailed() const { return !engine->failure().ok(); }
+  /// Ends MPI in good order, with all ranks.
+  absl::Status finish();
+  /// Ends all ranks' processes, this one included, unless MPI is stuck.
+  void abortAll() { engine->abortAll(); }
+
+private:
+  explicit MpiCommunicator(MpiOptions options) : options(std::move(options)) {}
+
+  /// Waits for this rank's turn.
+  absl::Status enter(const CollectiveSite &site, const char *what);
+  /// Calls `body(i-th peer)`, every rank beginning with another one.
+  template <typename Body>
+  void forPeers(const Body &body) const;
+  /// Sends `text` to `to` and gives the texts of `from`, by rank.
+  absl::StatusOr<std::vector<std::string>>
+  transferTexts(const std::string &what, const std::string &text,
+                absl::Span<const unsigned> to, absl::Span<const unsigned> from);
+  std::vector<unsigned> others() const;
+
+  MpiOptions options;
+  std::unique_ptr<Engine> engine;
+  Turns turns;
+  TrafficCount count;
+  // Of one collective at a time; they keep their space.
+  std::vector<Message> receives, sends;
+  std::vector<const std::byte *> contributions; // by rank, for folds
+  std::vector<std::byte> received;              // of an all_reduce
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H

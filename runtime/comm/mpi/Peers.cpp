@@ -1,0 +1,90 @@
+//===- Peers.cpp - the processes of the other ranks -----------------------===//
+
+#include "runtime/comm/mpi/Peers.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+#include <fstream>
+#include <poll.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+/// The machine, and on it the space of process numbers.
+std::string machine() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat space = {};
+  stat("/proc/self/ns/pid", &space);
+  return absl::StrCat(boot, " ", space.st_ino);
+}
+
+std::string processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);
+  std::string text;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) {
+      absl::StrAppend(&text, cpu, ",");
+    }
+  }
+  return text;
+}
+
+} // namespace
+
+std::string zerograph::describeThisProcess() {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat(machine(), " ", getpid(), " ", processors(), " ", host);
+}
+
+Peers::~Peers() {
+  for (int descriptor : descriptors) {
+    if (descriptor >= 0) {
+      close(descriptor);
+    }
+  }
+}
+
+void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
+  std::vector<std::string> own = absl::StrSplit(texts[rank], ' ');
+  same_processors = same_machine = 0;
+  for (size_t peer = 0; peer < texts.size(); ++peer) {
+    std::vector<std::string> parts =
+        absl::StrSplit(texts[peer], absl::MaxSplits(' ', 4));
+    int descriptor = -1, process = 0;
+    parts.resize(5);
+    bool here = parts[0] == own[0];
+    same_machine += here;
+    same_processors += here && parts[3] == own[3];
+    if (here && parts[1] == own[1] && peer != rank &&
+        absl::SimpleAtoi(parts[2], &process)) {
+      // Readable once the process has ended, also before anyone has asked for
+      // its status. Older kernels have no such call: then it is not watched.
+      descriptor = int(syscall(SYS_pidfd_open, process, 0));
+    }
+    descriptors.push_back(descriptor);
+    names.push_back(absl::StrCat("process ", parts[2], " on ", parts[4]));
+  }
+}
+
+bool Peers::hasEnded(unsigned rank) const {
+  if (rank >= descriptors.size() || descriptors[rank] < 0) {
+    return false;
+  }
+  pollfd entry = {descriptors[rank], POLLIN, 0};
+  return poll(&entry, 1, 0) == 1;
+}
+
+std::string Peers::name(unsigned rank) const {
+  return rank < names.size() ? names[rank] : "";
+}

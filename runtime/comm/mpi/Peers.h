@@ -1,0 +1,47 @@
+//===- Peers.h - the processes of the other ranks -------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_MPI_PEERS_H
+#define ZEROGRAPH_RUNTIME_COMM_MPI_PEERS_H
+
+#include "absl/types/span.h"
+
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// This process as others see it: where it runs, on which processors, its
+/// number. A text without meaning but for `Peers`.
+std::string describeThisProcess();
+
+/// Watches the other ranks' processes as far as they run on this host: one that
+/// was killed is known at once, long before a deadline.
+class Peers {
+public:
+  Peers() = default;
+  ~Peers();
+  Peers(const Peers &) = delete;
+  Peers &operator=(const Peers &) = delete;
+
+  /// `texts`: every rank's `describeThisProcess()`. The processes are there:
+  /// they have not ended since.
+  void watch(unsigned rank, absl::Span<const std::string> texts);
+
+  /// Whether the process of `rank` is known to have ended.
+  bool hasEnded(unsigned rank) const;
+  /// "process 1234 on host", or nothing.
+  std::string name(unsigned rank) const;
+  /// Ranks that share this one's processors, itself included.
+  unsigned sharing() const { return same_processors; }
+  /// Ranks on this one's machine, itself included.
+  unsigned here() const { return same_machine; }
+
+private:
+  std::vector<int> descriptors; // -1: not watched
+  std::vector<std::string> names;
+  unsigned same_processors = 1, same_machine = 1;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_MPI_PEERS_H

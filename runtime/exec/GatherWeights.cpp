@@ -1,0 +1,141 @@
+//===- GatherWeights.cpp - weights of all processes into one file ---------===//
+
+#include "runtime/exec/GatherWeights.h"
+
+#include "absl/strings/numbers.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace zerograph;
+
+namespace {
+
+constexpr uint64_t kMessage = 1 << 20;
+
+/// Before each array's part in a message: its name follows.
+struct PartHeader {
+  uint64_t name_bytes = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+/// Cuts what is written to it into messages of about a MiB, always the same
+/// ones for the same content.
+class Messages {
+public:
+  using Send = std::function<absl::Status(const std::string &message)>;
+  explicit Messages(Send send) : send(std::move(send)) {}
+
+  absl::Status write(const std::string &name, uint64_t offset, uint64_t bytes,
+                     const void *data) {
+    auto *from = static_cast<const char *>(data);
+    while (bytes > 0) {
+      PartHeader header{name.size(), offset, std::min(bytes, kMessage)};
+      message.append(reinterpret_cast<const char *>(&header), sizeof(header));
+      message += name;
+      message.append(from, header.bytes);
+      from += header.bytes;
+      offset += header.bytes;
+      bytes -= header.bytes;
+      if (message.size() >= kMessage) {
+        ZG_RETURN_IF_ERROR(flush());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status flush() {
+    if (message.empty()) {
+      return absl::OkStatus();
+    }
+    ++sent;
+    absl::Status status = send(message);
+    message.clear();
+    return status;
+  }
+
+  uint64_t count() const { return sent; }
+
+private:
+  Send send;
+  std::string message;
+  uint64_t sent = 0;
+};
+
+absl::Status writeMessage(SafetensorsWriter &writer,
+                          const std::string &message) {
+  for (size_t at = 0; at < message.size();) {
+    PartHeader header;
+    std::memcpy(&header, message.data() + at, sizeof(header));
+    at += sizeof(header);
+    std::string name = message.substr(at, header.name_bytes);
+    at += header.name_bytes;
+    ZG_RETURN_IF_ERROR(
+        writer.write(name, header.offset, header.bytes, message.data() + at));
+    at += header.bytes;
+  }
+  return absl::OkStatus();
+}
+
+/// Gives the rank's own messages to `send`, and their number.
+absl::StatusOr<uint64_t> sendAll(const plan::Plan &plan,
+                                 const WeightFileOptions &options,
+                                 const RankMemory &memory,
+                                 const Messages::Send &send) {
+  Messages messages(send);
+  ZG_RETURN_IF_ERROR(writeWeights(
+      [&](const std::string &name, uint64_t offset, uint64_t bytes,
+          const void *data) {
+        return messages.write(name, offset, bytes, data);
+      },
+      plan, options, memory));
+  ZG_RETURN_IF_ERROR(messages.flush());
+  return messages.count();
+}
+
+} // namespace
+
+absl::Status zerograph::gatherWeights(Communicator &communicator,
+                                      const std::string &what,
+                                      SafetensorsWriter *writer,
+                                      const plan::Plan &plan,
+                                      const WeightFileOptions &options,
+                                      const RankMemory &memory) {
+  // All ranks take part in each round, so that none waits longer than for one
+  // message of each: first how many rounds there are.
+  uint64_t own = 0, rounds = 0;
+  if (communicator.rank() != 0) {
+    ZG_ASSIGN_OR_RETURN(
+        own, sendAll(plan, options, memory,
+                     [](const std::string &) { return absl::OkStatus(); }));
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> counts,
+                      communicator.exchange(what, absl::StrCat(own)));
+  for (const std::string &text : counts) {
+    uint64_t count = 0;
+    if (!absl::SimpleAtoi(text, &count)) {
+      return absl::InternalError("no number of messages");
+    }
+    rounds = std::max(rounds, count);
+  }
+  if (communicator.rank() == 0) {
+    ZG_RETURN_IF_ERROR(writeWeights(*writer, plan, options, memory));
+    for (uint64_t round = 0; round < rounds; ++round) {
+      ZG_ASSIGN_OR_RETURN(std::vector<std::string> messages,
+                          communicator.collect(what, ""));
+      for (const std::string &message : messages) {
+        ZG_RETURN_IF_ERROR(writeMessage(*writer, message));
+      }
+    }
+    return absl::OkStatus();
+  }
+  ZG_RETURN_IF_ERROR(
+      sendAll(plan, options, memory, [&](const std::string &message) {
+        return communicator.collect(what, message).status();
+      }).status());
+  for (; own < rounds; ++own) {
+    ZG_RETURN_IF_ERROR(communicator.collect(what, "").status());
+  }
+  return absl::OkStatus();
+}

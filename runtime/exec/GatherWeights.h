@@ -1,0 +1,21 @@
+//===- GatherWeights.h - weights of all processes into one file -----------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H
+#define ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/state/WeightFile.h"
+
+namespace zerograph {
+
+/// Ranks that share no files give what they own to rank 0, which writes all of
+/// it; every rank calls it. `writer`: rank 0's, null elsewhere. Memory: a
+/// message of a MiB a rank.
+absl::Status gatherWeights(Communicator &communicator, const std::string &what,
+                           SafetensorsWriter *writer, const plan::Plan &plan,
+                           const WeightFileOptions &options,
+                           const RankMemory &memory);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H

@@ -1,0 +1,139 @@
+//===- TrainAsRank.cpp - one rank of a training run a process -------------===//
+
+#include "runtime/exec/RankRun.h"
+#include "runtime/exec/Train.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace zerograph;
+
+namespace {
+
+/// What a rank tells rank 0 at the end of a run, as numbers.
+std::string pack(const RankRun &run, const Session &session) {
+  const RankResult &result = run.result();
+  std::vector<int64_t> words = {
+      session.signal ? session.signal->number() : 0,
+      int64_t(peakResidentBytes()),
+      run.ready(),
+      int64_t(result.arena_bytes),
+  };
+  for (const TrafficCount &count : {result.first_step, result.total}) {
+    words.insert(words.end(), {int64_t(count.gather), int64_t(count.reduce),
+                               int64_t(count.scalar)});
+  }
+  words.push_back(int64_t(result.touched.size()));
+  words.insert(words.end(), result.touched.begin(), result.touched.end());
+  for (const std::vector<EntryTime> &program : run.times()) {
+    words.push_back(int64_t(program.size()));
+    for (const EntryTime &time : program) {
+      words.insert(words.end(), {time.begin, time.end});
+    }
+  }
+  return std::string(reinterpret_cast<const char *>(words.data()),
+                     words.size() * sizeof(int64_t));
+}
+
+struct Told {
+  int64_t signal = 0, resident = 0, ready = 0;
+  RankResult result;
+  StepTimes times;
+};
+
+Told unpack(const std::string &text) {
+  std::vector<int64_t> words(text.size() / sizeof(int64_t));
+  std::memcpy(words.data(), text.data(), words.size() * sizeof(int64_t));
+  size_t at = 0;
+  auto next = [&] { return at < words.size() ? words[at++] : 0; };
+  Told told;
+  told.signal = next();
+  told.resident = next();
+  told.ready = next();
+  told.result.arena_bytes = uint64_t(next());
+  for (TrafficCount *count : {&told.result.first_step, &told.result.total}) {
+    count->gather = uint64_t(next());
+    count->reduce = uint64_t(next());
+    count->scalar = uint64_t(next());
+  }
+  for (int64_t arenas = next(); arenas > 0; --arenas) {
+    told.result.touched.push_back(uint64_t(next()));
+  }
+  while (at < words.size()) {
+    std::vector<EntryTime> &program = told.times.emplace_back();
+    for (int64_t steps = next(); steps > 0; --steps) {
+      int64_t begin = next();
+      program.push_back({begin, next()});
+    }
+  }
+  return told;
+}
+
+/// Clocks of one machine differ by no more than ranks become ready apart;
+/// another machine's are moved so that the ranks become ready together.
+constexpr int64_t kSameClock = 1'000'000'000;
+
+/// Rank 0's: puts together what the ranks told.
+absl::StatusOr<TrainResult> resultOf(Session &session,
+                                     const std::vector<std::string> &texts) {
+  TrainResult result = std::move(session.result);
+  std::vector<StepTimes> times;
+  int64_t ready = 0;
+  for (const std::string &text : texts) {
+    Told told = unpack(text);
+    ready = times.empty() ? told.ready : ready;
+    int64_t shift = ready - told.ready;
+    for (std::vector<EntryTime> &program : told.times) {
+      for (EntryTime &time : program) {
+        time.begin += std::abs(shift) > kSameClock ? shift : 0;
+        time.end += std::abs(shift) > kSameClock ? shift : 0;
+      }
+    }
+    if (result.stopped && result.stop_signal == 0) {
+      result.stop_signal = int(told.signal);
+    }
+    result.peak_rss_bytes =
+        std::max(result.peak_rss_bytes, uint64_t(told.resident));
+    result.ranks.push_back(told.result);
+    times.push_back(std::move(told.times));
+  }
+  if (session.trace && !result.losses.empty()) {
+    ZG_RETURN_IF_ERROR(session.trace->write(session.plan(), times));
+  }
+  return result;
+}
+
+} // namespace
+
+absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
+                                                   const TrainOptions &options,
+                                                   Communicator &communicator,
+                                                   unsigned ranks_here) {
+  absl::StatusOr<std::unique_ptr<Session>> opened =
+      openSession(loaded, options, communicator.rank() == 0);
+  absl::Status status = opened.status();
+  if (status.ok()) {
+    status = checkArenas(loaded.plan, ranks_here);
+  }
+  ZG_RETURN_IF_ERROR(agree(communicator, "opening plan and data", status));
+  Session &session = **opened;
+  // The data may be another file of the same name on another host.
+  ZG_RETURN_IF_ERROR(compareSettings(
+      communicator,
+      {{"number of samples in --data",
+        absl::StrCat(session.data->samples() + session.data->dropped())}}));
+  RankRun run(session, communicator);
+  ZG_RETURN_IF_ERROR(run.run());
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> texts,
+      communicator.collect("collecting results", pack(run, session)));
+  if (communicator.rank() != 0) {
+    return TrainResult();
+  }
+  absl::StatusOr<TrainResult> result = resultOf(session, texts);
+  if (!result.ok()) {
+    communicator.abort(result.status());
+  }
+  return result;
+}

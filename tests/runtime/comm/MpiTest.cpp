@@ -1,0 +1,334 @@
+//===- MpiTest.cpp - collectives of processes -----------------------------===//
+//
+// Started by mpirun: every rank runs the same tests in the same order.
+//
+//   mpirun -n 3 mpi_comm_test           what works
+//   mpirun -n 3 mpi_comm_test late      one of the ways in which ranks end:
+//                                       late, failed
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/mpi/MpiCommunicator.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+
+using namespace zerograph;
+
+namespace {
+
+MpiCommunicator *comm = nullptr;
+
+CollectiveSite siteOf(uint32_t sequence, const std::string &name = "unit") {
+  return {"step", name, name + "/gradients", sequence};
+}
+
+template <typename Element>
+std::byte *bytesOf(std::vector<Element> &values) {
+  return reinterpret_cast<std::byte *>(values.data());
+}
+
+/// What rank `rank` contributes: wildly different magnitudes, so that another
+/// order of additions gives other bits.
+template <typename Element>
+std::vector<Element> contributionOf(unsigned rank, uint64_t elements) {
+  std::mt19937 random(3 + rank);
+  std::uniform_real_distribution<double> exponent(-10, 10);
+  std::vector<Element> values;
+  for (uint64_t i = 0; i < elements; ++i) {
+    values.push_back(
+        Element(std::exp2(exponent(random)) * (random() % 2 ? 1 : -1)));
+  }
+  return values;
+}
+
+template <typename Element>
+void checkReduceScatter(plan::ElementType type, uint64_t shard_elements,
+                        uint64_t chunk_elements, bool accumulate,
+                        bool in_place) {
+  unsigned world = comm->world(), rank = comm->rank();
+  auto whole = contributionOf<Element>(rank, world * shard_elements);
+  std::vector<Element> apart(shard_elements, Element(0.3));
+  std::vector<Element> staging(world * chunk_elements);
+  ReduceScatterCall call;
+  call.type = type;
+  call.whole = bytesOf(whole);
+  call.shard = in_place
+                   ? bytesOf(whole) + rank * shard_elements * sizeof(Element)
+                   : bytesOf(apart);
+  call.staging = bytesOf(staging);
+  call.shard_bytes = shard_elements * sizeof(Element);
+  call.chunk_bytes = chunk_elements * sizeof(Element);
+  call.accumulate = accumulate;
+  uint64_t before = comm->traffic().reduce;
+  comm->beginProgram();
+  absl::Status status = comm->reduceScatter(siteOf(0), call);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(comm->traffic().reduce - before,
+            (world - 1) * shard_elements * sizeof(Element));
+  std::vector<std::vector<Element>> all;
+  for (unsigned peer = 0; peer < world; ++peer) {
+    all.push_back(contributionOf<Element>(peer, world * shard_elements));
+  }
+  for (uint64_t i = 0; i < shard_elements; ++i) {
+    Element sum = accumulate ? Element(0.3) : Element(0);
+    for (unsigned peer = 0; peer < world; ++peer) {
+      sum = sum + all[peer][rank * shard_elements + i];
+    }
+    ASSERT_EQ(std::memcmp(&sum, call.shard + i * sizeof(Element), sizeof(sum)),
+              0)
+        << "element " << i;
+  }
+}
+
+TEST(MpiTest, AReductionIsTheFoldInRankOrderToTheBit) {
+  for (uint64_t elements : {256u, 1280u, 5000u}) {
+    for (uint64_t chunk : {64u, 1000u, 8192u}) {
+      for (bool accumulate : {false, true}) {
+        checkReduceScatter<float>(plan::F32, elements, chunk, accumulate,
+                                  /*in_place=*/false);
+        checkReduceScatter<double>(plan::F64, elements, chunk, accumulate,
+                                   /*in_place=*/false);
+      }
+      checkReduceScatter<float>(plan::F32, elements, chunk, false,
+                                /*in_place=*/true);
+    }
+  }
+}
+
+/// Longer than any one message of MPI that is sent.
+TEST(MpiTest, LongMessagesGoInPieces) {
+  checkReduceScatter<float>(plan::F32, 1'200'001, 1'100'000, true,
+                            /*in_place=*/false);
+}
+
+TEST(MpiTest, AGatherGivesEveryRankEveryShard) {
+  unsigned world = comm->world(), rank = comm->rank();
+  // Nothing, a little, and more than a piece.
+  for (uint64_t elements : {0u, 7u, 2'000'003u}) {
+    for (bool in_place : {false, true}) {
+      std::vector<uint32_t> whole(world * elements, 0), small(world * 5, 0);
+      std::vector<uint32_t> shard(elements), other(5, 1000 + rank);
+      for (uint64_t i = 0; i < elements; ++i) {
+        shard[i] = uint32_t(i * 7 + rank);
+      }
+      std::byte *from = bytesOf(shard);
+      if (in_place) {
+        std::copy(shard.begin(), shard.end(), whole.begin() + rank * elements);
+        from = bytesOf(whole) + rank * elements * 4;
+      }
+      uint64_t before = comm->traffic().gather;
+      comm->beginProgram();
+      absl::Status status = comm->allGather(
+          siteOf(0), {GatherSegment{from, bytesOf(whole), elements * 4},
+                      GatherSegment{bytesOf(other), bytesOf(small), 20}});
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(comm->traffic().gather - before,
+                (world - 1) * (elements * 4 + 20));
+      for (unsigned peer = 0; peer < world; ++peer) {
+        ASSERT_EQ(small[peer * 5 + 4], 1000 + peer);
+        for (uint64_t i = 0; i < elements; ++i) {
+          ASSERT_EQ(whole[peer * elements + i], uint32_t(i * 7 + peer));
+        }
+      }
+    }
+  }
+}
+
+TEST(MpiTest, AnAllReduceAddsToWhatIsThere) {
+  unsigned world = comm->world(), rank = comm->rank();
+  std::vector<float> a = contributionOf<float>(rank, 3), b = {float(rank)};
+  std::vector<float> sums = {0.5f, 0.25f, 0}, other = {1};
+  uint64_t before = comm->traffic().scalar;
+  comm->beginProgram();
+  absl::Status status =
+      comm->allReduce(siteOf(0), plan::F32,
+                      {ReduceArray{bytesOf(a), bytesOf(sums), 12},
+                       ReduceArray{bytesOf(b), bytesOf(other), 4}});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(comm->traffic().scalar - before, (world - 1) * 16);
+  std::vector<float> expected = {0.5f, 0.25f, 0};
+  for (unsigned peer = 0; peer < world; ++peer) {
+    std::vector<float> values = contributionOf<float>(peer, 3);
+    for (int i = 0; i < 3; ++i) {
+      expected[i] += values[i];
+    }
+  }
+  EXPECT_EQ(sums, expected);
+  EXPECT_EQ(other[0], 1 + world * (world - 1) / 2);
+  EXPECT_TRUE(absl::IsUnimplemented(comm->allReduce(siteOf(1), plan::I32, {})));
+}
+
+/// Two streams come to their collectives in another order on every rank.
+TEST(MpiTest, CollectivesRunInThePlansOrder) {
+  unsigned world = comm->world(), rank = comm->rank();
+  for (int program = 0; program < 50; ++program) {
+    comm->beginProgram();
+    std::vector<std::vector<uint32_t>> wholes(8, std::vector<uint32_t>(world));
+    std::vector<uint32_t> shards(8);
+    auto stream = [&](unsigned first) {
+      for (unsigned i = first; i < 8; i += 2) {
+        if ((i + rank + program) % 3 == 0) {
+          std::this_thread::sleep_for(std::chrono::microseconds(300));
+        }
+        shards[i] = 100 * i + rank;
+        GatherSegment segment{reinterpret_cast<std::byte *>(&shards[i]),
+                              bytesOf(wholes[i]), 4};
+        absl::Status status = comm->allGather(siteOf(i), {segment});
+        ASSERT_TRUE(status.ok()) << status;
+      }
+    };
+    std::thread odd([&] { stream(1); });
+    stream(0);
+    odd.join();
+    for (unsigned i = 0; i < 8; ++i) {
+      for (unsigned peer = 0; peer < world; ++peer) {
+        ASSERT_EQ(wholes[i][peer], 100 * i + peer);
+      }
+    }
+  }
+}
+
+TEST(MpiTest, TextsReachWhoTheyAreFor) {
+  unsigned world = comm->world(), rank = comm->rank();
+  auto text = [](unsigned from) {
+    return std::string(from * 3'000'000, char('a' + from)) +
+           std::to_string(from);
+  };
+  auto all = comm->exchange("texts", text(rank));
+  ASSERT_TRUE(all.ok()) << all.status();
+  auto some = comm->collect("texts", text(rank));
+  ASSERT_TRUE(some.ok()) << some.status();
+  ASSERT_EQ(all->size(), world);
+  EXPECT_EQ(some->size(), rank == 0 ? world : 0);
+  for (unsigned peer = 0; peer < world; ++peer) {
+    EXPECT_TRUE((*all)[peer] == text(peer));
+    EXPECT_TRUE(rank != 0 || (*some)[peer] == text(peer));
+  }
+  auto first = comm->broadcast("a text", rank == 0 ? "from 0" : "not this");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(*first, "from 0");
+}
+
+TEST(MpiTest, WhatFailsBeforeTheRunIsSaidOnce) {
+  unsigned world = comm->world(), rank = comm->rank();
+  if (world == 1) {
+    GTEST_SKIP() << "no other rank";
+  }
+  EXPECT_TRUE(agree(*comm, "opening", absl::OkStatus()).ok());
+  absl::Status one =
+      agree(*comm, "opening",
+            rank == 1 ? absl::NotFoundError("no such file") : absl::OkStatus());
+  absl::Status same = agree(*comm, "opening", absl::NotFoundError("no disk"));
+  absl::Status settings = compareSettings(
+      *comm, {{"--steps", rank == world - 1 ? "3" : "5"}, {"--lr", "1"}});
+  if (rank == 0) {
+    EXPECT_EQ(one.message(), "rank 1: no such file");
+    EXPECT_EQ(same, absl::NotFoundError("no disk"));
+    EXPECT_EQ(settings.message(),
+              absl::StrCat("the ranks were started differently: --steps: 5 on "
+                           "rank 0, 3 on rank ",
+                           world - 1));
+  } else {
+    for (const absl::Status &status : {one, same, settings}) {
+      EXPECT_TRUE(absl::IsCancelled(status)) << status;
+    }
+  }
+  absl::Status plans = compareHashes(*comm, rank == 1 ? "bbbb" : "aaaa");
+  EXPECT_NE(plans.message().find("rank 0 has aaaa, rank 1 has bbbb"),
+            std::string::npos)
+      << plans;
+}
+
+/// A rank that says it is busy may take longer than the deadline.
+TEST(MpiTest, ABusyRankIsWaitedFor) {
+  if (comm->rank() == 1) {
+    comm->setBusy(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2400));
+    comm->setBusy(false);
+  }
+  absl::Status status = comm->barrier("what takes long");
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+/// The last rank comes late, or fails, in the second of three collectives.
+/// Whether this rank ends as it should.
+bool endsAsExpected(const std::string &way) {
+  unsigned last = comm->world() - 1;
+  comm->beginProgram();
+  absl::Status status;
+  auto begin = std::chrono::steady_clock::now();
+  for (uint32_t i = 0; i < 3 && status.ok(); ++i) {
+    if (i == 1 && comm->rank() == last) {
+      if (way == "failed") {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        comm->abort(absl::DataLossError("a bad sample"));
+      } else {
+        std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+      }
+    }
+    float value = 1, sum = 0;
+    status =
+        comm->allReduce(siteOf(i, "loss"), plan::F32,
+                        {ReduceArray{reinterpret_cast<std::byte *>(&value),
+                                     reinterpret_cast<std::byte *>(&sum), 4}});
+  }
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  std::string said(status.message());
+  std::fprintf(stderr, "rank %u, %.1f s: %s\n", comm->rank(), seconds,
+               status.ToString().c_str());
+  auto has = [&](const std::string &part) {
+    return said.find(part) != std::string::npos;
+  };
+  bool where = has("all_reduce loss of program \"step\" (loss/gradients, "
+                   "sequence 1)");
+  if (way == "failed") {
+    return where && seconds < 2 &&
+           has(absl::StrCat("rank ", last, " failed: a bad sample"));
+  }
+  // The late one learns of it; the others waited as long as they had to.
+  return where &&
+         has(absl::StrCat("waited 2 s for rank ", last, " (process")) &&
+         (comm->rank() == last || (seconds > 1.9 && seconds < 3.5));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto launch = detectLaunch();
+  if (!launch.ok() || !*launch) {
+    std::fprintf(stderr, "start it by mpirun\n");
+    return 2;
+  }
+  MpiOptions options;
+  options.deadline = std::chrono::seconds(2);
+  auto joined = MpiCommunicator::join(**launch, options);
+  if (!joined.ok()) {
+    std::fprintf(stderr, "%s\n", joined.status().ToString().c_str());
+    return 2;
+  }
+  comm = joined->get();
+  if (argc > 1) {
+    bool expected = endsAsExpected(argv[1]);
+    std::printf("rank %u of %u: %s\n", comm->rank(), comm->world(),
+                expected ? "as expected" : "NOT AS EXPECTED");
+    std::fflush(stdout);
+    // The launcher ends what is left once the first one has gone.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    comm->abortAll();
+    return 1;
+  }
+  int code = RUN_ALL_TESTS();
+  absl::Status status = comm->finish();
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  }
+  return status.ok() ? code : 1;
+}

@@ -1,0 +1,329 @@
+"""Ranks as processes under mpirun: the bits of ranks that are threads, one
+message for what is wrong before the run, and an end for every rank in it."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, ZEROGRAPH,
+                     ZEROGRAPH_RUN, main, read_tensors)
+
+FULL = bool(os.environ.get("ZEROGRAPH_FULL"))
+MPIRUN = os.environ.get("MPIEXEC", "mpirun")
+# In a container: as root, and with more ranks than processors.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+FLAGS = ["--oversubscribe", "--bind-to", "none"]
+MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
+GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
+
+
+def ranks_of(launcher):
+    """Rank -> process, of those that a mpirun has started so far."""
+    ranks = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            if parent != launcher:
+                continue
+            with open(f"/proc/{name}/environ", "rb") as file:
+                found = re.search(rb"\0OMPI_COMM_WORLD_RANK=(\d+)\0",
+                                  file.read())
+        except OSError:  # it has ended
+            continue
+        if found:
+            ranks[int(found[1])] = int(name)
+    return ranks
+
+
+class Mpi(Case):
+
+    def mpirun(self, ranks, *arguments, program=ZEROGRAPH):
+        return self.run_program(*FLAGS, "-n", str(ranks), program, *arguments,
+                                program=MPIRUN, env=ENVIRONMENT)
+
+    def losses(self, name):
+        with open(self.path(name)) as file:
+            return [json.loads(line)["loss"] for line in file]
+
+    def start(self, ranks, *arguments):
+        """A run without end, and the processes of its ranks."""
+        errors = open(self.path("errors"), "w+")
+        self.addCleanup(errors.close)
+        launcher = subprocess.Popen(
+            [MPIRUN, *FLAGS, "-n", str(ranks), ZEROGRAPH, *arguments,
+             "--steps", "100000000", "--log", "log"], cwd=self.folder,
+            env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=errors)
+        self.addCleanup(launcher.wait)
+        self.addCleanup(launcher.kill)
+        self.wait_until(lambda: len(ranks_of(launcher.pid)) == ranks)
+        return launcher, ranks_of(launcher.pid), errors
+
+    def wait_until(self, condition, seconds=60):
+        limit = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), limit, "nothing happened")
+            time.sleep(0.01)
+
+    def steps_logged(self):
+        if not os.path.exists(self.path("log")):
+            return 0
+        with open(self.path("log")) as file:
+            return file.read().count("\n")
+
+
+class SameBits(Mpi):
+
+    def check(self, ranks, arguments, folder, weights=True):
+        """Losses, gradients, weights and the report, to the byte."""
+        reports = []
+        for name in ("threads", "processes"):
+            options = [*arguments, "--log", name + ".log"]
+            if weights:
+                options += ["--save-weights", name + ".w", "--dump-gradients",
+                            name + ".g"]
+            if name == "threads":
+                result = self.succeeds(*options, "--ranks", str(ranks))
+            else:
+                result = self.mpirun(ranks, *options)
+                self.assertEqual(result.returncode, 0, result.stderr)
+            reports.append(result.stdout.split("median")[0])
+        self.assertEqual(self.losses("threads.log"),
+                         self.losses("processes.log"))
+        self.assertEqual(reports[0], reports[1])
+        for kind in ("w", "g") if weights else ():
+            found = read_tensors(self.path("processes." + kind))
+            self.assertEqual(read_tensors(self.path("threads." + kind)), found)
+            self.assertTrue(found)
+        measured = re.findall(r"^  .*?([\d,]+) +([\d,]+)$", reports[1], re.M)
+        self.assertEqual(len(measured), 5, reports[1])
+        for predicted, value in measured[2:]:
+            self.assertEqual(predicted, value)
+
+    def test_mlp(self):
+        for stage in "0123":
+            self.check(2, [*MLP_RUN, "--zero", stage, "--steps", "6"], stage)
+
+    def test_gpt(self):
+        for stage in "0123":
+            self.check(3, [*GPT_RUN, "--zero", stage, "--steps", "3",
+                           "--accumulate", "2" if stage in "13" else "1"],
+                       stage)
+
+    def test_weights_that_lie_beside_the_plan(self):
+        # Values as numbers (field 4) instead of bytes (field 9): compiling
+        # writes them to a file of rank 0, which the others do not see.
+        with open(MLP, "rb") as file:
+            model = file.read()
+        with open(self.path("model.onnx"), "wb") as file:
+            file.write(model.replace(b"fc1.bias\x4a", b"fc1.bias\x22"))
+        self.check(2, ["train", "model.onnx", *MLP_RUN[2:], "--zero", "3",
+                       "--steps", "2"], "3")
+
+    @unittest.skipUnless(FULL, "the whole matrix")
+    def test_more(self):
+        model = os.path.join(MODELS, "gpt2-nano", "model_sdpa.onnx")
+        for ranks in (1, 2, 4):
+            for stage in "0123":
+                for options in ([], ["--bucket-bytes", "100000"],
+                                ["--accumulate", "2", "--threads", "3"]):
+                    self.check(ranks, ["train", model, "--data", GPT_DATA,
+                                       "--micro-batch", "1", "--zero", stage,
+                                       "--steps", "4", *options], stage)
+
+    def test_a_plan_file_and_a_trace(self):
+        plan = self.compile_mlp()
+        result = self.mpirun(2, "train", plan, "--data", MLP_DATA, "--trace",
+                             "t.json", "--steps", "3", "--save-weights", "w",
+                             program=ZEROGRAPH_RUN)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        self.succeeds("train", plan, "--data", MLP_DATA, "--steps", "3",
+                      "--save-weights", "v")
+        self.assertEqual(read_tensors(self.path("v")),
+                         read_tensors(self.path("w")))
+        with open(self.path("t.json")) as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual({event["pid"] for event in events}, {0, 1})
+        times = [event["ts"] for event in events if "ts" in event]
+        self.assertLess(max(times) - min(times), 60e6)  # one clock
+
+
+class Refused(Mpi):
+
+    def is_refused(self, result, *parts):
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.stdout, "")
+        said = re.findall(r"^zerograph.*$", result.stderr, re.M)
+        self.assertEqual(len(said), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, said[0])
+        self.assertEqual([name for name in os.listdir(self.folder)
+                          if name.startswith(("w", "log"))], [])
+
+    def test_what_all_ranks_find_wrong_is_said_once(self):
+        self.is_refused(self.mpirun(2, *MLP_RUN, "--zeor", "3"), "--zero?")
+        self.is_refused(self.mpirun(2, "train", "no.onnx", "--data", "x"),
+                        "no.onnx: cannot open the model")
+        self.is_refused(self.mpirun(2, *MLP_RUN[:3], "x", "--micro-batch", "8",
+                                    "--save-weights", "w"),
+                        "x: cannot open")
+
+    def test_other_numbers_of_ranks(self):
+        self.is_refused(self.mpirun(2, *MLP_RUN, "--ranks", "3"),
+                        "--ranks 3, but 2 processes were started")
+        self.is_refused(self.mpirun(3, "train", self.compile_mlp(), "--data",
+                                    MLP_DATA, "--save-weights", "w"),
+                        "the plan is for 2 ranks, and 3 processes")
+
+    def test_ranks_that_were_started_differently(self):
+        a, b = self.compile_mlp("a"), self.compile_mlp("b", "--lr", "0.5")
+        for one, two, part in (
+                ([a], [b], f"FILE: {a} on rank 0, {b} on rank 1"),
+                ([a, "--steps", "3"], [a, "--steps", "4", "--save-weights",
+                                       "w"],
+                 "--save-weights: not given on rank 0, w on rank 1; --steps: "
+                 "3 on rank 0, 4 on rank 1")):
+            result = self.run_program(
+                *FLAGS, "-n", "1", ZEROGRAPH, "train", "--data", MLP_DATA,
+                *one, ":", "-n", "1", ZEROGRAPH, "train", "--data", MLP_DATA,
+                *two, program=MPIRUN, env=ENVIRONMENT)
+            self.is_refused(result, "started differently", part)
+
+    def test_what_one_rank_finds_wrong(self):
+        plan = self.compile_mlp()
+        both = ["-n", "1", ZEROGRAPH, "train", plan, "--data"]
+        result = self.run_program(*FLAGS, *both, MLP_DATA, ":", *both, "gone",
+                                  program=MPIRUN, env=ENVIRONMENT)
+        self.is_refused(result, "rank 1: gone: cannot open")
+
+    def test_srun_without_mpi(self):
+        self.refused(*MLP_RUN, env=dict(os.environ, SLURM_PROCID="0",
+                                        SLURM_STEP_NUM_TASKS="2"),
+                     parts=["srun started 2 processes", "--mpi=pmix"])
+
+
+class Stop(Mpi):
+
+    def test_a_rank_that_fails(self):
+        result = self.mpirun(2, *MLP_RUN, "--zero", "3", "--steps", "1000000",
+                             "--log", "/dev/full", "--save-weights", "w")
+        self.assertNotEqual(result.returncode, 0)
+        said = dict(re.findall(r"^zerograph train: rank (\d): (.*)$",
+                               result.stderr, re.M))
+        self.assertRegex(said["0"], "^/dev/full: cannot write: No space left")
+        self.assertRegex(said["1"], r"^step \d: .*(gather|scatter|reduce) .*"
+                         "rank 0 failed: /dev/full: cannot write: No space")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def check(self, number, victim):
+        options = [*MLP_RUN, "--optimizer", "sgd", "--lr", "0.01"]
+        launcher, ranks, errors = self.start(3, *options, "--zero", "3",
+                                             "--save-weights", "w")
+        self.wait_until(lambda: self.steps_logged() > 5)
+        os.kill(ranks.get(victim, launcher.pid), number)
+        self.assertEqual(launcher.wait(60), 128 + number)
+        errors.seek(0)
+        said = errors.read()
+        steps = int(re.search(r"after (\d+) of 100000000 steps", said)[1])
+        self.assertIn(signal.Signals(number).name, said)
+        self.assertIn("the weights are in w", said)
+        self.assertEqual(self.steps_logged(), steps)
+        # All ranks ended after the same step.
+        self.succeeds(*options, "--zero", "3", "--ranks", "3", "--steps",
+                      str(steps), "--save-weights", "whole")
+        self.assertEqual(read_tensors(self.path("w")),
+                         read_tensors(self.path("whole")))
+
+    def test_a_signal_to_one_rank(self):
+        self.check(signal.SIGUSR1, 2)
+
+    def test_a_signal_to_mpirun(self):
+        self.check(signal.SIGUSR1, "mpirun")
+
+    @unittest.skipUnless(FULL, "as SIGUSR1")
+    def test_terminating_a_rank(self):
+        self.check(signal.SIGTERM, 1)
+
+    def test_a_pause_within_the_deadline_changes_nothing(self):
+        launcher, ranks, _ = self.start(2, *MLP_RUN, "--zero", "3",
+                                        "--save-weights", "w", "--deadline",
+                                        "20")
+        self.wait_until(lambda: self.steps_logged() > 5)
+        os.kill(ranks[1], signal.SIGSTOP)
+        time.sleep(0.3)
+        before = self.steps_logged()
+        time.sleep(1)
+        self.assertEqual(self.steps_logged(), before)
+        os.kill(ranks[1], signal.SIGCONT)
+        self.wait_until(lambda: self.steps_logged() > before + 5)
+        os.kill(ranks[0], signal.SIGUSR1)
+        self.assertEqual(launcher.wait(60), 128 + signal.SIGUSR1)
+
+
+class Killed(Mpi):
+    """A rank that is killed or stopped, at any moment."""
+
+    DEADLINE = 1.5
+    RANKS = 3
+
+    def check(self, number, victim, delay):
+        """Gives what was said and whether any step was done."""
+        launcher, ranks, errors = self.start(
+            self.RANKS, *GPT_RUN, "--zero", "3", "--save-weights", "w",
+            "--deadline", str(self.DEADLINE))
+        time.sleep(delay)
+        begin = time.monotonic()
+        os.kill(ranks[victim], number)
+        # The deadline; what the launcher takes to end processes, of which it
+        # gives each a second; and what a busy machine adds.
+        limit = self.DEADLINE + 8
+        status = launcher.wait(limit)
+        took = time.monotonic() - begin
+        self.wait_until(lambda: not any(os.path.exists(f"/proc/{process}")
+                                        for process in ranks.values()), 5)
+        errors.seek(0)
+        said = errors.read()
+        what = (f"{signal.Signals(number).name} to rank {victim} after "
+                f"{delay:.2f} s: status {status} after {took:.1f} s:\n{said}")
+        self.assertNotEqual(status, 0, what)
+        own = [line for line in said.splitlines()
+               if line.startswith("zerograph train: rank ")]
+        if self.steps_logged():
+            # Who, where and what, by every other rank.
+            for rank in set(range(self.RANKS)) - {victim}:
+                self.assertTrue(
+                    any(line.startswith(f"zerograph train: rank {rank}:") and
+                        re.search(rf"rank {victim}\b", line) and
+                        re.search(r"_(gather|scatter|reduce) \d+ '", line)
+                        for line in own), what)
+        else:
+            self.assertRegex(said, rf"rank {victim}\b|in MPI_Init", what)
+        if victim != 0:  # it had the file
+            self.assertEqual([name for name in os.listdir(self.folder)
+                              if name.startswith("w")], [], what)
+        return took
+
+    def test_at_random_moments(self):
+        seed = int(os.environ.get("ZEROGRAPH_SEED", "1"))
+        draw = random.Random(seed)
+        took = []
+        for moment in range(100 if FULL else 4):
+            number = [signal.SIGKILL, signal.SIGSTOP][moment % 2]
+            with self.subTest(moment=moment, seed=seed):
+                took.append(self.check(number, draw.randrange(self.RANKS),
+                                       draw.uniform(0, 1.6)))
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
+        print(f"{len(took)} moments, the longest end {max(took):.1f} s after")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+//===- Processes.cpp - `train` by processes that a launcher started -------===//
+
+#include "tools/cli/Processes.h"
+
+#include "absl/strings/str_join.h"
+#include "runtime/exec/StopSignal.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace zerograph {
+namespace {
+
+/// What other ranks may still have to say or to tidy up after one failed.
+constexpr std::chrono::milliseconds kLastWords(300);
+
+/// Of a compiled model; as tools/compiler names it.
+std::string weightsBeside(const std::string &plan_path) {
+  return plan_path + ".weights.safetensors";
+}
+
+void collect(const CLI::App &app, std::map<std::string, std::string> &given) {
+  // Each rank's own: they may differ from host to host, and no value of the
+  // run depends on them.
+  const std::set<std::string> kOwn = {"--data", "--threads", "--log"};
+  for (const CLI::Option *option : app.get_options()) {
+    if (option->count() > 0 && kOwn.count(option->get_name()) == 0) {
+      given[option->get_name()] = absl::StrJoin(option->results(), " ");
+    }
+  }
+  for (const CLI::App *group :
+       app.get_subcommands([](const CLI::App *) { return true; })) {
+    collect(*group, given);
+  }
+}
+
+} // namespace
+
+std::map<std::string, std::string> givenOptions(const CLI::App &command) {
+  std::map<std::string, std::string> given;
+  collect(command, given);
+  return given;
+}
+
+absl::StatusOr<std::shared_ptr<Processes>>
+Processes::join(const Launch &launch, double deadline_seconds) {
+  std::shared_ptr<Processes> processes(new Processes);
+  MpiOptions options;
+  options.deadline = std::chrono::duration<double>(deadline_seconds);
+  options.told_to_end = [] { return StopSignal::number() == SIGTERM; };
+  absl::StatusOr<std::unique_ptr<MpiCommunicator>> joined =
+      MpiCommunicator::join(launch, options);
+  if (!joined.ok()) {
+    return annotate(joined.status(), absl::StrCat("rank ", launch.rank));
+  }
+  processes->comm = *std::move(joined);
+  return processes;
+}
+
+unsigned Processes::threads() const {
+  // Counts the processors that this process may use.
+  return std::max(1u, std::thread::hardware_concurrency() /
+                          comm->sharingProcessors());
+}
+
+absl::Status Processes::give(MadePlan &made) {
+  ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(made.plan.plan));
+  ZG_RETURN_IF_ERROR(comm->broadcast("handing out the plan", bytes).status());
+  // The same bytes as the others have, and so the same hash.
+  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
+  for (const std::string &text : {made.path, made.model}) {
+    ZG_RETURN_IF_ERROR(comm->broadcast("handing out the plan", text).status());
+  }
+  if (made.model.empty()) {
+    return absl::OkStatus();
+  }
+  std::ostringstream weights;
+  if (std::ifstream file(weightsBeside(made.path), std::ios::binary); file) {
+    weights << file.rdbuf();
+  }
+  return comm->broadcast("handing out weights", weights.str()).status();
+}
+
+absl::StatusOr<MadePlan> Processes::take() {
+  MadePlan made;
+  ZG_ASSIGN_OR_RETURN(std::string bytes,
+                      comm->broadcast("handing out the plan", ""));
+  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
+  ZG_ASSIGN_OR_RETURN(made.path, comm->broadcast("handing out the plan", ""));
+  ZG_ASSIGN_OR_RETURN(made.model, comm->broadcast("handing out the plan", ""));
+  if (made.model.empty()) {
+    return made; // its path is the same: that was compared
+  }
+  ZG_ASSIGN_OR_RETURN(std::string weights,
+                      comm->broadcast("handing out weights", ""));
+  ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
+  made.path = made.folder->path() + "/plan";
+  if (!weights.empty()) {
+    std::ofstream file(weightsBeside(made.path), std::ios::binary);
+    file << weights;
+    if (!file.flush()) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot write ", weightsBeside(made.path)));
+    }
+  }
+  return made;
+}
+
+absl::StatusOr<MadePlan> Processes::share(const MakePlan &make) {
+  unsigned world = comm->world();
+  absl::StatusOr<MadePlan> made = MadePlan();
+  if (comm->rank() == 0) {
+    comm->setBusy(true);
+    made = make(world);
+    if (made.ok() && made->plan.plan.world() != world) {
+      made = absl::FailedPreconditionError(absl::StrCat(
+          "the plan is for ", made->plan.plan.world(), " ranks, and ", world,
+          " processes were started, each of which is one rank: start ",
+          made->plan.plan.world(), ", or compile with --ranks ", world));
+    }
+    comm->setBusy(false);
+  }
+  ZG_RETURN_IF_ERROR(agree(*comm, "making the plan", made.status()));
+  absl::Status status;
+  if (comm->rank() == 0) {
+    status = give(*made);
+  } else {
+    made = take();
+    status = made.status();
+  }
+  ZG_RETURN_IF_ERROR(agree(*comm, "handing out the plan", status));
+  return made;
+}
+
+absl::StatusOr<int> Processes::explain(const absl::Status &status) const {
+  if (comm->hasFailed()) {
+    return annotate(status, absl::StrCat("rank ", comm->rank()));
+  }
+  if (comm->rank() != 0) {
+    return 1; // said by rank 0, for all
+  }
+  return status;
+}
+
+void Processes::end() {
+  if (!comm->hasFailed()) {
+    absl::Status status = comm->finish();
+    if (status.ok()) {
+      return;
+    }
+    std::fprintf(stderr, "rank %u: %s\n", comm->rank(),
+                 std::string(status.message()).c_str());
+  }
+  std::this_thread::sleep_for(kLastWords);
+  comm->abortAll();
+}
+
+} // namespace zerograph

@@ -1,0 +1,74 @@
+//===- Processes.h - `train` by processes that a launcher started ---------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_PROCESSES_H
+#define ZEROGRAPH_TOOLS_CLI_PROCESSES_H
+
+#include "runtime/comm/mpi/MpiCommunicator.h"
+#include "runtime/plan/PlanFile.h"
+#include "tools/cli/TemporaryFolder.h"
+
+#include <CLI/App.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zerograph {
+
+/// A plan to train with, and where it came from.
+struct MadePlan {
+  LoadedPlan plan;
+  std::string path;  // its weight file lies beside it
+  std::string model; // what it was compiled from just now; else empty
+  std::optional<TemporaryFolder> folder; // of `path`, where there is one
+};
+
+/// Reads or compiles a plan; `ranks`: the number of processes that were
+/// started, where they are the ranks.
+using MakePlan =
+    std::function<absl::StatusOr<MadePlan>(std::optional<unsigned> ranks)>;
+
+/// The plan in a file.
+absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path);
+
+/// The options and arguments that were given and that all ranks must have been
+/// given: name -> values.
+std::map<std::string, std::string> givenOptions(const CLI::App &command);
+
+/// This process among those that were started with it, each of them a rank.
+class Processes {
+public:
+  static absl::StatusOr<std::shared_ptr<Processes>>
+  join(const Launch &launch, double deadline_seconds);
+
+  MpiCommunicator &communicator() { return *comm; }
+
+  /// Rank 0 makes the plan, and gives it to the others, with the weights that
+  /// were written beside it. Its errors are everyone's.
+  absl::StatusOr<MadePlan> share(const MakePlan &make);
+
+  /// Threads of a rank by default: its processors divided among the ranks that
+  /// have the same ones.
+  unsigned threads() const;
+
+  /// What this rank says of a failure: the rank before it, or nothing and the
+  /// exit status where rank 0 says it for all.
+  absl::StatusOr<int> explain(const absl::Status &status) const;
+
+  /// The last thing that the process does: ends MPI, or after a failure all
+  /// processes.
+  void end();
+
+private:
+  Processes() = default;
+  absl::Status give(MadePlan &made);
+  absl::StatusOr<MadePlan> take();
+
+  std::unique_ptr<MpiCommunicator> comm;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_PROCESSES_H
