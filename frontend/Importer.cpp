@@ -36,8 +36,34 @@ Location Importer::locationOf(const onnx::NodeProto &node) {
 }
 
 std::string Importer::describeOrigins(const std::string &name) const {
+  // From the names inside of bodies to those of the graph.
+  std::set<std::string> seen = {name}, origins;
+  std::vector<std::string> work = {name};
+  auto reach = [&](const std::string &next) {
+    if (!next.empty() && seen.insert(next).second) {
+      work.push_back(next);
+    }
+  };
+  while (!work.empty()) {
+    std::string value = std::move(work.back());
+    work.pop_back();
+    auto alias = bodyAliases.find(value);
+    auto inner = bodyProducer.find(value);
+    if (alias != bodyAliases.end()) {
+      reach(alias->second);
+    } else if (inner != bodyProducer.end()) {
+      const std::string &type = inner->second->op_type();
+      if (type != "Shape" && type != "Size") {
+        for (const std::string &input : inner->second->input()) {
+          reach(input);
+        }
+      }
+    } else if (value[0] != '\1') {
+      origins.merge(graph.originsOf(value));
+    }
+  }
   std::vector<std::string> parts;
-  for (const std::string &origin : graph.originsOf(name)) {
+  for (const std::string &origin : origins) {
     bool initializer = graph.initializers.count(origin) != 0;
     auto slot = slots.find(origin);
     if (!initializer || slot == slots.end() || !slot->second.host) {
@@ -297,7 +323,7 @@ void Importer::importNode(const onnx::NodeProto &node) {
       continue;
     }
     Slot &slot = slotOf(output);
-    if (!slot.value && !slot.host && !slot.isSequence &&
+    if (!slot.value && !slot.host && !slot.isSequence && !slot.failed &&
         graph.users.count(output) != 0) {
       fail("output ", i, " ('", output, "') is not supported");
     }
@@ -317,6 +343,7 @@ void Importer::walk() {
     const onnx::NodeProto &node = graph.proto.node(n);
     current = n;
     emitDepth = expandDepth = 0;
+    unrolledNodes = 0;
     try {
       importNode(node);
       continue;

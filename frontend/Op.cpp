@@ -167,6 +167,29 @@ void Op::forwardSlot(int i, Slot &from) {
   output.isSequence = from.isSequence;
 }
 
+void Op::setSlot(int i, const Slot &from) {
+  if (wantsOutput(i)) {
+    importer.slotOf(node.output(i)) = from;
+  }
+}
+
+NamedSlot Op::namedSlot(int i) { return {slot(i), node.input(i)}; }
+
+std::vector<NamedSlot> Op::runBody(const char *name, const std::string &label,
+                                   const std::vector<NamedSlot> &inputs) {
+  const auto *body = attribute(name, AttributeProto::GRAPH);
+  if (body == nullptr) {
+    fail("attribute '", name, "' is missing");
+  }
+  return importer.runBody(body->g(), nodeName(node) + label, inputs);
+}
+
+std::string Op::describeOrigins(const std::string &name) const {
+  return importer.describeOrigins(name);
+}
+
+size_t Op::problemCount() const { return importer.problemCount(); }
+
 void Op::complain(const std::string &problem) {
   importer.addProblem(node, problem);
 }

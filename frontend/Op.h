@@ -30,6 +30,12 @@ struct Slot {
   const onnx::NodeProto *node = nullptr; ///< computes it; null: nothing does
 };
 
+/// A slot with the name it has in the graph, for messages.
+struct NamedSlot {
+  Slot slot;
+  std::string name;
+};
+
 /// One operator from one operator-set version on.
 struct OpDef {
   const char *name;
@@ -87,6 +93,9 @@ public:
   /// Output i is input k under another name.
   void forward(int i, int k);
   void forwardSlot(int i, Slot &slot);
+  /// Output i is what the slot is; nothing more if it failed.
+  void setSlot(int i, const Slot &slot);
+  NamedSlot namedSlot(int i);
   /// A slot as a value of the program.
   mlir::Value materialize(Slot &slot);
 
@@ -94,6 +103,17 @@ public:
   /// must lie in [low, high] or be `ignored`.
   void boundInput(mlir::Value indices, int64_t low, int64_t high,
                   std::optional<int64_t> ignored = std::nullopt);
+
+  /// Imports the body that an attribute holds, run on `inputs`; its nodes get
+  /// the node's name and `label` in front of theirs. Problems of its nodes are
+  /// noted, and outputs that depend on them failed.
+  std::vector<NamedSlot> runBody(const char *attribute,
+                                 const std::string &label,
+                                 const std::vector<NamedSlot> &inputs);
+  /// "input 'a', initializer 'b'": what a value depends on.
+  std::string describeOrigins(const std::string &name) const;
+  /// Problems that the import has found so far.
+  size_t problemCount() const;
 
   /// Notes a problem of this node, which fails the import, and lets the walk
   /// go on behind it, so that later nodes are checked too.

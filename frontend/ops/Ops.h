@@ -26,6 +26,7 @@ llvm::ArrayRef<OpDef> scatterOps();
 llvm::ArrayRef<OpDef> orderOps();
 llvm::ArrayRef<OpDef> einsumOps();
 llvm::ArrayRef<OpDef> trigonometryOps();
+llvm::ArrayRef<OpDef> controlFlowOps();
 
 /// f applied to each element, in the domain of x; the result has `type`.
 template <typename FInt, typename FFloat>

@@ -200,8 +200,11 @@ TEST(Conformance, NodeTests) {
     }
     if (!passed) {
       ++never;
-      std::cout << folder.filename().string()
-                << " refused: " << refusal.substr(refusal.find(": ") + 2)
+      // The second line names the node, where the first only counts.
+      size_t begin = refusal.find("\n  ");
+      begin = begin == std::string::npos ? refusal.find(": ") + 2 : begin + 3;
+      std::cout << folder.filename().string() << " refused: "
+                << refusal.substr(begin, refusal.find('\n', begin) - begin)
                 << "\n";
     }
   }
