@@ -124,6 +124,20 @@ std::vector<int64_t> Op::intsAttribute(const char *name) const {
              : std::vector<int64_t>();
 }
 
+std::vector<float> Op::floatsAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::FLOATS);
+  return found != nullptr ? std::vector<float>(found->floats().begin(),
+                                               found->floats().end())
+                          : std::vector<float>();
+}
+
+std::vector<std::string> Op::stringsAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::STRINGS);
+  return found != nullptr ? std::vector<std::string>(found->strings().begin(),
+                                                     found->strings().end())
+                          : std::vector<std::string>();
+}
+
 const onnx::TensorProto *Op::tensorAttribute(const char *name) const {
   const auto *found = attribute(name, AttributeProto::TENSOR);
   return found != nullptr ? &found->t() : nullptr;

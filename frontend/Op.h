@@ -85,6 +85,8 @@ public:
   std::string stringAttribute(const char *name,
                               const std::string &otherwise) const;
   std::vector<int64_t> intsAttribute(const char *name) const;
+  std::vector<float> floatsAttribute(const char *name) const;
+  std::vector<std::string> stringsAttribute(const char *name) const;
   const onnx::TensorProto *tensorAttribute(const char *name) const;
 
   void set(int i, mlir::Value value);

@@ -1,45 +1,10 @@
 //===- ControlFlowTest.cpp - branches taken, loops unrolled ---------------===//
 
-#include "tests/frontend/Fixture.h"
-#include "tests/support/Interpreter.h"
+#include "tests/frontend/Evaluate.h"
 
 namespace zerograph::frontend::testing {
 
 namespace {
-
-using mlir::zg::testing::Tensor;
-
-/// The first result of the program, run on float inputs (or parameters) given
-/// in the order of its arguments.
-std::vector<double> run(const Imported &imported,
-                        const std::vector<std::vector<double>> &values) {
-  EXPECT_TRUE(imported.status.ok()) << imported.error();
-  if (!imported.status.ok()) {
-    return {};
-  }
-  llvm::SmallVector<Tensor> arguments;
-  for (size_t i = 0; i < values.size(); ++i) {
-    auto type = mlir::cast<mlir::RankedTensorType>(
-        imported.function().getArgumentTypes()[i]);
-    Tensor tensor;
-    tensor.shape.assign(type.getShape().begin(), type.getShape().end());
-    tensor.element = type.getElementType();
-    tensor.values.assign(values[i].begin(), values[i].end());
-    arguments.push_back(tensor);
-  }
-  std::vector<Tensor> results =
-      mlir::zg::testing::evaluate(imported.function(), arguments);
-  return {results[0].values.begin(), results[0].values.end()};
-}
-
-void expectRefused(const Imported &imported,
-                   const std::vector<std::string> &parts) {
-  ASSERT_FALSE(imported.status.ok());
-  for (const std::string &part : parts) {
-    EXPECT_NE(imported.error().find(part), std::string::npos)
-        << "'" << part << "' is not in: " << imported.error();
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // If
@@ -63,8 +28,8 @@ g (float[2] x) => (float[2] y) {
 
 TEST(If, TakesTheBranchThatShapesDecide) {
   Imported yes = import(branches(2)), no = import(branches(3));
-  EXPECT_EQ(run(yes, {{5, 7}}), (std::vector<double>{10, 14}));
-  EXPECT_EQ(run(no, {{5, 7}}), (std::vector<double>{7, 9}));
+  EXPECT_EQ(run(yes, {{5, 7}}), (Numbers{10, 14}));
+  EXPECT_EQ(run(no, {{5, 7}}), (Numbers{7, 9}));
   yes.module.get()->walk([](mlir::zg::nn::BinaryOp op) {
     EXPECT_EQ(mlir::zg::nn::nameOf(op.getLoc()), "pick.then/twice");
   });
@@ -89,7 +54,7 @@ g (float[2] x) => (float[2] y) {
     then_branch = yes () => (float[2] a) { a = Neg(x) },
     else_branch = no () => (float[2] b) { b = NonZero(x) }>
 })");
-  EXPECT_EQ(run(imported, {{5, 7}}), (std::vector<double>{-5, -7}));
+  EXPECT_EQ(run(imported, {{5, 7}}), (Numbers{-5, -7}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,8 +76,7 @@ g (float[2] x, float w) => (float[3, 2] all) {
       square = Mul(k, k)
     }>
 })");
-  EXPECT_EQ(run(imported, {{1, 3}, {2}}),
-            (std::vector<double>{4, 36, 25, 169, 144, 784}));
+  EXPECT_EQ(run(imported, {{1, 3}, {2}}), (Numbers{4, 36, 25, 169, 144, 784}));
   EXPECT_TRUE(imported.has("tensor<1x2xf32>"));
   std::set<std::string> names;
   imported.module.get()->walk([&](mlir::zg::nn::BinaryOp op) {
@@ -135,7 +99,7 @@ g (float[1] x) => (float[1] y) {
       k = Add(h, h)
     }>
 })");
-  EXPECT_EQ(run(imported, {{1}}), (std::vector<double>{32}));
+  EXPECT_EQ(run(imported, {{1}}), (Numbers{32}));
 }
 
 TEST(Loop, BuildsSequences) {
@@ -154,7 +118,7 @@ g (float[4] x) => (float[4] y) {
     }>
   y = ConcatFromSequence <axis = 0> (parts)
 })");
-  EXPECT_EQ(run(imported, {{1, 2, 3, 4}}), (std::vector<double>{4, 3, 2, 1}));
+  EXPECT_EQ(run(imported, {{1, 2, 3, 4}}), (Numbers{4, 3, 2, 1}));
 }
 
 TEST(Loop, ParametersInsideAreTrained) {
@@ -194,7 +158,7 @@ g (float[1] x) => (float[1] y) {
     }>
 })");
   // (1+0) + (2+0) + (2+1)
-  EXPECT_EQ(run(imported, {{0}}), (std::vector<double>{6}));
+  EXPECT_EQ(run(imported, {{0}}), (Numbers{6}));
 }
 
 TEST(Loop, RefusesATripCountOnData) {
@@ -282,7 +246,7 @@ g (float[2, 3] x, float[2] h0) => (float[2, 3] y) {
     }> (h0, x)
 })");
   EXPECT_EQ(run(imported, {{1, 2, 3, 4, 5, 6}, {0, 10}}),
-            (std::vector<double>{6, 5, 3, 25, 21, 16}));
+            (Numbers{6, 5, 3, 25, 21, 16}));
 }
 
 TEST(Scan, RefusesInputsOfDifferentLength) {
@@ -310,7 +274,7 @@ g (float[1] a, float[1] b, float[1] c) => (float[3] y) {
   f = Cast <to = 1> (n)
   y = Mul(v, f)
 })");
-  EXPECT_EQ(run(imported, {{1}, {2}, {3}}), (std::vector<double>{3, 9, 6}));
+  EXPECT_EQ(run(imported, {{1}, {2}, {3}}), (Numbers{3, 9, 6}));
 }
 
 TEST(Sequence, RefusesAPositionOutside) {
