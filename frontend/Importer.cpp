@@ -256,6 +256,11 @@ void Importer::checkNode(const onnx::NodeProto &node) const {
   }
   if (findOp(node.op_type(), file.opset) == nullptr && !schema->HasFunction() &&
       !schema->HasContextDependentFunction()) {
+    const OpDef *newer = findOp(node.op_type(), INT64_MAX);
+    if (newer != nullptr) {
+      fail("the operator is not supported as it was in ai.onnx ", file.opset,
+           ": export again with operator set ", newer->since, " or newer");
+    }
     fail("the operator is not supported");
   }
 }
@@ -336,6 +341,12 @@ void Importer::addProblem(const onnx::NodeProto &node,
       "node '", nodeName(node), "' (", node.op_type(), "): ", problem,
       onGradientPath[current] ? " [on the gradient path]"
                               : " [not on the gradient path]"));
+}
+
+void Importer::addWarning(const onnx::NodeProto &node,
+                          const std::string &text) {
+  report.warnings.push_back(absl::StrCat("node '", nodeName(node), "' (",
+                                         node.op_type(), "): ", text));
 }
 
 void Importer::walk() {

@@ -46,6 +46,7 @@ public:
   void boundInput(mlir::Value indices, const IndexRange &range);
   /// Adds to the one error that the import will end with.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
+  void addWarning(const onnx::NodeProto &node, const std::string &text);
   size_t problemCount() const { return problems.size(); }
   /// "input 'a', initializer 'b'": what a value depends on.
   std::string describeOrigins(const std::string &name) const;

@@ -25,7 +25,7 @@ namespace zerograph::frontend {
 namespace {
 
 constexpr int64_t kMinIr = 3, kMaxIr = 13;
-constexpr int64_t kMinOpset = 13, kMaxOpset = 27;
+constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
 
 // Field numbers of onnx.proto.
 constexpr int kModelGraph = 7, kGraphInitializer = 5;

@@ -48,6 +48,10 @@ std::vector<int64_t> Op::constantInts(int i, const char *what) {
   return constant(i, what).toInts();
 }
 
+std::vector<int64_t> Op::intsInput(int i, const char *name) {
+  return hasInput(i) ? constantInts(i, name) : intsAttribute(name);
+}
+
 Shape Op::shape(int i) {
   const Slot &input = slot(i);
   if (input.host) {
@@ -203,6 +207,8 @@ std::string Op::describeOrigins(const std::string &name) const {
 }
 
 size_t Op::problemCount() const { return importer.problemCount(); }
+
+void Op::warn(const std::string &text) { importer.addWarning(node, text); }
 
 void Op::complain(const std::string &problem) {
   importer.addProblem(node, problem);

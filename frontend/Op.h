@@ -73,6 +73,12 @@ public:
   /// Input i, which must be a constant; `what` names it in the error.
   const HostTensor &constant(int i, const char *what);
   std::vector<int64_t> constantInts(int i, const char *what);
+  /// The same of an input that older versions of the operator have as an
+  /// attribute of that name.
+  std::vector<int64_t> intsInput(int i, const char *name);
+  bool hasIntsInput(int i, const char *name) const {
+    return hasInput(i) || hasAttribute(name);
+  }
   /// Shape and ONNX type of input i, constant or not.
   Shape shape(int i);
   int32_t type(int i);
@@ -117,6 +123,8 @@ public:
   /// Problems that the import has found so far.
   size_t problemCount() const;
 
+  /// Adds a warning about this node to the import's report.
+  void warn(const std::string &text);
   /// Notes a problem of this node, which fails the import, and lets the walk
   /// go on behind it, so that later nodes are checked too.
   void complain(const std::string &problem);

@@ -132,16 +132,52 @@ void emitSoftmax(Op &op) {
                       [&](Value x) { return op.emit.softmax(x); }));
 }
 
+/// Along the last axis.
+Value logSoftmax(Emitter &emit, Value x) {
+  int64_t last = Emitter::rankOf(x) - 1;
+  Value shifted =
+      emit.sub(x, emit.reduce(nn::ReduceKind::max, x, {last}, true));
+  Value sum = emit.reduce(nn::ReduceKind::sum,
+                          emit.unary(UnaryKind::exp, shifted), {last}, true);
+  return emit.sub(shifted, emit.unary(UnaryKind::log, sum));
+}
+
 void emitLogSoftmax(Op &op) {
-  op.set(0, alongAxis(op, op.value(0), [&](Value x) {
-           int64_t last = Emitter::rankOf(x) - 1;
-           Value shifted = op.emit.sub(
-               x, op.emit.reduce(nn::ReduceKind::max, x, {last}, true));
-           Value sum = op.emit.reduce(nn::ReduceKind::sum,
-                                      op.emit.unary(UnaryKind::exp, shifted),
-                                      {last}, true);
-           return op.emit.sub(shifted, op.emit.unary(UnaryKind::log, sum));
-         }));
+  op.set(0, alongAxis(op, op.value(0),
+                      [&](Value x) { return logSoftmax(op.emit, x); }));
+}
+
+/// Before version 13 the dims from `axis` on are normalized as one.
+template <typename F>
+Value overRest(Op &op, F function) {
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  int64_t axis = op.intAttribute("axis", 1), rank = shape.size();
+  if (axis != rank) {
+    axis = normalizeAxis(axis, rank);
+  }
+  int64_t rows = elementCount(Shape(shape.begin(), shape.begin() + axis));
+  x = op.emit.reshape(x, {rows, elementCount(shape) / rows});
+  return op.emit.reshape(function(op.emit, x), shape);
+}
+
+void emitFlatSoftmax(Op &op) {
+  op.set(0,
+         overRest(op, [](Emitter &emit, Value x) { return emit.softmax(x); }));
+}
+
+void emitFlatLogSoftmax(Op &op) { op.set(0, overRest(op, logSoftmax)); }
+
+/// Before version 12 nothing in the file says that a dropout is active.
+void emitPassiveDropout(Op &op) {
+  if (float ratio = op.floatAttribute("ratio", 0.5f); ratio != 0) {
+    op.warn(absl::StrCat("dropout with ratio ", ratio,
+                         " stays off: before ai.onnx 12 a file cannot say that "
+                         "it is active; export again with a newer one"));
+  }
+  op.forward(0, 0);
+  int32_t mask = op.opset() < 10 ? op.type(0) : onnx::TensorProto::BOOL;
+  op.set(1, HostTensor::splat(mask, op.shape(0), 1));
 }
 
 void emitDropout(Op &op) {
@@ -164,16 +200,19 @@ void emitDropout(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Dropout", 13, emitDropout},
+    {"Dropout", 7, emitPassiveDropout},
+    {"Dropout", 12, emitDropout},
     {"Elu", 6, emitElu},
     {"Gelu", 20, emitGelu},
     {"HardSigmoid", 6, emitHardSigmoid},
     {"HardSwish", 14, emitHardSwish},
     {"LeakyRelu", 6, emitLeakyRelu},
+    {"LogSoftmax", 1, emitFlatLogSoftmax},
     {"LogSoftmax", 13, emitLogSoftmax},
-    {"PRelu", 9, emitPRelu},
-    {"Relu", 13, emitRelu},
+    {"PRelu", 7, emitPRelu},
+    {"Relu", 6, emitRelu},
     {"Selu", 6, emitSelu},
+    {"Softmax", 1, emitFlatSoftmax},
     {"Softmax", 13, emitSoftmax},
     {"Softplus", 1, emitSoftplus},
     {"Softsign", 1, emitSoftsign},

@@ -273,8 +273,8 @@ void emitScan(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"If", 11, emitIf},
-    {"Loop", 11, emitLoop},
+    {"If", 1, emitIf},
+    {"Loop", 1, emitLoop},
     {"Scan", 9, emitScan},
 };
 

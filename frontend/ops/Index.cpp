@@ -298,10 +298,10 @@ void emitOneHot(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Gather", 13, emitGather, foldGather},
-    {"GatherElements", 13, emitGatherElements},
-    {"GatherND", 13, emitGatherNd, foldGatherNd},
-    {"OneHot", 11, emitOneHot},
+    {"Gather", 1, emitGather, foldGather},
+    {"GatherElements", 11, emitGatherElements},
+    {"GatherND", 11, emitGatherNd, foldGatherNd},
+    {"OneHot", 9, emitOneHot},
 };
 
 } // namespace

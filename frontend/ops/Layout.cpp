@@ -25,14 +25,14 @@ Window windowOf(Op &op) {
   int64_t rank = from.size();
   Window window{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1),
                 from};
-  std::vector<int64_t> starts = op.constantInts(1, "starts");
-  std::vector<int64_t> ends = op.constantInts(2, "ends");
+  std::vector<int64_t> starts = op.intsInput(1, "starts");
+  std::vector<int64_t> ends = op.intsInput(2, "ends");
   std::vector<int64_t> axes, steps(starts.size(), 1);
   for (size_t i = 0; i < starts.size(); ++i) {
     axes.push_back(i);
   }
-  if (op.hasInput(3)) {
-    axes = op.constantInts(3, "axes");
+  if (op.hasIntsInput(3, "axes")) {
+    axes = op.intsInput(3, "axes");
   }
   if (op.hasInput(4)) {
     steps = op.constantInts(4, "steps");
@@ -97,8 +97,8 @@ void foldSlice(Op &op) {
 std::vector<int64_t> splitSizes(Op &op, int64_t size) {
   int64_t outputs = op.proto().output_size();
   std::vector<int64_t> sizes;
-  if (op.hasInput(1)) {
-    sizes = op.constantInts(1, "split");
+  if (op.hasIntsInput(1, "split")) {
+    sizes = op.intsInput(1, "split");
   } else {
     int64_t parts = op.intAttribute("num_outputs", outputs);
     if (parts != outputs || parts < 1) {
@@ -223,7 +223,7 @@ Border borderOf(Op &op) {
     fail("padding mode '", mode, "' is not supported; 'constant' is");
   }
   int64_t rank = op.shape(0).size();
-  std::vector<int64_t> pads = op.constantInts(1, "pads"), axes;
+  std::vector<int64_t> pads = op.intsInput(1, "pads"), axes;
   for (int64_t i = 0; i < rank; ++i) {
     axes.push_back(i);
   }
@@ -244,6 +244,10 @@ Border borderOf(Op &op) {
         fail("a pad is ", pad);
       }
     }
+  }
+  if (op.hasAttribute("value")) { // before version 11
+    border.value =
+        HostTensor::splat(op.type(0), {}, op.floatAttribute("value", 0));
   }
   if (op.hasInput(2)) {
     border.value = op.constant(2, "constant_value");
@@ -347,8 +351,8 @@ void foldTrilu(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Concat", 13, emitConcat, foldConcat}, {"Pad", 13, emitPad, foldPad},
-    {"Slice", 13, emitSlice, foldSlice},    {"Split", 13, emitSplit, foldSplit},
+    {"Concat", 4, emitConcat, foldConcat}, {"Pad", 2, emitPad, foldPad},
+    {"Slice", 1, emitSlice, foldSlice},    {"Split", 2, emitSplit, foldSplit},
     {"Trilu", 14, emitTrilu, foldTrilu},
 };
 

@@ -47,7 +47,9 @@ void emitTopK(Op &op) {
     fail("needs numbers of rank 1 or more");
   }
   int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
-  std::vector<int64_t> wanted = op.constantInts(1, "K");
+  std::vector<int64_t> wanted =
+      op.hasInput(1) ? op.constantInts(1, "K")
+                     : std::vector<int64_t>{op.intAttribute("k", 0)};
   int64_t size = shape[axis];
   if (wanted.size() != 1 || wanted[0] < 1 || wanted[0] > size) {
     fail("K must be one number from 1 to ", size);
@@ -96,9 +98,9 @@ void emitTopK(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"ArgMax", 13, emitArgExtreme<ReduceKind::max>},
-    {"ArgMin", 13, emitArgExtreme<ReduceKind::min>},
-    {"TopK", 11, emitTopK},
+    {"ArgMax", 1, emitArgExtreme<ReduceKind::max>},
+    {"ArgMin", 1, emitArgExtreme<ReduceKind::min>},
+    {"TopK", 1, emitTopK},
 };
 
 } // namespace

@@ -18,8 +18,7 @@ namespace {
 /// Nothing: all of them; `identity`: noop_with_empty_axes applies.
 std::vector<int64_t> axesOf(Op &op, bool &identity) {
   int64_t rank = op.shape(0).size();
-  std::vector<int64_t> axes =
-      op.hasInput(1) ? op.constantInts(1, "axes") : op.intsAttribute("axes");
+  std::vector<int64_t> axes = op.intsInput(1, "axes");
   identity = axes.empty() && op.intAttribute("noop_with_empty_axes", 0) != 0;
   if (axes.empty() && !identity) {
     axes.resize(rank);
@@ -211,20 +210,17 @@ void foldCumSum(Op &op) {
 
 const OpDef kOps[] = {
     {"CumSum", 11, emitCumSum, foldCumSum},
-    {"ReduceL1", 13, emitReduce<l1>},
-    {"ReduceL2", 13, emitReduce<l2>},
-    {"ReduceLogSum", 13, emitReduce<logSum>},
-    {"ReduceLogSumExp", 13, emitReduce<logSumExp>},
-    {"ReduceMax", 13, emitReduce<plain<ReduceKind::max>>,
-     foldReduce<Fold::max>},
-    {"ReduceMean", 13, emitReduce<mean>, foldReduce<Fold::mean>},
-    {"ReduceMin", 13, emitReduce<plain<ReduceKind::min>>,
-     foldReduce<Fold::min>},
-    {"ReduceProd", 13, emitReduce<plain<ReduceKind::prod>>,
+    {"ReduceL1", 1, emitReduce<l1>},
+    {"ReduceL2", 1, emitReduce<l2>},
+    {"ReduceLogSum", 1, emitReduce<logSum>},
+    {"ReduceLogSumExp", 1, emitReduce<logSumExp>},
+    {"ReduceMax", 1, emitReduce<plain<ReduceKind::max>>, foldReduce<Fold::max>},
+    {"ReduceMean", 1, emitReduce<mean>, foldReduce<Fold::mean>},
+    {"ReduceMin", 1, emitReduce<plain<ReduceKind::min>>, foldReduce<Fold::min>},
+    {"ReduceProd", 1, emitReduce<plain<ReduceKind::prod>>,
      foldReduce<Fold::prod>},
-    {"ReduceSum", 13, emitReduce<plain<ReduceKind::sum>>,
-     foldReduce<Fold::sum>},
-    {"ReduceSumSquare", 13, emitReduce<sumSquare>},
+    {"ReduceSum", 1, emitReduce<plain<ReduceKind::sum>>, foldReduce<Fold::sum>},
+    {"ReduceSumSquare", 1, emitReduce<sumSquare>},
 };
 
 } // namespace
