@@ -27,6 +27,7 @@ llvm::ArrayRef<OpDef> orderOps();
 llvm::ArrayRef<OpDef> einsumOps();
 llvm::ArrayRef<OpDef> trigonometryOps();
 llvm::ArrayRef<OpDef> controlFlowOps();
+llvm::ArrayRef<OpDef> poolOps();
 llvm::ArrayRef<OpDef> recurrentOps();
 
 /// f applied to each element, in the domain of x; the result has `type`.
