@@ -13,7 +13,7 @@ const OpDef *findOp(const std::string &name, int64_t opset) {
          {elementwiseOps(), activationOps(), logicOps(), shapeOps(),
           layoutOps(), constantOps(), reduceOps(), matmulOps(), normOps(),
           lossOps(), indexOps(), sequenceOps(), scatterOps(), orderOps(),
-          einsumOps(), trigonometryOps(), controlFlowOps(), poolOps(),
+          einsumOps(), trigonometryOps(), controlFlowOps(), resizeOps(), poolOps(),
           recurrentOps()}) {
       for (const OpDef &def : table) {
         (*map)[def.name].push_back(&def);

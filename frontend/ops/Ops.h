@@ -27,6 +27,7 @@ llvm::ArrayRef<OpDef> orderOps();
 llvm::ArrayRef<OpDef> einsumOps();
 llvm::ArrayRef<OpDef> trigonometryOps();
 llvm::ArrayRef<OpDef> controlFlowOps();
+llvm::ArrayRef<OpDef> resizeOps();
 llvm::ArrayRef<OpDef> poolOps();
 llvm::ArrayRef<OpDef> recurrentOps();
 
