@@ -31,6 +31,13 @@ Value clamp01(Emitter &emit, Value x) {
 
 void emitRelu(Op &op) { op.set(0, relu(op.emit, op.value(0))); }
 
+void foldRelu(Op &op) {
+  const HostTensor &x = op.constant(0, "operand");
+  op.set(0, foldUnary(
+                x, x.type(), [](int64_t v) { return std::max<int64_t>(v, 0); },
+                [](double v) { return v <= 0 ? 0 : v; }));
+}
+
 void emitLeakyRelu(Op &op) {
   Value x = op.value(0);
   Value scaled = op.emit.mul(x, op.floatAttribute("alpha", 0.01f));
@@ -210,7 +217,7 @@ const OpDef kOps[] = {
     {"LogSoftmax", 1, emitFlatLogSoftmax},
     {"LogSoftmax", 13, emitLogSoftmax},
     {"PRelu", 7, emitPRelu},
-    {"Relu", 6, emitRelu},
+    {"Relu", 6, emitRelu, foldRelu},
     {"Selu", 6, emitSelu},
     {"Softmax", 1, emitFlatSoftmax},
     {"Softmax", 13, emitSoftmax},

@@ -3,6 +3,7 @@
 #include "frontend/ops/Ops.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 using mlir::Value;
@@ -145,10 +146,19 @@ void foldReduce(Op &op) {
             }
           });
   int64_t count = reducedCount(x.shape(), axes);
-  if (count == 0) {
+  if (count == 0 && (kind == Fold::mean || !(x.isFloat() || kind == Fold::sum ||
+                                             kind == Fold::prod))) {
     fail("reduces an empty tensor");
   }
   for (int64_t i = 0; i < result.size(); ++i) {
+    if (!begun[i]) { // the least number for max, and so on
+      constexpr double top = std::numeric_limits<double>::infinity();
+      sums[i] = kind == Fold::prod  ? 1
+                : kind == Fold::max ? -top
+                : kind == Fold::min ? top
+                                    : 0;
+      integers[i] = kind == Fold::prod;
+    }
     if (x.isFloat()) {
       result.setFloat(i, kind == Fold::mean ? sums[i] / count : sums[i]);
     } else {

@@ -135,8 +135,23 @@ void emitConcatFromSequence(Op &op) {
   op.set(0, op.emit.concat(parts, axis));
 }
 
+/// What is there is what it holds.
+void emitOptional(Op &op) {
+  if (!op.hasInput(0)) {
+    fail("an optional that holds nothing is not supported");
+  }
+  op.forward(0, 0);
+}
+
+void emitOptionalHasElement(Op &op) {
+  op.set(0, HostTensor::splat(onnx::TensorProto::BOOL, {}, op.hasInput(0)));
+}
+
 const OpDef kOps[] = {
     {"ConcatFromSequence", 11, emitConcatFromSequence},
+    {"Optional", 15, emitOptional},
+    {"OptionalGetElement", 15, emitOptional},
+    {"OptionalHasElement", 15, emitOptionalHasElement},
     {"SequenceAt", 11, emitSequenceAt},
     {"SequenceConstruct", 11, emitSequenceConstruct},
     {"SequenceEmpty", 11, emitSequenceEmpty},
