@@ -95,6 +95,24 @@ void emitHardSigmoid(Op &op) {
   op.set(0, clamp01(op.emit, x));
 }
 
+void emitThresholdedRelu(Op &op) {
+  Value x = op.value(0);
+  op.set(0, op.emit.select(op.emit.compare(CompareKind::gt, x,
+                                           op.floatAttribute("alpha", 1.0f)),
+                           x, op.emit.splatLike(0, x)));
+}
+
+/// x without [-lambd, lambd], moved towards 0 by the bias.
+void emitShrink(Op &op) {
+  Value x = op.value(0);
+  double edge = op.floatAttribute("lambd", 0.5f);
+  double bias = op.floatAttribute("bias", 0.0f);
+  Value above = op.emit.select(op.emit.compare(CompareKind::gt, x, edge),
+                               op.emit.add(x, -bias), op.emit.splatLike(0, x));
+  op.set(0, op.emit.select(op.emit.compare(CompareKind::lt, x, -edge),
+                           op.emit.add(x, bias), above));
+}
+
 void emitHardSwish(Op &op) {
   Value x = op.value(0);
   Value gate = op.emit.add(op.emit.mul(x, 1.0f / 6.0f), 0.5);
@@ -219,11 +237,13 @@ const OpDef kOps[] = {
     {"PRelu", 7, emitPRelu},
     {"Relu", 6, emitRelu, foldRelu},
     {"Selu", 6, emitSelu},
+    {"Shrink", 9, emitShrink},
     {"Softmax", 1, emitFlatSoftmax},
     {"Softmax", 13, emitSoftmax},
     {"Softplus", 1, emitSoftplus},
     {"Softsign", 1, emitSoftsign},
     {"Swish", 24, emitSwish},
+    {"ThresholdedRelu", 10, emitThresholdedRelu},
 };
 
 } // namespace

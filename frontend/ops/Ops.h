@@ -27,6 +27,7 @@ llvm::ArrayRef<OpDef> orderOps();
 llvm::ArrayRef<OpDef> einsumOps();
 llvm::ArrayRef<OpDef> trigonometryOps();
 llvm::ArrayRef<OpDef> controlFlowOps();
+llvm::ArrayRef<OpDef> gridSampleOps();
 llvm::ArrayRef<OpDef> batchNormOps();
 llvm::ArrayRef<OpDef> bitsOps();
 llvm::ArrayRef<OpDef> imageOps();

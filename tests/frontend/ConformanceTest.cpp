@@ -95,7 +95,8 @@ Tensor toTensor(const onnx::TensorProto &proto, mlir::MLIRContext *context) {
 /// Cases whose expected numbers are written with four digits.
 bool isRounded(const fs::path &folder) {
   return folder.filename() ==
-         "test_averagepool_2d_ceil_last_window_starts_on_pad";
+             "test_averagepool_2d_ceil_last_window_starts_on_pad" ||
+         folder.filename() == "test_gridsample_bicubic";
 }
 
 /// Empty, or how `found` differs from what is expected.
@@ -220,7 +221,7 @@ TEST(Conformance, NodeTests) {
   }
   std::cout << cases << " cases, " << runs << " runs agree, " << never
             << " cases refused\n";
-  EXPECT_GT(runs, 2950);
+  EXPECT_GT(runs, 3400);
 }
 
 } // namespace

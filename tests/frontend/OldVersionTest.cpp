@@ -77,6 +77,19 @@ g (float[2] x, float[2] s) => (float[2] y) {
                 {"node 'norm' (LayerNormalization)", "ai.onnx 12"});
 }
 
+TEST(OldVersion, RefusesWhatWasAnotherOperator) {
+  expectRefused(importAt(8, R"(
+g (float[1, 2] h, float[1, 3, 2] x) => (float[1, 3, 2] y) {
+  [steps] last, y = Scan <num_scan_inputs = 1,
+    body = b (float[2] h, float[2] v) => (float[2] k, float[2] o) {
+      k = Add(h, v)
+      o = Identity(k)
+    }> ( , h, x)
+})"),
+                {"node 'steps' (Scan): the operator is not supported as it was "
+                 "in ai.onnx 8: export again with operator set 9 or newer"});
+}
+
 } // namespace
 
 } // namespace zerograph::frontend::testing
