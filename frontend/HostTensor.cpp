@@ -14,6 +14,10 @@ using onnx::TensorProto;
 
 namespace zerograph::frontend {
 
+/// Of one value: more than any machine holds, and so few that sizes in bytes,
+/// and sums of many of them, are far from overflow.
+constexpr int64_t kMostElements = int64_t(1) << 38;
+
 std::string shapeText(const Shape &shape) {
   return shape.empty() ? "scalar" : absl::StrJoin(shape, "x");
 }
@@ -28,8 +32,8 @@ int64_t elementCount(const Shape &shape) {
     if (dim == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(count, dim, &count) ||
-               count > (int64_t(1) << 56)) {
-      fail("shape ", shapeText(shape), " has too many elements");
+               count > kMostElements) {
+      fail("shape ", shapeText(shape), " has more than 2^38 elements");
     }
   }
   return empty ? 0 : count;
@@ -156,6 +160,10 @@ HostTensor HostTensor::ints(const std::vector<int64_t> &values) {
 
 HostTensor HostTensor::scalar(int64_t value) {
   return ints({value}).reshaped({});
+}
+
+void HostTensor::failNoElement(int64_t i) const {
+  fail("a constant of shape ", shapeText(dims), " has no element ", i);
 }
 
 void HostTensor::setInt(int64_t i, int64_t value) {

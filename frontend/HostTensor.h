@@ -50,13 +50,15 @@ public:
   bool isFloat() const { return isFloatType(elementType); }
   bool isSplat() const { return oneValue; }
 
+  // Both fail where there is no element i: a model may give an empty tensor
+  // where one number is expected.
   int64_t intAt(int64_t i) const {
-    return isFloat() ? static_cast<int64_t>(floats[oneValue ? 0 : i])
-                     : integers[oneValue ? 0 : i];
+    size_t at = indexOf(i);
+    return isFloat() ? static_cast<int64_t>(floats[at]) : integers[at];
   }
   double floatAt(int64_t i) const {
-    return isFloat() ? floats[oneValue ? 0 : i]
-                     : static_cast<double>(integers[oneValue ? 0 : i]);
+    size_t at = indexOf(i);
+    return isFloat() ? floats[at] : static_cast<double>(integers[at]);
   }
   /// Rounds or wraps to the element type. Not for splats.
   void setInt(int64_t i, int64_t value);
@@ -72,6 +74,14 @@ public:
   void compress();
 
 private:
+  size_t indexOf(int64_t i) const {
+    size_t at = oneValue ? 0 : static_cast<size_t>(i);
+    if (at >= (isFloat() ? floats.size() : integers.size())) {
+      failNoElement(i);
+    }
+    return at;
+  }
+  [[noreturn]] void failNoElement(int64_t i) const;
   int32_t elementType = 0;
   Shape dims;
   int64_t count = 0;

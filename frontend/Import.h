@@ -83,6 +83,11 @@ struct InputSignature {
 /// The inputs of the model at `path`, in order, without importing it.
 absl::StatusOr<std::vector<InputSignature>> readInputs(const std::string &path);
 
+/// The name of the dim of samples: the first that leads an input and, like a
+/// sequence's, stands behind in no other; else the first that leads one. Empty:
+/// no leading dim is symbolic.
+std::string batchDim(const std::vector<InputSignature> &inputs);
+
 } // namespace zerograph::frontend
 
 #endif // ZEROGRAPH_FRONTEND_IMPORT_H

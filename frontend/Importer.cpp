@@ -164,30 +164,62 @@ Value Importer::materialize(Slot &slot, Location location) {
   return slot.value;
 }
 
-void Importer::boundInput(Value indices, const IndexRange &range) {
-  while (Operation *op = indices.getDefiningOp()) {
-    if (!isa<nn::ReshapeOp, nn::ConvertOp, nn::SliceOp, nn::TransposeOp,
-             nn::BroadcastOp, nn::PadOp>(op)) {
-      return;
+IndexRange IndexRange::meet(const IndexRange &other) const {
+  IndexRange both{std::max(low, other.low), std::min(high, other.high), {}};
+  for (const std::set<int64_t> *each : {&ignored, &other.ignored}) {
+    for (int64_t value : *each) {
+      if (contains(value) && other.contains(value) &&
+          (value < both.low || value > both.high)) {
+        both.ignored.insert(value);
+      }
     }
+  }
+  return both;
+}
+
+IndexRange IndexRange::join(const IndexRange &other) const {
+  IndexRange either{std::min(low, other.low), std::max(high, other.high), {}};
+  for (const std::set<int64_t> *each : {&ignored, &other.ignored}) {
+    for (int64_t value : *each) {
+      if (value < either.low || value > either.high) {
+        either.ignored.insert(value);
+      }
+    }
+  }
+  return either;
+}
+
+/// Whether a conversion keeps every value.
+static bool keepsValues(nn::ConvertOp op) {
+  auto from = dyn_cast<IntegerType>(Emitter::elementOf(op.getOperand()));
+  auto to = dyn_cast<IntegerType>(Emitter::elementOf(op.getResult()));
+  return from && to && from.getWidth() <= to.getWidth() && !to.isInteger(1) &&
+         from.isUnsigned() == to.isUnsigned();
+}
+
+bool Importer::boundInput(Value indices, const IndexRange &range) {
+  bool part = false;
+  while (Operation *op = indices.getDefiningOp()) {
+    auto convert = dyn_cast<nn::ConvertOp>(op);
+    if (!(convert ? keepsValues(convert)
+                  : isa<nn::ReshapeOp, nn::SliceOp, nn::TransposeOp,
+                        nn::BroadcastOp, nn::PadOp>(op))) {
+      return false;
+    }
+    part |= isa<nn::SliceOp>(op);
     indices = op->getOperand(0);
   }
   size_t index = cast<BlockArgument>(indices).getArgNumber();
-  if (index < ranges.size() && !Emitter::isFloat(indices)) {
-    const IndexRange &old = ranges[index];
-    IndexRange both;
-    both.low = std::max(old.low, range.low);
-    both.high = std::min(old.high, range.high);
-    for (const std::set<int64_t> *ignored : {&old.ignored, &range.ignored}) {
-      for (int64_t value : *ignored) {
-        if (old.contains(value) && range.contains(value) &&
-            (value < both.low || value > both.high)) {
-          both.ignored.insert(value);
-        }
-      }
-    }
-    ranges[index] = both;
+  if (index >= indexUses.size() || Emitter::isFloat(indices)) {
+    return false;
   }
+  IndexUses &uses = indexUses[index];
+  if (part) {
+    uses.parts = uses.parts ? uses.parts->join(range) : range;
+  } else {
+    uses.whole = uses.whole ? uses.whole->meet(range) : range;
+  }
+  return !part; // of another part, larger values may be legal
 }
 
 void Importer::addInputs() {
@@ -195,7 +227,7 @@ void Importer::addInputs() {
     inputs.push_back(signatureOf(*input));
   }
   inputShapes = bindDims(inputs, options.dims, report);
-  ranges.resize(inputs.size());
+  indexUses.resize(inputs.size());
   size_t i = 0;
   for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
     auto type = RankedTensorType::get(
@@ -216,6 +248,12 @@ void Importer::addParameters() {
       fail("initializer '", tensor.name(), "' of shape ", shapeText(shape),
            " is empty");
     }
+    if (parameter.trainable && tensor.data_type() != onnx::TensorProto::FLOAT &&
+        tensor.data_type() != onnx::TensorProto::DOUBLE) {
+      fail("parameter '", tensor.name(), "' is of type ",
+           typeName(tensor.data_type()),
+           "; training is in float32 or float64: export the model in float32");
+    }
     auto type = RankedTensorType::get(
         shape, elementTypeOf(&context, tensor.data_type()));
     slots[tensor.name()].value = body->addArgument(
@@ -231,11 +269,13 @@ void Importer::addParameters() {
       onGradientPath[n] = onGradientPath[n] && reaching[n];
     }
     if (trained.empty()) {
-      fail("nothing to train: no initializer that the loss '", loss,
-           "' depends on is a trainable parameter",
-           options.train.empty() && options.freeze.empty()
-               ? ""
-               : " that --train and --freeze leave");
+      fail(
+          options.train.empty() && options.freeze.empty()
+              ? absl::StrCat("nothing to train: no initializer that the loss '",
+                             loss, "' depends on is a trainable parameter")
+              : absl::StrCat("nothing to train: --train and --freeze leave "
+                             "none of the ",
+                             parameters.size(), " parameters"));
     }
   }
 }

@@ -23,6 +23,15 @@ struct IndexRange {
   bool contains(int64_t value) const {
     return (value >= low && value <= high) || ignored.count(value) != 0;
   }
+  /// What both contain; what either contains, and all between their ends.
+  IndexRange meet(const IndexRange &other) const;
+  IndexRange join(const IndexRange &other) const;
+};
+
+/// What the uses of an input say: each of the whole input, and each of a part
+/// of it, which says nothing of the other parts.
+struct IndexUses {
+  std::optional<IndexRange> whole, parts;
 };
 
 /// Imports one model. Every ONNX name becomes a Slot: a host constant, a
@@ -43,7 +52,9 @@ public:
   mlir::Value materialize(Slot &slot, mlir::Location location);
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
-  void boundInput(mlir::Value indices, const IndexRange &range);
+  /// Where `indices` is an input, or a part of one, moved but not changed:
+  /// notes their range. True of a whole input: all values will be in it.
+  bool boundInput(mlir::Value indices, const IndexRange &range);
   /// Adds to the one error that the import will end with.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
   void addWarning(const onnx::NodeProto &node, const std::string &text);
@@ -83,7 +94,7 @@ private:
   std::string loss;
   std::vector<InputSignature> inputs;
   std::vector<Shape> inputShapes;
-  std::vector<IndexRange> ranges; ///< one an input
+  std::vector<IndexUses> indexUses; ///< one an input
   std::vector<Parameter> parameters;
   std::vector<bool> onGradientPath; ///< one a node
   int current = 0;                  ///< the node of the graph in the walk

@@ -6,6 +6,9 @@
 
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
+#include <set>
+
 using onnx::TensorProto;
 
 namespace zerograph::frontend {
@@ -130,15 +133,31 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
   return shapes;
 }
 
+std::string batchDim(const std::vector<InputSignature> &signatures) {
+  std::vector<std::string> leading;
+  std::set<std::string> behind;
+  for (const InputSignature &input : signatures) {
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      const std::string &name = input.dims[axis].name;
+      if (axis > 0) {
+        behind.insert(name);
+      } else if (!name.empty()) {
+        leading.push_back(name);
+      }
+    }
+  }
+  auto first = std::find_if(
+      leading.begin(), leading.end(),
+      [&](const std::string &name) { return behind.count(name) == 0; });
+  return first != leading.end() ? *first
+         : leading.empty()      ? ""
+                                : leading.front();
+}
+
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
                             const std::vector<Shape> &shapes, size_t anchor,
                             ImportReport &report) {
-  for (const InputSignature &input : signatures) {
-    if (!input.dims.empty() && !input.dims[0].name.empty()) {
-      report.batch_dim = input.dims[0].name;
-      break;
-    }
-  }
+  report.batch_dim = batchDim(signatures);
   std::vector<bool> result;
   for (size_t i = 0; i < signatures.size(); ++i) {
     const auto &dims = signatures[i].dims;

@@ -23,9 +23,9 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
                             ImportReport &report);
 
 /// Which inputs have samples as their leading dim. With symbolic dims: those
-/// whose leading dim has the name of the first leading dim that has one.
-/// Otherwise those whose leading size is that of `anchor`, the input that
-/// decides (the labels, if known, else the first).
+/// whose leading dim has the name that batchDim gives. Otherwise those whose
+/// leading size is that of `anchor`, the input that decides (the labels, if
+/// known, else the first).
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
                             const std::vector<Shape> &shapes, size_t anchor,
                             ImportReport &report);

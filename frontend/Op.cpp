@@ -214,13 +214,13 @@ void Op::complain(const std::string &problem) {
   importer.addProblem(node, problem);
 }
 
-void Op::boundInput(mlir::Value indices, int64_t low, int64_t high,
+bool Op::boundInput(mlir::Value indices, int64_t low, int64_t high,
                     std::optional<int64_t> ignored) {
   IndexRange range{low, high, {}};
   if (ignored) {
     range.ignored.insert(*ignored);
   }
-  importer.boundInput(indices, range);
+  return importer.boundInput(indices, range);
 }
 
 } // namespace zerograph::frontend

@@ -108,8 +108,9 @@ public:
   mlir::Value materialize(Slot &slot);
 
   /// Tells that `indices`, where it comes from an input through moves alone,
-  /// must lie in [low, high] or be `ignored`.
-  void boundInput(mlir::Value indices, int64_t low, int64_t high,
+  /// must lie in [low, high] or be `ignored`. False where it does not: nothing
+  /// checks the values.
+  bool boundInput(mlir::Value indices, int64_t low, int64_t high,
                   std::optional<int64_t> ignored = std::nullopt);
 
   /// Imports the body that an attribute holds, run on `inputs`; its nodes get

@@ -191,6 +191,21 @@ void checkDamage(const ExporterSignature &signature,
         "' is not in the file under this name, and no node reads it: it is "
         "tied to one that the file holds, or unused; nothing to do"));
   }
+  if (!signature.merged.empty()) {
+    std::string list = absl::StrCat(
+        signature.merged.size(),
+        " parameters were merged with equal ones or renamed by the exporter:"
+        "\n  ",
+        absl::StrJoin(signature.merged, "\n  "));
+    if (!options.allow_exporter_damage) {
+      fail(list,
+           "\nTraining would tie them, and weights would not load back. Export "
+           "again with torch.onnx.export(..., dynamo=False, "
+           "training=torch.onnx.TrainingMode.TRAINING, "
+           "do_constant_folding=False).");
+    }
+    report.warnings.push_back(list);
+  }
   if (signature.damaged.empty()) {
     return;
   }

@@ -39,6 +39,8 @@ struct ExporterSignature {
   /// PARAMETERs without an initializer that some node was made from: the
   /// exporter's optimizer merged, dropped or renamed them.
   std::vector<std::string> damaged;
+  /// What the TorchScript exporter merged or renamed.
+  std::vector<std::string> merged;
   /// PARAMETERs without an initializer that no node mentions: another name of
   /// a tied parameter, or unused.
   std::vector<std::string> absent;

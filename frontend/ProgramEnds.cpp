@@ -76,10 +76,16 @@ std::string Importer::pickLoss() const {
 NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
   std::optional<int64_t> low, high;
   SmallVector<int64_t> ignored;
-  if (ranges[i].low != INT64_MIN) {
-    low = ranges[i].low;
-    high = ranges[i].high;
-    ignored.assign(ranges[i].ignored.begin(), ranges[i].ignored.end());
+  const IndexUses &uses = indexUses[i];
+  if (uses.whole || uses.parts) {
+    // A part that is within the whole's range says nothing new.
+    IndexRange range = uses.whole.value_or(IndexRange());
+    if (uses.parts) {
+      range = range.meet(*uses.parts);
+    }
+    low = range.low;
+    high = range.high;
+    ignored.assign(range.ignored.begin(), range.ignored.end());
     if (*low > *high) {
       fail("input '", inputs[i].name,
            "' can have no legal value: it indexes "
@@ -141,7 +147,7 @@ void Importer::finish() {
   for (size_t i = 0; i < inputs.size(); ++i) {
     // Labels are what a loss bounds from below 0 or to its classes; the last
     // bounded input is nearest to the loss.
-    if (ranges[i].low != INT64_MIN) {
+    if (indexUses[i].whole || indexUses[i].parts) {
       anchor = i;
     }
   }

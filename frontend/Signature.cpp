@@ -35,6 +35,28 @@ void collectNames(absl::string_view text, std::set<std::string> &names) {
   }
 }
 
+/// PyTorch's older exporter leaves no list of parameters, but traces of what it
+/// does outside of its training mode: a parameter that was equal to another is
+/// an Identity of it, and a transposed weight has a new name. A tied weight is
+/// one initializer without either.
+void findTraces(const Graph &graph, ExporterSignature &signature) {
+  for (const auto &node : graph.proto.node()) {
+    if (node.op_type() == "Identity" && node.input_size() == 1 &&
+        node.output_size() == 1 && graph.initializers.count(node.input(0)) &&
+        absl::StrContains(node.output(0), '.') &&
+        !absl::StrContains(node.output(0), '/')) {
+      signature.merged.push_back(
+          absl::StrCat(node.output(0), " (merged with ", node.input(0), ")"));
+    }
+  }
+  for (const auto &tensor : graph.proto.initializer()) {
+    if (absl::StartsWith(tensor.name(), "onnx::") && tensor.dims_size() > 1) {
+      signature.merged.push_back(
+          absl::StrCat(tensor.name(), " (a weight that was transposed)"));
+    }
+  }
+}
+
 } // namespace
 
 ExporterSignature readSignature(const Graph &graph) {
@@ -42,6 +64,7 @@ ExporterSignature readSignature(const Graph &graph) {
   const std::string *text =
       metadata(graph.proto, "pkg.torch.export.ExportedProgram.graph_signature");
   if (text == nullptr) {
+    findTraces(graph, signature);
     return signature;
   }
   std::set<std::string> mentioned;

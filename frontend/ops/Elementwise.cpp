@@ -159,8 +159,37 @@ void foldMod(Op &op) {
 // Functions of any number of values
 //===----------------------------------------------------------------------===//
 
+/// x, but a bound where it is beyond: not min or max, for at the bound itself
+/// the gradient passes, as in PyTorch.
+Value clip(Emitter &emit, Value x, CompareKind beyond, Value bound) {
+  return emit.select(emit.compare(beyond, x, bound), bound, x);
+}
+
+/// Exporters write clamp with one bound as Max or Min with a number.
+bool emitClamp(Op &op, BinaryKind kind) {
+  if (op.inputCount() != 2 ||
+      (kind != BinaryKind::max && kind != BinaryKind::min)) {
+    return false;
+  }
+  for (int i : {0, 1}) {
+    const HostTensor *bound = op.host(i);
+    if (bound != nullptr && bound->size() == 1 && op.host(1 - i) == nullptr &&
+        bound->rank() <= static_cast<int64_t>(op.shape(1 - i).size())) {
+      op.set(0,
+             clip(op.emit, op.value(1 - i),
+                  kind == BinaryKind::max ? CompareKind::lt : CompareKind::gt,
+                  op.value(i)));
+      return true;
+    }
+  }
+  return false;
+}
+
 template <BinaryKind kind, bool mean = false>
 void emitVariadic(Op &op) {
+  if (emitClamp(op, kind)) {
+    return;
+  }
   Value result = op.value(0);
   for (int i = 1; i < op.inputCount(); ++i) {
     result = op.emit.binary(kind, result, op.value(i));
@@ -247,15 +276,12 @@ void foldPow(Op &op) {
 //===----------------------------------------------------------------------===//
 
 void emitClip(Op &op) {
-  // Selects, not min and max: at a bound the gradient passes, as in PyTorch.
   Value x = op.value(0);
   if (op.hasInput(1)) {
-    Value low = op.value(1);
-    x = op.emit.select(op.emit.compare(CompareKind::lt, x, low), low, x);
+    x = clip(op.emit, x, CompareKind::lt, op.value(1));
   }
   if (op.hasInput(2)) {
-    Value high = op.value(2);
-    x = op.emit.select(op.emit.compare(CompareKind::gt, x, high), high, x);
+    x = clip(op.emit, x, CompareKind::gt, op.value(2));
   }
   op.set(0, x);
 }

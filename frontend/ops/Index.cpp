@@ -13,6 +13,7 @@
 #include <algorithm>
 
 using mlir::Value;
+using mlir::zg::nn::BinaryKind;
 using mlir::zg::nn::CompareKind;
 using onnx::TensorProto;
 
@@ -40,28 +41,8 @@ HostTensor normalizedIndices(const HostTensor &indices, int64_t size) {
       [](double) { return 0.0; });
 }
 
-/// Input i as indices into `size` elements, none negative.
 Value indexValue(Op &op, int i, int64_t size) {
-  Value indices = op.value(i);
-  if (Emitter::isFloat(indices) || Emitter::elementOf(indices).isInteger(1)) {
-    fail("the indices must be integers");
-  }
-  if (const HostTensor *host = op.host(i)) {
-    bool negative = false;
-    int64_t count = host->isSplat() ? 1 : host->size();
-    for (int64_t k = 0; k < count; ++k) {
-      checkedIndex(host->intAt(k), size);
-      negative |= host->intAt(k) < 0;
-    }
-    if (!negative) {
-      return indices;
-    }
-  } else {
-    op.boundInput(indices, -size, size - 1);
-  }
-  return op.emit.select(op.emit.compare(CompareKind::lt, indices, 0.0),
-                        op.emit.add(indices, static_cast<double>(size)),
-                        indices);
+  return indexInto(op, op.value(i), op.host(i), size);
 }
 
 /// If the gathered data is all one value the indices don't matter.
@@ -190,7 +171,6 @@ void emitGatherNd(Op &op) {
   mlir::Type element = Emitter::elementOf(indices);
   Shape strides = rowMajor(
       Shape(nd.data.begin(), nd.data.begin() + nd.batchDims + nd.depth));
-  int64_t last = Emitter::rankOf(indices) - 1;
   Value row;
   auto addTerm = [&](Value index, int64_t dim) {
     Value term = emit.mul(index, static_cast<double>(strides[dim]));
@@ -200,11 +180,7 @@ void emitGatherNd(Op &op) {
     addTerm(emit.iota(dim, nd.lead, element), dim);
   }
   for (int64_t k = 0; k < nd.depth; ++k) {
-    Value index = emit.reshape(emit.sliceAxis(indices, last, k, 1), nd.lead);
-    int64_t size = nd.data[nd.batchDims + k];
-    index = emit.select(emit.compare(CompareKind::lt, index, 0.0),
-                        emit.add(index, static_cast<double>(size)), index);
-    addTerm(index, nd.batchDims + k);
+    addTerm(indexColumn(op, k, nd.data[nd.batchDims + k]), nd.batchDims + k);
   }
   Shape table(nd.data.begin() + nd.batchDims + nd.depth, nd.data.end());
   table.insert(table.begin(), strides[0] * nd.data[0]);
@@ -398,6 +374,50 @@ const OpDef kOps[] = {
 };
 
 } // namespace
+
+Value indexInto(Op &op, Value indices, const HostTensor *host, int64_t size) {
+  if (Emitter::isFloat(indices) || Emitter::elementOf(indices).isInteger(1)) {
+    fail("the indices must be integers");
+  }
+  bool negative = true, checked = false;
+  if (host != nullptr) {
+    negative = false;
+    checked = true;
+    int64_t count = host->isSplat() ? 1 : host->size();
+    for (int64_t k = 0; k < count; ++k) {
+      negative |= checkedIndex(host->intAt(k), size) != host->intAt(k);
+    }
+  } else {
+    checked = op.boundInput(indices, -size, size - 1);
+  }
+  Emitter &emit = op.emit;
+  if (negative) {
+    indices =
+        emit.select(emit.compare(CompareKind::lt, indices, 0.0),
+                    emit.add(indices, static_cast<double>(size)), indices);
+  }
+  if (!checked) {
+    indices = emit.binary(BinaryKind::max, indices, 0.0);
+    indices = emit.binary(BinaryKind::min, indices, double(size - 1));
+  }
+  return indices;
+}
+
+Value indexColumn(Op &op, int64_t k, int64_t size) {
+  Value indices = op.value(1);
+  Shape lead = Emitter::shapeOf(indices);
+  int64_t last = lead.size() - 1;
+  lead.pop_back();
+  HostTensor part;
+  const HostTensor *host = op.host(1);
+  if (host != nullptr) {
+    std::vector<int64_t> strides = rowMajor(host->shape());
+    strides.pop_back();
+    part = remap(*host, lead, k, strides);
+  }
+  Value column = op.emit.reshape(op.emit.sliceAxis(indices, last, k, 1), lead);
+  return indexInto(op, column, host != nullptr ? &part : nullptr, size);
+}
 
 llvm::ArrayRef<OpDef> indexOps() { return kOps; }
 

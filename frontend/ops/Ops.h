@@ -35,6 +35,15 @@ llvm::ArrayRef<OpDef> resizeOps();
 llvm::ArrayRef<OpDef> poolOps();
 llvm::ArrayRef<OpDef> recurrentOps();
 
+/// `indices` into `size` elements, none negative: those below 0 count from the
+/// end. Constant ones (`host`) are checked, those of an input noted to be
+/// checked when it is read; computed ones go to the nearest element where they
+/// are outside.
+mlir::Value indexInto(Op &op, mlir::Value indices, const HostTensor *host,
+                      int64_t size);
+/// Number k of the last dim of input 1, as indexInto gives it.
+mlir::Value indexColumn(Op &op, int64_t k, int64_t size);
+
 /// f applied to each element, in the domain of x; the result has `type`.
 template <typename FInt, typename FFloat>
 HostTensor foldUnary(const HostTensor &x, int32_t type, FInt onInt,

@@ -2,11 +2,13 @@
 
 #include "frontend/ops/Ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 using mlir::Value;
+using mlir::zg::nn::CompareKind;
 using mlir::zg::nn::ReduceKind;
 using mlir::zg::nn::UnaryKind;
 using onnx::TensorProto;
@@ -27,6 +29,11 @@ std::vector<int64_t> axesOf(Op &op, bool &identity) {
   }
   for (int64_t &axis : axes) {
     axis = normalizeAxis(axis, rank);
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (std::count(axes.begin(), axes.begin() + i, axes[i]) != 0) {
+      fail("axis ", axes[i], " is given twice");
+    }
   }
   return axes;
 }
@@ -68,8 +75,14 @@ Value l1(Emitter &emit, Value x, const std::vector<int64_t> &axes, bool keep) {
                      keep);
 }
 
+/// Of nothing but zeros the gradient is zero, one of its subgradients, as in
+/// PyTorch: the root is taken of what is not zero.
 Value l2(Emitter &emit, Value x, const std::vector<int64_t> &axes, bool keep) {
-  return emit.unary(UnaryKind::sqrt, sumSquare(emit, x, axes, keep));
+  Value sum = sumSquare(emit, x, axes, keep);
+  Value zero = emit.compare(CompareKind::eq, sum, 0.0);
+  Value root = emit.unary(UnaryKind::sqrt,
+                          emit.select(zero, emit.splatLike(1, sum), sum));
+  return emit.select(zero, sum, root);
 }
 
 Value logSum(Emitter &emit, Value x, const std::vector<int64_t> &axes,
@@ -81,6 +94,9 @@ Value logSum(Emitter &emit, Value x, const std::vector<int64_t> &axes,
 Value logSumExp(Emitter &emit, Value x, const std::vector<int64_t> &axes,
                 bool keep) {
   Value top = emit.reduce(ReduceKind::max, x, axes, true);
+  // Where all are infinite, x - top would not be a number.
+  top = emit.select(emit.unary(UnaryKind::is_inf, top), emit.splatLike(0, top),
+                    top);
   Value sum =
       emit.reduce(ReduceKind::sum, emit.unary(UnaryKind::exp, emit.sub(x, top)),
                   axes, true);

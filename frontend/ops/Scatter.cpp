@@ -28,22 +28,6 @@ Combine combineOf(Op &op) {
   return kind == "add" ? Combine::add : Combine::replace;
 }
 
-/// Negative numbers count from the end of `size` elements. What a constant
-/// holds is checked; of an input it is noted.
-Value wrapIndex(Op &op, const HostTensor *host, Value index, int64_t size) {
-  if (host != nullptr) {
-    for (int64_t i = 0; i < (host->isSplat() ? 1 : host->size()); ++i) {
-      if (host->intAt(i) < -size || host->intAt(i) >= size) {
-        fail("index ", host->intAt(i), " is outside of ", size, " elements");
-      }
-    }
-  } else {
-    op.boundInput(index, -size, size - 1);
-  }
-  return op.emit.select(op.emit.compare(CompareKind::lt, index, 0.0),
-                        op.emit.add(index, static_cast<double>(size)), index);
-}
-
 Value scatterAdd(Emitter &emit, Value rows, Value updates, const Shape &table) {
   return emit.builder.create<nn::ScatterAddOp>(
       emit.location, emit.tensorType(table, Emitter::elementOf(updates)), rows,
@@ -108,7 +92,7 @@ void emitScatterElements(Op &op) {
     }
   }
   Emitter &emit = op.emit;
-  Value index = wrapIndex(op, op.host(1), integerIndices(op), data[axis]);
+  Value index = indexInto(op, integerIndices(op), op.host(1), data[axis]);
   std::vector<int64_t> strides = rowMajor(data);
   Value row = emit.mul(index, static_cast<double>(strides[axis]));
   for (int64_t dim = 0; dim < rank; ++dim) {
@@ -137,21 +121,11 @@ void emitScatterNd(Op &op) {
          shapeText(expected));
   }
   Emitter &emit = op.emit;
-  Value indices = integerIndices(op);
   Shape strides = rowMajor(Shape(data.begin(), data.begin() + depth));
-  const HostTensor *host = op.host(1);
   Value row;
   for (int64_t k = 0; k < depth; ++k) {
-    HostTensor part;
-    if (host != nullptr) {
-      std::vector<int64_t> steps(lead.size());
-      std::vector<int64_t> all = rowMajor(host->shape());
-      steps.assign(all.begin(), all.end() - 1);
-      part = remap(*host, lead, k, steps);
-    }
-    Value index = emit.reshape(
-        emit.sliceAxis(indices, static_cast<int64_t>(lead.size()), k, 1), lead);
-    index = wrapIndex(op, host != nullptr ? &part : nullptr, index, data[k]);
+    Value index =
+        emit.convert(indexColumn(op, k, data[k]), emit.builder.getI64Type());
     index = emit.mul(index, static_cast<double>(strides[k]));
     row = row ? emit.add(row, index) : index;
   }

@@ -83,16 +83,23 @@ Value hyperbolicCosine(Emitter &emit, Value x) {
   return hyperbolic(emit, x, false);
 }
 
-Value areaSine(Emitter &emit, Value x) {
-  return odd(emit, x, [&](Value a) {
-    return emit.unary(UnaryKind::log, emit.add(a, rootOfSquare(emit, a, 1)));
-  });
+/// log(x + sqrt(x * x + sign)), without the square where it says nothing: far
+/// out it would be infinite.
+Value logOfSum(Emitter &emit, Value x, double sign) {
+  Value far = emit.compare(CompareKind::gt, x, 1e9);
+  Value near = emit.select(far, one(emit, x), x);
+  Value root =
+      emit.unary(UnaryKind::sqrt, emit.add(emit.mul(near, near), sign));
+  Value sum = emit.select(far, x, emit.add(near, root));
+  Value result = emit.unary(UnaryKind::log, sum);
+  return emit.select(far, emit.add(result, M_LN2), result);
 }
 
-Value areaCosine(Emitter &emit, Value x) {
-  Value root = emit.unary(UnaryKind::sqrt, emit.add(emit.mul(x, x), -1.0));
-  return emit.unary(UnaryKind::log, emit.add(x, root));
+Value areaSine(Emitter &emit, Value x) {
+  return odd(emit, x, [&](Value a) { return logOfSum(emit, a, 1); });
 }
+
+Value areaCosine(Emitter &emit, Value x) { return logOfSum(emit, x, -1); }
 
 Value areaTangent(Emitter &emit, Value x) {
   Value above = emit.unary(UnaryKind::log, emit.add(x, 1.0));

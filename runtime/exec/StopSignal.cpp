@@ -2,7 +2,10 @@
 
 #include "runtime/exec/StopSignal.h"
 
+#include "runtime/io/Temporaries.h"
+
 #include <ctime>
+#include <unistd.h>
 
 using namespace zerograph;
 
@@ -23,7 +26,12 @@ extern "C" void requestStop(int number) {
   if (stop_requested == 0) {
     stop_requested = number;
     seconds_of_request = now;
+    // With a line of its own, whatever the terminal shows.
+    constexpr char text[] = "\nnote: stopping after this step or the next; a "
+                            "second signal ends at once and saves nothing\n";
+    [[maybe_unused]] ssize_t written = write(2, text, sizeof(text) - 1);
   } else if (now - seconds_of_request > 1) {
+    removeTemporaries();
     signal(number, SIG_DFL);
     raise(number);
   }

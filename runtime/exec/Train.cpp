@@ -3,6 +3,7 @@
 #include "runtime/exec/Train.h"
 
 #include "runtime/comm/local/LocalGroup.h"
+#include "runtime/device/host/HostMemory.h"
 #include "runtime/exec/RankRun.h"
 
 #include <sys/resource.h>
@@ -35,6 +36,11 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
                                              const TrainOptions &options) {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       openSession(loaded, options));
+  uint64_t bytes = 0;
+  for (const plan::Arena &arena : loaded.plan.arenas()) {
+    bytes += arena.bytes();
+  }
+  ZG_RETURN_IF_ERROR(checkMemory(bytes * loaded.plan.world(), hostMemory()));
   LocalGroupOptions group;
   group.world = loaded.plan.world();
   group.deadline = std::chrono::duration<double>(options.deadline_seconds);

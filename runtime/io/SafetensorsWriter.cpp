@@ -3,6 +3,7 @@
 #include "runtime/io/SafetensorsWriter.h"
 
 #include "runtime/base/OutputPath.h"
+#include "runtime/io/Temporaries.h"
 
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,7 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
   ZG_ASSIGN_OR_RETURN(writer->file,
                       File::create(temporary, 8 + text.size() + end));
   writer->temporary = temporary;
+  rememberTemporary(temporary);
   prefix += text;
   ZG_RETURN_IF_ERROR(writer->file->write(0, prefix.size(), prefix.data()));
   return writer;
@@ -82,6 +84,7 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
 SafetensorsWriter::~SafetensorsWriter() {
   if (!temporary.empty()) {
     unlink(temporary.c_str());
+    forgetTemporary(temporary);
   }
 }
 
@@ -103,6 +106,7 @@ absl::Status SafetensorsWriter::commit() {
     return absl::UnavailableError(
         absl::StrCat(path, ": cannot be named: ", std::strerror(errno)));
   }
+  forgetTemporary(temporary);
   temporary.clear();
   syncFolder(path);
   return absl::OkStatus();

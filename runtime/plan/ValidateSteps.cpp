@@ -105,9 +105,9 @@ absl::Status needMatrix(const plan::Step &step, int index,
   }
   Checked elements = Checked(matmul.batch() - 1) * stride +
                      Checked(rows - 1) * leading + columns;
-  if (!(elements * element).atMost(step.accesses(index).bytes())) {
+  if (!(elements * element).is(step.accesses(index).bytes())) {
     return invalid("the matrices ", name, ", ", matmul.batch(), " of ", rows,
-                   " x ", columns, ", do not fit in the ",
+                   " x ", columns, ", are not the ",
                    step.accesses(index).bytes(), " bytes of access ", index);
   }
   return absl::OkStatus();

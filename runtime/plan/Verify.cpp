@@ -15,13 +15,13 @@ absl::Status verifyPlan(const plan::Plan &plan) {
   }
   using Check = void (*)(const verify::Subject &, verify::Problems &);
   constexpr Check kChecks[] = {
-      verify::checkStreams,     verify::checkCollectiveOrder,
-      verify::checkRaces,       verify::checkLifetimes,
-      verify::checkDefinitions, verify::checkMoves,
-      verify::checkReductions,  verify::checkAccumulators,
-      verify::checkUpdates,     verify::checkSharding,
-      verify::checkAgreement,   verify::checkTraffic,
-      verify::checkArenas};
+      verify::checkStreams,      verify::checkCollectiveOrder,
+      verify::checkRaces,        verify::checkLifetimes,
+      verify::checkDefinitions,  verify::checkTypes,
+      verify::checkMoves,        verify::checkReductions,
+      verify::checkAccumulators, verify::checkUpdates,
+      verify::checkSharding,     verify::checkAgreement,
+      verify::checkTraffic,      verify::checkArenas};
   std::string text;
   size_t dropped = 0;
   for (Check check : kChecks) {

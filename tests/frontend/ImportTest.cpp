@@ -425,6 +425,43 @@ TEST(Loss, IgnoredLabelsAreLegalWhereEveryUseAllowsThem) {
   EXPECT_EQ(imported.input(2).getIgnored(), llvm::ArrayRef<int64_t>(-1));
 }
 
+// Columns of one input may index tables of different sizes.
+TEST(Inputs, PartsHaveTheirOwnRanges) {
+  Imported imported =
+      import("g (int64[4, 2] ids) => (float loss) <float[5] w = {" +
+             numbers(5) + "}, float[3] v = {" + numbers(3) +
+             R"(}> {
+  a = Constant <value = int64 {0}> ()
+  b = Constant <value = int64 {1}> ()
+  first = Gather <axis = 1> (ids, a)
+  second = Gather <axis = 1> (ids, b)
+  x = Gather (w, first)
+  y = Gather (v, second)
+  z = Mul(x, y)
+  loss = ReduceSum <keepdims = 0> (z)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.input(0).getMin(), -5);
+  EXPECT_EQ(imported.input(0).getMax(), 4);
+}
+
+// A sequence's dim may come first; samples' dim leads only.
+TEST(Inputs, TheDimOfSamplesStandsBehindInNoInput) {
+  ImportOptions options;
+  options.dims = {{"batch", 2}, {"seq", 3}};
+  Imported imported = import(R"(
+g (float[seq] p, float[batch, seq] x) => (float loss) <float[3] w = {2, 3, 4}> {
+  a = Mul(p, x)
+  b = Mul(a, w)
+  loss = ReduceSum <keepdims = 0> (b)
+})",
+                             options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.batch_dim, "batch");
+  EXPECT_FALSE(imported.input(0).getPerSample());
+  EXPECT_TRUE(imported.input(1).getPerSample());
+}
+
 TEST(Loss, WithoutIgnoredLabelsNothingIsMasked) {
   Imported imported = import(
       "g (float[6, 5] x, int64[6] labels) => (float loss) <float[5] w = {" +

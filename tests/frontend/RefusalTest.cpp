@@ -202,7 +202,7 @@ TEST(RefusedGraph, HugeDims) {
   ImportOptions options;
   options.dims = {{"n", int64_t(1) << 40}, {"m", int64_t(1) << 40}};
   expectRefused("g (float[n, m] x) => (float[n, m] y) { y = Relu(x) }",
-                {"too many elements"}, options);
+                {"more than 2^38 elements"}, options);
 }
 
 TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {
@@ -224,6 +224,33 @@ TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {
   options.require_loss = false;
   expectError(importFile(write(model), options),
               {"80000 bytes", "make it an initializer"});
+}
+
+TEST(RefusedGraph, EmptyConstantsWhereOneNumberIsExpected) {
+  expectRefused(R"(
+g (float[4, 4] x) => (float[4, 4] y) {
+  k = Constant <value = int64[0] {}> ()
+  [tri] y = Trilu(x, k)
+})",
+                {"node 'tri' (Trilu)", "of shape 0 has no element 0"});
+}
+
+TEST(RefusedGraph, AxesGivenTwice) {
+  expectRefused(R"(
+g (float[4, 2] x) => (float[2] y) {
+  axes = Constant <value = int64[2] {0, -2}> ()
+  [mean] y = ReduceMean <keepdims = 0> (x, axes)
+})",
+                {"node 'mean' (ReduceMean)", "axis 0 is given twice"});
+}
+
+TEST(RefusedGraph, IndicesOutsideTheirDim) {
+  expectRefused(R"(
+g (float[4, 5] x) => (float[1] y) {
+  at = Constant <value = int64[1, 2] {0, 7}> ()
+  [nd] y = GatherND(x, at)
+})",
+                {"node 'nd' (GatherND)", "index 7 is outside of 5 elements"});
 }
 
 TEST(RefusedGraph, DropoutIsNotIgnored) {
@@ -319,6 +346,45 @@ TEST(RefusedParameters, MergedByTheExporter) {
   options.allow_exporter_damage = true;
   Imported imported = importFile(path, options);
   ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.warnings.size(), 1u);
+}
+
+// What PyTorch's older exporter does to a module unless it is told to train.
+TEST(RefusedParameters, MergedOrRenamedByTheOlderExporter) {
+  onnx::ModelProto model = parse(R"(
+g (float[4, 2] x) => (float loss)
+<float[2] p = {0, 0}, float[2, 2] q = {1, 2, 3, 4}> {
+  r = Identity(p)
+  a = MatMul(x, q)
+  b = Add(a, p)
+  c = Add(b, r)
+  loss = ReduceMean <keepdims = 0> (c)
+})");
+  auto rename = [](std::string *name) {
+    *name = *name == "p"   ? "norm1.bias"
+            : *name == "q" ? "onnx::MatMul_7"
+            : *name == "r" ? "norm2.bias"
+                           : *name;
+  };
+  for (auto &tensor : *model.mutable_graph()->mutable_initializer()) {
+    rename(tensor.mutable_name());
+  }
+  for (auto &node : *model.mutable_graph()->mutable_node()) {
+    for (std::string &name : *node.mutable_input()) {
+      rename(&name);
+    }
+    for (std::string &name : *node.mutable_output()) {
+      rename(&name);
+    }
+  }
+  std::string path = write(model);
+  expectError(importFile(path),
+              {"2 parameters", "norm2.bias (merged with norm1.bias)",
+               "onnx::MatMul_7", "do_constant_folding=False"});
+  ImportOptions options;
+  options.allow_exporter_damage = true;
+  Imported imported = importFile(path, options);
+  EXPECT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_EQ(imported.report.warnings.size(), 1u);
 }
 

@@ -25,16 +25,6 @@ absl::Status bindDim(std::map<std::string, int64_t> &dims,
       "dim ", name, " is ", it->second, ", but ", why, " makes it ", size));
 }
 
-/// The first dim of the first input whose first dim is symbolic: samples.
-std::string batchDim(const std::vector<frontend::InputSignature> &inputs) {
-  for (const frontend::InputSignature &input : inputs) {
-    if (!input.dims.empty() && input.dims[0].value < 0) {
-      return input.dims[0].name;
-    }
-  }
-  return "";
-}
-
 absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
                           const std::string &batch, const std::string &data,
                           std::map<std::string, int64_t> &dims) {
@@ -77,7 +67,7 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
-  std::string batch = batchDim(inputs);
+  std::string batch = frontend::batchDim(inputs);
   if (micro_batch > 0) {
     if (batch.empty()) {
       return absl::InvalidArgumentError(

@@ -1,8 +1,11 @@
 //===- Environment.cpp - `env`: what this machine has ---------------------===//
 
+#include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "tools/cli/CommandLine.h"
+
+#include "absl/strings/str_format.h"
 
 #include <cstdio>
 #include <dlfcn.h>
@@ -66,29 +69,18 @@ void printProcessor() {
 }
 
 void printMemory() {
-  std::ifstream file("/proc/meminfo");
-  std::string found;
-  for (std::string text; std::getline(file, text);) {
-    for (const char *name : {"MemTotal:", "MemAvailable:"}) {
-      if (text.rfind(name, 0) == 0) {
-        double kib =
-            std::strtod(text.c_str() + std::string(name).size(), nullptr);
-        char part[64];
-        std::snprintf(part, sizeof(part), "%s%.1f GiB%s",
-                      found.empty() ? "" : ", ", kib / (1 << 20),
-                      found.empty() ? "" : " available");
-        found += part;
-      }
-    }
+  HostMemory memory = hostMemory();
+  auto gib = [](uint64_t bytes) {
+    return absl::StrFormat("%.1f GiB", double(bytes) / (1 << 30));
+  };
+  std::string text = memory.total ? gib(*memory.total) : "unknown";
+  if (memory.available) {
+    text += ", " + gib(*memory.available) + " available";
   }
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  if (double bytes = 0; limit >> bytes) {
-    char part[64];
-    std::snprintf(part, sizeof(part), ", limited to %.1f GiB",
-                  bytes / (1 << 30));
-    found += part;
+  if (memory.limit) {
+    text += ", limited to " + gib(*memory.limit);
   }
-  line("memory", found.empty() ? "unknown" : found);
+  line("memory", text);
 }
 
 /// The first of `names` that the loader finds, or nothing.

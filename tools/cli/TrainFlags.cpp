@@ -12,6 +12,7 @@
 #include <CLI/Validators.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <unistd.h>
@@ -23,14 +24,19 @@ void row(const char *what, uint64_t predicted, uint64_t measured) {
   absl::PrintF("%-28s%18s%18s\n", what, grouped(predicted), grouped(measured));
 }
 
+/// A NaN has no sign that means anything.
+std::string lossText(double loss) {
+  return std::isnan(loss) ? "nan" : absl::StrFormat("%.6f", loss);
+}
+
 /// The report a user compares with `inspect`: what the plan said and what the
 /// run saw, for the rank that has most of each.
 void report(const plan::Plan &plan, const TrainResult &result) {
   if (result.losses.empty()) {
     return; // no step, nothing measured
   }
-  absl::PrintF("loss %.6f at step 0, %.6f at step %d\n\n",
-               result.losses.front(), result.losses.back(),
+  absl::PrintF("loss %s at step 0, %s at step %d\n\n",
+               lossText(result.losses.front()), lossText(result.losses.back()),
                result.losses.size() - 1);
   absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
   uint64_t bytes = 0, allocated = 0;
@@ -136,7 +142,7 @@ absl::StatusOr<int> TrainFlags::run(const LoadedPlan &plan,
   options.model_path = model;
   if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
     options.on_step = [](const StepRecord &record) {
-      absl::PrintF("step %u loss %.6f\n", record.step, record.loss);
+      absl::PrintF("step %u loss %s\n", record.step, lossText(record.loss));
       std::fflush(stdout);
     };
   }

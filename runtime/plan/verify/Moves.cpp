@@ -42,11 +42,9 @@ public:
 private:
   void gather(int p, int s, const plan::Step &step) {
     int unit = step.all_gather().unit();
+    // Stage 0 gathers what it reduced: everyone has all parameters.
+    Role role = plan.zero_stage() == 0 ? Role::Gradient : Role::Param;
     for (int i = 0; i < step.accesses_size() / 2; ++i) {
-      // Parameters, or in stage 0 reduced gradients.
-      std::optional<Place> from = places.of(step.accesses(2 * i));
-      Role role =
-          from && from->role == Role::Gradient ? Role::Gradient : Role::Param;
       expect(p, s, 2 * i, "reads", places.segment(unit, i, role, true));
       expect(p, s, 2 * i + 1, "writes", places.segment(unit, i, role, false));
     }

@@ -207,13 +207,15 @@ const Fault kFaults[] = {
      [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_begin(5); }},
     {"empty or outside",
      [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_end(9); }},
-    {"do not fit", [](plan::Plan &p) { matmul(p)->set_m(3); }},
-    {"do not fit", [](plan::Plan &p) { matmul(p)->set_k(kHuge); matmul(p)->set_lda(kHuge); }},
+    {"3 x 8, are not", [](plan::Plan &p) { matmul(p)->set_m(3); }},
+    {"2 x 7, are not", [](plan::Plan &p) { matmul(p)->set_k(7); matmul(p)->set_lda(7); }},
+    {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); matmul(p)->set_lda(kHuge); }},
     {"begin 7 apart", [](plan::Plan &p) { matmul(p)->set_lda(7); }},
     {"overlap each other",
      [](plan::Plan &p) {
+       // A and B are the same for both, C is one over the other.
        matmul(p)->set_batch(2);
-       matmul(p)->set_m(1);
+       matmul(p)->set_c_stride(0);
      }},
     {"bytes of scratch", [](plan::Plan &p) { matmul(p)->set_scratch_stride(65); }},
     {"share bytes",

@@ -278,10 +278,28 @@ TEST(Verify, GathersMoveTheirUnit) {
   plan = testing::stageThreePlan();
   slice(plan, "b/gathered")->set_slice_class(plan::TRANSIENT);
   expectFault(plan, "wrong unit: ", "which holds nothing of a unit");
+  // Gradients that the rank has instead of its parameters.
+  plan = testing::stageThreePlan();
+  step(plan, 0)->mutable_accesses(0)->set_slice(
+      testing::sliceNamed(plan, "a/shard"));
+  expectFault(plan, "wrong unit: ", "expected parameters [0");
   // A launch that overwrites what has been gathered.
   plan = testing::stageThreePlan();
   step(plan, 2)->mutable_accesses(1)->set_mode(plan::READ_WRITE);
   expectFault(plan, "no collective: ", "forward a");
+}
+
+// A slice has one type, whoever touches it.
+TEST(Verify, BytesKeepTheirType) {
+  plan::Plan plan = testing::stageThreePlan();
+  step(plan, 0)->mutable_all_gather()->set_type(plan::I32);
+  expectFault(plan, "wrong type: ", "(all_gather, gather a) takes");
+  plan = testing::stageThreePlan();
+  plan.mutable_units(0)->set_type(plan::I32);
+  expectFault(plan, "wrong type: ", "unit a for i32");
+  plan = testing::stageThreePlan();
+  plan.mutable_inputs(0)->set_type(plan::I32);
+  expectFault(plan, "wrong type: ", "input x");
 }
 
 TEST(Verify, ReductionsMoveTheirUnit) {

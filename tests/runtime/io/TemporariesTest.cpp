@@ -1,0 +1,49 @@
+//===- TemporariesTest.cpp - what a signal must not leave behind ----------===//
+
+#include "runtime/io/Temporaries.h"
+#include "runtime/io/SafetensorsWriter.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+using namespace zerograph;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  size_t files() const {
+    return size_t(std::distance(fs::directory_iterator(path), {}));
+  }
+  fs::path path = fs::temp_directory_path() /
+                  ("zerograph-temporaries-" + std::to_string(getpid()));
+};
+
+// Files that are being written go; those that have their names stay.
+TEST(Temporaries, OnlyWhatIsNotWholeIsRemoved) {
+  Folder folder;
+  std::vector<SafetensorsWriter::Entry> entries = {{"w", plan::F32, {2}}};
+  auto whole = SafetensorsWriter::create(folder.path / "whole", entries);
+  auto partial = SafetensorsWriter::create(folder.path / "partial", entries);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_TRUE(partial.ok()) << partial.status();
+  ASSERT_TRUE((*whole)->commit().ok());
+  EXPECT_EQ(folder.files(), 2u);
+  removeTemporaries();
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_TRUE(fs::exists(folder.path / "whole"));
+  partial->reset();
+  // Its name is no longer remembered: a later file of that name stays.
+  std::string again = folder.path / "again";
+  rememberTemporary(again);
+  forgetTemporary(again);
+  ASSERT_TRUE(SafetensorsWriter::create(again, entries).value()->commit().ok());
+  removeTemporaries();
+  EXPECT_EQ(folder.files(), 2u);
+}
+
+} // namespace
