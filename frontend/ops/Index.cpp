@@ -302,6 +302,9 @@ void emitReverseSequence(Op &op) {
     op.boundInput(lengths, 0, shape[0]);
   }
   lengths = emit.convert(lengths, emit.builder.getI64Type());
+  // None is longer than the sequences are.
+  lengths = emit.binary(mlir::zg::nn::BinaryKind::min, lengths,
+                        static_cast<double>(shape[0]));
   Shape lead{shape[0], shape[1]};
   lengths = emit.broadcastTo(lengths, lead);
   Value step = emit.iota(0, lead, emit.builder.getI64Type());
