@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/Body.h"
 #include "frontend/Importer.h"
 
 #include "onnx/defs/function.h"
@@ -96,22 +97,16 @@ void Importer::expandFunction(const onnx::NodeProto &node) {
     }
   }
   // '\1' keeps inner names apart from those of the graph.
-  std::string prefix = absl::StrCat("\1", bodyNodes.size(), ".");
-  auto rename = [&](std::string *name) {
-    if (name->empty()) {
-      return;
-    }
-    auto [entry, inserted] = names.try_emplace(*name, prefix + *name);
-    *name = entry->second;
+  std::string prefix = absl::StrCat("\1", scopes++, ".");
+  auto rename = [&](std::string &name) {
+    auto [entry, inserted] = names.try_emplace(name, prefix + name);
+    name = entry->second;
   };
   for (onnx::NodeProto &inner : *function.mutable_node()) {
-    bindAttributes(inner, node, *schema);
-    for (std::string &input : *inner.mutable_input()) {
-      rename(&input);
-    }
-    for (std::string &output : *inner.mutable_output()) {
-      rename(&output);
-    }
+    visitNodes(inner, [&](onnx::NodeProto &nested) {
+      bindAttributes(nested, node, *schema);
+    });
+    renameNode(inner, rename);
     inner.set_name(nodeName(node));
     const onnx::NodeProto &kept = bodyNodes.emplace_back(inner);
     for (const std::string &output : kept.output()) {

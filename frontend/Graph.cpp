@@ -22,64 +22,35 @@ std::string nodeName(const onnx::NodeProto &node) {
 }
 
 bool carriesGradient(const onnx::NodeProto &node, int i) {
-  static const std::set<std::string> none = {"And",
-                                             "ArgMax",
-                                             "ArgMin",
-                                             "Ceil",
-                                             "Constant",
-                                             "ConstantOfShape",
-                                             "Equal",
-                                             "EyeLike",
-                                             "Floor",
-                                             "Greater",
-                                             "GreaterOrEqual",
-                                             "IsInf",
-                                             "IsNaN",
-                                             "Less",
-                                             "LessOrEqual",
-                                             "NonZero",
-                                             "Not",
-                                             "OneHot",
-                                             "Or",
-                                             "Range",
-                                             "Round",
-                                             "SequenceLength",
-                                             "Shape",
-                                             "Sign",
-                                             "Size",
-                                             "Xor"};
-  static const std::set<std::string> firstOnly = {"CastLike",
-                                                  "Clip",
-                                                  "CumSum",
-                                                  "Dropout",
-                                                  "Expand",
-                                                  "Gather",
-                                                  "GatherElements",
-                                                  "GatherND",
-                                                  "OneHot",
-                                                  "NegativeLogLikelihoodLoss",
-                                                  "ReduceL1",
-                                                  "ReduceL2",
-                                                  "ReduceLogSum",
-                                                  "ReduceLogSumExp",
-                                                  "ReduceMax",
-                                                  "ReduceMean",
-                                                  "ReduceMin",
-                                                  "ReduceProd",
-                                                  "ReduceSum",
-                                                  "ReduceSumSquare",
-                                                  "Reshape",
-                                                  "Resize",
-                                                  "SequenceAt",
-                                                  "Slice",
-                                                  "SoftmaxCrossEntropyLoss",
-                                                  "Split",
-                                                  "SplitToSequence",
-                                                  "Squeeze",
-                                                  "Tile",
-                                                  "TopK",
-                                                  "Trilu",
-                                                  "Unsqueeze"};
+  static const std::set<std::string> none = {
+      "And",     "ArgMax",         "ArgMin",
+      "Ceil",    "Constant",       "ConstantOfShape",
+      "Equal",   "EyeLike",        "Floor",
+      "Greater", "GreaterOrEqual", "Hardmax",
+      "If",      "IsInf",          "IsNaN",
+      "Less",    "LessOrEqual",    "NonZero",
+      "Not",     "OneHot",         "Or",
+      "Range",   "Round",          "SequenceLength",
+      "Shape",   "Sign",           "Size",
+      "Xor"};
+  static const std::set<std::string> firstOnly = {
+      "CastLike",       "Clip",
+      "CumSum",         "Dropout",
+      "Expand",         "Gather",
+      "GatherElements", "GatherND",
+      "OneHot",         "NegativeLogLikelihoodLoss",
+      "ReduceL1",       "ReduceL2",
+      "ReduceLogSum",   "ReduceLogSumExp",
+      "ReduceMax",      "ReduceMean",
+      "ReduceMin",      "ReduceProd",
+      "ReduceSum",      "ReduceSumSquare",
+      "Reshape",        "Resize",
+      "SequenceAt",     "SequenceErase",
+      "Slice",          "SoftmaxCrossEntropyLoss",
+      "Split",          "SplitToSequence",
+      "Squeeze",        "Tile",
+      "TopK",           "Trilu",
+      "Unsqueeze"};
   const std::string &op = node.op_type();
   if (none.count(op) != 0) {
     return false;
@@ -96,6 +67,15 @@ bool carriesGradient(const onnx::NodeProto &node, int i) {
   if (op == "BatchNormalization") {
     return i < 3;
   }
+  if (op == "Loop") {
+    return i > 1; // trip count, condition
+  }
+  if (op == "SequenceInsert") {
+    return i < 2;
+  }
+  if (op == "LSTM" || op == "GRU" || op == "RNN") {
+    return i != 4; // sequence_lens
+  }
   if (op == "Cast") {
     for (const auto &attribute : node.attribute()) {
       if (attribute.name() == "to") {
@@ -106,12 +86,53 @@ bool carriesGradient(const onnx::NodeProto &node, int i) {
   return true;
 }
 
-Graph::Graph(const onnx::GraphProto &graph) : proto(graph) {
-  index();
+Graph::Graph(const onnx::GraphProto &graph, bool isBody) : proto(graph) {
+  index(isBody);
   sort();
 }
 
-void Graph::index() {
+std::vector<std::string> Graph::reads(int n) const {
+  std::vector<std::string> names;
+  for (const std::string &input : proto.node(n).input()) {
+    if (!input.empty()) {
+      names.push_back(input);
+    }
+  }
+  if (auto found = bodies.find(n); found != bodies.end()) {
+    for (const Graph &body : found->second) {
+      names.insert(names.end(), body.captured.begin(), body.captured.end());
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> Graph::gradientReads(int n) const {
+  const onnx::NodeProto &node = proto.node(n);
+  std::vector<std::string> names;
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (!node.input(i).empty() && carriesGradient(node, i)) {
+      names.push_back(node.input(i));
+    }
+  }
+  if (auto found = bodies.find(n); found != bodies.end()) {
+    for (const Graph &body : found->second) {
+      std::vector<std::string> outputs;
+      for (const auto &output : body.proto.output()) {
+        outputs.push_back(output.name());
+      }
+      std::set<std::string> ends;
+      body.follow(outputs, &ends);
+      for (const std::string &name : ends) {
+        if (body.captured.count(name) != 0) {
+          names.push_back(name);
+        }
+      }
+    }
+  }
+  return names;
+}
+
+void Graph::index(bool isBody) {
   std::set<std::string> defined;
   for (const auto &tensor : proto.initializer()) {
     if (tensor.name().empty()) {
@@ -140,23 +161,36 @@ void Graph::index() {
       }
     }
   }
-  std::vector<std::string> missing;
   for (int n = 0; n < proto.node_size(); ++n) {
-    for (const std::string &input : proto.node(n).input()) {
-      if (input.empty()) {
-        continue;
-      }
-      users[input].push_back(n);
-      if (defined.count(input) == 0) {
-        missing.push_back(absl::StrCat("node '", nodeName(proto.node(n)),
-                                       "' reads '", input, "'"));
+    for (const auto &attribute : proto.node(n).attribute()) {
+      if (attribute.has_g()) {
+        try {
+          bodies[n].emplace_back(attribute.g(), /*isBody=*/true);
+        } catch (const ImportError &error) {
+          fail("node '", nodeName(proto.node(n)), "', attribute '",
+               attribute.name(), "': ", error.what());
+        }
       }
     }
   }
-  for (const auto &output : proto.output()) {
-    if (defined.count(output.name()) == 0) {
-      missing.push_back(absl::StrCat("graph output '", output.name(), "'"));
+  std::vector<std::string> missing;
+  auto use = [&](const std::string &name, const std::string &where) {
+    if (defined.count(name) == 0) {
+      if (isBody) {
+        captured.insert(name);
+      } else {
+        missing.push_back(absl::StrCat(where, "'", name, "'"));
+      }
     }
+  };
+  for (int n = 0; n < proto.node_size(); ++n) {
+    for (const std::string &name : reads(n)) {
+      users[name].push_back(n);
+      use(name, absl::StrCat("node '", nodeName(proto.node(n)), "' reads "));
+    }
+  }
+  for (const auto &output : proto.output()) {
+    use(output.name(), "graph output ");
   }
   if (!missing.empty()) {
     std::string list;
@@ -172,7 +206,12 @@ void Graph::sort() {
   // may be longer than the call stack.
   enum { unseen, open, done };
   std::vector<char> state(proto.node_size(), unseen);
-  std::vector<std::pair<int, int>> stack; // node, next input
+  struct Visit {
+    int node;
+    std::vector<std::string> reads;
+    size_t next = 0;
+  };
+  std::vector<Visit> stack;
   auto enter = [&](const std::string &name) {
     auto found = producer.find(name);
     if (found == producer.end() || state[found->second] == done) {
@@ -183,17 +222,17 @@ void Graph::sort() {
            nodeName(proto.node(found->second)), "'");
     }
     state[found->second] = open;
-    stack.emplace_back(found->second, 0);
+    stack.push_back({found->second, reads(found->second)});
   };
   for (const auto &output : proto.output()) {
     enter(output.name());
     while (!stack.empty()) {
-      auto &[node, next] = stack.back();
-      if (next < proto.node(node).input_size()) {
-        enter(proto.node(node).input(next++));
+      Visit &visit = stack.back();
+      if (visit.next < visit.reads.size()) {
+        enter(std::string(visit.reads[visit.next++]));
       } else {
-        state[node] = done;
-        order.push_back(node);
+        state[visit.node] = done;
+        order.push_back(visit.node);
         stack.pop_back();
       }
     }
@@ -204,8 +243,8 @@ void Graph::sort() {
   std::sort(byFile.begin(), byFile.end());
   std::vector<bool> seen(proto.node_size(), false);
   for (int node : byFile) {
-    for (const std::string &input : proto.node(node).input()) {
-      auto found = producer.find(input);
+    for (const std::string &name : reads(node)) {
+      auto found = producer.find(name);
       if (found != producer.end() && !seen[found->second]) {
         return;
       }
@@ -215,24 +254,29 @@ void Graph::sort() {
   order = byFile;
 }
 
-std::vector<bool> Graph::nodesReaching(const std::string &output) const {
+std::vector<bool> Graph::follow(std::vector<std::string> work,
+                                std::set<std::string> *ends) const {
   std::vector<bool> reached(proto.node_size(), false);
-  std::vector<std::string> work = {output};
   while (!work.empty()) {
-    auto found = producer.find(work.back());
+    std::string name = std::move(work.back());
     work.pop_back();
-    if (found == producer.end() || reached[found->second]) {
-      continue;
-    }
-    const auto &node = proto.node(found->second);
-    reached[found->second] = true;
-    for (int i = 0; i < node.input_size(); ++i) {
-      if (!node.input(i).empty() && carriesGradient(node, i)) {
-        work.push_back(node.input(i));
+    auto found = producer.find(name);
+    if (found == producer.end()) {
+      if (ends != nullptr) {
+        ends->insert(std::move(name));
+      }
+    } else if (!reached[found->second]) {
+      reached[found->second] = true;
+      for (std::string &read : gradientReads(found->second)) {
+        work.push_back(std::move(read));
       }
     }
   }
   return reached;
+}
+
+std::vector<bool> Graph::nodesReaching(const std::string &output) const {
+  return follow({output}, nullptr);
 }
 
 std::vector<bool>
@@ -247,14 +291,13 @@ Graph::nodesReachedFrom(const std::set<std::string> &names) const {
       continue;
     }
     for (int n : found->second) {
-      const auto &node = proto.node(n);
-      bool flows = false;
-      for (int i = 0; i < node.input_size(); ++i) {
-        flows |= node.input(i) == name && carriesGradient(node, i);
+      if (reached[n]) {
+        continue;
       }
-      if (flows && !reached[n]) {
+      std::vector<std::string> sources = gradientReads(n);
+      if (std::find(sources.begin(), sources.end(), name) != sources.end()) {
         reached[n] = true;
-        for (const std::string &output : node.output()) {
+        for (const std::string &output : proto.node(n).output()) {
           if (!output.empty()) {
             work.push_back(output);
           }
@@ -281,9 +324,9 @@ std::set<std::string> Graph::originsOf(const std::string &name) const {
     if (node.op_type() == "Shape" || node.op_type() == "Size") {
       continue;
     }
-    for (const std::string &input : node.input()) {
-      if (!input.empty() && seen.insert(input).second) {
-        work.push_back(input);
+    for (const std::string &name : reads(found->second)) {
+      if (seen.insert(name).second) {
+        work.push_back(name);
       }
     }
   }

@@ -36,8 +36,34 @@ Location Importer::locationOf(const onnx::NodeProto &node) {
 }
 
 std::string Importer::describeOrigins(const std::string &name) const {
+  // From the names inside of bodies to those of the graph.
+  std::set<std::string> seen = {name}, origins;
+  std::vector<std::string> work = {name};
+  auto reach = [&](const std::string &next) {
+    if (!next.empty() && seen.insert(next).second) {
+      work.push_back(next);
+    }
+  };
+  while (!work.empty()) {
+    std::string value = std::move(work.back());
+    work.pop_back();
+    auto alias = bodyAliases.find(value);
+    auto inner = bodyProducer.find(value);
+    if (alias != bodyAliases.end()) {
+      reach(alias->second);
+    } else if (inner != bodyProducer.end()) {
+      const std::string &type = inner->second->op_type();
+      if (type != "Shape" && type != "Size") {
+        for (const std::string &input : inner->second->input()) {
+          reach(input);
+        }
+      }
+    } else if (value[0] != '\1') {
+      origins.merge(graph.originsOf(value));
+    }
+  }
   std::vector<std::string> parts;
-  for (const std::string &origin : graph.originsOf(name)) {
+  for (const std::string &origin : origins) {
     bool initializer = graph.initializers.count(origin) != 0;
     auto slot = slots.find(origin);
     if (!initializer || slot == slots.end() || !slot->second.host) {
@@ -270,6 +296,11 @@ void Importer::checkNode(const onnx::NodeProto &node) const {
   }
   if (findOp(node.op_type(), file.opset) == nullptr && !schema->HasFunction() &&
       !schema->HasContextDependentFunction()) {
+    const OpDef *newer = findOp(node.op_type(), INT64_MAX);
+    if (newer != nullptr) {
+      fail("the operator is not supported as it was in ai.onnx ", file.opset,
+           ": export again with operator set ", newer->since, " or newer");
+    }
     fail("the operator is not supported");
   }
 }
@@ -337,10 +368,22 @@ void Importer::importNode(const onnx::NodeProto &node) {
       continue;
     }
     Slot &slot = slotOf(output);
-    if (!slot.value && !slot.host && !slot.isSequence &&
+    if (!slot.value && !slot.host && !slot.isSequence && !slot.failed &&
         graph.users.count(output) != 0) {
       fail("output ", i, " ('", output, "') is not supported");
     }
+  }
+}
+
+bool Importer::isTrained(const std::string &name) const {
+  return llvm::any_of(parameters, [&](const Parameter &parameter) {
+    return parameter.trainable && parameter.tensor->name() == name;
+  });
+}
+
+void Importer::note(const std::string &text) {
+  if (!llvm::is_contained(report.notes, text)) {
+    report.notes.push_back(text);
   }
 }
 
@@ -352,11 +395,18 @@ void Importer::addProblem(const onnx::NodeProto &node,
                               : " [not on the gradient path]"));
 }
 
+void Importer::addWarning(const onnx::NodeProto &node,
+                          const std::string &text) {
+  report.warnings.push_back(absl::StrCat("node '", nodeName(node), "' (",
+                                         node.op_type(), "): ", text));
+}
+
 void Importer::walk() {
   for (int n : graph.order) {
     const onnx::NodeProto &node = graph.proto.node(n);
     current = n;
     emitDepth = expandDepth = 0;
+    unrolledNodes = 0;
     try {
       importNode(node);
       continue;

@@ -46,6 +46,11 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   int64_t opset() const { return file.opset; }
+  const ImportOptions &importOptions() const { return options; }
+  /// Whether an initializer of this name is trained.
+  bool isTrained(const std::string &name) const;
+  /// Adds to the report's notes what is not among them.
+  void note(const std::string &text);
   mlir::OpBuilder &builderAtEnd() { return builder; }
   Slot &slotOf(const std::string &name);
   /// The slot as a value, emitted at the end of the program if need be.
@@ -57,8 +62,14 @@ public:
   bool boundInput(mlir::Value indices, const IndexRange &range);
   /// Adds to the one error that the import will end with.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
+  void addWarning(const onnx::NodeProto &node, const std::string &text);
+  size_t problemCount() const { return problems.size(); }
   /// "input 'a', initializer 'b'": what a value depends on.
   std::string describeOrigins(const std::string &name) const;
+  /// Imports a body run on `inputs`; `label` names the run.
+  std::vector<NamedSlot> runBody(const onnx::GraphProto &body,
+                                 const std::string &label,
+                                 const std::vector<NamedSlot> &inputs);
 
 private:
   void addInputs();
@@ -95,9 +106,15 @@ private:
   std::vector<std::string> problems;
   int emitDepth = 0;
 
-  // Bodies of operators that ONNX defines as functions, once expanded.
+  // Bodies of branches, loops, and of operators that ONNX defines as
+  // functions, once expanded: copies of their nodes with names of their own.
   std::deque<onnx::NodeProto> bodyNodes;
   std::unordered_map<std::string, const onnx::NodeProto *> bodyProducer;
+  /// The name outside of what is an input inside.
+  std::unordered_map<std::string, std::string> bodyAliases;
+  std::unordered_map<const onnx::GraphProto *, std::unique_ptr<Graph>>
+      bodyGraphs;
+  int64_t scopes = 0, unrolledNodes = 0;
   int expandDepth = 0;
 
   // Exporters repeat the same arithmetic in every block; equal nodes over

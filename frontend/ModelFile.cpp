@@ -25,7 +25,7 @@ namespace zerograph::frontend {
 namespace {
 
 constexpr int64_t kMinIr = 3, kMaxIr = 13;
-constexpr int64_t kMinOpset = 13, kMaxOpset = 27;
+constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
 
 // Field numbers of onnx.proto.
 constexpr int kModelGraph = 7, kGraphInitializer = 5;
@@ -145,14 +145,24 @@ void checkVersions(ModelFile &file) {
   }
 }
 
-void checkDomains(const onnx::GraphProto &graph) {
-  std::set<std::string> foreign;
+void collectForeign(const onnx::GraphProto &graph,
+                    std::set<std::string> &foreign) {
   for (const auto &node : graph.node()) {
     if (!node.domain().empty() && node.domain() != "ai.onnx") {
       foreign.insert(absl::StrCat(node.domain(), ".", node.op_type(),
                                   " (node '", node.name(), "')"));
     }
+    for (const auto &attribute : node.attribute()) {
+      if (attribute.has_g()) {
+        collectForeign(attribute.g(), foreign);
+      }
+    }
   }
+}
+
+void checkDomains(const onnx::GraphProto &graph) {
+  std::set<std::string> foreign;
+  collectForeign(graph, foreign);
   if (!foreign.empty()) {
     std::string list;
     for (const auto &entry : foreign) {

@@ -48,6 +48,10 @@ std::vector<int64_t> Op::constantInts(int i, const char *what) {
   return constant(i, what).toInts();
 }
 
+std::vector<int64_t> Op::intsInput(int i, const char *name) {
+  return hasInput(i) ? constantInts(i, name) : intsAttribute(name);
+}
+
 Shape Op::shape(int i) {
   const Slot &input = slot(i);
   if (input.host) {
@@ -124,6 +128,20 @@ std::vector<int64_t> Op::intsAttribute(const char *name) const {
              : std::vector<int64_t>();
 }
 
+std::vector<float> Op::floatsAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::FLOATS);
+  return found != nullptr ? std::vector<float>(found->floats().begin(),
+                                               found->floats().end())
+                          : std::vector<float>();
+}
+
+std::vector<std::string> Op::stringsAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::STRINGS);
+  return found != nullptr ? std::vector<std::string>(found->strings().begin(),
+                                                     found->strings().end())
+                          : std::vector<std::string>();
+}
+
 const onnx::TensorProto *Op::tensorAttribute(const char *name) const {
   const auto *found = attribute(name, AttributeProto::TENSOR);
   return found != nullptr ? &found->t() : nullptr;
@@ -166,6 +184,43 @@ void Op::forwardSlot(int i, Slot &from) {
   output.sequence = from.sequence;
   output.isSequence = from.isSequence;
 }
+
+void Op::setSlot(int i, const Slot &from) {
+  if (wantsOutput(i)) {
+    importer.slotOf(node.output(i)) = from;
+  }
+}
+
+NamedSlot Op::namedSlot(int i) { return {slot(i), node.input(i)}; }
+
+std::vector<NamedSlot> Op::runBody(const char *name, const std::string &label,
+                                   const std::vector<NamedSlot> &inputs) {
+  const auto *body = attribute(name, AttributeProto::GRAPH);
+  if (body == nullptr) {
+    fail("attribute '", name, "' is missing");
+  }
+  return importer.runBody(body->g(), nodeName(node) + label, inputs);
+}
+
+std::string Op::describeOrigins(const std::string &name) const {
+  return importer.describeOrigins(name);
+}
+
+size_t Op::problemCount() const { return importer.problemCount(); }
+
+void Op::warn(const std::string &text) { importer.addWarning(node, text); }
+
+bool Op::isTrained(int i) const {
+  return hasInput(i) && importer.isTrained(node.input(i));
+}
+
+bool Op::isTraining() const { return importer.importOptions().require_loss; }
+
+bool Op::allowsExporterDamage() const {
+  return importer.importOptions().allow_exporter_damage;
+}
+
+void Op::note(const std::string &text) { importer.note(text); }
 
 void Op::complain(const std::string &problem) {
   importer.addProblem(node, problem);

@@ -30,6 +30,12 @@ struct Slot {
   const onnx::NodeProto *node = nullptr; ///< computes it; null: nothing does
 };
 
+/// A slot with the name it has in the graph, for messages.
+struct NamedSlot {
+  Slot slot;
+  std::string name;
+};
+
 /// One operator from one operator-set version on.
 struct OpDef {
   const char *name;
@@ -67,6 +73,12 @@ public:
   /// Input i, which must be a constant; `what` names it in the error.
   const HostTensor &constant(int i, const char *what);
   std::vector<int64_t> constantInts(int i, const char *what);
+  /// The same of an input that older versions of the operator have as an
+  /// attribute of that name.
+  std::vector<int64_t> intsInput(int i, const char *name);
+  bool hasIntsInput(int i, const char *name) const {
+    return hasInput(i) || hasAttribute(name);
+  }
   /// Shape and ONNX type of input i, constant or not.
   Shape shape(int i);
   int32_t type(int i);
@@ -79,6 +91,8 @@ public:
   std::string stringAttribute(const char *name,
                               const std::string &otherwise) const;
   std::vector<int64_t> intsAttribute(const char *name) const;
+  std::vector<float> floatsAttribute(const char *name) const;
+  std::vector<std::string> stringsAttribute(const char *name) const;
   const onnx::TensorProto *tensorAttribute(const char *name) const;
 
   void set(int i, mlir::Value value);
@@ -87,6 +101,9 @@ public:
   /// Output i is input k under another name.
   void forward(int i, int k);
   void forwardSlot(int i, Slot &slot);
+  /// Output i is what the slot is; nothing more if it failed.
+  void setSlot(int i, const Slot &slot);
+  NamedSlot namedSlot(int i);
   /// A slot as a value of the program.
   mlir::Value materialize(Slot &slot);
 
@@ -95,6 +112,28 @@ public:
   /// checks the values.
   bool boundInput(mlir::Value indices, int64_t low, int64_t high,
                   std::optional<int64_t> ignored = std::nullopt);
+
+  /// Imports the body that an attribute holds, run on `inputs`; its nodes get
+  /// the node's name and `label` in front of theirs. Problems of its nodes are
+  /// noted, and outputs that depend on them failed.
+  std::vector<NamedSlot> runBody(const char *attribute,
+                                 const std::string &label,
+                                 const std::vector<NamedSlot> &inputs);
+  /// "input 'a', initializer 'b'": what a value depends on.
+  std::string describeOrigins(const std::string &name) const;
+  /// Problems that the import has found so far.
+  size_t problemCount() const;
+
+  /// Adds a warning about this node to the import's report.
+  void warn(const std::string &text);
+  /// Whether input i is a parameter that is trained.
+  bool isTrained(int i) const;
+  /// Whether the import has a loss to minimize.
+  bool isTraining() const;
+  /// Whether the user accepts what an exporter is known to have damaged.
+  bool allowsExporterDamage() const;
+  /// Tells the user something, once for all nodes.
+  void note(const std::string &text);
 
   /// Notes a problem of this node, which fails the import, and lets the walk
   /// go on behind it, so that later nodes are checked too.

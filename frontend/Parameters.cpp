@@ -5,6 +5,7 @@
 #include "frontend/Error.h"
 #include "frontend/Suggest.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
@@ -58,6 +59,13 @@ public:
       }
       for (int n : found->second) {
         const auto &node = graph.proto.node(n);
+        if (auto bodies = graph.bodies.find(n); bodies != graph.bodies.end()) {
+          for (const Graph &body : bodies->second) {
+            if (body.captured.count(value) != 0) {
+              Uses(body).each(value, visit);
+            }
+          }
+        }
         for (int i = 0; i < node.input_size(); ++i) {
           if (node.input(i) != value) {
             continue;
@@ -230,11 +238,8 @@ struct Decider {
       return false;
     }
     for (int n : found->second) {
-      const auto &node = graph.proto.node(n);
-      for (int i = 0; i < node.input_size(); ++i) {
-        if (reaching[n] && node.input(i) == name && carriesGradient(node, i)) {
-          return true;
-        }
+      if (reaching[n] && absl::c_linear_search(graph.gradientReads(n), name)) {
+        return true;
       }
     }
     return false;

@@ -31,6 +31,13 @@ Value clamp01(Emitter &emit, Value x) {
 
 void emitRelu(Op &op) { op.set(0, relu(op.emit, op.value(0))); }
 
+void foldRelu(Op &op) {
+  const HostTensor &x = op.constant(0, "operand");
+  op.set(0, foldUnary(
+                x, x.type(), [](int64_t v) { return std::max<int64_t>(v, 0); },
+                [](double v) { return v <= 0 ? 0 : v; }));
+}
+
 void emitLeakyRelu(Op &op) {
   Value x = op.value(0);
   Value scaled = op.emit.mul(x, op.floatAttribute("alpha", 0.01f));
@@ -88,6 +95,24 @@ void emitHardSigmoid(Op &op) {
   op.set(0, clamp01(op.emit, x));
 }
 
+void emitThresholdedRelu(Op &op) {
+  Value x = op.value(0);
+  op.set(0, op.emit.select(op.emit.compare(CompareKind::gt, x,
+                                           op.floatAttribute("alpha", 1.0f)),
+                           x, op.emit.splatLike(0, x)));
+}
+
+/// x without [-lambd, lambd], moved towards 0 by the bias.
+void emitShrink(Op &op) {
+  Value x = op.value(0);
+  double edge = op.floatAttribute("lambd", 0.5f);
+  double bias = op.floatAttribute("bias", 0.0f);
+  Value above = op.emit.select(op.emit.compare(CompareKind::gt, x, edge),
+                               op.emit.add(x, -bias), op.emit.splatLike(0, x));
+  op.set(0, op.emit.select(op.emit.compare(CompareKind::lt, x, -edge),
+                           op.emit.add(x, bias), above));
+}
+
 void emitHardSwish(Op &op) {
   Value x = op.value(0);
   Value gate = op.emit.add(op.emit.mul(x, 1.0f / 6.0f), 0.5);
@@ -132,16 +157,52 @@ void emitSoftmax(Op &op) {
                       [&](Value x) { return op.emit.softmax(x); }));
 }
 
+/// Along the last axis.
+Value logSoftmax(Emitter &emit, Value x) {
+  int64_t last = Emitter::rankOf(x) - 1;
+  Value shifted =
+      emit.sub(x, emit.reduce(nn::ReduceKind::max, x, {last}, true));
+  Value sum = emit.reduce(nn::ReduceKind::sum,
+                          emit.unary(UnaryKind::exp, shifted), {last}, true);
+  return emit.sub(shifted, emit.unary(UnaryKind::log, sum));
+}
+
 void emitLogSoftmax(Op &op) {
-  op.set(0, alongAxis(op, op.value(0), [&](Value x) {
-           int64_t last = Emitter::rankOf(x) - 1;
-           Value shifted = op.emit.sub(
-               x, op.emit.reduce(nn::ReduceKind::max, x, {last}, true));
-           Value sum = op.emit.reduce(nn::ReduceKind::sum,
-                                      op.emit.unary(UnaryKind::exp, shifted),
-                                      {last}, true);
-           return op.emit.sub(shifted, op.emit.unary(UnaryKind::log, sum));
-         }));
+  op.set(0, alongAxis(op, op.value(0),
+                      [&](Value x) { return logSoftmax(op.emit, x); }));
+}
+
+/// Before version 13 the dims from `axis` on are normalized as one.
+template <typename F>
+Value overRest(Op &op, F function) {
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  int64_t axis = op.intAttribute("axis", 1), rank = shape.size();
+  if (axis != rank) {
+    axis = normalizeAxis(axis, rank);
+  }
+  int64_t rows = elementCount(Shape(shape.begin(), shape.begin() + axis));
+  x = op.emit.reshape(x, {rows, elementCount(shape) / rows});
+  return op.emit.reshape(function(op.emit, x), shape);
+}
+
+void emitFlatSoftmax(Op &op) {
+  op.set(0,
+         overRest(op, [](Emitter &emit, Value x) { return emit.softmax(x); }));
+}
+
+void emitFlatLogSoftmax(Op &op) { op.set(0, overRest(op, logSoftmax)); }
+
+/// Before version 12 nothing in the file says that a dropout is active.
+void emitPassiveDropout(Op &op) {
+  if (float ratio = op.floatAttribute("ratio", 0.5f); ratio != 0) {
+    op.warn(absl::StrCat("dropout with ratio ", ratio,
+                         " stays off: before ai.onnx 12 a file cannot say that "
+                         "it is active; export again with a newer one"));
+  }
+  op.forward(0, 0);
+  int32_t mask = op.opset() < 10 ? op.type(0) : onnx::TensorProto::BOOL;
+  op.set(1, HostTensor::splat(mask, op.shape(0), 1));
 }
 
 void emitDropout(Op &op) {
@@ -164,20 +225,25 @@ void emitDropout(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Dropout", 13, emitDropout},
+    {"Dropout", 7, emitPassiveDropout},
+    {"Dropout", 12, emitDropout},
     {"Elu", 6, emitElu},
     {"Gelu", 20, emitGelu},
     {"HardSigmoid", 6, emitHardSigmoid},
     {"HardSwish", 14, emitHardSwish},
     {"LeakyRelu", 6, emitLeakyRelu},
+    {"LogSoftmax", 1, emitFlatLogSoftmax},
     {"LogSoftmax", 13, emitLogSoftmax},
-    {"PRelu", 9, emitPRelu},
-    {"Relu", 13, emitRelu},
+    {"PRelu", 7, emitPRelu},
+    {"Relu", 6, emitRelu, foldRelu},
     {"Selu", 6, emitSelu},
+    {"Shrink", 9, emitShrink},
+    {"Softmax", 1, emitFlatSoftmax},
     {"Softmax", 13, emitSoftmax},
     {"Softplus", 1, emitSoftplus},
     {"Softsign", 1, emitSoftsign},
     {"Swish", 24, emitSwish},
+    {"ThresholdedRelu", 10, emitThresholdedRelu},
 };
 
 } // namespace

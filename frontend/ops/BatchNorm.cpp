@@ -18,9 +18,34 @@ Value channelMean(Emitter &emit, Value x) {
   return emit.mul(sum, 1.0 / static_cast<double>(shape[0] * shape[2]));
 }
 
-/// Statistics of the batch in training mode, else those given. The running
-/// ones move towards the batch's, whose variance is that of the population.
+/// Whether statistics are those of the batch.
+bool isTraining(Op &op) {
+  if (op.intAttribute("spatial", 1) == 0) {
+    fail("spatial=0 is not supported");
+  }
+  bool training = op.intAttribute("training_mode", 0) != 0;
+  for (int i = 1; !training && i < op.proto().output_size(); ++i) {
+    if (op.wantsOutput(i)) {
+      fail("gives running statistics without training_mode");
+    }
+  }
+  // Some exporters write inference whatever the module's mode.
+  if (!training && (op.isTrained(1) || op.isTrained(2)) &&
+      !op.allowsExporterDamage()) {
+    fail("is in inference mode while its scale is trained: its statistics "
+         "would never change. PyTorch's dynamo exporter forces this mode; "
+         "export with dynamo=False and "
+         "training=torch.onnx.TrainingMode.TRAINING, or keep the statistics "
+         "with --allow-exporter-damage");
+  }
+  return training;
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, one a channel. The
+/// running statistics move towards the batch's, whose variance is that of the
+/// population.
 void emitBatchNormalization(Op &op) {
+  bool training = isTraining(op);
   Emitter &emit = op.emit;
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);
@@ -28,46 +53,55 @@ void emitBatchNormalization(Op &op) {
     fail("needs floats of shape [samples, channels, places...], not ",
          shapeText(shape));
   }
+  mlir::Type element = Emitter::elementOf(x), wide = element;
+  Value channel[5];
   for (int i = 1; i < 5; ++i) {
     if (op.shape(i) != Shape{shape[1]}) {
       fail("input ", i, " has shape ", shapeText(op.shape(i)), " for ",
            shape[1], " channels");
     }
+    channel[i] = op.value(i);
+    // Scales and statistics may be more precise than the images.
+    mlir::Type type = Emitter::elementOf(channel[i]);
+    if (type.getIntOrFloatBitWidth() > wide.getIntOrFloatBitWidth()) {
+      wide = type;
+    }
   }
-  mlir::Type element = Emitter::elementOf(x);
-  Shape column{1, shape[1], 1};
-  auto perChannel = [&](int input) {
-    return emit.reshape(emit.convert(op.value(input), element), column);
-  };
-  bool training = op.intAttribute("training_mode", 0) != 0;
-  Value flat = emit.reshape(
-      x, {shape[0], shape[1],
-          elementCount(shape) / std::max<int64_t>(1, shape[0] * shape[1])});
-  Value mean = training ? channelMean(emit, flat) : perChannel(3);
+  for (int i = 1; i < 5; ++i) {
+    channel[i] = emit.reshape(emit.convert(channel[i], wide), {1, shape[1], 1});
+  }
+  int64_t places = elementCount(shape) / (shape[0] * shape[1]);
+  Value flat =
+      emit.convert(emit.reshape(x, {shape[0], shape[1], places}), wide);
+  Value mean = training ? channelMean(emit, flat) : channel[3];
   Value centered = emit.sub(flat, mean);
-  Value variance = training ? channelMean(emit, emit.mul(centered, centered))
-                            : perChannel(4);
-  double epsilon = op.floatAttribute("epsilon", 1e-5f);
-  Value deviation = emit.unary(UnaryKind::sqrt, emit.add(variance, epsilon));
-  Value y = emit.mul(centered, emit.div(perChannel(1), deviation));
-  op.set(0, emit.reshape(emit.add(y, perChannel(2)), shape));
+  Value variance =
+      training ? channelMean(emit, emit.mul(centered, centered)) : channel[4];
+  Value root = emit.unary(
+      UnaryKind::sqrt, emit.add(variance, op.floatAttribute("epsilon", 1e-5f)));
+  Value y = emit.mul(centered, emit.div(channel[1], root));
+  y = emit.convert(emit.add(y, channel[2]), element);
+  op.set(0, emit.reshape(y, shape));
 
   double momentum = op.floatAttribute("momentum", 0.9f);
   Value statistics[] = {mean, variance};
   for (int i : {0, 1}) {
-    if (op.wantsOutput(i + 1)) {
-      if (!training) {
-        fail("gives running statistics without training_mode");
-      }
-      mlir::Type type = Emitter::elementOf(op.value(i + 3));
-      Value batch = emit.convert(emit.reshape(statistics[i], {shape[1]}), type);
-      op.set(i + 1, emit.add(emit.mul(op.value(i + 3), momentum),
-                             emit.mul(batch, 1 - momentum)));
+    if (!op.wantsOutput(i + 1)) {
+      continue;
     }
+    if (op.isTraining()) {
+      op.note("running statistics of batch normalization are not updated yet: "
+              "saved weights keep those of the file");
+    }
+    Value old = op.value(i + 3);
+    Value batch = emit.convert(emit.reshape(statistics[i], {shape[1]}),
+                               Emitter::elementOf(old));
+    op.set(i + 1,
+           emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum)));
   }
 }
 
-const OpDef kOps[] = {{"BatchNormalization", 14, emitBatchNormalization}};
+const OpDef kOps[] = {{"BatchNormalization", 7, emitBatchNormalization}};
 
 } // namespace
 

@@ -114,7 +114,7 @@ void emitEyeLike(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Constant", 13, emitConstant},
+    {"Constant", 1, emitConstant},
     {"ConstantOfShape", 9, emitConstantOfShape, emitConstantOfShape},
     {"EyeLike", 9, emitEyeLike, emitEyeLike},
     {"Range", 11, emitRange, foldRange},

@@ -297,33 +297,48 @@ void foldClip(Op &op) {
   op.set(0, x);
 }
 
+/// Before version 11 the bounds are attributes.
+void emitClipAttributes(Op &op) {
+  Value x = op.value(0);
+  if (op.hasAttribute("min")) {
+    Value low = op.emit.splatLike(op.floatAttribute("min", 0), x);
+    x = op.emit.select(op.emit.compare(CompareKind::lt, x, low), low, x);
+  }
+  if (op.hasAttribute("max")) {
+    Value high = op.emit.splatLike(op.floatAttribute("max", 0), x);
+    x = op.emit.select(op.emit.compare(CompareKind::gt, x, high), high, x);
+  }
+  op.set(0, x);
+}
+
 const OpDef kOps[] = {
-    {"Abs", 13, emitUnary<UnaryKind::abs>, foldAbs},
-    {"Add", 13, emitBinary<BinaryKind::add>, foldTwo<BinaryKind::add>},
-    {"Ceil", 13, emitUnary<UnaryKind::ceil>, foldFloat<std::ceil>},
-    {"Clip", 13, emitClip, foldClip},
+    {"Abs", 6, emitUnary<UnaryKind::abs>, foldAbs},
+    {"Add", 7, emitBinary<BinaryKind::add>, foldTwo<BinaryKind::add>},
+    {"Ceil", 6, emitUnary<UnaryKind::ceil>, foldFloat<std::ceil>},
+    {"Clip", 6, emitClipAttributes},
+    {"Clip", 11, emitClip, foldClip},
     {"Cos", 7, emitUnary<UnaryKind::cos>, foldFloat<std::cos>},
-    {"Div", 13, emitBinary<BinaryKind::div>, foldTwo<BinaryKind::div>},
-    {"Erf", 13, emitUnary<UnaryKind::erf>, foldFloat<std::erf>},
-    {"Exp", 13, emitUnary<UnaryKind::exp>, foldFloat<std::exp>},
-    {"Floor", 13, emitUnary<UnaryKind::floor>, foldFloat<std::floor>},
-    {"Log", 13, emitUnary<UnaryKind::log>, foldFloat<std::log>},
-    {"Max", 13, emitVariadic<BinaryKind::max>, foldVariadic<BinaryKind::max>},
-    {"Mean", 13, emitVariadic<BinaryKind::add, true>},
-    {"Min", 13, emitVariadic<BinaryKind::min>, foldVariadic<BinaryKind::min>},
-    {"Mod", 13, emitMod, foldMod},
-    {"Mul", 13, emitBinary<BinaryKind::mul>, foldTwo<BinaryKind::mul>},
-    {"Neg", 13, emitUnary<UnaryKind::neg>, foldNeg},
-    {"Pow", 13, emitPow, foldPow},
-    {"Reciprocal", 13, emitUnary<UnaryKind::reciprocal>, foldFloat<reciprocal>},
+    {"Div", 7, emitBinary<BinaryKind::div>, foldTwo<BinaryKind::div>},
+    {"Erf", 9, emitUnary<UnaryKind::erf>, foldFloat<std::erf>},
+    {"Exp", 6, emitUnary<UnaryKind::exp>, foldFloat<std::exp>},
+    {"Floor", 6, emitUnary<UnaryKind::floor>, foldFloat<std::floor>},
+    {"Log", 6, emitUnary<UnaryKind::log>, foldFloat<std::log>},
+    {"Max", 6, emitVariadic<BinaryKind::max>, foldVariadic<BinaryKind::max>},
+    {"Mean", 6, emitVariadic<BinaryKind::add, true>},
+    {"Min", 6, emitVariadic<BinaryKind::min>, foldVariadic<BinaryKind::min>},
+    {"Mod", 10, emitMod, foldMod},
+    {"Mul", 7, emitBinary<BinaryKind::mul>, foldTwo<BinaryKind::mul>},
+    {"Neg", 6, emitUnary<UnaryKind::neg>, foldNeg},
+    {"Pow", 7, emitPow, foldPow},
+    {"Reciprocal", 6, emitUnary<UnaryKind::reciprocal>, foldFloat<reciprocal>},
     {"Round", 11, emitUnary<UnaryKind::round>, foldFloat<std::nearbyint>},
-    {"Sigmoid", 13, emitUnary<UnaryKind::sigmoid>, foldFloat<sigmoid>},
-    {"Sign", 13, emitUnary<UnaryKind::sign>, foldFloat<sign>},
+    {"Sigmoid", 6, emitUnary<UnaryKind::sigmoid>, foldFloat<sigmoid>},
+    {"Sign", 9, emitUnary<UnaryKind::sign>, foldFloat<sign>},
     {"Sin", 7, emitUnary<UnaryKind::sin>, foldFloat<std::sin>},
-    {"Sqrt", 13, emitUnary<UnaryKind::sqrt>, foldFloat<std::sqrt>},
-    {"Sub", 13, emitBinary<BinaryKind::sub>, foldTwo<BinaryKind::sub>},
-    {"Sum", 13, emitVariadic<BinaryKind::add>, foldVariadic<BinaryKind::add>},
-    {"Tanh", 13, emitUnary<UnaryKind::tanh>, foldFloat<std::tanh>},
+    {"Sqrt", 6, emitUnary<UnaryKind::sqrt>, foldFloat<std::sqrt>},
+    {"Sub", 7, emitBinary<BinaryKind::sub>, foldTwo<BinaryKind::sub>},
+    {"Sum", 6, emitVariadic<BinaryKind::add>, foldVariadic<BinaryKind::add>},
+    {"Tanh", 6, emitUnary<UnaryKind::tanh>, foldFloat<std::tanh>},
 };
 
 } // namespace

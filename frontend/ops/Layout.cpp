@@ -2,6 +2,8 @@
 
 #include "frontend/ops/Ops.h"
 
+#include "frontend/Take.h"
+
 #include <algorithm>
 
 using mlir::Value;
@@ -25,14 +27,14 @@ Window windowOf(Op &op) {
   int64_t rank = from.size();
   Window window{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1),
                 from};
-  std::vector<int64_t> starts = op.constantInts(1, "starts");
-  std::vector<int64_t> ends = op.constantInts(2, "ends");
+  std::vector<int64_t> starts = op.intsInput(1, "starts");
+  std::vector<int64_t> ends = op.intsInput(2, "ends");
   std::vector<int64_t> axes, steps(starts.size(), 1);
   for (size_t i = 0; i < starts.size(); ++i) {
     axes.push_back(i);
   }
-  if (op.hasInput(3)) {
-    axes = op.constantInts(3, "axes");
+  if (op.hasIntsInput(3, "axes")) {
+    axes = op.intsInput(3, "axes");
   }
   if (op.hasInput(4)) {
     steps = op.constantInts(4, "steps");
@@ -97,8 +99,8 @@ void foldSlice(Op &op) {
 std::vector<int64_t> splitSizes(Op &op, int64_t size) {
   int64_t outputs = op.proto().output_size();
   std::vector<int64_t> sizes;
-  if (op.hasInput(1)) {
-    sizes = op.constantInts(1, "split");
+  if (op.hasIntsInput(1, "split")) {
+    sizes = op.intsInput(1, "split");
   } else {
     int64_t parts = op.intAttribute("num_outputs", outputs);
     if (parts != outputs || parts < 1) {
@@ -218,12 +220,8 @@ struct Border {
 };
 
 Border borderOf(Op &op) {
-  std::string mode = op.stringAttribute("mode", "constant");
-  if (mode != "constant") {
-    fail("padding mode '", mode, "' is not supported; 'constant' is");
-  }
   int64_t rank = op.shape(0).size();
-  std::vector<int64_t> pads = op.constantInts(1, "pads"), axes;
+  std::vector<int64_t> pads = op.intsInput(1, "pads"), axes;
   for (int64_t i = 0; i < rank; ++i) {
     axes.push_back(i);
   }
@@ -245,6 +243,10 @@ Border borderOf(Op &op) {
       }
     }
   }
+  if (op.hasAttribute("value")) { // before version 11
+    border.value =
+        HostTensor::splat(op.type(0), {}, op.floatAttribute("value", 0));
+  }
   if (op.hasInput(2)) {
     border.value = op.constant(2, "constant_value");
     if (border.value.size() != 1 || border.value.type() != op.type(0)) {
@@ -254,8 +256,58 @@ Border borderOf(Op &op) {
   return border;
 }
 
+/// The place in an axis of `size` elements that a place around it repeats.
+int64_t repeatedPlace(const std::string &mode, int64_t at, int64_t size) {
+  auto modulo = [](int64_t a, int64_t b) { return (a % b + b) % b; };
+  if (mode == "edge") {
+    return std::clamp<int64_t>(at, 0, size - 1);
+  }
+  if (mode == "wrap") {
+    return modulo(at, size);
+  }
+  int64_t turn = std::max<int64_t>(size - 1, 1);
+  at = modulo(at, 2 * turn);
+  return std::min(size - 1, at < turn ? at : 2 * turn - at);
+}
+
+void emitRepeatingPad(Op &op, const Border &border, const std::string &mode) {
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    std::vector<int64_t> places;
+    int64_t end = shape[axis] + border.high[axis];
+    if (end + border.low[axis] > HostTensor::kMaxElements) {
+      throw TooLarge();
+    }
+    for (int64_t at = -border.low[axis]; at < end; ++at) {
+      places.push_back(repeatedPlace(mode, at, shape[axis]));
+    }
+    if (places.empty()) {
+      fail("the pads cut off more than there is");
+    }
+    if (border.low[axis] != 0 || border.high[axis] != 0) {
+      x = takeAlong(op.emit, x, axis, places);
+    }
+  }
+  op.set(0, x);
+}
+
+std::string padMode(Op &op) {
+  std::string mode = op.stringAttribute("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" &&
+      mode != "wrap") {
+    fail("padding mode '", mode,
+         "' is not known; 'constant', 'edge', 'reflect' and 'wrap' are");
+  }
+  return mode;
+}
+
 void emitPad(Op &op) {
   Border border = borderOf(op);
+  if (std::string mode = padMode(op); mode != "constant") {
+    emitRepeatingPad(op, border, mode);
+    return;
+  }
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);
   // Negative pads cut off.
@@ -276,6 +328,9 @@ void emitPad(Op &op) {
 }
 
 void foldPad(Op &op) {
+  if (padMode(op) != "constant") {
+    throw TooLarge(); // rare: leave it to the program
+  }
   Border border = borderOf(op);
   HostTensor x = op.constant(0, "operand");
   Shape shape = x.shape();
@@ -347,8 +402,8 @@ void foldTrilu(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Concat", 13, emitConcat, foldConcat}, {"Pad", 13, emitPad, foldPad},
-    {"Slice", 13, emitSlice, foldSlice},    {"Split", 13, emitSplit, foldSplit},
+    {"Concat", 4, emitConcat, foldConcat}, {"Pad", 2, emitPad, foldPad},
+    {"Slice", 1, emitSlice, foldSlice},    {"Split", 2, emitSplit, foldSplit},
     {"Trilu", 14, emitTrilu, foldTrilu},
 };
 

@@ -123,8 +123,8 @@ void emitNegativeLogLikelihoodLoss(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"NegativeLogLikelihoodLoss", 13, emitNegativeLogLikelihoodLoss},
-    {"SoftmaxCrossEntropyLoss", 13, emitSoftmaxCrossEntropyLoss},
+    {"NegativeLogLikelihoodLoss", 12, emitNegativeLogLikelihoodLoss},
+    {"SoftmaxCrossEntropyLoss", 12, emitSoftmaxCrossEntropyLoss},
 };
 
 } // namespace

@@ -95,8 +95,8 @@ void emitGemm(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Gemm", 13, emitGemm},
-    {"MatMul", 13, emitMatMul, foldMatMul},
+    {"Gemm", 7, emitGemm},
+    {"MatMul", 1, emitMatMul, foldMatMul},
 };
 
 } // namespace

@@ -125,9 +125,27 @@ void emitInstanceNormalization(Op &op) {
   op.set(0, emit.add(y, emit.reshape(op.value(2), channel)));
 }
 
+/// Divides by the first or second norm along an axis; zeros stay zeros.
+void emitLpNormalization(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  int64_t p = op.intAttribute("p", 2);
+  if (p != 1 && p != 2) {
+    fail("p is ", p, "; 1 and 2 are supported");
+  }
+  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), Emitter::rankOf(x));
+  Value part = p == 1 ? emit.unary(UnaryKind::abs, x) : emit.mul(x, x);
+  Value norm = emit.reduce(ReduceKind::sum, part, {axis}, true);
+  Value zero = emit.compare(nn::CompareKind::eq, norm, 0.0);
+  // Chosen before the root, whose gradient at 0 is infinite.
+  norm = emit.select(zero, emit.splatLike(1, norm), norm);
+  op.set(0, emit.div(x, p == 1 ? norm : emit.unary(UnaryKind::sqrt, norm)));
+}
+
 const OpDef kOps[] = {
     {"InstanceNormalization", 6, emitInstanceNormalization},
     {"LayerNormalization", 17, emitLayerNormalization},
+    {"LpNormalization", 1, emitLpNormalization},
     {"RMSNormalization", 23, emitRmsNormalization},
 };
 

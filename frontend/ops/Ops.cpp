@@ -10,10 +10,13 @@ const OpDef *findOp(const std::string &name, int64_t opset) {
   static const auto *index = [] {
     auto *map = new llvm::StringMap<std::vector<const OpDef *>>();
     for (llvm::ArrayRef<OpDef> table :
-         {elementwiseOps(), activationOps(), logicOps(), shapeOps(),
-          layoutOps(), constantOps(), reduceOps(), matmulOps(), normOps(),
-          lossOps(), indexOps(), sequenceOps(), scatterOps(), orderOps(),
-          einsumOps(), trigonometryOps(), convolutionOps(), batchNormOps()}) {
+         {elementwiseOps(), activationOps(), logicOps(),     shapeOps(),
+          layoutOps(),      constantOps(),   reduceOps(),    matmulOps(),
+          normOps(),        lossOps(),       indexOps(),     sequenceOps(),
+          scatterOps(),     orderOps(),      einsumOps(),    trigonometryOps(),
+          controlFlowOps(), gridSampleOps(), batchNormOps(), bitsOps(),
+          imageOps(),       resizeOps(),     poolOps(),      recurrentOps(),
+          convolutionOps()}) {
       for (const OpDef &def : table) {
         (*map)[def.name].push_back(&def);
       }

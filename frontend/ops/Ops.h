@@ -27,7 +27,14 @@ llvm::ArrayRef<OpDef> orderOps();
 llvm::ArrayRef<OpDef> einsumOps();
 llvm::ArrayRef<OpDef> trigonometryOps();
 llvm::ArrayRef<OpDef> convolutionOps();
+llvm::ArrayRef<OpDef> controlFlowOps();
+llvm::ArrayRef<OpDef> gridSampleOps();
 llvm::ArrayRef<OpDef> batchNormOps();
+llvm::ArrayRef<OpDef> bitsOps();
+llvm::ArrayRef<OpDef> imageOps();
+llvm::ArrayRef<OpDef> resizeOps();
+llvm::ArrayRef<OpDef> poolOps();
+llvm::ArrayRef<OpDef> recurrentOps();
 
 /// `indices` into `size` elements, none negative: those below 0 count from the
 /// end. Constant ones (`host`) are checked, those of an input noted to be

@@ -35,6 +35,36 @@ void emitArgExtreme(Op &op) {
                         op.intAttribute("keepdims", 1) != 0));
 }
 
+/// 1 at the first of the largest elements along an axis (before version 13:
+/// of all that follows it), 0 elsewhere.
+void emitHardmax(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  int64_t rank = shape.size(), axis;
+  if (op.opset() < 13) {
+    axis = normalizeAxis(op.intAttribute("axis", 1), rank);
+    int64_t rows = elementCount(Shape(shape.begin(), shape.begin() + axis));
+    x = emit.reshape(x, {rows, elementCount(shape) / rows});
+    axis = 1;
+  } else {
+    axis = normalizeAxis(op.intAttribute("axis", -1), rank);
+  }
+  Shape flat = Emitter::shapeOf(x);
+  Value top = emit.reduce(ReduceKind::max, x, {axis}, true);
+  Value hit = emit.compare(CompareKind::eq, x, top);
+  Value place = emit.iota(axis, flat, emit.builder.getI64Type());
+  Value first = emit.reduce(
+      ReduceKind::min,
+      emit.select(hit, place,
+                  emit.splatLike(static_cast<double>(flat[axis]), place)),
+      {axis}, true);
+  Value chosen = emit.compare(CompareKind::eq, place, first);
+  op.set(0, emit.reshape(
+                emit.select(chosen, emit.splatLike(1, x), emit.splatLike(0, x)),
+                shape));
+}
+
 /// Each element's rank is the number of those that come before it: the larger
 /// ones (or smaller ones), and equal ones in front of it. The element of rank
 /// p is what is left of a sum in which the others are zero. Quadratic in the
@@ -47,7 +77,9 @@ void emitTopK(Op &op) {
     fail("needs numbers of rank 1 or more");
   }
   int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
-  std::vector<int64_t> wanted = op.constantInts(1, "K");
+  std::vector<int64_t> wanted =
+      op.hasInput(1) ? op.constantInts(1, "K")
+                     : std::vector<int64_t>{op.intAttribute("k", 0)};
   int64_t size = shape[axis];
   if (wanted.size() != 1 || wanted[0] < 1 || wanted[0] > size) {
     fail("K must be one number from 1 to ", size);
@@ -96,9 +128,10 @@ void emitTopK(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"ArgMax", 13, emitArgExtreme<ReduceKind::max>},
-    {"ArgMin", 13, emitArgExtreme<ReduceKind::min>},
-    {"TopK", 11, emitTopK},
+    {"ArgMax", 1, emitArgExtreme<ReduceKind::max>},
+    {"ArgMin", 1, emitArgExtreme<ReduceKind::min>},
+    {"Hardmax", 1, emitHardmax},
+    {"TopK", 1, emitTopK},
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 using mlir::Value;
@@ -20,8 +21,7 @@ namespace {
 /// Nothing: all of them; `identity`: noop_with_empty_axes applies.
 std::vector<int64_t> axesOf(Op &op, bool &identity) {
   int64_t rank = op.shape(0).size();
-  std::vector<int64_t> axes =
-      op.hasInput(1) ? op.constantInts(1, "axes") : op.intsAttribute("axes");
+  std::vector<int64_t> axes = op.intsInput(1, "axes");
   identity = axes.empty() && op.intAttribute("noop_with_empty_axes", 0) != 0;
   if (axes.empty() && !identity) {
     axes.resize(rank);
@@ -162,10 +162,19 @@ void foldReduce(Op &op) {
             }
           });
   int64_t count = reducedCount(x.shape(), axes);
-  if (count == 0) {
+  if (count == 0 && (kind == Fold::mean || !(x.isFloat() || kind == Fold::sum ||
+                                             kind == Fold::prod))) {
     fail("reduces an empty tensor");
   }
   for (int64_t i = 0; i < result.size(); ++i) {
+    if (!begun[i]) { // the least number for max, and so on
+      constexpr double top = std::numeric_limits<double>::infinity();
+      sums[i] = kind == Fold::prod  ? 1
+                : kind == Fold::max ? -top
+                : kind == Fold::min ? top
+                                    : 0;
+      integers[i] = kind == Fold::prod;
+    }
     if (x.isFloat()) {
       result.setFloat(i, kind == Fold::mean ? sums[i] / count : sums[i]);
     } else {
@@ -227,20 +236,17 @@ void foldCumSum(Op &op) {
 
 const OpDef kOps[] = {
     {"CumSum", 11, emitCumSum, foldCumSum},
-    {"ReduceL1", 13, emitReduce<l1>},
-    {"ReduceL2", 13, emitReduce<l2>},
-    {"ReduceLogSum", 13, emitReduce<logSum>},
-    {"ReduceLogSumExp", 13, emitReduce<logSumExp>},
-    {"ReduceMax", 13, emitReduce<plain<ReduceKind::max>>,
-     foldReduce<Fold::max>},
-    {"ReduceMean", 13, emitReduce<mean>, foldReduce<Fold::mean>},
-    {"ReduceMin", 13, emitReduce<plain<ReduceKind::min>>,
-     foldReduce<Fold::min>},
-    {"ReduceProd", 13, emitReduce<plain<ReduceKind::prod>>,
+    {"ReduceL1", 1, emitReduce<l1>},
+    {"ReduceL2", 1, emitReduce<l2>},
+    {"ReduceLogSum", 1, emitReduce<logSum>},
+    {"ReduceLogSumExp", 1, emitReduce<logSumExp>},
+    {"ReduceMax", 1, emitReduce<plain<ReduceKind::max>>, foldReduce<Fold::max>},
+    {"ReduceMean", 1, emitReduce<mean>, foldReduce<Fold::mean>},
+    {"ReduceMin", 1, emitReduce<plain<ReduceKind::min>>, foldReduce<Fold::min>},
+    {"ReduceProd", 1, emitReduce<plain<ReduceKind::prod>>,
      foldReduce<Fold::prod>},
-    {"ReduceSum", 13, emitReduce<plain<ReduceKind::sum>>,
-     foldReduce<Fold::sum>},
-    {"ReduceSumSquare", 13, emitReduce<sumSquare>},
+    {"ReduceSum", 1, emitReduce<plain<ReduceKind::sum>>, foldReduce<Fold::sum>},
+    {"ReduceSumSquare", 1, emitReduce<sumSquare>},
 };
 
 } // namespace

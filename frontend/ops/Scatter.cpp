@@ -135,6 +135,7 @@ void emitScatterNd(Op &op) {
 }
 
 const OpDef kOps[] = {
+    {"Scatter", 9, emitScatterElements},
     {"ScatterElements", 11, emitScatterElements},
     {"ScatterND", 11, emitScatterNd},
 };

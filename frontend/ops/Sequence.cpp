@@ -1,4 +1,4 @@
-//===- Sequence.cpp - sequences, as far as they are splits ----------------===//
+//===- Sequence.cpp - sequences, element by element ----------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -67,14 +67,49 @@ void emitSequenceConstruct(Op &op) {
   op.setSequence(0, parts);
 }
 
-void emitSequenceAt(Op &op) {
-  std::vector<Slot> &parts = sequenceOf(op, 0);
-  int64_t count = parts.size();
-  int64_t position = op.constant(1, "position").intAt(0);
+/// A position among `count` elements, given by input i;
+/// `otherwise` if there is no such input.
+int64_t positionOf(Op &op, int i, int64_t count, int64_t otherwise) {
+  if (!op.hasInput(i)) {
+    return otherwise;
+  }
+  int64_t position = op.constant(i, "position").intAt(0);
   if (position < -count || position >= count) {
     fail("position ", position, " is outside of ", count, " elements");
   }
-  op.forwardSlot(0, parts[position < 0 ? position + count : position]);
+  return position < 0 ? position + count : position;
+}
+
+void emitSequenceEmpty(Op &op) { op.setSequence(0, {}); }
+
+void emitSequenceAt(Op &op) {
+  std::vector<Slot> &parts = sequenceOf(op, 0);
+  op.forwardSlot(0, parts[positionOf(op, 1, parts.size(), 0)]);
+}
+
+void emitSequenceInsert(Op &op) {
+  std::vector<Slot> parts = sequenceOf(op, 0);
+  // In front of the element at the position, or behind the last one.
+  int64_t count = parts.size(), position = count;
+  if (op.hasInput(2)) {
+    position = op.constant(2, "position").intAt(0);
+    if (position < -count || position > count) {
+      fail("position ", position, " is outside of ", count, " elements");
+    }
+    position += position < 0 ? count : 0;
+  }
+  parts.insert(parts.begin() + position, op.slot(1));
+  op.setSequence(0, parts);
+}
+
+void emitSequenceErase(Op &op) {
+  std::vector<Slot> parts = sequenceOf(op, 0);
+  if (parts.empty()) {
+    fail("the sequence is empty");
+  }
+  parts.erase(parts.begin() +
+              positionOf(op, 1, parts.size(), parts.size() - 1));
+  op.setSequence(0, parts);
 }
 
 void emitSequenceLength(Op &op) {
@@ -100,10 +135,28 @@ void emitConcatFromSequence(Op &op) {
   op.set(0, op.emit.concat(parts, axis));
 }
 
+/// What is there is what it holds.
+void emitOptional(Op &op) {
+  if (!op.hasInput(0)) {
+    fail("an optional that holds nothing is not supported");
+  }
+  op.forward(0, 0);
+}
+
+void emitOptionalHasElement(Op &op) {
+  op.set(0, HostTensor::splat(onnx::TensorProto::BOOL, {}, op.hasInput(0)));
+}
+
 const OpDef kOps[] = {
     {"ConcatFromSequence", 11, emitConcatFromSequence},
+    {"Optional", 15, emitOptional},
+    {"OptionalGetElement", 15, emitOptional},
+    {"OptionalHasElement", 15, emitOptionalHasElement},
     {"SequenceAt", 11, emitSequenceAt},
     {"SequenceConstruct", 11, emitSequenceConstruct},
+    {"SequenceEmpty", 11, emitSequenceEmpty},
+    {"SequenceErase", 11, emitSequenceErase},
+    {"SequenceInsert", 11, emitSequenceInsert},
     {"SequenceLength", 11, emitSequenceLength},
     {"SplitToSequence", 11, emitSplitToSequence},
 };

@@ -67,8 +67,8 @@ Shape flattenShape(Op &op) {
 Shape squeezeShape(Op &op) {
   Shape from = op.shape(0), to;
   std::vector<bool> drop(from.size());
-  if (op.hasInput(1)) {
-    for (int64_t axis : op.constantInts(1, "axes")) {
+  if (op.hasIntsInput(1, "axes")) {
+    for (int64_t axis : op.intsInput(1, "axes")) {
       axis = normalizeAxis(axis, from.size());
       if (from[axis] != 1) {
         fail("axis ", axis, " of shape ", shapeText(from), " is not 1");
@@ -90,7 +90,7 @@ Shape squeezeShape(Op &op) {
 
 Shape unsqueezeShape(Op &op) {
   Shape from = op.shape(0);
-  std::vector<int64_t> axes = op.constantInts(1, "axes");
+  std::vector<int64_t> axes = op.intsInput(1, "axes");
   int64_t rank = from.size() + axes.size();
   for (int64_t &axis : axes) {
     axis = normalizeAxis(axis, rank);
@@ -257,18 +257,18 @@ void foldTile(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Cast", 13, emitCast, foldCast},
+    {"Cast", 6, emitCast, foldCast},
     {"CastLike", 15, emitCast, foldCast},
-    {"Expand", 13, emitExpand, foldExpand},
-    {"Flatten", 13, emitReshape<flattenShape>, foldReshape<flattenShape>},
-    {"Identity", 13, emitIdentity, emitIdentity},
-    {"Reshape", 13, emitReshape<reshapeShape>, foldReshape<reshapeShape>},
-    {"Shape", 13, emitShape},
-    {"Size", 13, emitSize},
-    {"Squeeze", 13, emitReshape<squeezeShape>, foldReshape<squeezeShape>},
-    {"Tile", 13, emitTile, foldTile},
-    {"Transpose", 13, emitTranspose, foldTranspose},
-    {"Unsqueeze", 13, emitReshape<unsqueezeShape>, foldReshape<unsqueezeShape>},
+    {"Expand", 8, emitExpand, foldExpand},
+    {"Flatten", 1, emitReshape<flattenShape>, foldReshape<flattenShape>},
+    {"Identity", 1, emitIdentity, emitIdentity},
+    {"Reshape", 5, emitReshape<reshapeShape>, foldReshape<reshapeShape>},
+    {"Shape", 1, emitShape},
+    {"Size", 1, emitSize},
+    {"Squeeze", 1, emitReshape<squeezeShape>, foldReshape<squeezeShape>},
+    {"Tile", 6, emitTile, foldTile},
+    {"Transpose", 1, emitTranspose, foldTranspose},
+    {"Unsqueeze", 1, emitReshape<unsqueezeShape>, foldReshape<unsqueezeShape>},
 };
 
 } // namespace

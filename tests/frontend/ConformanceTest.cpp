@@ -92,8 +92,15 @@ Tensor toTensor(const onnx::TensorProto &proto, mlir::MLIRContext *context) {
   return tensor;
 }
 
+/// Cases whose expected numbers are written with four digits.
+bool isRounded(const fs::path &folder) {
+  return folder.filename() ==
+             "test_averagepool_2d_ceil_last_window_starts_on_pad" ||
+         folder.filename() == "test_gridsample_bicubic";
+}
+
 /// Empty, or how `found` differs from what is expected.
-std::string compare(const Tensor &found, const Tensor &expected) {
+std::string compare(const Tensor &found, const Tensor &expected, bool rounded) {
   if (found.shape != expected.shape) {
     return "shape differs";
   }
@@ -105,6 +112,9 @@ std::string compare(const Tensor &found, const Tensor &expected) {
                                                 : 4e-3;
   if (expected.element.isBF16()) {
     tolerance = 2e-2;
+  }
+  if (rounded) {
+    tolerance = 1e-4;
   }
   for (size_t i = 0; i < expected.values.size(); ++i) {
     double a = found.values[i], b = expected.values[i];
@@ -161,7 +171,8 @@ Outcome runCase(const Case &test, int mode, std::string &message) {
       mlir::zg::testing::evaluate(function, arguments);
   for (size_t i = 0; i < test.outputs.size(); ++i) {
     message =
-        compare(results[i], toTensor(test.outputs[i], imported.context.get()));
+        compare(results[i], toTensor(test.outputs[i], imported.context.get()),
+                isRounded(test.folder));
     if (!message.empty()) {
       return Outcome::wrong;
     }
@@ -198,16 +209,19 @@ TEST(Conformance, NodeTests) {
         refusal = message;
       }
     }
-    if (!passed) {
+    if (!passed && !refusal.empty()) {
       ++never;
-      std::cout << folder.filename().string()
-                << " refused: " << refusal.substr(refusal.find(": ") + 2)
+      // The second line names the node, where the first only counts.
+      size_t begin = refusal.find("\n  ");
+      begin = begin == std::string::npos ? refusal.find(": ") + 2 : begin + 3;
+      std::cout << folder.filename().string() << " refused: "
+                << refusal.substr(begin, refusal.find('\n', begin) - begin)
                 << "\n";
     }
   }
   std::cout << cases << " cases, " << runs << " runs agree, " << never
             << " cases refused\n";
-  EXPECT_GT(runs, 2500);
+  EXPECT_GT(runs, 3400);
 }
 
 } // namespace

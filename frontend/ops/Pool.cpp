@@ -1,0 +1,203 @@
+//===- Pool.cpp - windows of images reduced to one element ----------------===//
+//
+// A window is the product of one interval an axis, so that its sum and its
+// maximum are taken one axis after the other: as many strided slices as the
+// window is long, combined element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ops/Ops.h"
+
+#include "frontend/ops/Windows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using mlir::Value;
+using mlir::zg::nn::BinaryKind;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::ReduceKind;
+using mlir::zg::nn::UnaryKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Most taps of a window along one axis that become slices.
+constexpr int64_t kMaxTaps = 256;
+
+/// Combines the taps of all windows along one axis of `x`. `outside` is what
+/// the padding holds.
+template <typename F>
+Value slide(Emitter &emit, Value x, int64_t axis, const Window &window,
+            double outside, F combine) {
+  if (window.size > kMaxTaps) {
+    fail("a window of ", window.size, " elements is not supported; up to ",
+         kMaxTaps, " are");
+  }
+  Shape shape = Emitter::shapeOf(x);
+  std::vector<int64_t> low(shape.size(), 0);
+  low[axis] = window.low;
+  shape[axis] = std::max(window.low + window.input, window.span());
+  x = emit.pad(x, low, shape, outside);
+  Value result;
+  for (int64_t tap = 0; tap < window.size; ++tap) {
+    Value part = emit.sliceAxis(x, axis, tap * window.dilation, window.count,
+                                window.stride);
+    result = result ? combine(result, part) : part;
+  }
+  return result;
+}
+
+/// The larger one, the first of equal ones, NaN if there is one: so that the
+/// gradient flows to the element that PyTorch chooses.
+Value larger(Emitter &emit, Value first, Value next) {
+  Value take = emit.compare(CompareKind::gt, next, first);
+  if (Emitter::isFloat(next)) {
+    take = emit.binary(BinaryKind::logical_or, take,
+                       emit.unary(UnaryKind::is_nan, next));
+  }
+  return emit.select(take, next, first);
+}
+
+double lowest(mlir::Type element) {
+  if (mlir::isa<mlir::FloatType>(element)) {
+    return -std::numeric_limits<double>::infinity();
+  }
+  if (element.isUnsignedInteger()) {
+    return 0;
+  }
+  return -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
+}
+
+void emitMaxPool(Op &op) {
+  if (op.wantsOutput(1)) {
+    fail("the output Indices is not supported: export the pooling without it");
+  }
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  double outside = lowest(Emitter::elementOf(x));
+  std::vector<Window> windows = windowsOf(op);
+  // The last axis first: of equal elements the first in row-major order wins.
+  for (size_t i = windows.size(); i-- > 0;) {
+    x = slide(emit, x, 2 + i, windows[i], outside,
+              [&](Value a, Value b) { return larger(emit, a, b); });
+  }
+  op.set(0, x);
+}
+
+/// Sums over the windows.
+Value sumOver(Emitter &emit, Value x, const std::vector<Window> &windows) {
+  for (size_t i = windows.size(); i-- > 0;) {
+    x = slide(emit, x, 2 + i, windows[i], 0,
+              [&](Value a, Value b) { return emit.add(a, b); });
+  }
+  return x;
+}
+
+void emitAveragePool(Op &op) {
+  Emitter &emit = op.emit;
+  std::vector<Window> windows = windowsOf(op);
+  bool padded = op.intAttribute("count_include_pad", 0) != 0;
+  Value x = op.value(0);
+  mlir::Type element = Emitter::elementOf(x);
+  Value y = sumOver(emit, x, windows);
+  // Where windows hold different numbers of elements, each axis is divided on
+  // its own.
+  int64_t count = 1;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    std::vector<int64_t> counts = windows[i].counts(padded);
+    if (std::count(counts.begin(), counts.end(), counts[0]) ==
+        static_cast<int64_t>(counts.size())) {
+      count *= counts[0];
+      continue;
+    }
+    HostTensor host(op.type(0), {static_cast<int64_t>(counts.size())});
+    for (size_t k = 0; k < counts.size(); ++k) {
+      host.setInt(k, counts[k]);
+    }
+    Shape shape(windows.size() - i, 1);
+    shape[0] = counts.size();
+    y = emit.div(y, emit.reshape(emit.constant(host), shape));
+  }
+  op.set(0, count == 1 ? y : emit.div(y, emit.splat(count, {}, element)));
+}
+
+/// |x|^p, and its root.
+Value power(Emitter &emit, Value x, int64_t p) {
+  return p == 2 ? emit.mul(x, x)
+                : emit.binary(BinaryKind::pow, emit.unary(UnaryKind::abs, x),
+                              static_cast<double>(p));
+}
+
+Value root(Emitter &emit, Value x, int64_t p) {
+  return p == 1   ? x
+         : p == 2 ? emit.unary(UnaryKind::sqrt, x)
+                  : emit.binary(BinaryKind::pow, x, 1.0 / p);
+}
+
+int64_t normOf(Op &op) {
+  int64_t p = op.intAttribute("p", 2);
+  if (p < 1) {
+    fail("p is ", p);
+  }
+  return p;
+}
+
+void emitLpPool(Op &op) {
+  int64_t p = normOf(op);
+  Value x = power(op.emit, op.value(0), p);
+  op.set(0, root(op.emit, sumOver(op.emit, x, windowsOf(op)), p));
+}
+
+//===----------------------------------------------------------------------===//
+// Pools of whole images
+//===----------------------------------------------------------------------===//
+
+std::vector<int64_t> spatialAxes(Op &op) {
+  std::vector<int64_t> axes;
+  for (size_t i = 2; i < op.shape(0).size(); ++i) {
+    axes.push_back(i);
+  }
+  if (axes.empty()) {
+    fail("needs an input of rank 3 or more, not ", shapeText(op.shape(0)));
+  }
+  return axes;
+}
+
+void emitGlobalAveragePool(Op &op) {
+  std::vector<int64_t> axes = spatialAxes(op);
+  Shape shape = op.shape(0);
+  int64_t count = elementCount(Shape(shape.begin() + 2, shape.end()));
+  op.set(0,
+         op.emit.mul(op.emit.reduce(ReduceKind::sum, op.value(0), axes, true),
+                     1.0 / count));
+}
+
+void emitGlobalMaxPool(Op &op) {
+  op.set(0,
+         op.emit.reduce(ReduceKind::max, op.value(0), spatialAxes(op), true));
+}
+
+void emitGlobalLpPool(Op &op) {
+  int64_t p = normOf(op);
+  Value x = power(op.emit, op.value(0), p);
+  op.set(0, root(op.emit,
+                 op.emit.reduce(ReduceKind::sum, x, spatialAxes(op), true), p));
+}
+
+const OpDef kOps[] = {
+    {"AveragePool", 7, emitAveragePool},
+    {"GlobalAveragePool", 1, emitGlobalAveragePool},
+    {"GlobalLpPool", 2, emitGlobalLpPool},
+    {"GlobalMaxPool", 1, emitGlobalMaxPool},
+    {"LpPool", 2, emitLpPool},
+    {"MaxPool", 1, emitMaxPool},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> poolOps() { return kOps; }
+
+} // namespace zerograph::frontend

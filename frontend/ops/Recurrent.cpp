@@ -1,0 +1,441 @@
+//===- Recurrent.cpp - LSTM, GRU and RNN, unrolled over time --------------===//
+//
+// What depends on the input alone is one product for the whole sequence; each
+// step adds the product with the state before it. Gradients come by the rules
+// of the ops that this is made of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ops/Ops.h"
+
+#include <algorithm>
+
+using mlir::Value;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::UnaryKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Most steps that are unrolled, over both directions.
+constexpr int64_t kMaxSteps = 4096;
+
+/// An activation function with what its attributes give it.
+struct Activation {
+  std::string name;
+  double alpha, beta;
+};
+
+Value apply(Emitter &emit, const Activation &f, Value x) {
+  if (f.name == "sigmoid") {
+    return emit.unary(UnaryKind::sigmoid, x);
+  }
+  if (f.name == "tanh") {
+    return emit.unary(UnaryKind::tanh, x);
+  }
+  if (f.name == "relu") {
+    return emit.select(emit.compare(CompareKind::le, x, 0.0),
+                       emit.splatLike(0, x), x);
+  }
+  if (f.name == "leakyrelu") {
+    return emit.select(emit.compare(CompareKind::gt, x, 0.0), x,
+                       emit.mul(x, f.alpha));
+  }
+  if (f.name == "softsign") {
+    return emit.div(x, emit.add(emit.unary(UnaryKind::abs, x), 1.0));
+  }
+  if (f.name == "affine") {
+    return emit.add(emit.mul(x, f.alpha), f.beta);
+  }
+  if (f.name == "scaledtanh") {
+    return emit.mul(emit.unary(UnaryKind::tanh, emit.mul(x, f.beta)), f.alpha);
+  }
+  // hardsigmoid
+  Value y = emit.add(emit.mul(x, f.alpha), f.beta);
+  y = emit.select(emit.compare(CompareKind::le, y, 0.0), emit.splatLike(0, y),
+                  y);
+  return emit.select(emit.compare(CompareKind::ge, y, 1.0),
+                     emit.splatLike(1, y), y);
+}
+
+/// One operator over all its directions.
+class Recurrent {
+public:
+  /// Gates a cell has, activations it applies, and the first of those.
+  Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults);
+  virtual ~Recurrent() = default;
+  void run();
+
+protected:
+  /// The state; null: zeros.
+  struct State {
+    Value h, c;
+  };
+  /// The weights of one direction.
+  struct Direction {
+    int64_t index;
+    Value r;                        ///< [gates x H, H]
+    Value biasOfInput, biasOfState; ///< [gates x H], or null
+    std::vector<Activation> f;
+  };
+
+  /// Before the steps of a direction: what they share.
+  virtual void begin(const Direction &direction) {}
+  /// One step; `x` [B, gates x H] is the input's part, with what
+  /// inputBias has added.
+  virtual State step(const Direction &direction, Value x,
+                     const State &before) = 0;
+  /// What is added to the input's part of all steps at once, or null.
+  virtual Value inputBias(const Direction &direction);
+
+  Value gate(Value all, int64_t k) {
+    return emit.sliceAxis(all, Emitter::rankOf(all) - 1, k * hidden, hidden);
+  }
+  /// clip, then the activation.
+  Value activate(const Activation &f, Value x);
+  Value sum(Value a, Value b) { return !a ? b : !b ? a : emit.add(a, b); }
+  /// [B, H] x [gates x H, H]^T, or null for a state of zeros.
+  Value product(Value h, Value weights) {
+    return h ? emit.matmul(h, weights, false, true) : Value();
+  }
+  /// Input i of shape [D, ...], of one direction.
+  Value part(int i, int64_t direction);
+
+  Op &op;
+  Emitter &emit;
+  int64_t gates, hidden = 0, directions = 1;
+
+private:
+  void readActivations(const std::vector<std::string> &defaults);
+  void checkInput(int i, const char *what, const Shape &expected);
+  Value initialState(int i, int64_t direction);
+  void runDirection(int64_t d, bool backwards);
+
+  int64_t steps = 0, batch = 0, inputSize = 0;
+  bool batchFirst = false, hasCell = false;
+  double clip = 0;
+  std::vector<std::vector<Activation>> activations; ///< one list a direction
+  Value input;                                      ///< [T x B, I]
+  Value lengths;                                    ///< [B, 1], or null
+  std::vector<Value> whole, lastH, lastC;           ///< one a direction
+};
+
+Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
+    : op(op), emit(op.emit), gates(gates), hasCell(gates == 4) {
+  Shape x = op.shape(0), r = op.shape(2);
+  if (x.size() != 3 || r.size() != 3) {
+    fail("X and R need rank 3, but have shapes ", shapeText(x), " and ",
+         shapeText(r));
+  }
+  batchFirst = op.intAttribute("layout", 0) != 0;
+  steps = x[batchFirst ? 1 : 0];
+  batch = x[batchFirst ? 0 : 1];
+  inputSize = x[2];
+  hidden = op.intAttribute("hidden_size", r[2]);
+  std::string direction = op.stringAttribute("direction", "forward");
+  if (direction == "bidirectional") {
+    directions = 2;
+  } else if (direction != "forward" && direction != "reverse") {
+    fail("direction='", direction,
+         "' is not known; 'forward', 'reverse' and 'bidirectional' are");
+  }
+  if (steps * directions > kMaxSteps) {
+    fail("unrolls into ", steps * directions, " steps; at most ", kMaxSteps,
+         " are supported: train on shorter sequences");
+  }
+  checkInput(1, "W", {directions, gates * hidden, inputSize});
+  checkInput(2, "R", {directions, gates * hidden, hidden});
+  checkInput(3, "B", {directions, 2 * gates * hidden});
+  checkInput(4, "sequence_lens", {batch});
+  Shape state = batchFirst ? Shape{batch, directions, hidden}
+                           : Shape{directions, batch, hidden};
+  checkInput(5, "initial_h", state);
+  if (hasCell) {
+    checkInput(6, "initial_c", state);
+    checkInput(7, "P", {directions, 3 * hidden});
+  }
+  clip = op.hasAttribute("clip") ? op.floatAttribute("clip", 0) : 0;
+  readActivations(defaults);
+}
+
+void Recurrent::checkInput(int i, const char *what, const Shape &expected) {
+  if (op.hasInput(i) && op.shape(i) != expected) {
+    fail(what, " has shape ", shapeText(op.shape(i)), ", but ",
+         shapeText(expected), " is expected");
+  }
+}
+
+void Recurrent::readActivations(const std::vector<std::string> &defaults) {
+  std::vector<std::string> names = op.stringsAttribute("activations");
+  if (names.empty()) {
+    for (int64_t d = 0; d < directions; ++d) {
+      names.insert(names.end(), defaults.begin(), defaults.end());
+    }
+  }
+  if (names.size() != defaults.size() * directions) {
+    fail("there are ", names.size(), " activations, but ",
+         defaults.size() * directions, " are needed");
+  }
+  // The lists hold numbers for those functions alone that have some.
+  std::vector<float> alphas = op.floatsAttribute("activation_alpha");
+  std::vector<float> betas = op.floatsAttribute("activation_beta");
+  size_t nextAlpha = 0, nextBeta = 0;
+  auto take = [](const std::vector<float> &list, size_t &next, double other) {
+    return next < list.size() ? list[next++] : other;
+  };
+  for (size_t i = 0; i < names.size(); ++i) {
+    Activation f{names[i], 0, 0};
+    std::transform(f.name.begin(), f.name.end(), f.name.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    if (f.name == "leakyrelu") {
+      f.alpha = take(alphas, nextAlpha, 0.01f);
+    } else if (f.name == "hardsigmoid") {
+      f.alpha = take(alphas, nextAlpha, 0.2f);
+      f.beta = take(betas, nextBeta, 0.5f);
+    } else if (f.name == "affine" || f.name == "scaledtanh") {
+      f.alpha = take(alphas, nextAlpha, 1);
+      f.beta = take(betas, nextBeta, f.name == "affine" ? 0 : 1);
+    } else if (f.name != "sigmoid" && f.name != "tanh" && f.name != "relu" &&
+               f.name != "softsign") {
+      fail("activation '", names[i],
+           "' is not supported; Sigmoid, Tanh, Relu, LeakyRelu, HardSigmoid, "
+           "Softsign, Affine and ScaledTanh are");
+    }
+    if (i % defaults.size() == 0) {
+      activations.emplace_back();
+    }
+    activations.back().push_back(f);
+  }
+}
+
+Value Recurrent::activate(const Activation &f, Value x) {
+  if (clip > 0) {
+    Value low = emit.splatLike(-clip, x), high = emit.splatLike(clip, x);
+    x = emit.select(emit.compare(CompareKind::lt, x, low), low, x);
+    x = emit.select(emit.compare(CompareKind::gt, x, high), high, x);
+  }
+  return apply(emit, f, x);
+}
+
+Value Recurrent::part(int i, int64_t direction) {
+  Shape shape = op.shape(i);
+  shape.erase(shape.begin());
+  return emit.reshape(emit.sliceAxis(op.value(i), 0, direction, 1), shape);
+}
+
+Value Recurrent::initialState(int i, int64_t direction) {
+  const HostTensor *host = op.hasInput(i) ? op.host(i) : nullptr;
+  if (!op.hasInput(i) ||
+      (host != nullptr && host->isSplat() && host->floatAt(0) == 0)) {
+    return {};
+  }
+  return emit.reshape(
+      emit.sliceAxis(op.value(i), batchFirst ? 1 : 0, direction, 1),
+      {batch, hidden});
+}
+
+Value Recurrent::inputBias(const Direction &direction) {
+  return sum(direction.biasOfInput, direction.biasOfState);
+}
+
+void Recurrent::runDirection(int64_t d, bool backwards) {
+  Direction direction{d, part(2, d), {}, {}, activations[d]};
+  if (op.hasInput(3)) {
+    Value bias = part(3, d);
+    direction.biasOfInput = emit.sliceAxis(bias, 0, 0, gates * hidden);
+    direction.biasOfState =
+        emit.sliceAxis(bias, 0, gates * hidden, gates * hidden);
+  }
+  begin(direction);
+  Value x = emit.matmul(input, part(1, d), false, true);
+  x = sum(x, inputBias(direction));
+  x = emit.reshape(x, {steps, batch, gates * hidden});
+
+  State state{initialState(5, d), hasCell ? initialState(6, d) : Value()};
+  std::vector<Value> outputs(steps);
+  mlir::Type element = Emitter::elementOf(x);
+  for (int64_t k = 0; k < steps; ++k) {
+    int64_t t = backwards ? steps - 1 - k : k;
+    Value now =
+        emit.reshape(emit.sliceAxis(x, 0, t, 1), {batch, gates * hidden});
+    State after = step(direction, now, state);
+    Value shown = after.h;
+    if (lengths) {
+      // Behind a sequence's end its state stands still, and nothing is shown.
+      Value inside = emit.compare(CompareKind::gt, lengths, t);
+      Value zero = emit.splat(0, {batch, hidden}, element);
+      auto hold = [&](Value next, Value old) {
+        return emit.select(inside, next, old ? old : zero);
+      };
+      shown = hold(after.h, zero);
+      after.h = hold(after.h, state.h);
+      if (hasCell) {
+        after.c = hold(after.c, state.c);
+      }
+    }
+    state = after;
+    outputs[t] = emit.reshape(shown, {1, 1, batch, hidden});
+  }
+  whole.push_back(emit.concat(outputs, 0));
+  lastH.push_back(emit.reshape(state.h, {1, batch, hidden}));
+  if (hasCell) {
+    lastC.push_back(emit.reshape(state.c, {1, batch, hidden}));
+  }
+}
+
+void Recurrent::run() {
+  Value x = op.value(0);
+  if (batchFirst) {
+    x = emit.transpose(x, {1, 0, 2});
+  }
+  input = emit.reshape(x, {steps * batch, inputSize});
+  if (op.hasInput(4)) {
+    const HostTensor *host = op.host(4);
+    if (host == nullptr || !host->isSplat() || host->intAt(0) != steps) {
+      lengths = op.value(4);
+      if (host == nullptr) {
+        op.boundInput(lengths, 0, steps);
+      }
+      lengths = emit.reshape(lengths, {batch, 1});
+    }
+  }
+  std::string direction = op.stringAttribute("direction", "forward");
+  for (int64_t d = 0; d < directions; ++d) {
+    runDirection(d, d == 1 || direction == "reverse");
+  }
+  if (op.wantsOutput(0)) {
+    Value y = emit.concat(whole, 1); // [T, D, B, H]
+    op.set(0, batchFirst ? emit.transpose(y, {2, 0, 1, 3}) : y);
+  }
+  int output = 1;
+  for (const std::vector<Value> *last : {&lastH, &lastC}) {
+    if (!last->empty() && op.wantsOutput(output)) {
+      Value y = emit.concat(*last, 0); // [D, B, H]
+      op.set(output, batchFirst ? emit.transpose(y, {1, 0, 2}) : y);
+    }
+    ++output;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The cells
+//===----------------------------------------------------------------------===//
+
+class Rnn : public Recurrent {
+public:
+  explicit Rnn(Op &op) : Recurrent(op, 1, {"Tanh"}) {}
+
+  State step(const Direction &d, Value x, const State &before) override {
+    return {activate(d.f[0], sum(x, product(before.h, d.r))), {}};
+  }
+};
+
+class Lstm : public Recurrent {
+public:
+  explicit Lstm(Op &op) : Recurrent(op, 4, {"Sigmoid", "Tanh", "Tanh"}) {
+    coupled = op.intAttribute("input_forget", 0) != 0;
+  }
+
+  void begin(const Direction &d) override {
+    peepholes = op.hasInput(7) ? part(7, d.index) : Value();
+  }
+
+  /// Gates in ONNX's order: input, output, forget, cell.
+  State step(const Direction &d, Value x, const State &before) override {
+    Value all = sum(x, product(before.h, d.r));
+    // The k-th of the gates that see the cell: input, output, forget.
+    auto peep = [&](Value value, int64_t k, Value cell) {
+      return peepholes && cell
+                 ? emit.add(value, emit.mul(cell, gate(peepholes, k)))
+                 : value;
+    };
+    Value i = activate(d.f[0], peep(gate(all, 0), 0, before.c));
+    Value candidate = activate(d.f[1], gate(all, 3));
+    Value c = emit.mul(i, candidate);
+    if (before.c) {
+      Value forget = coupled
+                         ? emit.sub(emit.splatLike(1, i), i)
+                         : activate(d.f[0], peep(gate(all, 2), 2, before.c));
+      c = emit.add(emit.mul(forget, before.c), c);
+    }
+    Value o = activate(d.f[0], peep(gate(all, 1), 1, c));
+    return {emit.mul(o, apply(emit, d.f[2], c)), c};
+  }
+
+private:
+  bool coupled;
+  Value peepholes; ///< [3 x H], or null
+};
+
+class Gru : public Recurrent {
+public:
+  explicit Gru(Op &op) : Recurrent(op, 3, {"Sigmoid", "Tanh"}) {
+    resetAfter = op.intAttribute("linear_before_reset", 0) != 0;
+  }
+
+  /// The state's bias of the candidate, [H], stays inside of the reset.
+  Value inputBias(const Direction &d) override {
+    if (!resetAfter || !d.biasOfState) {
+      return Recurrent::inputBias(d);
+    }
+    Value others = emit.sliceAxis(d.biasOfState, 0, 0, 2 * hidden);
+    return emit.add(d.biasOfInput, emit.pad(others, {0}, {3 * hidden}, 0));
+  }
+
+  void begin(const Direction &d) override {
+    if (!resetAfter) {
+      first = emit.sliceAxis(d.r, 0, 0, 2 * hidden);
+      last = emit.sliceAxis(d.r, 0, 2 * hidden, hidden);
+    }
+  }
+
+  /// Gates in ONNX's order: update, reset, candidate.
+  State step(const Direction &d, Value x, const State &before) override {
+    Value own = gate(x, 2), both = emit.sliceAxis(x, 1, 0, 2 * hidden);
+    Value inner; // the candidate's part of the state
+    if (resetAfter) {
+      Value all = product(before.h, d.r);
+      if (all) {
+        both = emit.add(both, emit.sliceAxis(all, 1, 0, 2 * hidden));
+        inner = gate(all, 2);
+      }
+      if (d.biasOfState) {
+        inner = sum(inner, gate(d.biasOfState, 2));
+      }
+    } else {
+      both = sum(both, product(before.h, first));
+    }
+    Value z = activate(d.f[0], gate(both, 0));
+    Value r = activate(d.f[0], gate(both, 1));
+    if (resetAfter) {
+      inner = inner ? emit.mul(r, inner) : inner;
+    } else if (before.h) {
+      inner = product(emit.mul(r, before.h), last);
+    }
+    Value candidate = activate(d.f[1], sum(own, inner));
+    Value h = emit.mul(emit.sub(emit.splatLike(1, z), z), candidate);
+    return {before.h ? emit.add(h, emit.mul(z, before.h)) : h, {}};
+  }
+
+private:
+  bool resetAfter;
+  Value first, last; ///< the state's weights of both gates, of the candidate
+};
+
+template <typename Cell>
+void emitRecurrent(Op &op) {
+  Cell(op).run();
+}
+
+const OpDef kOps[] = {
+    {"GRU", 7, emitRecurrent<Gru>},
+    {"LSTM", 7, emitRecurrent<Lstm>},
+    {"RNN", 7, emitRecurrent<Rnn>},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> recurrentOps() { return kOps; }
+
+} // namespace zerograph::frontend

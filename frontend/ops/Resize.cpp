@@ -1,0 +1,386 @@
+//===- Resize.cpp - images of another size --------------------------------===//
+//
+// Every interpolation is linear in its input and works on each axis on its
+// own: an output element is a weighted sum of a few input elements, known
+// while importing. Copies of elements become slices and repetitions; sums
+// become a product with a small constant matrix, or, where that would be too
+// large, a sum of a few weighted gathers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/ops/Ops.h"
+
+#include "frontend/Take.h"
+
+#include <algorithm>
+#include <cmath>
+
+using mlir::Value;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Most sizes of an axis, and most input elements of an output element.
+constexpr int64_t kMaxAxis = 1 << 16, kMaxTaps = 64;
+
+struct Tap {
+  int64_t index;
+  double weight;
+};
+
+/// How one axis is resized.
+struct Axis {
+  int64_t dim, input, output;
+  double scale;
+  double start = 0, end = 1;               ///< region, for crop_and_resize
+  std::vector<std::vector<Tap>> taps = {}; ///< one list an output element
+  std::vector<bool> outside = {};          ///< crop_and_resize: beyond x
+};
+
+struct Method {
+  std::string mode, coordinates, nearest;
+  double cubic = -0.75;
+  bool excludeOutside = false, antialias = false;
+};
+
+/// Where output element `i` lies in the input.
+double sourceOf(const Axis &axis, const Method &method, int64_t i) {
+  double input = axis.input, output = axis.scale * input;
+  const std::string &kind = method.coordinates;
+  if (kind == "asymmetric") {
+    return i / axis.scale;
+  }
+  if (kind == "align_corners") {
+    return axis.output == 1 ? 0 : i * (input - 1) / (output - 1);
+  }
+  if (kind == "tf_half_pixel_for_nn") {
+    return (i + 0.5) / axis.scale;
+  }
+  if (kind == "tf_crop_and_resize") {
+    return axis.output == 1
+               ? 0.5 * (axis.start + axis.end) * (input - 1)
+               : axis.start * (input - 1) +
+                     i * (axis.end - axis.start) * (input - 1) / (output - 1);
+  }
+  if (kind == "pytorch_half_pixel" && axis.output == 1) {
+    return 0;
+  }
+  double source = (i + 0.5) / axis.scale - 0.5;
+  if (kind == "half_pixel_symmetric") {
+    source += input / 2 * (1 - axis.output / output);
+  }
+  return source;
+}
+
+double cubicWeight(double distance, double a) {
+  double x = std::fabs(distance), x2 = x * x, x3 = x2 * x;
+  return x <= 1  ? (a + 2) * x3 - (a + 3) * x2 + 1
+         : x < 2 ? a * (x3 - 5 * x2 + 8 * x - 4)
+                 : 0;
+}
+
+int64_t nearestIndex(double source, const std::string &how) {
+  double down = std::floor(source), up = std::ceil(source);
+  bool tie = source - down == 0.5;
+  if (how == "floor" || (how == "round_prefer_floor" && tie)) {
+    return static_cast<int64_t>(down);
+  }
+  if (how == "ceil" || (how == "round_prefer_ceil" && tie)) {
+    return static_cast<int64_t>(up);
+  }
+  return static_cast<int64_t>(std::floor(source + 0.5));
+}
+
+/// The taps of one output element, before those beyond the edges are moved.
+std::vector<Tap> tapsOf(double source, double scale, const Method &method) {
+  if (method.mode == "nearest") {
+    return {{nearestIndex(source, method.nearest), 1}};
+  }
+  // A smaller image is smoothed over as many elements as become one.
+  double stretch = method.antialias ? std::min(scale, 1.0) : 1;
+  bool cubic = method.mode == "cubic";
+  int64_t reach = static_cast<int64_t>(std::ceil((cubic ? 2 : 1) / stretch));
+  if (2 * reach > kMaxTaps) {
+    fail("an output element is made of more than ", kMaxTaps,
+         " input elements");
+  }
+  int64_t down = static_cast<int64_t>(std::floor(source));
+  std::vector<Tap> taps;
+  double sum = 0;
+  for (int64_t at = down - reach + 1; at <= down + reach; ++at) {
+    double distance = (static_cast<double>(at) - source) * stretch;
+    double weight = cubic ? cubicWeight(distance, method.cubic)
+                          : std::max(0.0, 1 - std::fabs(distance));
+    taps.push_back({at, weight});
+    sum += weight;
+  }
+  if (method.antialias) {
+    for (Tap &tap : taps) {
+      tap.weight /= sum;
+    }
+  }
+  return taps;
+}
+
+void computeTaps(Axis &axis, const Method &method) {
+  for (int64_t i = 0; i < axis.output; ++i) {
+    double source = sourceOf(axis, method, i);
+    axis.outside.push_back(method.coordinates == "tf_crop_and_resize" &&
+                           (source < 0 || source > axis.input - 1));
+    // A region far outside needs no exact place.
+    source = std::clamp(source, -1e6, 1e6);
+    std::vector<Tap> taps = tapsOf(source, axis.scale, method);
+    double sum = 0;
+    for (Tap &tap : taps) {
+      if (method.excludeOutside && (tap.index < 0 || tap.index >= axis.input)) {
+        tap.weight = 0;
+      }
+      tap.index = std::clamp<int64_t>(tap.index, 0, axis.input - 1);
+      sum += tap.weight;
+    }
+    if (method.excludeOutside && sum != 0) {
+      for (Tap &tap : taps) {
+        tap.weight /= sum;
+      }
+    }
+    axis.taps.push_back(taps);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One axis
+//===----------------------------------------------------------------------===//
+
+/// A product with the [input, output] matrix of weights.
+Value multiply(Op &op, Value x, const Axis &axis) {
+  HostTensor matrix(op.type(0), {axis.input, axis.output});
+  for (int64_t i = 0; i < axis.output; ++i) {
+    std::vector<double> column(axis.input);
+    for (const Tap &tap : axis.taps[i]) {
+      column[tap.index] += tap.weight;
+    }
+    for (int64_t k = 0; k < axis.input; ++k) {
+      matrix.setFloat(k * axis.output + i, column[k]);
+    }
+  }
+  int64_t last = Emitter::rankOf(x) - 1;
+  x = op.emit.moveAxis(x, axis.dim, last);
+  return op.emit.moveAxis(op.emit.matmul(x, op.emit.constant(matrix)), last,
+                          axis.dim);
+}
+
+Value addTaps(Op &op, Value x, const Axis &axis) {
+  Value sum;
+  for (size_t k = 0; k < axis.taps[0].size(); ++k) {
+    std::vector<int64_t> indices;
+    HostTensor weights(op.type(0), {axis.output});
+    for (int64_t i = 0; i < axis.output; ++i) {
+      indices.push_back(axis.taps[i][k].index);
+      weights.setFloat(i, axis.taps[i][k].weight);
+    }
+    Shape column(Emitter::rankOf(x), 1);
+    column[axis.dim] = axis.output;
+    Value part =
+        op.emit.mul(takeAlong(op.emit, x, axis.dim, indices),
+                    op.emit.reshape(op.emit.constant(weights), column));
+    sum = sum ? op.emit.add(sum, part) : part;
+  }
+  return sum;
+}
+
+Value resizeAxis(Op &op, Value x, const Axis &axis) {
+  if (axis.taps[0].size() == 1) {
+    std::vector<int64_t> indices;
+    for (const auto &taps : axis.taps) {
+      indices.push_back(taps[0].index);
+    }
+    return takeAlong(op.emit, x, axis.dim, indices);
+  }
+  if (!Emitter::isFloat(x)) {
+    fail("modes 'linear' and 'cubic' need floats, not ", typeName(op.type(0)));
+  }
+  return axis.input * axis.output * typeBytes(op.type(0)) <=
+                 nn::kMaxConstantBytes
+             ? multiply(op, x, axis)
+             : addTaps(op, x, axis);
+}
+
+/// All axes; elements outside of the region are `filler`.
+void resize(Op &op, std::vector<Axis> axes, const Method &method,
+            double filler) {
+  if (method.mode != "nearest" && method.mode != "linear" &&
+      method.mode != "cubic") {
+    fail("mode='", method.mode,
+         "' is not known; 'nearest', 'linear' and 'cubic' are");
+  }
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  for (Axis &axis : axes) {
+    bool crop = method.coordinates == "tf_crop_and_resize";
+    if (axis.output == axis.input && axis.scale == 1 && !crop) {
+      continue;
+    }
+    if (axis.output < 1 || std::max(axis.input, axis.output) > kMaxAxis) {
+      fail("axis ", axis.dim, " of ", axis.input, " elements becomes ",
+           axis.output, "; sizes from 1 to ", kMaxAxis, " are supported");
+    }
+    computeTaps(axis, method);
+    x = resizeAxis(op, x, axis);
+  }
+  for (const Axis &axis : axes) {
+    if (std::find(axis.outside.begin(), axis.outside.end(), true) ==
+        axis.outside.end()) {
+      continue;
+    }
+    HostTensor mask(onnx::TensorProto::BOOL, {axis.output});
+    for (int64_t i = 0; i < axis.output; ++i) {
+      mask.setInt(i, axis.outside[i]);
+    }
+    Shape column(Emitter::rankOf(x), 1);
+    column[axis.dim] = axis.output;
+    x = emit.select(emit.reshape(emit.constant(mask), column),
+                    emit.splatLike(filler, x), x);
+  }
+  op.set(0, x);
+}
+
+//===----------------------------------------------------------------------===//
+// Resize, Upsample
+//===----------------------------------------------------------------------===//
+
+std::vector<double> constantFloats(Op &op, int i, const char *what) {
+  const HostTensor &host = op.constant(i, what);
+  std::vector<double> values;
+  for (int64_t k = 0; k < host.size(); ++k) {
+    values.push_back(host.floatAt(k));
+  }
+  return values;
+}
+
+Axis scaledAxis(int64_t dim, int64_t input, double scale) {
+  double output = std::floor(static_cast<double>(input) * scale);
+  if (!(scale > 0) || !(output <= kMaxAxis)) {
+    fail("the scale of axis ", dim, " is ", scale);
+  }
+  return {dim, input, static_cast<int64_t>(output), scale};
+}
+
+/// The axes from a list of scales, one a dim.
+std::vector<Axis> scaledAxes(Op &op, const std::vector<int64_t> &dims,
+                             const std::vector<double> &scales) {
+  if (scales.size() != dims.size()) {
+    fail("there are ", scales.size(), " scales for ", dims.size(), " axes");
+  }
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    axes.push_back(scaledAxis(dims[i], op.shape(0)[dims[i]], scales[i]));
+  }
+  return axes;
+}
+
+std::vector<Axis> sizedAxes(Op &op, const std::vector<int64_t> &dims,
+                            const std::vector<int64_t> &sizes) {
+  if (sizes.size() != dims.size()) {
+    fail("there are ", sizes.size(), " sizes for ", dims.size(), " axes");
+  }
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t input = op.shape(0)[dims[i]];
+    axes.push_back(
+        {dims[i], input, sizes[i], static_cast<double>(sizes[i]) / input});
+  }
+  std::string policy =
+      op.stringAttribute("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch") {
+    return axes;
+  }
+  if (policy != "not_larger" && policy != "not_smaller") {
+    fail("keep_aspect_ratio_policy='", policy,
+         "' is not known; 'stretch', "
+         "'not_larger' and 'not_smaller' are");
+  }
+  double scale = axes[0].scale;
+  for (const Axis &axis : axes) {
+    scale = policy == "not_larger" ? std::min(scale, axis.scale)
+                                   : std::max(scale, axis.scale);
+  }
+  for (Axis &axis : axes) {
+    axis.scale = scale;
+    axis.output = static_cast<int64_t>(std::floor(scale * axis.input + 0.5));
+  }
+  return axes;
+}
+
+std::vector<int64_t> allDims(Op &op) {
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < op.shape(0).size(); ++i) {
+    dims.push_back(i);
+  }
+  return dims;
+}
+
+bool isGiven(Op &op, int i) {
+  return op.hasInput(i) && elementCount(op.shape(i)) != 0;
+}
+
+void emitResize(Op &op) {
+  Method method{
+      op.stringAttribute("mode", "nearest"),
+      op.stringAttribute("coordinate_transformation_mode", "half_pixel"),
+      op.stringAttribute("nearest_mode", "round_prefer_floor"),
+      op.floatAttribute("cubic_coeff_a", -0.75f),
+      op.intAttribute("exclude_outside", 0) != 0,
+      op.intAttribute("antialias", 0) != 0};
+  std::vector<int64_t> dims = allDims(op);
+  if (op.hasAttribute("axes")) {
+    dims = op.intsAttribute("axes");
+    for (int64_t &dim : dims) {
+      dim = normalizeAxis(dim, op.shape(0).size());
+    }
+  }
+  if (isGiven(op, 2) == isGiven(op, 3) || dims.empty()) {
+    fail("needs either scales or sizes");
+  }
+  std::vector<Axis> axes =
+      isGiven(op, 2) ? scaledAxes(op, dims, constantFloats(op, 2, "scales"))
+                     : sizedAxes(op, dims, op.constantInts(3, "sizes"));
+  if (method.coordinates == "tf_crop_and_resize") {
+    std::vector<double> region = constantFloats(op, 1, "roi");
+    if (region.size() != 2 * axes.size()) {
+      fail("roi has ", region.size(), " entries for ", axes.size(), " axes");
+    }
+    for (size_t i = 0; i < axes.size(); ++i) {
+      axes[i].start = region[i];
+      axes[i].end = region[i + axes.size()];
+    }
+  }
+  resize(op, axes, method, op.floatAttribute("extrapolation_value", 0));
+}
+
+/// Upsample, and Resize as it was before version 11.
+void emitUpsample(Op &op) {
+  std::vector<double> scales;
+  if (op.hasInput(1)) {
+    scales = constantFloats(op, 1, "scales");
+  } else {
+    for (float scale : op.floatsAttribute("scales")) {
+      scales.push_back(scale);
+    }
+  }
+  std::string mode = op.stringAttribute("mode", "nearest");
+  resize(op, scaledAxes(op, allDims(op), scales),
+         {mode == "bilinear" ? "linear" : mode, "asymmetric", "floor"}, 0);
+}
+
+const OpDef kOps[] = {
+    {"Resize", 10, emitUpsample},
+    {"Resize", 11, emitResize},
+    {"Upsample", 7, emitUpsample},
+};
+
+} // namespace
+
+llvm::ArrayRef<OpDef> resizeOps() { return kOps; }
+
+} // namespace zerograph::frontend

@@ -1,0 +1,31 @@
+//===- Windows.h - where the windows of a pooling lie ---------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_OPS_WINDOWS_H
+#define ZEROGRAPH_FRONTEND_OPS_WINDOWS_H
+
+#include "frontend/Op.h"
+
+namespace zerograph::frontend {
+
+/// The windows along one axis.
+struct Window {
+  int64_t input, size, stride, dilation;
+  int64_t low, high; ///< padding in front and behind
+  int64_t count;     ///< of windows
+
+  /// Elements from the first window's begin to the last one's end.
+  int64_t span() const {
+    return (count - 1) * stride + (size - 1) * dilation + 1;
+  }
+  /// How many elements each window has within the input, or within the input
+  /// and its padding.
+  std::vector<int64_t> counts(bool padded) const;
+};
+
+/// One window an axis, [samples, channels, axes...], from the attributes
+/// kernel_shape, strides, dilations, pads, auto_pad and ceil_mode.
+std::vector<Window> windowsOf(Op &op);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_OPS_WINDOWS_H

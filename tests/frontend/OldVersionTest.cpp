@@ -1,0 +1,95 @@
+//===- OldVersionTest.cpp - operators as they were before ai.onnx 13 ------===//
+
+#include "tests/frontend/Evaluate.h"
+
+#include <cmath>
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+Imported importAt(int opset, const std::string &graph) {
+  return import("<ir_version: 6, opset_import: [\"\" : " +
+                std::to_string(opset) + "]>\n" + graph);
+}
+
+TEST(OldVersion, AxesAreAttributes) {
+  for (int opset : {7, 11, 12}) {
+    Imported imported = importAt(opset, R"(
+g (float[2, 1, 3] x) => (float[1, 2] y) {
+  s = Squeeze <axes = [1]> (x)
+  r = ReduceSum <axes = [-1], keepdims = 0> (s)
+  y = Unsqueeze <axes = [0]> (r)
+})");
+    EXPECT_EQ(run(imported, {{1, 2, 3, 4, 5, 6}}), (Numbers{6, 15}));
+  }
+}
+
+TEST(OldVersion, SplitHasSizesAsAnAttribute) {
+  Imported imported = importAt(12, R"(
+g (float[4] x) => (float[1] a, float[3] b) { a, b = Split <split = [1, 3]> (x) })");
+  auto results = runAll(imported, {{1, 2, 3, 4}});
+  EXPECT_EQ(results[0], (Numbers{1}));
+  EXPECT_EQ(results[1], (Numbers{2, 3, 4}));
+}
+
+TEST(OldVersion, SoftmaxIsOverAllThatFollowsTheAxis) {
+  Imported old = importAt(12, R"(
+g (float[2, 2, 2] x) => (float[2, 2, 2] y, float[2, 2, 2] z) {
+  y = Softmax (x)
+  z = LogSoftmax <axis = 2> (x)
+})");
+  auto results = runAll(old, {{0, 0, 0, 0, 1, 1, 1, 1}});
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_NEAR(results[0][i], 0.25, 1e-12);
+    EXPECT_NEAR(results[1][i], -std::log(2.0), 1e-12);
+  }
+}
+
+TEST(OldVersion, BoundsPadsAndPlacesAreAttributes) {
+  Imported imported = importAt(9, R"(
+g (float[5] x) => (float[4] y, float[2] top) {
+  c = Clip <min = -1.0, max = 2.0> (x)
+  s = Slice <axes = [0], starts = [1], ends = [3]> (c)
+  y = Pad <pads = [1, 1], value = 7.0> (s)
+  top, at = TopK <k = 2> (x)
+})");
+  auto results = runAll(imported, {{-3, -2, 5, 1, 0}});
+  EXPECT_EQ(results[0], (Numbers{7, -1, 2, 7}));
+  EXPECT_EQ(results[1], (Numbers{5, 1}));
+}
+
+TEST(OldVersion, DropoutIsOff) {
+  Imported imported = importAt(11, R"(
+g (float[2] x) => (float[2] y) { [drop] y = Dropout <ratio = 0.5> (x) })");
+  EXPECT_EQ(run(imported, {{3, 4}}), (Numbers{3, 4}));
+  ASSERT_EQ(imported.report.warnings.size(), 1u);
+  EXPECT_NE(imported.report.warnings[0].find("'drop' (Dropout): dropout with "
+                                             "ratio 0.5 stays off"),
+            std::string::npos);
+}
+
+TEST(OldVersion, RefusesWhatCameLater) {
+  expectRefused(importAt(12, R"(
+g (float[2] x, float[2] s) => (float[2] y) {
+  [norm] y = LayerNormalization (x, s)
+})"),
+                {"node 'norm' (LayerNormalization)", "ai.onnx 12"});
+}
+
+TEST(OldVersion, RefusesWhatWasAnotherOperator) {
+  expectRefused(importAt(8, R"(
+g (float[1, 2] h, float[1, 3, 2] x) => (float[1, 3, 2] y) {
+  [steps] last, y = Scan <num_scan_inputs = 1,
+    body = b (float[2] h, float[2] v) => (float[2] k, float[2] o) {
+      k = Add(h, v)
+      o = Identity(k)
+    }> ( , h, x)
+})"),
+                {"node 'steps' (Scan): the operator is not supported as it was "
+                 "in ai.onnx 8: export again with operator set 9 or newer"});
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing
