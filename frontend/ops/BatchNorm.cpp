@@ -25,9 +25,10 @@ bool isTraining(Op &op) {
   }
   bool training = op.intAttribute("training_mode", 0) != 0;
   for (int i = 1; !training && i < op.proto().output_size(); ++i) {
-    if (op.wantsOutput(i)) {
+    if (op.wantsOutput(i) && op.opset() >= 14) {
       fail("gives running statistics without training_mode");
     }
+    training = op.wantsOutput(i); // before 14 they alone say it
   }
   // Some exporters write inference whatever the module's mode.
   if (!training && (op.isTrained(1) || op.isTrained(2)) &&
