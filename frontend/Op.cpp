@@ -214,7 +214,7 @@ bool Op::isTrained(int i) const {
   return hasInput(i) && importer.isTrained(node.input(i));
 }
 
-bool Op::isTraining() const { return importer.importOptions().require_loss; }
+bool Op::hasLoss() const { return importer.importOptions().require_loss; }
 
 bool Op::allowsExporterDamage() const {
   return importer.importOptions().allow_exporter_damage;

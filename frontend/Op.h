@@ -129,7 +129,7 @@ public:
   /// Whether input i is a parameter that is trained.
   bool isTrained(int i) const;
   /// Whether the import has a loss to minimize.
-  bool isTraining() const;
+  bool hasLoss() const;
   /// Whether the user accepts what an exporter is known to have damaged.
   bool allowsExporterDamage() const;
   /// Tells the user something, once for all nodes.

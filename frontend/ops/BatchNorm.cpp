@@ -55,12 +55,9 @@ void emitBatchNormalization(Op &op) {
          shapeText(shape));
   }
   mlir::Type element = Emitter::elementOf(x), wide = element;
+  checkPerChannel(op, 1, 4, shape[1]);
   Value channel[5];
   for (int i = 1; i < 5; ++i) {
-    if (op.shape(i) != Shape{shape[1]}) {
-      fail("input ", i, " has shape ", shapeText(op.shape(i)), " for ",
-           shape[1], " channels");
-    }
     channel[i] = op.value(i);
     // Scales and statistics may be more precise than the images.
     mlir::Type type = Emitter::elementOf(channel[i]);
@@ -90,7 +87,7 @@ void emitBatchNormalization(Op &op) {
     if (!op.wantsOutput(i + 1)) {
       continue;
     }
-    if (op.isTraining()) {
+    if (op.hasLoss()) {
       op.note("running statistics of batch normalization are not updated yet: "
               "saved weights keep those of the file");
     }

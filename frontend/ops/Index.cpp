@@ -239,14 +239,7 @@ void emitGatherElements(Op &op) {
   }
   Emitter &emit = op.emit;
   Value index = indexValue(op, 1, data[axis]);
-  std::vector<int64_t> strides = rowMajor(data);
-  Value row = emit.mul(index, static_cast<double>(strides[axis]));
-  for (int64_t dim = 0; dim < static_cast<int64_t>(data.size()); ++dim) {
-    if (dim != axis && shape[dim] > 1) {
-      Value term = emit.iota(dim, shape, Emitter::elementOf(index));
-      row = emit.add(row, emit.mul(term, static_cast<double>(strides[dim])));
-    }
-  }
+  Value row = elementNumber(emit, index, data, axis);
   Value table = emit.reshape(op.value(0), {elementCount(data)});
   op.set(0, emit.gather(table, row));
 }
@@ -404,6 +397,21 @@ Value indexInto(Op &op, Value indices, const HostTensor *host, int64_t size) {
     indices = emit.binary(BinaryKind::min, indices, double(size - 1));
   }
   return indices;
+}
+
+Value elementNumber(Emitter &emit, Value index, const Shape &data,
+                    int64_t axis) {
+  Shape shape = Emitter::shapeOf(index);
+  std::vector<int64_t> strides = rowMajor(data);
+  Value number = emit.mul(index, static_cast<double>(strides[axis]));
+  for (int64_t dim = 0; dim < static_cast<int64_t>(data.size()); ++dim) {
+    if (dim != axis && shape[dim] > 1) {
+      Value term = emit.iota(dim, shape, Emitter::elementOf(index));
+      number =
+          emit.add(number, emit.mul(term, static_cast<double>(strides[dim])));
+    }
+  }
+  return number;
 }
 
 Value indexColumn(Op &op, int64_t k, int64_t size) {

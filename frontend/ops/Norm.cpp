@@ -101,12 +101,7 @@ void emitInstanceNormalization(Op &op) {
     fail("needs floats of shape [samples, channels, places...], not ",
          shapeText(shape));
   }
-  for (int i : {1, 2}) {
-    if (op.shape(i) != Shape{shape[1]}) {
-      fail("input ", i, " has shape ", shapeText(op.shape(i)), " for ",
-           shape[1], " channels");
-    }
-  }
+  checkPerChannel(op, 1, 2, shape[1]);
   int64_t rows = shape[0] * shape[1], places = elementCount(shape) / rows;
   mlir::Type element = Emitter::elementOf(x);
   mlir::Type statistics = emit.tensorType({rows, 1}, element);
@@ -150,6 +145,15 @@ const OpDef kOps[] = {
 };
 
 } // namespace
+
+void checkPerChannel(Op &op, int first, int last, int64_t channels) {
+  for (int i = first; i <= last; ++i) {
+    if (op.shape(i) != Shape{channels}) {
+      fail("input ", i, " has shape ", shapeText(op.shape(i)), " for ",
+           channels, " channels");
+    }
+  }
+}
 
 llvm::ArrayRef<OpDef> normOps() { return kOps; }
 

@@ -36,12 +36,19 @@ llvm::ArrayRef<OpDef> resizeOps();
 llvm::ArrayRef<OpDef> poolOps();
 llvm::ArrayRef<OpDef> recurrentOps();
 
+/// Fails unless the inputs first to last hold one number a channel.
+void checkPerChannel(Op &op, int first, int last, int64_t channels);
+
 /// `indices` into `size` elements, none negative: those below 0 count from the
 /// end. Constant ones (`host`) are checked, those of an input noted to be
 /// checked when it is read; computed ones go to the nearest element where they
 /// are outside.
 mlir::Value indexInto(Op &op, mlir::Value indices, const HostTensor *host,
                       int64_t size);
+/// For indices into one axis of `data`, element by element: the row-major
+/// number of the element that each one means.
+mlir::Value elementNumber(Emitter &emit, mlir::Value index, const Shape &data,
+                          int64_t axis);
 /// Number k of the last dim of input 1, as indexInto gives it.
 mlir::Value indexColumn(Op &op, int64_t k, int64_t size);
 

@@ -69,14 +69,6 @@ void scatter(Op &op, Combine combine, Value rows, Value updates, Shape table) {
   op.set(0, emit.select(emit.reshape(written, shape), added, data));
 }
 
-Value integerIndices(Op &op) {
-  Value indices = op.value(1);
-  if (Emitter::isFloat(indices) || Emitter::elementOf(indices).isInteger(1)) {
-    fail("the indices must be integers");
-  }
-  return op.emit.convert(indices, op.emit.builder.getI64Type());
-}
-
 void emitScatterElements(Op &op) {
   Combine combine = combineOf(op);
   Shape data = op.shape(0), shape = op.shape(1);
@@ -92,15 +84,9 @@ void emitScatterElements(Op &op) {
     }
   }
   Emitter &emit = op.emit;
-  Value index = indexInto(op, integerIndices(op), op.host(1), data[axis]);
-  std::vector<int64_t> strides = rowMajor(data);
-  Value row = emit.mul(index, static_cast<double>(strides[axis]));
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    if (dim != axis && shape[dim] > 1) {
-      Value term = emit.iota(dim, shape, emit.builder.getI64Type());
-      row = emit.add(row, emit.mul(term, static_cast<double>(strides[dim])));
-    }
-  }
+  Value index = indexInto(op, op.value(1), op.host(1), data[axis]);
+  index = emit.convert(index, emit.builder.getI64Type());
+  Value row = elementNumber(emit, index, data, axis);
   scatter(op, combine, row, op.value(2), {elementCount(data)});
 }
 

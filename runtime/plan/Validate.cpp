@@ -5,16 +5,14 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/StepChecks.h"
 
 #include <cmath>
 
 namespace zerograph {
 namespace {
 
-template <typename... Args>
-absl::Status invalid(const Args &...args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
+using detail::invalid;
 
 /// The most samples of a step: numbers of samples stay far below 64 bits.
 constexpr uint64_t kMaxSamplesOfStep = uint64_t(1) << 32;

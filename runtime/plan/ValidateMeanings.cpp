@@ -8,6 +8,7 @@
 #include "runtime/plan/Validate.h"
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/StepChecks.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -16,11 +17,6 @@
 namespace zerograph {
 namespace detail {
 namespace {
-
-template <typename... Args>
-absl::Status invalid(const Args &...args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 class Meanings {
 public:

@@ -5,6 +5,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/StepChecks.h"
 #include "runtime/plan/Supported.h"
 
 #include <map>
@@ -13,11 +14,6 @@
 namespace zerograph {
 namespace detail {
 namespace {
-
-template <typename... Args>
-absl::Status invalid(const Args &...args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 template <typename Shape>
 Checked product(const Shape &shape) {

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <mutex>
 
 using namespace zerograph;
 using namespace zerograph::onednn;
@@ -234,26 +232,18 @@ absl::Status check(const plan::Convolution &c) {
 
 absl::StatusOr<std::shared_ptr<const PartPrimitive>>
 primitiveOf(const plan::Convolution &convolution, int index) {
-  static std::mutex mutex;
-  static auto *cache =
-      new std::map<std::string, std::shared_ptr<const PartPrimitive>>;
+  static auto *cache = new PrimitiveCache<std::string, PartPrimitive>;
   PartShape shape = partOf(convolution, index);
   std::string key =
       absl::StrCat(shape.all_features, shape.whole_channels ? " " : " of ",
                    shape.c.SerializeAsString());
-  std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<const PartPrimitive> &primitive = (*cache)[key];
-  if (!primitive) {
-    SingleThread single;
-    try {
-      primitive = makePrimitive(shape);
-    } catch (const dnnl::error &error) {
-      return absl::UnimplementedError(absl::StrCat(
-          libraryVersion(), " cannot make this convolution: ", error.what(),
-          " (", shape.c.ShortDebugString(), ")"));
-    }
-  }
-  return primitive;
+  return cache->find(
+      key, [&] { return makePrimitive(shape); },
+      [&](const char *error) {
+        return absl::StrCat(libraryVersion(),
+                            " cannot make this convolution: ", error, " (",
+                            shape.c.ShortDebugString(), ")");
+      });
 }
 
 /// A part's calls in order: moves in, the convolution, the move out.
@@ -407,22 +397,16 @@ zerograph::bindConvolution(const plan::Convolution &convolution, void *a,
   }
   auto call = std::make_unique<BoundConvolution>();
   call->bound.resize(cuts.size() - 1);
-  uint64_t stride = convolution.scratch_stride();
   for (size_t i = 0; i < call->bound.size(); ++i) {
     BoundPart &bound = call->bound[i];
     ZG_ASSIGN_OR_RETURN(bound.primitive, primitiveOf(convolution, int(i)));
-    uint64_t needed = bound.primitive->scratchBytes();
-    if (needed > stride ||
-        (needed > 0 && (!scratch || i * stride + needed > scratch_bytes))) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "a part of the convolution needs ", needed,
-          " bytes of scratch here, the plan gives each ", stride, " of ",
-          scratch_bytes, " bytes; compile the plan on this machine"));
-    }
+    ZG_ASSIGN_OR_RETURN(
+        std::byte * part_scratch,
+        scratchOfPart("convolution", i, bound.primitive->scratchBytes(),
+                      convolution.scratch_stride(), scratch, scratch_bytes));
     try {
       bindPart(bound, convolution.kind(),
-               addressesOf(convolution, int(i), whole),
-               static_cast<std::byte *>(scratch) + i * stride);
+               addressesOf(convolution, int(i), whole), part_scratch);
     } catch (const dnnl::error &error) {
       return absl::InternalError(
           absl::StrCat("oneDNN refuses an operand: ", error.what()));

@@ -77,6 +77,22 @@ private:
   absl::Status failure;
 };
 
+/// `bind(a, b, c, scratch)` gives the call of `what`.
+template <typename Bind>
+absl::StatusOr<std::unique_ptr<Operation>>
+makeLibraryCall(WorkerPool &pool, const char *what,
+                absl::Span<void *const> buffers, const Bind &bind) {
+  if (buffers.size() != 3 && buffers.size() != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ", what, " has ", buffers.size(),
+                     " accesses, expected two operands, result and scratch"));
+  }
+  void *scratch = buffers.size() == 4 ? buffers[3] : nullptr;
+  ZG_ASSIGN_OR_RETURN(auto call,
+                      bind(buffers[0], buffers[1], buffers[2], scratch));
+  return std::make_unique<LibraryOperation>(pool, std::move(call));
+}
+
 class CopyOperation final : public Operation {
 public:
   CopyOperation(WorkerPool &pool, const void *source, void *destination,
@@ -160,31 +176,20 @@ zerograph::makeLaunch(WorkerPool &pool, const KernelModule &module,
 absl::StatusOr<std::unique_ptr<Operation>>
 zerograph::makeMatmul(WorkerPool &pool, const plan::Matmul &matmul,
                       absl::Span<void *const> buffers, uint64_t scratch_bytes) {
-  if (buffers.size() != 3 && buffers.size() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a product has ", buffers.size(),
-                     " accesses, expected A, B, C and scratch"));
-  }
-  void *scratch = buffers.size() == 4 ? buffers[3] : nullptr;
-  ZG_ASSIGN_OR_RETURN(auto call,
-                      bindMatmul(matmul, buffers[0], buffers[1], buffers[2],
-                                 scratch, scratch_bytes));
-  return std::make_unique<LibraryOperation>(pool, std::move(call));
+  return makeLibraryCall(
+      pool, "product", buffers, [&](void *a, void *b, void *c, void *scratch) {
+        return bindMatmul(matmul, a, b, c, scratch, scratch_bytes);
+      });
 }
 
 absl::StatusOr<std::unique_ptr<Operation>> zerograph::makeConvolution(
     WorkerPool &pool, const plan::Convolution &convolution,
     absl::Span<void *const> buffers, uint64_t scratch_bytes) {
-  if (buffers.size() != 3 && buffers.size() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a convolution has ", buffers.size(),
-                     " accesses, expected two operands, result and scratch"));
-  }
-  void *scratch = buffers.size() == 4 ? buffers[3] : nullptr;
-  ZG_ASSIGN_OR_RETURN(auto call,
-                      bindConvolution(convolution, buffers[0], buffers[1],
-                                      buffers[2], scratch, scratch_bytes));
-  return std::make_unique<LibraryOperation>(pool, std::move(call));
+  return makeLibraryCall(pool, "convolution", buffers,
+                         [&](void *a, void *b, void *c, void *scratch) {
+                           return bindConvolution(convolution, a, b, c, scratch,
+                                                  scratch_bytes);
+                         });
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>

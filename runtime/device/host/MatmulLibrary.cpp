@@ -6,8 +6,6 @@
 #include "runtime/plan/Supported.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <tuple>
 
 using namespace zerograph;
@@ -168,24 +166,16 @@ absl::StatusOr<PartShape> shapeOf(const plan::Matmul &matmul,
 absl::StatusOr<std::shared_ptr<const PartPrimitive>>
 primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part,
             Packing packing) {
-  static std::mutex mutex;
-  static auto *cache =
-      new std::map<PartShape, std::shared_ptr<const PartPrimitive>>;
+  static auto *cache = new PrimitiveCache<PartShape, PartPrimitive>;
   ZG_ASSIGN_OR_RETURN(PartShape shape, shapeOf(matmul, part, packing));
-  std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<const PartPrimitive> &primitive = (*cache)[shape];
-  if (!primitive) {
-    SingleThread single;
-    try {
-      primitive = makePrimitive(shape);
-    } catch (const dnnl::error &error) {
-      return absl::UnimplementedError(absl::StrCat(
-          libraryVersion(), " cannot multiply ", shape.batch, " matrices ",
-          shape.m, " x ", shape.k, " by ", shape.k, " x ", shape.n, " of ",
-          plan::ElementType_Name(shape.type), ": ", error.what()));
-    }
-  }
-  return primitive;
+  return cache->find(
+      shape, [&] { return makePrimitive(shape); },
+      [&](const char *error) {
+        return absl::StrCat(libraryVersion(), " cannot multiply ", shape.batch,
+                            " matrices ", shape.m, " x ", shape.k, " by ",
+                            shape.k, " x ", shape.n, " of ",
+                            plan::ElementType_Name(shape.type), ": ", error);
+      });
 }
 
 /// Part of a product with memory objects that keep their addresses.
@@ -288,22 +278,14 @@ zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
   ZG_RETURN_IF_ERROR(checkCut(matmul));
   auto call = std::make_unique<BoundMatmul>();
   call->bound.resize(size_t(matmul.parts_size()));
-  uint64_t stride = matmul.scratch_stride();
   for (int i = 0; i < matmul.parts_size(); ++i) {
     BoundPart &bound = call->bound[size_t(i)];
     ZG_ASSIGN_OR_RETURN(bound.primitive,
                         primitiveOf(matmul, matmul.parts(i), packing));
-    uint64_t needed = bound.primitive->scratchBytes();
-    uint64_t begin = uint64_t(i) * stride;
-    if (needed > stride ||
-        (needed > 0 && (!scratch || begin + needed > scratch_bytes))) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "a part of the product needs ", needed,
-          " bytes of scratch here, the plan gives each ", stride, " of ",
-          scratch_bytes, " bytes; compile the plan on this machine"));
-    }
-    auto *part_scratch =
-        needed > 0 ? static_cast<std::byte *>(scratch) + begin : nullptr;
+    ZG_ASSIGN_OR_RETURN(
+        std::byte * part_scratch,
+        scratchOfPart("product", uint64_t(i), bound.primitive->scratchBytes(),
+                      matmul.scratch_stride(), scratch, scratch_bytes));
     try {
       bindPart(bound, matmul, matmul.parts(i), static_cast<std::byte *>(a),
                static_cast<std::byte *>(b), static_cast<std::byte *>(c),

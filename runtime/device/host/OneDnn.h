@@ -11,7 +11,11 @@
 
 #include <dnnl.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 namespace zerograph::onednn {
@@ -32,6 +36,39 @@ private:
 
 /// What the library wants of the beginnings and sizes of buffers.
 inline uint64_t roundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// Primitives by what they depend on, made once. Lives as long as the process.
+template <typename Key, typename Primitive>
+class PrimitiveCache {
+public:
+  /// `make()` throws dnnl::error; `describe(error)` is then the message.
+  template <typename Make, typename Describe>
+  absl::StatusOr<std::shared_ptr<const Primitive>>
+  find(const Key &key, const Make &make, const Describe &describe) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::shared_ptr<const Primitive> &primitive = primitives[key];
+    if (!primitive) {
+      SingleThread single;
+      try {
+        primitive = make();
+      } catch (const dnnl::error &error) {
+        return absl::UnimplementedError(describe(error.what()));
+      }
+    }
+    return primitive;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<Key, std::shared_ptr<const Primitive>> primitives;
+};
+
+/// Where scratch of part `index` begins, null where it needs none; an error
+/// where the plan gives a part of `what` less than it needs.
+absl::StatusOr<std::byte *> scratchOfPart(const char *what, uint64_t index,
+                                          uint64_t needed, uint64_t stride,
+                                          void *scratch,
+                                          uint64_t scratch_bytes);
 
 /// The arguments of one call, with memory objects that keep their addresses: a
 /// call allocates nothing of size.
