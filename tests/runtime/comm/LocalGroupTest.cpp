@@ -1,6 +1,6 @@
 //===- LocalGroupTest.cpp - collectives of threads ------------------------===//
 
-#include "runtime/comm/local/LocalGroup.h"
+#include "tests/runtime/comm/OnRanks.h"
 
 #include "gtest/gtest.h"
 
@@ -11,32 +11,9 @@
 #include <thread>
 
 using namespace zerograph;
+using namespace zerograph::testing;
 
 namespace {
-
-CollectiveSite siteOf(uint32_t sequence, const std::string &name = "unit") {
-  return {"step", name, name + "/gradients", sequence};
-}
-
-/// Runs `body(communicator)` on a thread a rank; gives each one's status.
-template <typename Body>
-std::vector<absl::Status> onRanks(LocalGroupOptions options, const Body &body) {
-  auto group = makeLocalGroup(options);
-  std::vector<absl::Status> statuses(options.world);
-  std::vector<std::thread> threads;
-  for (unsigned rank = 0; rank < options.world; ++rank) {
-    threads.emplace_back([&, rank] {
-      statuses[rank] = body(*group[rank]);
-      if (!statuses[rank].ok()) {
-        group[rank]->abort(statuses[rank]);
-      }
-    });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
-  return statuses;
-}
 
 /// `ranks` arrays of values with wildly different magnitudes: another order of
 /// additions gives other bits.
@@ -479,66 +456,6 @@ TEST(LocalGroupTest, ADeadlineBeyondAllClocksIsALongOne) {
     for (const absl::Status &status : statuses) {
       EXPECT_TRUE(status.ok()) << seconds << ": " << status;
     }
-  }
-}
-
-TEST(LocalGroupTest, TextsAreCollectedByTheFirstRankAlone) {
-  LocalGroupOptions options;
-  options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) -> absl::Status {
-    ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
-                        comm.collect("texts", absl::StrCat(comm.rank())));
-    std::vector<std::string> all = {"0", "1", "2"};
-    EXPECT_EQ(texts, comm.rank() == 0 ? all : std::vector<std::string>());
-    return absl::OkStatus();
-  });
-  for (const absl::Status &status : statuses) {
-    EXPECT_TRUE(status.ok()) << status;
-  }
-}
-
-TEST(LocalGroupTest, ErrorsBeforeARunAreSaidByTheFirstRank) {
-  LocalGroupOptions options;
-  options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
-    absl::Status own = comm.rank() == 0
-                           ? absl::OkStatus()
-                           : absl::NotFoundError(absl::StrCat(comm.rank()));
-    EXPECT_TRUE(agree(comm, "nothing", absl::OkStatus()).ok());
-    return agree(comm, "opening", own);
-  });
-  EXPECT_EQ(statuses[0].message(), "rank 1: 1\n  rank 2: 2");
-  EXPECT_TRUE(absl::IsCancelled(statuses[1])) << statuses[1];
-  EXPECT_TRUE(absl::IsCancelled(statuses[2])) << statuses[2];
-}
-
-/// Values may hold anything, and be given on some ranks only.
-TEST(LocalGroupTest, SettingsThatDifferAreNamed) {
-  LocalGroupOptions options;
-  options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
-    std::map<std::string, std::string> same = {{"a", ""}, {"b", "1 2 \n"}};
-    EXPECT_TRUE(compareSettings(comm, same).ok());
-    if (comm.rank() > 0) {
-      same["c d"] = absl::StrCat(comm.rank());
-    }
-    return compareSettings(comm, same);
-  });
-  EXPECT_EQ(statuses[0].message(),
-            "the ranks were started differently: c d: not given on rank 0, 1 "
-            "on rank 1; c d: not given on rank 0, 2 on rank 2");
-}
-
-TEST(LocalGroupTest, AnotherPlanIsRefusedByRankAndHash) {
-  LocalGroupOptions options;
-  options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
-    return compareHashes(comm, comm.rank() == 2 ? "bbbb" : "aaaa");
-  });
-  for (const absl::Status &status : statuses) {
-    EXPECT_NE(status.message().find("rank 0 has aaaa, rank 2 has bbbb"),
-              std::string::npos)
-        << status;
   }
 }
 
