@@ -1,9 +1,13 @@
 //===- VerifyTest.cpp - every seeded fault is found, for its own reason ---===//
+//
+// What bytes, streams and files promise; what ranks do with units is in
+// VerifyUnitsTest.cpp.
+//
+//===----------------------------------------------------------------------===//
 
-#include "PlanBuilder.h"
+#include "Faults.h"
 
 #include "runtime/plan/HappensBefore.h"
-#include "runtime/plan/Verify.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,22 +19,6 @@ namespace zerograph {
 namespace {
 
 using ::testing::HasSubstr;
-
-plan::Step *step(plan::Plan &plan, int index, int program = 0) {
-  return plan.mutable_programs(program)->mutable_steps(index);
-}
-
-plan::Slice *slice(plan::Plan &plan, const std::string &name) {
-  return plan.mutable_slices(testing::sliceNamed(plan, name));
-}
-
-void expectFault(plan::Plan plan, const char *cause, const char *where) {
-  testing::signKernels(plan); // another kernel, where a launch was changed
-  absl::Status status = verifyPlan(plan);
-  EXPECT_FALSE(status.ok()) << cause;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(cause));
-  EXPECT_THAT(std::string(status.message()), HasSubstr(where));
-}
 
 TEST(Verify, SoundPlansPass) {
   for (const plan::Plan &plan :
@@ -165,130 +153,6 @@ TEST(Verify, StreamsAndWaits) {
   expectFault(plan, "wrong stream: ", "reduce b");
 }
 
-// Removes a step, and every wait for it; later waits move.
-void removeStep(plan::Plan &plan, int index, int program = 0) {
-  plan::Program *in = plan.mutable_programs(program);
-  in->mutable_steps()->DeleteSubrange(index, 1);
-  uint32_t sequence = 0;
-  for (plan::Step &step : *in->mutable_steps()) {
-    std::vector<uint32_t> waits(step.waits().begin(), step.waits().end());
-    step.clear_waits();
-    for (uint32_t wait : waits) {
-      if (int(wait) != index) {
-        step.add_waits(int(wait) > index ? wait - 1 : wait);
-      }
-    }
-    if (step.has_all_gather() || step.has_reduce_scatter() ||
-        step.has_all_reduce()) {
-      step.set_sequence(sequence++);
-    }
-  }
-  testing::stateFacts(plan);
-}
-
-TEST(Verify, MissingReduction) {
-  plan::Plan plan = testing::stageThreePlan();
-  removeStep(plan, 6);
-  expectFault(plan, "missing reduction: ", "unit 1 (b)");
-  expectFault(plan, "read before it is written: ", "update b");
-  plan = testing::stageOnePlan();
-  removeStep(plan, 2);
-  expectFault(plan, "missing reduction: ", "unit 0 (a)");
-  expectFault(plan, "gradients not reduced: ", "update");
-}
-
-TEST(Verify, DoubledReduction) {
-  plan::Plan plan = testing::stageThreePlan();
-  *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(8);
-  step(plan, 12)->set_sequence(5);
-  step(plan, 12)->add_waits(11);
-  testing::stateFacts(plan);
-  expectFault(plan, "doubled reduction: ", "reduce a");
-}
-
-TEST(Verify, LostMicroBatches) {
-  plan::Plan plan = testing::accumulatingPlan();
-  step(plan, 2)->mutable_reduce_scatter()->set_accumulate(false);
-  step(plan, 2)->mutable_accesses(1)->set_mode(plan::WRITE);
-  expectFault(plan, "lost gradients: ", "reduce a");
-}
-
-TEST(Verify, LateGradients) {
-  // A launch that adds to gradients after their reduction.
-  plan::Plan plan = testing::stageOnePlan();
-  plan::Step *late = step(plan, 4);
-  *late->mutable_accesses(0) = step(plan, 1)->accesses(0);
-  *late->add_accesses() = step(plan, 1)->accesses(2);
-  testing::stateFacts(plan);
-  expectFault(plan, "late gradients: ", "update");
-}
-
-TEST(Verify, MissingGather) {
-  // Ranks keep their own news of the parameters.
-  plan::Plan plan = testing::stageOnePlan();
-  removeStep(plan, 5);
-  expectFault(plan, "missing gather: ", "a/param");
-  // Parameters are read between their update and their gather.
-  plan = testing::stageOnePlan();
-  plan::Step gather = plan.programs(0).steps(5);
-  plan::Step again = plan.programs(0).steps(0);
-  *step(plan, 5) = again;
-  step(plan, 5)->add_waits(3);
-  *plan.mutable_programs(0)->add_steps() = gather;
-  step(plan, 6)->clear_waits();
-  step(plan, 6)->add_waits(5);
-  testing::stateFacts(plan);
-  expectFault(plan, "missing gather: ", "step 5");
-}
-
-TEST(Verify, MissingUpdate) {
-  plan::Plan plan = testing::stageThreePlan();
-  removeStep(plan, 11);
-  expectFault(plan, "missing update: ", "unit 0 (a)");
-}
-
-TEST(Verify, FrozenAndEarlyWrites) {
-  plan::Plan plan = testing::stageThreePlan();
-  plan.mutable_units(0)->set_trainable(false);
-  plan.mutable_units(0)->mutable_parameters(0)->set_trainable(false);
-  expectFault(plan, "frozen state: ", "update a");
-  expectFault(plan, "needless reduction: ", "reduce a");
-  plan = testing::accumulatingPlan();
-  step(plan, 1)->add_accesses()->CopyFrom(step(plan, 0, 1)->accesses(3));
-  expectFault(plan, "early update: ", "backward");
-}
-
-TEST(Verify, GathersMoveTheirUnit) {
-  // Sources, then destinations, of two gathers swapped.
-  for (int access : {0, 1}) {
-    plan::Plan plan = testing::stageThreePlan();
-    step(plan, 0)->mutable_accesses(access)->Swap(
-        step(plan, 1)->mutable_accesses(access));
-    testing::stateFacts(plan);
-    expectFault(plan, "wrong unit: ", "gather a");
-    expectFault(plan, "expected parameters [0", "unit 1 (b)");
-  }
-  // In place: the part of the next rank, then a part of nothing.
-  plan::Plan plan = testing::stageOnePlan();
-  plan::Step *gather = step(plan, 5);
-  gather->mutable_accesses(0)->set_slice(
-      testing::sliceNamed(plan, "a/exp_avg"));
-  gather->mutable_accesses(0)->set_rank_stride(0);
-  expectFault(plan, "wrong unit: ", "optimizer state [0 + rank * 256");
-  plan = testing::stageThreePlan();
-  slice(plan, "b/gathered")->set_slice_class(plan::TRANSIENT);
-  expectFault(plan, "wrong unit: ", "which holds nothing of a unit");
-  // Gradients that the rank has instead of its parameters.
-  plan = testing::stageThreePlan();
-  step(plan, 0)->mutable_accesses(0)->set_slice(
-      testing::sliceNamed(plan, "a/shard"));
-  expectFault(plan, "wrong unit: ", "expected parameters [0");
-  // A launch that overwrites what has been gathered.
-  plan = testing::stageThreePlan();
-  step(plan, 2)->mutable_accesses(1)->set_mode(plan::READ_WRITE);
-  expectFault(plan, "no collective: ", "forward a");
-}
-
 // A slice has one type, whoever touches it.
 TEST(Verify, BytesKeepTheirType) {
   plan::Plan plan = testing::stageThreePlan();
@@ -300,163 +164,6 @@ TEST(Verify, BytesKeepTheirType) {
   plan = testing::stageThreePlan();
   plan.mutable_inputs(0)->set_type(plan::I32);
   expectFault(plan, "wrong type: ", "input x");
-}
-
-TEST(Verify, ReductionsMoveTheirUnit) {
-  for (int access : {0, 1}) {
-    plan::Plan plan = testing::stageThreePlan();
-    step(plan, 6)->mutable_accesses(access)->Swap(
-        step(plan, 8)->mutable_accesses(access));
-    testing::stateFacts(plan);
-    expectFault(plan, "wrong unit: ", "reduce b");
-    expectFault(plan, "expected gradients [0", "unit 0 (a)");
-  }
-  plan::Plan plan = testing::stageThreePlan();
-  step(plan, 6)->mutable_accesses(2)->CopyFrom(step(plan, 0)->accesses(1));
-  step(plan, 6)->mutable_reduce_scatter()->set_chunk_bytes(1024);
-  testing::stateFacts(plan);
-  expectFault(plan, "exchanges through", "a/gathered");
-}
-
-TEST(Verify, UpdatesUseTheirOwnGradients) {
-  plan::Plan plan = testing::stageThreePlan();
-  step(plan, 10)->mutable_accesses(0)->Swap(
-      step(plan, 11)->mutable_accesses(0));
-  testing::stateFacts(plan);
-  expectFault(plan, "wrong unit: ", "update b");
-  expectFault(plan, "reads ", "a/shard");
-  // Another's optimizer state is written.
-  plan = testing::stageThreePlan();
-  step(plan, 10)->mutable_accesses(3)->Swap(
-      step(plan, 11)->mutable_accesses(3));
-  expectFault(plan, "wrong unit: ", "a/exp_avg");
-  // Another rank's part of the gradients, and none at all.
-  plan = testing::stageOnePlan();
-  step(plan, 4)->mutable_accesses(0)->set_rank_stride(0);
-  expectFault(plan, "wrong unit: ", "gradients [0, + 256)");
-  plan = testing::stageOnePlan();
-  step(plan, 4)->mutable_accesses()->DeleteSubrange(0, 1);
-  testing::stateFacts(plan);
-  expectFault(plan, "unused gradients: ", "unit 0 (a)");
-}
-
-TEST(Verify, DoubledUpdate) {
-  plan::Plan plan = testing::stageThreePlan();
-  plan::Step again = plan.programs(0).steps(11);
-  *plan.mutable_programs(0)->add_steps() = again;
-  testing::stateFacts(plan);
-  expectFault(plan, "doubled update: ", "step 12");
-  plan = testing::accumulatingPlan();
-  again = plan.programs(1).steps(0);
-  *step(plan, 2, 1) = again;
-  testing::stateFacts(plan);
-  expectFault(plan, "doubled update: ", "a/exp_avg");
-}
-
-TEST(Verify, PartialUpdate) {
-  plan::Plan plan = testing::stageThreePlan();
-  for (int access : {0, 2, 3}) {
-    step(plan, 10)->mutable_accesses(access)->set_bytes(512);
-  }
-  expectFault(plan, "missing update: ", "bytes [512, 1024)");
-}
-
-TEST(Verify, SumsOfGradientsBeginAtZero) {
-  plan::Plan plan = testing::accumulatingPlan();
-  removeStep(plan, 2, 1);
-  expectFault(plan, "gradients not zeroed: ", "bytes [0, 1024)");
-  plan = testing::accumulatingPlan();
-  step(plan, 2, 1)->mutable_accesses(0)->set_bytes(512);
-  expectFault(plan, "gradients not zeroed: ", "bytes [512, 1024)");
-  // Twice, and before they are read.
-  plan = testing::accumulatingPlan();
-  plan::Step fill = plan.programs(1).steps(2);
-  *plan.mutable_programs(1)->add_steps() = fill;
-  expectFault(plan, "doubled zeroing: ", "step 3");
-  plan = testing::accumulatingPlan();
-  step(plan, 2, 1)->Swap(step(plan, 0, 1));
-  expectFault(plan, "lost gradients: ", "zeroed before");
-  // By the micro-batch; with something else than zeros.
-  plan = testing::accumulatingPlan();
-  *plan.mutable_programs(0)->add_steps() = fill;
-  step(plan, 4)->add_waits(2);
-  expectFault(plan, "wrong gradients: ", "step 4");
-  plan = testing::accumulatingPlan();
-  plan::Step *copy = step(plan, 2, 1);
-  copy->clear_fill();
-  copy->mutable_copy();
-  *copy->add_accesses() = copy->accesses(0);
-  copy->mutable_accesses(0)->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
-  copy->mutable_accesses(0)->set_mode(plan::READ);
-  expectFault(plan, "wrong gradients: ", "one step that zeroes it");
-}
-
-TEST(Verify, ZerosMayBeCopied) {
-  plan::Plan plan = testing::accumulatingPlan();
-  plan::Slice *zeros = plan.add_slices();
-  *zeros = *slice(plan, "a/grad");
-  zeros->set_name("zeros");
-  zeros->set_carried(false);
-  zeros->set_slice_class(plan::TRANSIENT);
-  zeros->set_unit(-1);
-  zeros->set_offset(plan.arenas(0).bytes());
-  plan.mutable_arenas(0)->set_bytes(zeros->offset() + zeros->bytes());
-  plan::Step *fill = step(plan, 2, 1);
-  plan::Step copy = *fill;
-  fill->mutable_accesses(0)->set_slice(plan.slices_size() - 1);
-  copy.mutable_copy();
-  *copy.add_accesses() = copy.accesses(0);
-  *copy.mutable_accesses(0) = fill->accesses(0);
-  copy.mutable_accesses(0)->set_mode(plan::READ);
-  *plan.mutable_programs(1)->add_steps() = copy;
-  testing::stateFacts(plan);
-  EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
-}
-
-TEST(Verify, RanksAgreeOnLossAndStop) {
-  // The sums of the loss and of the flag, one after the other, go.
-  for (int pair : {0, 1}) {
-    for (plan::Plan plan :
-         {testing::stageThreePlan(), testing::accumulatingPlan()}) {
-      int sum = plan.programs_size() == 1 ? 9 : 3;
-      step(plan, sum)->mutable_accesses()->DeleteSubrange(2 * pair, 2);
-      testing::stateFacts(plan);
-      expectFault(plan, "no agreement: 0 all_reduces",
-                  pair == 0 ? "the loss" : "the stop count");
-    }
-  }
-  // What the runtime sets on each rank; a slice that nothing sums.
-  plan::Plan plan = testing::stageThreePlan();
-  plan.set_stop_slice(testing::sliceNamed(plan, "stop of this rank"));
-  expectFault(plan, "a slice holds one of them", "stop of this rank");
-  plan = testing::stageThreePlan();
-  plan.set_stop_slice(testing::sliceNamed(plan, "learning_rate"));
-  expectFault(plan, "a slice holds one of them", "learning_rate");
-  // The two sources swapped; the sum made twice, or overwritten.
-  plan = testing::stageThreePlan();
-  step(plan, 9)->mutable_accesses(0)->Swap(step(plan, 9)->mutable_accesses(2));
-  expectFault(plan, "no agreement: ", "expected the scalar \"stop\"");
-  expectFault(plan, "no agreement: ", "expected the loss of this rank");
-  plan = testing::stageThreePlan();
-  plan::Step again = plan.programs(0).steps(9);
-  again.set_sequence(5);
-  *plan.mutable_programs(0)->add_steps() = again;
-  testing::stateFacts(plan);
-  expectFault(plan, "no agreement: 2 all_reduces", "the stop count");
-  plan = testing::stageThreePlan();
-  *step(plan, 11)->add_accesses() = again.accesses(3);
-  step(plan, 11)->add_waits(9);
-  expectFault(plan, "no agreement: ", "update a");
-  plan = testing::stageThreePlan();
-  step(plan, 9)->mutable_all_reduce()->set_type(plan::I32);
-  expectFault(plan, "adds up elements of type i32", "sum the loss");
-}
-
-TEST(Verify, TheStopFlagIsTheRanksOwn) {
-  plan::Plan plan = testing::stageThreePlan();
-  plan::Access flag = step(plan, 9)->accesses(2);
-  *step(plan, 11)->add_accesses() = flag;
-  expectFault(plan, "gradients not reduced: ", "stop of this rank");
 }
 
 TEST(Verify, Layouts) {
