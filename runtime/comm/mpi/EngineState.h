@@ -73,7 +73,7 @@ struct Engine::State {
   //--------------------------------------------------------------------------
 private:
   bool begin();
-  void post();
+  void post(const std::vector<Message> &in, const std::vector<Message> &out);
   bool testRequests();
   bool testControl();
   void listen();

@@ -82,8 +82,11 @@ void Engine::State::listen() {
             "MPI_Irecv");
 }
 
-/// Begins the job that waits. With `mutex`: its caller may not go.
-void Engine::State::post() {
+/// Begins the job that was waiting. Without `mutex`: where a peer's connection
+/// has broken, MPI may stay in the call that sends to it, and the caller goes
+/// on looking at its deadline.
+void Engine::State::post(const std::vector<Message> &in,
+                         const std::vector<Message> &out) {
   int tag = kFirstTag + int(transfers++ % kTags);
   requests.clear();
   peer_of.clear();
@@ -98,24 +101,21 @@ void Engine::State::post() {
     }
   };
   // Receives first: what comes early then needs no place of MPI's own.
-  for (const Message &message : receives) {
+  for (const Message &message : in) {
     add(message, [&](void *data, int bytes, int peer, MPI_Request *request) {
       return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
                        request);
     });
   }
-  for (const Message &message : sends) {
+  for (const Message &message : out) {
     add(message, [&](void *data, int bytes, int peer, MPI_Request *request) {
       return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
                        request);
     });
   }
   indices.resize(requests.size());
-  job = left > 0 ? kRunning : kNone;
-  if (job == kNone) {
-    changed.notify_all();
-  }
   if (code != MPI_SUCCESS) {
+    std::lock_guard<std::mutex> lock(mutex);
     setFailure(rank, absl::UnavailableError(absl::StrCat(
                          "rank ", rank, ": MPI does not begin a message")));
   }
@@ -268,13 +268,22 @@ void Engine::State::serve() {
       park();
       continue;
     }
-    if (job == kWaiting) {
-      post();
-      last_progress = Clock::now();
+    std::vector<Message> in, out;
+    bool begins = job == kWaiting;
+    if (begins) {
+      // The caller may go while they are posted.
+      in.assign(receives.begin(), receives.end());
+      out.assign(sends.begin(), sends.end());
+      job = left > 0 ? kRunning : kNone;
+      changed.notify_all();
     }
     bool is_busy = busy;
     bool running = job == kRunning;
     lock.unlock();
+    if (begins && running) {
+      post(in, out);
+      last_progress = Clock::now();
+    }
     bool any = testRequests();
     if (any) {
       last_progress = Clock::now();
