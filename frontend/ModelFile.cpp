@@ -2,6 +2,7 @@
 
 #include "frontend/ModelFile.h"
 
+#include "frontend/ConstantWeights.h"
 #include "frontend/Error.h"
 
 #include "google/protobuf/io/coded_stream.h"
@@ -209,6 +210,7 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
     onnx::inliner::InlineLocalFunctions(file->model, false);
   }
   checkDomains(file->graph());
+  takeConstantWeights(*file->model.mutable_graph());
   return file;
 }
 

@@ -73,6 +73,15 @@ std::string Importer::pickLoss() const {
        "; choose one with --loss-output NAME");
 }
 
+/// Whether the file says so, by the name of the output's first dim.
+static bool leadsWithSamples(const onnx::ValueInfoProto &output,
+                             const std::vector<InputSignature> &inputs) {
+  const auto &shape = output.type().tensor_type().shape();
+  std::string batch = batchDim(inputs);
+  return !batch.empty() && shape.dim_size() > 0 &&
+         shape.dim(0).dim_param() == batch;
+}
+
 NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
   std::optional<int64_t> low, high;
   SmallVector<int64_t> ignored;
@@ -125,8 +134,12 @@ void Importer::finish() {
       value = Emitter(builder, location).reshape(value, {});
     }
     results.push_back(value);
-    resultAttributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        nn::kOutputAttr, builder.getStringAttr(output.name()))));
+    NamedAttrList attributes;
+    attributes.append(nn::kOutputAttr, builder.getStringAttr(output.name()));
+    if (leadsWithSamples(output, inputs)) {
+      attributes.append(nn::kPerSampleAttr, builder.getUnitAttr());
+    }
+    resultAttributes.push_back(attributes.getDictionary(&context));
   }
   builder.create<func::ReturnOp>(UnknownLoc::get(&context), results);
 

@@ -44,6 +44,13 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createVerifyZero());
 }
 
+void buildForward(OpPassManager &passes) {
+  addCleanup(passes);
+  buildDecompose(passes);
+  passes.addPass(zero::createForward());
+  passes.addPass(zero::createVerifyZero());
+}
+
 void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
   zero::PrefetchOptions prefetch;
   prefetch.distance = options.prefetchDistance;
@@ -52,6 +59,7 @@ void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
 }
 
 void buildKernels(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(nn::createWidenHalf());
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<func::FuncOp>(nn::createSimplifyMatmul());
   addCleanup(passes);
@@ -81,16 +89,9 @@ void buildMemory(OpPassManager &passes) {
 
 } // namespace
 
-std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
-                                            const TargetInfo &target) {
+/// From programs of the zero dialect on.
+static std::vector<Phase> loweringPhases(const TargetInfo &target) {
   return {
-      {"differentiate", "Adds the backward graph.", "nn-differentiate",
-       [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
-      {"decompose", "Rewrites composite ops to the core.", "", buildDecompose},
-      {"zero", "Shards, and inserts optimizer and collectives.", "zero-shard",
-       [=](OpPassManager &passes) { buildZero(passes, options); }},
-      {"prefetch", "Starts gathers early.", "zero-prefetch",
-       [=](OpPassManager &passes) { buildPrefetch(passes, options); }},
       {"kernels", "Groups ops into kernels.", "", buildKernels},
       {"schedule", "Makes steps on streams, and what they await.",
        "sched-throttle",
@@ -99,8 +100,32 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
   };
 }
 
+std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
+                                            const TargetInfo &target) {
+  std::vector<Phase> phases = {
+      {"differentiate", "Adds the backward graph.", "nn-differentiate",
+       [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
+      {"decompose", "Rewrites composite ops to the core.", "", buildDecompose},
+      {"zero", "Shards, and inserts optimizer and collectives.", "zero-shard",
+       [=](OpPassManager &passes) { buildZero(passes, options); }},
+      {"prefetch", "Starts gathers early.", "zero-prefetch",
+       [=](OpPassManager &passes) { buildPrefetch(passes, options); }},
+  };
+  llvm::append_range(phases, loweringPhases(target));
+  return phases;
+}
+
+std::vector<Phase> mlir::zg::forwardPhases(const TargetInfo &target) {
+  std::vector<Phase> phases = {
+      {"forward", "Puts the program on one rank.", "", buildForward}};
+  llvm::append_range(phases, loweringPhases(target));
+  return phases;
+}
+
 void mlir::zg::registerPhases(const TargetInfo &target) {
-  for (const Phase &phase : trainingPhases({}, target)) {
+  std::vector<Phase> phases = trainingPhases({}, target);
+  phases.push_back(forwardPhases(target).front());
+  for (const Phase &phase : phases) {
     auto add = [phase](OpPassManager &passes, StringRef options,
                        llvm::function_ref<LogicalResult(const Twine &)> error) {
       size_t before = passes.size();

@@ -40,6 +40,9 @@ struct Phase {
 std::vector<Phase> trainingPhases(const TrainingOptions &options,
                                   const TargetInfo &target);
 
+/// Those of a plan that runs forward: the same but for the second to fourth.
+std::vector<Phase> forwardPhases(const TargetInfo &target);
+
 /// Registers each phase as the pipeline `zg-NAME`, for textual pipelines: it
 /// takes what `--dump-ir` wrote after the phase before. Its options are those
 /// of the pass that it configures. `target` must outlive every use.

@@ -1,4 +1,4 @@
-//===- zerograph.cpp - the command: compile, train, inspect, verify, env --===//
+//===- zerograph.cpp - the command: its commands --===//
 
 #include "tools/cli/CommandLine.h"
 
@@ -8,6 +8,7 @@ int main(int argc, char **argv) {
       "and trains them");
   zerograph::addCompile(line);
   zerograph::addTrainModel(line);
+  zerograph::addRunModel(line);
   zerograph::addInspect(line);
   zerograph::addVerify(line);
   zerograph::addEnv(line);

@@ -34,6 +34,8 @@ plan::SliceClass planClass(sched::SliceClass sliceClass) {
     return plan::INPUT;
   case sched::SliceClass::scalar:
     return plan::SCALAR;
+  case sched::SliceClass::output:
+    return plan::OUTPUT;
   }
   llvm_unreachable("all classes are handled");
 }
@@ -168,6 +170,19 @@ LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
   return success();
 }
 
+void writeOutput(sched::SliceOp op, zero::OutputAttr attribute, uint32_t slice,
+                 plan::Plan &plan) {
+  auto type = cast<RankedTensorType>(op.getTensorAttr().getValue());
+  plan::Output &output = *plan.add_outputs();
+  output.set_name(attribute.getName().str());
+  output.set_type(planType(type.getElementType()));
+  for (int64_t size : type.getShape()) {
+    output.add_shape(size);
+  }
+  output.set_per_sample(attribute.getPerSample());
+  output.set_slice(slice);
+}
+
 LogicalResult writeArena(ModuleOp module, plan::Plan &plan) {
   auto arenas = module->getAttrOfType<ArrayAttr>(sched::kArenasAttr);
   if (!arenas || arenas.size() != 1) {
@@ -218,6 +233,8 @@ LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
       if (failed(writeInput(op, *input, number, plan))) {
         return failure();
       }
+    } else if (std::optional<zero::OutputAttr> output = op.getOutput()) {
+      writeOutput(op, *output, number, plan);
     } else if (std::optional<StringRef> name = op.getScalar()) {
       plan::Scalar &scalar = *plan.add_scalars();
       scalar.set_name(name->str());
@@ -227,7 +244,8 @@ LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
   if (plan.micro_batch() == 0) {
     plan.set_micro_batch(1); // no input has samples
   }
-  if (!hasLoss || !hasStop) {
+  // Where there are outputs, the plan only runs forward.
+  if (plan.outputs_size() == 0 && (!hasLoss || !hasStop)) {
     return module.emitError("keeps no state '")
            << (hasLoss ? zero::kStopRole : zero::kLossRole) << "'";
   }

@@ -18,7 +18,9 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
                           plan::Plan &plan) {
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
-  *plan.mutable_optimizer() = info.optimizer;
+  if (!info.optimizer.kind().empty()) {
+    *plan.mutable_optimizer() = info.optimizer;
+  }
   plan.set_dump_gradients(info.dump_gradients);
   auto number = [&](StringRef name) -> int64_t {
     auto attribute = module->getAttrOfType<IntegerAttr>(name);

@@ -19,6 +19,7 @@ struct PlanInfo {
   std::string model;
   /// The model's folder, as given: where parameters lie.
   std::string folder;
+  /// Without a kind: the plan only runs forward.
   zerograph::plan::Optimizer optimizer;
   bool dump_gradients = false;
   /// Parameter -> whether the importer chose to train it, and why.

@@ -38,6 +38,21 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
   ];
 }
 
+def WidenHalf : Pass<"nn-widen-half", "::mlir::func::FuncOp"> {
+  let summary = "Computes f16 and bf16 in f32.";
+  let description = [{
+    Every op that computes with f16 or bf16 takes its operands converted to f32,
+    and its result is rounded to nearest even. What only moves numbers (views,
+    select, gather) stays as it is, and so do products of bf16, which libraries
+    take. A conversion between one of the two and f64 or an integer goes through
+    f32.
+
+    bitwise: an element's value is that of the op alone, whatever it is fused
+    with.
+  }];
+  let statistics = [Statistic<"widened", "widened", "Ops that compute in f32">];
+}
+
 def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
   let summary = "Folds transpositions into the flags of matmul.";
   let description = [{

@@ -58,6 +58,9 @@ Place SliceTable::carried(Attribute meaning, RankedTensorType type) {
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
       record.label = input.getName().str();
       record.sliceClass = SliceClass::input;
+    } else if (auto output = dyn_cast<zero::OutputAttr>(meaning)) {
+      record.label = output.getName().str();
+      record.sliceClass = SliceClass::output;
     } else {
       record.label = cast<StringAttr>(meaning).str();
       record.sliceClass = SliceClass::scalar;
@@ -88,14 +91,16 @@ SliceOp SliceTable::op(int slice, Location location) {
         record.sliceClass, Space::device, record.bytes, record.carried,
         record.unit, record.segment, /*offset=*/IntegerAttr(),
         /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),
-        /*input=*/nn::InputAttr(), /*scalar=*/StringAttr(),
-        /*tensor=*/TypeAttr());
+        /*input=*/nn::InputAttr(), /*output=*/zero::OutputAttr(),
+        /*scalar=*/StringAttr(), /*tensor=*/TypeAttr());
     if (record.meaning) {
       op.setTensorAttr(TypeAttr::get(record.type));
       if (auto state = dyn_cast<zero::StateAttr>(record.meaning)) {
         op.setStateAttr(state);
       } else if (auto input = dyn_cast<nn::InputAttr>(record.meaning)) {
         op.setInputAttr(input);
+      } else if (auto output = dyn_cast<zero::OutputAttr>(record.meaning)) {
+        op.setOutputAttr(output);
       } else {
         op.setScalarAttr(cast<StringAttr>(record.meaning));
       }

@@ -29,7 +29,8 @@ class SliceTable {
 public:
   explicit SliceTable(ModuleOp module);
 
-  /// The slice of a state, input or scalar; the same one for all programs.
+  /// The slice of a state, input, output or scalar; the same one for all
+  /// programs.
   Place carried(Attribute meaning, RankedTensorType type);
   /// A slice of the program being lowered.
   Place create(StringRef label, SliceClass sliceClass, int64_t bytes,

@@ -148,9 +148,13 @@ LogicalResult Storage::bindResults(func::ReturnOp op) {
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
     Attribute state = function.getResultAttr(index, zero::kUpdatesAttr);
     if (!state) {
+      state = function.getResultAttr(index, zero::kOutputAttr);
+    }
+    if (!state) {
       return function.emitError("result ")
              << index << " of @" << function.getName()
-             << " updates no state; the plan has no place for it";
+             << " updates no state and is no output; the plan has no place "
+                "for it";
     }
     if (!updated.insert(state).second) {
       return function.emitError("results of @")

@@ -36,7 +36,7 @@ public:
 
   Place place(Value value) const;
   /// The place of result `index` of the function: the slice of the state that
-  /// it updates.
+  /// it updates, or of the output that it is.
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
   /// Where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;

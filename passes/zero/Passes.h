@@ -13,6 +13,8 @@ namespace mlir::zg::zero {
 inline constexpr llvm::StringLiteral kStepProgram = "step";
 inline constexpr llvm::StringLiteral kMicroProgram = "micro";
 inline constexpr llvm::StringLiteral kUpdateProgram = "update";
+/// The program that `zero-forward` makes.
+inline constexpr llvm::StringLiteral kForwardProgram = "forward";
 
 /// The mesh axis that data parallelism uses.
 inline constexpr llvm::StringLiteral kDataGroup = "data";

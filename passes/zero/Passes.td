@@ -69,6 +69,18 @@ def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
   ];
 }
 
+def Forward : Pass<"zero-forward", "::mlir::ModuleOp"> {
+  let summary = "Makes @forward a program of one rank that trains nothing.";
+  let description = [{
+    Parameters become views of their unit's flat buffer, all of them whole;
+    results become `zero.output`s. Takes the place of `nn-differentiate` and
+    `zero-shard` where a model is only run.
+
+    bitwise.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+}
+
 def ExpandAllReduce : Pass<"zero-expand-all-reduce", "::mlir::ModuleOp"> {
   let summary = "Makes a unit's all_reduce a reduce_scatter and an all_gather.";
   let description = [{

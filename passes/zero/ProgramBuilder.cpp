@@ -40,10 +40,19 @@ Value ProgramBuilder::state(StateAttr attribute, RankedTensorType type) {
   return argument(type, kStateAttr, attribute, location());
 }
 
-void ProgramBuilder::update(Value value, StateAttr attribute) {
+void ProgramBuilder::result(Value value, StringRef attributeName,
+                            Attribute attribute) {
   results.push_back(value);
   resultAttributes.push_back(
-      body.getDictionaryAttr(body.getNamedAttr(kUpdatesAttr, attribute)));
+      body.getDictionaryAttr(body.getNamedAttr(attributeName, attribute)));
+}
+
+void ProgramBuilder::update(Value value, StateAttr attribute) {
+  result(value, kUpdatesAttr, attribute);
+}
+
+void ProgramBuilder::output(Value value, OutputAttr attribute) {
+  result(value, kOutputAttr, attribute);
 }
 
 void ProgramBuilder::finish() {

@@ -28,10 +28,13 @@ public:
 
   /// The value replaces what `attribute` names when the program has run.
   void update(Value value, StateAttr attribute);
+  /// The runtime reads the value when the program has run.
+  void output(Value value, OutputAttr attribute);
 
   void finish();
 
 private:
+  void result(Value value, StringRef attributeName, Attribute attribute);
   Value argument(Type type, StringRef attributeName, Attribute attribute,
                  Location location);
 

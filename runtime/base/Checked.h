@@ -46,6 +46,15 @@ private:
   bool fits = true;
 };
 
+/// The product of sizes.
+template <typename Sizes> constexpr Checked product(const Sizes &sizes) {
+  Checked count = 1;
+  for (uint64_t size : sizes) {
+    count = count * size;
+  }
+  return count;
+}
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_BASE_CHECKED_H

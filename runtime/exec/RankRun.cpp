@@ -54,8 +54,10 @@ absl::Status RankRun::prepare() {
 absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
   const plan::Plan &plan = session.plan();
   uint64_t slice = micro_batch * plan.world() + rank();
+  // The data begins anew where it ends, after whole steps.
   uint64_t first =
-      step * session.data->samplesOfStep() + slice * plan.micro_batch();
+      (step * session.data->samplesOfStep() + slice * plan.micro_batch()) %
+      session.data->samples();
   for (int i = 0; i < plan.inputs_size(); ++i) {
     ZG_RETURN_IF_ERROR(session.data->read(
         i, first, executor->memory().slice(plan, plan.inputs(i).slice())));

@@ -193,9 +193,6 @@ absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
 absl::Status DataSource::read(int index, uint64_t first, void *data) const {
   const plan::Input &input = inputs[size_t(index)];
   const TensorExtent &array = arrays[size_t(index)];
-  // A step takes consecutive samples and the usable ones are whole steps: a
-  // micro-batch never crosses the end.
-  first %= usable;
   uint64_t offset = array.offset;
   uint64_t bytes = array.bytes;
   if (input.per_sample()) {

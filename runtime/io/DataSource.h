@@ -21,7 +21,7 @@ public:
 
   /// Samples that whole steps use: a multiple of `samplesOfStep`.
   uint64_t samples() const { return usable; }
-  /// Samples that no whole step uses.
+  /// Samples behind them, that no whole step uses.
   uint64_t dropped() const { return total - usable; }
   /// ranks * accumulation * micro-batch.
   uint64_t samplesOfStep() const { return step; }
@@ -29,8 +29,8 @@ public:
   const std::vector<std::string> &superfluous() const { return extra; }
 
   /// Reads input number `input` of the plan for the micro-batch that begins at
-  /// sample `first`, counted on past the end of the data, which begins anew.
-  /// Integers are checked against the input's limits. Thread-safe.
+  /// sample `first`, all of which the data has. Integers are checked against
+  /// the input's limits. Thread-safe.
   absl::Status read(int input, uint64_t first, void *data) const;
 
 private:

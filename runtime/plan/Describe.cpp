@@ -84,6 +84,10 @@ bool isLibraryCall(const plan::Step &step) {
   return step.has_matmul() || step.has_convolution();
 }
 
+bool isForward(const plan::Plan &plan) {
+  return plan.programs_size() == 1 && plan.programs(0).name() == "forward";
+}
+
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program) {
   return program.name() == "micro" ? plan.accumulate() : 1;
 }

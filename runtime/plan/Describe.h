@@ -30,6 +30,9 @@ bool isCollective(const plan::Step &step);
 /// and, if there are four accesses, scratch.
 bool isLibraryCall(const plan::Step &step);
 
+/// Whether a plan of valid programs trains nothing: it has "forward" alone.
+bool isForward(const plan::Plan &plan);
+
 /// How often a program runs in one step of training: `accumulate` times for
 /// "micro", once for the others.
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program);

@@ -43,6 +43,12 @@ absl::Status validateHeader(const plan::Plan &plan) {
     return invalid("the plan does not say which device it is for");
   }
   const plan::Optimizer &optimizer = plan.optimizer();
+  if (isForward(plan)) {
+    if (plan.has_optimizer()) {
+      return invalid("the plan runs forward, and has an optimizer");
+    }
+    return absl::OkStatus();
+  }
   if (optimizer.kind() != "sgd" && optimizer.kind() != "adam" &&
       optimizer.kind() != "adamw") {
     return invalid("the plan's optimizer is \"", optimizer.kind(),
@@ -100,7 +106,7 @@ absl::Status validateSlice(const plan::Plan &plan, int index) {
                    alignment);
   }
   if (slice.slice_class() < plan::PARAM_SHARD ||
-      slice.slice_class() > plan::SCALAR) {
+      slice.slice_class() > plan::OUTPUT) {
     return invalid(what, " has unknown class ", slice.slice_class());
   }
   if (slice.unit() < -1 || slice.unit() >= plan.units_size()) {
@@ -182,23 +188,32 @@ absl::Status validateStep(const plan::Plan &plan, const plan::Step &step,
   return detail::validateOperation(plan, step);
 }
 
-/// Either "step" alone, or "micro" and then "update".
+/// Either "step" alone, or "micro" and then "update", or "forward".
 absl::Status validatePrograms(const plan::Plan &plan) {
   bool single = plan.programs_size() == 1 && plan.programs(0).name() == "step";
   bool split = plan.programs_size() == 2 &&
                plan.programs(0).name() == "micro" &&
                plan.programs(1).name() == "update";
-  if (!single && !split) {
+  bool forward = isForward(plan);
+  if (!single && !split && !forward) {
     std::string names;
     for (const plan::Program &program : plan.programs()) {
       absl::StrAppend(&names, " \"", program.name(), "\"");
     }
     return invalid("the plan's programs are", names.empty() ? " none" : names,
-                   "; a plan has \"step\", or \"micro\" and \"update\"");
+                   "; a plan has \"step\", or \"micro\" and \"update\", or "
+                   "\"forward\"");
   }
-  if (single && plan.accumulate() != 1) {
-    return invalid("the plan has \"step\", for one micro-batch a step, and "
-                   "accumulates over ",
+  if (forward && plan.world() != 1) {
+    return invalid("the plan runs forward, which one rank does, and is for ",
+                   plan.world(), " ranks");
+  }
+  if (forward && plan.dump_gradients()) {
+    return invalid("the plan runs forward, and has gradients to dump");
+  }
+  if (!split && plan.accumulate() != 1) {
+    return invalid("the plan has \"", plan.programs(0).name(),
+                   "\", for one micro-batch a step, and accumulates over ",
                    plan.accumulate());
   }
   return absl::OkStatus();
@@ -228,6 +243,8 @@ absl::Status validatePlan(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(detail::validateKernels(plan));
   ZG_RETURN_IF_ERROR(detail::validateUnits(plan));
   ZG_RETURN_IF_ERROR(detail::validateInputs(plan));
+  ZG_RETURN_IF_ERROR(detail::validateScalars(plan));
+  ZG_RETURN_IF_ERROR(detail::validateOutputs(plan));
   ZG_RETURN_IF_ERROR(detail::validateMeanings(plan));
   return validateSteps(plan);
 }

@@ -23,11 +23,15 @@ absl::Status validatePlan(const plan::Plan &plan);
 namespace detail {
 /// Kernels and what they touch.
 absl::Status validateKernels(const plan::Plan &plan);
-/// Units, parameters, states, inputs and scalars. Slices must be valid.
+/// Units, parameters and states. Slices must be valid.
 absl::Status validateUnits(const plan::Plan &plan);
+/// What the runtime writes before a program and reads after it. Slices and
+/// programs must be valid.
 absl::Status validateInputs(const plan::Plan &plan);
-/// A slice is at most one of a state, an input, a scalar, the loss and the stop
-/// flag, and of the class that goes with it. Those must be valid.
+absl::Status validateScalars(const plan::Plan &plan);
+absl::Status validateOutputs(const plan::Plan &plan);
+/// A slice is at most one of a state, an input, an output, a scalar, the loss
+/// and the stop flag, and of the class that goes with it. Those must be valid.
 absl::Status validateMeanings(const plan::Plan &plan);
 /// A launch against its kernel. Kernels and the step's accesses must be valid.
 absl::Status validateLaunch(const plan::Plan &plan, const plan::Step &step);

@@ -75,6 +75,14 @@ absl::Status validateMeanings(const plan::Plan &plan) {
         scalar.slice(), absl::StrCat("scalar \"", scalar.name(), "\""),
         {plan::SCALAR}));
   }
+  for (const plan::Output &output : plan.outputs()) {
+    ZG_RETURN_IF_ERROR(meanings.add(output.slice(),
+                                    absl::StrCat("output ", output.name()),
+                                    {plan::OUTPUT}));
+  }
+  if (isForward(plan)) {
+    return absl::OkStatus();
+  }
   ZG_RETURN_IF_ERROR(
       meanings.add(plan.loss_slice(), "the loss", {plan::SCALAR}));
   return meanings.add(plan.stop_slice(), "the sum of stop flags",

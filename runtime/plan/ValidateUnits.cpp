@@ -1,4 +1,4 @@
-//===- ValidateUnits.cpp - units, states, inputs and scalars --------------===//
+//===- ValidateUnits.cpp - units, parameters and states -------------------===//
 
 #include "runtime/plan/Validate.h"
 
@@ -14,15 +14,6 @@
 namespace zerograph {
 namespace detail {
 namespace {
-
-template <typename Shape>
-Checked product(const Shape &shape) {
-  Checked count = 1;
-  for (uint64_t dim : shape) {
-    count = count * dim;
-  }
-  return count;
-}
 
 absl::Status validateSegments(const plan::Plan &plan, const plan::Unit &unit) {
   Checked end = 0;
@@ -164,16 +155,6 @@ absl::Status validateUnit(const plan::Plan &plan, const plan::Unit &unit) {
   return validateStates(plan, unit);
 }
 
-absl::Status validateScalarSlice(const plan::Plan &plan, uint32_t slice,
-                                 absl::string_view name) {
-  if (slice >= uint32_t(plan.slices_size()) ||
-      plan.slices(slice).bytes() != sizeof(float)) {
-    return invalid("the scalar \"", name, "\" is in slice ", slice,
-                   ", which does not exist or has not the 4 bytes of an f32");
-  }
-  return absl::OkStatus();
-}
-
 } // namespace
 
 absl::Status validateUnits(const plan::Plan &plan) {
@@ -191,64 +172,6 @@ absl::Status validateUnits(const plan::Plan &plan) {
                        " is in the plan twice");
       }
     }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status validateInputs(const plan::Plan &plan) {
-  std::set<std::string> names;
-  for (const plan::Input &input : plan.inputs()) {
-    if (input.name().empty() || !names.insert(input.name()).second) {
-      return invalid("input \"", input.name(), "\" has no name or a taken one");
-    }
-    if (elementSize(input.type()) == 0 ||
-        input.slice() >= uint32_t(plan.slices_size())) {
-      return invalid("input ", input.name(), " has unknown type ", input.type(),
-                     " or no slice");
-    }
-    uint64_t bytes = plan.slices(input.slice()).bytes();
-    if (!(product(input.shape()) * elementSize(input.type())).is(bytes)) {
-      return invalid("input ", input.name(), " has not the ", bytes,
-                     " bytes of ", describeSlice(plan, input.slice()));
-    }
-    if (input.per_sample() &&
-        (input.shape_size() == 0 || input.shape(0) % plan.micro_batch() != 0)) {
-      return invalid("input ", input.name(),
-                     " is per sample and its leading dimension is no multiple "
-                     "of the micro-batch ",
-                     plan.micro_batch());
-    }
-    if (input.has_min() != input.has_max() ||
-        (input.ignored_size() != 0 && !input.has_min())) {
-      return invalid("input ", input.name(),
-                     " has one bound of its legal values and not the other");
-    }
-    if (input.min() > input.max()) {
-      return invalid("input ", input.name(), " has legal values from ",
-                     input.min(), " to ", input.max());
-    }
-  }
-  for (const plan::Scalar &scalar : plan.scalars()) {
-    ZG_RETURN_IF_ERROR(
-        validateScalarSlice(plan, scalar.slice(), scalar.name()));
-    if (!scalarKind(scalar.name())) {
-      return invalid("the plan asks for the scalar \"", scalar.name(), "\" in ",
-                     describeSlice(plan, scalar.slice()),
-                     "; this runtime knows ", scalarNames());
-    }
-  }
-  ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.loss_slice(), "loss"));
-  ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.stop_slice(), "stop"));
-  for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
-    if (!plan.slices(slice).carried()) {
-      return invalid(describeSlice(plan, slice),
-                     " holds the loss or the stop flag, which outlive "
-                     "programs, and is not carried");
-    }
-  }
-  if (plan.loss_slice() == plan.stop_slice()) {
-    return invalid("the loss and the stop flag share ",
-                   describeSlice(plan, plan.loss_slice()));
   }
   return absl::OkStatus();
 }

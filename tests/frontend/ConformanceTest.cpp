@@ -9,14 +9,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/ModelFile.h"
-#include "frontend/Op.h"
-#include "onnx/defs/schema.h"
 #include "tests/frontend/Fixture.h"
+#include "tests/frontend/NodeCase.h"
 #include "tests/support/Interpreter.h"
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 namespace zerograph::frontend::testing {
@@ -27,59 +25,6 @@ namespace fs = std::filesystem;
 using mlir::zg::testing::Tensor;
 
 const char *kModes[] = {"inputs fed", "integers constant", "all constant"};
-
-struct Case {
-  fs::path folder;
-  onnx::ModelProto model;
-  std::vector<onnx::TensorProto> inputs, outputs;
-};
-
-template <typename Proto>
-bool readProto(const fs::path &path, Proto &proto) {
-  std::ifstream stream(path, std::ios::binary);
-  return stream && proto.ParseFromIstream(&stream);
-}
-
-/// The case, unless it uses what the importer does not claim to support.
-std::optional<Case> readCase(const fs::path &folder) {
-  Case result{folder, {}, {}, {}};
-  if (!readProto(folder / "model.onnx", result.model)) {
-    return std::nullopt;
-  }
-  int64_t opset = 0;
-  for (const auto &import : result.model.opset_import()) {
-    if (!import.domain().empty()) {
-      return std::nullopt;
-    }
-    opset = import.version();
-  }
-  for (const auto &node : result.model.graph().node()) {
-    const onnx::OpSchema *schema =
-        onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(opset));
-    if (findOp(node.op_type(), opset) == nullptr &&
-        (schema == nullptr ||
-         !(schema->HasFunction() || schema->HasContextDependentFunction()))) {
-      return std::nullopt;
-    }
-  }
-  for (auto [list, graphList, stem] :
-       {std::tuple(&result.inputs, &result.model.graph().input(), "input_"),
-        std::tuple(&result.outputs, &result.model.graph().output(),
-                   "output_")}) {
-    for (int i = 0; i < graphList->size(); ++i) {
-      fs::path path =
-          folder / "test_data_set_0" / (stem + std::to_string(i) + ".pb");
-      onnx::TensorProto tensor;
-      if (!graphList->Get(i).type().has_tensor_type() ||
-          !readProto(path, tensor) || typeBytes(tensor.data_type()) == 0) {
-        return std::nullopt;
-      }
-      tensor.set_name(graphList->Get(i).name());
-      list->push_back(tensor);
-    }
-  }
-  return result;
-}
 
 Tensor toTensor(const onnx::TensorProto &proto, mlir::MLIRContext *context) {
   HostTensor host = readTensor(proto, nullptr);
@@ -92,29 +37,14 @@ Tensor toTensor(const onnx::TensorProto &proto, mlir::MLIRContext *context) {
   return tensor;
 }
 
-/// Cases whose expected numbers are written with four digits.
-bool isRounded(const fs::path &folder) {
-  return folder.filename() ==
-             "test_averagepool_2d_ceil_last_window_starts_on_pad" ||
-         folder.filename() == "test_gridsample_bicubic";
-}
-
 /// Empty, or how `found` differs from what is expected.
-std::string compare(const Tensor &found, const Tensor &expected, bool rounded) {
+std::string compare(const Tensor &found, const Tensor &expected,
+                    double tolerance) {
   if (found.shape != expected.shape) {
     return "shape differs";
   }
   if (found.element != expected.element) {
     return "type differs";
-  }
-  double tolerance = expected.element.isF64()   ? 1e-7
-                     : expected.element.isF32() ? 1e-5
-                                                : 4e-3;
-  if (expected.element.isBF16()) {
-    tolerance = 2e-2;
-  }
-  if (rounded) {
-    tolerance = 1e-4;
   }
   for (size_t i = 0; i < expected.values.size(); ++i) {
     double a = found.values[i], b = expected.values[i];
@@ -131,14 +61,9 @@ std::string compare(const Tensor &found, const Tensor &expected, bool rounded) {
 
 enum class Outcome { passed, refused, wrong };
 
-Outcome runCase(const Case &test, int mode, std::string &message) {
-  onnx::ModelProto model = test.model;
-  for (const auto &tensor : test.inputs) {
-    bool integer = !isFloatType(tensor.data_type());
-    if (mode == 2 || (mode == 1 && integer)) {
-      *model.mutable_graph()->add_initializer() = tensor;
-    }
-  }
+Outcome runCase(const NodeCase &test, int mode, std::string &message) {
+  onnx::ModelProto model =
+      mode == 0 ? test.model : test.withConstants(/*all=*/mode == 2);
   ImportOptions options;
   options.require_loss = false;
   std::string path = write(model);
@@ -172,7 +97,7 @@ Outcome runCase(const Case &test, int mode, std::string &message) {
   for (size_t i = 0; i < test.outputs.size(); ++i) {
     message =
         compare(results[i], toTensor(test.outputs[i], imported.context.get()),
-                isRounded(test.folder));
+                test.tolerance(test.outputs[i].data_type()));
     if (!message.empty()) {
       return Outcome::wrong;
     }
@@ -181,17 +106,12 @@ Outcome runCase(const Case &test, int mode, std::string &message) {
 }
 
 TEST(Conformance, NodeTests) {
-  fs::path root =
-      fs::path(ZEROGRAPH_ONNX_SOURCE) / "onnx/backend/test/data/node";
-  ASSERT_TRUE(fs::exists(root))
-      << root << " is not there; tools/setup.sh fetches ONNX's source";
-  std::set<fs::path> folders;
-  for (const auto &entry : fs::directory_iterator(root)) {
-    folders.insert(entry.path());
-  }
+  std::vector<fs::path> folders = nodeCaseFolders();
+  ASSERT_FALSE(folders.empty())
+      << "no node tests; tools/setup.sh fetches ONNX's source";
   int cases = 0, never = 0, runs = 0;
   for (const fs::path &folder : folders) {
-    std::optional<Case> test = readCase(folder);
+    std::optional<NodeCase> test = readNodeCase(folder);
     if (!test) {
       continue;
     }
@@ -202,7 +122,7 @@ TEST(Conformance, NodeTests) {
       std::string message;
       Outcome outcome = runCase(*test, mode, message);
       EXPECT_NE(outcome, Outcome::wrong)
-          << folder.filename() << ", " << kModes[mode] << ": " << message;
+          << test->name << ", " << kModes[mode] << ": " << message;
       passed |= outcome == Outcome::passed;
       runs += outcome == Outcome::passed;
       if (outcome == Outcome::refused) {
@@ -211,12 +131,7 @@ TEST(Conformance, NodeTests) {
     }
     if (!passed && !refusal.empty()) {
       ++never;
-      // The second line names the node, where the first only counts.
-      size_t begin = refusal.find("\n  ");
-      begin = begin == std::string::npos ? refusal.find(": ") + 2 : begin + 3;
-      std::cout << folder.filename().string() << " refused: "
-                << refusal.substr(begin, refusal.find('\n', begin) - begin)
-                << "\n";
+      std::cout << test->name << " refused: " << refusalLine(refusal) << "\n";
     }
   }
   std::cout << cases << " cases, " << runs << " runs agree, " << never

@@ -51,7 +51,8 @@ private:
   std::function<void()> last;
 };
 
-/// The commands. `compile` and the `train` of models are in zerograph alone;
+/// The commands. `compile`, `run` and the `train` of models are in zerograph
+/// alone;
 /// the others need the runtime only.
 void addInspect(CommandLine &line);
 void addVerify(CommandLine &line);
@@ -59,6 +60,7 @@ void addEnv(CommandLine &line);
 void addTrainPlan(CommandLine &line);
 void addCompile(CommandLine &line);
 void addTrainModel(CommandLine &line);
+void addRunModel(CommandLine &line);
 
 } // namespace zerograph
 

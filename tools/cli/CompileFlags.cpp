@@ -13,6 +13,26 @@
 
 namespace zerograph {
 
+absl::StatusOr<std::map<std::string, int64_t>>
+parseDims(const std::vector<std::string> &dims) {
+  std::map<std::string, int64_t> result;
+  for (const std::string &dim : dims) {
+    std::pair<std::string, std::string> parts =
+        absl::StrSplit(dim, absl::MaxSplits('=', 1));
+    int64_t size;
+    if (parts.first.empty() || !absl::SimpleAtoi(parts.second, &size) ||
+        size < 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--dim ", dim, ": expected NAME=SIZE with a positive SIZE"));
+    }
+    if (!result.emplace(parts.first, size).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", parts.first, " is given twice"));
+    }
+  }
+  return result;
+}
+
 CompileFlags::CompileFlags(CLI::App &command) : command(command) {
   group = command.add_option_group("compile", "Compile options");
   auto &app = *group;
@@ -172,20 +192,7 @@ absl::Status CompileFlags::resolveOptimizer(plan::Optimizer &optimizer) const {
 absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
   ZG_RETURN_IF_ERROR(checkBuilt());
   CompileOptions result = options;
-  for (const std::string &dim : dims) {
-    std::pair<std::string, std::string> parts =
-        absl::StrSplit(dim, absl::MaxSplits('=', 1));
-    int64_t size;
-    if (parts.first.empty() || !absl::SimpleAtoi(parts.second, &size) ||
-        size < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--dim ", dim, ": expected NAME=SIZE with a positive SIZE"));
-    }
-    if (!result.dims.emplace(parts.first, size).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dim ", parts.first, " is given twice"));
-    }
-  }
+  ZG_ASSIGN_OR_RETURN(result.dims, parseDims(dims));
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));

@@ -12,6 +12,10 @@
 
 namespace zerograph {
 
+/// Sizes by name, of "NAME=SIZE" each.
+absl::StatusOr<std::map<std::string, int64_t>>
+parseDims(const std::vector<std::string> &dims);
+
 /// Declares compile's options on a command (`compile`, and `train` of a
 /// model), and turns what was given into CompileOptions.
 class CompileFlags {

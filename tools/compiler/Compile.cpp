@@ -132,6 +132,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   import.freeze = options.freeze;
   import.loss_output = options.loss_output;
   import.allow_exporter_damage = options.allow_exporter_damage;
+  import.require_loss = !options.forward;
   ZG_ASSIGN_OR_RETURN(
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));
@@ -142,8 +143,12 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   watch.lap("import");
 
   mlir::zg::HostTargetInfo info;
-  for (const mlir::zg::Phase &phase : mlir::zg::trainingPhases(
-           passOptions(options, report.loss_output), info)) {
+  std::vector<mlir::zg::Phase> phases =
+      options.forward
+          ? mlir::zg::forwardPhases(info)
+          : mlir::zg::trainingPhases(passOptions(options, report.loss_output),
+                                     info);
+  for (const mlir::zg::Phase &phase : phases) {
     mlir::PassManager passes(&context);
     passes.enableVerifier(true);
     phase.build(passes);

@@ -26,6 +26,9 @@ struct CompileOptions {
   std::vector<std::string> train, freeze;
   std::string loss_output;
   bool allow_exporter_damage = false;
+  /// The model is only run, on one rank: of what follows, `target` and
+  /// `dump_ir` count.
+  bool forward = false;
 
   int64_t ranks = 1;
   int64_t zero_stage = 0;

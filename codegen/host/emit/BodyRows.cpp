@@ -20,14 +20,15 @@ LLVM::GlobalOp makeGlobal(ImplicitLocOpBuilder &b, nn::ConstantOp constant) {
   auto elements = cast<DenseElementsAttr>(constant.getValue());
   Type storage = storageType(elements.getElementType());
   auto type = RankedTensorType::get({elements.getNumElements()}, storage);
-  DenseElementsAttr data =
-      elements.getElementType().isInteger()
-          ? DenseElementsAttr(elements.mapValues(
-                storage,
-                [&](const APInt &value) {
-                  return value.zextOrTrunc(storage.getIntOrFloatBitWidth());
-                }))
-          : elements;
+  DenseElementsAttr data = elements;
+  if (elements.getElementType().isInteger()) {
+    data = elements.mapValues(storage, [&](const APInt &value) {
+      return value.zextOrTrunc(storage.getIntOrFloatBitWidth());
+    });
+  } else if (storage.isInteger()) {
+    data = elements.mapValues(
+        storage, [](const APFloat &value) { return value.bitcastToAPInt(); });
+  }
   data = data.reshape(type);
   auto module = b.getInsertionBlock()->getParent()->getParentOfType<ModuleOp>();
   unsigned number = 0;

@@ -235,6 +235,41 @@ Value emitCompare(Lanes &l, nn::CompareOp op, Value x, Value y) {
       isUnsigned ? unsignedPredicates[kind] : signedPredicates[kind], x, y);
 }
 
+/// f32 of the bits of an f16 or bf16.
+Value emitFromHalf(Lanes &l, Type half, Value bits) {
+  Type real = l.like(bits.getType(), l.b.getF32Type());
+  if (half.isF16()) {
+    Value value =
+        l.b.create<arith::BitcastOp>(l.like(bits.getType(), half), bits);
+    return l.b.create<arith::ExtFOp>(real, value);
+  }
+  Type word = l.like(bits.getType(), l.b.getI32Type());
+  Value high = l.b.create<arith::ShLIOp>(l.b.create<arith::ExtUIOp>(word, bits),
+                                         l.integer(word, 16));
+  return l.b.create<arith::BitcastOp>(real, high);
+}
+
+/// The bits of the f16 or bf16 nearest to an f32, ties to even.
+Value emitToHalf(Lanes &l, Type half, Value x) {
+  Type bits = l.like(x.getType(), l.b.getI16Type());
+  if (half.isF16()) {
+    Value value = l.b.create<arith::TruncFOp>(l.like(x.getType(), half), x);
+    return l.b.create<arith::BitcastOp>(bits, value);
+  }
+  // What is cut off, plus all ones but the last, carries where it is over a
+  // half, or is one and the last bit kept is odd. A NaN stays one.
+  Type word = l.like(x.getType(), l.b.getI32Type());
+  Value whole = l.b.create<arith::BitcastOp>(word, x);
+  Value sixteen = l.integer(word, 16);
+  Value odd = l.b.create<arith::AndIOp>(
+      l.b.create<arith::ShRUIOp>(whole, sixteen), l.integer(word, 1));
+  Value rounded = l.add(l.add(whole, odd), l.integer(word, 0x7fff));
+  Value nan = l.b.create<arith::OrIOp>(whole, l.integer(word, 1 << 22));
+  Value kept = l.select(l.compare(FP::UNO, x, x), nan, rounded);
+  return l.b.create<arith::TruncIOp>(bits,
+                                     l.b.create<arith::ShRUIOp>(kept, sixteen));
+}
+
 Value emitFromFloat(Lanes &l, Type to, Type toType, Value x) {
   Type from = getElementTypeOrSelf(x);
   if (to.isInteger(1)) {
@@ -291,6 +326,12 @@ Value emitConvert(Lanes &l, nn::ConvertOp op, Value x) {
     return x;
   }
   Type toType = l.like(x.getType(), valueType(to));
+  if (from.isF16() || from.isBF16()) {
+    return emitFromHalf(l, from, x);
+  }
+  if (to.isF16() || to.isBF16()) {
+    return emitToHalf(l, to, x);
+  }
   return isa<FloatType>(from) ? emitFromFloat(l, to, toType, x)
                               : emitFromInteger(l, from, to, toType, x);
 }
@@ -334,13 +375,19 @@ bool host::isCostly(Operation *op) {
 
 LogicalResult host::checkElementType(Operation *op, Type element) {
   if (element.isF32() || element.isF64() || element.isInteger(1) ||
-      element.isInteger(8) || element.isInteger(32) || element.isInteger(64)) {
+      element.isInteger(8) || element.isInteger(16) || element.isInteger(32) ||
+      element.isInteger(64)) {
     return success();
+  }
+  bool half = element.isF16() || element.isBF16();
+  if (half && !isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::ReduceOp,
+                   nn::CumsumOp, nn::ScatterAddOp, nn::MatmulOp>(op)) {
+    return success(); // moved or converted
   }
   return op->emitError("'")
          << nn::nameOf(op->getLoc()) << "': host kernels compute in f32, f64, "
-         << "i1, i8, ui8, i32 and i64, not in " << element
-         << "; convert around the op";
+         << "i1, i8, ui8, i16, i32 and i64, not in " << element
+         << (half ? "; run nn-widen-half before" : "; convert around the op");
 }
 
 Value host::emitElementwise(Lanes &l, Operation *op, ValueRange operands) {

@@ -51,14 +51,6 @@ std::string keyOf(const Node &node) {
   return key;
 }
 
-/// A value of an integer type as lanes hold it, without a sign.
-TypedAttr signless(TypedAttr value) {
-  if (auto integer = dyn_cast_if_present<IntegerAttr>(value)) {
-    return IntegerAttr::get(valueType(integer.getType()), integer.getValue());
-  }
-  return value;
-}
-
 bool isPadded(ArrayRef<Operation *> chain) {
   return llvm::any_of(chain, [](Operation *op) { return isa<nn::PadOp>(op); });
 }
@@ -117,7 +109,7 @@ FailureOr<Node *> Graph::buildUncached(Value value, const Chain &chain,
     Node node(Node::Kind::Pad);
     node.element = elementOf(value);
     node.operands = {*operand};
-    node.value = signless(view->padValue);
+    node.value = view->padValue ? valueAttr(view->padValue) : TypedAttr();
     node.view = mergeDims(*view);
     node.extent = extent;
     return view->padValue ? intern(std::move(node)) : *operand;
@@ -185,10 +177,11 @@ FailureOr<Node *> Graph::buildLeaf(Value value, const Chain &chain,
   }
   node.extent = extent;
   node.view = mergeDims(*view);
-  node.view.padValue = signless(node.view.padValue);
-  if (padded && node.view.padValue) {
+  if (node.view.padValue) {
     node.view.padValue =
-        OpBuilder(value.getContext()).getZeroAttr(valueType(node.element));
+        padded
+            ? OpBuilder(value.getContext()).getZeroAttr(valueType(node.element))
+            : valueAttr(node.view.padValue);
   }
   if (value.getDefiningOp<nn::IotaOp>()) {
     node.kind = Node::Kind::Iota;
@@ -196,7 +189,7 @@ FailureOr<Node *> Graph::buildLeaf(Value value, const Chain &chain,
     auto elements = cast<ElementsAttr>(constant.getValue());
     if (elements.isSplat() && !node.view.padValue) {
       node.kind = Node::Kind::Constant;
-      node.value = signless(elements.getSplatValue<TypedAttr>());
+      node.value = valueAttr(elements.getSplatValue<TypedAttr>());
       node.view = {};
       node.extent = Extent::Full;
     }

@@ -18,11 +18,22 @@ Type host::storageType(Type element) {
 }
 
 Type host::valueType(Type element) {
-  if (element.isInteger()) {
+  if (element.isInteger() || element.isF16() || element.isBF16()) {
     return IntegerType::get(element.getContext(),
                             element.getIntOrFloatBitWidth());
   }
   return element;
+}
+
+TypedAttr host::valueAttr(TypedAttr element) {
+  Type type = element.getType(), value = valueType(type);
+  if (auto integer = dyn_cast<IntegerAttr>(element)) {
+    return IntegerAttr::get(value, integer.getValue());
+  }
+  auto real = cast<FloatAttr>(element);
+  return value == type
+             ? TypedAttr(real)
+             : IntegerAttr::get(value, real.getValue().bitcastToAPInt());
 }
 
 VectorType Lanes::vectorOf(Type element) const {

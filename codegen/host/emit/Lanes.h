@@ -21,8 +21,11 @@ inline constexpr int64_t kLanes = 16;
 
 /// How an element of an nn tensor lies in memory: i1 in a byte.
 Type storageType(Type element);
-/// How it is computed with: signless.
+/// How it is computed with: integers without a sign; f16 and bf16, which are
+/// only moved and converted, as their bits.
 Type valueType(Type element);
+/// An element of a constant as it is computed with.
+TypedAttr valueAttr(TypedAttr element);
 
 class Lanes {
 public:

@@ -31,6 +31,8 @@ inline constexpr llvm::StringLiteral kInputAttr = "nn.input"; // InputAttr
 inline constexpr llvm::StringLiteral kParameterAttr =
     "nn.parameter";                                             // ParameterAttr
 inline constexpr llvm::StringLiteral kOutputAttr = "nn.output"; // StringAttr
+/// On a result whose leading dimension is samples. UnitAttr.
+inline constexpr llvm::StringLiteral kPerSampleAttr = "nn.per_sample";
 /// On an argument of a differentiated or later program: its role, a
 /// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";

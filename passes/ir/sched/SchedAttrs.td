@@ -30,7 +30,7 @@ def Sched_SliceClass : Sched_Enum<"SliceClass", "lifetime class of a slice", [
   Sched_Case<"grad", 2>, Sched_Case<"grad_shard", 3>,
   Sched_Case<"optimizer", 4>, Sched_Case<"activation", 5>,
   Sched_Case<"transient", 6>, Sched_Case<"staging", 7>,
-  Sched_Case<"input", 8>, Sched_Case<"scalar", 9>
+  Sched_Case<"input", 8>, Sched_Case<"scalar", 9>, Sched_Case<"output", 10>
 ]>;
 def Sched_SliceClassAttr
     : EnumAttr<Sched_Dialect, Sched_SliceClass, "slice_class">;

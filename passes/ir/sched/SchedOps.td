@@ -27,8 +27,8 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
          tensor = tensor<1024xf32>}
     ```
     A `carried` slice lives across programs; any other is used by one program.
-    `state`, `input` and `scalar` say what the runtime keeps or writes there,
-    `tensor` its type. `sched-pack` adds the offset (`at`) and, where it is not
+    `state`, `input`, `output` and `scalar` say what the runtime keeps, writes
+    or reads there, `tensor` its type. `sched-pack` adds the offset (`at`) and, where it is not
     carried, the first and the last step that touches it (`live`).
 
     **Lifespan**: `sched-lower` to the plan.
@@ -37,8 +37,8 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
     - `bytes` is positive.
     - `at` is not negative.
     - `live` has a first and a last step.
-    - At most one of `state`, `input` and `scalar`; they need `carried` and
-      `tensor`.
+    - At most one of `state`, `input`, `output` and `scalar`; they need
+      `carried` and `tensor`.
   }];
   let arguments = (ins
       StrAttr:$label, Sched_SliceClassAttr:$slice_class, Sched_SpaceAttr:$space,
@@ -46,7 +46,8 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
       DefaultValuedAttr<I64Attr, "-1">:$segment, OptionalAttr<I64Attr>:$offset,
       OptionalAttr<DenseI64ArrayAttr>:$lifetime,
       OptionalAttr<Zero_StateAttr>:$state, OptionalAttr<NN_InputAttr>:$input,
-      OptionalAttr<StrAttr>:$scalar, OptionalAttr<TypeAttr>:$tensor);
+      OptionalAttr<Zero_OutputAttr>:$output, OptionalAttr<StrAttr>:$scalar,
+      OptionalAttr<TypeAttr>:$tensor);
   let results = (outs Sched_Slice:$result);
   let assemblyFormat = [{
     $label custom<Bare>($slice_class) `in` custom<Bare>($space) `bytes` $bytes (`carried` $carried^)?

@@ -97,11 +97,11 @@ LogicalResult sched::SliceOp::verify() {
     return emitOpError("'")
            << getLabel() << "' must be live from one step to another";
   }
-  int meanings =
-      getState().has_value() + getInput().has_value() + getScalar().has_value();
+  int meanings = getState().has_value() + getInput().has_value() +
+                 getOutput().has_value() + getScalar().has_value();
   if (meanings > 1) {
     return emitOpError("'")
-           << getLabel() << "' is more than one of state, input and scalar";
+           << getLabel() << "' is more than one of state, input, output and scalar";
   }
   if (meanings == 1 && (!getCarried() || !getTensor())) {
     return emitOpError("'")

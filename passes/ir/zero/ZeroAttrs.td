@@ -82,6 +82,25 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
   }];
 }
 
+def Zero_OutputAttr : Zero_Attr<"Output", "output"> {
+  let summary = "Names a result of @forward that the runtime reads.";
+  let description = [{
+    On a result as `zero.output`. `per_sample`: its leading dimension is
+    samples.
+
+    ```mlir
+    func.func @forward(%x: tensor<4x8xf32>
+        {nn.input = #nn.input<"x", per_sample = true>})
+        -> (tensor<4x8xf32> {zero.output =
+            #zero.output<"logits", per_sample = true>}) {
+      return %x : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "bool":$per_sample);
+  let assemblyFormat = "`<` $name `,` `per_sample` `=` $per_sample `>`";
+}
+
 def Zero_Handle : TypeDef<Zero_Dialect, "Handle"> {
   let mnemonic = "handle";
   let summary = "A gather under way.";

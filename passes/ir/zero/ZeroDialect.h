@@ -28,6 +28,7 @@ inline constexpr llvm::StringLiteral kUnitsAttr =
 /// Argument and result attributes, StateAttr.
 inline constexpr llvm::StringLiteral kStateAttr = "zero.state";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "zero.updates";
+inline constexpr llvm::StringLiteral kOutputAttr = "zero.output";
 
 /// A parameter begins, and a shard ends, at a multiple of so many elements.
 inline constexpr int64_t kAlignElements = 256;

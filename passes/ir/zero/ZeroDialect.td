@@ -32,7 +32,7 @@ def Zero_Dialect : Dialect {
 
     The module carries `zero.world`, `zero.stage`, `zero.accumulate` and
     `zero.units` (an array of `#zero.unit`). Program arguments carry `nn.input`,
-    `nn.scalar` or `zero.state`; a result carries `nn.output` or
+    `nn.scalar` or `zero.state`; a result carries `zero.output` or
     `zero.updates` with the `#zero.state` whose storage it replaces.
   }];
   // Their attributes stand in ops of this one.

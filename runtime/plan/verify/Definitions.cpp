@@ -3,6 +3,7 @@
 // Bytes that a program does not carry are undefined when it starts. Steps are
 // taken in issue order, which extends every order the plan guarantees; that
 // the write of a read's bytes is ordered before it is the race check's part.
+// When "forward" has ended, the runtime reads the outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,10 +51,19 @@ struct Use {
   Effect effect;
 };
 
+/// By slice: the output that the runtime reads there in the end, or null.
+std::vector<const plan::Output *> outputsBySlice(const plan::Plan &plan) {
+  std::vector<const plan::Output *> outputs(plan.slices_size());
+  for (const plan::Output &output : plan.outputs()) {
+    outputs[output.slice()] = &output;
+  }
+  return outputs;
+}
+
 /// True if a problem was found: one a slice is enough.
 bool checkSlice(const Subject &subject, int program, int slice,
                 const std::vector<Use> &uses, uint32_t rank,
-                Problems &problems) {
+                const plan::Output *output, Problems &problems) {
   ByteSet written;
   for (size_t i = 0; i < uses.size();) {
     // All reads of a step come before all its writes.
@@ -84,6 +94,14 @@ bool checkSlice(const Subject &subject, int program, int slice,
       }
     }
   }
+  uint64_t bytes = subject.plan.slices(slice).bytes();
+  uint64_t missing = output ? written.firstMissing(0, bytes) : bytes;
+  if (missing < bytes) {
+    problems.add("read before it is written: the runtime reads ",
+                 describeSlice(subject.plan, slice), " as output ",
+                 output->name(), ", and no step writes byte ", missing);
+    return true;
+  }
   return false;
 }
 
@@ -91,6 +109,7 @@ bool checkSlice(const Subject &subject, int program, int slice,
 
 void checkDefinitions(const Subject &subject, Problems &problems) {
   const plan::Plan &plan = subject.plan;
+  std::vector<const plan::Output *> outputs = outputsBySlice(plan);
   for (int p = 0; p < plan.programs_size(); ++p) {
     std::vector<bool> set = setByRuntime(plan, p);
     std::vector<std::vector<Use>> slices(plan.slices_size());
@@ -99,7 +118,9 @@ void checkDefinitions(const Subject &subject, Problems &problems) {
     for (int s = 0; s < program.steps_size(); ++s) {
       for (int i = 0; i < program.steps(s).accesses_size(); ++i) {
         const plan::Access &access = program.steps(s).accesses(i);
-        if (plan.slices(access.slice()).carried() || set[access.slice()]) {
+        bool kept = plan.slices(access.slice()).carried() &&
+                    outputs[access.slice()] == nullptr;
+        if (kept || set[access.slice()]) {
           continue;
         }
         slices[access.slice()].push_back(
@@ -112,7 +133,8 @@ void checkDefinitions(const Subject &subject, Problems &problems) {
     for (int slice = 0; slice < plan.slices_size(); ++slice) {
       uint32_t ranks = by_rank[slice] ? plan.world() : 1;
       for (uint32_t rank = 0; rank < ranks; ++rank) {
-        if (checkSlice(subject, p, slice, slices[slice], rank, problems)) {
+        if (checkSlice(subject, p, slice, slices[slice], rank, outputs[slice],
+                       problems)) {
           break;
         }
       }

@@ -28,6 +28,9 @@ std::vector<bool> readByRuntime(const plan::Plan &plan) {
       }
     }
   }
+  for (const plan::Output &output : plan.outputs()) {
+    read[output.slice()] = true;
+  }
   return read;
 }
 

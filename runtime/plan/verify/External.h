@@ -18,7 +18,7 @@ inline constexpr char kStopScalar[] = "stop";
 std::vector<bool> setByRuntime(const plan::Plan &plan, int program);
 
 /// By slice: read by the runtime when a program has ended, where that keeps
-/// it alive: gradients that are dumped.
+/// it alive: gradients that are dumped, and outputs.
 std::vector<bool> readByRuntime(const plan::Plan &plan);
 
 } // namespace zerograph::verify

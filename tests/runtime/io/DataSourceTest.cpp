@@ -63,7 +63,7 @@ protected:
   plan::Plan plan;
 };
 
-TEST_F(DataSourceTest, MicroBatchesAreConsecutiveAndWrapAtWholeSteps) {
+TEST_F(DataSourceTest, MicroBatchesAreConsecutiveAndStepsWhole) {
   write(30); // a step takes 12: two whole steps
   auto source = DataSource::open(path, plan);
   ASSERT_TRUE(source.ok()) << source.status();
@@ -71,11 +71,11 @@ TEST_F(DataSourceTest, MicroBatchesAreConsecutiveAndWrapAtWholeSteps) {
   EXPECT_EQ((*source)->samples(), 24u);
   EXPECT_EQ((*source)->dropped(), 6u);
   EXPECT_EQ((*source)->superfluous(), std::vector<std::string>{"more"});
-  for (uint64_t first : {0, 3, 21, 24, 45, 48}) {
+  for (uint64_t first : {0, 3, 21, 24, 27}) {
     std::vector<int64_t> ids(6);
     ASSERT_TRUE((*source)->read(0, first, ids.data()).ok());
     for (uint64_t i = 0; i < 6; ++i) {
-      EXPECT_EQ(ids[i], int64_t((first % 24 * 2 + i) * 10));
+      EXPECT_EQ(ids[i], int64_t((first * 2 + i) * 10));
     }
     std::vector<float> mask(4);
     ASSERT_TRUE((*source)->read(1, first, mask.data()).ok());

@@ -418,6 +418,36 @@ plan::Plan accumulatingPlan() {
   return b.finish();
 }
 
+plan::Plan forwardPlan() {
+  PlanBuilder b(1, 0);
+  b.plan.clear_optimizer();
+  uint32_t input = b.slice("x", plan::INPUT, 64, true);
+  plan::Input &x = *b.plan.add_inputs();
+  x.set_name("x");
+  x.set_type(plan::F32);
+  x.add_shape(2);
+  x.add_shape(8);
+  x.set_per_sample(true);
+  x.set_slice(input);
+  uint32_t rows = b.slice("y", plan::OUTPUT, 64, true);
+  uint32_t mean = b.slice("mean", plan::OUTPUT, 4, true);
+  plan::Output &y = *b.plan.add_outputs();
+  y.set_name("y");
+  y.set_type(plan::F32);
+  y.add_shape(2);
+  y.add_shape(8);
+  y.set_per_sample(true);
+  y.set_slice(rows);
+  plan::Output &m = *b.plan.add_outputs();
+  m.set_name("mean");
+  m.set_type(plan::F32);
+  m.set_slice(mean);
+  b.program("forward");
+  b.launch("all of it", {b.all(input, plan::READ), b.all(rows, plan::WRITE),
+                         b.all(mean, plan::WRITE)});
+  return b.finish();
+}
+
 uint32_t sliceNamed(const plan::Plan &plan, const std::string &name) {
   for (int i = 0; i < plan.slices_size(); ++i) {
     if (plan.slices(i).name() == name) {

@@ -79,6 +79,10 @@ plan::Plan stageOnePlan();
 ///   update: 0 update, 1 gather, 2 fill
 plan::Plan accumulatingPlan();
 
+/// World 1, "forward" of one launch from input "x" (2 samples of 8) to the
+/// outputs "y", per sample, and "mean".
+plan::Plan forwardPlan();
+
 /// Index of the slice with this name.
 uint32_t sliceNamed(const plan::Plan &plan, const std::string &name);
 

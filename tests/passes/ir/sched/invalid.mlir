@@ -306,7 +306,7 @@ module {
 
 // -----
 
-// expected-error @below {{'sched.slice' op 'x' is more than one of state, input and scalar}}
+// expected-error @below {{'sched.slice' op 'x' is more than one of state, input, output and scalar}}
 %x = sched.slice "x" scalar in device bytes 4 carried {scalar = "step", input = #nn.input<"x", per_sample = true>, tensor = tensor<1xf32>}
 
 // -----

@@ -1,0 +1,104 @@
+//===- WidenHalf.cpp - computes f16 and bf16 in f32 -----------------------===//
+
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/kernels/Passes.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_WIDENHALF
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+
+namespace {
+
+Type elementOf(Type type) {
+  return cast<RankedTensorType>(type).getElementType();
+}
+
+bool isHalf(Type type) {
+  Type element = elementOf(type);
+  return element.isF16() || element.isBF16();
+}
+
+Value convert(OpBuilder &builder, Location location, Value value,
+              Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return builder.create<nn::ConvertOp>(
+      location, RankedTensorType::get(type.getShape(), element), value);
+}
+
+/// What computes with the numbers and not only moves their bits.
+bool computes(Operation *op) {
+  if (auto matmul = dyn_cast<nn::MatmulOp>(op)) {
+    // Libraries take bf16, and add in f32.
+    return elementOf(matmul.getType()).isF16();
+  }
+  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::ReduceOp,
+             nn::CumsumOp, nn::ScatterAddOp, nn::ConvolutionOp, nn::IotaOp>(op);
+}
+
+/// The same op on f32, with conversions around it.
+void widen(Operation *op) {
+  OpBuilder builder(op);
+  Type wide = builder.getF32Type();
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (isHalf(operand.get().getType())) {
+      operand.set(convert(builder, op->getLoc(), operand.get(), wide));
+    }
+  }
+  builder.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults()) {
+    if (!isHalf(result.getType())) {
+      continue;
+    }
+    Type half = elementOf(result.getType());
+    result.setType(RankedTensorType::get(
+        cast<RankedTensorType>(result.getType()).getShape(), wide));
+    Value narrow = convert(builder, op->getLoc(), result, half);
+    result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+  }
+}
+
+/// Between half and anything else but f32 a conversion goes through f32.
+bool splitConvert(nn::ConvertOp op) {
+  Value from = op.getOperand();
+  bool ends =
+      elementOf(from.getType()).isF32() || elementOf(op.getType()).isF32();
+  if (ends || from.getType() == op.getType() ||
+      !(isHalf(from.getType()) || isHalf(op.getType()))) {
+    return false;
+  }
+  OpBuilder builder(op);
+  op.setOperand(convert(builder, op.getLoc(), from, builder.getF32Type()));
+  return true;
+}
+
+struct WidenHalfPass : nn::impl::WidenHalfBase<WidenHalfPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      bool half = llvm::any_of(op->getOperandTypes(), isHalfTensor) ||
+                  llvm::any_of(op->getResultTypes(), isHalfTensor);
+      if (half && (computes(op) || isa<nn::ConvertOp>(op))) {
+        ops.push_back(op);
+      }
+    });
+    for (Operation *op : ops) {
+      if (auto conversion = dyn_cast<nn::ConvertOp>(op)) {
+        widened += splitConvert(conversion);
+      } else {
+        widen(op);
+        ++widened;
+      }
+    }
+  }
+
+private:
+  static bool isHalfTensor(Type type) {
+    return isa<RankedTensorType>(type) && isHalf(type);
+  }
+};
+
+} // namespace

@@ -1,0 +1,162 @@
+//===- RunForward.cpp - what a model computes for some data ---------------===//
+
+#include "runtime/exec/RunForward.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/device/host/HostDevice.h"
+#include "runtime/device/host/TargetCheck.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/exec/Session.h"
+#include "runtime/io/Overwrite.h"
+#include "runtime/plan/Verify.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+using namespace zerograph;
+
+namespace {
+
+/// Which samples each run of "forward" takes.
+class Runs {
+public:
+  Runs(const plan::Plan &plan, const DataSource &data)
+      : micro(plan.micro_batch()), whole(data.samples() / micro),
+        rest(data.dropped()) {
+    bool rows = std::all_of(
+        plan.outputs().begin(), plan.outputs().end(),
+        [](const plan::Output &output) { return output.per_sample(); });
+    left_out = rows ? 0 : rest;
+    rest -= left_out;
+  }
+
+  uint64_t count() const { return whole + (rest != 0); }
+  uint64_t samples() const { return whole * micro + rest; }
+  /// Samples that no run takes.
+  uint64_t leftOut() const { return left_out; }
+  uint64_t first(uint64_t run) const {
+    return run < whole ? run * micro : samples() - micro;
+  }
+  /// Samples of the run whose outputs were already there.
+  uint64_t known(uint64_t run) const { return run * micro - first(run); }
+
+private:
+  uint64_t micro, whole, rest, left_out = 0;
+};
+
+std::vector<SafetensorsWriter::Entry> entriesOf(const plan::Plan &plan,
+                                                const Runs &runs) {
+  std::vector<SafetensorsWriter::Entry> entries;
+  for (const plan::Output &output : plan.outputs()) {
+    SafetensorsWriter::Entry &entry = entries.emplace_back();
+    entry.name = output.name();
+    entry.type = output.type();
+    entry.shape.assign(output.shape().begin(), output.shape().end());
+    if (output.per_sample()) {
+      entry.shape[0] = runs.samples();
+    } else if (runs.count() > 1) {
+      entry.shape.insert(entry.shape.begin(), runs.count());
+    }
+  }
+  return entries;
+}
+
+absl::Status writeOutputs(const plan::Plan &plan, const Runs &runs,
+                          uint64_t run, const RankMemory &memory,
+                          SafetensorsWriter &writer) {
+  for (const plan::Output &output : plan.outputs()) {
+    uint64_t bytes = plan.slices(int(output.slice())).bytes();
+    const std::byte *values = memory.slice(plan, output.slice());
+    uint64_t offset = run * bytes, skipped = 0;
+    if (output.per_sample()) {
+      uint64_t row = bytes / output.shape(0);
+      skipped = runs.known(run) * row;
+      offset = runs.first(run) * row + skipped;
+    }
+    ZG_RETURN_IF_ERROR(
+        writer.write(output.name(), offset, bytes - skipped, values + skipped));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status checkFiles(const plan::Plan &plan, const ForwardOptions &options) {
+  std::string folder =
+      std::filesystem::path(options.plan_path).parent_path().string();
+  std::vector<NamedFile> inputs = arrayFiles("--data", options.data);
+  inputs.push_back({"the model", options.model_path});
+  inputs.push_back({"--load-weights", options.load_weights});
+  for (NamedFile &source : sourceFiles(plan, folder)) {
+    inputs.push_back(std::move(source));
+  }
+  return checkOverwrites(inputs, {{"--output", options.output}});
+}
+
+void sayWhatIsLeft(const DataSource &data, const Runs &runs,
+                   const ParameterSources &sources, uint64_t micro_batch,
+                   const ForwardOptions &options) {
+  for (const std::string &note : sources.notes()) {
+    options.say(note);
+  }
+  if (runs.leftOut() != 0) {
+    options.say(absl::StrCat(options.data, ": the last ", runs.leftOut(),
+                             " samples are not used: a micro-batch has ",
+                             micro_batch));
+  }
+  if (!data.superfluous().empty()) {
+    options.say(absl::StrCat(options.data, ": no input of the model: ",
+                             absl::StrJoin(data.superfluous(), ", ")));
+  }
+}
+
+} // namespace
+
+absl::StatusOr<ForwardResult>
+zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
+  const plan::Plan &plan = loaded.plan;
+  ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  if (!isForward(plan)) {
+    return absl::InvalidArgumentError("the plan trains a model: use 'train'");
+  }
+  ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<HostKernelModule> module,
+                      loadKernelModule(plan));
+  ZG_RETURN_IF_ERROR(checkFiles(plan, options));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> data,
+                      DataSource::open(options.data, plan));
+  ZG_ASSIGN_OR_RETURN(
+      std::unique_ptr<ParameterSources> sources,
+      ParameterSources::open(
+          plan,
+          {options.load_weights, options.init_missing, options.seed,
+           std::filesystem::path(options.plan_path).parent_path().string()}));
+  Runs runs(plan, *data);
+  sayWhatIsLeft(*data, runs, *sources, plan.micro_batch(), options);
+  ZG_RETURN_IF_ERROR(checkArenas(plan, 1));
+  ZG_ASSIGN_OR_RETURN(
+      std::unique_ptr<SafetensorsWriter> writer,
+      SafetensorsWriter::create(options.output, entriesOf(plan, runs)));
+
+  unsigned threads = options.threads != 0
+                         ? options.threads
+                         : std::max(1u, std::thread::hardware_concurrency());
+  auto communicators = makeLocalGroup({});
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                      Executor::create(plan, *module, *communicators[0],
+                                       makeHostDevice(), threads));
+  ZG_RETURN_IF_ERROR(sources->initialize(executor->memory()));
+  for (uint64_t run = 0; run < runs.count(); ++run) {
+    for (int i = 0; i < plan.inputs_size(); ++i) {
+      ZG_RETURN_IF_ERROR(
+          data->read(i, runs.first(run),
+                     executor->memory().slice(plan, plan.inputs(i).slice())));
+    }
+    ZG_RETURN_IF_ERROR(executor->run(0));
+    ZG_RETURN_IF_ERROR(
+        writeOutputs(plan, runs, run, executor->memory(), *writer));
+  }
+  ZG_RETURN_IF_ERROR(writer->commit());
+  return ForwardResult{runs.count(), runs.samples()};
+}

@@ -1,0 +1,47 @@
+//===- RunForward.h - what a model computes for some data -----------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_RUNFORWARD_H
+#define ZEROGRAPH_RUNTIME_EXEC_RUNFORWARD_H
+
+#include "runtime/plan/PlanFile.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace zerograph {
+
+struct ForwardOptions {
+  /// .safetensors file, or folder of .npy files.
+  std::string data;
+  /// FILE.safetensors for the outputs.
+  std::string output;
+  /// Where the plan's own weights lie beside; and the model, which is not read
+  /// here and not written over.
+  std::string plan_path, model_path;
+  /// Threads of the compute stream; 0: the machine's processors.
+  unsigned threads = 0;
+  std::string load_weights;
+  /// Deviation of made up parameters.
+  std::optional<double> init_missing;
+  uint64_t seed = 0;
+  /// Told what the user should know.
+  std::function<void(const std::string &)> say;
+};
+
+struct ForwardResult {
+  uint64_t runs = 0;    // of "forward"
+  uint64_t samples = 0; // whose outputs were written
+};
+
+/// Runs a plan that trains nothing over all samples and writes its outputs. One
+/// that has samples in front gets as many rows as there are samples: the last
+/// micro-batch may begin among those before. Any other output is that of the
+/// one run, or has one row a run; then samples that fill no micro-batch are
+/// left out, which is said.
+absl::StatusOr<ForwardResult> runForward(const LoadedPlan &loaded,
+                                         const ForwardOptions &options);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_RUNFORWARD_H

@@ -1,0 +1,54 @@
+//===- ConstantWeightTest.cpp - weights that stand in Constant nodes ------===//
+
+#include "tests/frontend/Fixture.h"
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+/// Whether the parameter is there and trained.
+bool isTrained(const Imported &imported, const std::string &name) {
+  auto parameter = imported.parameter(name);
+  return parameter && parameter.getTrainable();
+}
+
+TEST(ConstantWeight, WhereOperatorsTakeWeights) {
+  Imported imported = import(R"(
+g (float[batch, 4] x) => (float loss) {
+  w = Constant <value = float[4, 2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+  b = Constant <value = float[2] {1, 2}> ()
+  half = Constant <value = float[2] {0.5, 0.25}> ()
+  p = MatMul (x, w)
+  q = Add (b, p)
+  y = Mul (q, half)
+  loss = ReduceSum <keepdims = 0> (y)
+})",
+                             {{{"batch", 2}}});
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_TRUE(isTrained(imported, "w"));
+  EXPECT_TRUE(isTrained(imported, "b"));
+  EXPECT_FALSE(imported.parameter("half"));
+  // Their bytes lie in no initializer of the file.
+  EXPECT_EQ(imported.report.inline_weights.size(), 2u);
+}
+
+/// A constant is a fixed filter where the file has weights of its own.
+TEST(ConstantWeight, NotBesideInitializers) {
+  Imported imported = import(R"(
+g (float[batch, 4] x) => (float loss)
+<float[2, 3] v = {1, 2, 3, 4, 5, 6}>
+{
+  w = Constant <value = float[4, 2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+  p = MatMul (x, w)
+  y = MatMul (p, v)
+  loss = ReduceSum <keepdims = 0> (y)
+})",
+                             {{{"batch", 2}}});
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_TRUE(isTrained(imported, "v"));
+  EXPECT_FALSE(imported.parameter("w"));
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing

@@ -1,0 +1,76 @@
+"""GPT-2 trained by DeepSpeed on the CPU, for tools/bench to time.
+
+Run by torch.distributed.run, one process a rank. Rank 0 prints one JSON line:
+milliseconds of every timed step and the peak resident MiB of every rank. Random
+tokens, AdamW, float32, no dropout: the work that Zerograph's plan does.
+"""
+import argparse
+import json
+import os
+import resource
+import time
+
+os.environ.setdefault("DS_ACCELERATOR", "cpu")
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from transformers import GPT2Config, GPT2LMHeadModel
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mode", choices=["zero1", "zero2", "zero3"],
+                        required=True)
+    for name, default in (("threads", 1), ("batch", 1), ("seq", 128),
+                          ("layers", 12), ("embd", 768), ("heads", 12),
+                          ("vocab", 50257), ("steps", 8), ("warmup", 2),
+                          ("local-rank", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(0)
+    deepspeed.init_distributed("gloo")
+    model = GPT2LMHeadModel(GPT2Config(
+        n_layer=arguments.layers, n_embd=arguments.embd,
+        n_head=arguments.heads, vocab_size=arguments.vocab, n_positions=1024,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False))
+    engine, _, _, _ = deepspeed.initialize(
+        model=model,
+        optimizer=torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True),
+        config={
+            "train_micro_batch_size_per_gpu": arguments.batch,
+            "gradient_accumulation_steps": 1,
+            "zero_optimization": {"stage": int(arguments.mode[-1]),
+                                  "overlap_comm": True},
+            "gradient_clipping": 0.0,
+            "zero_allow_untested_optimizer": True,
+            "zero_force_ds_cpu_optimizer": False})
+    generator = torch.Generator().manual_seed(1234 + dist.get_rank())
+    times = []
+    for _ in range(arguments.warmup + arguments.steps):
+        dist.barrier()
+        start = time.perf_counter()
+        tokens = torch.randint(0, arguments.vocab,
+                               (arguments.batch, arguments.seq),
+                               generator=generator)
+        loss = engine(input_ids=tokens, labels=tokens).loss
+        engine.backward(loss)
+        engine.step()
+        loss.item()
+        times.append((time.perf_counter() - start) * 1e3)
+    peaks = [None] * dist.get_world_size()
+    dist.all_gather_object(
+        peaks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    if dist.get_rank() == 0:
+        print(json.dumps({"steps_ms": times[arguments.warmup:],
+                          "peak_rss_mib": peaks}),
+              flush=True)
+    dist.destroy_process_group()
+
+
+main()
