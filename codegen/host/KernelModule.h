@@ -12,6 +12,10 @@
 
 namespace mlir::zg {
 
+namespace host {
+struct WorkRange;
+}
+
 /// A kernel as the runtime calls it:
 ///
 ///     void symbol(void *const *buffers, int64_t begin, int64_t end)
@@ -21,6 +25,7 @@ namespace mlir::zg {
 /// run at the same time. A result may lie exactly on an operand of the same
 /// element type that is read elementwise; otherwise buffers do not overlap.
 struct KernelInfo {
+  /// Names extent and grain as well: runtime/plan/KernelSymbol.h.
   std::string symbol;
   /// Work items: rows, elements or columns.
   int64_t extent = 0;
@@ -51,6 +56,8 @@ public:
 
 private:
   std::string nextSymbol(StringRef form);
+  /// Notes the range, also in the symbol of the function that was emitted.
+  void nameRange(KernelInfo &info, const host::WorkRange &range);
 
   MLIRContext *context;
   HostTarget target;

@@ -7,6 +7,7 @@
 #include "passes/schedule/InPlace.h"
 #include "runtime/base/Version.h"
 #include "runtime/device/host/MatmulLibrary.h"
+#include "runtime/plan/Digests.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -132,5 +133,6 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module,
       return failure();
     }
   }
+  zerograph::stateDigests(plan);
   return plan;
 }

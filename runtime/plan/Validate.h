@@ -31,7 +31,8 @@ absl::Status validateInputs(const plan::Plan &plan);
 absl::Status validateScalars(const plan::Plan &plan);
 absl::Status validateOutputs(const plan::Plan &plan);
 /// A slice is at most one of a state, an input, an output, a scalar, the loss
-/// and the stop flag, and of the class that goes with it. Those must be valid.
+/// and the stop flag, and of the class that goes with it; a carried one is just
+/// one of them. Those must be valid.
 absl::Status validateMeanings(const plan::Plan &plan);
 /// A launch against its kernel. Kernels and the step's accesses must be valid.
 absl::Status validateLaunch(const plan::Plan &plan, const plan::Step &step);

@@ -38,6 +38,18 @@ public:
     return absl::OkStatus();
   }
 
+  /// What outlives a program has a meaning: else nobody sets it, or saves it.
+  absl::Status needAll() const {
+    for (int i = 0; i < plan.slices_size(); ++i) {
+      if (plan.slices(i).carried() && meanings.count(uint32_t(i)) == 0) {
+        return invalid(describeSlice(plan, i),
+                       " is carried across programs and is no state, input, "
+                       "output, scalar, loss or stop flag");
+      }
+    }
+    return absl::OkStatus();
+  }
+
 private:
   const plan::Plan &plan;
   std::map<uint32_t, std::string> meanings;
@@ -80,13 +92,13 @@ absl::Status validateMeanings(const plan::Plan &plan) {
                                     absl::StrCat("output ", output.name()),
                                     {plan::OUTPUT}));
   }
-  if (isForward(plan)) {
-    return absl::OkStatus();
+  if (!isForward(plan)) {
+    ZG_RETURN_IF_ERROR(
+        meanings.add(plan.loss_slice(), "the loss", {plan::SCALAR}));
+    ZG_RETURN_IF_ERROR(meanings.add(plan.stop_slice(), "the sum of stop flags",
+                                    {plan::SCALAR}));
   }
-  ZG_RETURN_IF_ERROR(
-      meanings.add(plan.loss_slice(), "the loss", {plan::SCALAR}));
-  return meanings.add(plan.stop_slice(), "the sum of stop flags",
-                      {plan::SCALAR});
+  return meanings.needAll();
 }
 
 } // namespace detail

@@ -55,9 +55,11 @@ absl::Status validateParameters(const plan::Unit &unit) {
                      unit.elements());
     }
     end = parameter.offset() + parameter.elements();
-    if (parameter.trainable() && !unit.trainable()) {
-      return invalid("parameter ", parameter.name(),
-                     " is trainable and its unit is not");
+    if (parameter.trainable() != unit.trainable()) {
+      return invalid("parameter ", parameter.name(), " is ",
+                     parameter.trainable() ? "" : "not ",
+                     "trainable and its unit is",
+                     unit.trainable() ? "" : " not");
     }
     if (parameter.init() < plan::NORMAL || parameter.init() > plan::ONES) {
       return invalid("parameter ", parameter.name(),
@@ -109,8 +111,9 @@ absl::Status validateState(const plan::Plan &plan, const plan::Unit &unit,
                    " elements and ", bytes, " bytes in ",
                    describeSlice(plan, state.slice()));
   }
-  // Gradients are states only so that they can be dumped.
-  if (!plan.slices(state.slice()).carried() && state.role() != "grad") {
+  // Gradients of one step alone are states only so that they can be dumped.
+  if (!plan.slices(state.slice()).carried() &&
+      (state.role() != "grad" || !plan.dump_gradients())) {
     return invalid("state \"", state.role(), "\" is in ",
                    describeSlice(plan, state.slice()),
                    ", which is not carried across programs");
@@ -139,6 +142,10 @@ absl::Status validateStates(const plan::Plan &plan, const plan::Unit &unit) {
   }
   if (roles.count("param") == 0) {
     return invalid("it has no state \"param\"");
+  }
+  if (plan.dump_gradients() && unit.trainable() && roles.count("grad") == 0) {
+    return invalid("it has no state \"grad\", and the plan is for dumping "
+                   "gradients");
   }
   return absl::OkStatus();
 }

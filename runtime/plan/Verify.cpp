@@ -21,7 +21,8 @@ absl::Status verifyPlan(const plan::Plan &plan) {
       verify::checkMoves,        verify::checkReductions,
       verify::checkAccumulators, verify::checkUpdates,
       verify::checkSharding,     verify::checkAgreement,
-      verify::checkTraffic,      verify::checkArenas};
+      verify::checkTraffic,      verify::checkArenas,
+      verify::checkUnread,       verify::checkDigests};
   std::string text;
   size_t dropped = 0;
   for (Check check : kChecks) {

@@ -13,7 +13,9 @@
 //     a trainable unit is written once a step, from gradients and states of the
 //     same elements; sums over micro-batches are zeroed once, after their use;
 //   - the loss and the stop count are each made by one sum over the ranks;
-//   - the traffic and the memory that the plan states are what its steps make.
+//   - every step makes something that is used; the traffic, the memory and the
+//     lifetimes that the plan states are those of its steps;
+//   - every step does what its stated digest says, to that data (Digests.h).
 // What a kernel computes is not looked at.
 //
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 #include "passes/Pipelines.h"
 #include "passes/Registration.h"
 #include "runtime/base/Status.h"
+#include "runtime/plan/Verify.h"
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
 
@@ -177,6 +178,12 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   result.plan = std::move(*plan);
   ZG_RETURN_IF_ERROR(checkUnits(options, result.plan));
   watch.lap("codegen");
+  // Before anybody else does: a plan that is refused is of no use.
+  absl::Status sound = verifyPlan(result.plan);
+  if (!sound.ok()) {
+    return annotate(sound, "the compiled plan is refused");
+  }
+  watch.lap("verify");
   for (std::string &warning : diagnostics.takeWarnings()) {
     result.warnings.push_back(std::move(warning));
   }

@@ -3,6 +3,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/io/TensorFile.h"
+#include "runtime/plan/Digests.h"
 #include "tools/compiler/Compile.h"
 
 #include <filesystem>
@@ -76,6 +77,7 @@ absl::Status writeExtraWeights(CompileResult &result,
     source->set_offset(extent.offset);
     source->set_length(extent.bytes);
   }
+  stateDigests(result.plan); // of what uses these parameters
   return absl::OkStatus();
 }
 

@@ -7,6 +7,44 @@
 
 namespace zerograph::verify {
 
+namespace {
+
+uint64_t alignUp(uint64_t bytes, uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Most aligned bytes live at once, in issue order.
+uint64_t leastBytes(const plan::Plan &plan, int arena) {
+  uint64_t alignment = plan.arenas(arena).alignment();
+  uint64_t carried = 0;
+  std::vector<std::vector<int64_t>> changes(plan.programs_size());
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    changes[p].resize(plan.programs(p).steps_size() + 1);
+  }
+  for (const plan::Slice &slice : plan.slices()) {
+    if (slice.arena() != uint32_t(arena)) {
+      continue;
+    }
+    uint64_t bytes = alignUp(slice.bytes(), alignment);
+    carried += slice.carried() ? bytes : 0;
+    for (const plan::Lifetime &life : slice.lifetimes()) {
+      changes[life.program()][life.first()] += bytes;
+      changes[life.program()][life.last() + 1] -= bytes;
+    }
+  }
+  uint64_t most = 0;
+  for (const std::vector<int64_t> &program : changes) {
+    uint64_t live = 0;
+    for (int64_t change : program) {
+      live += change;
+      most = std::max(most, live);
+    }
+  }
+  return carried + most;
+}
+
+} // namespace
+
 void checkArenas(const Subject &subject, Problems &problems) {
   const plan::Plan &plan = subject.plan;
   std::vector<uint64_t> ends(plan.arenas_size());
@@ -21,10 +59,15 @@ void checkArenas(const Subject &subject, Problems &problems) {
                    ") states a peak of ", arena.peak(),
                    " bytes and its slices end at ", ends[i]);
     }
-    if (arena.lower_bound() > arena.bytes()) {
+    if (arena.bytes() != alignUp(ends[i], arena.alignment())) {
+      problems.add("wrong size: arena ", i, " (", nameOf(arena.space()),
+                   ") has ", arena.bytes(), " bytes and its slices end at ",
+                   ends[i]);
+    }
+    if (uint64_t least = leastBytes(plan, i); arena.lower_bound() != least) {
       problems.add("wrong bound: arena ", i, " (", nameOf(arena.space()),
                    ") states that it needs ", arena.lower_bound(),
-                   " bytes at least and has ", arena.bytes());
+                   " bytes at least; most of them live at once are ", least);
     }
   }
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace zerograph::verify {
 namespace {
@@ -82,25 +83,35 @@ void checkStated(const Subject &subject, int program,
   const plan::Plan &plan = subject.plan;
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
-    if (slice.carried() || all[i].reach == Clock{}) {
-      continue; // or only the runtime uses it here
+    if (slice.carried()) {
+      continue;
     }
+    const Uses &uses = all[i];
+    bool touched = uses.reach != Clock{}; // by more than the runtime
     const plan::Lifetime *life = nullptr;
     for (const plan::Lifetime &candidate : slice.lifetimes()) {
       if (candidate.program() == uint32_t(program)) {
         life = &candidate;
       }
     }
-    if (life == nullptr || all[i].first < life->first() ||
-        all[i].last > life->last()) {
-      uint32_t step = life != nullptr && all[i].first >= life->first()
-                          ? all[i].last
-                          : all[i].first;
+    std::string lives = life == nullptr
+                            ? std::string("not at all in this program")
+                            : absl::StrCat("from step ", life->first(),
+                                           " to step ", life->last());
+    if (touched && (life == nullptr || uses.first < life->first() ||
+                    uses.last > life->last())) {
+      uint32_t step = life != nullptr && uses.first >= life->first()
+                          ? uses.last
+                          : uses.first;
       problems.add("outside its lifetime: ", describeStep(plan, program, step),
-                   " uses ", describeSlice(plan, i), ", which lives ",
-                   life == nullptr ? std::string("not at all in this program")
-                                   : absl::StrCat("from step ", life->first(),
-                                                  " to step ", life->last()));
+                   " uses ", describeSlice(plan, i), ", which lives ", lives);
+    } else if (life != nullptr && (!touched || life->first() != uses.first ||
+                                   life->last() != uses.last)) {
+      problems.add("needless lifetime: ", describeSlice(plan, i), " lives ",
+                   lives, " of \"", plan.programs(program).name(), "\"",
+                   touched ? absl::StrCat(" and is used from step ", uses.first,
+                                          " to step ", uses.last)
+                           : std::string(" and is not used there"));
     }
   }
 }
@@ -115,7 +126,9 @@ public:
     }
   }
 
-  /// A sweep over the slices of each arena in order of their first byte.
+  /// A sweep over the slices of each arena in order of their first byte. Those
+  /// that reach the byte are kept in order of their first use. "Is done with
+  /// before" is transitive, so each is compared with its two neighbours only.
   void run() {
     std::vector<std::vector<int>> arenas(plan.arenas_size());
     for (int i = 0; i < plan.slices_size(); ++i) {
@@ -127,51 +140,84 @@ public:
       std::stable_sort(slices.begin(), slices.end(), [&](int a, int b) {
         return plan.slices(a).offset() < plan.slices(b).offset();
       });
-      std::vector<int> active;
-      for (int slice : slices) {
-        uint64_t begin = plan.slices(slice).offset();
-        for (size_t i = 0; i < active.size();) {
-          const plan::Slice &other = plan.slices(active[i]);
-          if (other.offset() + other.bytes() <= begin) {
-            active[i] = active.back();
-            active.pop_back();
-            continue;
-          }
-          compare(active[i], slice);
-          ++i;
-        }
-        active.push_back(slice);
-        if (problems.enough()) {
-          return;
-        }
-      }
+      sweep(slices);
     }
   }
 
 private:
-  void compare(int a, int b) {
-    if (plan.slices(a).carried() || plan.slices(b).carried()) {
-      problems.add("shared bytes: ", describeSlice(plan, a), " and ",
-                   describeSlice(plan, b), " overlap in arena ",
-                   plan.slices(a).arena(), ", and ",
-                   describeSlice(plan, plan.slices(a).carried() ? a : b),
-                   " is carried across programs: it can share with none",
-                   everyUse(plan.slices(a).carried() ? b : a));
-      return;
-    }
-    for (int p = 0; p < plan.programs_size(); ++p) {
-      const Uses &x = programs[p][a];
-      const Uses &y = programs[p][b];
-      if (!x.used || !y.used || precedes(x, y) || precedes(y, x)) {
+  /// First use and slice; what the runtime writes before comes first.
+  using Order = std::set<std::pair<int64_t, int>>;
+
+  int64_t firstUse(int program, int slice) const {
+    const Uses &uses = programs[program][slice];
+    return uses.set_before ? -1 : int64_t(uses.first);
+  }
+
+  void sweep(const std::vector<int> &slices) {
+    std::set<std::pair<uint64_t, int>> ends; // of all that reach the byte
+    std::set<int> carried;                   // of them
+    std::vector<Order> orders(programs.size());
+    for (int slice : slices) {
+      uint64_t begin = plan.slices(slice).offset();
+      while (!ends.empty() && ends.begin()->first <= begin) {
+        int gone = ends.begin()->second;
+        ends.erase(ends.begin());
+        carried.erase(gone);
+        for (size_t p = 0; p < orders.size(); ++p) {
+          orders[p].erase({firstUse(int(p), gone), gone});
+        }
+      }
+      bool keeps = plan.slices(slice).carried();
+      if (!carried.empty()) {
+        shareCarried(*carried.begin(), slice);
+      } else if (keeps && !ends.empty()) {
+        shareCarried(slice, ends.begin()->second);
+      }
+      ends.emplace(begin + plan.slices(slice).bytes(), slice);
+      if (keeps) {
+        carried.insert(slice);
         continue;
       }
-      problems.add("shared bytes: ", describeSlice(plan, a), uses(p, x),
-                   " and ", describeSlice(plan, b), uses(p, y),
-                   " overlap in arena ", plan.slices(a).arena(), ", and in \"",
-                   plan.programs(p).name(),
-                   "\" neither is certain to be done with before the other "
-                   "begins");
+      for (size_t p = 0; p < orders.size(); ++p) {
+        if (programs[p][slice].used) {
+          insert(int(p), orders[p], slice);
+        }
+      }
+      if (problems.enough()) {
+        return;
+      }
     }
+  }
+
+  void insert(int p, Order &order, int slice) {
+    auto at = order.emplace(firstUse(p, slice), slice).first;
+    if (at != order.begin()) {
+      compare(p, std::prev(at)->second, slice);
+    }
+    if (std::next(at) != order.end()) {
+      compare(p, slice, std::next(at)->second);
+    }
+  }
+
+  void shareCarried(int carried, int other) {
+    problems.add(
+        "shared bytes: ", describeSlice(plan, carried), " and ",
+        describeSlice(plan, other), " overlap in arena ",
+        plan.slices(other).arena(), ", and ", describeSlice(plan, carried),
+        " is carried across programs: it can share with none", everyUse(other));
+  }
+
+  void compare(int p, int a, int b) {
+    const Uses &x = programs[p][a];
+    const Uses &y = programs[p][b];
+    if (precedes(x, y) || precedes(y, x)) {
+      return;
+    }
+    problems.add("shared bytes: ", describeSlice(plan, a), uses(p, x), " and ",
+                 describeSlice(plan, b), uses(p, y), " overlap in arena ",
+                 plan.slices(a).arena(), ", and in \"", plan.programs(p).name(),
+                 "\" neither is certain to be done with before the other "
+                 "begins");
   }
 
   /// "; slice 35 (x) is used from step 3 to ...", for each program.

@@ -183,6 +183,7 @@ private:
     if (step.has_all_gather()) {
       for (int i = 0; i < step.accesses_size(); i += 2) {
         bool local = readsLocal(p, s, step.accesses(i));
+        checkNews(p, s, step.accesses(i), step.accesses(i + 1));
         write(step.accesses(i + 1), local ? Kind::Local : Kind::Shared, false);
       }
       return;
@@ -194,6 +195,23 @@ private:
       return;
     }
     compute(p, s, step);
+  }
+
+  /// A gather in place brings each rank what the others have changed.
+  void checkNews(int p, int s, const plan::Access &part,
+                 const plan::Access &whole) {
+    if (part.slice() != whole.slice()) {
+      return;
+    }
+    for (const auto &[begin, content] : slices[whole.slice()]) {
+      if (begin < whole.offset() + whole.bytes() &&
+          content.end > whole.offset()) {
+        return;
+      }
+    }
+    problems.add("needless gather: ", describeStep(plan, p, s), " gathers ",
+                 describeSlice(plan, whole.slice()),
+                 ", which is the same on every rank already");
   }
 
   void compute(int p, int s, const plan::Step &step) {

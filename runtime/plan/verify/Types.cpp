@@ -26,6 +26,9 @@ public:
     for (const plan::Input &input : plan.inputs()) {
       note(input.slice(), input.type(), "input ", input.name());
     }
+    for (const plan::Output &output : plan.outputs()) {
+      note(output.slice(), output.type(), "output ", output.name());
+    }
     for (const plan::Scalar &scalar : plan.scalars()) {
       note(scalar.slice(), plan::F32, "scalar ", scalar.name());
     }

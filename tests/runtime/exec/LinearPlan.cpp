@@ -4,6 +4,8 @@
 
 #include "PlanBuilder.h"
 
+#include "runtime/plan/KernelSymbol.h"
+
 #include <fstream>
 #include <iterator>
 
@@ -38,7 +40,7 @@ private:
                   const std::vector<uint32_t> &waits) {
     uint32_t step = b.launch(symbol, accesses, waits);
     Kernel &kernel = *b.plan.mutable_kernels(b.plan.kernels_size() - 1);
-    kernel.set_symbol(symbol);
+    kernel.set_symbol(kernelSymbol(symbol, extent, grain));
     kernel.set_extent(extent);
     kernel.set_grain(grain);
     return step;

@@ -2,6 +2,8 @@
 
 #include "PlanBuilder.h"
 
+#include "runtime/plan/Digests.h"
+#include "runtime/plan/KernelSymbol.h"
 #include "runtime/plan/Traffic.h"
 
 #include <algorithm>
@@ -160,7 +162,8 @@ uint32_t PlanBuilder::launch(const std::string &name,
                              const std::vector<plan::Access> &accesses,
                              const std::vector<uint32_t> &waits) {
   plan::Kernel &kernel = *plan.add_kernels();
-  kernel.set_symbol("k" + std::to_string(plan.kernels_size()));
+  kernel.set_symbol(
+      kernelSymbol("k" + std::to_string(plan.kernels_size()), 1, 1));
   kernel.set_extent(1);
   kernel.set_grain(1);
   plan::Step step;
@@ -248,8 +251,40 @@ void signKernels(plan::Plan &plan) {
   }
 }
 
+/// Most bytes of an arena that live at once, in whole lines of 64.
+static uint64_t mostLive(const plan::Plan &plan, uint32_t arena) {
+  uint64_t carried = 0, most = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    if (slice.arena() == arena && slice.carried()) {
+      carried += (slice.bytes() + 63) / 64 * 64;
+    }
+  }
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    std::map<uint32_t, int64_t> changes; // by step
+    for (const plan::Slice &slice : plan.slices()) {
+      for (const plan::Lifetime &life : slice.lifetimes()) {
+        if (slice.arena() == arena && int(life.program()) == p) {
+          changes[life.first()] += (slice.bytes() + 63) / 64 * 64;
+          changes[life.last() + 1] -= (slice.bytes() + 63) / 64 * 64;
+        }
+      }
+    }
+    uint64_t live = 0;
+    for (auto [step, change] : changes) {
+      live += change;
+      most = std::max(most, live);
+    }
+  }
+  return carried + most;
+}
+
 void stateFacts(plan::Plan &plan) {
   signKernels(plan);
+  stateUses(plan);
+  stateDigests(plan);
+}
+
+void stateUses(plan::Plan &plan) {
   for (plan::Slice &slice : *plan.mutable_slices()) {
     slice.clear_lifetimes();
   }
@@ -269,11 +304,18 @@ void stateFacts(plan::Plan &plan) {
       }
     }
   }
-  uint64_t peak = 0;
-  for (const plan::Slice &slice : plan.slices()) {
-    peak = std::max(peak, slice.offset() + slice.bytes());
+  for (int i = 0; i < plan.arenas_size(); ++i) {
+    uint64_t peak = 0;
+    for (const plan::Slice &slice : plan.slices()) {
+      if (slice.arena() == uint32_t(i)) {
+        peak = std::max(peak, slice.offset() + slice.bytes());
+      }
+    }
+    plan::Arena &arena = *plan.mutable_arenas(i);
+    arena.set_peak(peak);
+    arena.set_bytes((peak + 63) / 64 * 64);
+    arena.set_lower_bound(mostLive(plan, i));
   }
-  plan.mutable_arenas(0)->set_peak(peak);
   Traffic traffic = trafficOf(plan);
   plan.mutable_prediction()->set_gather_bytes(*traffic.gather.value());
   plan.mutable_prediction()->set_reduce_bytes(*traffic.reduce.value());

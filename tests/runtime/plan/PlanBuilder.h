@@ -60,8 +60,12 @@ private:
 /// States of every kernel that it touches, as f32, what its last launch brings.
 void signKernels(plan::Plan &plan);
 
-/// States signatures, lifetimes, peak and traffic of a plan changed by hand.
+/// States signatures, lifetimes, sizes, traffic and digests of a plan changed
+/// by hand.
 void stateFacts(plan::Plan &plan);
+
+/// Lifetimes, sizes and traffic only.
+void stateUses(plan::Plan &plan);
 
 /// World 2, stage 3, two units of 512 elements, one micro-batch:
 ///   0 gather a, 1 gather b, 2 forward a, 3 forward b (matmul), 4 loss,

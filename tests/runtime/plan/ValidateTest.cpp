@@ -48,6 +48,12 @@ const Fault kFaults[] = {
      }},
     {"and has a lifetime",
      [](plan::Plan &p) { p.mutable_slices(0)->add_lifetimes(); }},
+    {"(h) is carried across programs and is no state",
+     [](plan::Plan &p) {
+       plan::Slice *h = p.mutable_slices(testing::sliceNamed(p, "h"));
+       h->set_carried(true);
+       h->clear_lifetimes();
+     }},
     {"names slice 999",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->set_slice(999); }},
     {"of the last of 2 ranks lie outside",
@@ -75,19 +81,21 @@ const Fault kFaults[] = {
        p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());
      }},
     {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(0); }},
+    {"kernel k1_e1_g1 has extent 1 and grain 2; its symbol",
+     [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(2); }},
     // A launch brings what its kernel touches.
-    {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
+    {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1_e1_g1 has 3",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses()->RemoveLast(); }},
     {"has 4 accesses",
      [](plan::Plan &p) { *step(p, 2)->add_accesses() = step(p, 2)->accesses(0); }},
     {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of kernel "
-     "k1 is read of 2048",
+     "k1_e1_g1 is read of 2048",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses(1)->set_bytes(4); }},
-    {"is read_write of 64 bytes; operand 2 of kernel k1 is write of 64",
+    {"is read_write of 64 bytes; operand 2 of kernel k1_e1_g1 is write of 64",
      [](plan::Plan &p) {
        step(p, 2)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
      }},
-    {"kernel k1: operand 0 has 63 bytes of elements of type f32",
+    {"kernel k1_e1_g1: operand 0 has 63 bytes of elements of type f32",
      [](plan::Plan &p) {
        p.mutable_kernels(0)->mutable_operands(0)->set_bytes(63);
      }},
@@ -110,7 +118,7 @@ const Fault kFaults[] = {
        step(p, 2)->mutable_accesses(2)->set_slice(
            testing::sliceNamed(p, "a/gathered"));
      }},
-    {"kernel k1 wants them apart",
+    {"kernel k1_e1_g1 wants them apart",
      [](plan::Plan &p) {
        step(p, 2)->mutable_accesses(2)->set_slice(step(p, 2)->accesses(0).slice());
      }},

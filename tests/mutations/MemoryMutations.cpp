@@ -1,0 +1,359 @@
+//===- MemoryMutations.cpp - slices, lifetimes, arenas --------------------===//
+
+#include "runtime/plan/Describe.h"
+#include "tests/mutations/Mutation.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace zerograph::testing {
+namespace {
+
+using Change = std::optional<std::string>;
+
+std::vector<int> slices(const plan::Plan &plan, Random &random,
+                        const std::function<bool(const plan::Slice &)> &test) {
+  std::vector<int> found;
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    if (test(plan.slices(i))) {
+      found.push_back(i);
+    }
+  }
+  return random.shuffled(std::move(found));
+}
+
+bool fits(const plan::Plan &plan, uint64_t offset, const plan::Slice &slice) {
+  return offset + slice.bytes() <= plan.arenas(int(slice.arena())).bytes();
+}
+
+/// True if some step of the plan uses `b` after a step has used `a` and before
+/// another does.
+bool within(const plan::Slice &a, const plan::Slice &b) {
+  for (const plan::Lifetime &x : a.lifetimes()) {
+    for (const plan::Lifetime &y : b.lifetimes()) {
+      if (x.program() == y.program() && x.first() < y.first() &&
+          y.first() < x.last()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// A buffer onto one that begins while the first still lives.
+Change ontoLive(plan::Plan &plan, Random &random) {
+  for (int i : slices(plan, random, [](auto &) { return true; })) {
+    for (int j : slices(plan, random, [](auto &) { return true; })) {
+      plan::Slice &slice = *plan.mutable_slices(i);
+      const plan::Slice &other = plan.slices(j);
+      if (within(slice, other) && fits(plan, other.offset(), slice) &&
+          (slice.offset() + slice.bytes() <= other.offset() ||
+           other.offset() + other.bytes() <= slice.offset())) {
+        slice.set_offset(other.offset());
+        restate(plan);
+        return absl::StrCat(describeSlice(plan, i), " moved onto ",
+                            describeSlice(plan, j));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Change ontoCarried(plan::Plan &plan, Random &random) {
+  for (int i : slices(plan, random, [](auto &slice) {
+         return slice.lifetimes_size() != 0;
+       })) {
+    for (int j :
+         slices(plan, random, [](auto &slice) { return slice.carried(); })) {
+      plan::Slice &slice = *plan.mutable_slices(i);
+      if (fits(plan, plan.slices(j).offset(), slice)) {
+        slice.set_offset(plan.slices(j).offset());
+        restate(plan);
+        return absl::StrCat(describeSlice(plan, i), " moved onto ",
+                            describeSlice(plan, j));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Two states on the same bytes.
+Change carriedTwice(plan::Plan &plan, Random &random) {
+  std::vector<int> carried =
+      slices(plan, random, [](auto &slice) { return slice.carried(); });
+  plan.mutable_slices(carried[0])->set_offset(plan.slices(carried[1]).offset());
+  plan::Slice &moved = *plan.mutable_slices(carried[0]);
+  plan::Arena &arena = *plan.mutable_arenas(0);
+  arena.set_bytes(std::max(arena.bytes(), moved.offset() + moved.bytes()));
+  restate(plan);
+  return absl::StrCat(describeSlice(plan, carried[0]), " moved onto ",
+                      describeSlice(plan, carried[1]));
+}
+
+Change misalign(plan::Plan &plan, Random &random) {
+  int i = slices(plan, random, [&](const plan::Slice &slice) {
+    return fits(plan, slice.offset() + 63, slice);
+  })[0];
+  plan::Slice &slice = *plan.mutable_slices(i);
+  slice.set_offset(slice.offset() + 1 + random.below(63));
+  return absl::StrCat(describeSlice(plan, i), " begins at byte ",
+                      slice.offset());
+}
+
+Change shrinkSlice(plan::Plan &plan, Random &random) {
+  std::vector<At> used = steps(plan, random, [](auto &) { return true; });
+  int i = int(at(plan, used[0]).accesses(0).slice());
+  plan::Slice &slice = *plan.mutable_slices(i);
+  slice.set_bytes(slice.bytes() / 2);
+  return absl::StrCat("half the bytes for ", describeSlice(plan, i));
+}
+
+/// Over the carried one that follows it.
+Change growSlice(plan::Plan &plan, Random &random) {
+  for (int i :
+       slices(plan, random, [](auto &slice) { return slice.carried(); })) {
+    plan::Slice &slice = *plan.mutable_slices(i);
+    for (const plan::Slice &next : plan.slices()) {
+      if (next.carried() && next.offset() > slice.offset()) {
+        slice.set_bytes(next.offset() + 4 - slice.offset());
+        restate(plan);
+        return absl::StrCat(describeSlice(plan, i), " grown into the next");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+std::vector<int> lived(const plan::Plan &plan, Random &random, bool long_) {
+  return slices(plan, random, [&](const plan::Slice &slice) {
+    return slice.lifetimes_size() != 0 &&
+           (!long_ || slice.lifetimes(0).first() < slice.lifetimes(0).last());
+  });
+}
+
+Change endEarly(plan::Plan &plan, Random &random) {
+  int i = lived(plan, random, true)[0];
+  plan::Lifetime &life = *plan.mutable_slices(i)->mutable_lifetimes(0);
+  uint64_t length = life.last() - life.first();
+  life.set_last(life.last() - 1 - uint32_t(random.below(length)));
+  return absl::StrCat(describeSlice(plan, i), " lives to step ", life.last());
+}
+
+Change beginLate(plan::Plan &plan, Random &random) {
+  int i = lived(plan, random, true)[0];
+  plan::Lifetime &life = *plan.mutable_slices(i)->mutable_lifetimes(0);
+  uint64_t length = life.last() - life.first();
+  life.set_first(life.first() + 1 + uint32_t(random.below(length)));
+  return absl::StrCat(describeSlice(plan, i), " lives from step ",
+                      life.first());
+}
+
+/// A release that comes late, or not at all.
+Change endLate(plan::Plan &plan, Random &random) {
+  for (int i : lived(plan, random, false)) {
+    plan::Lifetime &life = *plan.mutable_slices(i)->mutable_lifetimes(0);
+    uint32_t last = plan.programs(int(life.program())).steps_size() - 1;
+    if (life.last() < last) {
+      life.set_last(life.last() + 1 +
+                    uint32_t(random.below(last - life.last())));
+      return absl::StrCat(describeSlice(plan, i), " lives to step ",
+                          life.last());
+    }
+  }
+  return std::nullopt;
+}
+
+Change beginEarly(plan::Plan &plan, Random &random) {
+  for (int i : lived(plan, random, false)) {
+    plan::Lifetime &life = *plan.mutable_slices(i)->mutable_lifetimes(0);
+    if (life.first() > 0) {
+      life.set_first(uint32_t(random.below(life.first())));
+      return absl::StrCat(describeSlice(plan, i), " lives from step ",
+                          life.first());
+    }
+  }
+  return std::nullopt;
+}
+
+/// Released twice.
+Change doubleLife(plan::Plan &plan, Random &random) {
+  int i = lived(plan, random, false)[0];
+  plan::Lifetime life = plan.slices(i).lifetimes(0);
+  *plan.mutable_slices(i)->add_lifetimes() = life;
+  return absl::StrCat(describeSlice(plan, i), " lives twice in a program");
+}
+
+Change noLife(plan::Plan &plan, Random &random) {
+  int i = lived(plan, random, false)[0];
+  plan.mutable_slices(i)->clear_lifetimes();
+  return absl::StrCat(describeSlice(plan, i), " lives nowhere");
+}
+
+Change otherProgram(plan::Plan &plan, Random &random) {
+  if (plan.programs_size() == 1) {
+    return std::nullopt;
+  }
+  for (int i : lived(plan, random, false)) {
+    plan::Slice &slice = *plan.mutable_slices(i);
+    if (slice.lifetimes_size() == 1) {
+      plan::Lifetime &life = *slice.mutable_lifetimes(0);
+      life.set_program(1 - life.program());
+      life.set_first(0);
+      life.set_last(0);
+      return absl::StrCat(describeSlice(plan, i), " lives in program ",
+                          life.program());
+    }
+  }
+  return std::nullopt;
+}
+
+/// What the runtime sets before each program need not be.
+Change notCarried(plan::Plan &plan, Random &random) {
+  int i = slices(plan, random, [&](const plan::Slice &slice) {
+    return slice.carried() && slice.slice_class() != plan::INPUT &&
+           slice.slice_class() != plan::SCALAR;
+  })[0];
+  plan.mutable_slices(i)->set_carried(false);
+  restate(plan);
+  return absl::StrCat(describeSlice(plan, i), " is not carried");
+}
+
+Change carriedToo(plan::Plan &plan, Random &random) {
+  int i = lived(plan, random, false)[0];
+  plan.mutable_slices(i)->set_carried(true);
+  return absl::StrCat(describeSlice(plan, i), " is carried too");
+}
+
+//===----------------------------------------------------------------------===//
+// Classes and arenas
+//===----------------------------------------------------------------------===//
+
+/// Of buffers whose class says what is in them.
+Change otherClass(plan::Plan &plan, Random &random) {
+  int i = slices(plan, random, [](const plan::Slice &slice) {
+    return slice.slice_class() != plan::ACTIVATION &&
+           slice.slice_class() != plan::TRANSIENT &&
+           slice.slice_class() != plan::STAGING &&
+           // A scalar that only this rank has is like any other value.
+           (slice.slice_class() != plan::SCALAR || slice.carried());
+  })[0];
+  plan.mutable_slices(i)->set_slice_class(plan::TRANSIENT);
+  return absl::StrCat(describeSlice(plan, i), " is transient");
+}
+
+Change otherOwner(plan::Plan &plan, Random &random) {
+  for (int i : slices(plan, random, [](const plan::Slice &slice) {
+         return slice.slice_class() == plan::GRAD ||
+                slice.slice_class() == plan::GRAD_SHARD ||
+                slice.slice_class() == plan::GATHERED;
+       })) {
+    plan::Slice &slice = *plan.mutable_slices(i);
+    if (slice.carried() || plan.units_size() == 1) {
+      continue; // its state says whose it is
+    }
+    slice.set_unit((slice.unit() + 1) % plan.units_size());
+    slice.set_segment(-1);
+    return absl::StrCat(describeSlice(plan, i), " is of unit ", slice.unit());
+  }
+  return std::nullopt;
+}
+
+Change lessArena(plan::Plan &plan, Random &random) {
+  plan::Arena &arena = *plan.mutable_arenas(0);
+  arena.set_bytes(arena.bytes() - arena.alignment() * (1 + random.below(100)));
+  return absl::StrCat("an arena of ", arena.bytes(), " bytes");
+}
+
+Change moreArena(plan::Plan &plan, Random &random) {
+  plan::Arena &arena = *plan.mutable_arenas(0);
+  arena.set_bytes(arena.bytes() + arena.alignment() * (1 + random.below(100)));
+  return absl::StrCat("an arena of ", arena.bytes(), " bytes");
+}
+
+Change otherAlignment(plan::Plan &plan, Random &random) {
+  const uint64_t values[] = {0, 8, 32, 96, 1 << 20, uint64_t(1) << 31};
+  plan.mutable_arenas(0)->set_alignment(values[random.below(6)]);
+  return absl::StrCat("alignment ", plan.arenas(0).alignment());
+}
+
+Change otherPeak(plan::Plan &plan, Random &random) {
+  plan::Arena &arena = *plan.mutable_arenas(0);
+  arena.set_peak(arena.peak() - 1 - random.below(64));
+  return absl::StrCat("a peak of ", arena.peak(), " bytes");
+}
+
+Change otherBound(plan::Plan &plan, Random &random) {
+  plan::Arena &arena = *plan.mutable_arenas(0);
+  arena.set_lower_bound(arena.lower_bound() - 64 * (1 + random.below(9)));
+  return absl::StrCat("a bound of ", arena.lower_bound(), " bytes");
+}
+
+Change otherSpace(plan::Plan &plan, Random &random) {
+  plan.mutable_arenas(0)->set_space(plan::NVME);
+  return "all memory in files";
+}
+
+} // namespace
+
+std::vector<Mutation> memoryMutations() {
+  const std::vector<std::string> outside = {"outside its lifetime: "};
+  const std::vector<std::string> needless = {"needless lifetime: "};
+  return {
+      {"offsets",
+       "onto a live buffer",
+       ontoLive,
+       {"shared bytes: ", "shares bytes", "share bytes"}},
+      {"offsets",
+       "onto a carried one",
+       ontoCarried,
+       {"shared bytes: ", "shares bytes", "share bytes"}},
+      {"offsets",
+       "carried ones onto each other",
+       carriedTwice,
+       {"shared bytes: ", "shares bytes", "share bytes"}},
+      {"offsets", "not aligned", misalign, {"a multiple of the arena's"}},
+      {"sizes",
+       "half the bytes",
+       shrinkSlice,
+       {"lie outside its", " elements and ", "has not the", "4 bytes of an"}},
+      {"sizes",
+       "into the next",
+       growSlice,
+       {"shared bytes: ", " elements and ", "has not the", "4 bytes of an"}},
+      {"lifetimes", "ends early", endEarly, outside},
+      {"lifetimes", "begins late", beginLate, outside},
+      {"lifetimes", "ends late", endLate, needless},
+      {"lifetimes", "begins early", beginEarly, needless},
+      {"lifetimes", "twice in a program", doubleLife, {"ascending order"}},
+      {"lifetimes", "missing", noLife, outside},
+      {"lifetimes",
+       "in another program",
+       otherProgram,
+       {"outside its lifetime: ", "needless lifetime: "}},
+      {"lifetimes",
+       "not carried",
+       notCarried,
+       {"not carried", "read before it is written: ", "shared bytes: ",
+        "unused gradients: ", "lost gradients: ", kNotAsStated}},
+      {"lifetimes",
+       "carried as well",
+       carriedToo,
+       {"is carried across programs and has a lifetime"}},
+      {"roles", "another class", otherClass, {"has class", "wrong unit: "}},
+      {"roles",
+       "another unit",
+       otherOwner,
+       {"wrong unit: ", "unused gradients: "}},
+      {"arenas", "too small", lessArena, {"lie outside its arena"}},
+      {"arenas", "too large", moreArena, {"wrong size: "}},
+      {"arenas", "alignment", otherAlignment, {"alignment "}},
+      {"arenas", "stated peak", otherPeak, {"wrong peak: "}},
+      {"arenas", "stated bound", otherBound, {"wrong bound: "}},
+      {"arenas", "space", otherSpace, {"wrong space: ", "wrong stream: "}},
+  };
+}
+
+} // namespace zerograph::testing

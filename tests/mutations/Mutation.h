@@ -1,0 +1,35 @@
+//===- Mutation.h - ways in which a plan can be wrong ---------------------===//
+
+#ifndef ZEROGRAPH_TESTS_MUTATIONS_MUTATION_H
+#define ZEROGRAPH_TESTS_MUTATIONS_MUTATION_H
+
+#include "tests/mutations/PlanEdit.h"
+
+namespace zerograph::testing {
+
+/// One way. `apply` changes the plan so that it does something else than
+/// before, and says what it changed; it gives nothing, and changes nothing,
+/// where the plan has no place for it.
+struct Mutation {
+  const char *kind; // what it is about, for the table
+  const char *name;
+  std::optional<std::string> (*apply)(plan::Plan &plan, Random &random);
+  /// What a refusal may name as the cause, the most telling first.
+  std::vector<std::string> causes;
+};
+
+/// A difference from what was stated when the plan was made. It is among the
+/// causes only where nothing in the plan itself is amiss: other data, sound.
+inline constexpr char kNotAsStated[] = "not as stated: ";
+
+std::vector<Mutation> orderMutations();
+std::vector<Mutation> stepMutations();
+std::vector<Mutation> operandMutations();
+std::vector<Mutation> libraryMutations();
+std::vector<Mutation> memoryMutations();
+std::vector<Mutation> unitMutations();
+std::vector<Mutation> headerMutations();
+
+} // namespace zerograph::testing
+
+#endif // ZEROGRAPH_TESTS_MUTATIONS_MUTATION_H

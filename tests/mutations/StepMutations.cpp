@@ -1,0 +1,286 @@
+//===- StepMutations.cpp - steps that lack, are doubled or misplaced ------===//
+//
+// The plans are stated anew: as a compiler that left the step out would write
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Describe.h"
+#include "tests/mutations/Mutation.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace zerograph::testing {
+namespace {
+
+using Change = std::optional<std::string>;
+
+Change drop(plan::Plan &plan, Random &random, const StepTest &test) {
+  std::vector<At> found = steps(plan, random, test);
+  if (found.empty()) {
+    return std::nullopt;
+  }
+  std::string text = absl::StrCat(nameOf(plan, found[0]), " dropped");
+  std::vector<int> order = inOrder(plan, found[0].program);
+  order.erase(order.begin() + found[0].step);
+  reorder(plan, found[0].program, order);
+  restate(plan);
+  return text;
+}
+
+Change twice(plan::Plan &plan, Random &random, const StepTest &test) {
+  std::vector<At> found = steps(plan, random, test);
+  if (found.empty()) {
+    return std::nullopt;
+  }
+  std::string text = absl::StrCat(nameOf(plan, found[0]), " done twice");
+  std::vector<int> order = inOrder(plan, found[0].program);
+  order.insert(order.begin() + found[0].step, found[0].step);
+  reorder(plan, found[0].program, order);
+  restate(plan);
+  return text;
+}
+
+Change dropCompute(plan::Plan &plan, Random &random) {
+  return drop(plan, random, [](const plan::Step &step) {
+    return step.has_launch() || isLibraryCall(step);
+  });
+}
+Change dropFill(plan::Plan &plan, Random &random) {
+  return drop(plan, random, [](const plan::Step &step) {
+    return step.has_fill() || step.has_copy();
+  });
+}
+Change dropGather(plan::Plan &plan, Random &random) {
+  if (plan.world() == 1) {
+    return std::nullopt; // one rank has everything
+  }
+  return drop(plan, random,
+              [](const plan::Step &step) { return step.has_all_gather(); });
+}
+Change dropReduction(plan::Plan &plan, Random &random) {
+  if (plan.world() == 1) {
+    return std::nullopt; // one rank has everything
+  }
+  return drop(plan, random,
+              [](const plan::Step &step) { return step.has_reduce_scatter(); });
+}
+Change dropSum(plan::Plan &plan, Random &random) {
+  return drop(plan, random,
+              [](const plan::Step &step) { return step.has_all_reduce(); });
+}
+
+Change computeTwice(plan::Plan &plan, Random &random) {
+  return twice(plan, random, [](const plan::Step &step) {
+    return step.has_launch() || isLibraryCall(step) || step.has_fill();
+  });
+}
+Change gatherTwice(plan::Plan &plan, Random &random) {
+  if (plan.world() == 1) {
+    return std::nullopt; // one rank has everything
+  }
+  return twice(plan, random,
+               [](const plan::Step &step) { return step.has_all_gather(); });
+}
+Change reduceTwice(plan::Plan &plan, Random &random) {
+  return twice(plan, random, [](const plan::Step &step) {
+    return step.has_reduce_scatter();
+  });
+}
+Change sumTwice(plan::Plan &plan, Random &random) {
+  return twice(plan, random,
+               [](const plan::Step &step) { return step.has_all_reduce(); });
+}
+
+/// The steps that read what each step writes, nothing having written it in
+/// between.
+std::vector<std::pair<At, At>>
+dependences(const plan::Plan &plan, Random &random, const StepTest &writer) {
+  std::vector<std::pair<At, At>> found;
+  for (At from : steps(plan, random, writer)) {
+    const plan::Step &a = at(plan, from);
+    int count = plan.programs(from.program).steps_size();
+    bool met = false;
+    for (int s = from.step + 1; s < count && !met; ++s) {
+      const plan::Step &b = plan.programs(from.program).steps(s);
+      for (int i = 0; i < a.accesses_size() && !met; ++i) {
+        for (int j = 0; writes(a, i) && j < b.accesses_size() && !met; ++j) {
+          if (touch(plan, a.accesses(i), b.accesses(j))) {
+            met = true;
+            if (reads(b, j)) {
+              found.emplace_back(from, At{from.program, s});
+            }
+          }
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/// `late` right before `early`.
+void hoist(plan::Plan &plan, At early, At late) {
+  std::vector<int> order = inOrder(plan, early.program);
+  order.erase(order.begin() + late.step);
+  order.insert(order.begin() + early.step, late.step);
+  reorder(plan, early.program, order);
+  restate(plan);
+}
+
+Change readFirst(plan::Plan &plan, Random &random) {
+  auto pairs = dependences(plan, random, [](auto &) { return true; });
+  if (pairs.empty()) {
+    return std::nullopt;
+  }
+  auto [a, b] = pairs[0];
+  std::string text = absl::StrCat(nameOf(plan, b), " put before ",
+                                  nameOf(plan, a), ", whose results it reads");
+  hoist(plan, a, b);
+  return text;
+}
+
+/// Parameters gathered before their update, gradients before they are reduced.
+Change gatherStale(plan::Plan &plan, Random &random) {
+  for (auto [a, b] : dependences(plan, random, [&](const plan::Step &step) {
+         for (const plan::Access &access : step.accesses()) {
+           plan::SliceClass of = plan.slices(access.slice()).slice_class();
+           if (access.mode() != plan::READ &&
+               (of == plan::PARAM_SHARD || of == plan::GRAD)) {
+             return true;
+           }
+         }
+         return false;
+       })) {
+    if (at(plan, b).has_all_gather()) {
+      std::string text =
+          absl::StrCat(nameOf(plan, b), " put before ", nameOf(plan, a));
+      hoist(plan, a, b);
+      return text;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A reduction before the last gradients are there.
+Change reduceEarly(plan::Plan &plan, Random &random) {
+  for (auto [a, b] : dependences(plan, random, [](const plan::Step &step) {
+         return step.has_launch() || isLibraryCall(step) || step.has_fill();
+       })) {
+    if (at(plan, b).has_reduce_scatter()) {
+      std::string text =
+          absl::StrCat(nameOf(plan, b), " put before ", nameOf(plan, a));
+      hoist(plan, a, b);
+      return text;
+    }
+  }
+  return std::nullopt;
+}
+
+Change otherPrograms(plan::Plan &plan, Random &random) {
+  if (plan.programs_size() == 1) {
+    const char *names[] = {"micro", "update", "", "Step"};
+    plan.mutable_programs(0)->set_name(names[random.below(4)]);
+    return absl::StrCat("the program renamed to \"", plan.programs(0).name(),
+                        "\"");
+  }
+  if (random.below(2) == 0) {
+    plan.mutable_programs()->SwapElements(0, 1);
+    return "\"update\" before \"micro\"";
+  }
+  plan.mutable_programs()->RemoveLast();
+  for (plan::Slice &slice : *plan.mutable_slices()) {
+    while (slice.lifetimes_size() != 0 &&
+           slice.lifetimes(slice.lifetimes_size() - 1).program() == 1) {
+      slice.mutable_lifetimes()->RemoveLast();
+    }
+  }
+  return "no \"update\"";
+}
+
+/// A step of "update" at the end of "micro".
+Change updateEarly(plan::Plan &plan, Random &random) {
+  if (plan.programs_size() == 1) {
+    return std::nullopt;
+  }
+  std::vector<At> all = steps(plan, random, [&](const plan::Step &step) {
+    return step.has_launch() &&
+           std::any_of(step.accesses().begin(), step.accesses().end(),
+                       [&](const plan::Access &access) {
+                         return access.mode() != plan::READ &&
+                                plan.slices(access.slice()).slice_class() ==
+                                    plan::PARAM_SHARD;
+                       });
+  });
+  std::string text = absl::StrCat(nameOf(plan, all[0]), " moved to \"micro\"");
+  plan::Step moved = at(plan, all[0]);
+  moved.clear_waits();
+  for (int s = 0; s < plan.programs(0).steps_size(); ++s) {
+    if (plan.programs(0).steps(s).stream() != moved.stream()) {
+      moved.add_waits(s);
+    }
+  }
+  std::vector<int> order = inOrder(plan, 1);
+  order.erase(order.begin() + all[0].step);
+  reorder(plan, 1, order);
+  *plan.mutable_programs(0)->add_steps() = moved;
+  restate(plan);
+  return text;
+}
+
+} // namespace
+
+std::vector<Mutation> stepMutations() {
+  return {
+      {"dropped",
+       "launch or library call",
+       dropCompute,
+       {"read before it is written: ", "missing update: ", "no agreement: ",
+        "gradients not zeroed: ", "unused gradients: ", kNotAsStated}},
+      {"dropped",
+       "fill or copy",
+       dropFill,
+       {"read before it is written: ", "gradients not zeroed: ", kNotAsStated}},
+      {"dropped",
+       "gather",
+       dropGather,
+       {"missing gather: ", "read before it is written: ",
+        "gradients not reduced: "}},
+      {"dropped", "reduction", dropReduction, {"missing reduction: "}},
+      {"dropped", "sum of loss or stop", dropSum, {"no agreement: "}},
+      {"doubled",
+       "launch, library call or fill",
+       computeTwice,
+       {"doubled update: ", "doubled zeroing: ", "late gradients: ",
+        "needless step: ", "lost gradients: ", kNotAsStated}},
+      {"doubled",
+       "gather",
+       gatherTwice,
+       {"needless step: ", "needless gather: "}},
+      {"doubled", "reduction", reduceTwice, {"doubled reduction: "}},
+      {"doubled", "sum of loss or stop", sumTwice, {"no agreement: "}},
+      {"misplaced",
+       "before what it reads",
+       readFirst,
+       {"read before it is written: ", "late gradients: ", "missing wait: ",
+        "race: ", "missing gather: ", "gradients not reduced: ",
+        "lost gradients: ", "needless step: ", kNotAsStated}},
+      {"misplaced",
+       "gather of stale data",
+       gatherStale,
+       {"missing gather: ", "gradients not reduced: ", "missing wait: ",
+        "race: "}},
+      {"misplaced",
+       "reduction before the last gradients",
+       reduceEarly,
+       {"late gradients: ", "missing wait: ", "race: ",
+        "read before it is written: "}},
+      {"misplaced",
+       "programs",
+       otherPrograms,
+       {"the plan's programs are", "\"step\", for one micro-batch",
+        "a plan has \"step\""}},
+      {"misplaced", "update in a micro-batch", updateEarly, {"early update: "}},
+  };
+}
+
+} // namespace zerograph::testing

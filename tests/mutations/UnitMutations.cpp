@@ -1,0 +1,281 @@
+//===- UnitMutations.cpp - units, parameters, states ----------------------===//
+
+#include "runtime/plan/Describe.h"
+#include "tests/mutations/Mutation.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace zerograph::testing {
+namespace {
+
+using Change = std::optional<std::string>;
+
+plan::Unit &anyUnit(plan::Plan &plan, Random &random) {
+  return *plan.mutable_units(int(random.below(plan.units_size())));
+}
+
+plan::Parameter &anyParameter(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  return *unit.mutable_parameters(int(random.below(unit.parameters_size())));
+}
+
+Change trainableUnit(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  unit.set_trainable(!unit.trainable());
+  return absl::StrCat("unit ", unit.name(), " is ",
+                      unit.trainable() ? "trained" : "frozen");
+}
+
+/// And its parameters with it.
+Change trainableAll(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  unit.set_trainable(!unit.trainable());
+  for (plan::Parameter &parameter : *unit.mutable_parameters()) {
+    parameter.set_trainable(unit.trainable());
+  }
+  return absl::StrCat("unit ", unit.name(), " and its parameters are ",
+                      unit.trainable() ? "trained" : "frozen");
+}
+
+Change trainableParameter(plan::Plan &plan, Random &random) {
+  plan::Parameter &parameter = anyParameter(plan, random);
+  parameter.set_trainable(!parameter.trainable());
+  return absl::StrCat("parameter ", parameter.name(), " is ",
+                      parameter.trainable() ? "trained" : "frozen");
+}
+
+Change persistent(plan::Plan &plan, Random &random) {
+  if (plan.zero_stage() != 3 || plan.world() == 1) {
+    return std::nullopt; // whole in any case
+  }
+  plan::Unit &unit = anyUnit(plan, random);
+  unit.set_persistent(!unit.persistent());
+  return absl::StrCat("unit ", unit.name(), " is persistent or not");
+}
+
+Change unitType(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  unit.set_type(unit.type() == plan::I32 ? plan::F32 : plan::I32);
+  return absl::StrCat("unit ", unit.name(), " has elements of ",
+                      zerograph::nameOf(unit.type()));
+}
+
+Change elements(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  unit.set_elements(unit.elements() + 256 * plan.world());
+  return absl::StrCat("unit ", unit.name(), " has ", unit.elements(),
+                      " elements");
+}
+
+Change segment(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  plan::Segment &segment =
+      *unit.mutable_segments(int(random.below(unit.segments_size())));
+  random.below(2) == 0 ? segment.set_offset(segment.offset() + 256)
+                       : segment.set_elements(segment.elements() - 256);
+  return absl::StrCat("a segment of unit ", unit.name(), " is [",
+                      segment.offset(), ", + ", segment.elements(), ")");
+}
+
+/// Over the parameter that follows it.
+Change longParameter(plan::Plan &plan, Random &random) {
+  plan::Parameter &parameter = anyParameter(plan, random);
+  parameter.set_elements(parameter.elements() + 1);
+  return absl::StrCat("parameter ", parameter.name(), " has ",
+                      parameter.elements(), " elements");
+}
+
+Change moveParameter(plan::Plan &plan, Random &random) {
+  plan::Parameter &parameter = anyParameter(plan, random);
+  parameter.set_offset(parameter.offset() + 256);
+  return absl::StrCat("parameter ", parameter.name(), " is at ",
+                      parameter.offset());
+}
+
+Change misplaceParameter(plan::Plan &plan, Random &random) {
+  plan::Parameter &parameter = anyParameter(plan, random);
+  parameter.set_offset(parameter.offset() + 1 + random.below(255));
+  return absl::StrCat("parameter ", parameter.name(), " is at ",
+                      parameter.offset());
+}
+
+/// Each then gets the other's values.
+Change swapNames(plan::Plan &plan, Random &random) {
+  for (plan::Unit &unit : *plan.mutable_units()) {
+    if (unit.parameters_size() >= 2) {
+      int i = int(random.below(unit.parameters_size() - 1));
+      plan::Parameter &a = *unit.mutable_parameters(i);
+      plan::Parameter &b = *unit.mutable_parameters(i + 1);
+      a.mutable_name()->swap(*b.mutable_name());
+      return absl::StrCat("names ", a.name(), " and ", b.name(), " swapped");
+    }
+  }
+  return std::nullopt;
+}
+
+Change sameName(plan::Plan &plan, Random &random) {
+  std::vector<plan::Parameter *> all;
+  for (plan::Unit &unit : *plan.mutable_units()) {
+    for (plan::Parameter &parameter : *unit.mutable_parameters()) {
+      all.push_back(&parameter);
+    }
+  }
+  all = random.shuffled(std::move(all));
+  all[0]->set_name(all[1]->name());
+  return absl::StrCat("two parameters named ", all[0]->name());
+}
+
+Change transposeShape(plan::Plan &plan, Random &random) {
+  for (plan::Unit &unit : *plan.mutable_units()) {
+    for (plan::Parameter &parameter : *unit.mutable_parameters()) {
+      if (parameter.shape_size() >= 2 &&
+          parameter.shape(0) != parameter.shape(1)) {
+        parameter.mutable_shape()->SwapElements(0, 1);
+        return absl::StrCat("shape of ", parameter.name(), " transposed");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Change source(plan::Plan &plan, Random &random) {
+  plan::Parameter &parameter = anyParameter(plan, random);
+  if (!parameter.has_source()) {
+    return std::nullopt;
+  }
+  plan::Source &from = *parameter.mutable_source();
+  if (random.below(2) == 0) {
+    from.set_offset(from.offset() + 4);
+    return absl::StrCat(parameter.name(), " comes from byte ", from.offset());
+  }
+  from.set_length(from.length() - 4);
+  return absl::StrCat(parameter.name(), " comes from ", from.length(),
+                      " bytes");
+}
+
+Change initialization(plan::Plan &plan, Random &random) {
+  plan::Parameter &parameter = anyParameter(plan, random);
+  parameter.set_init(parameter.init() == plan::NORMAL ? plan::ONES
+                                                      : plan::NORMAL);
+  return absl::StrCat("another initialization of ", parameter.name());
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// Two states of a unit, or of units of one size, in each other's slices.
+Change swapStates(plan::Plan &plan, Random &random) {
+  std::vector<std::pair<plan::Unit *, plan::State *>> all;
+  for (plan::Unit &unit : *plan.mutable_units()) {
+    for (plan::State &state : *unit.mutable_states()) {
+      all.emplace_back(&unit, &state);
+    }
+  }
+  all = random.shuffled(std::move(all));
+  for (auto [a, x] : all) {
+    for (auto [b, y] : all) {
+      if (x != y &&
+          plan.slices(int(x->slice())).bytes() ==
+              plan.slices(int(y->slice())).bytes() &&
+          plan.slices(int(x->slice())).slice_class() ==
+              plan.slices(int(y->slice())).slice_class()) {
+        uint32_t slice = x->slice();
+        x->set_slice(y->slice());
+        y->set_slice(slice);
+        return absl::StrCat("slices of ", x->role(), " of ", a->name(), " and ",
+                            y->role(), " of ", b->name(), " swapped");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Change dropState(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  std::string role = unit.states(unit.states_size() - 1).role();
+  unit.mutable_states()->RemoveLast();
+  return absl::StrCat("no \"", role, "\" of unit ", unit.name());
+}
+
+Change shardState(plan::Plan &plan, Random &random) {
+  if (plan.world() == 1) {
+    return std::nullopt;
+  }
+  plan::Unit &unit = anyUnit(plan, random);
+  plan::State &state =
+      *unit.mutable_states(int(random.below(unit.states_size())));
+  state.set_sharded(!state.sharded());
+  return absl::StrCat("\"", state.role(), "\" of unit ", unit.name(),
+                      state.sharded() ? " is a shard" : " is whole");
+}
+
+Change otherRole(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  plan::State &state =
+      *unit.mutable_states(int(random.below(unit.states_size())));
+  std::string old = state.role();
+  state.set_role(old == "param" ? "exp_avg" : "param");
+  return absl::StrCat("\"", old, "\" of unit ", unit.name(), " is \"",
+                      state.role(), "\"");
+}
+
+} // namespace
+
+std::vector<Mutation> unitMutations() {
+  return {
+      {"trained", "a unit", trainableUnit, {"trainable and its unit is"}},
+      {"trained",
+       "a parameter",
+       trainableParameter,
+       {"trainable and its unit is"}},
+      {"trained",
+       "a unit with its parameters",
+       trainableAll,
+       {"frozen state: ", "needless reduction: ", "missing update: ",
+        "missing reduction: ", "unused gradients: "}},
+      {"units", "persistent", persistent, {"has the stay", "wrong layout: "}},
+      {"units", "element type", unitType, {"wrong type: "}},
+      {"units", "elements", elements, {"do not make up its"}},
+      {"units",
+       "segments",
+       segment,
+       {"does not begin where the one before it ends", "do not make up its"}},
+      {"parameters", "size", longParameter, {"not the product of its shape"}},
+      {"parameters",
+       "moved",
+       moveParameter,
+       {"must begin at a multiple of 256 after the one", kNotAsStated}},
+      {"parameters",
+       "not at a multiple of 256",
+       misplaceParameter,
+       {"must begin at a multiple of 256"}},
+      {"parameters", "names swapped", swapNames, {kNotAsStated}},
+      {"parameters", "a name twice", sameName, {"is in the plan twice"}},
+      {"parameters", "shape transposed", transposeShape, {kNotAsStated}},
+      {"parameters", "source", source, {"which is not its size", kNotAsStated}},
+      {"parameters", "initialization", initialization, {kNotAsStated}},
+      {"states",
+       "swapped",
+       swapStates,
+       {"wrong unit: ", "missing gather: ", kNotAsStated}},
+      {"states",
+       "dropped",
+       dropState,
+       {"is no state, input", "does not cover each of", "has no state",
+        "names what does not exist", "wrong unit: ", "gradients not reduced: ",
+        "no state \"grad\"", kNotAsStated}},
+      {"states",
+       "sharded or whole",
+       shardState,
+       {" elements and ", "wrong layout: ", "shards the whole buffer",
+        "wrong unit: "}},
+      {"states",
+       "another role",
+       otherRole,
+       {"has class", "is there twice", "has no state",
+        "does not cover each of"}},
+  };
+}
+
+} // namespace zerograph::testing

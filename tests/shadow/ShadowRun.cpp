@@ -1,0 +1,150 @@
+//===- ShadowRun.cpp - runs a plan, checked or not ------------------------===//
+
+#include "tests/shadow/ShadowRun.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/device/host/HostDevice.h"
+#include "runtime/device/host/KernelModule.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/exec/Scalars.h"
+#include "runtime/io/DataSource.h"
+#include "runtime/state/Initialize.h"
+#include "tests/shadow/ShadowDevice.h"
+
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <xxhash.h>
+
+namespace zerograph::testing {
+namespace {
+
+/// What the ranks share.
+struct Common {
+  const plan::Plan &plan;
+  const KernelModule &module;
+  const DataSource &data;
+  const ParameterSources &sources;
+  int steps;
+  std::optional<uint64_t> seed;
+};
+
+class Rank {
+public:
+  Rank(const Common &common, Communicator &communicator)
+      : common(common), plan(common.plan), communicator(communicator) {}
+
+  absl::Status run() {
+    absl::Status status = trainSteps();
+    if (!status.ok()) {
+      communicator.abort(status);
+    }
+    return status;
+  }
+
+  uint64_t hash() const {
+    uint64_t hash = 0;
+    auto add = [&](uint32_t slice) {
+      hash = XXH3_64bits_withSeed(executor->memory().slice(plan, slice),
+                                  plan.slices(int(slice)).bytes(), hash);
+    };
+    add(plan.loss_slice());
+    for (const plan::Unit &unit : plan.units()) {
+      for (const plan::State &state : unit.states()) {
+        add(state.slice());
+      }
+    }
+    return hash;
+  }
+
+private:
+  absl::Status trainSteps() {
+    unsigned rank = communicator.rank();
+    std::unique_ptr<Device> device = makeHostDevice();
+    if (common.seed) {
+      device = makeShadowDevice(plan, rank, *common.seed, std::move(device));
+    }
+    ZG_ASSIGN_OR_RETURN(executor,
+                        Executor::create(plan, common.module, communicator,
+                                         std::move(device), /*threads=*/1));
+    ZG_RETURN_IF_ERROR(common.sources.initialize(executor->memory()));
+    ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
+    for (int step = 0; step < common.steps; ++step) {
+      for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
+        *reinterpret_cast<float *>(executor->memory().slice(plan, slice)) = 0;
+      }
+      ScalarInputs scalars{plan.optimizer().learning_rate(), uint64_t(step) + 1,
+                           false};
+      for (uint64_t k = 0; k < plan.accumulate(); ++k) {
+        uint64_t first = uint64_t(step) * common.data.samplesOfStep() +
+                         (k * plan.world() + rank) * plan.micro_batch();
+        for (int i = 0; i < plan.inputs_size(); ++i) {
+          ZG_RETURN_IF_ERROR(common.data.read(
+              i, first,
+              executor->memory().slice(plan, plan.inputs(i).slice())));
+        }
+        ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
+        ZG_RETURN_IF_ERROR(executor->run(0));
+      }
+      if (plan.programs_size() > 1) {
+        ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
+        ZG_RETURN_IF_ERROR(executor->run(1));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Common &common;
+  const plan::Plan &plan;
+  Communicator &communicator;
+  std::unique_ptr<Executor> executor;
+};
+
+} // namespace
+
+absl::StatusOr<uint64_t> runPlan(const plan::Plan &plan,
+                                 const std::string &data, int steps,
+                                 std::optional<uint64_t> seed) {
+  ZG_ASSIGN_OR_RETURN(auto module, loadKernelModule(plan));
+  ZG_ASSIGN_OR_RETURN(auto source, DataSource::open(data, plan));
+  ZG_ASSIGN_OR_RETURN(auto sources, ParameterSources::open(plan, {}));
+  Common common{plan, *module, *source, *sources, steps, seed};
+  LocalGroupOptions options;
+  options.world = plan.world();
+  options.deadline = std::chrono::seconds(20);
+  auto group = makeLocalGroup(options);
+  std::vector<std::unique_ptr<Rank>> ranks;
+  std::vector<absl::Status> statuses(plan.world());
+  std::vector<std::thread> threads;
+  for (auto &communicator : group) {
+    ranks.push_back(std::make_unique<Rank>(common, *communicator));
+  }
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    threads.emplace_back([&, i] { statuses[i] = ranks[i]->run(); });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  uint64_t hash = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    ZG_RETURN_IF_ERROR(statuses[i]);
+    hash = hash * 31 + ranks[i]->hash();
+  }
+  return hash;
+}
+
+std::optional<int> inChild(const std::function<int()> &function,
+                           unsigned seconds) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(seconds);
+    _exit(function());
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+    return std::nullopt;
+  }
+  return WEXITSTATUS(status);
+}
+
+} // namespace zerograph::testing

@@ -1,0 +1,167 @@
+//===- ShadowTest.cpp - what is refused does go wrong, what passes does not
+//===//
+//
+// Compiled plans run on shadow devices, whose streams pause at random: nothing
+// is found and the bits are those of a plain run. Mutants that verify refuses
+// run there too: a good part of them is found reading what is not theirs, or
+// ends with other bits. Not all: a wait can be missing without being missed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Verify.h"
+#include "tests/e2e/Harness.h"
+#include "tests/mutations/Mutation.h"
+#include "tests/shadow/ShadowRun.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+
+namespace zerograph::testing {
+namespace {
+
+constexpr int kSteps = 2;
+
+Training make(const char *model, int64_t stage) {
+  Training training{model, "model.onnx", "adamw", 2, stage};
+  training.micro_batch = 2;
+  return training;
+}
+
+std::string dataOf(const Training &training) {
+  return absl::StrCat(ZEROGRAPH_MODELS, "/", training.model,
+                      "/batches.safetensors");
+}
+
+void expectClean(const Training &training, uint64_t seeds) {
+  plan::Plan plan = compilePlan(training);
+  auto plain = runPlan(plan, dataOf(training), kSteps, std::nullopt);
+  ASSERT_TRUE(plain.ok()) << training.describe() << ": " << plain.status();
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    auto hash = runPlan(plan, dataOf(training), kSteps, seed);
+    ASSERT_TRUE(hash.ok()) << training.describe() << ": " << hash.status();
+    EXPECT_EQ(*hash, *plain) << training.describe() << " seed " << seed;
+  }
+}
+
+TEST(Shadow, MlpRunsClean) {
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    expectClean(make("mlp-digits", stage), 5);
+  }
+}
+
+TEST(Shadow, NanoRunsClean) {
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    expectClean(make("gpt2-nano", stage), 3);
+  }
+}
+
+TEST(Shadow, ResnetRunsClean) {
+  Training training = make("resnet-mini", 1);
+  training.file = "model_ts.onnx";
+  expectClean(training, 2);
+}
+
+TEST(Shadow, AccumulatingAndSegmentsRunClean) {
+  Training training = make("gpt2-nano", 3);
+  training.accumulate = 2;
+  training.bucket_bytes = 100000;
+  training.prefetch = 3;
+  expectClean(training, 2);
+}
+
+/// What became of mutants of a kind.
+struct Count {
+  int tried = 0, found = 0, other_bits = 0, crashed = 0, passed = 0;
+  int failed() const { return found + other_bits + crashed; }
+};
+
+enum { kSameBits, kOtherBits, kFound };
+
+int fate(const plan::Plan &plan, const std::string &data, uint64_t seed,
+         uint64_t right) {
+  auto hash = runPlan(plan, data, kSteps, seed);
+  return !hash.ok() ? kFound : *hash == right ? kSameBits : kOtherBits;
+}
+
+TEST(Shadow, MutantsGoWrong) {
+  // Those that a device runs: sizes and kinds of operations stay as they were.
+  const std::vector<std::pair<std::string, std::string>> kinds = {
+      {"waits", "dropped"},
+      {"waits", "moved later"},
+      {"waits", "for an earlier step"},
+      {"waits", "for another stream"},
+      {"streams", "one that is not ordered"},
+      {"dropped", "launch or library call"},
+      {"dropped", "fill or copy"},
+      {"dropped", "gather"},
+      {"dropped", "reduction"},
+      {"misplaced", "before what it reads"},
+      {"misplaced", "gather of stale data"},
+      {"misplaced", "reduction before the last gradients"},
+      {"operands", "another live range of the size"},
+      {"operands", "two swapped"},
+      {"offsets", "onto a live buffer"},
+      {"offsets", "onto a carried one"},
+      {"lifetimes", "ends early"}};
+  std::vector<Mutation> mutations;
+  for (auto list :
+       {orderMutations, stepMutations, operandMutations, memoryMutations}) {
+    for (Mutation &mutation : list()) {
+      if (std::count(kinds.begin(), kinds.end(),
+                     std::pair<std::string, std::string>(mutation.kind,
+                                                         mutation.name))) {
+        mutations.push_back(mutation);
+      }
+    }
+  }
+  ASSERT_EQ(mutations.size(), kinds.size());
+  std::vector<Count> counts(mutations.size());
+  uint64_t seed = 1000;
+  for (const Training &training :
+       {make("mlp-digits", 1), make("mlp-digits", 3), make("gpt2-nano", 0),
+        make("gpt2-nano", 3)}) {
+    plan::Plan original = compilePlan(training);
+    std::string data = dataOf(training);
+    auto right = runPlan(original, data, kSteps, std::nullopt);
+    ASSERT_TRUE(right.ok()) << right.status();
+    int tries = training.model == "gpt2-nano" ? 1 : 2;
+    for (size_t m = 0; m < mutations.size(); ++m) {
+      for (int i = 0; i < tries; ++i) {
+        Random random(++seed);
+        plan::Plan plan = original;
+        std::optional<std::string> change = mutations[m].apply(plan, random);
+        if (!change) {
+          continue;
+        }
+        EXPECT_FALSE(verifyPlan(plan).ok()) << *change;
+        Count &count = counts[m];
+        ++count.tried;
+        std::optional<int> result =
+            inChild([&] { return fate(plan, data, seed, *right); }, 30);
+        ++(!result                 ? count.crashed
+           : *result == kFound     ? count.found
+           : *result == kOtherBits ? count.other_bits
+                                   : count.passed);
+      }
+    }
+  }
+  Count all;
+  std::printf("%-10s %-36s %5s %5s %10s %7s %9s\n", "kind", "mutation", "tried",
+              "found", "other bits", "crashed", "same bits");
+  for (size_t m = 0; m < mutations.size(); ++m) {
+    const Count &count = counts[m];
+    std::printf("%-10s %-36s %5d %5d %10d %7d %9d\n", mutations[m].kind,
+                mutations[m].name, count.tried, count.found, count.other_bits,
+                count.crashed, count.passed);
+    all.tried += count.tried;
+    all.found += count.failed();
+  }
+  std::printf("%d of %d mutants went wrong\n", all.found, all.tried);
+  EXPECT_GT(all.tried, 60);
+  EXPECT_GT(2 * all.found, all.tried);
+}
+
+} // namespace
+} // namespace zerograph::testing
