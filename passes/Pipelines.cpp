@@ -23,6 +23,7 @@ void addCleanup(OpPassManager &passes) {
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
+  passes.addPass(nn::createTrackSamples());
   nn::DifferentiateOptions differentiate;
   differentiate.loss = options.loss;
   passes.addPass(nn::createDifferentiate(differentiate));

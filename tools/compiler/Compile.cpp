@@ -131,6 +131,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   import.train = options.train;
   import.freeze = options.freeze;
   import.loss_output = options.loss_output;
+  import.dropout = options.dropout;
   import.allow_exporter_damage = options.allow_exporter_damage;
   ZG_ASSIGN_OR_RETURN(
       mlir::OwningOpRef<mlir::ModuleOp> module,

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct CompileOptions {
   std::vector<std::string> train, freeze;
   std::string loss_output;
   bool allow_exporter_damage = false;
+  /// The ratio of every dropout of the model; none: those of the file.
+  std::optional<double> dropout;
 
   int64_t ranks = 1;
   int64_t zero_stage = 0;

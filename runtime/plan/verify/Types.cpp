@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
 #include "runtime/plan/verify/Checks.h"
 
 namespace zerograph::verify {
@@ -27,7 +28,9 @@ public:
       note(input.slice(), input.type(), "input ", input.name());
     }
     for (const plan::Scalar &scalar : plan.scalars()) {
-      note(scalar.slice(), plan::F32, "scalar ", scalar.name());
+      std::optional<ScalarKind> kind = scalarKind(scalar.name());
+      note(scalar.slice(), kind ? scalarType(*kind) : plan::F32, "scalar ",
+           scalar.name());
     }
   }
 
