@@ -4,7 +4,7 @@
 // run's numbers, and store nothing but the products' operands.
 
 // CHECK-LABEL: func.func @mask
-// CHECK: nn.kernel rows (%{{.*}} = %arg0, %{{.*}} = %arg2, %{{.*}} = %arg3) : (tensor<4x8xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<4x8xf32>
+// CHECK: nn.kernel rows (%{{.*}} = %arg2, %{{.*}} = %arg3, %{{.*}} = %arg0) : (tensor<1xi64>, tensor<1xi64>, tensor<4x8xf32>) -> tensor<4x8xf32>
 // CHECK: nn.random_uniform
 // CHECK: nn.select
 // CHECK: nn.matmul
