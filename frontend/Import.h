@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct ImportOptions {
   /// False: the model is to be run forward. Unless `loss_output` names one,
   /// there is no loss, and nothing is trainable.
   bool require_loss = true;
+  /// The ratio of every dropout, also of those that are off in the file; 0
+  /// turns them off.
+  std::optional<double> dropout;
   /// Accepts a file whose exporter is known to have merged or dropped
   /// parameters.
   bool allow_exporter_damage = false;

@@ -387,6 +387,28 @@ void Importer::note(const std::string &text) {
   }
 }
 
+double Importer::decideDropout(double ofFile) {
+  double ratio = options.dropout.value_or(ofFile);
+  ++dropouts[ratio];
+  return ratio;
+}
+
+void Importer::reportDropouts() {
+  for (auto [ratio, count] : dropouts) {
+    if (ratio != 0) {
+      note(absl::StrCat(count, count == 1 ? " dropout" : " dropouts",
+                        " with ratio ", ratio));
+    } else if (options.dropout) {
+      note(absl::StrCat(count, count == 1 ? " dropout is" : " dropouts are",
+                        " turned off by --dropout 0"));
+    }
+  }
+  if (options.dropout && dropouts.empty()) {
+    report.warnings.push_back(
+        "--dropout has no effect: the model has no Dropout node");
+  }
+}
+
 void Importer::addProblem(const onnx::NodeProto &node,
                           const std::string &problem) {
   problems.push_back(absl::StrCat(
@@ -443,6 +465,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   report.loss_output = loss;
   addParameters();
   walk();
+  reportDropouts();
   finish();
   return std::move(module);
 }

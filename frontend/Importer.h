@@ -51,6 +51,9 @@ public:
   bool isTrained(const std::string &name) const;
   /// Adds to the report's notes what is not among them.
   void note(const std::string &text);
+  /// See Op.
+  double decideDropout(double ofFile);
+  int64_t nextRandomNumber() { return randomNumbers++; }
   mlir::OpBuilder &builderAtEnd() { return builder; }
   Slot &slotOf(const std::string &name);
   /// The slot as a value, emitted at the end of the program if need be.
@@ -83,6 +86,7 @@ private:
   /// them as failed.
   void assumeOutputs(const onnx::NodeProto &node);
   void finish();
+  void reportDropouts();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
   std::string pickLoss() const;
   mlir::Location locationOf(const onnx::NodeProto &node);
@@ -105,6 +109,8 @@ private:
   int current = 0;                  ///< the node of the graph in the walk
   std::vector<std::string> problems;
   int emitDepth = 0;
+  std::map<double, int> dropouts; ///< ratio -> number of nodes
+  int64_t randomNumbers = 0;
 
   // Bodies of branches, loops, and of operators that ONNX defines as
   // functions, once expanded: copies of their nodes with names of their own.

@@ -208,6 +208,16 @@ std::string Op::describeOrigins(const std::string &name) const {
 
 size_t Op::problemCount() const { return importer.problemCount(); }
 
+double Op::decideDropout(double ofFile) {
+  return importer.decideDropout(ofFile);
+}
+
+bool Op::setsDropout() const {
+  return importer.importOptions().dropout.has_value();
+}
+
+int64_t Op::nextRandomNumber() { return importer.nextRandomNumber(); }
+
 void Op::warn(const std::string &text) { importer.addWarning(node, text); }
 
 bool Op::isTrained(int i) const {

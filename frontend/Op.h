@@ -124,6 +124,15 @@ public:
   /// Problems that the import has found so far.
   size_t problemCount() const;
 
+  /// The ratio of a dropout that the file gives this one (0: it is off): the
+  /// user's, if there is one. Counts it.
+  double decideDropout(double ofFile);
+  /// Whether the user gives all dropouts a ratio.
+  bool setsDropout() const;
+  /// Tells the random numbers of one op from those of others: 0, 1, ... in the
+  /// order of the walk.
+  int64_t nextRandomNumber();
+
   /// Adds a warning about this node to the import's report.
   void warn(const std::string &text);
   /// Whether input i is a parameter that is trained.

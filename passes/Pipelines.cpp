@@ -23,6 +23,7 @@ void addCleanup(OpPassManager &passes) {
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
+  passes.addPass(nn::createTrackSamples());
   nn::DifferentiateOptions differentiate;
   differentiate.loss = options.loss;
   passes.addPass(nn::createDifferentiate(differentiate));
@@ -46,6 +47,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
 
 void buildForward(OpPassManager &passes) {
   addCleanup(passes);
+  passes.addPass(nn::createTrackSamples());
   buildDecompose(passes);
   passes.addPass(zero::createForward());
   passes.addPass(zero::createVerifyZero());

@@ -193,40 +193,7 @@ void emitFlatSoftmax(Op &op) {
 
 void emitFlatLogSoftmax(Op &op) { op.set(0, overRest(op, logSoftmax)); }
 
-/// Before version 12 nothing in the file says that a dropout is active.
-void emitPassiveDropout(Op &op) {
-  if (float ratio = op.floatAttribute("ratio", 0.5f); ratio != 0) {
-    op.warn(absl::StrCat("dropout with ratio ", ratio,
-                         " stays off: before ai.onnx 12 a file cannot say that "
-                         "it is active; export again with a newer one"));
-  }
-  op.forward(0, 0);
-  int32_t mask = op.opset() < 10 ? op.type(0) : onnx::TensorProto::BOOL;
-  op.set(1, HostTensor::splat(mask, op.shape(0), 1));
-}
-
-void emitDropout(Op &op) {
-  // Off without training_mode, and nothing at ratio 0.
-  bool training = false;
-  if (op.hasInput(2)) {
-    training = op.constant(2, "training_mode").intAt(0) != 0;
-  }
-  double ratio = 0.5;
-  if (op.hasInput(1)) {
-    ratio = op.constant(1, "ratio").floatAt(0);
-  }
-  if (training && ratio != 0) {
-    op.complain(absl::StrCat("dropout with ratio ", ratio,
-                             " is not supported yet: export the model with "
-                             "dropout probability 0"));
-  }
-  op.forward(0, 0);
-  op.set(1, HostTensor::splat(onnx::TensorProto::BOOL, op.shape(0), 1));
-}
-
 const OpDef kOps[] = {
-    {"Dropout", 7, emitPassiveDropout},
-    {"Dropout", 12, emitDropout},
     {"Elu", 6, emitElu},
     {"Gelu", 20, emitGelu},
     {"HardSigmoid", 6, emitHardSigmoid},

@@ -16,7 +16,7 @@ const OpDef *findOp(const std::string &name, int64_t opset) {
           scatterOps(),     orderOps(),      einsumOps(),    trigonometryOps(),
           controlFlowOps(), gridSampleOps(), batchNormOps(), bitsOps(),
           imageOps(),       resizeOps(),     poolOps(),      recurrentOps(),
-          convolutionOps()}) {
+          randomOps(),      convolutionOps()}) {
       for (const OpDef &def : table) {
         (*map)[def.name].push_back(&def);
       }

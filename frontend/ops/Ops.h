@@ -34,6 +34,7 @@ llvm::ArrayRef<OpDef> bitsOps();
 llvm::ArrayRef<OpDef> imageOps();
 llvm::ArrayRef<OpDef> resizeOps();
 llvm::ArrayRef<OpDef> poolOps();
+llvm::ArrayRef<OpDef> randomOps();
 llvm::ArrayRef<OpDef> recurrentOps();
 
 /// Fails unless the inputs first to last hold one number a channel.

@@ -2,6 +2,7 @@
 
 #include "passes/differentiate/NNBuilder.h"
 #include "passes/differentiate/Passes.h"
+#include "passes/differentiate/Random.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -116,6 +117,24 @@ struct DecomposeConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
+struct DecomposeDropout : OpRewritePattern<DropoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DropoutOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getSamples()) {
+      return failure(); // reported by the pass
+    }
+    NNBuilder b(rewriter, op.getLoc());
+    Value x = op.getOperand();
+    double ratio = op.getRatio().convertToDouble();
+    Value uniform =
+        randomUniform(b, shapeOf(x), *op.getSamples(), op.getNumber());
+    Value kept = b.compare(CompareKind::ge, uniform, b.splat(uniform, ratio));
+    rewriter.replaceOp(op, {b.keepIf(kept, b.scale(x, 1 / (1 - ratio))), kept});
+    return success();
+  }
+};
+
 /// A run of neighbouring dimensions that are all reduced or all kept.
 struct Group {
   int64_t size;
@@ -196,11 +215,18 @@ struct DecomposePass : mlir::zg::nn::impl::DecomposeBase<DecomposePass> {
     RewritePatternSet patterns(&getContext());
     patterns
         .add<DecomposeSoftmax, DecomposeLayerNorm, DecomposeSoftmaxCrossEntropy,
-             DecomposeConcat, CanonicalizeReduce>(&getContext());
+             DecomposeConcat, DecomposeDropout, CanonicalizeReduce>(
+            &getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(),
                                             std::move(patterns)))) {
-      signalPassFailure();
+      return signalPassFailure();
     }
+    getOperation().walk([&](DropoutOp op) {
+      op.emitError("node '")
+          << nameOf(op.getLoc())
+          << "': nothing says which samples it has; run nn-track-samples";
+      signalPassFailure();
+    });
   }
 };
 

@@ -34,6 +34,21 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
+  let summary = "Tells each dropout which dimension holds the samples.";
+  let description = [{
+    Follows the samples, the leading dimension of per-sample inputs, through
+    `@forward` and gives every `nn.dropout` its `samples`, from which
+    `nn-decompose` numbers its elements. Where they are the leading factor of a
+    dimension, as of `[B * H, ...]`, they are still known; a value that depends
+    on no per-sample input has none. A dropout of a value in which they cannot
+    be told apart is an error that names the op that mixed them; all are
+    reported together. A micro-batch of one sample cannot be mixed.
+
+    bitwise: nothing is computed.
+  }];
+}
+
 def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
   let summary = "Rewrites composites to the core and reductions to three forms.";
   let description = [{
@@ -43,6 +58,8 @@ def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
       `(d * rstd) * scale + bias`.
     - `softmax_cross_entropy`: `lse = max + log(sum(exp(x - max)))`,
       `loss = lse - sum(select(iota == label, x, 0))`.
+    - `dropout`: `select(random_uniform >= ratio, x * (1/(1-ratio)), 0)`, the
+      ratio rounded to f32 and the factor once to x's type.
     - `concat`: nested selects, by position, of the padded operands.
     - `reduce`: dimensions of size 1 are dropped and neighbours that are both
       reduced or both kept are merged by reshapes, so that what is left is

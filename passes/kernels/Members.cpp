@@ -5,6 +5,9 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Reading.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::kernels;
@@ -14,6 +17,13 @@ namespace {
 /// An expression of constants with more ops than this is computed once and
 /// stored.
 constexpr unsigned kMaxFreeOps = 24;
+
+/// A whole number that the runtime writes: the seed, the step, ...
+bool isWholeScalar(BlockArgument argument) {
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return func && func.getArgAttr(argument.getArgNumber(), nn::kScalarAttr) &&
+         getElementTypeOrSelf(argument.getType()).isInteger();
+}
 
 } // namespace
 
@@ -27,7 +37,7 @@ ArrayRef<int64_t> kernels::shapeOf(Value value) {
 
 bool kernels::isElementwise(Operation *op) {
   return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
-             nn::ConvertOp>(op);
+             nn::ConvertOp, nn::RandomUniformOp>(op);
 }
 
 bool kernels::isPlainView(Operation *op) {
@@ -143,7 +153,8 @@ std::optional<Reduction> kernels::classify(nn::ReduceOp op) {
 FreeValues::Info FreeValues::info(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op) {
-    return {};
+    bool free = isWholeScalar(cast<BlockArgument>(value));
+    return {free, free, 1};
   }
   auto it = known.find(value);
   if (it == known.end()) {
@@ -173,7 +184,10 @@ FreeValues::Info FreeValues::compute(Operation *op) {
     result.uniform &= part.uniform;
     result.size += part.size;
   }
-  result.free &= result.uniform || view || !isCostly(op);
+  result.free &=
+      result.uniform || view || !isCostly(op) || isa<nn::RandomUniformOp>(op);
+  // One number for all elements, computed once a kernel.
+  result.size = result.uniform ? 1 : result.size;
   result.free &= result.size <= kMaxFreeOps;
   // A view that has no address formula needs a buffer to view.
   result.free = result.free && (!view || isReadable(op->getResult(0), {}));

@@ -18,7 +18,7 @@ namespace mlir::zg::kernels {
 int64_t elementsOf(Value value);
 ArrayRef<int64_t> shapeOf(Value value);
 
-/// unary, binary, compare, select, convert.
+/// unary, binary, compare, select, convert, random_uniform.
 bool isElementwise(Operation *op);
 /// reshape, broadcast, transpose, slice, pad. A gather is a view too, but one
 /// that is not worth repeating: it counts as a member.
@@ -62,7 +62,9 @@ struct Reduction {
 std::optional<Reduction> classify(nn::ReduceOp op);
 
 /// Knows the values that cost nothing to make again wherever they are read:
-/// constants, iotas, and cheap ops and views of them (of splats: any op).
+/// constants, iotas, whole numbers of the run, and cheap ops and views of them
+/// (of splats: any op). Random numbers are free too: they cost more than a
+/// load, but would be kept from the forward to the backward pass.
 class FreeValues {
 public:
   bool contains(Value value) { return info(value).free; }

@@ -9,7 +9,7 @@ namespace {
 
 bool isElementwise(Operation *op) {
   return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
-             nn::ConvertOp>(op);
+             nn::ConvertOp, nn::RandomUniformOp>(op);
 }
 
 int64_t elements(Value value) {

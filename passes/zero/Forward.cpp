@@ -58,7 +58,12 @@ private:
       viewParameters(program, unit, index, mapping);
     }
     for (Operation &op : source.front().without_terminator()) {
-      program.builder().clone(op, mapping);
+      if (auto scalar = dyn_cast<nn::ScalarOp>(op)) {
+        mapping.map(scalar,
+                    program.scalar(scalar.getName(), scalar.getType()));
+      } else {
+        program.builder().clone(op, mapping);
+      }
     }
     Operation *terminator = source.front().getTerminator();
     for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {

@@ -31,9 +31,8 @@ Value ProgramBuilder::input(Type type, nn::InputAttr attribute,
   return argument(type, nn::kInputAttr, attribute, location);
 }
 
-Value ProgramBuilder::scalar(StringRef name) {
-  return argument(RankedTensorType::get({1}, body.getF32Type()),
-                  nn::kScalarAttr, body.getStringAttr(name), location());
+Value ProgramBuilder::scalar(StringRef name, RankedTensorType type) {
+  return argument(type, nn::kScalarAttr, body.getStringAttr(name), location());
 }
 
 Value ProgramBuilder::state(StateAttr attribute, RankedTensorType type) {

@@ -22,8 +22,13 @@ public:
   Location location() { return function.getLoc(); }
 
   Value input(Type type, nn::InputAttr attribute, Location location);
-  /// The `tensor<1xf32>` the runtime writes before each run.
-  Value scalar(StringRef name);
+  /// The one number, of this tensor type, that the runtime writes before each
+  /// run.
+  Value scalar(StringRef name, RankedTensorType type);
+  /// The same as a `tensor<1xf32>`.
+  Value scalar(StringRef name) {
+    return scalar(name, RankedTensorType::get({1}, body.getF32Type()));
+  }
   Value state(StateAttr attribute, RankedTensorType type);
 
   /// The value replaces what `attribute` names when the program has run.

@@ -69,7 +69,11 @@ void Sharder::cloneMicro(ProgramBuilder &program) {
       }
       mapping.map(operand, current);
     }
-    program.builder().clone(op, mapping);
+    if (auto scalar = dyn_cast<nn::ScalarOp>(op)) {
+      mapping.map(scalar, program.scalar(scalar.getName(), scalar.getType()));
+    } else {
+      program.builder().clone(op, mapping);
+    }
     reduceWhereComplete(program, position);
     for (int64_t unit : ends.lookup(position)) {
       program.builder().create<ReleaseOp>(program.location(), flat[unit], unit);

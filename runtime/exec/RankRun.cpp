@@ -51,12 +51,16 @@ absl::Status RankRun::prepare() {
   return absl::OkStatus();
 }
 
+uint64_t RankRun::sampleBase(uint64_t micro_batch) const {
+  const plan::Plan &plan = session.plan();
+  return (micro_batch * plan.world() + rank()) * plan.micro_batch();
+}
+
 absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
   const plan::Plan &plan = session.plan();
-  uint64_t slice = micro_batch * plan.world() + rank();
   // The data begins anew where it ends, after whole steps.
   uint64_t first =
-      (step * session.data->samplesOfStep() + slice * plan.micro_batch()) %
+      (step * session.data->samplesOfStep() + sampleBase(micro_batch)) %
       session.data->samples();
   for (int i = 0; i < plan.inputs_size(); ++i) {
     ZG_RETURN_IF_ERROR(session.data->read(
@@ -67,11 +71,13 @@ absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
 
 absl::Status RankRun::trainStep(uint64_t step, bool stop) {
   const plan::Plan &plan = session.plan();
-  ScalarInputs scalars{session.learningRate(), step + 1, stop};
+  ScalarInputs scalars{session.learningRate(), step + 1, stop,
+                       session.options.seed};
   *scalar(plan.loss_slice()) = 0;
   *scalar(plan.stop_slice()) = 0;
   for (uint64_t k = 0; k < session.micro_batches; ++k) {
     ZG_RETURN_IF_ERROR(readInputs(step, k));
+    scalars.sample_base = sampleBase(k);
     ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
     ZG_RETURN_IF_ERROR(executor->run(session.micro));
   }

@@ -31,6 +31,8 @@ private:
   absl::Status prepare();
   absl::Status trainSteps();
   absl::Status trainStep(uint64_t step, bool stop);
+  /// The first sample of this rank's micro-batch, in the global batch.
+  uint64_t sampleBase(uint64_t micro_batch) const;
   absl::Status readInputs(uint64_t step, uint64_t micro_batch);
   absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
                          const std::string &what,

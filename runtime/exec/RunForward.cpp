@@ -6,6 +6,7 @@
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/exec/Scalars.h"
 #include "runtime/exec/Session.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/plan/Verify.h"
@@ -153,6 +154,10 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
           data->read(i, runs.first(run),
                      executor->memory().slice(plan, plan.inputs(i).slice())));
     }
+    ScalarInputs scalars;
+    scalars.seed = options.seed;
+    scalars.sample_base = runs.first(run);
+    ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
     ZG_RETURN_IF_ERROR(executor->run(0));
     ZG_RETURN_IF_ERROR(
         writeOutputs(plan, runs, run, executor->memory(), *writer));

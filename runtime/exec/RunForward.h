@@ -24,6 +24,7 @@ struct ForwardOptions {
   std::string load_weights;
   /// Deviation of made up parameters.
   std::optional<double> init_missing;
+  /// Of made up parameters and of random numbers.
   uint64_t seed = 0;
   /// Told what the user should know.
   std::function<void(const std::string &)> say;

@@ -36,14 +36,43 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
     return 1 - lr * optimizer.weight_decay();
   case ScalarKind::stop:
     return inputs.stop ? 1 : 0;
+  case ScalarKind::seed:
+  case ScalarKind::step:
+  case ScalarKind::sample_base:
+    break; // see wholeScalar
   }
   return absl::InternalError(absl::StrCat("no formula for '", name, "'"));
 }
+
+namespace {
+
+/// The value of a scalar that is a whole number, if it is one.
+std::optional<uint64_t> wholeScalar(ScalarKind kind,
+                                    const ScalarInputs &inputs) {
+  switch (kind) {
+  case ScalarKind::seed:
+    return inputs.seed;
+  case ScalarKind::step:
+    return inputs.step;
+  case ScalarKind::sample_base:
+    return inputs.sample_base;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
 
 absl::Status zerograph::writeScalars(const plan::Plan &plan,
                                      const ScalarInputs &inputs,
                                      const RankMemory &memory) {
   for (const plan::Scalar &scalar : plan.scalars()) {
+    std::optional<ScalarKind> kind = scalarKind(scalar.name());
+    if (std::optional<uint64_t> whole =
+            kind ? wholeScalar(*kind, inputs) : std::nullopt) {
+      std::memcpy(memory.slice(plan, scalar.slice()), &*whole, sizeof(*whole));
+      continue;
+    }
     ZG_ASSIGN_OR_RETURN(double value, scalarValue(plan, scalar.name(), inputs));
     float rounded = float(value);
     std::memcpy(memory.slice(plan, scalar.slice()), &rounded, sizeof(rounded));

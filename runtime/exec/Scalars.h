@@ -1,7 +1,7 @@
 //===- Scalars.h - the numbers that change from step to step --------------===//
 //
-// Their names and formulas are in runtime/plan/Supported.h. The runtime
-// computes them in double and rounds once to f32.
+// Their names, formulas and types are in runtime/plan/Supported.h. The runtime
+// computes those of f32 in double and rounds once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,12 @@ struct ScalarInputs {
   double learning_rate = 0;
   uint64_t step = 1;
   bool stop = false;
+  uint64_t seed = 0;
+  /// Of the micro-batch's first sample, in the global batch.
+  uint64_t sample_base = 0;
 };
 
-/// The value of a scalar, before rounding; unknown names are an error.
+/// The value of an f32 scalar, before rounding; unknown names are an error.
 absl::StatusOr<double> scalarValue(const plan::Plan &plan,
                                    const std::string &name,
                                    const ScalarInputs &inputs);

@@ -16,6 +16,9 @@ constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
     {"bias_correction2_sqrt", ScalarKind::bias_correction2_sqrt},
     {"decay", ScalarKind::decay},
     {"stop", ScalarKind::stop},
+    {"seed", ScalarKind::seed},
+    {"step", ScalarKind::step},
+    {"sample_base", ScalarKind::sample_base},
 };
 
 } // namespace
@@ -27,6 +30,15 @@ std::optional<ScalarKind> scalarKind(absl::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+bool isRandom(const plan::Plan &plan) {
+  for (const plan::Scalar &scalar : plan.scalars()) {
+    if (scalarKind(scalar.name()) == ScalarKind::seed) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::string scalarNames() {

@@ -39,10 +39,29 @@ enum class ScalarKind {
   bias_correction2_sqrt, // sqrt(1 - beta2^step)
   decay,                 // 1 - lr * weight_decay
   stop,                  // 1 if this rank wants to stop after the step
+  // Whole numbers, of which random ones are made.
+  seed,        // the run's
+  step,        // of the optimizer
+  sample_base, // the micro-batch's first sample, counted in the global batch
 };
+
+/// How a scalar lies in its slice: f32, or i64 where it is a whole number.
+constexpr plan::ElementType scalarType(ScalarKind kind) {
+  switch (kind) {
+  case ScalarKind::seed:
+  case ScalarKind::step:
+  case ScalarKind::sample_base:
+    return plan::I64;
+  default:
+    return plan::F32;
+  }
+}
 
 /// The scalar of this name, if there is one.
 std::optional<ScalarKind> scalarKind(absl::string_view name);
+
+/// Whether the plan makes random numbers, of the run's seed.
+bool isRandom(const plan::Plan &plan);
 
 /// All their names, for messages.
 std::string scalarNames();

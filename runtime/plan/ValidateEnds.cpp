@@ -18,11 +18,13 @@ namespace detail {
 namespace {
 
 absl::Status validateScalarSlice(const plan::Plan &plan, uint32_t slice,
-                                 absl::string_view name) {
+                                 absl::string_view name,
+                                 plan::ElementType type = plan::F32) {
   if (slice >= uint32_t(plan.slices_size()) ||
-      plan.slices(slice).bytes() != sizeof(float)) {
+      plan.slices(slice).bytes() != elementSize(type)) {
     return invalid("the scalar \"", name, "\" is in slice ", slice,
-                   ", which does not exist or has not the 4 bytes of an f32");
+                   ", which does not exist or has not the ", elementSize(type),
+                   " bytes of an ", type == plan::F32 ? "f32" : "i64");
   }
   return absl::OkStatus();
 }
@@ -67,9 +69,11 @@ absl::Status validateInputs(const plan::Plan &plan) {
 
 absl::Status validateScalars(const plan::Plan &plan) {
   for (const plan::Scalar &scalar : plan.scalars()) {
+    std::optional<ScalarKind> kind = scalarKind(scalar.name());
     ZG_RETURN_IF_ERROR(
-        validateScalarSlice(plan, scalar.slice(), scalar.name()));
-    if (!scalarKind(scalar.name())) {
+        validateScalarSlice(plan, scalar.slice(), scalar.name(),
+                            kind ? scalarType(*kind) : plan::F32));
+    if (!kind) {
       return invalid("the plan asks for the scalar \"", scalar.name(), "\" in ",
                      describeSlice(plan, scalar.slice()),
                      "; this runtime knows ", scalarNames());

@@ -1,6 +1,7 @@
 //===- Initialize.cpp - the parameters' first values ----------------------===//
 
 #include "runtime/state/Initialize.h"
+#include "runtime/plan/Supported.h"
 
 #include "runtime/state/Philox.h"
 
@@ -223,7 +224,7 @@ ParameterSources::open(const plan::Plan &plan,
                                          " parameters begin with made up "
                                          "values: ",
                                          listOf(sources->made)));
-  } else if (options.init_missing || options.seed != 0) {
+  } else if (options.init_missing || (options.seed != 0 && !isRandom(plan))) {
     sources->said.push_back(absl::StrCat(
         options.init_missing ? "--init-missing" : "--seed",
         " has no effect: files hold the values of all parameters"));

@@ -17,7 +17,9 @@ namespace {
 
 CompileOptions compileOptions(const Training &training,
                               const Reference &reference) {
-  const ReferenceRun &run = reference.runs.at(training.run);
+  ReferenceRun run =
+      (training.settings.empty() ? reference : loadReference(training.settings))
+          .runs.at(training.run);
   CompileOptions options;
   options.model =
       absl::StrCat(ZEROGRAPH_MODELS, "/", training.model, "/", training.file);
@@ -35,6 +37,7 @@ CompileOptions compileOptions(const Training &training,
   options.prefetch = training.prefetch;
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
+  options.dropout = training.dropout;
   options.optimizer.set_kind(run.optimizer);
   options.optimizer.set_learning_rate(run.lr);
   options.optimizer.set_momentum(run.momentum);
@@ -120,6 +123,8 @@ Outcome trainModel(const Training &training) {
                               "/batches.safetensors");
   options.plan_path = path;
   options.threads = training.threads;
+  options.seed = training.seed;
+  options.learning_rate = training.learning_rate;
   options.save_weights = scratch.path + "/weights.safetensors";
   if (training.gradients) {
     options.dump_gradients = scratch.path + "/gradients.safetensors";

@@ -7,6 +7,7 @@
 #include "tests/e2e/Reference.h"
 #include "tools/compiler/Compile.h"
 
+#include <optional>
 #include <string>
 
 namespace zerograph::testing {
@@ -25,8 +26,12 @@ struct Training {
   int64_t prefetch = 1;
   int64_t persistence_threshold = 0;
   unsigned threads = 1;
-  int steps = 0;          ///< 0: those of the reference
-  bool gradients = false; ///< dump those of the first step
+  int steps = 0;             ///< 0: those of the reference
+  bool gradients = false;    ///< dump those of the first step
+  std::string settings = ""; ///< the model whose `run` it is; empty: the model
+  std::optional<double> dropout = std::nullopt; ///< of every Dropout node
+  uint64_t seed = 0;
+  std::optional<double> learning_rate = std::nullopt; ///< instead of the run's
 
   /// "gpt2-nano/model.onnx adamw 2 ranks stage 3 ..."
   std::string describe() const;

@@ -10,6 +10,7 @@
 #include "frontend/ModelFile.h"
 #include "runtime/exec/RunForward.h"
 #include "runtime/io/SafetensorsWriter.h"
+#include "runtime/plan/Supported.h"
 #include "tests/frontend/NodeCase.h"
 #include "tools/compiler/Compile.h"
 
@@ -102,6 +103,10 @@ protected:
     ZG_RETURN_IF_ERROR(writeExtraWeights(compiled, path("plan")));
     ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
+    if (isRandom(plan.plan)) {
+      return absl::UnimplementedError(
+          "node test: the expected numbers are other random ones");
+    }
     ZG_RETURN_IF_ERROR(writeData(test));
     ForwardOptions options;
     options.data = path("data");

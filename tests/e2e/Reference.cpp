@@ -35,6 +35,9 @@ Reference loadReference(const std::string &model) {
     entry.losses = run["losses_fp64"].get<std::vector<double>>();
     reference.runs[run["name"]] = entry;
   }
+  if (json.contains("loss_of_step_0_with_p_0")) {
+    reference.loss_without_dropout = json["loss_of_step_0_with_p_0"]["fp64"];
+  }
   for (const auto &[name, value] :
        json["final_adamw_max_abs_difference_fp32_fp64"].items()) {
     reference.adamw_distance[name] = value;

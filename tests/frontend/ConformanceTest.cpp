@@ -74,6 +74,10 @@ Outcome runCase(const NodeCase &test, int mode, std::string &message) {
     return Outcome::refused;
   }
   mlir::func::FuncOp function = imported.function();
+  if (imported.count("nn.dropout") != 0) {
+    message = "node test: the expected numbers are other random ones";
+    return Outcome::refused;
+  }
   llvm::SmallVector<Tensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     std::string name;

@@ -154,7 +154,7 @@ g (float[4, 8] x) => (float loss, float[4, 8] other)
 TEST(RefusedGraph, NodesBehindUnsupportedOnesAreCheckedToo) {
   expectRefused(R"(
 g (float[2, 3, 8, 8] x, int64[2, 3, 8, 8] i, float[3] s) => (float[2, 3, 8, 8] y, float[2, 3, 8, 8] z, int64[4, k] n) {
-  r = Constant <value_float = 0.1> ()
+  r = Constant <value_float = 1.5> ()
   t = Constant <value = bool {1}> ()
   [times] a = ScatterElements <reduction = "mul"> (x, i, x)
   [drop] b = Dropout(a, r, t)
@@ -253,14 +253,14 @@ g (float[4, 5] x) => (float[1] y) {
                 {"node 'nd' (GatherND)", "index 7 is outside of 5 elements"});
 }
 
-TEST(RefusedGraph, DropoutIsNotIgnored) {
+TEST(RefusedGraph, DropoutOfEverything) {
   expectRefused(R"(
 g (float[4] x) => (float[4] y) {
-  r = Constant <value_float = 0.1> ()
+  r = Constant <value_float = 1.0> ()
   t = Constant <value = bool {1}> ()
   [drop] y = Dropout(x, r, t)
 })",
-                {"node 'drop' (Dropout)", "not supported yet"});
+                {"node 'drop' (Dropout)", "ratio 1 is not at least 0"});
 }
 
 //===----------------------------------------------------------------------===//

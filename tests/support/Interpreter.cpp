@@ -3,6 +3,7 @@
 #include "tests/support/Interpreter.h"
 
 #include "passes/ir/nn/Convolution.h"
+#include "runtime/state/Philox.h"
 #include "tests/support/Scalar.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,6 +17,9 @@ using namespace mlir::zg::nn;
 using namespace mlir::zg::testing;
 
 namespace {
+
+/// What `nn.scalar` gives.
+constexpr double kSeed = 0x1234567890ABC, kStep = 7, kSampleBase = 12;
 
 using Index = SmallVector<int64_t>;
 
@@ -71,10 +75,11 @@ private:
   void execute(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
-              ConvertOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
-              ConcatOp, ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp,
-              ScatterAddOp, SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp,
-              KernelOp>([&](auto concrete) { run(concrete); })
+              ConvertOp, ScalarOp, RandomUniformOp, DropoutOp, BroadcastOp,
+              ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
+              CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterAddOp,
+              SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, KernelOp>(
+            [&](auto concrete) { run(concrete); })
         .Default([](Operation *other) {
           llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +
                                    other->getName().getStringRef());
@@ -135,6 +140,63 @@ private:
       y.values[i] = convertScalar(x.element, y.element, x.values[i]);
     }
     values[op] = y;
+  }
+
+  void run(ScalarOp op) {
+    values[op] = filled(op.getType(), op.getName() == "seed"   ? kSeed
+                                      : op.getName() == "step" ? kStep
+                                                               : kSampleBase);
+  }
+
+  static double uniform(uint64_t seed, uint64_t step, uint64_t index,
+                        uint64_t number) {
+    auto bits = zerograph::philox({uint32_t(index), uint32_t(index >> 32),
+                                   uint32_t(number), uint32_t(step)},
+                                  {uint32_t(seed), uint32_t(seed >> 32)});
+    return double(bits[0] >> 8) / (1 << 24);
+  }
+
+  void run(RandomUniformOp op) {
+    const Tensor seed = get(op.getSeed()), step = get(op.getStep()),
+                 index = get(op.getIndex());
+    Tensor y = empty(op);
+    for (size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = uniform(int64_t(seed.values[i]), int64_t(step.values[i]),
+                            int64_t(index.values[i]), op.getNumber());
+    }
+    values[op] = y;
+  }
+
+  /// Counts element by element, as the op's description says.
+  void run(DropoutOp op) {
+    if (!op.getSamples()) {
+      llvm::report_fatal_error("interpreter: a dropout without samples");
+    }
+    const Tensor x = get(op.getOperand());
+    Tensor y = empty(op.getResult()), mask = empty(op.getMask());
+    ArrayRef<int64_t> samples = *op.getSamples();
+    int64_t count = samples.empty() ? 1 : samples[1];
+    int64_t ofOne = x.values.size() / count;
+    double ratio = op.getRatio().convertToDouble();
+    size_t position = 0;
+    forEachIndex(x.shape, [&](ArrayRef<int64_t> at) {
+      int64_t sample = 0;
+      Index shape(x.shape), rest(at);
+      if (!samples.empty()) {
+        int64_t factor = shape[samples[0]] / count;
+        shape[samples[0]] = factor;
+        sample = int64_t(kSampleBase) + at[samples[0]] / factor;
+        rest[samples[0]] = at[samples[0]] % factor;
+      }
+      double u = uniform(kSeed, kStep, sample * ofOne + linear(shape, rest),
+                         op.getNumber());
+      bool kept = u >= double(float(ratio));
+      mask.values[position] = kept;
+      y.values[position] = kept ? x.values[position] / (1 - ratio) : 0;
+      ++position;
+    });
+    values[op.getResult()] = y;
+    values[op.getMask()] = mask;
   }
 
   void run(BroadcastOp op) {

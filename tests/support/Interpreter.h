@@ -13,7 +13,8 @@ namespace mlir::zg::testing {
 /// are computed in double and rounded only by nn.convert, so results are more
 /// precise than the program's types: compare with a tolerance. Integers wrap
 /// at their width; an integer division by zero gives 0. Aborts with a message
-/// on an op outside nn or on arguments that don't fit.
+/// on an op outside nn or on arguments that don't fit. Of a run there is a
+/// seed, a step and a micro-batch, always the same.
 std::vector<Tensor> evaluate(func::FuncOp func, ArrayRef<Tensor> arguments);
 /// Runs the body of a kernel.
 std::vector<Tensor> evaluate(nn::KernelOp kernel, ArrayRef<Tensor> arguments);

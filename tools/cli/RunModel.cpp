@@ -38,7 +38,12 @@ struct RunFlags {
                    "FILE.safetensors with weights by name");
     app.add_option("--init-missing", init_missing,
                    "normal:STD for parameters that no file holds");
-    app.add_option("--seed", run.seed, "Seed of made up parameters");
+    app.add_option("--seed", run.seed,
+                   "Seed of made up parameters and of dropout");
+    app.add_option("--dropout", compile.dropout,
+                   "Ratio of every dropout; 0 turns them off; default: the "
+                   "model's")
+        ->check(CLI::Range(0.0, 1.0));
     app.add_flag("--allow-exporter-damage", compile.allow_exporter_damage,
                  "Run a file whose exporter dropped parameters");
     app.add_option("--target", compile.target,

@@ -112,7 +112,8 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
                  "FILE.safetensors for the final weights");
   app.add_option("--init-missing", init_missing,
                  "normal:STD for parameters that no file holds");
-  app.add_option("--seed", options.seed, "Seed of made up parameters");
+  app.add_option("--seed", options.seed,
+                 "Seed of made up parameters and of dropout");
   app.add_option("--dump-gradients", options.dump_gradients,
                  "FILE.safetensors for the first step's mean gradients");
   app.add_option(

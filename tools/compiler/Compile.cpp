@@ -132,6 +132,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   import.train = options.train;
   import.freeze = options.freeze;
   import.loss_output = options.loss_output;
+  import.dropout = options.dropout;
   import.allow_exporter_damage = options.allow_exporter_damage;
   import.require_loss = !options.forward;
   ZG_ASSIGN_OR_RETURN(

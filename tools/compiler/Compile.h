@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct CompileOptions {
   std::vector<std::string> train, freeze;
   std::string loss_output;
   bool allow_exporter_damage = false;
+  /// The ratio of every dropout of the model; none: those of the file.
+  std::optional<double> dropout;
   /// The model is only run, on one rank: of what follows, `target` and
   /// `dump_ir` count.
   bool forward = false;

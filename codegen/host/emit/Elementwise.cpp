@@ -3,6 +3,7 @@
 #include "codegen/host/emit/Elementwise.h"
 
 #include "codegen/host/emit/Math.h"
+#include "codegen/host/emit/Random.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -340,7 +341,7 @@ Value emitConvert(Lanes &l, nn::ConvertOp op, Value x) {
 
 bool host::isElementwise(Operation *op) {
   return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
-             nn::ConvertOp>(op);
+             nn::ConvertOp, nn::RandomUniformOp>(op);
 }
 
 bool host::isCostly(Operation *op) {
@@ -370,7 +371,7 @@ bool host::isCostly(Operation *op) {
       return false;
     }
   }
-  return false;
+  return isa<nn::RandomUniformOp>(op);
 }
 
 LogicalResult host::checkElementType(Operation *op, Type element) {
@@ -404,6 +405,10 @@ Value host::emitElementwise(Lanes &l, Operation *op, ValueRange operands) {
       })
       .Case([&](nn::ConvertOp convert) {
         return emitConvert(l, convert, operands[0]);
+      })
+      .Case([&](nn::RandomUniformOp random) {
+        return emitUniform(l, operands[0], operands[1], operands[2],
+                           random.getNumber());
       });
 }
 

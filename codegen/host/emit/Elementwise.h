@@ -8,7 +8,7 @@
 
 namespace mlir::zg::host {
 
-/// True for unary, binary, compare, select and convert.
+/// True for unary, binary, compare, select, convert and random_uniform.
 bool isElementwise(Operation *op);
 
 /// True if recomputing the op costs much more than a load.

@@ -1,4 +1,4 @@
-//===- Composite.cpp - gradients of softmax, layer_norm, cross entropy ----===//
+//===- Composite.cpp - gradients of softmax, layer_norm, ... --------------===//
 
 #include "passes/differentiate/rules/Rule.h"
 
@@ -100,10 +100,24 @@ LogicalResult softmaxCrossEntropyRule(SoftmaxCrossEntropyOp op, Gradient &g) {
   return success();
 }
 
+/// What was kept is scaled, what was not is zero: the same op, with the same
+/// random numbers.
+LogicalResult dropoutRule(DropoutOp op, Gradient &g) {
+  if (Value dy = g.of(0); dy && g.wants(0)) {
+    g.set(0, g.builder
+                 .create<DropoutOp>(g.location, op->getResultTypes(), dy,
+                                    op.getRatioAttr(), op.getNumberAttr(),
+                                    op.getSamplesAttr())
+                 .getResult());
+  }
+  return success();
+}
+
 } // namespace
 
 void mlir::zg::nn::attachCompositeRules(MLIRContext *context) {
   attachRule<SoftmaxOp, softmaxRule>(context);
+  attachRule<DropoutOp, dropoutRule>(context);
   attachRule<LayerNormOp, layerNormRule>(context);
   attachRule<SoftmaxCrossEntropyOp, softmaxCrossEntropyRule>(context);
 }

@@ -37,6 +37,12 @@ inline constexpr llvm::StringLiteral kPerSampleAttr = "nn.per_sample";
 /// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";
 
+/// The scalars that programs before sharding may ask for with `nn.scalar`; see
+/// that op.
+inline constexpr llvm::StringLiteral kSeedScalar = "seed";
+inline constexpr llvm::StringLiteral kStepScalar = "step";
+inline constexpr llvm::StringLiteral kSampleBaseScalar = "sample_base";
+
 /// No constant but a splat may hold more bytes than this: masks stay iota and
 /// compare instead of growing the plan.
 inline constexpr int64_t kMaxConstantBytes = 64 * 1024;

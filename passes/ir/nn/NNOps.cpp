@@ -330,6 +330,61 @@ LogicalResult ScatterAddOp::verify() {
   return success();
 }
 
+LogicalResult ScalarOp::verify() {
+  if (!llvm::is_contained({kSeedScalar, kStepScalar, kSampleBaseScalar},
+                          getName())) {
+    return emitOpError("knows no '")
+           << getName() << "'; there are seed, step and sample_base";
+  }
+  auto type = RankedTensorType::get({1}, IntegerType::get(getContext(), 64));
+  if (getType() != type) {
+    return emitOpError("gives ") << type << ", not " << getType();
+  }
+  return success();
+}
+
+/// Of what tells an op's random numbers from another's.
+static LogicalResult verifyNumber(Operation *op, int64_t number) {
+  if (number < 0 || number > UINT32_MAX) {
+    return op->emitOpError("has number ")
+           << number << ", which is no number of 32 bits";
+  }
+  return success();
+}
+
+LogicalResult RandomUniformOp::verify() {
+  if (!getIndex().getType().getElementType().isInteger(64) ||
+      !getType().getElementType().isF32()) {
+    return emitOpError("makes f32 of i64, not ")
+           << getType() << " of " << getIndex().getType();
+  }
+  return verifyNumber(*this, getNumber());
+}
+
+LogicalResult DropoutOp::verify() {
+  double ratio = getRatio().convertToDouble();
+  if (!(ratio >= 0 && ratio < 1)) {
+    return emitOpError("has ratio ")
+           << ratio << ", which is not at least 0 and less than 1";
+  }
+  RankedTensorType type = tensor(getOperand());
+  if (tensor(getMask()).getShape() != type.getShape()) {
+    return emitOpError("gives a mask of shape ")
+           << getMask().getType() << " for " << type;
+  }
+  std::optional<ArrayRef<int64_t>> samples = getSamples();
+  if (samples && !samples->empty()) {
+    if (samples->size() != 2 || (*samples)[0] < 0 ||
+        (*samples)[0] >= type.getRank() || (*samples)[1] < 1 ||
+        type.getDimSize((*samples)[0]) % (*samples)[1] != 0) {
+      return emitOpError("has samples [")
+             << *samples << "], which are no dimension of " << type
+             << " and a number that divides its size";
+    }
+  }
+  return verifyNumber(*this, getNumber());
+}
+
 LogicalResult SoftmaxOp::verify() {
   if (tensor(getResult()).getRank() < 1) {
     return emitOpError("needs rank 1 or more");

@@ -199,6 +199,71 @@ def NN_ConvertOp : NN_PureOp<"convert", [SameOperandsAndResultShape]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+def NN_ScalarOp : NN_PureOp<"scalar"> {
+  let summary = "A number that the runtime knows when it runs a micro-batch.";
+  let description = [{
+    ```mlir
+    func.func @example() {
+      %0 = nn.scalar "sample_base" : tensor<1xi64>
+      return
+    }
+    ```
+    `seed` is the run's; `step` counts optimizer steps from 1; `sample_base` is
+    the place of the micro-batch's first sample in the global batch.
+
+    **Lifespan**: `nn-decompose` to `zero-shard`, where it becomes an argument
+    of the program with `nn.scalar`.
+
+    **Constraints:**
+    - `name` is `seed`, `step` or `sample_base`.
+    - The result is a `tensor<1xi64>`.
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs NN_IntTensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_RandomUniformOp : NN_PureOp<"random_uniform", [
+    SameTypeOperands, SameOperandsAndResultShape]> {
+  let summary = "Numbers in [0, 1) that follow from seed, step and index.";
+  let description = [{
+    ```mlir
+    func.func @example(%seed: tensor<4x8xi64>, %step: tensor<4x8xi64>,
+                       %index: tensor<4x8xi64>) {
+      %0 = nn.random_uniform %seed, %step, %index number 3
+          : tensor<4x8xi64> -> tensor<4x8xf32>
+      return
+    }
+    ```
+    An elementwise function: 2^-24 times the upper 24 bits of the first word of
+    Philox4x32-10 with the counter `(index, index >> 32, number, step)` and the
+    key `(seed, seed >> 32)`, each word of 32 bits. `number` tells the op from
+    the model's other ones. Who computes an element, where, and how often makes
+    no difference, so that kernels make these numbers again rather than keep
+    them.
+
+    **Lifespan**: `nn-decompose` to kernel forming, where it moves into a
+    `nn.kernel`.
+
+    **Constraints:**
+    - The operands are i64 and have one type; the result has their shape.
+    - `number` is not negative and has at most 32 bits.
+  }];
+  let arguments = (ins NN_IntTensor:$seed, NN_IntTensor:$step,
+                       NN_IntTensor:$index, I64Attr:$number);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $seed `,` $step `,` $index `number` $number attr-dict
+    `:` type($index) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//
 
@@ -659,6 +724,48 @@ def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
   let assemblyFormat = [{
     $logits `,` $labels attr-dict
     `:` type($logits) `,` type($labels) `->` type($loss) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_DropoutOp : NN_PureOp<"dropout", [
+    AllTypesMatch<["operand", "result"]>]> {
+  let summary = "Sets elements to zero at random and scales the others.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>) {
+      %y, %mask = nn.dropout %x ratio 0.1 number 3 samples [0, 4]
+          : tensor<4x8xf32> -> tensor<4x8xi1>
+      return
+    }
+    ```
+    `mask = u >= ratio`, where u is `nn.random_uniform` of this `number`;
+    `y = mask ? x * (1 / (1 - ratio)) : 0`. The index that u is made of is
+    `sample * E + rest`: the sample's place in the global batch, the number E
+    of elements of one sample, and the element's place in row-major order
+    among them. So the masks do not depend on how samples are divided.
+
+    `samples = [dim, count]` says that `count` samples are the leading factor
+    of dimension `dim`; `[]` that the value does not depend on samples: each
+    has the same mask. The gradient is the same op, on the gradient.
+
+    **Lifespan**: import to `nn-decompose`. `nn-track-samples` gives it its
+    `samples`.
+
+    **Constraints:**
+    - `ratio` is at least 0 and less than 1.
+    - `number` is not negative and has at most 32 bits.
+    - `samples` is absent, `[]`, or a dimension and a number that divides its
+      size.
+    - The mask has the operand's shape.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, F64Attr:$ratio,
+                       I64Attr:$number,
+                       OptionalAttr<DenseI64ArrayAttr>:$samples);
+  let results = (outs NN_FloatTensor:$result, NN_BoolTensor:$mask);
+  let assemblyFormat = [{
+    $operand `ratio` $ratio `number` $number (`samples` $samples^)? attr-dict
+    `:` type($operand) `->` type($mask)
   }];
   let hasVerifier = 1;
 }

@@ -11,6 +11,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/Supported.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
 
@@ -102,7 +103,8 @@ private:
       }
     }
     for (const plan::Scalar &scalar : plan.scalars()) {
-      if (scalar.name() == kStopScalar) {
+      if (scalar.name() == kStopScalar ||
+          scalarKind(scalar.name()) == ScalarKind::sample_base) {
         setLocal(scalar.slice());
       }
     }

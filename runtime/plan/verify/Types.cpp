@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
 #include "runtime/plan/verify/Checks.h"
 
 namespace zerograph::verify {
@@ -30,7 +31,9 @@ public:
       note(output.slice(), output.type(), "output ", output.name());
     }
     for (const plan::Scalar &scalar : plan.scalars()) {
-      note(scalar.slice(), plan::F32, "scalar ", scalar.name());
+      std::optional<ScalarKind> kind = scalarKind(scalar.name());
+      note(scalar.slice(), kind ? scalarType(*kind) : plan::F32, "scalar ",
+           scalar.name());
     }
   }
 

@@ -59,7 +59,26 @@ const char *const kTransformer = R"(
       : tensor<5x7xf64>, tensor<5x1xi64> -> tensor<5x1xf64>, tensor<5x1xf64>
 )";
 
+/// Samples in front, behind another dimension, leading a dimension that holds
+/// more, none; and the mask, which has no gradient.
+GradientCase dropout(const std::string &name, const std::string &samples,
+                     bool maskOnly = false) {
+  std::string body =
+      "%kept, %mask = nn.dropout %x ratio 0.4 number 2 samples " + samples +
+      " : tensor<3x4x5xf64> -> tensor<3x4x5xi1>\n";
+  body += maskOnly ? "%m = nn.convert %mask : tensor<3x4x5xi1> -> "
+                     "tensor<3x4x5xf64>\n"
+                     "%y = nn.binary mul %m, %x : tensor<3x4x5xf64>"
+                   : "%y = nn.binary mul %kept, %kept : tensor<3x4x5xf64>";
+  return {"dropout_" + name, {{"x", "3x4x5xf64"}}, body, {{"%y", "3x4x5xf64"}}};
+}
+
 const GradientCase kCases[] = {
+    dropout("leading", "[0, 3]"),
+    dropout("inner", "[1, 4]"),
+    dropout("factor", "[1, 2]"),
+    dropout("none", "[]"),
+    dropout("mask", "[0, 3]", true),
     {"softmax",
      {{"x", "2x3x4xf64", -2, 2}},
      "%y = nn.softmax %x : tensor<2x3x4xf64>",

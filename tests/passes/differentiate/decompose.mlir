@@ -117,3 +117,29 @@ func.func @apart(%x: tensor<2x3x8xf32>) -> tensor<1x3x1xf32> {
   %0 = nn.reduce sum %x [0, 2] : tensor<2x3x8xf32> -> tensor<1x3x1xf32>
   return %0 : tensor<1x3x1xf32>
 }
+
+// -----
+
+// The index counts samples first, wherever their dimension is; of a dropout
+// nothing but its number tells it from another.
+
+// CHECK-LABEL: func.func @dropout
+// CHECK-DAG: %[[RATIO:.*]] = nn.constant dense<2.500000e-01> : tensor<3x4x5xf32>
+// CHECK-DAG: %[[SCALE:.*]] = nn.constant dense<1.33333337> : tensor<3x4x5xf32>
+// CHECK-DAG: %[[OFONE:.*]] = nn.constant dense<30> : tensor<1xi64>
+// CHECK-DAG: %[[I:.*]] = nn.iota 0 : tensor<60xi64>
+// CHECK-DAG: %[[R:.*]] = nn.reshape %[[I]] : tensor<60xi64> -> tensor<2x3x10xi64>
+// CHECK-DAG: %[[T:.*]] = nn.transpose %[[R]] [1, 0, 2] : tensor<2x3x10xi64> -> tensor<3x2x10xi64>
+// CHECK-DAG: %[[L:.*]] = nn.reshape %[[T]] : tensor<3x2x10xi64> -> tensor<3x4x5xi64>
+// CHECK-DAG: %[[BASE:.*]] = nn.scalar "sample_base" : tensor<1xi64>
+// CHECK-DAG: nn.binary mul %[[BASE]], %[[OFONE]]
+// CHECK: %[[INDEX:.*]] = nn.binary add %[[L]], %{{.*}} : tensor<3x4x5xi64>
+// CHECK: %[[U:.*]] = nn.random_uniform %{{.*}}, %{{.*}}, %[[INDEX]] number 7 : tensor<3x4x5xi64> -> tensor<3x4x5xf32>
+// CHECK: %[[KEEP:.*]] = nn.compare ge %[[U]], %[[RATIO]]
+// CHECK: %[[Y:.*]] = nn.binary mul %{{.*}}, %[[SCALE]]
+// CHECK: nn.select %[[KEEP]], %[[Y]]
+// CHECK-NOT: nn.dropout
+func.func @dropout(%x: tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xi1>) {
+  %y, %m = nn.dropout %x ratio 0.25 number 7 samples [1, 2] : tensor<3x4x5xf32> -> tensor<3x4x5xi1>
+  return %y, %m : tensor<3x4x5xf32>, tensor<3x4x5xi1>
+}

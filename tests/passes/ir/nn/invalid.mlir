@@ -469,3 +469,67 @@ func.func @yield_alone(%x: tensor<4xf32>) {
 func.func @order(%x: tensor<4xi64> {nn.input = #nn.input<"labels", per_sample = true, min = 3, max = 2>}) {
   return
 }
+
+// -----
+
+func.func @scalar_name() {
+  // expected-error @+1 {{'nn.scalar' op knows no 'speed'; there are seed, step and sample_base}}
+  %0 = nn.scalar "speed" : tensor<1xi64>
+  return
+}
+
+// -----
+
+func.func @scalar_type() {
+  // expected-error @+1 {{'nn.scalar' op gives 'tensor<1xi64>', not 'tensor<2xi64>'}}
+  %0 = nn.scalar "seed" : tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @random_type(%i: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.random_uniform' op makes f32 of i64, not 'tensor<4xf32>' of 'tensor<4xi32>'}}
+  %0 = nn.random_uniform %i, %i, %i number 0 : tensor<4xi32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @random_number(%i: tensor<4xi64>) {
+  // expected-error @+1 {{'nn.random_uniform' op has number -1, which is no number of 32 bits}}
+  %0 = nn.random_uniform %i, %i, %i number -1 : tensor<4xi64> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_ratio(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{'nn.dropout' op has ratio 1.000000e+00, which is not at least 0 and less than 1}}
+  %0, %1 = nn.dropout %x ratio 1.0 number 0 : tensor<4x6xf32> -> tensor<4x6xi1>
+  return
+}
+
+// -----
+
+func.func @dropout_mask(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{'nn.dropout' op gives a mask of shape 'tensor<6x4xi1>' for 'tensor<4x6xf32>'}}
+  %0, %1 = nn.dropout %x ratio 0.5 number 0 : tensor<4x6xf32> -> tensor<6x4xi1>
+  return
+}
+
+// -----
+
+func.func @dropout_samples(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{'nn.dropout' op has samples [1, 4], which are no dimension of 'tensor<4x6xf32>' and a number that divides its size}}
+  %0, %1 = nn.dropout %x ratio 0.5 number 0 samples [1, 4] : tensor<4x6xf32> -> tensor<4x6xi1>
+  return
+}
+
+// -----
+
+func.func @dropout_number(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{'nn.dropout' op has number 4294967296, which is no number of 32 bits}}
+  %0, %1 = nn.dropout %x ratio 0.5 number 4294967296 : tensor<4x6xf32> -> tensor<4x6xi1>
+  return
+}

@@ -102,6 +102,21 @@ func.func @kernel(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @random
+func.func @random(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>) {
+  // CHECK: nn.scalar "sample_base" : tensor<1xi64>
+  %0 = nn.scalar "sample_base" : tensor<1xi64>
+  // CHECK: nn.random_uniform %{{.*}}, %{{.*}}, %{{.*}} number 4294967295 : tensor<4x8xi64> -> tensor<4x8xf32>
+  %1 = nn.random_uniform %i, %i, %i number 4294967295 : tensor<4x8xi64> -> tensor<4x8xf32>
+  // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 3 : tensor<4x8xf32> -> tensor<4x8xi1>
+  %2, %m2 = nn.dropout %x ratio 0.1 number 3 : tensor<4x8xf32> -> tensor<4x8xi1>
+  // CHECK: nn.dropout %{{.*}} ratio 0.000000e+00 number 3 samples [] : tensor<4x8xf32> -> tensor<4x8xi1>
+  %3, %m3 = nn.dropout %x ratio 0.0 number 3 samples [] : tensor<4x8xf32> -> tensor<4x8xi1>
+  // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 3 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xi1>
+  %4, %m4 = nn.dropout %x ratio 0.1 number 3 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xi1>
+  return
+}
+
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: nn.input = #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>
 // CHECK-SAME: nn.input = #nn.input<"scale", per_sample = false>

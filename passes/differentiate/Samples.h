@@ -1,0 +1,61 @@
+//===- Samples.h - which dimension of a value holds the samples -----------===//
+
+#ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_SAMPLES_H
+#define ZEROGRAPH_PASSES_DIFFERENTIATE_SAMPLES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::zg::nn {
+
+/// What is known of the samples in a value.
+struct Samples {
+  enum Kind {
+    None,  ///< It depends on no per-sample input.
+    At,    ///< They are the leading factor of dimension `dim`.
+    Mixed, ///< It depends on samples, but not by one dimension.
+  };
+  Kind kind = None;
+  int64_t dim = 0;
+  /// The op that mixed them.
+  Operation *mixer = nullptr;
+
+  static Samples at(int64_t dim) { return {At, dim, nullptr}; }
+  static Samples mixedBy(Operation *op) { return {Mixed, 0, op}; }
+  bool isAt(int64_t other) const { return kind == At && dim == other; }
+};
+
+/// Follows the samples through a forward program of nn ops.
+class SampleAnalysis {
+public:
+  explicit SampleAnalysis(func::FuncOp forward);
+
+  /// Of a value of the program.
+  Samples of(Value value) const { return known.lookup(value); }
+  /// Samples in a micro-batch.
+  int64_t count() const { return samples; }
+
+private:
+  Samples compute(Operation *op) const;
+  Samples join(Operation *op, ArrayRef<Samples> parts) const;
+  Samples joinOperands(Operation *op) const;
+  Samples through(ReshapeOp op) const;
+  Samples through(TransposeOp op) const;
+  Samples through(SliceOp op) const;
+  Samples through(PadOp op) const;
+  Samples through(ConcatOp op) const;
+  Samples through(ReduceOp op) const;
+  Samples through(CumsumOp op) const;
+  Samples through(MatmulOp op) const;
+  Samples through(ConvolutionOp op) const;
+  Samples through(GatherOp op) const;
+  Samples through(ScatterAddOp op) const;
+
+  int64_t samples = 1;
+  DenseMap<Value, Samples> known;
+};
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_DIFFERENTIATE_SAMPLES_H

@@ -1,0 +1,52 @@
+//===- TrackSamples.cpp - tells dropouts which dimension holds samples ----===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/differentiate/Samples.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_TRACKSAMPLES
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+struct TrackSamplesPass
+    : mlir::zg::nn::impl::TrackSamplesBase<TrackSamplesPass> {
+  void runOnOperation() override {
+    auto forward = getOperation().lookupSymbol<func::FuncOp>(kForwardFunction);
+    if (!forward || forward.isExternal()) {
+      emitError(getOperation().getLoc(),
+                "has no function @forward to follow samples through");
+      return signalPassFailure();
+    }
+    SampleAnalysis analysis(forward);
+    forward.walk([&](DropoutOp op) {
+      Samples samples = analysis.of(op.getOperand());
+      switch (samples.kind) {
+      case Samples::None:
+        op.setSamples(ArrayRef<int64_t>());
+        break;
+      case Samples::At:
+        op.setSamples(ArrayRef<int64_t>{samples.dim, analysis.count()});
+        break;
+      case Samples::Mixed:
+        op.emitError("node '")
+            << nameOf(op.getLoc())
+            << "': dropout needs the samples of its input in one dimension, "
+               "so that its random numbers do not depend on how samples are "
+               "divided; node '"
+            << nameOf(samples.mixer->getLoc()) << "' ("
+            << samples.mixer->getName()
+            << ") mixes them; turn dropout off (--dropout 0) or move it "
+               "before that node";
+        signalPassFailure();
+        break;
+      }
+    });
+  }
+};
+
+} // namespace

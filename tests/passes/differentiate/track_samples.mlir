@@ -1,0 +1,78 @@
+// RUN: zerograph-opt %s --nn-track-samples --split-input-file | FileCheck %s
+
+// Heads are folded into the samples' dimension, and come out of it again.
+
+// CHECK-LABEL: func.func @forward
+// CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 0 samples [0, 4] : tensor<4x6x8xf32>
+// CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 1 samples [0, 4] : tensor<8x6x6xf32>
+// CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 2 samples [1, 4] : tensor<6x4x8xf32>
+// CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 3 samples [1, 4] : tensor<6x32xf32>
+func.func @forward(
+    %ids: tensor<4x6xi64> {nn.input = #nn.input<"ids", per_sample = true>},
+    %w: tensor<9x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
+  %e = nn.gather %w, %ids : tensor<9x8xf32>, tensor<4x6xi64> -> tensor<4x6x8xf32>
+  %d, %m = nn.dropout %e ratio 0.1 number 0 : tensor<4x6x8xf32> -> tensor<4x6x8xi1>
+  %h = nn.reshape %d : tensor<4x6x8xf32> -> tensor<4x6x2x4xf32>
+  %t = nn.transpose %h [0, 2, 1, 3] : tensor<4x6x2x4xf32> -> tensor<4x2x6x4xf32>
+  %q = nn.reshape %t : tensor<4x2x6x4xf32> -> tensor<8x6x4xf32>
+  %s = nn.matmul %q, %q transpose_b : tensor<8x6x4xf32>, tensor<8x6x4xf32> -> tensor<8x6x6xf32>
+  %p = nn.softmax %s : tensor<8x6x6xf32>
+  %d1, %m1 = nn.dropout %p ratio 0.1 number 1 : tensor<8x6x6xf32> -> tensor<8x6x6xi1>
+  %o = nn.matmul %d1, %q : tensor<8x6x6xf32>, tensor<8x6x4xf32> -> tensor<8x6x4xf32>
+  %u = nn.reshape %o : tensor<8x6x4xf32> -> tensor<4x2x6x4xf32>
+  %v = nn.transpose %u [2, 0, 1, 3] : tensor<4x2x6x4xf32> -> tensor<6x4x2x4xf32>
+  %x = nn.reshape %v : tensor<6x4x2x4xf32> -> tensor<6x4x8xf32>
+  %d2, %m2 = nn.dropout %x ratio 0.1 number 2 : tensor<6x4x8xf32> -> tensor<6x4x8xi1>
+  %y = nn.reshape %d2 : tensor<6x4x8xf32> -> tensor<6x32xf32>
+  %d3, %m3 = nn.dropout %y ratio 0.1 number 3 : tensor<6x32xf32> -> tensor<6x32xi1>
+  return
+}
+
+// -----
+
+// A parameter has no samples. What statistics over the samples are taken from,
+// they are brought back to.
+
+// CHECK-LABEL: func.func @forward
+// CHECK: nn.dropout %{{.*}} number 0 samples [] : tensor<5x3xf32>
+// CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<4x3xf32>
+// CHECK: nn.dropout %{{.*}} number 2 samples [0, 4] : tensor<4x3xf32>
+// CHECK: nn.dropout %{{.*}} number 3 samples [1, 4] : tensor<3x4xf32>
+// CHECK: nn.dropout %{{.*}} number 4 samples [0, 4] : tensor<4x3x1xf32>
+// CHECK: nn.dropout %{{.*}} number 5 samples [0, 4] : tensor<4x6xf32>
+// CHECK: nn.dropout %{{.*}} number 6 samples [1, 4] : tensor<2x4xf32>
+func.func @forward(
+    %x: tensor<4x5xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %c: tensor<2xi64> {nn.input = #nn.input<"c", per_sample = false>},
+    %w: tensor<5x3xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
+  %d, %m = nn.dropout %w ratio 0.1 number 0 : tensor<5x3xf32> -> tensor<5x3xi1>
+  %h = nn.matmul %x, %d : tensor<4x5xf32>, tensor<5x3xf32> -> tensor<4x3xf32>
+  %d1, %m1 = nn.dropout %h ratio 0.1 number 1 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %r = nn.reduce sum %d1 [0] : tensor<4x3xf32> -> tensor<1x3xf32>
+  %b = nn.broadcast %r : tensor<1x3xf32> -> tensor<4x3xf32>
+  %n = nn.binary sub %d1, %b : tensor<4x3xf32>
+  %d2, %m2 = nn.dropout %n ratio 0.1 number 2 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %t = nn.matmul %d, %x transpose_a transpose_b : tensor<5x3xf32>, tensor<4x5xf32> -> tensor<3x4xf32>
+  %d3, %m3 = nn.dropout %t ratio 0.1 number 3 : tensor<3x4xf32> -> tensor<3x4xi1>
+  %k = nn.reshape %n : tensor<4x3xf32> -> tensor<4x3x1xf32>
+  %d4, %m4 = nn.dropout %k ratio 0.1 number 4 : tensor<4x3x1xf32> -> tensor<4x3x1xi1>
+  %j = nn.concat %n, %d2 dim 1 : tensor<4x3xf32>, tensor<4x3xf32> -> tensor<4x6xf32>
+  %d5, %m5 = nn.dropout %j ratio 0.1 number 5 : tensor<4x6xf32> -> tensor<4x6xi1>
+  %g = nn.gather %t, %c : tensor<3x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
+  %d6, %m6 = nn.dropout %g ratio 0.1 number 6 : tensor<2x4xf32> -> tensor<2x4xi1>
+  return
+}
+
+// -----
+
+// One sample cannot be mixed.
+
+// CHECK-LABEL: func.func @forward
+// CHECK: nn.dropout %{{.*}} number 0 samples [0, 1] : tensor<15xf32>
+func.func @forward(
+    %x: tensor<1x3x5xf32> {nn.input = #nn.input<"x", per_sample = true>}) {
+  %t = nn.transpose %x [2, 0, 1] : tensor<1x3x5xf32> -> tensor<5x1x3xf32>
+  %r = nn.reshape %t : tensor<5x1x3xf32> -> tensor<15xf32>
+  %d, %m = nn.dropout %r ratio 0.1 number 0 : tensor<15xf32> -> tensor<15xi1>
+  return
+}
