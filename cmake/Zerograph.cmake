@@ -3,12 +3,13 @@
 # Warnings are errors; floating-point contraction is never the compiler's
 # choice (the same bits everywhere rest on it).
 function(zg_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter
-                         -ffp-contract=off)
   # An instrumented build warns of what isn't there, and clang of other things.
-  if(NOT ZEROGRAPH_SANITIZE AND NOT ZEROGRAPH_FUZZ)
-    target_compile_options(${target} PRIVATE -Werror)
+  set(errors -Werror)
+  if(ZEROGRAPH_SANITIZE OR ZEROGRAPH_FUZZ)
+    set(errors)
   endif()
+  target_compile_options(${target} PRIVATE -Wall -Wextra ${errors}
+                         -Wno-unused-parameter -ffp-contract=off)
 endfunction()
 
 # zg_library(name SOURCES... DEPENDS targets...): code without MLIR.

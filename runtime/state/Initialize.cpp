@@ -98,10 +98,17 @@ std::string ParameterSources::sourcePath(const plan::Parameter &parameter) {
 }
 
 absl::StatusOr<std::shared_ptr<File>>
-ParameterSources::open(const std::string &path) {
+ParameterSources::open(const plan::Source &source, const std::string &path) {
   std::shared_ptr<File> &file = files[path];
-  if (!file) {
+  if (file) {
+    return file;
+  }
+  if (source.folder().empty() || source.file() == plan->model()) {
+    // The plan's own, or the model that the user named: links are theirs.
     ZG_ASSIGN_OR_RETURN(file, File::openForReading(path));
+  } else {
+    std::string folder = path.substr(0, path.size() - source.file().size());
+    ZG_ASSIGN_OR_RETURN(file, File::openBeneath(folder, source.file()));
   }
   return file;
 }
@@ -125,7 +132,7 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
   if (std::string path = sourcePath(parameter); !path.empty()) {
     const plan::Source &source = parameter.source();
     TensorExtent extent;
-    ZG_ASSIGN_OR_RETURN(extent.file, open(path));
+    ZG_ASSIGN_OR_RETURN(extent.file, open(source, path));
     if (source.length() != bytes || source.offset() > extent.file->bytes() ||
         bytes > extent.file->bytes() - source.offset()) {
       return absl::InvalidArgumentError(absl::StrCat(

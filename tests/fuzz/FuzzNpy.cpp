@@ -12,12 +12,13 @@ using namespace zerograph;
 /// A folder of one array, gone with the process.
 struct Folder {
   Folder() {
-    char name[] = "/tmp/zerograph-fuzz-XXXXXX";
-    if (mkdtemp(name) == nullptr) {
-      std::perror(name);
+    // In memory where there is such a place: a file is made for every input.
+    path = std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
+    path += "/zerograph-fuzz-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
+      std::perror(path.c_str());
       std::exit(1); // of the machine, not of the code under test
     }
-    path = name;
   }
   ~Folder() {
     std::error_code ignored;

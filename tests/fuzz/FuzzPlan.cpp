@@ -42,8 +42,8 @@ static void require(bool good, const char *what) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   google::protobuf::LogSilencer silencer;
   // As the bytes of a file, header and all, it is refused with a reason.
-  auto raw = parsePlan(
-      absl::string_view(reinterpret_cast<const char *>(data), size));
+  auto raw =
+      parsePlan(absl::string_view(reinterpret_cast<const char *>(data), size));
   require(raw.ok() || !raw.status().message().empty(),
           "an error without a message");
 

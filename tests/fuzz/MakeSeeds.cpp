@@ -89,9 +89,11 @@ std::string npy(int version, const std::string &dictionary,
 
 bool seedsOfArrays(const fs::path &folder) {
   std::string zeros(24, '\0');
-  std::string one = R"({"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]})";
-  std::string two = one + R"(,"y":{"dtype":"I64","shape":[],)"
-                          R"("data_offsets":[24,32]},"__metadata__":{"a":"b"}})";
+  std::string one =
+      R"({"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]})";
+  std::string two = one +
+                    R"(,"y":{"dtype":"I64","shape":[],)"
+                    R"("data_offsets":[24,32]},"__metadata__":{"a":"b"}})";
   one += "}";
   auto safetensors = [](const std::string &header, size_t bytes) {
     std::string file(8, '\0');
@@ -101,11 +103,15 @@ bool seedsOfArrays(const fs::path &folder) {
   return write(folder / "safetensors/one", safetensors(one, 24)) &&
          write(folder / "safetensors/two", safetensors(two, 32)) &&
          write(folder / "npy/one",
-               npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': "
-                      "(2, 3), }\n", zeros)) &&
+               npy(1,
+                   "{'descr': '<f4', 'fortran_order': False, 'shape': "
+                   "(2, 3), }\n",
+                   zeros)) &&
          write(folder / "npy/two",
-               npy(2, "{'descr': '<i8', 'fortran_order': False, 'shape': "
-                      "(3,), }\n", zeros));
+               npy(2,
+                   "{'descr': '<i8', 'fortran_order': False, 'shape': "
+                   "(3,), }\n",
+                   zeros));
 }
 
 } // namespace

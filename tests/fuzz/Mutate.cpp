@@ -90,11 +90,20 @@ int64_t integer(Random &random, int64_t old) {
 }
 
 double real(Random &random, double old) {
-  const double odd[] = {
-      0, -0.0, 1, -1, 0.5, 1e-300, 1e300, 3e38, old / 2, -old, old + 1,
-      std::numeric_limits<double>::quiet_NaN(),
-      std::numeric_limits<double>::infinity(),
-      -std::numeric_limits<double>::infinity()};
+  const double odd[] = {0,
+                        -0.0,
+                        1,
+                        -1,
+                        0.5,
+                        1e-300,
+                        1e300,
+                        3e38,
+                        old / 2,
+                        -old,
+                        old + 1,
+                        std::numeric_limits<double>::quiet_NaN(),
+                        std::numeric_limits<double>::infinity(),
+                        -std::numeric_limits<double>::infinity()};
   return odd[below(random, std::size(odd))];
 }
 
@@ -148,7 +157,8 @@ void setValue(const Place &place, int at, Random &random,
     }
   };
 #define ZG_SCALAR(NAME, GET, CHANGE)                                           \
-  set([&](int k) -> decltype(r->Get##GET(*message, field)) {                   \
+  set(                                                                         \
+      [&](int k) -> decltype(r->Get##GET(*message, field)) {                   \
         return k < 0 ? r->Get##GET(*message, field)                            \
                      : r->GetRepeated##GET(*message, field, k);                \
       },                                                                       \
@@ -170,8 +180,7 @@ void setValue(const Place &place, int at, Random &random,
   case Kind::CPPTYPE_BOOL:
     return ZG_SCALAR(BOOL, Bool, [](bool v) { return !v; });
   case Kind::CPPTYPE_DOUBLE:
-    return ZG_SCALAR(DOUBLE, Double,
-                     [&](double v) { return real(random, v); });
+    return ZG_SCALAR(DOUBLE, Double, [&](double v) { return real(random, v); });
   case Kind::CPPTYPE_FLOAT:
     return ZG_SCALAR(FLOAT, Float, [&](float v) {
       return static_cast<float>(std::min(3e38, real(random, v)));
