@@ -36,6 +36,10 @@ std::string readFile(const std::string &path) {
   if (std::filesystem::is_directory(path, error)) {
     fail("is a folder, not an ONNX file");
   }
+  if (std::filesystem::exists(path, error) &&
+      !std::filesystem::is_regular_file(path, error)) {
+    fail("is not a regular file: a model's weights are read from it by place");
+  }
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) {
     fail("cannot open the model: ", std::strerror(errno));

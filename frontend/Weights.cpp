@@ -230,6 +230,29 @@ std::string littleEndianBytes(const TensorProto &tensor) {
   }
 }
 
+std::vector<std::string> externalNotes(const ModelFile &file) {
+  std::map<std::string, std::pair<std::string, int>> users; // by key
+  for (const TensorProto &tensor : file.graph().initializer()) {
+    for (const auto &entry : tensor.external_data()) {
+      const std::string &key = entry.key();
+      if (isExternal(tensor) && key != "location" && key != "offset" &&
+          key != "length") {
+        ++users.try_emplace(key, tensor.name(), 0).first->second.second;
+      }
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto &[key, user] : users) {
+    notes.push_back(absl::StrCat(
+        "tensor '", user.first, "'",
+        user.second > 1 ? absl::StrCat(" and ", user.second - 1, " more") : "",
+        ": external '", key, "' is ",
+        key == "checksum" ? "not checked: planning reads no weights"
+                          : "an unknown key, and ignored"));
+  }
+  return notes;
+}
+
 bool isReadable(const ModelFile &file, const TensorProto &tensor) {
   if (!isExternal(tensor)) {
     return true;

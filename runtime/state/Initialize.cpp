@@ -2,6 +2,7 @@
 
 #include "runtime/state/Initialize.h"
 
+#include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
 
 #include "absl/strings/numbers.h"
@@ -248,9 +249,22 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
     const TensorExtent &extent = found->second;
     absl::Status status =
         extent.file->read(extent.offset + first * element, count * element, to);
-    return status.ok() ? status
-                       : annotate(status, absl::StrCat("parameter '",
-                                                       parameter.name(), "'"));
+    if (!status.ok()) {
+      return annotate(status,
+                      absl::StrCat("parameter '", parameter.name(), "'"));
+    }
+    // A frozen mask may well hold -inf; a trained value would spread it.
+    if (auto found =
+            findNotFinite(unit.type(), to, count,
+                          /*infinite_allowed=*/!parameter.trainable())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "parameter '", parameter.name(), "' begins with ", found->name,
+          " in element ", first + found->index, " of ", parameter.elements(),
+          ", read from ", extent.file->path(),
+          ": a step would spread it to others. Give other values by "
+          "--load-weights"));
+    }
+    return absl::OkStatus();
   }
   if (unit.type() == plan::F32) {
     fillValues<float>(parameter, options, first, count, to);
