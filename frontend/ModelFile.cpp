@@ -178,6 +178,18 @@ void checkDomains(const onnx::GraphProto &graph) {
   }
 }
 
+/// Shapes are met later, where nobody knows any more whose they are.
+void checkShapes(const onnx::GraphProto &graph) {
+  for (const auto &tensor : graph.initializer()) {
+    Shape shape(tensor.dims().begin(), tensor.dims().end());
+    try {
+      elementCount(shape);
+    } catch (const ImportError &error) {
+      fail("initializer '", tensor.name(), "': ", error.what());
+    }
+  }
+}
+
 } // namespace
 
 std::unique_ptr<ModelFile> loadModel(const std::string &path) {
@@ -208,6 +220,7 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
     fail("sparse initializers are not supported: '",
          file->graph().sparse_initializer(0).values().name(), "'");
   }
+  checkShapes(file->graph());
   file->embedded = findRawData(bytes, file->fileName);
   if (file->model.functions_size() != 0) {
     onnx::inliner::InlineLocalFunctions(file->model, false);

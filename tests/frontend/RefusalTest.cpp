@@ -481,8 +481,6 @@ TEST(ExternalData, WhatNobodyFollowsIsSaid) {
                 "reads no weights",
                 "tensor 'w': external 'colour' is an unknown key, and "
                 "ignored"}));
-  expectError(importExternal({{"location", "a"}, {"location", "b"}}),
-              {"location is given twice"});
 }
 
 TEST(ExternalData, RangesAreChecked) {
