@@ -261,6 +261,17 @@ class Values(BadInput):
                            "--log", "log", "--save-weights", "out", lines=0,
                            parts=["'fc1.bias'", f"begins with {name} in "
                                   "element 77 of 128", "w.safetensors"])
+        # A log of an earlier run is not lost for it.
+        self.write("log", b"{}\n")
+        self.unchanged(*self.train, "--load-weights", "w.safetensors", "--log",
+                       "log", lines=0, parts=["'fc1.bias'"])
+        with open(self.path("log")) as file:
+            self.assertEqual(file.read(), "{}\n")
+        self.succeeds(*self.train, "--log", "log")
+        with open(self.path("log")) as file:
+            self.assertEqual(file.read().count("\n"), 3)
+        self.succeeds(*self.train[:-1], "0", "--log", "log")
+        self.assertEqual(os.path.getsize(self.path("log")), 0)
         self.write("m.onnx", linear(tensor("w", [4], [1, 2, NAN, 4])))
         self.succeeds("compile", "m.onnx", "-o", "p", "--micro-batch", "2")
         write_tensors(self.path("d"), {"x": ("F32", [2, 4], b"\0" * 32)})
@@ -391,9 +402,12 @@ class Files(BadInput):
                                parts=[disk, "No space left on device"])
                 self.assertEqual(os.listdir(disk), [])
             # It fills up while the log grows: what was logged stays.
-            self.refused("train", plan, "--data", MLP_DATA, "--steps", "500",
-                         "--log", out, lines=1,
-                         parts=[out, "No space left on device"])
+            result = self.run_program("train", plan, "--data", MLP_DATA,
+                                      "--steps", "500", "--log", out)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr,
+                             "^zerograph train: .*" + out + ": cannot write: "
+                             "No space left on device\n$")
             self.assertEqual(os.listdir(disk), ["file"])
 
 
