@@ -295,8 +295,8 @@ Value Emitter::pad(Value x, const std::vector<int64_t> &low, const Shape &shape,
     filler = builder.getFloatAttr(element, value);
   } else {
     filler = builder.getIntegerAttr(
-        element, APInt(element.getIntOrFloatBitWidth(),
-                       static_cast<int64_t>(value), /*isSigned=*/true));
+        element, APInt(element.getIntOrFloatBitWidth(), toInteger(value),
+                       /*isSigned=*/true));
   }
   return builder.create<nn::PadOp>(location, tensorType(shape, element), x, low,
                                    filler);

@@ -65,6 +65,13 @@ bool isFloatType(int32_t type) {
          type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
 }
 
+int64_t toInteger(double value) {
+  constexpr double limit = 9.2e18;
+  return value != value
+             ? 0
+             : static_cast<int64_t>(std::clamp(value, -limit, limit));
+}
+
 int64_t typeBytes(int32_t type) {
   switch (type) {
   case TensorProto::DOUBLE:
@@ -146,7 +153,7 @@ HostTensor HostTensor::splat(int32_t type, Shape shape, double value) {
   if (result.isFloat()) {
     result.floats = {roundTo(type, value)};
   } else {
-    result.integers = {wrapTo(type, static_cast<int64_t>(value))};
+    result.integers = {wrapTo(type, toInteger(value))};
   }
   return result;
 }
@@ -180,14 +187,8 @@ void HostTensor::setFloat(int64_t i, double value) {
   } else if (elementType == TensorProto::BOOL) {
     integers[i] = value != 0;
   } else {
-    // Out of range and NaN have no meaning in ONNX; any value will do, but
-    // the conversion itself must be defined.
-    constexpr double limit = 9.2e18;
-    integers[i] =
-        wrapTo(elementType,
-               value != value
-                   ? 0
-                   : static_cast<int64_t>(std::clamp(value, -limit, limit)));
+    // Out of range and NaN have no meaning in ONNX; any value will do.
+    integers[i] = wrapTo(elementType, toInteger(value));
   }
 }
 

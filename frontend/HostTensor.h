@@ -24,6 +24,9 @@ Shape broadcastShapes(const Shape &a, const Shape &b);
 int64_t normalizeAxis(int64_t axis, int64_t rank);
 
 bool isFloatType(int32_t type);
+/// `value` without its fraction, or the nearest number there is: a model may
+/// give infinity, or NaN (0), where a number is expected.
+int64_t toInteger(double value);
 /// Bytes of one element of an ONNX type that the importer knows, else 0.
 int64_t typeBytes(int32_t type);
 std::string typeName(int32_t type);
@@ -54,7 +57,7 @@ public:
   // where one number is expected.
   int64_t intAt(int64_t i) const {
     size_t at = indexOf(i);
-    return isFloat() ? static_cast<int64_t>(floats[at]) : integers[at];
+    return isFloat() ? toInteger(floats[at]) : integers[at];
   }
   double floatAt(int64_t i) const {
     size_t at = indexOf(i);

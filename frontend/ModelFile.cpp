@@ -37,6 +37,10 @@ std::string readFile(const std::string &path) {
   if (std::filesystem::is_directory(path, error)) {
     fail("is a folder, not an ONNX file");
   }
+  if (std::filesystem::exists(path, error) &&
+      !std::filesystem::is_regular_file(path, error)) {
+    fail("is not a regular file: a model's weights are read from it by place");
+  }
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) {
     fail("cannot open the model: ", std::strerror(errno));
@@ -175,6 +179,18 @@ void checkDomains(const onnx::GraphProto &graph) {
   }
 }
 
+/// Shapes are met later, where nobody knows any more whose they are.
+void checkShapes(const onnx::GraphProto &graph) {
+  for (const auto &tensor : graph.initializer()) {
+    Shape shape(tensor.dims().begin(), tensor.dims().end());
+    try {
+      elementCount(shape);
+    } catch (const ImportError &error) {
+      fail("initializer '", tensor.name(), "': ", error.what());
+    }
+  }
+}
+
 } // namespace
 
 std::unique_ptr<ModelFile> loadModel(const std::string &path) {
@@ -205,6 +221,7 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
     fail("sparse initializers are not supported: '",
          file->graph().sparse_initializer(0).values().name(), "'");
   }
+  checkShapes(file->graph());
   file->embedded = findRawData(bytes, file->fileName);
   if (file->model.functions_size() != 0) {
     onnx::inliner::InlineLocalFunctions(file->model, false);

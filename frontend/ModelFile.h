@@ -46,6 +46,9 @@ std::optional<ByteRange> locate(const ModelFile &file,
 /// Throws TooLarge above HostTensor::kMaxElements.
 HostTensor readTensor(const onnx::TensorProto &tensor, const ModelFile *file);
 
+/// What external data of initializers says and nobody follows.
+std::vector<std::string> externalNotes(const ModelFile &file);
+
 /// Whether readTensor could be tried: the bytes are embedded, or their file
 /// exists.
 bool isReadable(const ModelFile &file, const onnx::TensorProto &tensor);

@@ -199,6 +199,9 @@ void Importer::finish() {
     report.parameters.push_back({name, parameter.trainable, parameter.reason});
   }
 
+  for (std::string &note : externalNotes(file)) {
+    report.notes.push_back(std::move(note));
+  }
   for (const std::string &name : files) {
     if (access((file.folder + name).c_str(), F_OK) != 0) {
       report.notes.push_back(absl::StrCat(

@@ -3,14 +3,17 @@
 #include "frontend/ModelFile.h"
 
 #include "frontend/Error.h"
+#include "runtime/base/Beneath.h"
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 
+#include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <set>
+#include <utility>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using onnx::TensorProto;
 
@@ -41,37 +44,32 @@ int64_t externalNumber(const TensorProto &tensor, absl::string_view key,
   return value;
 }
 
-/// Refuses every location that could lead out of the model's folder.
-void checkLocation(const ModelFile &file, const TensorProto &tensor,
-                   const std::string &location) {
-  auto refuse = [&](absl::string_view why) {
-    fail("tensor '", tensor.name(), "': external location '", location, "' ",
-         why);
-  };
-  if (location.empty()) {
-    refuse("is empty");
-  }
-  if (location[0] == '/' || location.find('\\') != std::string::npos ||
-      location.find('\0') != std::string::npos) {
-    refuse("is not a relative path with '/'");
-  }
-  std::string path = file.folder;
-  for (absl::string_view part : absl::StrSplit(location, '/')) {
-    if (part == "..") {
-      refuse("leaves the model's folder");
-    }
-    absl::StrAppend(&path, path.empty() || path.back() == '/' ? "" : "/", part);
-    struct stat info;
-    if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
-      refuse("goes through a symbolic link, which external data may not");
-    }
-  }
-}
-
-ByteRange locateExternal(const ModelFile &file, const TensorProto &tensor) {
+/// What external data is in: an open file, or none where there is no such.
+struct External {
   ByteRange range;
+  int file = -1;
+
+  External() = default;
+  External(External &&other) noexcept
+      : range(std::move(other.range)), file(std::exchange(other.file, -1)) {}
+  External &operator=(External &&) = delete;
+  ~External() {
+    if (file >= 0) {
+      close(file);
+    }
+  }
+};
+
+External openExternal(const ModelFile &file, const TensorProto &tensor) {
+  External external;
+  ByteRange &range = external.range;
   range.length = byteCount(tensor);
+  std::set<std::string> keys;
   for (const auto &entry : tensor.external_data()) {
+    if (!keys.insert(entry.key()).second) {
+      fail("tensor '", tensor.name(), "': external ", entry.key(),
+           " is given twice");
+    }
     if (entry.key() == "location") {
       range.file = entry.value();
     } else if (entry.key() == "offset") {
@@ -85,25 +83,27 @@ ByteRange locateExternal(const ModelFile &file, const TensorProto &tensor) {
       }
     }
   }
-  checkLocation(file, tensor, range.file);
   int64_t end;
   if (__builtin_add_overflow(range.offset, range.length, &end)) {
     fail("tensor '", tensor.name(), "': external offset ", range.offset,
          " is beyond any file");
   }
-  struct stat info;
-  if (stat((file.folder + range.file).c_str(), &info) == 0) {
-    if (!S_ISREG(info.st_mode)) {
-      fail("tensor '", tensor.name(), "': '", range.file,
-           "' is not a regular file");
-    }
-    if (end > info.st_size) {
-      fail("tensor '", tensor.name(), "': needs bytes ", range.offset, " to ",
-           end, " of '", range.file, "', which has ",
-           static_cast<int64_t>(info.st_size));
-    }
+  struct stat info = {};
+  absl::StatusOr<int> opened = openBeneath(file.folder, range.file, info);
+  if (absl::IsNotFound(opened.status())) {
+    return external;
   }
-  return range;
+  if (!opened.ok()) {
+    fail("tensor '", tensor.name(), "': external location '", range.file, "' ",
+         opened.status().message());
+  }
+  external.file = *opened;
+  if (end > info.st_size) {
+    fail("tensor '", tensor.name(), "': needs bytes ", range.offset, " to ",
+         end, " of '", range.file, "', which has ",
+         static_cast<int64_t>(info.st_size));
+  }
+  return external;
 }
 
 bool isExternal(const TensorProto &tensor) {
@@ -188,7 +188,7 @@ HostTensor decode(const TensorProto &tensor, const std::string &bytes) {
 std::optional<ByteRange> locate(const ModelFile &file,
                                 const TensorProto &tensor) {
   if (isExternal(tensor)) {
-    return locateExternal(file, tensor);
+    return openExternal(file, tensor).range;
   }
   auto found = file.embedded.find(tensor.name());
   if (found == file.embedded.end()) {
@@ -230,13 +230,34 @@ std::string littleEndianBytes(const TensorProto &tensor) {
   }
 }
 
+std::vector<std::string> externalNotes(const ModelFile &file) {
+  std::map<std::string, std::pair<std::string, int>> users; // by key
+  for (const TensorProto &tensor : file.graph().initializer()) {
+    for (const auto &entry : tensor.external_data()) {
+      const std::string &key = entry.key();
+      if (isExternal(tensor) && key != "location" && key != "offset" &&
+          key != "length") {
+        ++users.try_emplace(key, tensor.name(), 0).first->second.second;
+      }
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto &[key, user] : users) {
+    notes.push_back(absl::StrCat(
+        "tensor '", user.first, "'",
+        user.second > 1 ? absl::StrCat(" and ", user.second - 1, " more") : "",
+        ": external '", key, "' is ",
+        key == "checksum" ? "not checked: planning reads no weights"
+                          : "an unknown key, and ignored"));
+  }
+  return notes;
+}
+
 bool isReadable(const ModelFile &file, const TensorProto &tensor) {
   if (!isExternal(tensor)) {
     return true;
   }
-  struct stat info;
-  std::string path = file.folder + locateExternal(file, tensor).file;
-  return stat(path.c_str(), &info) == 0;
+  return openExternal(file, tensor).file >= 0;
 }
 
 HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
@@ -250,14 +271,19 @@ HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
   if (file == nullptr) {
     fail("tensor '", tensor.name(), "' may not be external here");
   }
-  ByteRange range = locateExternal(*file, tensor);
-  std::ifstream stream(file->folder + range.file, std::ios::binary);
+  External external = openExternal(*file, tensor);
   std::string data(bytes, '\0');
-  stream.seekg(range.offset);
-  stream.read(data.data(), bytes);
-  if (!stream) {
-    fail("tensor '", tensor.name(), "' is needed while importing, but '",
-         range.file, "' cannot be read");
+  for (int64_t at = 0; at < bytes;) {
+    ssize_t count = pread(external.file, data.data() + at, bytes - at,
+                          external.range.offset + at);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      fail("tensor '", tensor.name(), "' is needed while importing, but '",
+           external.range.file, "' cannot be read");
+    }
+    at += count;
   }
   return decode(tensor, data);
 }

@@ -13,6 +13,7 @@ PACKAGES=(
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libabsl-dev libcli11-dev nlohmann-json3-dev libspdlog-dev libxxhash-dev
   libdnnl-dev libopenmpi-dev openmpi-bin clang-format-14
+  clang-14 libclang-rt-14-dev
 )
 
 say() { echo "setup: $*"; }

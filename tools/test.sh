@@ -1,16 +1,28 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs the tests; --full adds the whole matrices.
+# Sets up, builds and runs the tests, after a minute of made-up bytes for each
+# reader of files. --full: the whole matrices, ten minutes of bytes, and the
+# runtime under sanitizers. --sanitize: with the sanitizers. --no-fuzz: without
+# the bytes, which need clang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-full=
-case "${1-}" in
-  "") ;;
-  --full) full=1 ;;
-  *) echo "usage: tools/test.sh [--full]" >&2; exit 2 ;;
-esac
+full= sanitize= fuzz=60
+for option in "$@"; do
+  case $option in
+    --full) full=1 sanitize=1 fuzz=600 ;;
+    --sanitize) sanitize=1 ;;
+    --no-fuzz) fuzz= ;;
+    *) echo "usage: tools/test.sh [--full] [--sanitize] [--no-fuzz]" >&2
+       exit 2 ;;
+  esac
+done
 tools/build.sh
+failed=0
+# What fails here doesn't keep the tests from running, and their lines are last.
+[[ -z $fuzz ]] || tools/fuzz.sh "$fuzz" || failed=1
+[[ -z $sanitize ]] || tools/sanitize.sh || failed=1
 cd build
 export ZEROGRAPH_FULL=$full
 # One at a time: a test runs several ranks, each with threads of its own.
 if [[ -n $full ]]; then limit=7200; else limit=900; fi
-exec ctest --output-on-failure --timeout "$limit"
+ctest --output-on-failure --timeout "$limit" || failed=1
+exit $failed

@@ -84,12 +84,12 @@ int64_t nearestIndex(double source, const std::string &how) {
   double down = std::floor(source), up = std::ceil(source);
   bool tie = source - down == 0.5;
   if (how == "floor" || (how == "round_prefer_floor" && tie)) {
-    return static_cast<int64_t>(down);
+    return toInteger(down);
   }
   if (how == "ceil" || (how == "round_prefer_ceil" && tie)) {
-    return static_cast<int64_t>(up);
+    return toInteger(up);
   }
-  return static_cast<int64_t>(std::floor(source + 0.5));
+  return toInteger(std::floor(source + 0.5));
 }
 
 /// The taps of one output element, before those beyond the edges are moved.
@@ -100,12 +100,12 @@ std::vector<Tap> tapsOf(double source, double scale, const Method &method) {
   // A smaller image is smoothed over as many elements as become one.
   double stretch = method.antialias ? std::min(scale, 1.0) : 1;
   bool cubic = method.mode == "cubic";
-  int64_t reach = static_cast<int64_t>(std::ceil((cubic ? 2 : 1) / stretch));
-  if (2 * reach > kMaxTaps) {
+  int64_t reach = toInteger(std::ceil((cubic ? 2 : 1) / stretch));
+  if (reach > kMaxTaps / 2) {
     fail("an output element is made of more than ", kMaxTaps,
          " input elements");
   }
-  int64_t down = static_cast<int64_t>(std::floor(source));
+  int64_t down = toInteger(std::floor(source));
   std::vector<Tap> taps;
   double sum = 0;
   for (int64_t at = down - reach + 1; at <= down + reach; ++at) {
@@ -307,7 +307,7 @@ std::vector<Axis> sizedAxes(Op &op, const std::vector<int64_t> &dims,
   }
   for (Axis &axis : axes) {
     axis.scale = scale;
-    axis.output = static_cast<int64_t>(std::floor(scale * axis.input + 0.5));
+    axis.output = toInteger(std::floor(scale * axis.input + 0.5));
   }
   return axes;
 }

@@ -148,6 +148,9 @@ absl::Status RankRun::trainSteps() {
       return absl::OkStatus();
     }
   }
+  if (rank() == 0) {
+    session.log->start(); // of no step
+  }
   return absl::OkStatus();
 }
 

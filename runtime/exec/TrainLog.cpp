@@ -54,7 +54,8 @@ TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
   log->progress = progress && isatty(STDERR_FILENO);
   log->begin = std::chrono::steady_clock::now();
   if (!path.empty()) {
-    log->file = std::fopen(path.c_str(), "we");
+    log->created = access(path.c_str(), F_OK) != 0;
+    log->file = std::fopen(path.c_str(), "ae");
     if (!log->file) {
       return absl::UnavailableError(
           absl::StrCat(path, ": cannot create: ", std::strerror(errno)));
@@ -74,6 +75,17 @@ TrainLog::~TrainLog() {
   endLine();
   if (file) {
     std::fclose(file);
+    if (created && !started) {
+      unlink(path.c_str());
+    }
+  }
+}
+
+void TrainLog::start() {
+  if (file && !started) {
+    started = true;
+    // Of a device or a pipe there is nothing to empty.
+    [[maybe_unused]] int ignored = ftruncate(fileno(file), 0);
   }
 }
 
@@ -84,6 +96,7 @@ absl::Status TrainLog::add(const StepRecord &record) {
   if (!file) {
     return absl::OkStatus();
   }
+  start();
   std::string line = toJson(record) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size() ||
       std::fflush(file) != 0) {

@@ -26,7 +26,8 @@ struct StepRecord {
 /// computes it yet.
 std::string toJson(const StepRecord &record);
 
-/// The log file, a line a step, and on a terminal the progress line.
+/// The log file, a line a step, and on a terminal the progress line. A run that
+/// fails before its first step leaves the file as it was, or none.
 class TrainLog {
 public:
   /// An empty path: no file. `progress`: draw on standard error where that is
@@ -36,6 +37,8 @@ public:
   ~TrainLog();
 
   absl::Status add(const StepRecord &record);
+  /// Empties the file, if no record has yet: there was nothing to log.
+  void start();
   /// Ends the progress line, where there is one: something else is to be said.
   void endLine();
 
@@ -45,6 +48,8 @@ private:
 
   std::string path;
   std::FILE *file = nullptr;
+  bool created = false; // no file was there
+  bool started = false; // what was there is gone
   uint64_t steps = 0;
   bool progress = false;
   bool drawn = false;

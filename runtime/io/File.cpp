@@ -2,6 +2,8 @@
 
 #include "runtime/io/File.h"
 
+#include "runtime/base/Beneath.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -34,7 +36,8 @@ absl::Status failed(const std::string &path, const char *what, int error) {
 
 absl::StatusOr<std::shared_ptr<File>>
 File::openForReading(const std::string &path) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe is refused below, not waited for.
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return failed(path, "cannot open", errno);
   }
@@ -46,6 +49,20 @@ File::openForReading(const std::string &path) {
   }
   return std::shared_ptr<File>(
       new File(path, descriptor, uint64_t(status.st_size)));
+}
+
+absl::StatusOr<std::shared_ptr<File>>
+File::openBeneath(const std::string &folder, const std::string &file) {
+  struct stat status = {};
+  std::string path = absl::StrCat(
+      folder, folder.empty() || folder.back() == '/' ? "" : "/", file);
+  absl::StatusOr<int> descriptor = zerograph::openBeneath(folder, file, status);
+  if (!descriptor.ok()) {
+    return absl::Status(descriptor.status().code(),
+                        absl::StrCat(path, " ", descriptor.status().message()));
+  }
+  return std::shared_ptr<File>(
+      new File(path, *descriptor, uint64_t(status.st_size)));
 }
 
 absl::StatusOr<std::shared_ptr<File>> File::create(const std::string &path,

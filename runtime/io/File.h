@@ -16,6 +16,10 @@ class File {
 public:
   static absl::StatusOr<std::shared_ptr<File>>
   openForReading(const std::string &path);
+  /// The file that a model's external data names, relative to its `folder`:
+  /// see Beneath.h for what is refused.
+  static absl::StatusOr<std::shared_ptr<File>>
+  openBeneath(const std::string &folder, const std::string &file);
   /// A new file of `bytes` bytes with its space reserved; an old one is
   /// emptied. Where the disk is full there is an error and no file.
   static absl::StatusOr<std::shared_ptr<File>> create(const std::string &path,

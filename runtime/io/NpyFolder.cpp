@@ -2,13 +2,20 @@
 
 #include "runtime/io/TensorFile.h"
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+
 #include <algorithm>
 #include <filesystem>
-#include <regex>
+#include <set>
 
 using namespace zerograph;
 
 namespace {
+
+/// Numpy's own limit.
+constexpr size_t kMostAxes = 64;
 
 absl::Status bad(const std::string &path, const std::string &what) {
   return absl::InvalidArgumentError(
@@ -24,41 +31,133 @@ plan::ElementType typeOf(const std::string &descr) {
   return found == types->end() ? plan::ELEMENT_INVALID : found->second;
 }
 
-/// The Python dictionary {'descr': '<f4', 'fortran_order': False, 'shape':
-/// (3, 4), } in whatever order.
-absl::Status parseHeader(const std::string &path, const std::string &header,
-                         TensorExtent &extent) {
-  static const std::regex descr(R"('descr'\s*:\s*'([^']*)')");
-  static const std::regex order(R"('fortran_order'\s*:\s*(True|False))");
-  static const std::regex shape(R"('shape'\s*:\s*\(([0-9,\s]*)\))");
-  std::smatch match;
-  if (!std::regex_search(header, match, descr)) {
-    return bad(path, "the header names no plain element type");
-  }
-  extent.type = typeOf(match[1]);
-  if (extent.type == plan::ELEMENT_INVALID) {
-    return bad(path, absl::StrCat("its elements are ", match[1].str(),
-                                  "; little-endian floats, signed integers, "
-                                  "uint8 and bool are read"));
-  }
-  if (!std::regex_search(header, match, order) || match[1] != "False") {
-    return bad(path, "it is in Fortran order; save it in C order");
-  }
-  if (!std::regex_search(header, match, shape)) {
-    return bad(path, "the header has no shape");
-  }
-  std::string sizes = match[1];
-  static const std::regex number("[0-9]+");
-  for (std::sregex_iterator it(sizes.begin(), sizes.end(), number), end;
-       it != end; ++it) {
-    std::string digits = it->str();
-    if (digits.size() > 18) {
-      return bad(path, "its shape is too large");
+/// Reads the Python dictionary of a header: {'descr': '<f4',
+/// 'fortran_order': False, 'shape': (3, 4), } in whatever order. Numpy writes
+/// nothing else there, and a file may come from anybody.
+class HeaderReader {
+public:
+  HeaderReader(const std::string &path, absl::string_view text,
+               TensorExtent &extent)
+      : path(path), rest(text), extent(extent) {}
+
+  absl::Status read() {
+    if (!take('{')) {
+      return bad(path, "the header is no dictionary");
     }
-    extent.shape.push_back(std::stoull(digits));
+    while (!take('}')) {
+      std::string key;
+      if (!takeText(key) || !take(':')) {
+        return bad(path, "the header is no dictionary of names");
+      }
+      if (!seen.insert(key).second) {
+        return bad(path, absl::StrCat("the header has '", absl::CHexEscape(key),
+                                      "' twice"));
+      }
+      ZG_RETURN_IF_ERROR(readValue(key));
+      if (!take(',') && !rest.empty() && rest.front() != '}') {
+        return bad(path, "the header is no dictionary");
+      }
+    }
+    space();
+    if (!rest.empty()) {
+      return bad(path, "the header goes on behind its dictionary");
+    }
+    for (const char *key : {"descr", "fortran_order", "shape"}) {
+      if (!seen.count(key)) {
+        return bad(path, absl::StrCat("the header has no ", key));
+      }
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+private:
+  void space() {
+    size_t end = rest.find_first_not_of(" \t\r\n");
+    rest.remove_prefix(end == absl::string_view::npos ? rest.size() : end);
+  }
+  bool take(char wanted) {
+    space();
+    if (rest.empty() || rest.front() != wanted) {
+      return false;
+    }
+    rest.remove_prefix(1);
+    space();
+    return true;
+  }
+  bool takeWord(absl::string_view word) {
+    space();
+    return absl::ConsumePrefix(&rest, word);
+  }
+  bool takeText(std::string &text) {
+    space();
+    char quote = rest.empty() ? ' ' : rest.front();
+    size_t end = quote == '\'' || quote == '"' ? rest.find(quote, 1)
+                                               : absl::string_view::npos;
+    if (end == absl::string_view::npos) {
+      return false;
+    }
+    text = std::string(rest.substr(1, end - 1));
+    rest.remove_prefix(end + 1);
+    return true;
+  }
+
+  absl::Status readValue(const std::string &key) {
+    if (key == "descr") {
+      std::string name;
+      if (!takeText(name)) {
+        return bad(path, "the header names no plain element type");
+      }
+      extent.type = typeOf(name);
+      if (extent.type == plan::ELEMENT_INVALID) {
+        return bad(path, absl::StrCat("its elements are ",
+                                      absl::CHexEscape(name.substr(0, 40)),
+                                      "; little-endian floats, signed "
+                                      "integers, uint8 and bool are read"));
+      }
+      return absl::OkStatus();
+    }
+    if (key == "fortran_order") {
+      return takeWord("False")
+                 ? absl::OkStatus()
+                 : bad(path, "it is in Fortran order; save it in C order");
+    }
+    if (key == "shape") {
+      return readShape();
+    }
+    return bad(path, absl::StrCat("the header has an unknown entry '",
+                                  absl::CHexEscape(key.substr(0, 40)), "'"));
+  }
+
+  absl::Status readShape() {
+    if (!take('(')) {
+      return bad(path, "the header has no shape");
+    }
+    while (!take(')')) {
+      size_t digits =
+          std::min(rest.find_first_not_of("0123456789"), rest.size());
+      uint64_t size = 0;
+      if (digits == 0 || !absl::SimpleAtoi(rest.substr(0, digits), &size)) {
+        return bad(path, digits == 0 ? "its shape is no list of numbers"
+                                     : "its shape is too large");
+      }
+      rest.remove_prefix(digits);
+      takeWord("L"); // of Python 2
+      extent.shape.push_back(size);
+      if (extent.shape.size() > kMostAxes) {
+        return bad(path, absl::StrCat("it has more than ", kMostAxes, " axes"));
+      }
+      if (!take(',') && (rest.empty() || rest.front() != ')')) {
+        return bad(path, "its shape is no list of numbers");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string &path;
+  absl::string_view rest;
+  TensorExtent &extent;
+  std::set<std::string> seen;
+};
 
 absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
   TensorExtent extent;
@@ -84,7 +183,7 @@ absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
   }
   std::string header(length, '\0');
   ZG_RETURN_IF_ERROR(extent.file->read(begin, length, header.data()));
-  ZG_RETURN_IF_ERROR(parseHeader(path, header, extent));
+  ZG_RETURN_IF_ERROR(HeaderReader(path, header, extent).read());
   extent.offset = begin + length;
   if (!byteCount(extent.shape, elementSize(extent.type), extent.bytes) ||
       extent.bytes != size - extent.offset) {

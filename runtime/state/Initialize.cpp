@@ -3,6 +3,7 @@
 #include "runtime/state/Initialize.h"
 #include "runtime/plan/Supported.h"
 
+#include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
 
 #include "absl/strings/numbers.h"
@@ -99,10 +100,17 @@ std::string ParameterSources::sourcePath(const plan::Parameter &parameter) {
 }
 
 absl::StatusOr<std::shared_ptr<File>>
-ParameterSources::open(const std::string &path) {
+ParameterSources::open(const plan::Source &source, const std::string &path) {
   std::shared_ptr<File> &file = files[path];
-  if (!file) {
+  if (file) {
+    return file;
+  }
+  if (source.folder().empty() || source.file() == plan->model()) {
+    // The plan's own, or the model that the user named: links are theirs.
     ZG_ASSIGN_OR_RETURN(file, File::openForReading(path));
+  } else {
+    std::string folder = path.substr(0, path.size() - source.file().size());
+    ZG_ASSIGN_OR_RETURN(file, File::openBeneath(folder, source.file()));
   }
   return file;
 }
@@ -126,7 +134,7 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
   if (std::string path = sourcePath(parameter); !path.empty()) {
     const plan::Source &source = parameter.source();
     TensorExtent extent;
-    ZG_ASSIGN_OR_RETURN(extent.file, open(path));
+    ZG_ASSIGN_OR_RETURN(extent.file, open(source, path));
     if (source.length() != bytes || source.offset() > extent.file->bytes() ||
         bytes > extent.file->bytes() - source.offset()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -242,9 +250,22 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
     const TensorExtent &extent = found->second;
     absl::Status status =
         extent.file->read(extent.offset + first * element, count * element, to);
-    return status.ok() ? status
-                       : annotate(status, absl::StrCat("parameter '",
-                                                       parameter.name(), "'"));
+    if (!status.ok()) {
+      return annotate(status,
+                      absl::StrCat("parameter '", parameter.name(), "'"));
+    }
+    // A frozen mask may well hold -inf; a trained value would spread it.
+    if (auto found =
+            findNotFinite(unit.type(), to, count,
+                          /*infinite_allowed=*/!parameter.trainable())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "parameter '", parameter.name(), "' begins with ", found->name,
+          " in element ", first + found->index, " of ", parameter.elements(),
+          ", read from ", extent.file->path(),
+          ": a step would spread it to others. Give other values by "
+          "--load-weights"));
+    }
+    return absl::OkStatus();
   }
   if (unit.type() == plan::F32) {
     fillValues<float>(parameter, options, first, count, to);

@@ -47,7 +47,8 @@ private:
   absl::Status fill(const plan::Unit &unit, const plan::Parameter &parameter,
                     uint64_t first, uint64_t count, std::byte *to) const;
   std::string sourcePath(const plan::Parameter &parameter);
-  absl::StatusOr<std::shared_ptr<File>> open(const std::string &path);
+  absl::StatusOr<std::shared_ptr<File>> open(const plan::Source &source,
+                                             const std::string &path);
 
   const plan::Plan *plan = nullptr;
   InitializeOptions options;

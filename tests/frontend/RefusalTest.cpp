@@ -226,6 +226,27 @@ TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {
               {"80000 bytes", "make it an initializer"});
 }
 
+TEST(RefusedGraph, NumbersThatNoIntegerHolds) {
+  // Any answer will do, but the conversion must be defined.
+  for (const char *number : {"1e30", "-1e30"}) {
+    std::string text = R"(
+g (float[4] x) => (float[4] y) {
+  f = Constant <value_float = NUMBER> ()
+  i = Cast <to = 7> (f)
+  s = Cast <to = 1> (i)
+  y = Mul(x, s)
+})";
+    text.replace(text.find("NUMBER"), 6, number);
+    EXPECT_TRUE(import(text).status.ok());
+  }
+  expectRefused(R"(
+g (float[1, 1, 4] x) => (float[1, 1, a] y) {
+  s = Constant <value_floats = [1.0, 1.0, 1e38]> ()
+  [big] y = Resize(x, , s)
+})",
+                {"node 'big' (Resize)"});
+}
+
 TEST(RefusedGraph, EmptyConstantsWhereOneNumberIsExpected) {
   expectRefused(R"(
 g (float[4, 4] x) => (float[4, 4] y) {
@@ -438,6 +459,28 @@ TEST(ExternalData, LocationsOutsideAreRefused) {
                                                   folder / "w.bin");
                              }),
               {"symbolic link"});
+  expectError(
+      importExternal({{"location", "w.bin"}},
+                     [](const fs::path &folder) {
+                       std::ofstream(folder / "v.bin") << std::string(32, 'x');
+                       fs::create_hard_link(folder / "v.bin", folder / "w.bin");
+                     }),
+      {"'w.bin' is a hard link"});
+}
+
+TEST(ExternalData, WhatNobodyFollowsIsSaid) {
+  Imported imported = importExternal(
+      {{"location", "w.bin"}, {"checksum", "00"}, {"colour", "red"}},
+      [](const fs::path &folder) {
+        std::ofstream(folder / "w.bin") << std::string(32, 'x');
+      });
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.notes,
+            (std::vector<std::string>{
+                "tensor 'w': external 'checksum' is not checked: planning "
+                "reads no weights",
+                "tensor 'w': external 'colour' is an unknown key, and "
+                "ignored"}));
 }
 
 TEST(ExternalData, RangesAreChecked) {

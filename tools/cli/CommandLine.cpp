@@ -49,6 +49,27 @@ void collectOptions(const CLI::App &command, std::vector<std::string> &names) {
   }
 }
 
+/// The name of an option whose value is "", as of a shell's variable that is
+/// not set; or nothing.
+std::string emptyOption(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options()) {
+    for (const std::string &value : option->results()) {
+      if (value.empty()) {
+        return option->get_name();
+      }
+    }
+  }
+  for (const CLI::App *group :
+       command.get_subcommands([](const CLI::App *) { return true; })) {
+    if (group->get_name().empty()) {
+      if (std::string name = emptyOption(*group); !name.empty()) {
+        return name;
+      }
+    }
+  }
+  return "";
+}
+
 /// "; did you mean --zero?" or nothing.
 std::string suggestion(const std::string &given,
                        const std::vector<std::string> &names) {
@@ -172,6 +193,9 @@ int CommandLine::run(int argc, char **argv) {
     }
     if (wrong) {
       return fail(command, *wrong);
+    }
+    if (std::string name = emptyOption(*command); !name.empty()) {
+      return fail(command, name + ": its value is empty");
     }
     absl::StatusOr<int> code = run();
     if (!code.ok()) {

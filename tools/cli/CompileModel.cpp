@@ -6,9 +6,11 @@
 #include "runtime/base/Status.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/TensorFile.h"
+#include "runtime/plan/Validate.h"
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 namespace zerograph {
 namespace {
@@ -45,6 +47,23 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
+/// A plan given where a model is expected: its bytes are no model's either, but
+/// saying so would not help.
+absl::Status checkIsNoPlan(const std::string &model) {
+  constexpr absl::string_view kMagic = "ZGPLAN";
+  std::error_code ignored; // what cannot be looked at fails when it is read
+  if (!std::filesystem::is_regular_file(model, ignored)) {
+    return absl::OkStatus();
+  }
+  std::string begin(kMagic.size(), '\0');
+  std::ifstream(model, std::ios::binary).read(begin.data(), begin.size());
+  return begin != kMagic
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   model, " is a plan, not a model: `zerograph train ", model,
+                   "` runs it"));
+}
+
 /// Before compiling `plan` is empty: then the model alone is looked at.
 absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                           const std::string &plan_path) {
@@ -65,6 +84,7 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            const std::string &data,
                                            const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
+  ZG_RETURN_IF_ERROR(checkIsNoPlan(options.model));
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   std::string batch = frontend::batchDim(inputs);
@@ -95,6 +115,8 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   for (const std::string &note : result.notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
+  // Numbers that are possible one by one, and not together.
+  ZG_RETURN_IF_ERROR(validatePlan(result.plan));
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, result.plan, plan_path));
   ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
   return result;

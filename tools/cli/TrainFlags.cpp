@@ -2,6 +2,7 @@
 
 #include "tools/cli/TrainFlags.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
@@ -113,7 +114,13 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
   app.add_option("--init-missing", init_missing,
                  "normal:STD for parameters that no file holds");
   app.add_option("--seed", options.seed,
-                 "Seed of made up parameters and of dropout");
+                 "Seed of made up parameters and of dropout")
+      ->check([](const std::string &text) {
+        uint64_t seed; // the option itself would take -1, and wrap around
+        return absl::SimpleAtoi(text, &seed)
+                   ? std::string()
+                   : text + " is no whole number below 2^64";
+      });
   app.add_option("--dump-gradients", options.dump_gradients,
                  "FILE.safetensors for the first step's mean gradients");
   app.add_option(

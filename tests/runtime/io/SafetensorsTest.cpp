@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -208,13 +209,81 @@ TEST_F(TensorFileTest, NpyFilesOfAFolderAreRead) {
       {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 9),
        "[2] has 9 bytes"},
       {npy("{'descr': '<f4', 'fortran_order': False}", 8), "no shape"},
-      {npy("{}", 8), "no plain element type"}};
+      {npy("{}", 8), "no descr"},
+      {npy("{'descr': [('a', '<f4')], 'shape': (2,)}", 8),
+       "no plain element type"},
+      {npy("{'descr': '<f4', 'descr': '<f4'}", 8), "'descr' twice"},
+      {npy("{'descr': '\n<f4'}", 8), "its elements are \\n<f4"},
+      {npy("{'shape': (99999999999999999999,)}", 8), "too large"},
+      {npy("{'shape': (2 3)}", 8), "no list of numbers"},
+      {npy("{'shape': (-2,)}", 8), "no list of numbers"},
+      {npy("{'shape': (2,", 8), "no list of numbers"},
+      {npy("{'shape': (" + std::string(70, '1') + ")}", 8), "too large"},
+      {npy("{'descr': '<f4', 'shape': (2,), 'fortran_order': False} }", 8),
+       "goes on behind"}};
   for (const auto &[bytes, reason] : cases) {
     put("x.npy", bytes);
     auto broken = readTensors(folder);
     ASSERT_FALSE(broken.ok());
     EXPECT_NE(broken.status().message().find(reason), std::string::npos)
         << broken.status();
+  }
+}
+
+TEST_F(TensorFileTest, ALongShapeOfAnArrayIsNoDeepRecursion) {
+  // As long as a header may be.
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,";
+  header += std::string(65000 - header.size(), ' ') + ")}\n";
+  std::string text("\x93NUMPY\1\0", 8);
+  text += static_cast<char>(header.size() & 255);
+  text += static_cast<char>(header.size() >> 8);
+  put("x.npy", text + header + std::string(8, '\1'));
+  auto file = readTensors(folder);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->at("x").shape, (std::vector<uint64_t>{2}));
+
+  for (size_t i = text.size() + header.find("(2,") + 3; i < 65000; i += 2) {
+    header[i - text.size()] = ',';
+  }
+  put("x.npy", text + header + std::string(8, '\1'));
+  EXPECT_FALSE(readTensors(folder).ok());
+}
+
+TEST_F(TensorFileTest, APipeIsNoFileAndNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("p").c_str(), 0600), 0);
+  EXPECT_FALSE(readSafetensors(path("p")).ok());
+}
+
+TEST_F(TensorFileTest, ExternalDataStaysInItsFolder) {
+  std::filesystem::create_directories(path("in/deep"));
+  put("outside", "12345678");
+  put("in/w", "12345678");
+  put("in/deep/w", "12345678");
+  std::filesystem::create_symlink("w", path("in/link"));
+  std::filesystem::create_symlink("deep", path("in/way"));
+  std::filesystem::create_symlink("in", path("same"));
+  std::filesystem::create_hard_link(path("outside"), path("in/hard"));
+  ASSERT_EQ(mkfifo(path("in/pipe").c_str(), 0600), 0);
+  for (const char *good : {"w", "deep/w", "./w", "deep//w"}) {
+    auto file = File::openBeneath(path("in"), good);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ((*file)->bytes(), 8u);
+  }
+  // The folder itself is the user's to name.
+  EXPECT_TRUE(File::openBeneath(path("same"), "w").ok());
+  const std::pair<const char *, const char *> cases[] = {
+      {"../outside", "leaves"},    {"deep/../../outside", "leaves"},
+      {"/etc/passwd", "relative"}, {"", "is empty"},
+      {"link", "symbolic link"},   {"way/w", "symbolic link"},
+      {"hard", "hard link"},       {"pipe", "not a regular file"},
+      {"deep", "not a regular"},   {"none", "No such file"},
+      {"w/w", "Not a directory"},
+  };
+  for (auto [name, reason] : cases) {
+    auto file = File::openBeneath(path("in"), name);
+    ASSERT_FALSE(file.ok()) << name;
+    EXPECT_NE(file.status().message().find(reason), std::string::npos)
+        << file.status();
   }
 }
 

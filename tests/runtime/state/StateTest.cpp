@@ -1,6 +1,7 @@
 //===- StateTest.cpp - first values and files of parameters ---------------===//
 
 #include "runtime/state/Initialize.h"
+#include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
 #include "runtime/state/WeightFile.h"
 
@@ -289,6 +290,65 @@ TEST_F(StateTest, DumpedGradientsAreScaled) {
   ASSERT_TRUE(extent.file->read(extent.offset, 16000, back.data()).ok());
   for (size_t i = 0; i < back.size(); ++i) {
     ASSERT_EQ(back[i], values[1024 + i] * float(1.0 / 6));
+  }
+}
+
+/// What is no number is named with its place in the parameter, whichever rank
+/// holds it; a frozen parameter may be infinite.
+TEST_F(StateTest, WeightsThatAreNoNumbersAreNamed) {
+  for (float value : {NAN, INFINITY, -INFINITY}) {
+    {
+      std::fstream model(folder / "model.onnx",
+                         std::ios::in | std::ios::out | std::ios::binary);
+      model.seekp(12 + 4 * 700);
+      model.write(reinterpret_cast<const char *>(&value), 4);
+    }
+    for (bool trainable : {true, false}) {
+      plan::Plan plan = planFor(8, true);
+      plan.mutable_units(0)->mutable_parameters(0)->set_trainable(trainable);
+      InitializeOptions options;
+      options.init_missing = 1;
+      auto sources = ParameterSources::open(plan, options);
+      ASSERT_TRUE(sources.ok()) << sources.status();
+      std::string errors;
+      for (unsigned rank = 0; rank < plan.world(); ++rank) {
+        std::vector<float> memory(plan.arenas(0).bytes() / 4);
+        absl::Status status = (*sources)->initialize(
+            {rank, {reinterpret_cast<std::byte *>(memory.data())}});
+        errors += std::string(status.message());
+      }
+      if (!trainable && std::isinf(value)) {
+        EXPECT_EQ(errors, "");
+        continue;
+      }
+      for (const std::string &part :
+           {std::string("'held' begins with "),
+            std::string(std::isnan(value) ? "NaN"
+                        : value < 0       ? "-inf"
+                                          : "inf"),
+            std::string("in element 700 of 900"), std::string("model.onnx")}) {
+        EXPECT_NE(errors.find(part), std::string::npos) << errors;
+      }
+    }
+  }
+}
+
+TEST(NotFinite, EveryTypeHasItsOwn) {
+  const struct {
+    plan::ElementType type;
+    std::vector<uint16_t> bits; // of elements
+    int64_t index;
+  } cases[] = {{plan::F16, {0x7bff, 0xfc00}, 1},
+               {plan::F16, {0x7bff, 0x3f80}, -1},
+               {plan::BF16, {0x7c00, 0x7f7f, 0xffff}, 2},
+               {plan::I16, {0x7c00, 0x7f80}, -1},
+               {plan::F32, {0, 0x7f7f, 1, 0x7f80}, 1},
+               {plan::F64, {0, 0, 0, 0x7ff0, 0, 0, 0, 0x7fe0}, 0}};
+  for (const auto &one : cases) {
+    auto found = findNotFinite(
+        one.type, reinterpret_cast<const std::byte *>(one.bits.data()),
+        one.bits.size() * 2 / elementSize(one.type), false);
+    EXPECT_EQ(found ? int64_t(found->index) : -1, one.index);
   }
 }
 
