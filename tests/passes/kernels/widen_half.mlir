@@ -6,12 +6,12 @@
 // CHECK: %[[E:.*]] = nn.unary exp %[[X]] : tensor<4xf32> -> tensor<4xf32>
 // CHECK-NEXT: %[[R:.*]] = nn.convert %[[E]] : tensor<4xf32> -> tensor<4xf16>
 // CHECK: %[[R32:.*]] = nn.convert %[[R]]
-// CHECK: nn.reduce sum %[[R32]] {{.*}} : tensor<4xf32> -> tensor<f32>
-// CHECK-NEXT: nn.convert {{.*}} : tensor<f32> -> tensor<f16>
-func.func @computes(%x: tensor<4xf16>) -> tensor<f16> {
+// CHECK: nn.reduce sum %[[R32]] [0] : tensor<4xf32> -> tensor<1xf32>
+// CHECK-NEXT: nn.convert {{.*}} : tensor<1xf32> -> tensor<1xf16>
+func.func @computes(%x: tensor<4xf16>) -> tensor<1xf16> {
   %0 = nn.unary exp %x : tensor<4xf16> -> tensor<4xf16>
-  %1 = nn.reduce sum %0 dims [0] : tensor<4xf16> -> tensor<f16>
-  return %1 : tensor<f16>
+  %1 = nn.reduce sum %0 [0] : tensor<4xf16> -> tensor<1xf16>
+  return %1 : tensor<1xf16>
 }
 
 // A comparison gives no half.
@@ -29,7 +29,7 @@ func.func @compares(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xi1> {
 // CHECK: return
 func.func @moves(%x: tensor<4x4xbf16>, %c: tensor<4x4xi1>) -> tensor<4x4xbf16> {
   %0 = nn.transpose %x [1, 0] : tensor<4x4xbf16> -> tensor<4x4xbf16>
-  %1 = nn.select %c, %0, %x : tensor<4x4xbf16>
+  %1 = nn.select %c, %0, %x : tensor<4x4xi1>, tensor<4x4xbf16>
   %2 = nn.matmul %1, %x : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xbf16>
   return %2 : tensor<4x4xbf16>
 }

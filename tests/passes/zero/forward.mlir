@@ -10,11 +10,13 @@
 // CHECK-SAME: tensor<4x16xf32> {zero.output = #zero.output<"y", per_sample = true>}
 // CHECK-SAME: tensor<16xf32> {zero.output = #zero.output<"bias", per_sample = false>}
 // CHECK-NEXT: %[[B:.*]] = zero.view %[[FLAT]][0]
-// CHECK-NEXT: %[[WIDE:.*]] = nn.broadcast %[[B]]
+// CHECK-NEXT: %[[ROW:.*]] = nn.reshape %[[B]]
+// CHECK-NEXT: %[[WIDE:.*]] = nn.broadcast %[[ROW]]
 // CHECK-NEXT: %[[Y:.*]] = nn.binary add %[[X]], %[[WIDE]]
 // CHECK-NEXT: return %[[Y]], %[[B]]
 func.func @forward(%x: tensor<4x16xf32> {nn.input = #nn.input<"x", per_sample = true>}, %b: tensor<16xf32> {nn.parameter = #nn.parameter<"fc.bias", module = "fc", trainable = false, init = zeros>}) -> (tensor<4x16xf32> {nn.output = "y", nn.per_sample}, tensor<16xf32> {nn.output = "bias"}) {
-  %0 = nn.broadcast %b dims [1] : tensor<16xf32> -> tensor<4x16xf32>
+  %row = nn.reshape %b : tensor<16xf32> -> tensor<1x16xf32>
+  %0 = nn.broadcast %row : tensor<1x16xf32> -> tensor<4x16xf32>
   %1 = nn.binary add %x, %0 : tensor<4x16xf32>
   return %1, %b : tensor<4x16xf32>, tensor<16xf32>
 }
