@@ -44,6 +44,8 @@ plan resnet-mini stage1 --ranks 2 --zero 1
 "$FUZZ/bin/fuzz_seeds" "$SEEDS" models/*/*.onnx "$SEEDS"/plans/*/*.zgplan
 for model in build/deps/onnx-*/onnx/backend/test/data/node/*/model.onnx; do
   folder=${model%/model.onnx}
+  # Functions written out: larger, and made of the operators of the others.
+  [[ $folder != *_expanded* ]] || continue
   cp "$model" "$SEEDS/onnx/node-${folder##*/}"
 done
 
