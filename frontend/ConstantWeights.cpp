@@ -52,6 +52,26 @@ std::set<std::string> weightNames(const onnx::GraphProto &graph) {
     }
     weighted.insert(node.output().begin(), node.output().end());
   }
+  // An exporter that folds nothing transposes a weight, or casts it, first.
+  std::map<std::string, std::string> sources;
+  for (const onnx::NodeProto &node : graph.node()) {
+    static const auto *views = new std::set<std::string>{
+        "Cast", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+    if (views->count(node.op_type()) && node.input_size() > 0 &&
+        node.output_size() == 1) {
+      sources[node.output(0)] = node.input(0);
+    }
+  }
+  auto follow = [&](std::string name) {
+    // A cycle, which the graph's own check refuses later, ends it too.
+    for (size_t i = 0; i <= sources.size() && sources.count(name); ++i) {
+      name = sources[name];
+      names.insert(name);
+    }
+  };
+  for (const std::string &name : std::set<std::string>(names)) {
+    follow(name);
+  }
   for (const onnx::NodeProto &node : graph.node()) {
     // A bias on its own.
     for (int i = 0; node.op_type() == "Add" && i < node.input_size(); ++i) {

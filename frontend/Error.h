@@ -20,6 +20,11 @@ struct ImportError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What was imported is not valid: a mistake of the importer's own.
+struct InternalError : ImportError {
+  using ImportError::ImportError;
+};
+
 /// A constant would be too large to compute while importing: the op becomes
 /// part of the program instead.
 struct TooLarge : std::runtime_error {

@@ -20,6 +20,8 @@ static auto guarded(const std::string &path, F body)
     return body();
   } catch (const TooLarge &) {
     return error("a constant that the import needs is too large to fold");
+  } catch (const InternalError &internal) {
+    return absl::InternalError(absl::StrCat(path, ": ", internal.what()));
   } catch (const std::bad_alloc &) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": out of memory while importing"));

@@ -221,13 +221,13 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
     fail("sparse initializers are not supported: '",
          file->graph().sparse_initializer(0).values().name(), "'");
   }
-  checkShapes(file->graph());
   file->embedded = findRawData(bytes, file->fileName);
   if (file->model.functions_size() != 0) {
     onnx::inliner::InlineLocalFunctions(file->model, false);
   }
   checkDomains(file->graph());
   takeConstantWeights(*file->model.mutable_graph());
+  checkShapes(file->graph());
   return file;
 }
 

@@ -224,7 +224,8 @@ void Importer::finish() {
     return success();
   });
   if (failed(verify(*module))) {
-    fail("internal error: the imported program is not valid:", diagnostics);
+    throw InternalError(absl::StrCat(
+        "internal error: the imported program is not valid:", diagnostics));
   }
 }
 

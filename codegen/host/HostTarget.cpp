@@ -57,9 +57,10 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
                 .str();
     return failure();
   }
-  if (!features.count("avx2") || !features.count("fma")) {
+  if (!features.count("avx2") || !features.count("fma") ||
+      !features.count("f16c")) {
     error = ("host target '" + text +
-             "' lacks AVX2 or FMA, which generated kernels need")
+             "' lacks AVX2, FMA or F16C, which generated kernels need")
                 .str();
     return failure();
   }

@@ -149,7 +149,7 @@ absl::Status RankRun::trainSteps() {
     }
   }
   if (rank() == 0) {
-    session.log->start(); // of no step
+    ZG_RETURN_IF_ERROR(session.log->start()); // of no step
   }
   return absl::OkStatus();
 }

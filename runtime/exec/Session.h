@@ -62,7 +62,8 @@ absl::Status checkArenas(const plan::Plan &plan, unsigned ranks);
 uint64_t peakResidentBytes();
 
 /// Opens and checks all of it; unless `first`, nothing that is written.
-/// Nothing is written yet but an empty log and temporary files.
+/// Nothing is written yet but temporary files and, where there was no log, an
+/// empty one.
 absl::StatusOr<std::unique_ptr<Session>>
 openSession(const LoadedPlan &loaded, const TrainOptions &options,
             bool first = true);

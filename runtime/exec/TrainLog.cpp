@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace zerograph;
@@ -81,12 +82,20 @@ TrainLog::~TrainLog() {
   }
 }
 
-void TrainLog::start() {
-  if (file && !started) {
-    started = true;
-    // Of a device or a pipe there is nothing to empty.
-    [[maybe_unused]] int ignored = ftruncate(fileno(file), 0);
+absl::Status TrainLog::start() {
+  if (!file || started) {
+    return absl::OkStatus();
   }
+  started = true;
+  struct stat found = {};
+  // Of a device or a pipe there is nothing to empty.
+  bool regular = fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
+  if (regular && ftruncate(fileno(file), 0) != 0) {
+    return absl::UnavailableError(absl::StrCat(
+        path,
+        ": cannot empty what an earlier run wrote: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TrainLog::add(const StepRecord &record) {
@@ -96,7 +105,7 @@ absl::Status TrainLog::add(const StepRecord &record) {
   if (!file) {
     return absl::OkStatus();
   }
-  start();
+  ZG_RETURN_IF_ERROR(start());
   std::string line = toJson(record) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size() ||
       std::fflush(file) != 0) {

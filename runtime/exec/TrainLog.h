@@ -38,7 +38,7 @@ public:
 
   absl::Status add(const StepRecord &record);
   /// Empties the file, if no record has yet: there was nothing to log.
-  void start();
+  absl::Status start();
   /// Ends the progress line, where there is one: something else is to be said.
   void endLine();
 

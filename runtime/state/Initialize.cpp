@@ -262,8 +262,7 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
           "parameter '", parameter.name(), "' begins with ", found->name,
           " in element ", first + found->index, " of ", parameter.elements(),
           ", read from ", extent.file->path(),
-          ": a step would spread it to others. Give other values by "
-          "--load-weights"));
+          ": it would spread to others; give other values"));
     }
     return absl::OkStatus();
   }

@@ -13,7 +13,6 @@
 #include "tests/frontend/NodeCase.h"
 #include "tests/support/Interpreter.h"
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 
@@ -48,9 +47,7 @@ std::string compare(const Tensor &found, const Tensor &expected,
   }
   for (size_t i = 0; i < expected.values.size(); ++i) {
     double a = found.values[i], b = expected.values[i];
-    if (std::isnan(b)
-            ? std::isnan(a)
-            : a == b || std::fabs(a - b) <= tolerance * (1 + std::fabs(b))) {
+    if (near(a, b, tolerance)) {
       continue;
     }
     return "element " + std::to_string(i) + " is " + std::to_string(a) +

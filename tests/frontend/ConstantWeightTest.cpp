@@ -49,6 +49,25 @@ g (float[batch, 4] x) => (float loss)
   EXPECT_FALSE(imported.parameter("w"));
 }
 
+/// Also where an exporter that folds nothing reads them through something.
+TEST(ConstantWeight, NotBesideInitializersThatAreTransposed) {
+  Imported imported = import(R"(
+g (float[batch, 4] x) => (float loss)
+<float[2, 4] w = {1, 2, 3, 4, 5, 6, 7, 8}>
+{
+  c = Constant <value = float[2] {1, 2}> ()
+  t = Transpose (w)
+  i = Identity (t)
+  p = MatMul (x, i)
+  y = Add (p, c)
+  loss = ReduceSum <keepdims = 0> (y)
+})",
+                             {{{"batch", 2}}});
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_TRUE(isTrained(imported, "w"));
+  EXPECT_FALSE(imported.parameter("c"));
+}
+
 } // namespace
 
 } // namespace zerograph::frontend::testing

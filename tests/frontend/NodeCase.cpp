@@ -7,6 +7,7 @@
 #include "onnx/defs/schema.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 namespace zerograph::frontend::testing {
@@ -49,6 +50,15 @@ double NodeCase::tolerance(int32_t type) const {
   default:
     return 4e-3;
   }
+}
+
+bool near(double found, double expected, double tolerance) {
+  if (std::isnan(expected)) {
+    return std::isnan(found);
+  }
+  return found == expected ||
+         (std::isfinite(expected) &&
+          std::fabs(found - expected) <= tolerance * (1 + std::fabs(expected)));
 }
 
 std::vector<fs::path> nodeCaseFolders() {

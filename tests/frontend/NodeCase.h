@@ -27,6 +27,9 @@ struct NodeCase {
   double tolerance(int32_t type) const;
 };
 
+/// Equal, both NaN, or at most `tolerance` apart, absolutely and relatively.
+bool near(double found, double expected, double tolerance);
+
 /// The folders of all cases, sorted; empty where ONNX's source is not there.
 std::vector<std::filesystem::path> nodeCaseFolders();
 

@@ -87,9 +87,9 @@ class CompileOptions(Case):
                 (["--loss-output", "los"], ["los", "there are loss, logits"]),
                 (["--units", "layer*"], ["--units layer*", "fc1.weight"]),
                 (["--units", "0"], ["--units 0"]),
-                (["--dropout", "1"], ["--dropout 1", "less than 1"]),
-                (["--dropout", "-0.1"], ["--dropout -0.1", "at least 0"]),
-                (["--dropout", "nan"], ["--dropout nan"]),
+                (["--dropout", "1"], ["--dropout: 1 is", "less than 1"]),
+                (["--dropout", "-0.1"], ["--dropout: -0.1 is", "at least 0"]),
+                (["--dropout", "nan"], ["--dropout: nan is"]),
         ):
             with self.subTest(options=options):
                 self.refused(*COMPILE, *options, parts=parts, codes=(1,))

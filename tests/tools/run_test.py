@@ -43,6 +43,14 @@ class Run(Case):
         # One loss a run.
         self.assertEqual(after[1], [len(after[2]) // 4])
 
+    def test_sizes_of_samples(self):
+        for options, count in ((["--dim", "batch=5"], 5),
+                               (["--micro-batch", "4"], 4), ([], 32)):
+            result = self.succeeds("run", MLP, "--data", MLP_DATA, "-o", "out",
+                                   *options)
+            samples = read_tensors(MLP_DATA)["x"][1][0]
+            self.assertIn(f" in {samples // count} runs", result.stdout)
+
     def test_refusals(self):
         self.refused("run", MLP, "--data", MLP_DATA, parts=["--output"])
         self.refused("run", MLP, "--data", "none", "-o", "out",
@@ -56,6 +64,10 @@ class Run(Case):
                      parts=["no/out"])
         self.refused("run", MLP, "--data", "data", "-o", "out", "--ranks", "2",
                      parts=["--ranks"])
+        self.refused("run", MLP, "--data", "data", "-o", "out", "--seed", "-1",
+                     parts=["--seed"])
+        self.refused("run", MLP, "--data", "data", "-o", "out", "--dropout",
+                     "1", parts=["--dropout"])
         self.assertEqual(os.listdir(self.folder), ["data"])
 
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
+#include "tools/cli/SharedFlags.h"
 
 #include <cmath>
 #include <cstdio>
@@ -81,9 +82,7 @@ CompileFlags::CompileFlags(CLI::App &command) : command(command) {
       ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
   app.add_option("--units", options.units,
                  "How parameters form units: a PATTERN or BYTES");
-  app.add_option("--dropout", options.dropout,
-                 "Ratio of every dropout; 0 turns them off; default: the "
-                 "model's");
+  addDropout(app, options.dropout);
   app.add_flag("--allow-exporter-damage", options.allow_exporter_damage,
                "Train a file whose exporter dropped parameters");
   app.add_option("--reduce", reduce, "each (default): fold every micro-batch");
@@ -199,11 +198,6 @@ absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));
-  }
-  if (result.dropout && !(*result.dropout >= 0 && *result.dropout < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--dropout ", *result.dropout,
-                     ": expected a ratio of at least 0 and less than 1"));
   }
   ZG_RETURN_IF_ERROR(resolveOptimizer(result.optimizer));
   sayWithoutEffect();

@@ -6,7 +6,6 @@
 #include "runtime/base/Status.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/TensorFile.h"
-#include "runtime/plan/Validate.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -115,8 +114,6 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   for (const std::string &note : result.notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  // Numbers that are possible one by one, and not together.
-  ZG_RETURN_IF_ERROR(validatePlan(result.plan));
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, result.plan, plan_path));
   ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
   return result;

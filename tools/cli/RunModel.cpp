@@ -7,6 +7,7 @@
 #include "runtime/state/Initialize.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/SharedFlags.h"
 #include "tools/cli/TemporaryFolder.h"
 
 #include <cstdio>
@@ -38,12 +39,8 @@ struct RunFlags {
                    "FILE.safetensors with weights by name");
     app.add_option("--init-missing", init_missing,
                    "normal:STD for parameters that no file holds");
-    app.add_option("--seed", run.seed,
-                   "Seed of made up parameters and of dropout");
-    app.add_option("--dropout", compile.dropout,
-                   "Ratio of every dropout; 0 turns them off; default: the "
-                   "model's")
-        ->check(CLI::Range(0.0, 1.0));
+    addSeed(app, run.seed);
+    addDropout(app, compile.dropout);
     app.add_flag("--allow-exporter-damage", compile.allow_exporter_damage,
                  "Run a file whose exporter dropped parameters");
     app.add_option("--target", compile.target,
@@ -59,18 +56,20 @@ struct RunFlags {
   std::string init_missing;
 };
 
-/// The samples of the first input whose leading dim is that of samples.
-absl::StatusOr<uint64_t> samplesOf(const std::string &model,
-                                   const std::string &data) {
+/// What the data's samples suggest, where nobody says; 0: nothing does.
+absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(model));
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(data));
+                      frontend::readInputs(flags.compile.model));
   std::string batch = frontend::batchDim(inputs);
+  if (batch.empty() || flags.compile.dims.count(batch)) {
+    return 0;
+  }
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(flags.run.data));
   for (const frontend::InputSignature &input : inputs) {
     auto array = tensors.find(input.name);
-    if (!batch.empty() && !input.dims.empty() && input.dims[0].name == batch &&
+    if (!input.dims.empty() && input.dims[0].name == batch &&
         array != tensors.end() && !array->second.shape.empty()) {
-      return array->second.shape[0];
+      return int64_t(std::min(array->second.shape[0], kMostSamples));
     }
   }
   return 0;
@@ -84,9 +83,7 @@ absl::StatusOr<int> run(RunFlags flags) {
   }
   flags.compile.forward = true;
   if (flags.micro_batch == 0) {
-    ZG_ASSIGN_OR_RETURN(uint64_t samples,
-                        samplesOf(flags.compile.model, flags.run.data));
-    flags.micro_batch = int64_t(std::min(samples, kMostSamples));
+    ZG_ASSIGN_OR_RETURN(flags.micro_batch, inferMicroBatch(flags));
   }
   ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
   flags.run.plan_path = folder.path() + "/plan";

@@ -2,12 +2,12 @@
 
 #include "tools/cli/TrainFlags.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/state/Initialize.h"
+#include "tools/cli/SharedFlags.h"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -113,14 +113,7 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
                  "FILE.safetensors for the final weights");
   app.add_option("--init-missing", init_missing,
                  "normal:STD for parameters that no file holds");
-  app.add_option("--seed", options.seed,
-                 "Seed of made up parameters and of dropout")
-      ->check([](const std::string &text) {
-        uint64_t seed; // the option itself would take -1, and wrap around
-        return absl::SimpleAtoi(text, &seed)
-                   ? std::string()
-                   : text + " is no whole number below 2^64";
-      });
+  addSeed(app, options.seed);
   app.add_option("--dump-gradients", options.dump_gradients,
                  "FILE.safetensors for the first step's mean gradients");
   app.add_option(

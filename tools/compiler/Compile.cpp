@@ -13,6 +13,7 @@
 #include "passes/Pipelines.h"
 #include "passes/Registration.h"
 #include "runtime/base/Status.h"
+#include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
@@ -180,6 +181,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   ZG_RETURN_IF_ERROR(checkUnits(options, result.plan));
   watch.lap("codegen");
   // Before anybody else does: a plan that is refused is of no use.
+  ZG_RETURN_IF_ERROR(validatePlan(result.plan)); // numbers that are too large
   absl::Status sound = verifyPlan(result.plan);
   if (!sound.ok()) {
     return annotate(sound, "the compiled plan is refused");

@@ -73,7 +73,12 @@ struct Engine::State {
   //--------------------------------------------------------------------------
 private:
   bool begin();
-  void post(const std::vector<Message> &in, const std::vector<Message> &out);
+  void post(int tag, const std::vector<Message> &in,
+            const std::vector<Message> &out);
+  bool hasFailed() const {
+    std::lock_guard<std::mutex> lock(mutex);
+    return !failed.ok();
+  }
   bool testRequests();
   bool testControl();
   void listen();

@@ -84,15 +84,15 @@ void Engine::State::listen() {
 
 /// Begins the job that was waiting. Without `mutex`: where a peer's connection
 /// has broken, MPI may stay in the call that sends to it, and the caller goes
-/// on looking at its deadline.
-void Engine::State::post(const std::vector<Message> &in,
+/// on looking at its deadline. Where it has given up meanwhile, its memory may
+/// be gone: no message is begun any more.
+void Engine::State::post(int tag, const std::vector<Message> &in,
                          const std::vector<Message> &out) {
-  int tag = kFirstTag + int(transfers++ % kTags);
   requests.clear();
   peer_of.clear();
   int code = MPI_SUCCESS;
   auto add = [&](const Message &message, auto &&start) {
-    for (uint64_t at = 0; at < message.bytes; at += kPiece) {
+    for (uint64_t at = 0; at < message.bytes && !hasFailed(); at += kPiece) {
       int bytes = int(std::min(kPiece, message.bytes - at));
       peer_of.push_back(message.peer);
       int result = start(message.data + at, bytes, int(message.peer),
@@ -270,7 +270,10 @@ void Engine::State::serve() {
     }
     std::vector<Message> in, out;
     bool begins = job == kWaiting;
+    int tag = 0;
     if (begins) {
+      // Counted on every rank, also where this one has nothing to move.
+      tag = kFirstTag + int(transfers++ % kTags);
       // The caller may go while they are posted.
       in.assign(receives.begin(), receives.end());
       out.assign(sends.begin(), sends.end());
@@ -281,8 +284,11 @@ void Engine::State::serve() {
     bool running = job == kRunning;
     lock.unlock();
     if (begins && running) {
-      post(in, out);
+      post(tag, in, out);
       last_progress = Clock::now();
+      if (hasFailed()) {
+        continue; // and no call of MPI before the others are told
+      }
     }
     bool any = testRequests();
     if (any) {

@@ -231,6 +231,22 @@ TEST(MpiTest, TextsReachWhoTheyAreFor) {
   EXPECT_EQ(*first, "from 0");
 }
 
+/// A transfer that is empty on some ranks alone is one on all.
+TEST(MpiTest, EmptyTextsKeepRanksInStep) {
+  unsigned world = comm->world(), rank = comm->rank();
+  for (unsigned empty = 0; empty < world; ++empty) {
+    auto some = comm->collect("texts", rank == empty ? "" : "a text");
+    ASSERT_TRUE(some.ok()) << some.status();
+    auto all = comm->exchange("texts", std::to_string(rank));
+    ASSERT_TRUE(all.ok()) << all.status();
+    for (unsigned peer = 0; peer < world; ++peer) {
+      EXPECT_EQ((*all)[peer], std::to_string(peer));
+      EXPECT_EQ(rank == 0 ? (*some)[peer] : "",
+                rank == 0 && peer != empty ? "a text" : "");
+    }
+  }
+}
+
 TEST(MpiTest, WhatFailsBeforeTheRunIsSaidOnce) {
   unsigned world = comm->world(), rank = comm->rank();
   if (world == 1) {
