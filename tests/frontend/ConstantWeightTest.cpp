@@ -6,6 +6,12 @@ namespace zerograph::frontend::testing {
 
 namespace {
 
+ImportOptions twoSamples() {
+  ImportOptions options;
+  options.dims["batch"] = 2;
+  return options;
+}
+
 /// Whether the parameter is there and trained.
 bool isTrained(const Imported &imported, const std::string &name) {
   auto parameter = imported.parameter(name);
@@ -23,7 +29,7 @@ g (float[batch, 4] x) => (float loss) {
   y = Mul (q, half)
   loss = ReduceSum <keepdims = 0> (y)
 })",
-                             {{{"batch", 2}}});
+                             twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   EXPECT_TRUE(isTrained(imported, "w"));
   EXPECT_TRUE(isTrained(imported, "b"));
@@ -43,7 +49,7 @@ g (float[batch, 4] x) => (float loss)
   y = MatMul (p, v)
   loss = ReduceSum <keepdims = 0> (y)
 })",
-                             {{{"batch", 2}}});
+                             twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   EXPECT_TRUE(isTrained(imported, "v"));
   EXPECT_FALSE(imported.parameter("w"));
@@ -62,7 +68,7 @@ g (float[batch, 4] x) => (float loss)
   y = Add (p, c)
   loss = ReduceSum <keepdims = 0> (y)
 })",
-                             {{{"batch", 2}}});
+                             twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   EXPECT_TRUE(isTrained(imported, "w"));
   EXPECT_FALSE(imported.parameter("c"));
