@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/ModelFile.h"
+#include "frontend/Op.h"
 #include "tests/frontend/Fixture.h"
 #include "tests/frontend/NodeCase.h"
 #include "tests/support/Interpreter.h"
