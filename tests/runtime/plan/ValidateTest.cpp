@@ -202,6 +202,9 @@ const Fault kFaults[] = {
     {"scalar \"bogus\" in slice 5 (learning_rate); this runtime knows "
      "learning_rate, gradient_scale",
      [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
+    {"the scalar \"seed\" is in slice 5, which does not exist or has not the 8 "
+     "bytes of an i64",
+     [](plan::Plan &p) { p.mutable_scalars(0)->set_name("seed"); }},
     {"2 ranks x 1 micro-batches x 9223372036854775808 samples",
      [](plan::Plan &p) {
        p.set_micro_batch(uint64_t(1) << 63);
