@@ -14,8 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kModel = R"(
-<ir_version: 10, opset_import: ["" : 18]>
-graph (float[batch, 3] x) => (float[batch, 3] y, float m)
+g (float[batch, 3] x) => (float[batch, 3] y, float m)
 <float[3] w = {1, 10, 100}>
 {
   y = Mul (x, w)
@@ -133,8 +132,7 @@ TEST_F(ForwardTest, RowsComeForEverySample) {
 TEST_F(ForwardTest, WhatNoNodeComputesIsCopied) {
   writeData(2);
   auto result = run(R"(
-<ir_version: 10, opset_import: ["" : 18]>
-graph (float[batch, 3] x) => (float[batch, 3] a, float[batch, 3] b,
+g (float[batch, 3] x) => (float[batch, 3] a, float[batch, 3] b,
                               float[3] c, float[3] d, float[batch, 3] e)
 <float[3] w = {1, 10, 100}, float[3] c = {4, 5, 6}>
 {

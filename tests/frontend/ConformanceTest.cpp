@@ -60,8 +60,9 @@ std::string compare(const Tensor &found, const Tensor &expected,
 enum class Outcome { passed, refused, wrong };
 
 Outcome runCase(const NodeCase &test, int mode, std::string &message) {
-  onnx::ModelProto model =
-      mode == 0 ? test.model : test.withConstants(/*all=*/mode == 2);
+  constexpr NodeCase::Bound kBound[] = {NodeCase::kNone, NodeCase::kIntegers,
+                                        NodeCase::kAll};
+  onnx::ModelProto model = test.bind(kBound[mode]);
   ImportOptions options;
   options.require_loss = false;
   std::string path = write(model);

@@ -24,10 +24,12 @@ bool readProto(const fs::path &path, Proto &proto) {
 
 } // namespace
 
-onnx::ModelProto NodeCase::withConstants(bool all) const {
+onnx::ModelProto NodeCase::bind(Bound bound) const {
   onnx::ModelProto result = model;
   for (const onnx::TensorProto &tensor : inputs) {
-    if (all || !isFloatType(tensor.data_type())) {
+    bool first = &tensor == inputs.data();
+    if (bound == kAll || (bound == kAllButFirst && !first) ||
+        (bound == kIntegers && !isFloatType(tensor.data_type()))) {
       *result.mutable_graph()->add_initializer() = tensor;
     }
   }

@@ -21,8 +21,9 @@ struct NodeCase {
   onnx::ModelProto model;
   std::vector<onnx::TensorProto> inputs, outputs; // named as in the graph
 
-  /// The model with inputs as initializers: the integers, or all of them.
-  onnx::ModelProto withConstants(bool all) const;
+  /// Which inputs become initializers.
+  enum Bound { kNone, kIntegers, kAllButFirst, kAll };
+  onnx::ModelProto bind(Bound bound) const;
   /// How far a float may be off, absolutely and relatively, for its type.
   double tolerance(int32_t type) const;
 };

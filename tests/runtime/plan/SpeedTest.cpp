@@ -30,9 +30,8 @@ double secondsToVerify(int layers) {
   return taken;
 }
 
-// About a second for 10,000 steps is the promise; the bound leaves room for slow
-// machines. Four times the steps: far below
-// sixteen times the time.
+// About a second for 10,000 steps is the promise; the bound leaves room for
+// slow machines. Four times the steps: far below sixteen times the time.
 TEST(Speed, TenThousandSteps) {
   EXPECT_GE(testing::largePlan(400).programs(0).steps_size(), 10000);
   double small = secondsToVerify(400);

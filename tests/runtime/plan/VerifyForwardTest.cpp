@@ -43,7 +43,10 @@ const Fault kFaults[] = {
     {"a plan that runs forward has outputs",
      [](plan::Plan &p) { p.clear_outputs(); }},
     {"the plan's programs are \"forward\" \"update\"",
-     [](plan::Plan &p) { p.add_programs()->set_name("update"); }},
+     [](plan::Plan &p) {
+       p.add_programs()->set_name("update");
+       p.mutable_optimizer()->set_kind("sgd");
+     }},
     {"output \"y\" has no name or a taken one",
      [](plan::Plan &p) { p.mutable_outputs(1)->set_name("y"); }},
     {"output mean has unknown type 0 or no slice",
