@@ -3,41 +3,43 @@
 #include "runtime/io/Temporaries.h"
 
 #include <atomic>
-#include <cstring>
 #include <unistd.h>
 
 using namespace zerograph;
 
 namespace {
-/// More files than a run writes at once; one too many is only not removed.
-std::atomic<const char *> paths[16];
+
+/// A list that only grows, by a node a file that a run writes: a signal handler
+/// may be reading it at any time, so no node is ever freed.
+struct Temporary {
+  std::string path;
+  std::atomic<bool> there = true;
+  Temporary *next = nullptr;
+};
+std::atomic<Temporary *> newest;
+
 } // namespace
 
 void zerograph::rememberTemporary(const std::string &path) {
-  const char *copy = strdup(path.c_str());
-  for (std::atomic<const char *> &place : paths) {
-    const char *empty = nullptr;
-    if (place.compare_exchange_strong(empty, copy)) {
-      return;
-    }
+  auto *node = new Temporary{path};
+  node->next = newest.load();
+  while (!newest.compare_exchange_weak(node->next, node)) {
   }
 }
 
 void zerograph::forgetTemporary(const std::string &path) {
-  for (std::atomic<const char *> &place : paths) {
-    const char *known = place.load();
-    // The copy is not freed: a signal handler may be reading it.
-    if (known && path == known &&
-        place.compare_exchange_strong(known, nullptr)) {
+  for (Temporary *node = newest.load(); node; node = node->next) {
+    if (node->there.load() && node->path == path) {
+      node->there = false;
       return;
     }
   }
 }
 
 void zerograph::removeTemporaries() {
-  for (std::atomic<const char *> &place : paths) {
-    if (const char *path = place.load()) {
-      unlink(path);
+  for (Temporary *node = newest.load(); node; node = node->next) {
+    if (node->there.load()) {
+      unlink(node->path.c_str());
     }
   }
 }

@@ -46,4 +46,20 @@ TEST(Temporaries, OnlyWhatIsNotWholeIsRemoved) {
   EXPECT_EQ(folder.files(), 2u);
 }
 
+// However many are written at once.
+TEST(Temporaries, ManyAreRemoved) {
+  Folder folder;
+  std::vector<SafetensorsWriter::Entry> entries = {{"w", plan::F32, {2}}};
+  std::vector<std::unique_ptr<SafetensorsWriter>> writers;
+  for (int i = 0; i < 40; ++i) {
+    auto writer =
+        SafetensorsWriter::create(folder.path / std::to_string(i), entries);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    writers.push_back(std::move(*writer));
+  }
+  EXPECT_EQ(folder.files(), 40u);
+  removeTemporaries();
+  EXPECT_EQ(folder.files(), 0u);
+}
+
 } // namespace
