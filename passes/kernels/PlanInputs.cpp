@@ -122,6 +122,20 @@ void Planner::planCopy(Value value, KernelPlan &plan) {
       break;
     }
   }
+  auto restIsReadableFrom = [&](Value leaf) {
+    Inputs inputs = plan.inputs;
+    inputs.leaves.insert(leaf);
+    return isReadable(value, inputs);
+  };
+  if (!restIsReadableFrom(cut)) {
+    // As much as can be read at once; what is before is cut in turn.
+    for (Operation *op : ArrayRef(source.chain).drop_back()) {
+      if (restIsReadableFrom(op->getResult(0))) {
+        cut = op->getResult(0);
+        break;
+      }
+    }
+  }
   plan.inputs.leaves.insert(cut);
   demand(cut);
 }

@@ -25,3 +25,10 @@
 // NONE: zg-kernels has no options
 // RUN: not zerograph-opt %t/06-schedule.mlir --zg-memory=limit=64 2>&1 | FileCheck %s --check-prefix=LIMIT
 // LIMIT: bytes, but the limit is 64
+
+// A model that is only run.
+
+// RUN: rm -rf %t.run && mkdir %t.run
+// RUN: zerograph run %models/mlp-digits/model.onnx --data %models/mlp-digits/batches.safetensors --micro-batch 4 -o %t.run/out --dump-ir %t.run
+// RUN: zerograph-opt --mlir-print-debuginfo %t.run/00-import.mlir --zg-forward > %t.run/1 && diff %t.run/1 %t.run/01-forward.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t.run/01-forward.mlir --zg-kernels > %t.run/2 && diff %t.run/2 %t.run/02-kernels.mlir

@@ -6,12 +6,14 @@ import os
 import random
 import re
 import signal
+import struct
 import subprocess
 import time
 import unittest
 
+from onnx_bytes import linear, tensor
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, ZEROGRAPH,
-                     ZEROGRAPH_RUN, main, read_tensors)
+                     ZEROGRAPH_RUN, main, read_tensors, write_tensors)
 
 FULL = bool(os.environ.get("ZEROGRAPH_FULL"))
 MPIRUN = os.environ.get("MPIEXEC", "mpirun")
@@ -126,6 +128,16 @@ class SameBits(Mpi):
             file.write(model.replace(b"fc1.bias\x4a", b"fc1.bias\x22"))
         self.check(2, ["train", "model.onnx", *MLP_RUN[2:], "--zero", "3",
                        "--steps", "2"], "3")
+
+    def test_ranks_that_own_unequal_parts(self):
+        # Of 300 elements rank 0 owns 256, rank 1 the rest, rank 2 none.
+        with open(self.path("model.onnx"), "wb") as file:
+            file.write(linear(tensor("w", [300], range(300)), ("n", 300)))
+        write_tensors(self.path("data"), {"x": (
+            "F32", [6, 300], struct.pack("<1800f", *range(1800)))})
+        self.check(3, ["train", "model.onnx", "--data", "data",
+                       "--micro-batch", "1", "--zero", "3", "--steps", "2"],
+                   "3")
 
     @unittest.skipUnless(FULL, "the whole matrix")
     def test_more(self):

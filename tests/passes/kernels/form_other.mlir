@@ -162,3 +162,24 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     return %1, %a : tensor<16xf32>, tensor<256xf32>
   }
 }
+
+// -----
+
+// A chain of views that no single copy can read is copied in three parts.
+// CHECK-LABEL: func.func @spread
+// CHECK: nn.kernel
+// CHECK: nn.kernel
+// CHECK: nn.kernel
+// CHECK: return
+func.func @spread(%x: tensor<1x2x2xf32>) -> tensor<1x5x5xf32> {
+  %0 = nn.reshape %x : tensor<1x2x2xf32> -> tensor<1x2x2x1xf32>
+  %1 = nn.pad %0 [0, 0, 0, 0] value 0.000000e+00 : f32 : tensor<1x2x2x1xf32> -> tensor<1x2x2x2xf32>
+  %2 = nn.reshape %1 : tensor<1x2x2x2xf32> -> tensor<1x2x4xf32>
+  %3 = nn.slice %2 [0, 0, 0] step [1, 1, 1] : tensor<1x2x4xf32> -> tensor<1x2x3xf32>
+  %4 = nn.reshape %3 : tensor<1x2x3xf32> -> tensor<1x2x1x3xf32>
+  %5 = nn.pad %4 [0, 0, 0, 0] value 0.000000e+00 : f32 : tensor<1x2x1x3xf32> -> tensor<1x2x2x3xf32>
+  %6 = nn.reshape %5 : tensor<1x2x2x3xf32> -> tensor<1x4x3xf32>
+  %7 = nn.slice %6 [0, 0, 0] step [1, 1, 1] : tensor<1x4x3xf32> -> tensor<1x3x3xf32>
+  %8 = nn.pad %7 [0, 1, 1] value 0.000000e+00 : f32 : tensor<1x3x3xf32> -> tensor<1x5x5xf32>
+  return %8 : tensor<1x5x5xf32>
+}

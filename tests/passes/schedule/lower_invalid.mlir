@@ -8,7 +8,7 @@ func.func @step(%a: tensor<4xf32>) {
 
 // -----
 
-// expected-error @below {{result 0 of @step updates no state; the plan has no place for it}}
+// expected-error @below {{result 0 of @step updates no state and is no output; the plan has no place for it}}
 func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> tensor<4xf32> {
   return %a : tensor<4xf32>
 }
