@@ -101,7 +101,7 @@ absl::Status ShadowMemory::expect(int program, int step,
     if (found != owner && found != or_else) {
       return absl::InternalError(absl::StrCat(
           "rank ", rank, ": ", describeStep(plan, program, step), " uses ",
-          describeSlice(plan, access.slice()), " and finds at word ", i, " ",
+          describeSlice(plan, access.slice()), kShadowFound, i, " ",
           found == kNobody ? "nothing"
           : found >= kBusy
               ? absl::StrCat("what step ", found - kBusy, " is writing")

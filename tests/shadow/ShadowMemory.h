@@ -14,6 +14,9 @@
 
 namespace zerograph::testing {
 
+/// Stands in every error of a ShadowMemory.
+inline constexpr char kShadowFound[] = " and finds at word ";
+
 /// Keeps beside each word of memory whose it is: the slice through which it was
 /// written last, a step that is just writing it, or nobody. When a slice's
 /// stated life is over its words are nobody's and full of NaNs. Steps say when

@@ -74,10 +74,12 @@ private:
         *reinterpret_cast<float *>(executor->memory().slice(plan, slice)) = 0;
       }
       ScalarInputs scalars{plan.optimizer().learning_rate(), uint64_t(step) + 1,
-                           false};
+                           false, /*seed=*/7};
       for (uint64_t k = 0; k < plan.accumulate(); ++k) {
-        uint64_t first = uint64_t(step) * common.data.samplesOfStep() +
-                         (k * plan.world() + rank) * plan.micro_batch();
+        scalars.sample_base = (k * plan.world() + rank) * plan.micro_batch();
+        uint64_t first = (uint64_t(step) * common.data.samplesOfStep() +
+                          scalars.sample_base) %
+                         common.data.samples();
         for (int i = 0; i < plan.inputs_size(); ++i) {
           ZG_RETURN_IF_ERROR(common.data.read(
               i, first,
