@@ -223,6 +223,9 @@ Change noModule(plan::Plan &plan, Random &random) {
 
 } // namespace
 
+/// Whole numbers have other slices than f32.
+constexpr char kOtherType[] = "does not exist or has not the ";
+
 std::vector<Mutation> headerMutations() {
   return {
       {"inputs", "element type", inputType, {"wrong type: ", "has not the"}},
@@ -243,14 +246,17 @@ std::vector<Mutation> headerMutations() {
       {"scalars",
        "two swapped",
        swapScalars,
-       {"no agreement: ", "gradients not reduced: ", kNotAsStated}},
+       {"no agreement: ", "gradients not reduced: ", kOtherType, kNotAsStated}},
       {"scalars", "unknown", unknownScalar, {"this runtime knows"}},
-      {"scalars", "another", otherScalar, {"no agreement: ", kNotAsStated}},
+      {"scalars",
+       "another",
+       otherScalar,
+       {"no agreement: ", kOtherType, kNotAsStated}},
       {"scalars", "loss and stop swapped", lossIsStop, {"no agreement: "}},
       {"scalars",
        "loss or stop elsewhere",
        lossElsewhere,
-       {"a slice holds one of them", "no agreement: "}},
+       {"a slice holds one of them", "no agreement: ", kOtherType}},
       {"predictions", "traffic", prediction, {"wrong prediction: "}},
       {"header",
        "ranks",
