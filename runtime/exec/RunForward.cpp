@@ -98,17 +98,21 @@ absl::Status checkFiles(const plan::Plan &plan, const ForwardOptions &options) {
 void sayWhatIsLeft(const DataSource &data, const Runs &runs,
                    const ParameterSources &sources, uint64_t micro_batch,
                    const ForwardOptions &options) {
+  auto say = [&](const std::string &note) {
+    if (options.say) {
+      options.say(note);
+    }
+  };
   for (const std::string &note : sources.notes()) {
-    options.say(note);
+    say(note);
   }
   if (runs.leftOut() != 0) {
-    options.say(absl::StrCat(options.data, ": the last ", runs.leftOut(),
-                             " samples are not used: a micro-batch has ",
-                             micro_batch));
+    say(absl::StrCat(options.data, ": the last ", runs.leftOut(),
+                     " samples are not used: a micro-batch has ", micro_batch));
   }
   if (!data.superfluous().empty()) {
-    options.say(absl::StrCat(options.data, ": no input of the model: ",
-                             absl::StrJoin(data.superfluous(), ", ")));
+    say(absl::StrCat(options.data, ": no input of the model: ",
+                     absl::StrJoin(data.superfluous(), ", ")));
   }
 }
 

@@ -26,7 +26,7 @@ struct ForwardOptions {
   std::optional<double> init_missing;
   /// Of made up parameters and of random numbers.
   uint64_t seed = 0;
-  /// Told what the user should know.
+  /// Told what the user should know; may be null.
   std::function<void(const std::string &)> say;
 };
 

@@ -1,12 +1,10 @@
 //===- ForwardTest.cpp - what `run` writes --------------------------------===//
 
-#include "runtime/exec/RunForward.h"
 #include "runtime/io/SafetensorsWriter.h"
+#include "tests/e2e/ForwardRun.h"
 #include "tests/frontend/Fixture.h"
-#include "tools/compiler/Compile.h"
 
 #include <filesystem>
-#include <unistd.h>
 
 namespace zerograph {
 namespace {
@@ -24,13 +22,8 @@ g (float[batch, 3] x) => (float[batch, 3] y, float m)
 
 class ForwardTest : public ::testing::Test {
 protected:
-  void SetUp() override {
-    folder = fs::temp_directory_path() /
-             ("zerograph-forward-" + std::to_string(getpid()));
-    fs::create_directories(folder);
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  std::string path(const std::string &name) const { return folder / name; }
+  std::string path(const std::string &name) const { return files.path(name); }
+  const std::vector<std::string> &notes() const { return files.notes; }
 
   /// x[i, j] = i + j / 8, of `samples` rows.
   void writeData(uint64_t samples) const {
@@ -49,24 +42,10 @@ protected:
   }
 
   absl::StatusOr<ForwardResult> run(const std::string &text, int64_t batch) {
-    CompileOptions compile_options;
-    compile_options.model =
-        frontend::testing::write(frontend::testing::parse(text));
-    compile_options.forward = true;
-    compile_options.dims["batch"] = batch;
-    ZG_ASSIGN_OR_RETURN(CompileResult compiled, compile(compile_options));
-    ZG_RETURN_IF_ERROR(writeExtraWeights(compiled, path("plan")));
-    ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));
-    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
-    ForwardOptions options;
-    options.data = path("data");
-    options.output = path("out");
-    options.plan_path = path("plan");
-    options.threads = 2;
-    options.say = [&](const std::string &note) { notes.push_back(note); };
-    absl::StatusOr<ForwardResult> result = runForward(plan, options);
-    fs::remove_all(fs::path(compile_options.model).parent_path());
-    return result;
+    ZG_ASSIGN_OR_RETURN(
+        LoadedPlan plan,
+        files.compile(frontend::testing::parse(text), {{"batch", batch}}));
+    return files.run(plan);
   }
 
   std::vector<float> output(const std::string &name,
@@ -81,8 +60,7 @@ protected:
     return values;
   }
 
-  fs::path folder;
-  std::vector<std::string> notes;
+  zerograph::testing::ForwardRun files;
 };
 
 TEST_F(ForwardTest, OutputsThatAreNoRowsComeOnceARun) {
@@ -91,9 +69,9 @@ TEST_F(ForwardTest, OutputsThatAreNoRowsComeOnceARun) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->runs, 2u);
   EXPECT_EQ(result->samples, 6u);
-  EXPECT_EQ(notes, (std::vector<std::string>{
-                       path("data") + ": the last 1 samples are not used: a "
-                                      "micro-batch has 3"}));
+  EXPECT_EQ(notes(), (std::vector<std::string>{
+                         path("data") + ": the last 1 samples are not used: a "
+                                        "micro-batch has 3"}));
   std::vector<float> y = output("y", {6, 3});
   std::vector<float> m = output("m", {2});
   for (uint64_t r = 0; r < 2; ++r) {
@@ -119,7 +97,7 @@ TEST_F(ForwardTest, RowsComeForEverySample) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->runs, 3u);
   EXPECT_EQ(result->samples, 7u);
-  EXPECT_TRUE(notes.empty());
+  EXPECT_TRUE(notes().empty());
   std::vector<float> y = output("y", {7, 3});
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(y[3 * i], float(i));

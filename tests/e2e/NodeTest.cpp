@@ -8,18 +8,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/ModelFile.h"
-#include "runtime/exec/RunForward.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/plan/Supported.h"
+#include "tests/e2e/ForwardRun.h"
 #include "tests/frontend/NodeCase.h"
-#include "tools/compiler/Compile.h"
 
 #include "gtest/gtest.h"
 
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <unistd.h>
 
 namespace zerograph {
 namespace {
@@ -61,15 +59,6 @@ std::string bytesOf(const onnx::TensorProto &tensor) {
 
 class NodeTest : public ::testing::Test {
 protected:
-  void SetUp() override {
-    folder = fs::temp_directory_path() /
-             ("zerograph-node-" + std::to_string(getpid()));
-    fs::create_directories(folder);
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
-  std::string path(const std::string &name) const { return folder / name; }
-
   absl::Status writeData(const NodeCase &test) const {
     std::vector<SafetensorsWriter::Entry> entries;
     for (const onnx::TensorProto &input : test.inputs) {
@@ -82,7 +71,7 @@ protected:
       }
     }
     ZG_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsWriter> writer,
-                        SafetensorsWriter::create(path("data"), entries));
+                        SafetensorsWriter::create(files.path("data"), entries));
     for (const onnx::TensorProto &input : test.inputs) {
       std::string bytes = bytesOf(input);
       ZG_RETURN_IF_ERROR(
@@ -91,33 +80,19 @@ protected:
     return writer->commit();
   }
 
-  absl::Status run(const NodeCase &test, const onnx::ModelProto &model) const {
-    std::ofstream(path("model.onnx"), std::ios::binary)
-        << model.SerializeAsString();
-    CompileOptions compile_options;
-    compile_options.model = path("model.onnx");
-    compile_options.forward = true;
-    ZG_ASSIGN_OR_RETURN(CompileResult compiled, compile(compile_options));
-    ZG_RETURN_IF_ERROR(writeExtraWeights(compiled, path("plan")));
-    ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));
-    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
+  absl::Status run(const NodeCase &test, const onnx::ModelProto &model) {
+    ZG_ASSIGN_OR_RETURN(LoadedPlan plan, files.compile(model, {}));
     if (isRandom(plan.plan)) {
       return absl::UnimplementedError(
           "node test: the expected numbers are other random ones");
     }
     ZG_RETURN_IF_ERROR(writeData(test));
-    ForwardOptions options;
-    options.data = path("data");
-    options.output = path("out");
-    options.plan_path = path("plan");
-    options.threads = 2;
-    options.say = [](const std::string &) {};
-    return runForward(plan, options).status();
+    return files.run(plan).status();
   }
 
   /// Empty, or how what was written differs from what is expected.
   std::string compareOutputs(const NodeCase &test) const {
-    absl::StatusOr<TensorFile> found = readTensors(path("out"));
+    absl::StatusOr<TensorFile> found = readTensors(files.path("out"));
     if (!found.ok()) {
       return found.status().ToString();
     }
@@ -152,7 +127,7 @@ protected:
     return "";
   }
 
-  fs::path folder;
+  zerograph::testing::ForwardRun files;
 };
 
 /// Case -> reason.
