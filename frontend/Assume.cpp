@@ -73,6 +73,10 @@ void Importer::assumeOutputs(const onnx::NodeProto &node) {
       if (op.slot(i).failed || op.slot(i).isSequence) {
         return;
       }
+      if (!isFloatType(op.type(i)) && op.shape(i).size() == 1 &&
+          op.shape(i)[0] > kMaxShapeElements) {
+        return; // inference might make that many dims
+      }
       describe(*single.add_input(), node.input(i), op.type(i), op.shape(i));
       const HostTensor *host = op.host(i);
       if (host != nullptr && op.type(i) == onnx::TensorProto::INT64 &&

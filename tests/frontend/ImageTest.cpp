@@ -184,6 +184,15 @@ g (float[2, 3, 4] x, float[3] s, float[3] b, float[3] m, float[3] v) =>
                 {"node 'norm' (BatchNormalization): gives running statistics"});
 }
 
+/// ONNX's inference makes a dim of each element of what may be a shape.
+TEST(Image, RefusesSizesOfAbsurdLength) {
+  expectRefused(import(R"(
+g (float[1, 1, 4, 4] x, int64[2147483647] sizes) => (float[1, 1, 9, 9] y) {
+  [huge] y = Resize <mode = "cubic"> (x, , , sizes)
+})"),
+                {"node 'huge' (Resize): sizes", "input 'sizes'"});
+}
+
 TEST(Index, RefusesSelectionsThatDataDecides) {
   expectRefused(import(R"(
 g (float[4] x, bool[4] c) => (float[n] y) { [some] y = Compress(x, c) })"),
