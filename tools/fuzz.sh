@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Feeds made-up bytes to everything that reads a file: tools/fuzz.sh [SECONDS]
 # [TARGET...], 60 seconds for each of onnx, plan, safetensors, npy. Two run at a
-# time. tests/fuzz/README.md says how to go on from what it finds.
+# time. From the same seeds come the same inputs; ZEROGRAPH_FUZZ_SEED=N gives
+# others. tests/fuzz/README.md says how to go on from what it finds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
@@ -52,9 +53,9 @@ done
 run() { # TARGET
   local corpus=$FUZZ/corpus/$1 found=$FUZZ/found/$1
   mkdir -p "$corpus" "$found"
-  # 2 GiB and ten seconds are what any input may take.
-  "$FUZZ/bin/fuzz_$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-    -max_len=262144 -artifact_prefix="$found/" -print_final_stats=1 \
+  # 2 GiB and half a minute are what any input may take, sanitizers included.
+  "$FUZZ/bin/fuzz_$1" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 \
+    -seed="${ZEROGRAPH_FUZZ_SEED:-1}" -max_len=262144 -artifact_prefix="$found/" -print_final_stats=1 \
     "$corpus" "$SEEDS/$1" >"$FUZZ/$1.log" 2>&1 || {
     tail -n 60 "$FUZZ/$1.log" >&2
     echo "fuzz: $1 failed; the input lies in $found. Once more:" >&2

@@ -38,7 +38,7 @@ public:
     if (it != pieces.begin() && std::prev(it)->second.end > at) {
       --it;
     }
-    for (; at < end; ++it) {
+    while (at < end) {
       uint64_t next = it == pieces.end() ? end : std::min(it->first, end);
       if (at < next) {
         visit(at, Piece{next, 0, at});
@@ -49,6 +49,7 @@ public:
         piece.end = std::min(piece.end, end);
         visit(at, piece);
         at = piece.end;
+        ++it;
       }
     }
   }
