@@ -55,7 +55,8 @@ run() { # TARGET
   mkdir -p "$corpus" "$found"
   # 2 GiB and half a minute are what any input may take, sanitizers included.
   "$FUZZ/bin/fuzz_$1" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 \
-    -seed="${ZEROGRAPH_FUZZ_SEED:-1}" -max_len=262144 -artifact_prefix="$found/" -print_final_stats=1 \
+    -seed="${ZEROGRAPH_FUZZ_SEED:-1}" -max_len=262144 \
+    -artifact_prefix="$found/" -print_final_stats=1 \
     "$corpus" "$SEEDS/$1" >"$FUZZ/$1.log" 2>&1 || {
     tail -n 60 "$FUZZ/$1.log" >&2
     echo "fuzz: $1 failed; the input lies in $found. Once more:" >&2
