@@ -59,8 +59,7 @@ private:
     }
     for (Operation &op : source.front().without_terminator()) {
       if (auto scalar = dyn_cast<nn::ScalarOp>(op)) {
-        mapping.map(scalar,
-                    program.scalar(scalar.getName(), scalar.getType()));
+        mapping.map(scalar, program.scalar(scalar.getName(), scalar.getType()));
       } else {
         program.builder().clone(op, mapping);
       }

@@ -47,7 +47,8 @@ private:
 };
 
 /// The product of sizes.
-template <typename Sizes> constexpr Checked product(const Sizes &sizes) {
+template <typename Sizes>
+constexpr Checked product(const Sizes &sizes) {
   Checked count = 1;
   for (uint64_t size : sizes) {
     count = count * size;

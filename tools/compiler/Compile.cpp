@@ -147,10 +147,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 
   mlir::zg::HostTargetInfo info;
   std::vector<mlir::zg::Phase> phases =
-      options.forward
-          ? mlir::zg::forwardPhases(info)
-          : mlir::zg::trainingPhases(passOptions(options, report.loss_output),
-                                     info);
+      options.forward ? mlir::zg::forwardPhases(info)
+                      : mlir::zg::trainingPhases(
+                            passOptions(options, report.loss_output), info);
   for (const mlir::zg::Phase &phase : phases) {
     mlir::PassManager passes(&context);
     passes.enableVerifier(true);

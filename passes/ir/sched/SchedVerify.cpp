@@ -101,7 +101,8 @@ LogicalResult sched::SliceOp::verify() {
                  getOutput().has_value() + getScalar().has_value();
   if (meanings > 1) {
     return emitOpError("'")
-           << getLabel() << "' is more than one of state, input, output and scalar";
+           << getLabel()
+           << "' is more than one of state, input, output and scalar";
   }
   if (meanings == 1 && (!getCarried() || !getTensor())) {
     return emitOpError("'")

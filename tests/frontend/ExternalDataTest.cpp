@@ -1,0 +1,111 @@
+//===- ExternalDataTest.cpp - where weights outside the file may lie ------===//
+
+#include "tests/frontend/Fixture.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A model with one float parameter, for damaging.
+const char *kSmall = R"(
+g (float[4, 8] x) => (float loss)
+<float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  y = Mul(x, w)
+  loss = ReduceMean <keepdims = 0> (y)
+})";
+
+void expectError(const Imported &imported,
+                 const std::vector<std::string> &parts) {
+  ASSERT_FALSE(imported.status.ok());
+  for (const std::string &part : parts) {
+    EXPECT_NE(imported.error().find(part), std::string::npos)
+        << "'" << part << "' is not in: " << imported.error();
+  }
+}
+
+Imported
+importExternal(const std::map<std::string, std::string> &entries,
+               const std::function<void(const fs::path &)> &prepare = {}) {
+  onnx::ModelProto model = parse(kSmall);
+  auto *tensor = model.mutable_graph()->mutable_initializer(0);
+  tensor->clear_float_data();
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto &[key, value] : entries) {
+    auto *entry = tensor->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  std::string path = write(model);
+  if (prepare) {
+    prepare(fs::path(path).parent_path());
+  }
+  return importFile(path);
+}
+
+TEST(ExternalData, NeedNotExist) {
+  Imported imported = importExternal({{"location", "w.bin"}, {"offset", "64"}});
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.parameter("w").getSource().getOffset(), 64);
+  ASSERT_EQ(imported.report.notes.size(), 1u);
+  EXPECT_NE(imported.report.notes[0].find("'w.bin' is not beside the model"),
+            std::string::npos);
+}
+
+TEST(ExternalData, LocationsOutsideAreRefused) {
+  expectError(importExternal({}), {"'w'", "is empty"});
+  expectError(importExternal({{"location", "/etc/passwd"}}), {"relative"});
+  expectError(importExternal({{"location", "a/../../b"}}), {"leaves"});
+  expectError(importExternal({{"location", "w.bin"}},
+                             [](const fs::path &folder) {
+                               fs::create_symlink("/etc/passwd",
+                                                  folder / "w.bin");
+                             }),
+              {"symbolic link"});
+  expectError(
+      importExternal({{"location", "w.bin"}},
+                     [](const fs::path &folder) {
+                       std::ofstream(folder / "v.bin") << std::string(32, 'x');
+                       fs::create_hard_link(folder / "v.bin", folder / "w.bin");
+                     }),
+      {"'w.bin' is a hard link"});
+}
+
+TEST(ExternalData, WhatNobodyFollowsIsSaid) {
+  Imported imported = importExternal(
+      {{"location", "w.bin"}, {"checksum", "00"}, {"colour", "red"}},
+      [](const fs::path &folder) {
+        std::ofstream(folder / "w.bin") << std::string(32, 'x');
+      });
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.notes,
+            (std::vector<std::string>{
+                "tensor 'w': external 'checksum' is not checked: planning "
+                "reads no weights",
+                "tensor 'w': external 'colour' is an unknown key, and "
+                "ignored"}));
+}
+
+TEST(ExternalData, RangesAreChecked) {
+  expectError(importExternal({{"location", "w.bin"}, {"offset", "-1"}}),
+              {"offset '-1'"});
+  expectError(importExternal({{"location", "w.bin"}, {"length", "16"}}),
+              {"length is 16", "needs 32"});
+  expectError(importExternal(
+                  {{"location", "w.bin"}, {"offset", "9223372036854775807"}}),
+              {"beyond any file"});
+  expectError(importExternal({{"location", "w.bin"}, {"offset", "8"}},
+                             [](const fs::path &folder) {
+                               std::ofstream(folder / "w.bin")
+                                   << std::string(32, 'x');
+                             }),
+              {"bytes 8 to 40", "which has 32"});
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing

@@ -1,0 +1,209 @@
+//===- SamplePlans.cpp - small valid plans --------------------------------===//
+
+#include "PlanBuilder.h"
+
+namespace zerograph::testing {
+namespace {
+
+/// What all three plans have: the slices of the loss, the stop flag and the
+/// scalars, and one input.
+struct Common {
+  uint32_t input, loss_local, loss, stop_local, stop, rate;
+
+  explicit Common(PlanBuilder &builder) {
+    input = builder.slice("x", plan::INPUT, 64, true);
+    loss_local = builder.slice("loss of this rank", plan::SCALAR, 4, false);
+    loss = builder.slice("loss", plan::SCALAR, 4, true);
+    stop_local = builder.slice("stop of this rank", plan::SCALAR, 4, true);
+    stop = builder.slice("stop", plan::SCALAR, 4, true);
+    rate = builder.slice("learning_rate", plan::SCALAR, 4, true);
+    plan::Input &x = *builder.plan.add_inputs();
+    x.set_name("x");
+    x.set_type(plan::F32);
+    x.add_shape(2);
+    x.add_shape(8);
+    x.set_per_sample(true);
+    x.set_slice(input);
+    for (auto [name, slice] :
+         {std::pair("learning_rate", rate), std::pair("stop", stop_local)}) {
+      plan::Scalar &scalar = *builder.plan.add_scalars();
+      scalar.set_name(name);
+      scalar.set_slice(slice);
+    }
+    builder.plan.set_loss_slice(loss);
+    builder.plan.set_stop_slice(stop);
+  }
+
+  uint32_t sum(PlanBuilder &b, const std::vector<uint32_t> &waits) const {
+    return b.sum({b.all(loss_local, plan::READ), b.all(loss, plan::READ_WRITE),
+                  b.all(stop_local, plan::READ), b.all(stop, plan::READ_WRITE)},
+                 waits);
+  }
+};
+
+} // namespace
+
+plan::Plan stageThreePlan() {
+  using namespace plan;
+  PlanBuilder b(2, 3);
+  Common common(b);
+  int a = b.unit("a", 512, true);
+  int c = b.unit("b", 512, true);
+  uint32_t ma = b.state(a, "exp_avg", true);
+  uint32_t mb = b.state(c, "exp_avg", true);
+  uint32_t pa = b.plan.units(a).states(0).slice();
+  uint32_t pb = b.plan.units(c).states(0).slice();
+  uint32_t fa = b.slice("a/gathered", GATHERED, 2048, false, a);
+  uint32_t fb = b.slice("b/gathered", GATHERED, 2048, false, c);
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t y = b.slice("y", ACTIVATION, 64, false);
+  uint32_t dy = b.slice("dy", TRANSIENT, 64, false);
+  uint32_t dh = b.slice("dh", TRANSIENT, 64, false);
+  uint32_t scratch = b.slice("scratch", TRANSIENT, 128, false);
+  uint32_t gb = b.slice("b/gradients", GRAD, 2048, false, c);
+  uint32_t ga = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t sb = b.slice("b/shard", GRAD_SHARD, 1024, false, c);
+  uint32_t sa = b.slice("a/shard", GRAD_SHARD, 1024, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("step");
+  uint32_t g0 = b.gather(a, b.all(pa, READ), b.all(fa, WRITE));
+  uint32_t g1 = b.gather(c, b.all(pb, READ), b.all(fb, WRITE));
+  b.launch("forward a",
+           {b.all(common.input, READ), b.all(fa, READ), b.all(h, WRITE)}, {g0});
+  Step step;
+  step.set_name("forward b");
+  Matmul &matmul = *step.mutable_matmul();
+  matmul.set_type(F32);
+  matmul.set_batch(1);
+  matmul.set_m(2);
+  matmul.set_n(8);
+  matmul.set_k(8);
+  matmul.set_lda(8);
+  matmul.set_ldb(8);
+  matmul.set_ldc(8);
+  matmul.set_scratch_stride(64);
+  for (uint64_t begin : {0, 4}) {
+    MatmulPart &part = *matmul.add_parts();
+    part.set_batch_end(1);
+    part.set_m_end(2);
+    part.set_n_begin(begin);
+    part.set_n_end(begin + 4);
+  }
+  *step.add_accesses() = b.all(h, READ);
+  *step.add_accesses() = b.part(fb, 0, 256, 0, READ);
+  *step.add_accesses() = b.all(y, WRITE);
+  *step.add_accesses() = b.all(scratch, READ_WRITE);
+  b.add(COMPUTE, step, {g1});
+  uint32_t loss = b.launch("loss", {b.all(y, READ), b.all(dy, WRITE),
+                                    b.all(common.loss_local, WRITE)});
+  uint32_t bb =
+      b.launch("backward b", {b.all(dy, READ), b.all(fb, READ), b.all(h, READ),
+                              b.all(dh, WRITE), b.all(gb, WRITE)});
+  uint32_t rb = b.reduce(c, b.all(gb, READ), b.all(sb, WRITE),
+                         b.all(staging, WRITE), {bb});
+  uint32_t ba =
+      b.launch("backward a",
+               {b.all(dh, READ), b.all(common.input, READ), b.all(ga, WRITE)});
+  uint32_t ra = b.reduce(a, b.all(ga, READ), b.all(sa, WRITE),
+                         b.all(staging, WRITE), {ba});
+  common.sum(b, {loss});
+  b.launch("update b",
+           {b.all(sb, READ), b.all(common.rate, READ), b.all(pb, READ_WRITE),
+            b.all(mb, READ_WRITE)},
+           {rb});
+  b.launch("update a",
+           {b.all(sa, READ), b.all(common.rate, READ), b.all(pa, READ_WRITE),
+            b.all(ma, READ_WRITE)},
+           {ra});
+  return b.finish();
+}
+
+plan::Plan stageOnePlan() {
+  using namespace plan;
+  PlanBuilder b(2, 1);
+  Common common(b);
+  int a = b.unit("a", 512, false);
+  uint32_t m = b.state(a, "exp_avg", true);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("step");
+  b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
+                       b.all(h, WRITE), b.all(common.loss_local, WRITE)});
+  uint32_t backward = b.launch(
+      "backward", {b.all(h, READ), b.all(common.input, READ), b.all(g, WRITE)});
+  uint32_t r = b.reduce(a, b.all(g, READ), b.part(g, 0, 1024, 1024, WRITE),
+                        b.all(staging, WRITE), {backward});
+  common.sum(b, {});
+  uint32_t u =
+      b.launch("update",
+               {b.part(g, 0, 1024, 1024, READ), b.all(common.rate, READ),
+                b.part(p, 0, 1024, 1024, READ_WRITE), b.all(m, READ_WRITE)},
+               {r});
+  b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
+  return b.finish();
+}
+
+plan::Plan accumulatingPlan() {
+  using namespace plan;
+  PlanBuilder b(2, 2, 2);
+  Common common(b);
+  int a = b.unit("a", 512, false);
+  uint32_t m = b.state(a, "exp_avg", true);
+  uint32_t s = b.state(a, "grad", true);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("micro");
+  b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
+                       b.all(h, WRITE), b.all(common.loss_local, WRITE)});
+  uint32_t backward = b.launch(
+      "backward", {b.all(h, READ), b.all(common.input, READ), b.all(g, WRITE)});
+  b.reduce(a, b.all(g, READ), b.all(s, READ_WRITE), b.all(staging, WRITE),
+           {backward});
+  common.sum(b, {});
+  b.program("update");
+  uint32_t u = b.launch("update", {b.all(s, READ), b.all(common.rate, READ),
+                                   b.part(p, 0, 1024, 1024, READ_WRITE),
+                                   b.all(m, READ_WRITE)});
+  b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
+  b.fill(COMPUTE, b.all(s, WRITE));
+  return b.finish();
+}
+
+plan::Plan forwardPlan() {
+  PlanBuilder b(1, 0);
+  b.plan.clear_optimizer();
+  uint32_t input = b.slice("x", plan::INPUT, 64, true);
+  plan::Input &x = *b.plan.add_inputs();
+  x.set_name("x");
+  x.set_type(plan::F32);
+  x.add_shape(2);
+  x.add_shape(8);
+  x.set_per_sample(true);
+  x.set_slice(input);
+  uint32_t rows = b.slice("y", plan::OUTPUT, 64, true);
+  uint32_t mean = b.slice("mean", plan::OUTPUT, 4, true);
+  plan::Output &y = *b.plan.add_outputs();
+  y.set_name("y");
+  y.set_type(plan::F32);
+  y.add_shape(2);
+  y.add_shape(8);
+  y.set_per_sample(true);
+  y.set_slice(rows);
+  plan::Output &m = *b.plan.add_outputs();
+  m.set_name("mean");
+  m.set_type(plan::F32);
+  m.set_slice(mean);
+  b.program("forward");
+  b.launch("all of it", {b.all(input, plan::READ), b.all(rows, plan::WRITE),
+                         b.all(mean, plan::WRITE)});
+  return b.finish();
+}
+
+} // namespace zerograph::testing
