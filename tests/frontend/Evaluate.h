@@ -39,16 +39,6 @@ inline Numbers run(const Imported &imported,
   return runAll(imported, values)[0];
 }
 
-/// The import failed, and its message has all these parts.
-inline void expectRefused(const Imported &imported,
-                          const std::vector<std::string> &parts) {
-  ASSERT_FALSE(imported.status.ok());
-  for (const std::string &part : parts) {
-    EXPECT_NE(imported.error().find(part), std::string::npos)
-        << "'" << part << "' is not in: " << imported.error();
-  }
-}
-
 } // namespace zerograph::frontend::testing
 
 #endif // ZEROGRAPH_TESTS_FRONTEND_EVALUATE_H

@@ -11,23 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A model with one float parameter, for damaging.
-const char *kSmall = R"(
-g (float[4, 8] x) => (float loss)
-<float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
-  y = Mul(x, w)
-  loss = ReduceMean <keepdims = 0> (y)
-})";
-
-void expectError(const Imported &imported,
-                 const std::vector<std::string> &parts) {
-  ASSERT_FALSE(imported.status.ok());
-  for (const std::string &part : parts) {
-    EXPECT_NE(imported.error().find(part), std::string::npos)
-        << "'" << part << "' is not in: " << imported.error();
-  }
-}
-
 Imported
 importExternal(const std::map<std::string, std::string> &entries,
                const std::function<void(const fs::path &)> &prepare = {}) {
@@ -57,16 +40,16 @@ TEST(ExternalData, NeedNotExist) {
 }
 
 TEST(ExternalData, LocationsOutsideAreRefused) {
-  expectError(importExternal({}), {"'w'", "is empty"});
-  expectError(importExternal({{"location", "/etc/passwd"}}), {"relative"});
-  expectError(importExternal({{"location", "a/../../b"}}), {"leaves"});
-  expectError(importExternal({{"location", "w.bin"}},
-                             [](const fs::path &folder) {
-                               fs::create_symlink("/etc/passwd",
-                                                  folder / "w.bin");
-                             }),
-              {"symbolic link"});
-  expectError(
+  expectRefused(importExternal({}), {"'w'", "is empty"});
+  expectRefused(importExternal({{"location", "/etc/passwd"}}), {"relative"});
+  expectRefused(importExternal({{"location", "a/../../b"}}), {"leaves"});
+  expectRefused(importExternal({{"location", "w.bin"}},
+                               [](const fs::path &folder) {
+                                 fs::create_symlink("/etc/passwd",
+                                                    folder / "w.bin");
+                               }),
+                {"symbolic link"});
+  expectRefused(
       importExternal({{"location", "w.bin"}},
                      [](const fs::path &folder) {
                        std::ofstream(folder / "v.bin") << std::string(32, 'x');
@@ -91,19 +74,19 @@ TEST(ExternalData, WhatNobodyFollowsIsSaid) {
 }
 
 TEST(ExternalData, RangesAreChecked) {
-  expectError(importExternal({{"location", "w.bin"}, {"offset", "-1"}}),
-              {"offset '-1'"});
-  expectError(importExternal({{"location", "w.bin"}, {"length", "16"}}),
-              {"length is 16", "needs 32"});
-  expectError(importExternal(
-                  {{"location", "w.bin"}, {"offset", "9223372036854775807"}}),
-              {"beyond any file"});
-  expectError(importExternal({{"location", "w.bin"}, {"offset", "8"}},
-                             [](const fs::path &folder) {
-                               std::ofstream(folder / "w.bin")
-                                   << std::string(32, 'x');
-                             }),
-              {"bytes 8 to 40", "which has 32"});
+  expectRefused(importExternal({{"location", "w.bin"}, {"offset", "-1"}}),
+                {"offset '-1'"});
+  expectRefused(importExternal({{"location", "w.bin"}, {"length", "16"}}),
+                {"length is 16", "needs 32"});
+  expectRefused(importExternal(
+                    {{"location", "w.bin"}, {"offset", "9223372036854775807"}}),
+                {"beyond any file"});
+  expectRefused(importExternal({{"location", "w.bin"}, {"offset", "8"}},
+                               [](const fs::path &folder) {
+                                 std::ofstream(folder / "w.bin")
+                                     << std::string(32, 'x');
+                               }),
+                {"bytes 8 to 40", "which has 32"});
 }
 
 } // namespace

@@ -105,6 +105,22 @@ Imported import(const std::string &text, ImportOptions options) {
   return importFile(write(model), options);
 }
 
+void expectRefused(const Imported &imported,
+                   const std::vector<std::string> &parts) {
+  ASSERT_FALSE(imported.status.ok());
+  for (const std::string &part : parts) {
+    EXPECT_NE(imported.error().find(part), std::string::npos)
+        << "'" << part << "' is not in: " << imported.error();
+  }
+}
+
+const char *const kSmall = R"(
+g (float[4, 8] x) => (float loss)
+<float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  y = Mul(x, w)
+  loss = ReduceMean <keepdims = 0> (y)
+})";
+
 std::string model(const std::string &name) {
   return std::string(ZEROGRAPH_MODELS) + "/" + name;
 }

@@ -46,6 +46,13 @@ std::string writeBytes(const std::string &bytes,
 /// parse, write, importFile; without require_loss unless an output is "loss".
 Imported import(const std::string &text, ImportOptions options = {});
 
+/// The import failed, with all `parts` in its error.
+void expectRefused(const Imported &imported,
+                   const std::vector<std::string> &parts);
+
+/// A model with one float parameter, "w", for damaging.
+extern const char *const kSmall;
+
 /// Path of a model of the repository.
 std::string model(const std::string &name);
 

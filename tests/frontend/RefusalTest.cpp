@@ -11,27 +11,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A model with one float parameter, for damaging.
-const char *kSmall = R"(
-g (float[4, 8] x) => (float loss)
-<float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
-  y = Mul(x, w)
-  loss = ReduceMean <keepdims = 0> (y)
-})";
-
-void expectError(const Imported &imported,
-                 const std::vector<std::string> &parts) {
-  ASSERT_FALSE(imported.status.ok());
-  for (const std::string &part : parts) {
-    EXPECT_NE(imported.error().find(part), std::string::npos)
-        << "'" << part << "' is not in: " << imported.error();
-  }
-}
-
 void expectRefused(const std::string &text,
                    const std::vector<std::string> &parts,
                    const ImportOptions &options = {}) {
-  expectError(import(text, options), parts);
+  expectRefused(import(text, options), parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -39,20 +22,20 @@ void expectRefused(const std::string &text,
 //===----------------------------------------------------------------------===//
 
 TEST(RefusedFile, Missing) {
-  expectError(importFile("/nonexistent/m.onnx"), {"cannot open"});
+  expectRefused(importFile("/nonexistent/m.onnx"), {"cannot open"});
 }
 
 TEST(RefusedFile, Folder) {
-  expectError(importFile(::testing::TempDir()), {"is a folder"});
+  expectRefused(importFile(::testing::TempDir()), {"is a folder"});
 }
 
 TEST(RefusedFile, Empty) {
-  expectError(importFile(writeBytes("")), {"not an ONNX model"});
+  expectRefused(importFile(writeBytes("")), {"not an ONNX model"});
 }
 
 TEST(RefusedFile, Text) {
-  expectError(importFile(writeBytes("this is not a protobuf")),
-              {"is not an ONNX file"});
+  expectRefused(importFile(writeBytes("this is not a protobuf")),
+                {"is not an ONNX file"});
 }
 
 TEST(RefusedFile, TruncatedAnywhere) {
@@ -77,15 +60,15 @@ TEST(RefusedFile, AnyByteChangedDoesNotCrash) {
 TEST(RefusedFile, IrVersion) {
   onnx::ModelProto model = parse(kSmall);
   model.set_ir_version(99);
-  expectError(importFile(write(model)), {"IR version 99", "3 to 13"});
+  expectRefused(importFile(write(model)), {"IR version 99", "3 to 13"});
 }
 
 TEST(RefusedFile, Opset) {
   onnx::ModelProto model = parse(kSmall);
   model.mutable_opset_import(0)->set_version(6);
-  expectError(importFile(write(model)), {"operator set 6", "7 to 27"});
+  expectRefused(importFile(write(model)), {"operator set 6", "7 to 27"});
   model.clear_opset_import();
-  expectError(importFile(write(model)), {"does not import the ai.onnx"});
+  expectRefused(importFile(write(model)), {"does not import the ai.onnx"});
 }
 
 TEST(RefusedFile, ForeignDomainsAreListedTogether) {
@@ -101,7 +84,7 @@ g (float[4] x) => (float[4] loss) {
 TEST(RefusedFile, TrainingInfo) {
   onnx::ModelProto model = parse(kSmall);
   model.add_training_info();
-  expectError(importFile(write(model)), {"TrainingInfoProto"});
+  expectRefused(importFile(write(model)), {"TrainingInfoProto"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,19 +95,19 @@ TEST(RefusedGraph, UndefinedValuesAreListedTogether) {
   onnx::ModelProto model = parse(kSmall);
   model.mutable_graph()->mutable_node(0)->set_input(0, "ghost");
   model.mutable_graph()->mutable_node(0)->set_input(1, "phantom");
-  expectError(importFile(write(model)), {"'ghost'", "'phantom'"});
+  expectRefused(importFile(write(model)), {"'ghost'", "'phantom'"});
 }
 
 TEST(RefusedGraph, Cycle) {
   onnx::ModelProto model = parse(kSmall);
   model.mutable_graph()->mutable_node(0)->set_input(0, "loss");
-  expectError(importFile(write(model)), {"cycle"});
+  expectRefused(importFile(write(model)), {"cycle"});
 }
 
 TEST(RefusedGraph, DefinedTwice) {
   onnx::ModelProto model = parse(kSmall);
   model.mutable_graph()->mutable_node(0)->set_output(0, "loss");
-  expectError(importFile(write(model)), {"'loss'", "defined already"});
+  expectRefused(importFile(write(model)), {"'loss'", "defined already"});
 }
 
 TEST(RefusedGraph, AllUnsupportedNodesAtOnceWithTheirPath) {
@@ -222,8 +205,8 @@ TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {
   }
   ImportOptions options;
   options.require_loss = false;
-  expectError(importFile(write(model), options),
-              {"80000 bytes", "make it an initializer"});
+  expectRefused(importFile(write(model), options),
+                {"80000 bytes", "make it an initializer"});
 }
 
 TEST(RefusedGraph, NumbersThatNoIntegerHolds) {
@@ -306,15 +289,15 @@ TEST(RefusedDims, UnknownAndZero) {
 
 TEST(RefusedLoss, NoneOrSeveral) {
   ImportOptions options;
-  expectError(importFile(write(
-                  parse("g (float[4] x) => (float[4] y) { y = Relu(x) }"))),
-              {"no loss to minimize", "y"});
-  expectError(importFile(write(parse(R"(
+  expectRefused(importFile(write(
+                    parse("g (float[4] x) => (float[4] y) { y = Relu(x) }"))),
+                {"no loss to minimize", "y"});
+  expectRefused(importFile(write(parse(R"(
 g (float[4] x) => (float a, float b) {
   a = ReduceMean <keepdims = 0> (x)
   b = ReduceMax <keepdims = 0> (x)
 })"))),
-              {"several outputs", "a, b", "--loss-output"});
+                {"several outputs", "a, b", "--loss-output"});
   options.loss_output = "nope";
   expectRefused(kSmall, {"--loss-output nope", "loss"}, options);
 }
@@ -322,12 +305,12 @@ g (float[4] x) => (float a, float b) {
 TEST(RefusedLoss, NotAScalar) {
   ImportOptions options;
   options.loss_output = "y";
-  expectError(importFile(write(parse(R"(
+  expectRefused(importFile(write(parse(R"(
 g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {
   y = Mul(x, w)
 })")),
-                         options),
-              {"loss 'y' has shape 4"});
+                           options),
+                {"loss 'y' has shape 4"});
 }
 
 TEST(RefusedParameters, NothingToTrain) {
@@ -362,7 +345,7 @@ onnx::ModelProto described(const std::string &origin) {
 
 TEST(RefusedParameters, MergedByTheExporter) {
   std::string path = write(described("p_v"));
-  expectError(importFile(path), {"1 parameters", "v", "optimize=False"});
+  expectRefused(importFile(path), {"1 parameters", "v", "optimize=False"});
   ImportOptions options;
   options.allow_exporter_damage = true;
   Imported imported = importFile(path, options);
@@ -399,9 +382,9 @@ g (float[4, 2] x) => (float loss)
     }
   }
   std::string path = write(model);
-  expectError(importFile(path),
-              {"2 parameters", "norm2.bias (merged with norm1.bias)",
-               "onnx::MatMul_7", "do_constant_folding=False"});
+  expectRefused(importFile(path),
+                {"2 parameters", "norm2.bias (merged with norm1.bias)",
+                 "onnx::MatMul_7", "do_constant_folding=False"});
   ImportOptions options;
   options.allow_exporter_damage = true;
   Imported imported = importFile(path, options);

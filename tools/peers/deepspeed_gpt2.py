@@ -1,33 +1,26 @@
 """GPT-2 trained by DeepSpeed on the CPU, for tools/bench to time.
 
-Run by torch.distributed.run, one process a rank. Rank 0 prints one JSON line:
-milliseconds of every timed step and the peak resident MiB of every rank. Random
-tokens, AdamW, float32, no dropout: the work that Zerograph's plan does.
+Run by torch.distributed.run, one process a rank; prints what timing.py says.
+Random tokens, AdamW, float32, no dropout: the work that Zerograph's plan does.
 """
 import argparse
-import json
 import os
-import resource
-import time
 
 os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 import deepspeed
 import torch
-import torch.distributed as dist
 from transformers import GPT2Config, GPT2LMHeadModel
+
+import timing
 
 
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--mode", choices=["zero1", "zero2", "zero3"],
                         required=True)
-    for name, default in (("threads", 1), ("batch", 1), ("seq", 128),
-                          ("layers", 12), ("embd", 768), ("heads", 12),
-                          ("vocab", 50257), ("steps", 8), ("warmup", 2),
-                          ("local-rank", 0)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    return parser.parse_args()
+    return timing.options(parser, seq=128, layers=12, embd=768, heads=12,
+                          vocab=50257, local_rank=0)
 
 
 def main():
@@ -50,27 +43,17 @@ def main():
             "gradient_clipping": 0.0,
             "zero_allow_untested_optimizer": True,
             "zero_force_ds_cpu_optimizer": False})
-    generator = torch.Generator().manual_seed(1234 + dist.get_rank())
-    times = []
-    for _ in range(arguments.warmup + arguments.steps):
-        dist.barrier()
-        start = time.perf_counter()
+
+    def step(generator):
         tokens = torch.randint(0, arguments.vocab,
                                (arguments.batch, arguments.seq),
                                generator=generator)
         loss = engine(input_ids=tokens, labels=tokens).loss
         engine.backward(loss)
         engine.step()
-        loss.item()
-        times.append((time.perf_counter() - start) * 1e3)
-    peaks = [None] * dist.get_world_size()
-    dist.all_gather_object(
-        peaks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    if dist.get_rank() == 0:
-        print(json.dumps({"steps_ms": times[arguments.warmup:],
-                          "peak_rss_mib": peaks}),
-              flush=True)
-    dist.destroy_process_group()
+        return loss
+
+    timing.measure(arguments, step)
 
 
 main()

@@ -1,18 +1,16 @@
 """A small ResNet trained by PyTorch on the CPU, for tools/bench to time.
 
 The network of models/resnet-mini. Run by torch.distributed.run, one process a
-rank. Rank 0 prints one JSON line: milliseconds of every timed step and the peak
-resident MiB of every rank. Random images, AdamW, float32.
+rank; prints what timing.py says. Random images, AdamW, float32.
 """
 import argparse
-import json
-import resource
-import time
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.functional import cross_entropy, relu
+
+import timing
 
 
 class Block(nn.Module):
@@ -52,37 +50,24 @@ class ResNetMini(nn.Module):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--mode", choices=["ddp"], required=True)
-    for name, default in (("threads", 1), ("batch", 32), ("steps", 8),
-                          ("warmup", 2)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    arguments = parser.parse_args()
+    arguments = timing.options(parser)
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(0)
     dist.init_process_group("gloo")
     model = nn.parallel.DistributedDataParallel(
         ResNetMini(), gradient_as_bucket_view=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    generator = torch.Generator().manual_seed(1234 + dist.get_rank())
-    times = []
-    for _ in range(arguments.warmup + arguments.steps):
-        dist.barrier()
-        start = time.perf_counter()
+
+    def step(generator):
         images = torch.randn((arguments.batch, 1, 16, 16), generator=generator)
         labels = torch.randint(0, 10, (arguments.batch,), generator=generator)
         loss = model(images, labels)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        loss.item()
-        times.append((time.perf_counter() - start) * 1e3)
-    peaks = [None] * dist.get_world_size()
-    dist.all_gather_object(
-        peaks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    if dist.get_rank() == 0:
-        print(json.dumps({"steps_ms": times[arguments.warmup:],
-                          "peak_rss_mib": peaks}),
-              flush=True)
-    dist.destroy_process_group()
+        return loss
+
+    timing.measure(arguments, step)
 
 
 main()
