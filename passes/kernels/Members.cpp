@@ -35,11 +35,6 @@ ArrayRef<int64_t> kernels::shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-bool kernels::isElementwise(Operation *op) {
-  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
-             nn::ConvertOp, nn::RandomUniformOp>(op);
-}
-
 bool kernels::isPlainView(Operation *op) {
   return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
              nn::PadOp>(op);
@@ -74,13 +69,6 @@ bool kernels::isCostly(Operation *op) {
     }
   }
   return !isa<nn::CompareOp, nn::SelectOp, nn::ConvertOp>(op);
-}
-
-Value kernels::stripReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>()) {
-    value = reshape.getOperand();
-  }
-  return value;
 }
 
 Source kernels::trace(Value value) {

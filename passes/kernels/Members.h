@@ -4,6 +4,7 @@
 #define ZEROGRAPH_PASSES_KERNELS_MEMBERS_H
 
 #include "mlir/IR/Value.h"
+#include "passes/ir/nn/Queries.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -18,8 +19,9 @@ namespace mlir::zg::kernels {
 int64_t elementsOf(Value value);
 ArrayRef<int64_t> shapeOf(Value value);
 
-/// unary, binary, compare, select, convert, random_uniform.
-bool isElementwise(Operation *op);
+using nn::isElementwise;
+using nn::stripReshapes;
+
 /// reshape, broadcast, transpose, slice, pad. A gather is a view too, but one
 /// that is not worth repeating: it counts as a member.
 bool isPlainView(Operation *op);
@@ -33,8 +35,6 @@ struct Source {
   SmallVector<Operation *, 4> chain;
 };
 Source trace(Value value);
-/// The value whose bytes `value` is under another shape.
-Value stripReshapes(Value value);
 bool isPadded(ArrayRef<Operation *> chain);
 
 /// How the end of a chain of views runs over the elements of its root.

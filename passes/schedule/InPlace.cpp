@@ -2,15 +2,12 @@
 
 #include "passes/schedule/InPlace.h"
 
+#include "passes/ir/nn/Queries.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 
 namespace {
-
-bool isElementwise(Operation *op) {
-  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
-             nn::ConvertOp, nn::RandomUniformOp>(op);
-}
 
 int64_t elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
@@ -24,17 +21,9 @@ bool keepsPlaces(Value value, DenseSet<Value> &visited) {
   }
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     return isa<nn::YieldOp>(user) ||
-           ((isElementwise(user) || isa<nn::ReshapeOp>(user)) &&
+           ((nn::isElementwise(user) || isa<nn::ReshapeOp>(user)) &&
             keepsPlaces(user->getResult(0), visited));
   });
-}
-
-/// Reshapes share the bytes of what they reshape.
-Value stripReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>()) {
-    value = reshape.getOperand();
-  }
-  return value;
 }
 
 /// Whether the value, perhaps reshaped, has that one use and no other.
@@ -65,7 +54,7 @@ OpOperand *mlir::zg::sched::tableOperand(nn::KernelOp kernel) {
     return nullptr;
   }
   OpOperand &into = *scatter.getIntoMutable().begin();
-  auto table = dyn_cast<BlockArgument>(stripReshapes(into.get()));
+  auto table = dyn_cast<BlockArgument>(nn::stripReshapes(into.get()));
   // Rows that are made of the table would be read after it has changed.
   if (!table || !usedOnlyBy(table, into)) {
     return nullptr;
@@ -89,7 +78,7 @@ bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
   int64_t size = elements(kernel.getResult(result));
   for (Operation &op : body.without_terminator()) {
     if (isa<nn::ReduceOp, nn::CumsumOp, nn::ScatterAddOp, nn::GatherOp>(op) ||
-        (isElementwise(&op) && elements(op.getResult(0)) != size &&
+        (nn::isElementwise(&op) && elements(op.getResult(0)) != size &&
          elements(op.getResult(0)) != 1)) {
       return false;
     }

@@ -339,11 +339,6 @@ Value emitConvert(Lanes &l, nn::ConvertOp op, Value x) {
 
 } // namespace
 
-bool host::isElementwise(Operation *op) {
-  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::SelectOp,
-             nn::ConvertOp, nn::RandomUniformOp>(op);
-}
-
 bool host::isCostly(Operation *op) {
   if (auto unary = dyn_cast<nn::UnaryOp>(op)) {
     switch (unary.getKind()) {

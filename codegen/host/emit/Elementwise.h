@@ -5,11 +5,11 @@
 
 #include "codegen/host/emit/Lanes.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Queries.h"
 
 namespace mlir::zg::host {
 
-/// True for unary, binary, compare, select, convert and random_uniform.
-bool isElementwise(Operation *op);
+using nn::isElementwise;
 
 /// True if recomputing the op costs much more than a load.
 bool isCostly(Operation *op);
