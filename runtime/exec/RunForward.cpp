@@ -4,18 +4,15 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/device/host/HostDevice.h"
-#include "runtime/device/host/TargetCheck.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Scalars.h"
 #include "runtime/exec/Session.h"
 #include "runtime/io/Overwrite.h"
-#include "runtime/plan/Verify.h"
 
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
 using namespace zerograph;
 
@@ -121,13 +118,11 @@ void sayWhatIsLeft(const DataSource &data, const Runs &runs,
 absl::StatusOr<ForwardResult>
 zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
   const plan::Plan &plan = loaded.plan;
-  ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<HostKernelModule> module,
+                      openKernels(plan));
   if (!isForward(plan)) {
     return absl::InvalidArgumentError("the plan trains a model: use 'train'");
   }
-  ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<HostKernelModule> module,
-                      loadKernelModule(plan));
   ZG_RETURN_IF_ERROR(checkFiles(plan, options));
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> data,
                       DataSource::open(options.data, plan));
@@ -144,13 +139,11 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
       std::unique_ptr<SafetensorsWriter> writer,
       SafetensorsWriter::create(options.output, entriesOf(plan, runs)));
 
-  unsigned threads = options.threads != 0
-                         ? options.threads
-                         : std::max(1u, std::thread::hardware_concurrency());
   auto communicators = makeLocalGroup({});
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
                       Executor::create(plan, *module, *communicators[0],
-                                       makeHostDevice(), threads));
+                                       makeHostDevice(),
+                                       threadsOf(options.threads, 1)));
   ZG_RETURN_IF_ERROR(sources->initialize(executor->memory()));
   for (uint64_t run = 0; run < runs.count(); ++run) {
     for (int i = 0; i < plan.inputs_size(); ++i) {

@@ -149,19 +149,27 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   session->loaded = &loaded;
   session->options = options;
   const plan::Plan &plan = loaded.plan;
-  ZG_RETURN_IF_ERROR(verifyPlan(plan));
-  ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
+  ZG_ASSIGN_OR_RETURN(session->module, openKernels(plan));
   ZG_RETURN_IF_ERROR(findPrograms(*session));
-  if (session->options.threads == 0) {
-    session->options.threads = std::max(
-        1u, std::thread::hardware_concurrency() / std::max(1u, plan.world()));
-  }
-  ZG_ASSIGN_OR_RETURN(session->module, loadKernelModule(plan));
+  session->options.threads = threadsOf(options.threads, plan.world());
   ZG_RETURN_IF_ERROR(openFiles(*session));
   if (options.handle_interrupt) {
     session->signal = std::make_unique<StopSignal>(first);
   }
   return session;
+}
+
+absl::StatusOr<std::unique_ptr<HostKernelModule>>
+zerograph::openKernels(const plan::Plan &plan) {
+  ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
+  return loadKernelModule(plan);
+}
+
+unsigned zerograph::threadsOf(unsigned asked, unsigned ranks) {
+  return asked != 0 ? asked
+                    : std::max(1u, std::thread::hardware_concurrency() /
+                                       std::max(1u, ranks));
 }
 
 absl::Status zerograph::checkArenas(const plan::Plan &plan, unsigned ranks) {

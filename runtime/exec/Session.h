@@ -55,6 +55,13 @@ struct Session {
   void say(const std::string &text) const;
 };
 
+/// The machine code of a plan that is verified and that this machine can run.
+absl::StatusOr<std::unique_ptr<HostKernelModule>>
+openKernels(const plan::Plan &plan);
+
+/// Threads of a rank: as asked for, or 0, its share of the processors.
+unsigned threadsOf(unsigned asked, unsigned ranks);
+
 /// Refuses arenas of `ranks` ranks that this machine has no memory for.
 absl::Status checkArenas(const plan::Plan &plan, unsigned ranks);
 
