@@ -98,13 +98,13 @@ std::string operationOf(const plan::Plan &plan, uint64_t module,
 
 Digests::Digests(const plan::Plan &plan, int program)
     : plan(plan), rank(plan.world() - 1), module(hashOf(plan.kernel_module())),
-      meanings(meaningsOf(plan)), contents(plan, rank) {
+      meanings(meaningsOf(plan)), writers(plan, rank) {
   std::vector<bool> set = verify::setByRuntime(plan, program);
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
     if (slice.carried() || set[i]) {
-      contents.write({slice.arena(), slice.offset(), slice.bytes(), 0},
-                     meanings[i]);
+      writers.write({slice.arena(), slice.offset(), slice.bytes(), 0},
+                    meanings[i]);
     }
   }
 }
@@ -118,7 +118,7 @@ void Digests::describe(const plan::Step &step, int index,
   Effect effect = effectOf(step, index);
   if (effect.reads) {
     uint64_t first = range.begin + rank * range.stride;
-    contents.read(range, [&](uint64_t begin, const Contents::Piece &piece) {
+    writers.read(range, [&](uint64_t begin, const Writers::Piece &piece) {
       absl::StrAppend(&text, ",", begin - first, " ", piece.end - begin, " ",
                       piece.origin, " ", begin - piece.base);
     });
@@ -140,8 +140,8 @@ uint64_t Digests::of(const plan::Step &step) const {
 void Digests::pass(const plan::Step &step) {
   for (int i = 0; i < step.accesses_size(); ++i) {
     if (effectOf(step, i).writes) {
-      contents.write(arenaRange(plan, step.accesses(i)),
-                     hashOf(absl::StrCat(step.digest(), " ", i)));
+      writers.write(arenaRange(plan, step.accesses(i)),
+                    hashOf(absl::StrCat(step.digest(), " ", i)));
     }
   }
 }

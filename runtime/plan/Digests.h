@@ -11,7 +11,7 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_DIGESTS_H
 #define ZEROGRAPH_RUNTIME_PLAN_DIGESTS_H
 
-#include "runtime/plan/Contents.h"
+#include "runtime/plan/Writers.h"
 
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ private:
   uint32_t rank;
   uint64_t module;                // the hash of all machine code
   std::vector<uint64_t> meanings; // by slice; 0: only of the steps
-  Contents contents;
+  Writers writers;
 };
 
 /// States the digests of all steps as they are. The plan must be valid.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Contents.h"
+#include "runtime/plan/Writers.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
@@ -19,13 +19,13 @@ void checkUnread(const Subject &subject, Problems &problems) {
     int count = plan.programs(p).steps_size();
     std::vector<bool> used(count);
     // Ranks differ in where they read, not in who wrote it.
-    Contents contents(plan, 0);
+    Writers writers(plan, 0);
     for (int s = 0; s < count; ++s) {
       const plan::Step &step = plan.programs(p).steps(s);
       for (int i = 0; i < step.accesses_size(); ++i) {
         if (effectOf(step, i).reads) {
-          contents.read(arenaRange(plan, step.accesses(i)),
-                        [&](uint64_t, const Contents::Piece &piece) {
+          writers.read(arenaRange(plan, step.accesses(i)),
+                        [&](uint64_t, const Writers::Piece &piece) {
                           if (piece.origin != 0) {
                             used[piece.origin - 1] = true;
                           }
@@ -35,7 +35,7 @@ void checkUnread(const Subject &subject, Problems &problems) {
       for (int i = 0; i < step.accesses_size(); ++i) {
         const plan::Access &access = step.accesses(i);
         if (effectOf(step, i).writes) {
-          contents.write(arenaRange(plan, access), uint64_t(s) + 1);
+          writers.write(arenaRange(plan, access), uint64_t(s) + 1);
           if (plan.slices(access.slice()).carried() || dumped[access.slice()]) {
             used[s] = true;
           }

@@ -1,7 +1,7 @@
-//===- Contents.h - which step wrote the bytes of an arena ----------------===//
+//===- Writers.h - which step wrote the bytes of an arena ----------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_PLAN_CONTENTS_H
-#define ZEROGRAPH_RUNTIME_PLAN_CONTENTS_H
+#ifndef ZEROGRAPH_RUNTIME_PLAN_WRITERS_H
+#define ZEROGRAPH_RUNTIME_PLAN_WRITERS_H
 
 #include "runtime/plan/Ranges.h"
 
@@ -13,7 +13,7 @@ namespace zerograph {
 
 /// What was written last to each byte of the arenas, as one rank sees it, while
 /// steps are taken in issue order.
-class Contents {
+class Writers {
 public:
   /// Bytes that were written together: byte i of them lies at `base` + i.
   struct Piece {
@@ -22,7 +22,7 @@ public:
     uint64_t base = 0;
   };
 
-  Contents(const plan::Plan &plan, uint32_t rank)
+  Writers(const plan::Plan &plan, uint32_t rank)
       : rank(rank), arenas(plan.arenas_size()) {}
 
   void write(const Range &range, uint64_t origin);
@@ -61,4 +61,4 @@ private:
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_PLAN_CONTENTS_H
+#endif // ZEROGRAPH_RUNTIME_PLAN_WRITERS_H

@@ -1,10 +1,10 @@
-//===- Contents.cpp - which step wrote the bytes of an arena --------------===//
+//===- Writers.cpp - which step wrote the bytes of an arena --------------===//
 
-#include "runtime/plan/Contents.h"
+#include "runtime/plan/Writers.h"
 
 namespace zerograph {
 
-void Contents::write(const Range &range, uint64_t origin) {
+void Writers::write(const Range &range, uint64_t origin) {
   auto &pieces = arenas[range.arena];
   uint64_t begin = range.begin + rank * range.stride;
   uint64_t end = begin + range.bytes;
