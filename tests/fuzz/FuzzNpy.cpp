@@ -1,6 +1,6 @@
 //===- FuzzNpy.cpp - bytes as a .npy file ---------------------------------===//
 
-#include "runtime/io/TensorFile.h"
+#include "tests/fuzz/ReadBack.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -32,18 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::ofstream(folder.path + "/x.npy", std::ios::binary)
       .write(reinterpret_cast<const char *>(data),
              static_cast<std::streamsize>(size));
-  auto tensors = readNpyFolder(folder.path);
-  if (!tensors.ok()) {
-    if (tensors.status().message().empty()) {
-      std::abort();
-    }
-    return 0;
-  }
-  for (const auto &[name, extent] : *tensors) {
-    std::string bytes(extent.bytes, '\0');
-    if (!extent.file->read(extent.offset, extent.bytes, bytes.data()).ok()) {
-      std::abort(); // what was promised can be read
-    }
-  }
+  fuzz::requireReadable(readNpyFolder(folder.path));
   return 0;
 }

@@ -3,47 +3,27 @@
 #include "frontend/Import.h"
 #include "tests/fuzz/MemoryFile.h"
 #include "tests/fuzz/Mutate.h"
+#include "tests/fuzz/Require.h"
 
 #include "google/protobuf/stubs/logging.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "onnx/onnx_pb.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 using namespace zerograph;
+using fuzz::require;
+using fuzz::requireReason;
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
-                                          size_t maxSize, unsigned seed) {
-  onnx::ModelProto model;
-  return fuzz::mutateMessage(model, data, size, maxSize, seed);
-}
-
-extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *dataA, size_t sizeA,
-                                            const uint8_t *dataB, size_t sizeB,
-                                            uint8_t *out, size_t maxSize,
-                                            unsigned seed) {
-  onnx::ModelProto a, b;
-  return fuzz::crossMessages(a, b, dataA, sizeA, dataB, sizeB, out, maxSize,
-                             seed);
-}
-
-/// A failure must say why, and what was imported must be valid.
-static void require(bool good, const char *what) {
-  if (!good) {
-    std::fprintf(stderr, "%s\n", what);
-    std::abort();
-  }
-}
+ZG_FUZZ_MESSAGES(onnx::ModelProto)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   google::protobuf::LogSilencer silencer;
   fuzz::MemoryFile file(data, size);
   auto inputs = frontend::readInputs(file.path());
   if (!inputs.ok()) {
-    require(!inputs.status().message().empty(), "an error without a message");
+    requireReason(inputs.status());
     return 0;
   }
   frontend::ImportOptions options;
@@ -57,13 +37,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
+  std::string said;
+  mlir::ScopedDiagnosticHandler quiet(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        said += diagnostic.str() + '\n';
+      });
   frontend::ImportReport report;
   auto module = frontend::importModel(context, file.path(), options, &report);
-  require(module.ok() || !module.status().message().empty(),
-          "an error without a message");
+  requireReason(module.status());
   // The importer verifies what it made; that this fails is no fault of a file.
   require(!absl::IsInternal(module.status()),
-          "the imported program is not valid");
+          "the imported program is not valid:\n" + said);
   return 0;
 }

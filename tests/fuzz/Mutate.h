@@ -29,4 +29,19 @@ size_t crossMessages(google::protobuf::Message &a, google::protobuf::Message &b,
 
 } // namespace zerograph::fuzz
 
+/// What libFuzzer calls where inputs are the bytes of a Message.
+#define ZG_FUZZ_MESSAGES(Message)                                              \
+  extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,        \
+                                            size_t maxSize, unsigned seed) {   \
+    Message message;                                                           \
+    return zerograph::fuzz::mutateMessage(message, data, size, maxSize, seed); \
+  }                                                                            \
+  extern "C" size_t LLVMFuzzerCustomCrossOver(                                 \
+      const uint8_t *dataA, size_t sizeA, const uint8_t *dataB, size_t sizeB,  \
+      uint8_t *out, size_t maxSize, unsigned seed) {                           \
+    Message a, b;                                                              \
+    return zerograph::fuzz::crossMessages(a, b, dataA, sizeA, dataB, sizeB,    \
+                                          out, maxSize, seed);                 \
+  }
+
 #endif // ZEROGRAPH_TESTS_FUZZ_MUTATE_H
