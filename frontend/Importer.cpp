@@ -352,12 +352,13 @@ void Importer::importNode(const onnx::NodeProto &node) {
       return;
     }
   }
+  Op op(*this, node, locationOf(node));
+  checkTypes(op);
   const OpDef *def = findOp(node.op_type(), file.opset);
   if (def == nullptr) {
     expandFunction(node);
     return;
   }
-  Op op(*this, node, locationOf(node));
   if (def->fold != nullptr && op.allConstant() && foldNode(*def, op)) {
     return;
   }

@@ -82,6 +82,7 @@ private:
   void expandFunction(const onnx::NodeProto &node);
   bool foldNode(const OpDef &def, Op &op);
   void checkNode(const onnx::NodeProto &node) const;
+  void checkTypes(Op &op);
   /// Gives the outputs of a node that failed something to go on with, or marks
   /// them as failed.
   void assumeOutputs(const onnx::NodeProto &node);

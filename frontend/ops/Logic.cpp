@@ -134,9 +134,6 @@ void foldWhere(Op &op) {
   const HostTensor &condition = op.constant(0, "condition");
   const HostTensor &x = op.constant(1, "operand");
   const HostTensor &y = op.constant(2, "operand");
-  if (x.type() != y.type() || condition.isFloat()) {
-    fail("the operands' types differ, or the condition is not BOOL");
-  }
   Shape shape =
       broadcastShapes(condition.shape(), broadcastShapes(x.shape(), y.shape()));
   HostTensor a = broadcastTo(x, shape), b = broadcastTo(y, shape);

@@ -165,6 +165,28 @@ TEST(RefusedGraph, UnsupportedTypes) {
       {"FLOAT8E5M2"});
 }
 
+// Before the schema's types were asked for, this made an invalid program.
+TEST(RefusedGraph, TypesThatTheOperatorDoesNotTake) {
+  expectRefused(
+      "g (uint8[3, 4] x, float[4] s) => (float[3, 4] y) "
+      "{ [norm] y = LayerNormalization <axis = 1> (x, s) }",
+      {"node 'norm' (LayerNormalization)",
+       "input 0 ('x') is UINT8, but 'X' must be one of tensor(bfloat16), "});
+  expectRefused("g (float[4] x, int64[4] n) => (float[4] y) "
+                "{ [sum] y = Add(x, n) }",
+                {"node 'sum' (Add)",
+                 "input 1 ('n') is INT64, but input 0 ('x') is FLOAT"});
+}
+
+// ONNX's inference of what follows a failed node divides by the heads.
+TEST(RefusedGraph, AttentionWithoutHeads) {
+  expectRefused(R"(<ir_version: 11, opset_import: ["" : 23]>
+g (float[2, 4, 24] q, float[2, 6, 24] k) => (float[a, b, c] y) {
+  [att] y = Attention <q_num_heads = 4, kv_num_heads = 0> (q, k, k)
+})",
+                {"node 'att' (Attention)"});
+}
+
 TEST(RefusedGraph, ShapesThatDoNotFit) {
   expectRefused("g (float[4, 8] x, float[4, 8] y) => (float[4, 4] z) "
                 "{ [mm] z = MatMul(x, y) }",

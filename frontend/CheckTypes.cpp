@@ -1,0 +1,75 @@
+//===- CheckTypes.cpp - inputs have the types their operator takes --------===//
+//
+// ONNX's schema of an operator says which types each input may have, and which
+// inputs share one. Checked here for all operators, so that no importer case
+// must ask whether it was given floats where ONNX promises them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Importer.h"
+
+#include "absl/strings/str_join.h"
+#include "onnx/defs/data_type_utils.h"
+#include "onnx/defs/schema.h"
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// The formal parameter that input `i` is; null behind the last.
+const onnx::OpSchema::FormalParameter *formalOf(const onnx::OpSchema &schema,
+                                                int i) {
+  const auto &formals = schema.inputs();
+  if (i < static_cast<int>(formals.size())) {
+    return &formals[i];
+  }
+  bool variadic = !formals.empty() &&
+                  formals.back().GetOption() == onnx::OpSchema::Variadic;
+  return variadic ? &formals.back() : nullptr;
+}
+
+std::string listTypes(const onnx::DataTypeSet &types) {
+  std::vector<std::string> names;
+  for (onnx::DataType type : types) {
+    names.push_back(*type);
+  }
+  std::sort(names.begin(), names.end());
+  return absl::StrJoin(names, ", ");
+}
+
+} // namespace
+
+void Importer::checkTypes(Op &op) {
+  const onnx::NodeProto &node = op.proto();
+  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
+      node.op_type(), static_cast<int>(file.opset));
+  // Type variable -> the first input that bound it.
+  std::map<std::string, int> bound;
+  for (int i = 0; i < op.inputCount(); ++i) {
+    const auto *formal = formalOf(*schema, i);
+    if (formal == nullptr || !op.hasInput(i) || op.slot(i).isSequence) {
+      continue;
+    }
+    int32_t type = op.type(i);
+    onnx::TypeProto proto;
+    proto.mutable_tensor_type()->set_elem_type(type);
+    if (formal->GetTypes().count(onnx::Utils::DataTypeUtils::ToType(proto)) ==
+        0) {
+      fail("input ", i, " ('", node.input(i), "') is ", typeName(type),
+           ", but '", formal->GetName(), "' must be one of ",
+           listTypes(formal->GetTypes()));
+    }
+    if (!formal->GetIsHomogeneous()) {
+      continue; // a variadic input whose members may differ
+    }
+    int first = bound.try_emplace(formal->GetTypeStr(), i).first->second;
+    if (op.type(first) != type) {
+      fail("input ", i, " ('", node.input(i), "') is ", typeName(type),
+           ", but input ", first, " ('", node.input(first), "') is ",
+           typeName(op.type(first)), "; ", node.op_type(),
+           " takes both of one type");
+    }
+  }
+}
+
+} // namespace zerograph::frontend
