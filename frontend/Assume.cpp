@@ -45,11 +45,14 @@ onnx::TensorProto toProto(const HostTensor &host, const std::string &name) {
   return tensor;
 }
 
-/// Whether ONNX's inference would divide by zero: it takes the number of heads
-/// as the file has it.
-bool breaksInference(const onnx::NodeProto &node) {
-  return llvm::any_of(node.attribute(), [](const auto &attribute) {
-    return absl::EndsWith(attribute.name(), "num_heads") && attribute.i() == 0;
+/// Whether ONNX's inference would leave its bounds: it divides by the number of
+/// heads and indexes dims by the axis that the file has.
+bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
+  return llvm::any_of(node.attribute(), [&](const auto &attribute) {
+    return absl::EndsWith(attribute.name(), "num_heads")
+               ? attribute.i() == 0
+               : attribute.name() == "axis" &&
+                     (attribute.i() < -rank || attribute.i() >= rank);
   });
 }
 
@@ -65,7 +68,7 @@ void Importer::assumeOutputs(const onnx::NodeProto &node) {
   try {
     const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
         node.op_type(), static_cast<int>(file.opset));
-    if (schema == nullptr || breaksInference(node)) {
+    if (schema == nullptr) {
       return;
     }
     schema->Verify(node); // inference trusts the node
@@ -92,6 +95,9 @@ void Importer::assumeOutputs(const onnx::NodeProto &node) {
           host->size() <= kMaxShapeElements) {
         *single.add_initializer() = toProto(*host, node.input(i));
       }
+    }
+    if (op.hasInput(0) && breaksInference(node, op.shape(0).size())) {
+      return;
     }
     onnx::shape_inference::InferShapes(model);
     for (const onnx::ValueInfoProto &info : single.value_info()) {

@@ -172,6 +172,10 @@ void emitConcat(Op &op) {
   std::vector<Value> parts;
   for (int i = 0; i < op.inputCount(); ++i) {
     Shape shape = op.shape(i);
+    if (shape.size() != op.shape(0).size()) {
+      fail("cannot concatenate shapes ", shapeText(op.shape(0)), " and ",
+           shapeText(shape));
+    }
     if (elementCount(shape) != 0) {
       parts.push_back(op.value(i));
     }

@@ -178,13 +178,31 @@ TEST(RefusedGraph, TypesThatTheOperatorDoesNotTake) {
                  "input 1 ('n') is INT64, but input 0 ('x') is FLOAT"});
 }
 
-// ONNX's inference of what follows a failed node divides by the heads.
-TEST(RefusedGraph, AttentionWithoutHeads) {
+// ONNX's inference of what a failed node would give divides by the heads, and
+// takes dims at the axis.
+TEST(RefusedGraph, AttributesThatInferenceTrusts) {
   expectRefused(R"(<ir_version: 11, opset_import: ["" : 23]>
 g (float[2, 4, 24] q, float[2, 6, 24] k) => (float[a, b, c] y) {
   [att] y = Attention <q_num_heads = 4, kv_num_heads = 0> (q, k, k)
 })",
                 {"node 'att' (Attention)"});
+  expectRefused(R"(
+g (float[3, 4] x, float[4] s) => (float[3, 4] y, float[a, b] mean) {
+  [norm] y, mean = LayerNormalization <axis = -900000000> (x, s)
+})",
+                {"node 'norm' (LayerNormalization)", "axis"});
+}
+
+TEST(RefusedGraph, ConcatOfOtherRanks) {
+  expectRefused("g (float[2, 3] x, float[3] y) => (float[a, b] z) "
+                "{ [cat] z = Concat <axis = 1> (x, y) }",
+                {"node 'cat' (Concat)", "shapes 2x3 and 3"});
+  expectRefused(R"(
+g (float[3] y) => (float[a, b] z) {
+  none = Constant <value = float[2, 0] {}> ()
+  [cat] z = Concat <axis = 1> (none, y)
+})",
+                {"node 'cat' (Concat)", "shapes 2x0 and 3"});
 }
 
 TEST(RefusedGraph, ShapesThatDoNotFit) {
