@@ -382,6 +382,18 @@ bool Importer::isTrained(const std::string &name) const {
   });
 }
 
+Value Importer::newest(Value parameter) const {
+  Value next = nextValues.lookup(parameter);
+  return next ? next : parameter;
+}
+
+void Importer::keep(Value parameter, Value next) {
+  auto argument = dyn_cast<BlockArgument>(parameter);
+  if (!loss.empty() && argument && argument.getArgNumber() >= inputs.size()) {
+    nextValues[parameter] = next;
+  }
+}
+
 void Importer::note(const std::string &text) {
   if (!llvm::is_contained(report.notes, text)) {
     report.notes.push_back(text);

@@ -58,6 +58,10 @@ public:
   Slot &slotOf(const std::string &name);
   /// The slot as a value, emitted at the end of the program if need be.
   mlir::Value materialize(Slot &slot, mlir::Location location);
+  /// What a parameter, an argument of the program, is after the nodes so far:
+  /// itself, or what one of them made of it.
+  mlir::Value newest(mlir::Value parameter) const;
+  void keep(mlir::Value parameter, mlir::Value next);
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
   /// Where `indices` is an input, or a part of one, moved but not changed:
@@ -106,8 +110,9 @@ private:
   std::vector<Shape> inputShapes;
   std::vector<IndexUses> indexUses; ///< one an input
   std::vector<Parameter> parameters;
-  std::vector<bool> onGradientPath; ///< one a node
-  int current = 0;                  ///< the node of the graph in the walk
+  llvm::DenseMap<mlir::Value, mlir::Value> nextValues; ///< by argument
+  std::vector<bool> onGradientPath;                    ///< one a node
+  int current = 0; ///< the node of the graph in the walk
   std::vector<std::string> problems;
   int emitDepth = 0;
   std::map<double, int> dropouts; ///< ratio -> number of nodes

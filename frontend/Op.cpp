@@ -28,6 +28,10 @@ mlir::Value Op::value(int i) {
   return importer.materialize(input, emit.location);
 }
 
+mlir::Value Op::newest(int i) { return importer.newest(value(i)); }
+
+void Op::keep(int i, mlir::Value next) { importer.keep(value(i), next); }
+
 mlir::Value Op::materialize(Slot &slot) {
   return importer.materialize(slot, emit.location);
 }

@@ -68,6 +68,12 @@ public:
   Slot &slot(int i);
   /// Input i as a value of the program; a constant is materialized.
   mlir::Value value(int i);
+  /// The same of a parameter that nodes change (see `keep`): as the last one of
+  /// them left it.
+  mlir::Value newest(int i);
+  /// Input i, where it is a parameter, is `value` from here on, in the next
+  /// micro-batch too. Without a loss nothing is kept.
+  void keep(int i, mlir::Value value);
   /// Input i where it is a constant, else null.
   const HostTensor *host(int i);
   /// Input i, which must be a constant; `what` names it in the error.

@@ -259,6 +259,22 @@ struct Decider {
             absl::StrContains(name, ':'));
   }
 
+  /// Whether a batch normalization makes new running statistics of it.
+  bool isRunningStatistic(const std::string &name) const {
+    auto found = graph.users.find(name);
+    return found != graph.users.end() &&
+           absl::c_any_of(found->second, [&](int n) {
+             const onnx::NodeProto &node = graph.proto.node(n);
+             auto moves = [&](int input, int output) {
+               return node.input_size() > input && node.input(input) == name &&
+                      node.output_size() > output &&
+                      !node.output(output).empty();
+             };
+             return node.op_type() == "BatchNormalization" &&
+                    (moves(3, 1) || moves(4, 2));
+           });
+  }
+
   /// True and a reason, or false and a reason; nothing: a constant.
   std::optional<std::pair<bool, std::string>>
   decide(const onnx::TensorProto &tensor) {
@@ -278,6 +294,9 @@ struct Decider {
         fail("--train names '", name, "', but the loss does not depend on it");
       }
       return std::pair(true, absl::StrCat("--train ", *named));
+    }
+    if (isRunningStatistic(name)) {
+      return std::pair(false, "running statistics of a batch normalization");
     }
     if (!options.train.empty()) {
       if (parameter || (!signature.present && !constant && reached)) {

@@ -141,6 +141,14 @@ void Importer::finish() {
     }
     resultAttributes.push_back(attributes.getDictionary(&context));
   }
+  for (const Parameter &parameter : parameters) {
+    const std::string &name = parameter.tensor->name();
+    if (Value next = nextValues.lookup(slotOf(name).value)) {
+      results.push_back(next);
+      resultAttributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+          nn::kNextValueAttr, builder.getStringAttr(name))));
+    }
+  }
   builder.create<func::ReturnOp>(UnknownLoc::get(&context), results);
 
   // Values that constants were emitted for but nothing uses, newest first.

@@ -96,6 +96,7 @@ LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
     unit.set_elements(attribute.getElements());
     unit.set_trainable(attribute.getTrainable());
     unit.set_persistent(attribute.getPersistent());
+    unit.set_local(attribute.getLocal());
     int64_t offset = 0;
     for (int64_t elements : attribute.getSegments()) {
       plan::Segment &segment = *unit.add_segments();

@@ -44,7 +44,8 @@ bool isTraining(Op &op) {
 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, one a channel. The
 /// running statistics move towards the batch's, whose variance is that of the
-/// population.
+/// population; where they are parameters, they are kept for the next
+/// micro-batch.
 void emitBatchNormalization(Op &op) {
   bool training = isTraining(op);
   Emitter &emit = op.emit;
@@ -87,15 +88,14 @@ void emitBatchNormalization(Op &op) {
     if (!op.wantsOutput(i + 1)) {
       continue;
     }
-    if (op.hasLoss()) {
-      op.note("running statistics of batch normalization are not updated yet: "
-              "saved weights keep those of the file");
-    }
-    Value old = op.value(i + 3);
+    // A module that runs twice moves them twice.
+    Value old = op.newest(i + 3);
     Value batch = emit.convert(emit.reshape(statistics[i], {shape[1]}),
                                Emitter::elementOf(old));
-    op.set(i + 1,
-           emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum)));
+    Value moved =
+        emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum));
+    op.set(i + 1, moved);
+    op.keep(i + 3, moved);
   }
 }
 

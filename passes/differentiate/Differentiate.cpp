@@ -32,11 +32,12 @@ bool isFloatScalar(Type type) {
 std::string listOutputs(func::FuncOp func) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  llvm::interleaveComma(llvm::seq<unsigned>(0, func.getNumResults()), stream,
-                        [&](unsigned i) {
-                          stream << "'" << outputName(func, i) << "' "
-                                 << func.getResultTypes()[i];
-                        });
+  auto outputs = llvm::make_filter_range(
+      llvm::seq<unsigned>(0, func.getNumResults()),
+      [&](unsigned i) { return !func.getResultAttr(i, kNextValueAttr); });
+  llvm::interleaveComma(outputs, stream, [&](unsigned i) {
+    stream << "'" << outputName(func, i) << "' " << func.getResultTypes()[i];
+  });
   return text;
 }
 
@@ -44,6 +45,9 @@ std::string listOutputs(func::FuncOp func) {
 FailureOr<unsigned> findLoss(func::FuncOp func, StringRef wanted) {
   SmallVector<unsigned> scalars;
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
+    if (func.getResultAttr(i, kNextValueAttr)) {
+      continue;
+    }
     bool named = outputName(func, i) == (wanted.empty() ? "loss" : wanted);
     bool scalar = isFloatScalar(func.getResultTypes()[i]);
     if (named && scalar) {
@@ -91,6 +95,13 @@ SmallVector<BlockArgument> trainableArguments(func::FuncOp func) {
 ParameterAttr parameterOf(func::FuncOp func, BlockArgument argument) {
   return func.getArgAttrOfType<ParameterAttr>(argument.getArgNumber(),
                                               kParameterAttr);
+}
+
+bool hasNextValue(func::FuncOp func, StringAttr parameter) {
+  return llvm::any_of(
+      llvm::seq<unsigned>(0, func.getNumResults()), [&](unsigned i) {
+        return func.getResultAttr(i, kNextValueAttr) == parameter;
+      });
 }
 
 void freeze(func::FuncOp func, BlockArgument argument) {
@@ -151,9 +162,13 @@ struct DifferentiatePass
                        ArrayRef<Value> gradients) {
     Builder builder(&getContext());
     Operation *terminator = func.getBody().front().getTerminator();
-    SmallVector<Value> results = {terminator->getOperand(lossResult)};
-    SmallVector<DictionaryAttr> attributes = {
-        func.getResultAttrDict(lossResult)};
+    SmallVector<Value> results;
+    SmallVector<DictionaryAttr> attributes;
+    auto keep = [&](unsigned result) {
+      results.push_back(terminator->getOperand(result));
+      attributes.push_back(func.getResultAttrDict(result));
+    };
+    keep(lossResult);
     StringRef lossName = outputName(func, lossResult);
     for (auto [variable, gradient] : llvm::zip(variables, gradients)) {
       StringAttr name = parameterOf(func, variable).getName();
@@ -164,6 +179,13 @@ struct DifferentiatePass
         freeze(func, variable);
         continue;
       }
+      if (hasNextValue(func, name)) {
+        return emitError(func.getLoc(), "parameter '")
+               << name.getValue()
+               << "' is trained and also changed by every micro-batch, as "
+                  "running statistics are; freeze it (--freeze "
+               << name.getValue() << ")";
+      }
       results.push_back(gradient);
       attributes.push_back(
           builder.getDictionaryAttr(builder.getNamedAttr(kGradientAttr, name)));
@@ -171,6 +193,11 @@ struct DifferentiatePass
     if (results.size() == 1) {
       return emitError(func.getLoc(), "the loss '")
              << lossName << "' depends on no trainable parameter";
+    }
+    for (unsigned i = 0; i < func.getNumResults(); ++i) {
+      if (func.getResultAttr(i, kNextValueAttr)) {
+        keep(i);
+      }
     }
     terminator->setOperands(results);
     func.setFunctionType(builder.getFunctionType(

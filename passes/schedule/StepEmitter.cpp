@@ -187,21 +187,28 @@ LogicalResult StepEmitter::pack(zero::PackOp op) {
   int64_t element =
       nn::elementBytes(cast<RankedTensorType>(op.getType()).getElementType());
   int64_t covered = 0; // bytes from the beginning
+  // Padding of what lives across programs is zero from the beginning.
+  bool kept = slices.isCarried(flat.slice);
   auto fillUpTo = [&](int64_t end) {
-    if (covered < end) {
+    if (covered < end && !kept) {
       fill(flat.plus(covered, 0), end - covered, "padding of " + label);
     }
   };
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
-    if (isZero(operand)) {
+    bool zero = isZero(operand);
+    if (zero && !kept) {
       continue; // filled with the gap it leaves
     }
-    if (operand.getDefiningOp<nn::ConstantOp>()) {
+    if (!zero && operand.getDefiningOp<nn::ConstantOp>()) {
       return op.emitOpError("packs a constant other than zero");
     }
     int64_t begin = op.getOffsets()[index] * element;
     fillUpTo(begin);
     covered = begin + bytesOf(operand);
+    if (zero) {
+      fill(flat.plus(begin, 0), bytesOf(operand), label);
+      continue;
+    }
     Place want = storage.operandPlace(op, index);
     if (storage.place(operand) != want) {
       copy(storage.place(operand), want, bytesOf(operand), label);

@@ -90,19 +90,26 @@ void Sharder::reduceWhereComplete(ProgramBuilder &program, int64_t position) {
   }
 }
 
-/// Packs a unit's gradients and reduces them.
-void Sharder::reduce(ProgramBuilder &program, UnitState &unit) {
-  OpBuilder &builder = program.builder();
-  auto location = NameLoc::get(unit.attribute().getName(), program.location());
+/// What `micro` made for each parameter of the unit, as its flat buffer.
+Value Sharder::pack(ProgramBuilder &program, const UnitState &unit,
+                    const llvm::StringMap<Value> &members) {
   SmallVector<Value> parts;
   SmallVector<int64_t> offsets;
   for (PlacementAttr place : unit.attribute().getPlacements()) {
     StringRef name = place.getParameter().getName().getValue();
-    parts.push_back(mapping.lookup(gradients.lookup(name)));
+    parts.push_back(mapping.lookup(members.lookup(name)));
     offsets.push_back(place.getOffset());
   }
-  Value packed = builder.create<PackOp>(location, unit.flatType(), parts,
-                                        offsets, unit.index);
+  return program.builder().create<PackOp>(
+      NameLoc::get(unit.attribute().getName(), program.location()),
+      unit.flatType(), parts, offsets, unit.index);
+}
+
+/// Packs a unit's gradients and reduces them.
+void Sharder::reduce(ProgramBuilder &program, UnitState &unit) {
+  OpBuilder &builder = program.builder();
+  auto location = NameLoc::get(unit.attribute().getName(), program.location());
+  Value packed = pack(program, unit, gradients);
   std::string reason = "gradients of " +
                        unit.attribute().getName().getValue().str() +
                        " are complete";
@@ -164,4 +171,14 @@ void Sharder::reduceLoss(ProgramBuilder &program) {
   reduceScalar(loss, kLossRole, "the mean loss");
   reduceScalar(program.scalar(kStopRole), kStopRole,
                "ranks stop after the same step");
+}
+
+/// Each rank's own: nothing is reduced.
+void Sharder::updateLocal(ProgramBuilder &program) {
+  for (UnitState &unit : units) {
+    if (unit.attribute().getLocal()) {
+      program.update(pack(program, unit, nextValues),
+                     key(unit, -1, kParamRole, false));
+    }
+  }
 }

@@ -10,7 +10,8 @@ using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
 /// A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. Gives
-/// it an op that reads it, so that it is gathered and viewed like any other use.
+/// it an op that reads it, so that it is gathered and viewed like any other
+/// use.
 static void useReturnedParameters(func::FuncOp micro) {
   Operation *terminator = micro.front().getTerminator();
   OpBuilder builder(terminator);
@@ -57,8 +58,13 @@ Sharder::Sharder(ModuleOp module, func::FuncOp micro,
       lossPosition);
 
   for (unsigned i = 1; i < micro.getNumResults(); ++i) {
-    auto name = micro.getResultAttrOfType<StringAttr>(i, nn::kGradientAttr);
-    gradients[name.getValue()] = terminator->getOperand(i);
+    Value value = terminator->getOperand(i);
+    if (auto of = micro.getResultAttrOfType<StringAttr>(i, nn::kGradientAttr)) {
+      gradients[of.getValue()] = value;
+    } else if (auto of = micro.getResultAttrOfType<StringAttr>(
+                   i, nn::kNextValueAttr)) {
+      nextValues[of.getValue()] = value;
+    }
   }
   for (UnitState &unit : units) {
     if (!unit.trainable()) {
@@ -83,6 +89,7 @@ void Sharder::run() {
                          micro.getLoc());
   cloneMicro(program);
   reduceLoss(program);
+  updateLocal(program);
   if (split) {
     program.finish();
     ProgramBuilder update(module, kUpdateProgram, micro.getLoc());

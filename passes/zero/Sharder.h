@@ -71,7 +71,10 @@ private:
              Value flat);
   void reduceWhereComplete(ProgramBuilder &program, int64_t position);
   void reduce(ProgramBuilder &program, UnitState &unit);
+  Value pack(ProgramBuilder &program, const UnitState &unit,
+             const llvm::StringMap<Value> &members);
   void reduceLoss(ProgramBuilder &program);
+  void updateLocal(ProgramBuilder &program);
   void updateAll(ProgramBuilder &program);
   void updateWhole(ProgramBuilder &program, UnitState &unit);
   void updateShards(ProgramBuilder &program, UnitState &unit);
@@ -97,6 +100,8 @@ private:
   DenseMap<int64_t, int64_t> complete;
   /// Parameter name -> gradient in `micro`.
   llvm::StringMap<Value> gradients;
+  /// Parameter name -> what it is after the micro-batch, in `micro`.
+  llvm::StringMap<Value> nextValues;
   /// Unit -> reduced gradients: one shard a segment, or the whole buffer.
   DenseMap<int64_t, SmallVector<Value>> reduced;
 };

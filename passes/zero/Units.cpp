@@ -18,6 +18,8 @@ constexpr int64_t kConsecutiveBytes = 16 << 20;
 struct Candidate {
   BlockArgument argument;
   nn::ParameterAttr parameter;
+  /// Every micro-batch changes it: `nn.next_value`.
+  bool local = false;
   /// Positions of its uses in the program's block.
   SmallVector<int64_t> uses;
   std::string unit;
@@ -34,6 +36,12 @@ std::vector<Candidate> collect(func::FuncOp program) {
   for (auto [index, op] : llvm::enumerate(program.front())) {
     position[&op] = index;
   }
+  DenseSet<Attribute> changed;
+  for (unsigned i = 0; i < program.getNumResults(); ++i) {
+    if (Attribute name = program.getResultAttr(i, nn::kNextValueAttr)) {
+      changed.insert(name);
+    }
+  }
   std::vector<Candidate> candidates;
   for (BlockArgument argument : program.getArguments()) {
     auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
@@ -41,7 +49,10 @@ std::vector<Candidate> collect(func::FuncOp program) {
     if (!parameter) {
       continue;
     }
-    Candidate candidate{argument, parameter, {}, "", ""};
+    Candidate candidate;
+    candidate.argument = argument;
+    candidate.parameter = parameter;
+    candidate.local = changed.contains(parameter.getName());
     for (Operation *user : argument.getUsers()) {
       candidate.uses.push_back(position.lookup(user));
     }
@@ -158,6 +169,17 @@ void separateTied(std::vector<Candidate> &candidates, int64_t loss) {
   }
 }
 
+/// What micro-batches change goes together: it is not gathered, so that it
+/// matters little where it is used.
+void separateLocal(std::vector<Candidate> &candidates) {
+  for (Candidate &candidate : candidates) {
+    if (candidate.local) {
+      candidate.unit = "buffers";
+      candidate.reason = "made anew by every micro-batch";
+    }
+  }
+}
+
 /// Lays the members out and cuts the flat buffer into segments.
 Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
               const UnitOptions &options) {
@@ -172,6 +194,7 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
     unit.arguments.push_back(member->argument);
     elements += llvm::alignTo(member->type().getNumElements(), kAlignElements);
   }
+  bool local = members.front()->local;
   int64_t grain = options.world * kAlignElements;
   int64_t length = std::max<int64_t>(1, options.bucketBytes /
                                             nn::elementBytes(element) / grain) *
@@ -184,8 +207,9 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
   unit.attribute = ParamUnitAttr::get(
       context, StringAttr::get(context, name), element, padded,
       members.front()->parameter.getTrainable(),
-      options.stage == 3 && elements <= options.persistenceThreshold,
-      StringAttr::get(context, members.front()->reason), segments, placements);
+      options.stage == 3 && (local || elements <= options.persistenceThreshold),
+      StringAttr::get(context, members.front()->reason), segments, placements,
+      local);
   return unit;
 }
 
@@ -221,15 +245,16 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
     ++lossPosition;
   }
   separateTied(candidates, lossPosition);
+  separateLocal(candidates);
 
-  // One flat buffer a unit x element type x trainable or frozen.
+  // One flat buffer a unit x element type x trainable, frozen or local.
   llvm::MapVector<std::pair<StringRef, std::pair<Type, int>>,
                   SmallVector<Candidate *>>
       groups;
   for (Candidate &candidate : candidates) {
     groups[{candidate.unit,
             {candidate.type().getElementType(),
-             candidate.parameter.getTrainable()}}]
+             candidate.local ? 2 : candidate.parameter.getTrainable()}}]
         .push_back(&candidate);
   }
   std::vector<Unit> units;

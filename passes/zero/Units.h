@@ -46,6 +46,7 @@ struct Unit {
 /// 3. a module known from the exporter or the name: that module;
 /// 4. the rest: consecutive ones up to 16 MiB.
 ///
+/// Parameters with an `nn.next_value` are a unit of their own, "buffers".
 /// Trainable and frozen parameters, and element types, never share a unit.
 std::vector<Unit> groupIntoUnits(func::FuncOp program,
                                  const UnitOptions &options);

@@ -26,7 +26,10 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     for (auto [index, attribute] : llvm::enumerate(units)) {
       auto unit = cast<ParamUnitAttr>(attribute);
       if (unit.getTrainable()) {
-        good &= verifyReductions(unit, index) & verifyUpdate(unit, index);
+        good &= verifyReductions(unit, index);
+      }
+      if (unit.getTrainable() || unit.getLocal()) {
+        good &= verifyUpdate(unit, index);
       }
     }
     module.walk([&](PrefetchOp op) {

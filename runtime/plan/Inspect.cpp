@@ -86,6 +86,7 @@ Json unitJson(const plan::Unit &unit) {
           {"type", nameOf(unit.type())},
           {"trainable", unit.trainable()},
           {"persistent", unit.persistent()},
+          {"local", unit.local()},
           {"elements", used},
           {"padding", unit.elements() - used},
           {"segments", unit.segments_size()},

@@ -67,12 +67,14 @@ void units(const Json &report, std::string &out) {
   absl::StrAppend(&out, "\nUnits\n");
   for (const Json &unit : report["units"]) {
     absl::StrAppendFormat(
-        &out, "  %s: %s elements of %s + %s padding, %d segments, %s%s (%s)\n",
+        &out,
+        "  %s: %s elements of %s + %s padding, %d segments, %s%s%s (%s)\n",
         text(unit["name"]), grouped(number(unit["elements"])),
         text(unit["type"]), grouped(number(unit["padding"])),
         number(unit["segments"]),
         unit["trainable"].get<bool>() ? "trainable" : "frozen",
         unit["persistent"].get<bool>() ? ", persistent" : "",
+        unit["local"].get<bool>() ? ", each rank's own" : "",
         text(unit["reason"]));
     for (const Json &parameter : unit["parameters"]) {
       std::string reason = text(parameter["reason"]);

@@ -70,14 +70,12 @@ absl::Status validateInputs(const plan::Plan &plan) {
 absl::Status validateScalars(const plan::Plan &plan) {
   for (const plan::Scalar &scalar : plan.scalars()) {
     std::optional<ScalarKind> kind = scalarKind(scalar.name());
-    ZG_RETURN_IF_ERROR(
-        validateScalarSlice(plan, scalar.slice(), scalar.name(),
-                            kind ? scalarType(*kind) : plan::F32));
     if (!kind) {
-      return invalid("the plan asks for the scalar \"", scalar.name(), "\" in ",
-                     describeSlice(plan, scalar.slice()),
-                     "; this runtime knows ", scalarNames());
+      return invalid("the plan asks for the scalar \"", scalar.name(),
+                     "\"; this runtime knows ", scalarNames());
     }
+    ZG_RETURN_IF_ERROR(validateScalarSlice(plan, scalar.slice(), scalar.name(),
+                                           scalarType(*kind)));
   }
   if (plan.has_loss_slice() == isForward(plan) ||
       plan.has_stop_slice() == isForward(plan)) {

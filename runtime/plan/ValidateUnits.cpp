@@ -150,6 +150,20 @@ absl::Status validateStates(const plan::Plan &plan, const plan::Unit &unit) {
   return absl::OkStatus();
 }
 
+/// What a rank changes by itself is whole on it, and nothing trains it.
+absl::Status validateLocal(const plan::Plan &plan, const plan::Unit &unit) {
+  if (!unit.local()) {
+    return absl::OkStatus();
+  }
+  bool whole = unit.states_size() == 1 && !unit.states(0).sharded();
+  if (unit.trainable() || !whole ||
+      unit.persistent() != (plan.zero_stage() == 3)) {
+    return invalid("it is each rank's own, and is trained, or not whole on "
+                   "every rank");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status validateUnit(const plan::Plan &plan, const plan::Unit &unit) {
   if (elementSize(unit.type()) == 0) {
     return invalid("it has unknown element type ", unit.type());
@@ -159,7 +173,8 @@ absl::Status validateUnit(const plan::Plan &plan, const plan::Unit &unit) {
   }
   ZG_RETURN_IF_ERROR(validateSegments(plan, unit));
   ZG_RETURN_IF_ERROR(validateParameters(unit));
-  return validateStates(plan, unit);
+  ZG_RETURN_IF_ERROR(validateStates(plan, unit));
+  return validateLocal(plan, unit);
 }
 
 } // namespace

@@ -58,6 +58,7 @@ TEST(Bits, ResnetIsTheSameForEveryStage) {
   Training base{"resnet-mini", "model_ts.onnx", "adamw", 4, 0};
   base.steps = 4;
   Outcome first = trainModel(base);
+  EXPECT_EQ(first.parameters.count("layer2.bn1.running_var"), 1u);
   for (int64_t stage = 0; stage < 4; ++stage) {
     for (unsigned threads : {1u, 2u}) {
       Training training = base;
@@ -67,6 +68,24 @@ TEST(Bits, ResnetIsTheSameForEveryStage) {
       expectSame(first, trainModel(training), training.describe());
     }
   }
+}
+
+// Without updates of parameters, two steps of one micro-batch are one of two.
+TEST(Bits, RunningStatisticsFollowEveryMicroBatch) {
+  Training steps{"resnet-mini", "model_ts.onnx", "sgd"};
+  steps.micro_batch = 16;
+  steps.learning_rate = 0;
+  steps.steps = 4;
+  Training batches = steps;
+  batches.accumulate = 2;
+  batches.steps = 2;
+  Outcome first = trainModel(steps);
+  expectSameBits(first.parameters, trainModel(batches).parameters,
+                 batches.describe());
+  // Not by their being left alone.
+  batches.steps = 1;
+  EXPECT_NE(first.parameters.at("bn1.running_mean"),
+            trainModel(batches).parameters.at("bn1.running_mean"));
 }
 
 // The same micro-batch and global batch over 1, 2 and 4 ranks.

@@ -53,6 +53,13 @@ Change persistent(plan::Plan &plan, Random &random) {
   return absl::StrCat("unit ", unit.name(), " is persistent or not");
 }
 
+/// As if micro-batches made its parameters, or did not.
+Change local(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  unit.set_local(!unit.local());
+  return absl::StrCat("unit ", unit.name(), " is each rank's own or not");
+}
+
 Change unitType(plan::Plan &plan, Random &random) {
   plan::Unit &unit = anyUnit(plan, random);
   unit.set_type(unit.type() == plan::I32 ? plan::F32 : plan::I32);
@@ -235,6 +242,10 @@ std::vector<Mutation> unitMutations() {
        {"frozen state: ", "needless reduction: ", "missing update: ",
         "missing reduction: ", "unused gradients: "}},
       {"units", "persistent", persistent, {"has the stay", "wrong layout: "}},
+      {"units",
+       "each rank's own",
+       local,
+       {"it is each rank's own", "frozen state: "}},
       {"units", "element type", unitType, {"wrong type: "}},
       {"units", "elements", elements, {"do not make up its"}},
       {"units",

@@ -39,6 +39,46 @@ InputAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// A next value is that of one parameter, in its type.
+LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op,
+                                                     unsigned region,
+                                                     unsigned result,
+                                                     NamedAttribute attribute) {
+  auto function = dyn_cast<func::FuncOp>(op);
+  if (!function || attribute.getName() != kNextValueAttr) {
+    return success();
+  }
+  auto error = [&](auto &&...parts) {
+    InFlightDiagnostic diagnostic = op->emitError("result ");
+    diagnostic << result << " is a next value";
+    (diagnostic << ... << parts);
+    return diagnostic;
+  };
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  if (!name) {
+    return error(" of ", attribute.getValue(), ", not of a name");
+  }
+  for (unsigned i = 0; i < result; ++i) {
+    if (function.getResultAttr(i, kNextValueAttr) == name) {
+      return error(" of ", name, ", as result ", i, " is");
+    }
+  }
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto parameter =
+        function.getArgAttrOfType<ParameterAttr>(i, kParameterAttr);
+    if (!parameter || parameter.getName() != name) {
+      continue;
+    }
+    if (function.getArgumentTypes()[i] != function.getResultTypes()[result]) {
+      return error(" of ", name, ", whose type is ",
+                   function.getArgumentTypes()[i], ", not ",
+                   function.getResultTypes()[result]);
+    }
+    return success();
+  }
+  return error(" of ", name, ", which is no parameter of the program");
+}
+
 Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                           Type type, Location location) {
   auto elements = dyn_cast<ElementsAttr>(value);

@@ -33,6 +33,9 @@ inline constexpr llvm::StringLiteral kParameterAttr =
 inline constexpr llvm::StringLiteral kOutputAttr = "nn.output"; // StringAttr
 /// On a result whose leading dimension is samples. UnitAttr.
 inline constexpr llvm::StringLiteral kPerSampleAttr = "nn.per_sample";
+/// On a result: the name (StringAttr) of the parameter that has this value from
+/// then on, such as a running mean. Each micro-batch ends with it.
+inline constexpr llvm::StringLiteral kNextValueAttr = "nn.next_value";
 /// On an argument of a differentiated or later program: its role, a
 /// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";

@@ -27,8 +27,10 @@ def NN_Dialect : Dialect {
     brings everything else into this form.
 
     A program is a `func.func`. Its arguments carry `nn.input` or
-    `nn.parameter`, its results `nn.output`. Every op's location is a `NameLoc`
-    with the name of the ONNX node it came from.
+    `nn.parameter`, its results `nn.output`, or `nn.next_value` where the result
+    is what a parameter becomes after every micro-batch (running statistics).
+    Every op's location is a `NameLoc` with the name of the ONNX node it came
+    from.
 
     Composite ops (softmax, layer_norm, softmax_cross_entropy) exist for the
     sake of their numerics and their gradient rules; `nn-decompose` rewrites
@@ -36,6 +38,7 @@ def NN_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 

@@ -29,7 +29,9 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     `elements` is the padded length of the flat buffer, the sum of
     `segments`, whose entries are lengths in elements. `persistent`: kept whole
     on every rank although the stage shards parameters (at most the persistence
-    threshold). `reason` says what made it a unit.
+    threshold). `local`: the parameters are each rank's own, as running statistics
+    are: every micro-batch makes new ones of the rank's samples; they are frozen
+    and whole. `reason` says what made it a unit.
 
     ```mlir
     module attributes {zero.world = 2 : i64, zero.units = [
@@ -47,11 +49,13 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
                         "bool":$trainable, "bool":$persistent,
                         "::mlir::StringAttr":$reason,
                         ArrayRefParameter<"int64_t">:$segments,
-                        ArrayRefParameter<"PlacementAttr">:$placements);
+                        ArrayRefParameter<"PlacementAttr">:$placements,
+                        DefaultValuedParameter<"bool", "false">:$local);
   let assemblyFormat = [{
     `<` $name `,` $element_type `,` `elements` `=` $elements `,` `trainable` `=`
     $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
-    `segments` `=` `[` $segments `]` `,` `placements` `=` `[` $placements `]` `>`
+    `segments` `=` `[` $segments `]` `,` `placements` `=` `[` $placements `]`
+    (`,` `local` `=` $local^)? `>`
   }];
 }
 

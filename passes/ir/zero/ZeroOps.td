@@ -72,7 +72,7 @@ def Zero_ViewOp : Zero_Op<"view", [Pure]> {
 }
 
 def Zero_PackOp : Zero_Op<"pack", [Pure]> {
-  let summary = "Gradients laid out as their unit's flat buffer.";
+  let summary = "What each member of a unit has, laid out as its flat buffer.";
   let description = [{
     ```mlir
     func.func @example(%gw: tensor<16x64xf32>, %gb: tensor<64xf32>) {

@@ -2,7 +2,8 @@
 //
 // Follows through the programs, for every byte of every slice, whether it is
 //   shared: the same on every rank, or meant to be the rank's own (a shard);
-//   local:  made from the rank's own samples and not reduced yet;
+//   local:  made from the rank's own samples and not reduced yet, as running
+//           statistics stay for ever;
 //   parts:  each rank's own part is new, the others' parts are not.
 // Local values must not reach parameters or optimizer states, and parts must
 // be gathered before anything but the rank's own part of them is read.
@@ -106,6 +107,11 @@ private:
       if (scalar.name() == kStopScalar ||
           scalarKind(scalar.name()) == ScalarKind::sample_base) {
         setLocal(scalar.slice());
+      }
+    }
+    for (const plan::Unit &unit : plan.units()) {
+      if (unit.local()) {
+        setLocal(unit.states(0).slice());
       }
     }
     if (plan.programs(program).name() == "update") {

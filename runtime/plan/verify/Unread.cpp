@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Writers.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Writers.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
 
@@ -25,11 +25,11 @@ void checkUnread(const Subject &subject, Problems &problems) {
       for (int i = 0; i < step.accesses_size(); ++i) {
         if (effectOf(step, i).reads) {
           writers.read(arenaRange(plan, step.accesses(i)),
-                        [&](uint64_t, const Writers::Piece &piece) {
-                          if (piece.origin != 0) {
-                            used[piece.origin - 1] = true;
-                          }
-                        });
+                       [&](uint64_t, const Writers::Piece &piece) {
+                         if (piece.origin != 0) {
+                           used[piece.origin - 1] = true;
+                         }
+                       });
         }
       }
       for (int i = 0; i < step.accesses_size(); ++i) {

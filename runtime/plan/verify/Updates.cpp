@@ -2,8 +2,9 @@
 //
 // Every byte of a parameter or optimizer state of a trainable unit is written
 // once a step, by "step" or "update", from gradients and states of the same
-// elements; frozen parameters are never written. Gathers write parameters too,
-// but nothing new: Moves.cpp sees to that.
+// elements; frozen parameters are never written, but those that are each
+// rank's own (running statistics) are by every micro-batch, once. Gathers write
+// parameters too, but nothing new: Moves.cpp sees to that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ public:
         continue;
       }
       write(p, s, access);
-      if (!updated) {
+      // A local value may be made of anything that the rank has.
+      if (!updated && !plan.units(place->unit).local()) {
         updated = place;
       }
     }
@@ -57,6 +59,9 @@ public:
   void checkCoverage() {
     for (int unit = 0; unit < plan.units_size(); ++unit) {
       const plan::Unit &of = plan.units(unit);
+      if (of.local()) {
+        checkLocal(unit, of);
+      }
       if (!of.trainable()) {
         continue;
       }
@@ -75,8 +80,35 @@ public:
   }
 
 private:
+  /// All parameters are made anew; what lies between them is nobody's.
+  void checkLocal(int index, const plan::Unit &unit) {
+    uint64_t bytes = elementSize(unit.type());
+    const Written &done = written[unit.states(0).slice()];
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      uint64_t begin = parameter.offset() * bytes;
+      Spans spans = done.spans;
+      spans.emplace_back(0, begin);
+      if (auto gap = firstGap(spans, begin + parameter.elements() * bytes)) {
+        problems.add("missing update: no step writes bytes [", gap->first, ", ",
+                     gap->second, ") of ",
+                     describeSlice(plan, unit.states(0).slice()), ", where ",
+                     parameter.name(), " of unit ", index, " (", unit.name(),
+                     ") lies; expected each micro-batch to");
+      }
+    }
+  }
+
   bool mayWrite(int p, int s, const plan::Access &access,
                 const plan::Unit &unit) {
+    bool update = plan.programs(p).name() == "update";
+    if (unit.local()) {
+      if (update) {
+        problems.add("late update: ", describeStep(plan, p, s), " writes ",
+                     describeSlice(plan, access.slice()), " of unit ",
+                     unit.name(), ", which micro-batches alone change");
+      }
+      return !update;
+    }
     if (!unit.trainable()) {
       problems.add("frozen state: ", describeStep(plan, p, s), " writes ",
                    describeSlice(plan, access.slice()), " of unit ",

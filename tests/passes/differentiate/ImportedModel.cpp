@@ -101,11 +101,18 @@ void ImportedModel::setBatch(std::vector<Tensor> &arguments, int number) const {
   }
 }
 
+static std::string nameOf(func::FuncOp func, unsigned result,
+                          StringRef attribute) {
+  auto name = func.getResultAttrOfType<StringAttr>(result, attribute);
+  return name ? name.getValue().str() : "";
+}
+
 std::string ImportedModel::gradientName(unsigned result) const {
-  func::FuncOp func = micro;
-  return func.getResultAttrOfType<StringAttr>(result, nn::kGradientAttr)
-      .getValue()
-      .str();
+  return nameOf(micro, result, nn::kGradientAttr);
+}
+
+std::string ImportedModel::nextValueName(unsigned result) const {
+  return nameOf(micro, result, nn::kNextValueAttr);
 }
 
 unsigned ImportedModel::argumentOf(const std::string &parameter) const {

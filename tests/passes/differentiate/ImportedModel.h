@@ -31,8 +31,11 @@ public:
   std::vector<Tensor> weights() const;
   /// Puts batch `number` of batches.safetensors into the inputs.
   void setBatch(std::vector<Tensor> &arguments, int number) const;
-  /// The name of the parameter that result `result` is the gradient of.
+  /// The name of the parameter that result `result` is the gradient of; empty
+  /// where it is a next value.
   std::string gradientName(unsigned result) const;
+  /// The name of the parameter whose next value it is, or empty.
+  std::string nextValueName(unsigned result) const;
   /// The number of the argument of a parameter.
   unsigned argumentOf(const std::string &parameter) const;
   /// A tied weight may have another name in the file than in the reference.

@@ -9,6 +9,12 @@ module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"fc", f32, ele
 
 // -----
 
+// expected-error @below {{parameters of unit "buffers" are updated 0 times for 1 segments}}
+module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew", segments = [512], placements = [<<"s", module = "bn", trainable = false, init = zeros>, tensor<4xf32>, offset = 0>], local = true>]} {
+}
+
+// -----
+
 // expected-error @below {{has no 'zero.units'}}
 module {
 }

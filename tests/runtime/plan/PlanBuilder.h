@@ -83,6 +83,10 @@ plan::Plan stageOnePlan();
 ///   update: 0 update, 1 gather, 2 fill
 plan::Plan accumulatingPlan();
 
+/// The same with a unit "buffers" of each rank's own:
+///   micro: ..., 4 statistics
+plan::Plan localUnitPlan();
+
 /// World 1, "forward" of one launch from input "x" (2 samples of 8) to the
 /// outputs "y", per sample, and "mean".
 plan::Plan forwardPlan();

@@ -147,7 +147,7 @@ plan::Plan stageOnePlan() {
   return b.finish();
 }
 
-plan::Plan accumulatingPlan() {
+static plan::Plan accumulating(bool local) {
   using namespace plan;
   PlanBuilder b(2, 2, 2);
   Common common(b);
@@ -167,6 +167,14 @@ plan::Plan accumulatingPlan() {
   b.reduce(a, b.all(g, READ), b.all(s, READ_WRITE), b.all(staging, WRITE),
            {backward});
   common.sum(b, {});
+  if (local) {
+    Unit &unit = *b.plan.mutable_units(b.unit("buffers", 512, false));
+    unit.set_trainable(false);
+    unit.mutable_parameters(0)->set_trainable(false);
+    unit.set_local(true);
+    b.launch("statistics", {b.all(common.input, READ),
+                            b.all(unit.states(0).slice(), READ_WRITE)});
+  }
   b.program("update");
   uint32_t u = b.launch("update", {b.all(s, READ), b.all(common.rate, READ),
                                    b.part(p, 0, 1024, 1024, READ_WRITE),
@@ -175,6 +183,10 @@ plan::Plan accumulatingPlan() {
   b.fill(COMPUTE, b.all(s, WRITE));
   return b.finish();
 }
+
+plan::Plan accumulatingPlan() { return accumulating(false); }
+
+plan::Plan localUnitPlan() { return accumulating(true); }
 
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);

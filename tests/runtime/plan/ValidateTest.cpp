@@ -199,8 +199,7 @@ const Fault kFaults[] = {
      }},
     {"multiplies elements of type i32",
      [](plan::Plan &p) { matmul(p)->set_type(plan::I32); }},
-    {"scalar \"bogus\" in slice 5 (learning_rate); this runtime knows "
-     "learning_rate, gradient_scale",
+    {"scalar \"bogus\"; this runtime knows learning_rate, gradient_scale",
      [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
     {"the scalar \"seed\" is in slice 5, which does not exist or has not the 8 "
      "bytes of an i64",
@@ -290,6 +289,8 @@ const Fault kFaults[] = {
      [](plan::Plan &p) {
        *p.mutable_units(1)->mutable_parameters(0) = p.units(0).parameters(0);
      }},
+    {"unit 0 (a): it is each rank's own, and is trained, or not whole",
+     [](plan::Plan &p) { p.mutable_units(0)->set_local(true); }},
     {"no state \"param\"",
      [](plan::Plan &p) { p.mutable_units(0)->clear_states(); }},
     {"not carried",

@@ -107,6 +107,28 @@ TEST(Verify, FrozenAndEarlyWrites) {
   expectFault(plan, "early update: ", "backward");
 }
 
+// Each micro-batch makes all of what is the rank's own, once.
+TEST(Verify, LocalUnits) {
+  plan::Plan plan = testing::localUnitPlan();
+  EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  removeStep(plan, 4);
+  expectFault(plan, "missing update: ", "buffers.weight of unit 1 (buffers)");
+  plan = testing::localUnitPlan();
+  step(plan, 4)->mutable_accesses(1)->set_bytes(1024);
+  expectFault(plan, "missing update: ", "bytes [1024, 2000)");
+  plan = testing::localUnitPlan();
+  *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(4);
+  expectFault(plan, "doubled update: ", "statistics");
+  plan = testing::localUnitPlan();
+  *plan.mutable_programs(1)->add_steps() = plan.programs(0).steps(4);
+  expectFault(plan, "late update: ", "statistics");
+  // Nothing of them may reach what ranks share.
+  plan = testing::localUnitPlan();
+  step(plan, 0, 1)->add_accesses()->CopyFrom(step(plan, 4)->accesses(1));
+  step(plan, 0, 1)->mutable_accesses(4)->set_mode(plan::READ);
+  expectFault(plan, "gradients not reduced: ", "buffers/param");
+}
+
 TEST(Verify, GathersMoveTheirUnit) {
   // Sources, then destinations, of two gathers swapped.
   for (int access : {0, 1}) {
