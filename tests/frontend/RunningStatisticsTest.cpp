@@ -1,0 +1,79 @@
+//===- RunningStatisticsTest.cpp - what micro-batches leave behind --------===//
+//
+// The running statistics of a BatchNormalization in training mode are frozen
+// parameters whose next values are results of the program, whether a node reads
+// these or not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/frontend/Evaluate.h"
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+// Channels (1, 3) and (0, 4): means 2 and 2, variances 1 and 4.
+const Numbers kX{1, 0, 3, 4};
+const Numbers kOnes{1, 1}, kZeros{0, 0}, kMean{10, 20}, kVar{3, 2};
+
+Imported model(const std::string &nodes, bool loss = true) {
+  return import("g (float[2, 2] x) => (float[2, 2] y, float " +
+                std::string(loss ? "loss" : "mean_of_y") + R"()
+<float[2] s = {1, 1}, float[2] b = {0, 0}, float[2] moving = {10, 20}, float[2] spread = {3, 2}> {
+)" + nodes + (loss ? "loss" : "mean_of_y") +
+                " = ReduceMean <keepdims = 0> (y)\n}");
+}
+
+std::string nextValue(const Imported &imported, unsigned result) {
+  auto name = imported.function().getResultAttrOfType<mlir::StringAttr>(
+      result, mlir::zg::nn::kNextValueAttr);
+  return name ? name.getValue().str() : "";
+}
+
+TEST(RunningStatistics, AreNextValuesOfFrozenParameters) {
+  Imported imported = model(R"(
+  y, m, v = BatchNormalization <training_mode = 1, momentum = 0.5> (x, s, b, moving, spread)
+)");
+  auto results = runAll(imported, {kX, kOnes, kZeros, kMean, kVar});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(nextValue(imported, 1), "");
+  EXPECT_EQ(nextValue(imported, 2), "moving");
+  EXPECT_EQ(results[2], (Numbers{6, 11}));
+  EXPECT_EQ(nextValue(imported, 3), "spread");
+  EXPECT_EQ(results[3], (Numbers{2, 3}));
+  EXPECT_TRUE(imported.parameter("s").getTrainable());
+  EXPECT_FALSE(imported.parameter("moving").getTrainable());
+}
+
+TEST(RunningStatistics, OfAModuleThatRunsTwiceMoveTwice) {
+  Imported imported = model(R"(
+  h, m, v = BatchNormalization <training_mode = 1, momentum = 0.5> (x, s, b, moving, spread)
+  twice = Add(x, x)
+  z, n, w = BatchNormalization <training_mode = 1, momentum = 0.5> (twice, s, b, moving, spread)
+  y = Add(h, z)
+)");
+  auto results = runAll(imported, {kX, kOnes, kZeros, kMean, kVar});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[2], (Numbers{(6 + 4) / 2.0, (11 + 4) / 2.0}));
+  EXPECT_EQ(results[3], (Numbers{(2 + 4) / 2.0, (3 + 16) / 2.0}));
+}
+
+TEST(RunningStatistics, ThatNobodyAskedForAreNotKept) {
+  Imported imported = model(R"(
+  y = BatchNormalization <training_mode = 1> (x, s, b, moving, spread)
+)");
+  EXPECT_EQ(imported.function().getNumResults(), 2u);
+  EXPECT_EQ(imported.function().getNumArguments(), 3u);
+}
+
+TEST(RunningStatistics, StayAsTheyAreWithoutALoss) {
+  Imported imported = model(R"(
+  y, m, v = BatchNormalization <training_mode = 1> (x, s, b, moving, spread)
+)",
+                            /*loss=*/false);
+  EXPECT_EQ(imported.function().getNumResults(), 2u);
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing
