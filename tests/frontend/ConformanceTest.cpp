@@ -8,11 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/ModelFile.h"
 #include "frontend/Op.h"
-#include "tests/frontend/Fixture.h"
+#include "tests/frontend/Evaluate.h"
 #include "tests/frontend/NodeCase.h"
-#include "tests/support/Interpreter.h"
 
 #include <filesystem>
 #include <iostream>
@@ -25,17 +23,6 @@ namespace fs = std::filesystem;
 using mlir::zg::testing::Tensor;
 
 const char *kModes[] = {"inputs fed", "integers constant", "all constant"};
-
-Tensor toTensor(const onnx::TensorProto &proto, mlir::MLIRContext *context) {
-  HostTensor host = readTensor(proto, nullptr);
-  Tensor tensor;
-  tensor.shape.assign(host.shape().begin(), host.shape().end());
-  tensor.element = elementTypeOf(context, host.type());
-  for (int64_t i = 0; i < host.size(); ++i) {
-    tensor.values.push_back(host.floatAt(i));
-  }
-  return tensor;
-}
 
 /// Empty, or how `found` differs from what is expected.
 std::string compare(const Tensor &found, const Tensor &expected,

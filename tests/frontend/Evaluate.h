@@ -3,12 +3,27 @@
 #ifndef ZEROGRAPH_TESTS_FRONTEND_EVALUATE_H
 #define ZEROGRAPH_TESTS_FRONTEND_EVALUATE_H
 
+#include "frontend/Emitter.h"
+#include "frontend/ModelFile.h"
 #include "tests/frontend/Fixture.h"
 #include "tests/support/Interpreter.h"
 
 namespace zerograph::frontend::testing {
 
 using Numbers = std::vector<double>;
+
+/// The values of an ONNX tensor, in its own type.
+inline mlir::zg::testing::Tensor toTensor(const onnx::TensorProto &proto,
+                                          mlir::MLIRContext *context) {
+  HostTensor host = readTensor(proto, nullptr);
+  mlir::zg::testing::Tensor tensor;
+  tensor.shape.assign(host.shape().begin(), host.shape().end());
+  tensor.element = elementTypeOf(context, host.type());
+  for (int64_t i = 0; i < host.size(); ++i) {
+    tensor.values.push_back(host.floatAt(i));
+  }
+  return tensor;
+}
 
 /// All results of the program, run by the interpreter on `values`, given in
 /// the order of its arguments.

@@ -328,6 +328,20 @@ TEST(Parameters, ScalarsWithAPathAreTrained) {
   }
 }
 
+TEST(Parameters, BoundsOfAClipAreTrained) {
+  onnx::ModelProto model = parse(R"(
+g (float[4] x) => (float loss) <float alpha = {0.5}> {
+  y = Clip(x, , alpha)
+  loss = ReduceMean <keepdims = 0> (y)
+})");
+  model.mutable_graph()->mutable_initializer(0)->set_name("act.alpha");
+  model.mutable_graph()->mutable_node(0)->set_input(2, "act.alpha");
+  Imported imported = importFile(write(model));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  ASSERT_TRUE(imported.parameter("act.alpha"));
+  EXPECT_TRUE(imported.parameter("act.alpha").getTrainable());
+}
+
 TEST(Parameters, PatternsDecideFirst) {
   ImportOptions options;
   options.train = {"*.weight"};
