@@ -140,11 +140,15 @@ LogicalResult dropoutRule(DropoutOp op, Gradient &g) {
   return success();
 }
 
+/// Nothing follows from what it is like.
+LogicalResult randomLikeRule(RandomLikeOp op, Gradient &g) { return success(); }
+
 } // namespace
 
 void mlir::zg::nn::attachCompositeRules(MLIRContext *context) {
   attachRule<SoftmaxOp, softmaxRule>(context);
   attachRule<DropoutOp, dropoutRule>(context);
+  attachRule<RandomLikeOp, randomLikeRule>(context);
   attachRule<LayerNormOp, layerNormRule>(context);
   attachRule<SoftmaxCrossEntropyOp, softmaxCrossEntropyRule>(context);
 }

@@ -93,6 +93,14 @@ GradientCase dropout(const std::string &name, const std::string &samples,
 }
 
 const GradientCase kCases[] = {
+    // The numbers are like x, but do not depend on it.
+    {"random_like",
+     {{"x", "3x4xf64"}},
+     "%u = nn.random_like %x number 5 samples [0, 3] : tensor<3x4xf64> -> "
+     "tensor<3x4xf32>\n"
+     "%v = nn.convert %u : tensor<3x4xf32> -> tensor<3x4xf64>\n"
+     "%y = nn.binary mul %v, %x : tensor<3x4xf64>",
+     {{"%y", "3x4xf64"}}},
     dropout("leading", "[0, 3]"),
     dropout("inner", "[1, 4]"),
     dropout("factor", "[1, 2]"),
