@@ -51,6 +51,52 @@ void bindAttributes(onnx::NodeProto &inner, const onnx::NodeProto &call,
   }
 }
 
+void addNode(onnx::FunctionProto &function, const std::string &type,
+             const std::vector<std::string> &inputs,
+             const std::string &output) {
+  onnx::NodeProto &node = *function.add_node();
+  node.set_op_type(type);
+  for (const std::string &input : inputs) {
+    node.add_input(input);
+  }
+  node.add_output(output);
+}
+
+/// Whether a mask may hide everything from a query.
+bool mayMaskRows(const onnx::NodeProto &attention) {
+  auto has = [&](int i) {
+    return i < attention.input_size() && !attention.input(i).empty();
+  };
+  return has(3) || has(6); // attn_mask, nonpad_kv_seqlen
+}
+
+/// Puts zeros where a softmax is not a number. ONNX says nothing of a query
+/// that sees nothing; PyTorch, whose exporter writes the operator, gives zeros.
+void clearMaskedRows(onnx::FunctionProto &function) {
+  onnx::FunctionProto before = function;
+  function.clear_node();
+  for (const onnx::NodeProto &node : before.node()) {
+    onnx::NodeProto &kept = *function.add_node();
+    kept = node;
+    if (node.op_type() != "Softmax") {
+      continue;
+    }
+    std::string result = node.output(0), raw = result + "_raw",
+                test = result + "_nan", zero = result + "_zero",
+                zeroLike = result + "_zero_like";
+    kept.set_output(0, raw);
+    addNode(function, "IsNaN", {raw}, test);
+    addNode(function, "Constant", {}, zero);
+    onnx::NodeProto &constant = *function.mutable_node()->rbegin();
+    onnx::AttributeProto &value = *constant.add_attribute();
+    value.set_name("value_float");
+    value.set_type(onnx::AttributeProto::FLOAT);
+    value.set_f(0);
+    addNode(function, "CastLike", {zero, raw}, zeroLike);
+    addNode(function, "Where", {test, zeroLike, raw}, result);
+  }
+}
+
 } // namespace
 
 void Importer::expandFunction(const onnx::NodeProto &node) {
@@ -82,6 +128,10 @@ void Importer::expandFunction(const onnx::NodeProto &node) {
                                                static_cast<int>(file.opset))) {
       fail("the operator is not supported in this form");
     }
+  }
+
+  if (node.op_type() == "Attention" && mayMaskRows(node)) {
+    clearMaskedRows(function);
   }
 
   if (++expandDepth > kMaxExpandDepth) {

@@ -33,6 +33,9 @@ bool carriesGradient(const onnx::NodeProto &node, int i) {
       "Range",   "Round",          "SequenceLength",
       "Shape",   "Sign",           "Size",
       "Xor"};
+  // Only the shape counts, or a probability.
+  static const std::set<std::string> random = {"Bernoulli", "RandomNormalLike",
+                                               "RandomUniformLike"};
   static const std::set<std::string> firstOnly = {
       "CastLike",     "CumSum",
       "Dropout",      "Expand",
@@ -51,7 +54,7 @@ bool carriesGradient(const onnx::NodeProto &node, int i) {
       "TopK",         "Trilu",
       "Unsqueeze"};
   const std::string &op = node.op_type();
-  if (none.count(op) != 0) {
+  if (none.count(op) != 0 || random.count(op) != 0) {
     return false;
   }
   if (firstOnly.count(op) != 0) {

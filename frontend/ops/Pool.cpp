@@ -50,15 +50,15 @@ Value slide(Emitter &emit, Value x, int64_t axis, const Window &window,
   return result;
 }
 
-/// The larger one, the first of equal ones, NaN if there is one: so that the
-/// gradient flows to the element that PyTorch chooses.
-Value larger(Emitter &emit, Value first, Value next) {
+/// Whether the next one is larger, or is NaN: so that of equal ones the first
+/// is taken, and the gradient flows to the element that PyTorch chooses.
+Value takesNext(Emitter &emit, Value first, Value next) {
   Value take = emit.compare(CompareKind::gt, next, first);
   if (Emitter::isFloat(next)) {
     take = emit.binary(BinaryKind::logical_or, take,
                        emit.unary(UnaryKind::is_nan, next));
   }
-  return emit.select(take, next, first);
+  return take;
 }
 
 double lowest(mlir::Type element) {
@@ -71,20 +71,55 @@ double lowest(mlir::Type element) {
   return -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
 }
 
-void emitMaxPool(Op &op) {
-  if (op.wantsOutput(1)) {
-    fail("the output Indices is not supported: export the pooling without it");
+/// Each element's place in the flattened `shape`; `columns` counts the spatial
+/// axes from the first to the last.
+Value places(Emitter &emit, const Shape &shape, bool columns) {
+  mlir::Type i64 = emit.builder.getI64Type();
+  Shape order = shape;
+  if (columns) {
+    std::reverse(order.begin() + 2, order.end());
   }
+  Value place = emit.reshape(emit.iota(0, {elementCount(shape)}, i64), order);
+  if (!columns) {
+    return place;
+  }
+  std::vector<int64_t> permutation(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    permutation[i] = i < 2 ? i : shape.size() + 1 - i;
+  }
+  return emit.transpose(place, permutation);
+}
+
+void emitMaxPool(Op &op) {
   Emitter &emit = op.emit;
   Value x = op.value(0);
   double outside = lowest(Emitter::elementOf(x));
   std::vector<Window> windows = windowsOf(op);
+  Value place;
+  if (op.wantsOutput(1)) {
+    place = places(emit, op.shape(0), op.intAttribute("storage_order", 0) != 0);
+  }
   // The last axis first: of equal elements the first in row-major order wins.
   for (size_t i = windows.size(); i-- > 0;) {
-    x = slide(emit, x, 2 + i, windows[i], outside,
-              [&](Value a, Value b) { return larger(emit, a, b); });
+    std::vector<Value> takes;
+    Value pooled = slide(emit, x, 2 + i, windows[i], outside,
+                         [&](Value first, Value next) {
+                           takes.push_back(takesNext(emit, first, next));
+                           return emit.select(takes.back(), next, first);
+                         });
+    if (place) {
+      auto take = takes.begin();
+      place = slide(emit, place, 2 + i, windows[i], 0,
+                    [&](Value first, Value next) {
+                      return emit.select(*take++, next, first);
+                    });
+    }
+    x = pooled;
   }
   op.set(0, x);
+  if (place) {
+    op.set(1, place);
+  }
 }
 
 /// Sums over the windows.

@@ -1,12 +1,21 @@
-//===- Random.cpp - dropout -----------------------------------------------===//
+//===- Random.cpp - dropout and random numbers ----------------------------===//
 
 #include "frontend/ops/Ops.h"
 
 #include "absl/strings/str_cat.h"
 
+#include <cmath>
+
 namespace zerograph::frontend {
 
 namespace {
+
+void noteSeed(Op &op) {
+  if (op.hasAttribute("seed")) {
+    op.note(absl::StrCat("the attribute 'seed' of ", op.proto().op_type(),
+                         " is not used; --seed makes a run's random numbers"));
+  }
+}
 
 /// The value passes and nothing is dropped.
 void passThrough(Op &op) {
@@ -26,10 +35,7 @@ void drop(Op &op, double ofFile) {
     passThrough(op);
     return;
   }
-  if (op.hasAttribute("seed")) {
-    op.note("the attribute 'seed' of Dropout is not used; --seed makes a run's "
-            "random numbers");
-  }
+  noteSeed(op);
   mlir::Value x = op.value(0);
   auto type = Emitter::typeOf(x);
   if (!Emitter::isFloat(x)) {
@@ -70,9 +76,83 @@ void emitDropout(Op &op) {
   drop(op, training ? ratio : 0);
 }
 
+/// An f32 in [0, 1) for each element of `like`. Each call gives others.
+mlir::Value uniform(Op &op, mlir::Value like) {
+  mlir::OpBuilder &b = op.emit.builder;
+  return b.create<nn::RandomLikeOp>(
+      op.emit.location, Emitter::typeOf(like).clone(b.getF32Type()), like,
+      b.getI64IntegerAttr(op.nextRandomNumber()), mlir::DenseI64ArrayAttr());
+}
+
+/// From a normal distribution, by Box and Muller's transform.
+mlir::Value normal(Op &op, mlir::Value like) {
+  Emitter &e = op.emit;
+  mlir::Value u = uniform(op, like), v = uniform(op, like);
+  // 1 - u is not zero, so that its logarithm is finite.
+  mlir::Value log = e.unary(nn::UnaryKind::log, e.add(e.mul(u, -1), 1));
+  mlir::Value radius = e.unary(nn::UnaryKind::sqrt, e.mul(log, -2));
+  return e.mul(radius, e.unary(nn::UnaryKind::cos, e.mul(v, 2 * M_PI)));
+}
+
+/// Sets the result to what `draw` makes in a shape, which is the first input's,
+/// or told by an attribute.
+void setRandom(Op &op, mlir::Value (*draw)(Op &, mlir::Value), double factor,
+               double term) {
+  noteSeed(op);
+  bool isLike = op.inputCount() > 0;
+  Shape shape = isLike ? op.shape(0) : op.intsAttribute("shape");
+  int32_t type = op.intAttribute(
+      "dtype", isLike ? op.type(0) : int32_t(onnx::TensorProto::FLOAT));
+  if (!isFloatType(type)) {
+    fail("makes numbers of type ", onnx::TensorProto::DataType_Name(type),
+         ", which is no floating-point type");
+  }
+  Emitter &e = op.emit;
+  mlir::Value like =
+      isLike && !op.host(0)
+          ? op.value(0)
+          : e.splat(0, shape, elementTypeOf(e.builder.getContext(), type));
+  // Samples are told by a dimension.
+  if (shape.empty()) {
+    like = e.reshape(like, {1});
+  }
+  mlir::Value x = draw(op, like);
+  x = e.add(e.mul(x, factor), term);
+  x = e.convert(x, elementTypeOf(e.builder.getContext(), type));
+  op.set(0, shape.empty() ? e.reshape(x, {}) : x);
+}
+
+void emitRandomUniform(Op &op) {
+  double low = op.floatAttribute("low", 0);
+  setRandom(op, uniform, op.floatAttribute("high", 1) - low, low);
+}
+
+void emitRandomNormal(Op &op) {
+  setRandom(op, normal, op.floatAttribute("scale", 1),
+            op.floatAttribute("mean", 0));
+}
+
+/// True with the probability that the input holds.
+void emitBernoulli(Op &op) {
+  noteSeed(op);
+  Emitter &e = op.emit;
+  mlir::Value p = op.value(0);
+  mlir::Value like = Emitter::rankOf(p) == 0 ? e.reshape(p, {1}) : p;
+  mlir::Value u = e.convert(uniform(op, like), Emitter::elementOf(p));
+  mlir::Value hit = e.compare(nn::CompareKind::lt, u, like);
+  int32_t type = op.intAttribute("dtype", op.type(0));
+  op.set(0, e.convert(e.reshape(hit, Emitter::shapeOf(p)),
+                      elementTypeOf(e.builder.getContext(), type)));
+}
+
 const OpDef kOps[] = {
+    {"Bernoulli", 15, emitBernoulli},
     {"Dropout", 7, emitPassiveDropout},
     {"Dropout", 12, emitDropout},
+    {"RandomNormal", 1, emitRandomNormal},
+    {"RandomNormalLike", 1, emitRandomNormal},
+    {"RandomUniform", 1, emitRandomUniform},
+    {"RandomUniformLike", 1, emitRandomUniform},
 };
 
 } // namespace

@@ -135,6 +135,20 @@ struct DecomposeDropout : OpRewritePattern<DropoutOp> {
   }
 };
 
+struct DecomposeRandomLike : OpRewritePattern<RandomLikeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RandomLikeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getSamples()) {
+      return failure(); // reported by the pass
+    }
+    NNBuilder b(rewriter, op.getLoc());
+    rewriter.replaceOp(
+        op, randomUniform(b, shapeOf(op), *op.getSamples(), op.getNumber()));
+    return success();
+  }
+};
+
 /// A run of neighbouring dimensions that are all reduced or all kept.
 struct Group {
   int64_t size;
@@ -213,19 +227,21 @@ struct CanonicalizeReduce : OpRewritePattern<ReduceOp> {
 struct DecomposePass : mlir::zg::nn::impl::DecomposeBase<DecomposePass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns
-        .add<DecomposeSoftmax, DecomposeLayerNorm, DecomposeSoftmaxCrossEntropy,
-             DecomposeConcat, DecomposeDropout, CanonicalizeReduce>(
-            &getContext());
+    patterns.add<DecomposeSoftmax, DecomposeLayerNorm,
+                 DecomposeSoftmaxCrossEntropy, DecomposeConcat,
+                 DecomposeDropout, DecomposeRandomLike, CanonicalizeReduce>(
+        &getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(),
                                             std::move(patterns)))) {
       return signalPassFailure();
     }
-    getOperation().walk([&](DropoutOp op) {
-      op.emitError("node '")
-          << nameOf(op.getLoc())
-          << "': nothing says which samples it has; run nn-track-samples";
-      signalPassFailure();
+    getOperation().walk([&](Operation *op) {
+      if (isa<DropoutOp, RandomLikeOp>(op)) {
+        op->emitError("node '")
+            << nameOf(op->getLoc())
+            << "': nothing says which samples it has; run nn-track-samples";
+        signalPassFailure();
+      }
     });
   }
 };

@@ -35,7 +35,7 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
 }
 
 def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
-  let summary = "Tells each dropout which dimension holds the samples.";
+  let summary = "Tells random numbers which dimension holds the samples.";
   let description = [{
     Follows the samples, the leading dimension of per-sample inputs, through
     `@forward` and gives every `nn.dropout` its `samples`, from which
@@ -44,6 +44,7 @@ def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
     on no per-sample input has none. A dropout of a value in which they cannot
     be told apart is an error that names the op that mixed them; all are
     reported together. A micro-batch of one sample cannot be mixed.
+    `nn.random_like` says what it does where they are not known.
 
     bitwise: nothing is computed.
   }];
@@ -60,6 +61,7 @@ def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
       `loss = lse - sum(select(iota == label, x, 0))`.
     - `dropout`: `select(random_uniform >= ratio, x * (1/(1-ratio)), 0)`, the
       ratio rounded to f32 and the factor once to x's type.
+    - `random_like`: `random_uniform` of the index.
     - `concat`: nested selects, by position, of the padded operands.
     - `reduce`: dimensions of size 1 are dropped and neighbours that are both
       reduced or both kept are merged by reshapes, so that what is left is

@@ -56,6 +56,11 @@ Samples SampleAnalysis::compute(Operation *op) const {
             DropoutOp, SoftmaxOp, SoftmaxCrossEntropyOp>(
           [&](auto) { return joinOperands(op); })
       .Case([&](LayerNormOp norm) { return of(norm.getOperand()); })
+      // It depends on where samples are, not on what they hold.
+      .Case([&](RandomLikeOp random) {
+        Samples like = of(random.getOperand());
+        return like.kind == Samples::At ? like : Samples();
+      })
       .Default([&](auto) { return Samples::mixedBy(op); });
 }
 

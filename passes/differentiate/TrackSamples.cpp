@@ -1,5 +1,6 @@
-//===- TrackSamples.cpp - tells dropouts which dimension holds samples ----===//
+//===- TrackSamples.cpp - tells what dimension holds samples -----------===//
 
+#include "passes/differentiate/NNBuilder.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/Samples.h"
 
@@ -23,6 +24,17 @@ struct TrackSamplesPass
       return signalPassFailure();
     }
     SampleAnalysis analysis(forward);
+    forward.walk([&](RandomLikeOp op) {
+      Samples samples = analysis.of(op.getOperand());
+      int64_t count = analysis.count();
+      SmallVector<int64_t> value;
+      if (samples.kind == Samples::At) {
+        value = {samples.dim, count};
+      } else if (ArrayRef<int64_t> shape = shapeOf(op); !shape.empty()) {
+        value = {0, shape.front() % count == 0 ? count : 1};
+      }
+      op.setSamples(value);
+    });
     forward.walk([&](DropoutOp op) {
       Samples samples = analysis.of(op.getOperand());
       switch (samples.kind) {

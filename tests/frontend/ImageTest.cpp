@@ -36,16 +36,31 @@ g (float[1, 1, 4] x) => (float[1, 1, 3] y) {
   EXPECT_EQ(y[2], 2);
 }
 
+// The first one of equal elements, in row-major order; NaN is the largest.
+TEST(Pool, MaximaTellTheirPlaces) {
+  auto places = [](const std::string &attributes) {
+    return runAll(import("g (float[1, 2, 2, 3] x) => (float[1, 2, a, b] y, "
+                         "int64[1, 2, a, b] at) { y, at = MaxPool <" +
+                         attributes + "> (x) }"),
+                  {{5, 5, 1, 5, 2, 7, 0, 1, 2, 3, NAN, 5}});
+  };
+  std::vector<Numbers> rows = places("kernel_shape = [2, 2]");
+  EXPECT_EQ(rows[1], (Numbers{0, 5, 10, 10}));
+  EXPECT_EQ(rows[0][0], 5);
+  EXPECT_EQ(rows[0][1], 7);
+  EXPECT_TRUE(std::isnan(rows[0][2]));
+  EXPECT_EQ(places("kernel_shape = [2, 2], storage_order = 1")[1],
+            (Numbers{0, 5, 9, 9}));
+  EXPECT_EQ(
+      places("kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]")[1],
+      (Numbers{0, 1, 3, 5, 6, 8, 9, 10}));
+}
+
 TEST(Pool, Refuses) {
   auto pool = [](const std::string &outputs, const std::string &attributes) {
     return import("g (float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) { [pool] " +
                   outputs + " = MaxPool <" + attributes + "> (x) }");
   };
-  expectRefused(import(R"(
-g (float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y, int64[1, 1, 3, 3] at) {
-  [pool] y, at = MaxPool <kernel_shape = [2, 2]> (x)
-})"),
-                {"node 'pool' (MaxPool): the output Indices"});
   expectRefused(pool("y", "kernel_shape = [5, 2]"),
                 {"node 'pool' (MaxPool): a window of 5 elements does not fit "
                  "the 4 elements of axis 2"});

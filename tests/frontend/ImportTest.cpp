@@ -1,6 +1,8 @@
 //===- ImportTest.cpp - what the importer decides and emits ---------------===//
 
-#include "tests/frontend/Fixture.h"
+#include "tests/frontend/Evaluate.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <cstring>
 
@@ -107,6 +109,23 @@ g (float[4] x) => (float[4] y) { y = own.twice(x) }
 twice (a) => (b) { b = Add(a, a) })");
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_TRUE(imported.has("nn.binary"));
+}
+
+// The second query sees nothing.
+TEST(Emission, AttentionOfNothingIsZero) {
+  const char *const kInputs =
+      "<ir_version: 11, opset_import: [\"\" : 23]>\n"
+      "g (float[1, 1, 2, 2] q, float[1, 1, 2, 2] k, float[1, 1, 2, 2] v) => "
+      "(float[1, 1, 2, 2] y) {";
+  Imported masked = import(absl::StrCat(kInputs, R"(
+  m = Constant <value = bool[2, 2] {1, 0, 0, 0}> ()
+  y = Attention(q, k, v, m)
+})"));
+  EXPECT_EQ(run(masked, {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}),
+            (Numbers{9, 10, 0, 0}));
+  // Without a mask nothing can be hidden.
+  Imported open = import(absl::StrCat(kInputs, "y = Attention(q, k, v) }"));
+  EXPECT_EQ(open.count("nn.select"), 0);
 }
 
 TEST(Emission, SplitsThroughSequences) {

@@ -1,9 +1,14 @@
-//===- RandomTest.cpp - dropout, and what the user says of it -------------===//
+//===- RandomTest.cpp - dropout and random numbers ------------------------===//
 
 #include "tests/frontend/Evaluate.h"
 #include "tests/frontend/Fixture.h"
 
 #include "absl/strings/str_cat.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/differentiate/Passes.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace zerograph::frontend::testing {
 
@@ -99,6 +104,126 @@ TEST(Dropout, SaysThatItsSeedIsNotUsed) {
   ASSERT_EQ(imported.report.notes.size(), 2u);
   EXPECT_NE(imported.report.notes[0].find("'seed' of Dropout is not used"),
             std::string::npos);
+}
+
+/// Of all values: how many, mean, variance, least and greatest.
+struct Moments {
+  double mean = 0, variance = 0, low = INFINITY, high = -INFINITY;
+
+  explicit Moments(const Numbers &values) {
+    for (double value : values) {
+      mean += value / values.size();
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    for (double value : values) {
+      variance += (value - mean) * (value - mean) / values.size();
+    }
+  }
+};
+
+/// The results of nodes that read `x`, 40x50 numbers of 0.3, each sample a row.
+std::vector<Numbers> drawLike(const std::string &nodes,
+                              const std::string &type = "float") {
+  Imported imported =
+      import(absl::StrCat("g (", type, "[40, 50] x) => (", type, "[40, 50] y, ",
+                          type, "[40, 50] z) {", nodes, "}"));
+  EXPECT_TRUE(imported.status.ok()) << imported.error();
+  if (imported.status.ok()) {
+    mlir::PassManager passes(imported.context.get());
+    passes.addPass(mlir::zg::nn::createTrackSamples());
+    EXPECT_TRUE(mlir::succeeded(passes.run(*imported.module)));
+    EXPECT_FALSE(imported.has("samples []")) << imported.text();
+  }
+  return runAll(imported, {Numbers(2000, 0.3)});
+}
+
+// With 2000 numbers the bounds are four or more standard deviations wide.
+TEST(Random, UniformNumbersFillTheirRange) {
+  for (const char *type : {"float", "double", "float16"}) {
+    std::vector<Numbers> results = drawLike(
+        R"(y = RandomUniformLike <low = -1.0, high = 3.0> (x)
+           z = RandomUniformLike (x))",
+        type);
+    Moments wide(results[0]), unit(results[1]);
+    EXPECT_NEAR(wide.mean, 1, 0.11);
+    EXPECT_NEAR(wide.variance, 16 / 12., 0.1);
+    EXPECT_GE(wide.low, -1);
+    EXPECT_LE(wide.high, 3);
+    EXPECT_NEAR(unit.mean, 0.5, 0.03);
+    EXPECT_GE(unit.low, 0);
+    EXPECT_LE(unit.high, 1);
+    EXPECT_NE(results[0][0], results[1][0] * 4 - 1) << "the same numbers";
+  }
+}
+
+TEST(Random, NormalNumbersHaveTheirMoments) {
+  std::vector<Numbers> results =
+      drawLike(R"(y = RandomNormalLike <mean = 2.0, scale = 3.0> (x)
+                  z = RandomNormalLike (x))");
+  Moments wide(results[0]), unit(results[1]);
+  EXPECT_NEAR(wide.mean, 2, 0.28);
+  EXPECT_NEAR(wide.variance, 9, 1.2);
+  EXPECT_NEAR(unit.mean, 0, 0.1);
+  EXPECT_NEAR(unit.variance, 1, 0.13);
+  EXPECT_LT(unit.low, -2.5);
+  EXPECT_GT(unit.high, 2.5);
+  double fourth = 0, product = 0;
+  for (int i = 0; i < 2000; ++i) {
+    fourth += std::pow(results[1][i], 4) / 2000;
+    product += (results[0][i] - 2) / 3 * results[1][i] / 2000;
+  }
+  EXPECT_NEAR(fourth, 3, 0.9);
+  EXPECT_NEAR(product, 0, 0.1) << "they depend on each other";
+}
+
+TEST(Random, BernoulliHitsAsOftenAsItsInputSays) {
+  std::vector<Numbers> results = drawLike(R"(y = Bernoulli (x)
+      b = Bernoulli <dtype = 9> (x)
+      z = Cast <to = 1> (b))");
+  for (const Numbers &values : results) {
+    for (double value : values) {
+      EXPECT_TRUE(value == 0 || value == 1);
+    }
+    EXPECT_NEAR(Moments(values).mean, 0.3, 0.042);
+  }
+  EXPECT_NE(results[0], results[1]);
+}
+
+// What has the shape of a constant, as of zeros, has samples in front as well.
+TEST(Random, NumbersOfAConstantShapeDifferBetweenSamples) {
+  std::vector<Numbers> results = drawLike(R"(
+      s = Constant <value_ints = [40, 1]> ()
+      c = ConstantOfShape (s)
+      u = RandomUniformLike (c)
+      y = Add(x, u)
+      n = RandomNormal <shape = [3, 50]> ()
+      m = ReduceMean(n)
+      z = Add(x, m))");
+  EXPECT_NE(results[0][0], results[0][50]);
+  EXPECT_EQ(results[0][0], results[0][49]);
+  EXPECT_EQ(results[1][0], results[1][1999]);
+  EXPECT_NE(results[1][0], 0.3);
+}
+
+TEST(Random, AScalarIsDrawn) {
+  std::vector<Numbers> results = drawLike(R"(
+      r = ReduceMax <keepdims = 0> (x)
+      u = RandomUniformLike (r)
+      y = Add(x, u)
+      v = Bernoulli(r)
+      z = Add(x, v))");
+  EXPECT_GT(results[0][0], 0.3);
+  EXPECT_TRUE(results[1][0] == 0.3 || results[1][0] > 1.2) << results[1][0];
+}
+
+TEST(Random, IntegersAreRefused) {
+  Imported imported = import(
+      "g (float[2] x) => (float[2] y) {"
+      "  s = Shape(x)  r = RandomUniformLike(s)  y = Cast <to = 1> (r) }");
+  EXPECT_NE(imported.error().find("INT64, which is no floating-point type"),
+            std::string::npos)
+      << imported.error();
 }
 
 } // namespace

@@ -75,11 +75,11 @@ private:
   void execute(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
-              ConvertOp, ScalarOp, RandomUniformOp, DropoutOp, BroadcastOp,
-              ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
-              CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterAddOp,
-              SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, KernelOp>(
-            [&](auto concrete) { run(concrete); })
+              ConvertOp, ScalarOp, RandomUniformOp, RandomLikeOp, DropoutOp,
+              BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
+              ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp,
+              ScatterAddOp, SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp,
+              KernelOp>([&](auto concrete) { run(concrete); })
         .Default([](Operation *other) {
           llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +
                                    other->getName().getStringRef());
@@ -167,34 +167,47 @@ private:
     values[op] = y;
   }
 
-  /// Counts element by element, as the op's description says.
-  void run(DropoutOp op) {
+  /// Counts element by element, as the description of dropout says.
+  template <typename RandomOp>
+  std::vector<double> numbersOf(RandomOp op, ArrayRef<int64_t> shapeOfAll) {
     if (!op.getSamples()) {
-      llvm::report_fatal_error("interpreter: a dropout without samples");
+      llvm::report_fatal_error("interpreter: random numbers without samples");
     }
-    const Tensor x = get(op.getOperand());
-    Tensor y = empty(op.getResult()), mask = empty(op.getMask());
     ArrayRef<int64_t> samples = *op.getSamples();
     int64_t count = samples.empty() ? 1 : samples[1];
-    int64_t ofOne = x.values.size() / count;
-    double ratio = op.getRatio().convertToDouble();
-    size_t position = 0;
-    forEachIndex(x.shape, [&](ArrayRef<int64_t> at) {
+    int64_t ofOne = ShapedType::getNumElements(shapeOfAll) / count;
+    std::vector<double> numbers;
+    forEachIndex(shapeOfAll, [&](ArrayRef<int64_t> at) {
       int64_t sample = 0;
-      Index shape(x.shape), rest(at);
+      Index shape(shapeOfAll), rest(at);
       if (!samples.empty()) {
         int64_t factor = shape[samples[0]] / count;
         shape[samples[0]] = factor;
         sample = int64_t(kSampleBase) + at[samples[0]] / factor;
         rest[samples[0]] = at[samples[0]] % factor;
       }
-      double u = uniform(kSeed, kStep, sample * ofOne + linear(shape, rest),
-                         op.getNumber());
-      bool kept = u >= double(float(ratio));
-      mask.values[position] = kept;
-      y.values[position] = kept ? x.values[position] / (1 - ratio) : 0;
-      ++position;
+      numbers.push_back(uniform(
+          kSeed, kStep, sample * ofOne + linear(shape, rest), op.getNumber()));
     });
+    return numbers;
+  }
+
+  void run(RandomLikeOp op) {
+    Tensor y = empty(op);
+    y.values = numbersOf(op, y.shape);
+    values[op] = y;
+  }
+
+  void run(DropoutOp op) {
+    const Tensor x = get(op.getOperand());
+    Tensor y = empty(op.getResult()), mask = empty(op.getMask());
+    double ratio = op.getRatio().convertToDouble();
+    std::vector<double> numbers = numbersOf(op, x.shape);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      bool kept = numbers[i] >= double(float(ratio));
+      mask.values[i] = kept;
+      y.values[i] = kept ? x.values[i] / (1 - ratio) : 0;
+    }
     values[op.getResult()] = y;
     values[op.getMask()] = mask;
   }

@@ -2,13 +2,40 @@
 
 #include "passes/differentiate/rules/Rule.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace mlir::zg::nn;
 
 namespace {
 
+bool isZero(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
+    value = broadcast.getOperand();
+  }
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+/// `y`, or, where there is one, `select(is_nan(y), 0, y)`.
+Value withoutNaN(Value y) {
+  for (Operation *user : y.getUsers()) {
+    auto select = dyn_cast<SelectOp>(user);
+    if (!select || select.getOnFalse() != y || !isZero(select.getOnTrue())) {
+      continue;
+    }
+    auto test = select.getCondition().getDefiningOp<UnaryOp>();
+    if (test && test.getKind() == UnaryKind::is_nan && test.getOperand() == y) {
+      return select;
+    }
+  }
+  return y;
+}
+
+/// A row of which everything is masked has a softmax that is not a number.
+/// Attention, as exporters write it, puts zeros there, through which no
+/// gradient comes; but zero times what is not a number is not zero.
 LogicalResult softmaxRule(SoftmaxOp op, Gradient &g) {
-  Value y = op.getResult();
+  Value y = withoutNaN(op.getResult());
   Value along = g.sumRows(g.mul(g.of(), y));
   g.set(0, g.mul(g.sub(g.of(), g.broadcast(along, shapeOf(y))), y));
   return success();
@@ -113,11 +140,15 @@ LogicalResult dropoutRule(DropoutOp op, Gradient &g) {
   return success();
 }
 
+/// Nothing follows from what it is like.
+LogicalResult randomLikeRule(RandomLikeOp op, Gradient &g) { return success(); }
+
 } // namespace
 
 void mlir::zg::nn::attachCompositeRules(MLIRContext *context) {
   attachRule<SoftmaxOp, softmaxRule>(context);
   attachRule<DropoutOp, dropoutRule>(context);
+  attachRule<RandomLikeOp, randomLikeRule>(context);
   attachRule<LayerNormOp, layerNormRule>(context);
   attachRule<SoftmaxCrossEntropyOp, softmaxCrossEntropyRule>(context);
 }

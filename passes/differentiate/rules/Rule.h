@@ -9,7 +9,7 @@ namespace mlir::zg::nn {
 
 /// What a rule sees besides its op. A rule is a function
 /// `LogicalResult rule(Op op, Gradient &g)`; it reads only the op's own
-/// operands, results and attributes.
+/// operands, results and attributes, and what the program makes of the results.
 class Gradient : public NNBuilder {
 public:
   Gradient(OpBuilder &builder, Location location, ValueRange ofResults,

@@ -361,6 +361,30 @@ LogicalResult RandomUniformOp::verify() {
   return verifyNumber(*this, getNumber());
 }
 
+/// Of where an op that is given its random numbers has samples.
+static LogicalResult verifySamples(Operation *op, RankedTensorType type,
+                                   std::optional<ArrayRef<int64_t>> samples) {
+  if (samples && !samples->empty() &&
+      (samples->size() != 2 || (*samples)[0] < 0 ||
+       (*samples)[0] >= type.getRank() || (*samples)[1] < 1 ||
+       type.getDimSize((*samples)[0]) % (*samples)[1] != 0)) {
+    return op->emitOpError("has samples [")
+           << *samples << "], which are no dimension of " << type
+           << " and a number that divides its size";
+  }
+  return success();
+}
+
+LogicalResult RandomLikeOp::verify() {
+  if (!getType().getElementType().isF32()) {
+    return emitOpError("makes f32, not ") << getType();
+  }
+  if (failed(verifySamples(*this, getType(), getSamples()))) {
+    return failure();
+  }
+  return verifyNumber(*this, getNumber());
+}
+
 LogicalResult DropoutOp::verify() {
   double ratio = getRatio().convertToDouble();
   if (!(ratio >= 0 && ratio < 1)) {
@@ -372,15 +396,8 @@ LogicalResult DropoutOp::verify() {
     return emitOpError("gives a mask of shape ")
            << getMask().getType() << " for " << type;
   }
-  std::optional<ArrayRef<int64_t>> samples = getSamples();
-  if (samples && !samples->empty()) {
-    if (samples->size() != 2 || (*samples)[0] < 0 ||
-        (*samples)[0] >= type.getRank() || (*samples)[1] < 1 ||
-        type.getDimSize((*samples)[0]) % (*samples)[1] != 0) {
-      return emitOpError("has samples [")
-             << *samples << "], which are no dimension of " << type
-             << " and a number that divides its size";
-    }
+  if (failed(verifySamples(*this, type, getSamples()))) {
+    return failure();
   }
   return verifyNumber(*this, getNumber());
 }

@@ -770,6 +770,44 @@ def NN_DropoutOp : NN_PureOp<"dropout", [
   let hasVerifier = 1;
 }
 
+def NN_RandomLikeOp : NN_PureOp<"random_like", [
+    SameOperandsAndResultShape]> {
+  let summary = "Random numbers in [0, 1) in the shape of a value.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf64>) {
+      %u = nn.random_like %x number 3 samples [0, 4]
+          : tensor<4x8xf64> -> tensor<4x8xf32>
+      return
+    }
+    ```
+    `nn.random_uniform` of this `number` and the index that `nn.dropout` tells.
+    Of the operand only shape and samples count. No gradient comes through.
+
+    Where the operand does not tell where samples are, as a constant does not,
+    they are taken to lead the first dimension, if their number divides it; if
+    not, `[0, 1]` says that the whole value is of one sample, and numbers differ
+    at least from one micro-batch to another.
+
+    **Lifespan**: import to `nn-decompose`. `nn-track-samples` gives it its
+    `samples`.
+
+    **Constraints:**
+    - `number` is not negative and has at most 32 bits.
+    - `samples` is absent, `[]`, or a dimension and a number that divides its
+      size.
+    - The result is f32 and has the operand's shape.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$number,
+                       OptionalAttr<DenseI64ArrayAttr>:$samples);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $operand `number` $number (`samples` $samples^)? attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

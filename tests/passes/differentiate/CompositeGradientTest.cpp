@@ -59,6 +59,25 @@ const char *const kTransformer = R"(
       : tensor<5x7xf64>, tensor<5x1xi64> -> tensor<5x1xf64>, tensor<5x1xf64>
 )";
 
+/// Rows without an element, as attention has them where all is masked: their
+/// softmax is not a number, and exporters put zeros in its place.
+const char *const kMaskedSoftmax = R"(
+  %row = nn.iota 0 : tensor<3x4xi64>
+  %col = nn.iota 1 : tensor<3x4xi64>
+  %hidden = nn.compare ge %row, %col : tensor<3x4xi64> -> tensor<3x4xi1>
+  %one = nn.constant dense<1> : tensor<3x4xi64>
+  %is_one = nn.compare eq %row, %one : tensor<3x4xi64> -> tensor<3x4xi1>
+  %masked = nn.binary logical_or %hidden, %is_one : tensor<3x4xi1>
+  %infinite = nn.constant dense<0xFFF0000000000000> : tensor<3x4xf64>
+  %zero = nn.constant dense<0.0> : tensor<3x4xf64>
+  %bias = nn.select %masked, %infinite, %zero : tensor<3x4xi1>, tensor<3x4xf64>
+  %x2 = nn.binary mul %x, %x : tensor<3x4xf64>
+  %scores = nn.binary add %x2, %bias : tensor<3x4xf64>
+  %p = nn.softmax %scores : tensor<3x4xf64>
+  %bad = nn.unary is_nan %p : tensor<3x4xf64> -> tensor<3x4xi1>
+  %y = nn.select %bad, %zero, %p : tensor<3x4xi1>, tensor<3x4xf64>
+)";
+
 /// Samples in front, behind another dimension, leading a dimension that holds
 /// more, none; and the mask, which has no gradient.
 GradientCase dropout(const std::string &name, const std::string &samples,
@@ -74,6 +93,14 @@ GradientCase dropout(const std::string &name, const std::string &samples,
 }
 
 const GradientCase kCases[] = {
+    // The numbers are like x, but do not depend on it.
+    {"random_like",
+     {{"x", "3x4xf64"}},
+     "%u = nn.random_like %x number 5 samples [0, 3] : tensor<3x4xf64> -> "
+     "tensor<3x4xf32>\n"
+     "%v = nn.convert %u : tensor<3x4xf32> -> tensor<3x4xf64>\n"
+     "%y = nn.binary mul %v, %x : tensor<3x4xf64>",
+     {{"%y", "3x4xf64"}}},
     dropout("leading", "[0, 3]"),
     dropout("inner", "[1, 4]"),
     dropout("factor", "[1, 2]"),
@@ -83,6 +110,10 @@ const GradientCase kCases[] = {
      {{"x", "2x3x4xf64", -2, 2}},
      "%y = nn.softmax %x : tensor<2x3x4xf64>",
      {{"%y", "2x3x4xf64"}}},
+    {"softmax_of_masked_rows",
+     {{"x", "3x4xf64", -2, 2}},
+     kMaskedSoftmax,
+     {{"%y", "3x4xf64"}}},
     layerNorm("result", {0}),
     layerNorm("all_results", {0, 1, 2}),
     {"layer_norm_statistics",

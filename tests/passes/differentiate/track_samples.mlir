@@ -76,3 +76,34 @@ func.func @forward(
   %d, %m = nn.dropout %r ratio 0.1 number 0 : tensor<15xf32> -> tensor<15xi1>
   return
 }
+
+// -----
+
+// Random numbers: where the samples are, where a shape begins with as many, and
+// else one for all of a micro-batch. What is like a value of mixed samples does
+// not have them mixed.
+
+// CHECK-LABEL: func.func @forward
+// CHECK: nn.random_like %{{.*}} number 0 samples [1, 4] : tensor<5x4xf32>
+// CHECK: nn.random_like %{{.*}} number 1 samples [0, 4] : tensor<8x1xf32>
+// CHECK: nn.random_like %{{.*}} number 2 samples [0, 1] : tensor<5x3xf32>
+// CHECK: nn.random_like %{{.*}} number 3 samples [] : tensor<f32>
+// CHECK: nn.random_like %{{.*}} number 4 samples [0, 1] : tensor<2x10xf32>
+// CHECK: nn.dropout %{{.*}} number 5 samples [1, 4] : tensor<5x4xf32>
+// CHECK: nn.dropout %{{.*}} number 6 samples [] : tensor<2x10xf32>
+func.func @forward(
+    %x: tensor<4x5xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<5x3xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
+  %t = nn.transpose %x [1, 0] : tensor<4x5xf32> -> tensor<5x4xf32>
+  %u0 = nn.random_like %t number 0 : tensor<5x4xf32> -> tensor<5x4xf32>
+  %c = nn.constant dense<0.0> : tensor<8x1xf32>
+  %u1 = nn.random_like %c number 1 : tensor<8x1xf32> -> tensor<8x1xf32>
+  %u2 = nn.random_like %w number 2 : tensor<5x3xf32> -> tensor<5x3xf32>
+  %s = nn.constant dense<0.0> : tensor<f32>
+  %u3 = nn.random_like %s number 3 : tensor<f32> -> tensor<f32>
+  %r = nn.reshape %t : tensor<5x4xf32> -> tensor<2x10xf32>
+  %u4 = nn.random_like %r number 4 : tensor<2x10xf32> -> tensor<2x10xf32>
+  %d5, %m5 = nn.dropout %u0 ratio 0.1 number 5 : tensor<5x4xf32> -> tensor<5x4xi1>
+  %d6, %m6 = nn.dropout %u4 ratio 0.1 number 6 : tensor<2x10xf32> -> tensor<2x10xi1>
+  return
+}

@@ -504,6 +504,30 @@ func.func @random_number(%i: tensor<4xi64>) {
 
 // -----
 
+func.func @random_like_type(%x: tensor<4x6xf64>) {
+  // expected-error @+1 {{'nn.random_like' op makes f32, not 'tensor<4x6xf64>'}}
+  %0 = nn.random_like %x number 0 : tensor<4x6xf64> -> tensor<4x6xf64>
+  return
+}
+
+// -----
+
+func.func @random_like_samples(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{'nn.random_like' op has samples [0, 3], which are no dimension of 'tensor<4x6xf32>' and a number that divides its size}}
+  %0 = nn.random_like %x number 0 samples [0, 3] : tensor<4x6xf32> -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @random_like_number(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{'nn.random_like' op has number -1, which is no number of 32 bits}}
+  %0 = nn.random_like %x number -1 : tensor<4x6xf32> -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
 func.func @dropout_ratio(%x: tensor<4x6xf32>) {
   // expected-error @+1 {{'nn.dropout' op has ratio 1.000000e+00, which is not at least 0 and less than 1}}
   %0, %1 = nn.dropout %x ratio 1.0 number 0 : tensor<4x6xf32> -> tensor<4x6xi1>

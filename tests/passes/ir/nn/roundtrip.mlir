@@ -114,6 +114,10 @@ func.func @random(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>) {
   %3, %m3 = nn.dropout %x ratio 0.0 number 3 samples [] : tensor<4x8xf32> -> tensor<4x8xi1>
   // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 3 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xi1>
   %4, %m4 = nn.dropout %x ratio 0.1 number 3 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xi1>
+  // CHECK: nn.random_like %{{.*}} number 4 : tensor<4x8xi64> -> tensor<4x8xf32>
+  %5 = nn.random_like %i number 4 : tensor<4x8xi64> -> tensor<4x8xf32>
+  // CHECK: nn.random_like %{{.*}} number 4 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xf32>
+  %6 = nn.random_like %x number 4 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
 
