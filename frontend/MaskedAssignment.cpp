@@ -28,6 +28,9 @@ namespace {
 
 const std::set<std::string> kViews = {"Cast", "CastLike", "Identity"};
 
+/// Of chains of operators; a graph may have cycles, which are refused later.
+constexpr int kMaxDepth = 64;
+
 class Rewriter {
 public:
   explicit Rewriter(onnx::GraphProto &graph) : graph(graph) {
@@ -59,11 +62,13 @@ public:
   }
 
 private:
-  /// What computes `name`, if it is an operator of this type.
-  const NodeProto *producer(const std::string &name, const char *type) const {
+  /// What computes `name`, if it is an operator of this type with at least so
+  /// many inputs: nothing has checked the nodes yet.
+  const NodeProto *producer(const std::string &name, const char *type,
+                            int inputs = 1) const {
     auto found = producers.find(name);
     return found != producers.end() && found->second->op_type() == type &&
-                   found->second->input_size() > 0
+                   found->second->input_size() >= inputs
                ? found->second
                : nullptr;
   }
@@ -71,10 +76,13 @@ private:
   /// What lies behind operators of these types, by their first inputs.
   std::string behind(std::string name,
                      const std::set<std::string> &types) const {
-    for (auto found = producers.find(name);
-         found != producers.end() && types.count(found->second->op_type()) &&
-         found->second->input_size() > 0;
-         found = producers.find(name)) {
+    for (int steps = 0; steps < kMaxDepth; ++steps) {
+      auto found = producers.find(name);
+      if (found == producers.end() ||
+          types.count(found->second->op_type()) == 0 ||
+          found->second->input_size() == 0) {
+        break;
+      }
       name = found->second->input(0);
     }
     return name;
@@ -192,7 +200,7 @@ private:
     mask.result = scatter.output(0);
     mask.places = scatter.input(1);
     mask.full = maskOf(mask.places);
-    const NodeProto *expand = producer(mask.full, "Expand");
+    const NodeProto *expand = producer(mask.full, "Expand", 2);
     if (expand == nullptr) {
       return std::nullopt;
     }
@@ -213,11 +221,10 @@ private:
   std::string everywhere(const std::string &updates, const Mask &mask) {
     // They have as many elements as there are places.
     std::string name = behind(updates, {"Expand", "Reshape", "Identity"});
-    if (const NodeProto *slice = producer(name, "Slice")) {
+    if (const NodeProto *slice = producer(name, "Slice", 3)) {
       // All places: [0, the number of them).
-      if (slice->input_size() < 3 ||
-          behind(slice->input(2), {"Unsqueeze", "Gather", "Shape"}) !=
-              mask.places) {
+      if (behind(slice->input(2), {"Unsqueeze", "Gather", "Shape"}) !=
+          mask.places) {
         return "";
       }
       name = behind(slice->input(0), {"Expand", "Reshape", "Identity"});
@@ -228,7 +235,7 @@ private:
           extent->single ? extent->rank <= 1 : extent->rank <= mask.trailing;
       return fits ? name : "";
     }
-    if (const NodeProto *gather = producer(name, "GatherND")) {
+    if (const NodeProto *gather = producer(name, "GatherND", 2)) {
       std::string read = maskOf(gather->input(1));
       bool same = gather->attribute_size() == 0 ||
                   (gather->attribute_size() == 1 &&
@@ -251,6 +258,9 @@ private:
     auto [entry, isNew] = known.try_emplace(node.output(0));
     if (!isNew) {
       return entry->second;
+    }
+    if (known.size() > kMaxDepth) {
+      return "";
     }
     NodeProto whole;
     bool scales = false;
@@ -276,7 +286,8 @@ private:
   }
 
   std::optional<NodeProto> rewrite(const NodeProto &node) {
-    if (node.op_type() != "ScatterND" || node.input_size() != 3) {
+    if (node.op_type() != "ScatterND" || node.input_size() != 3 ||
+        node.output_size() != 1) {
       return std::nullopt;
     }
     for (const auto &attribute : node.attribute()) {

@@ -114,6 +114,27 @@ TEST(MaskedAssignment, RefusesWhatMayNotBeASelect) {
                 {kMessage});
 }
 
+// Nothing has checked the nodes when assignments are looked for.
+TEST(MaskedAssignment, MalformedGraphsAreRefusedAsBefore) {
+  auto graph = [](const std::string &nodes) {
+    return import("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                  "g (float[2, 3] x, bool[2, 3] m) => (float[2, 3] y) {" +
+                  nodes +
+                  "found = NonZero(full) places = Transpose(found) "
+                  "y = ScatterND(x, places, updates) }");
+  };
+  expectRefused(graph("full = Expand(m) updates = Identity(x)"), {"Expand"});
+  expectRefused(graph("shape = Shape(x) full = Expand(m, shape) "
+                      "updates = GatherND(x)"),
+                {"GatherND"});
+  expectRefused(graph("shape = Shape(x) full = Expand(m, shape) "
+                      "a = Identity(updates) updates = Identity(a)"),
+                {"cycle"});
+  expectRefused(graph("shape = Shape(x) full = Expand(m, shape) "
+                      "a = Neg(updates) updates = Add(a, a)"),
+                {"cycle"});
+}
+
 } // namespace
 
 } // namespace zerograph::frontend::testing
