@@ -37,6 +37,17 @@ std::string listTypes(const onnx::DataTypeSet &types) {
   return absl::StrJoin(names, ", ");
 }
 
+/// What to do about an input of a type that an exporter is known to give it.
+const char *adviceOn(const onnx::NodeProto &node, int i, int32_t type) {
+  bool softLabels = node.op_type() == "SoftmaxCrossEntropyLoss" && i == 1 &&
+                    isFloatType(type);
+  return softLabels
+             ? ": PyTorch's exporters write a cross entropy with probabilities "
+               "p of classes as one with labels. Write that loss out, as "
+               "-(p * x.log_softmax(1)).sum(1).mean(), and export again"
+             : "";
+}
+
 } // namespace
 
 void Importer::checkTypes(Op &op) {
@@ -57,7 +68,7 @@ void Importer::checkTypes(Op &op) {
         0) {
       fail("input ", i, " ('", node.input(i), "') is ", typeName(type),
            ", but '", formal->GetName(), "' must be one of ",
-           listTypes(formal->GetTypes()));
+           listTypes(formal->GetTypes()), adviceOn(node, i, type));
     }
     if (!formal->GetIsHomogeneous()) {
       continue; // a variadic input whose members may differ

@@ -4,6 +4,7 @@
 
 #include "frontend/ConstantWeights.h"
 #include "frontend/Error.h"
+#include "frontend/MaskedAssignment.h"
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -227,6 +228,7 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
   }
   checkDomains(file->graph());
   takeConstantWeights(*file->model.mutable_graph());
+  selectMaskedAssignments(*file->model.mutable_graph());
   checkShapes(file->graph());
   return file;
 }

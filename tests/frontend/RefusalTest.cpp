@@ -172,6 +172,13 @@ TEST(RefusedGraph, TypesThatTheOperatorDoesNotTake) {
       "{ [norm] y = LayerNormalization <axis = 1> (x, s) }",
       {"node 'norm' (LayerNormalization)",
        "input 0 ('x') is UINT8, but 'X' must be one of tensor(bfloat16), "});
+  expectRefused(import(R"(
+g (float[2, 3] x, float[2, 3] p) => (float y) {
+  [soft] y = SoftmaxCrossEntropyLoss(x, p)
+})"),
+                {"node 'soft' (SoftmaxCrossEntropyLoss)",
+                 "input 1 ('p') is FLOAT, but 'labels' must be one of",
+                 "probabilities", "-(p * x.log_softmax(1)).sum(1).mean()"});
   expectRefused("g (float[4] x, int64[4] n) => (float[4] y) "
                 "{ [sum] y = Add(x, n) }",
                 {"node 'sum' (Add)",
