@@ -82,17 +82,22 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
   if (now - std::exchange(wait.looked, now) > kLate) {
     std::fill(s.heard.begin(), s.heard.end(), now);
   }
-  std::vector<std::string> late, ended, silent, stuck;
+  // Who waits for another itself is not to blame, and may have begun to wait
+  // later than this rank: it has half a deadline more to say for whom.
+  auto waits = [&](unsigned peer) {
+    return s.waiting[peer] + 2 * s.beatInterval() > now;
+  };
+  std::vector<std::string> late, ended, silent;
   for (unsigned peer = 0; peer < size; ++peer) {
     if (s.pending[peer] == 0) {
       continue;
     }
     std::string name =
         absl::StrCat("rank ", peer, " (", s.peers.name(peer), ")");
-    if (s.heard[peer] + s.deadline <= now) {
-      // Who waits for another itself is not to blame, if anyone else is.
-      bool waits = s.waiting[peer] + 2 * s.beatInterval() > now;
-      (waits ? stuck : late).push_back(name);
+    Clock::duration patience =
+        waits(peer) ? s.deadline + s.deadline / 2 : s.deadline;
+    if (s.heard[peer] + patience <= now) {
+      late.push_back(name);
     }
     if (s.heard[peer] + kSilence <= now) {
       silent.push_back(name);
@@ -109,9 +114,6 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
     return absl::UnavailableError(
         absl::StrCat(where(), ": ", absl::StrJoin(ended, ", "),
                      " has ended, and was waited for"));
-  }
-  if (late.empty()) {
-    late = stuck;
   }
   if (!late.empty()) {
     return absl::DeadlineExceededError(

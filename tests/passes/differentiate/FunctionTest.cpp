@@ -45,6 +45,7 @@ const std::set<Kink> kKinks = {
 
 /// Float inputs that are never trained, each with the reason.
 const std::map<std::string, std::string> kUntrained = {
+    {"Bernoulli 0", "a draw has no gradient"},
     {"CastLike 1", "only its type matters"},
     {"NegativeLogLikelihoodLoss 2", "weights of classes are data"},
     {"SoftmaxCrossEntropyLoss 2", "weights of classes are data"},
