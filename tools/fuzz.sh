@@ -61,6 +61,11 @@ run() { # TARGET
     tail -n 60 "$FUZZ/$1.log" >&2
     echo "fuzz: $1 failed; the input lies in $found. Once more:" >&2
     echo "  $FUZZ/bin/fuzz_$1 $found/NAME" >&2
+    # Where nothing but this output is kept, it is the only copy.
+    for input in "$found"/*; do
+      [[ $(stat -c %s "$input") -gt 16384 ]] ||
+        { echo "fuzz: base64 of $input:" && base64 "$input"; } >&2
+    done
     return 1
   }
   echo "fuzz: $1: $(awk '/number_of_executed_units/ {print $2}' \

@@ -1,4 +1,4 @@
-//===- TrackSamples.cpp - tells what dimension holds samples -----------===//
+//===- TrackSamples.cpp - tells which dimension holds samples -------------===//
 
 #include "passes/differentiate/NNBuilder.h"
 #include "passes/differentiate/Passes.h"
