@@ -1,7 +1,8 @@
 //===- NNDialect.td - the nn dialect ------------------------*- tablegen -*-===//
 //
-// File map: NNDialect.td <- NNEnums.td <- NNAttrs.td
-//           NNDialect.td <- NNInterfaces.td <- NNOps.td
+// File map: NNDialect.td <- NNEnums.td <- NNAttrs.td, NNInterfaces.td
+//             <- NNBase.td <- NN{Elementwise,Shape,Reduce,Composite,Kernel}Ops.td
+//             <- NNOps.td
 //
 //===----------------------------------------------------------------------===//
 

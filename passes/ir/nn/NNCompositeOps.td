@@ -1,0 +1,173 @@
+//===- NNCompositeOps.td - ops that decompose to others -------------------===//
+
+#ifndef ZEROGRAPH_NN_COMPOSITE_OPS
+#define ZEROGRAPH_NN_COMPOSITE_OPS
+
+include "passes/ir/nn/NNBase.td"
+
+def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType]> {
+  let summary = "Softmax along the last dimension.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.softmax %x : tensor<4x8xf32>
+      return
+    }
+    ```
+    `exp(x - max) / sum(exp(x - max))`.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - Rank 1 or more.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormOp : NN_PureOp<"layer_norm", [
+    AllTypesMatch<["operand", "result"]>, AllTypesMatch<["scale", "bias"]>]> {
+  let summary = "Normalizes the last dimension.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
+                       %bias: tensor<8xf32>) {
+      %y, %mean, %rstd = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
+          : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+      return
+    }
+    ```
+    `mean = sum(x) / C`, `rstd = 1 / sqrt(sum((x - mean)^2) / C + epsilon)`,
+    `y = (x - mean) * rstd * scale + bias`. The statistics keep the last
+    dimension with size 1.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - The operand has rank 1 or more; its last dimension is C.
+    - Scale and bias have the shape `[C]`, and the operand's element type.
+    - The statistics have the operand's shape but size 1 at the end.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, NN_FloatTensor:$scale,
+                       NN_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs NN_FloatTensor:$result, NN_FloatTensor:$mean,
+                      NN_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $operand `,` $scale `,` $bias `epsilon` $epsilon attr-dict
+    `:` type($operand) `,` type($scale) `->` type($mean) `,` type($rstd)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
+  let summary = "Negative log-likelihood of a label under softmax, row by row.";
+  let description = [{
+    ```mlir
+    func.func @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>) {
+      %loss, %lse = nn.softmax_cross_entropy %logits, %labels
+          : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+      return
+    }
+    ```
+    `lse = max + log(sum(exp(x - max)))`, `loss = lse - x[label]`. A label
+    outside `[0, C)` selects nothing, `loss = lse`, with the gradient of lse;
+    ignored labels are masked by the ops around it.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - Logits are `[N, C]`; labels, loss and lse `[N, 1]`.
+    - Loss and lse have the element type of the logits.
+  }];
+  let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels);
+  let results = (outs NN_FloatTensor:$loss, NN_FloatTensor:$lse);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict
+    `:` type($logits) `,` type($labels) `->` type($loss) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_DropoutOp : NN_PureOp<"dropout", [
+    AllTypesMatch<["operand", "result"]>]> {
+  let summary = "Sets elements to zero at random and scales the others.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>) {
+      %y, %mask = nn.dropout %x ratio 0.1 number 3 samples [0, 4]
+          : tensor<4x8xf32> -> tensor<4x8xi1>
+      return
+    }
+    ```
+    `mask = u >= ratio`, where u is `nn.random_uniform` of this `number`;
+    `y = mask ? x * (1 / (1 - ratio)) : 0`. The index that u is made of is
+    `sample * E + rest`: the sample's place in the global batch, the number E
+    of elements of one sample, and the element's place in row-major order
+    among them. So the masks do not depend on how samples are divided.
+
+    `samples = [dim, count]` says that `count` samples are the leading factor
+    of dimension `dim`; `[]` that the value does not depend on samples: each
+    has the same mask. The gradient is the same op, on the gradient.
+
+    **Lifespan**: import to `nn-decompose`. `nn-track-samples` gives it its
+    `samples`.
+
+    **Constraints:**
+    - `ratio` is at least 0 and less than 1.
+    - `number` is not negative and has at most 32 bits.
+    - `samples` is absent, `[]`, or a dimension and a number that divides its
+      size.
+    - The mask has the operand's shape.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, F64Attr:$ratio,
+                       I64Attr:$number,
+                       OptionalAttr<DenseI64ArrayAttr>:$samples);
+  let results = (outs NN_FloatTensor:$result, NN_BoolTensor:$mask);
+  let assemblyFormat = [{
+    $operand `ratio` $ratio `number` $number (`samples` $samples^)? attr-dict
+    `:` type($operand) `->` type($mask)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_RandomLikeOp : NN_PureOp<"random_like", [
+    SameOperandsAndResultShape]> {
+  let summary = "Random numbers in [0, 1) in the shape of a value.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf64>) {
+      %u = nn.random_like %x number 3 samples [0, 4]
+          : tensor<4x8xf64> -> tensor<4x8xf32>
+      return
+    }
+    ```
+    `nn.random_uniform` of this `number` and the index that `nn.dropout` tells.
+    Of the operand only shape and samples count. No gradient comes through.
+
+    Where the operand does not tell where samples are, as a constant does not,
+    they are taken to lead the first dimension, if their number divides it; if
+    not, `[0, 1]` says that the whole value is of one sample, and numbers differ
+    at least from one micro-batch to another.
+
+    **Lifespan**: import to `nn-decompose`. `nn-track-samples` gives it its
+    `samples`.
+
+    **Constraints:**
+    - `number` is not negative and has at most 32 bits.
+    - `samples` is absent, `[]`, or a dimension and a number that divides its
+      size.
+    - The result is f32 and has the operand's shape.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$number,
+                       OptionalAttr<DenseI64ArrayAttr>:$samples);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $operand `number` $number (`samples` $samples^)? attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ZEROGRAPH_NN_COMPOSITE_OPS

@@ -1,0 +1,82 @@
+//===- NNKernelOps.td - groups of ops that become kernels -----------------===//
+
+#ifndef ZEROGRAPH_NN_KERNEL_OPS
+#define ZEROGRAPH_NN_KERNEL_OPS
+
+include "passes/ir/nn/NNBase.td"
+
+def NN_KernelOp : NN_PureOp<"kernel", [
+    IsolatedFromAbove, SingleBlock]> {
+  let summary = "A group of ops that becomes one generated kernel.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
+      %0 = nn.kernel rows (%a = %x, %b = %bias)
+          : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
+        %1 = nn.reshape %b : tensor<8xf32> -> tensor<1x8xf32>
+        %2 = nn.broadcast %1 : tensor<1x8xf32> -> tensor<4x8xf32>
+        %3 = nn.binary add %a, %2 : tensor<4x8xf32>
+        nn.yield %3 : tensor<4x8xf32>
+      }
+      return
+    }
+    ```
+    Forms, over the kernel's iteration shape:
+
+    - `rows`: `[..., C]`. Members are elementwise over the whole shape or over
+      `[..., 1]`; reductions reduce the last dimension. A result has the whole
+      shape or one element a row. Rows are independent and are split over
+      threads.
+    - `columns`: `[R, C]` or `[O, R, C]`. Every result is a reduction of R, and
+      nothing in the kernel computes with one; elementwise ops make what is
+      reduced. Columns are split over threads.
+    - `scan`: one `nn.cumsum`, the only result. `scatter`: one
+      `nn.scatter_add`, the only result. Elementwise ops may make what it reads:
+      cheap ones are computed in the kernel where that saves a buffer
+      (`Planner::tryRecompute`). There are no reductions. The `into` of a
+      `nn.scatter_add` is an argument, perhaps reshaped, and the result may
+      have its bytes.
+
+    In every form constants and iota are members, and arguments are read through
+    views: chains of reshape, broadcast, transpose, slice, pad and gather
+    (`passes/kernels/View.h` composes them into one address formula). The
+    indices of a gather are not computed in its own kernel. `nn-verify-kernels`
+    checks the rules of the forms.
+
+    **Lifespan**: `nn-form-kernels` to lowering into sched, where it moves into
+    a `sched.kernel`; there to the plan, whose machine code is made from it.
+
+    **Constraints:**
+    - The form is `rows`, `columns`, `scan` or `scatter`.
+    - Block arguments match the operands, yielded values the results.
+  }];
+  let arguments = (ins StrAttr:$form, Variadic<NN_Tensor>:$operands);
+  let results = (outs Variadic<NN_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a kernel's body with its results.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.kernel rows (%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+        %1 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
+        nn.yield %1 : tensor<4x8xf32>
+      }
+      return
+    }
+    ```
+
+    **Lifespan**: that of `nn.kernel`.
+
+    **Constraints:**
+    - Ends the body of a `nn.kernel`.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+#endif // ZEROGRAPH_NN_KERNEL_OPS

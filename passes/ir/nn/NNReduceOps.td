@@ -1,0 +1,215 @@
+//===- NNReduceOps.td - reductions, contractions, indexing ----------------===//
+
+#ifndef ZEROGRAPH_NN_REDUCE_OPS
+#define ZEROGRAPH_NN_REDUCE_OPS
+
+include "passes/ir/nn/NNBase.td"
+
+def NN_ReduceOp : NN_PureOp<"reduce"> {
+  let summary = "Reduces dimensions to size 1.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>) {
+      %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+      return
+    }
+    ```
+    The order of additions follows from the shape alone. max and min propagate
+    NaN.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - `dims` are distinct dimensions of the operand, ascending.
+    - The result has size 1 in `dims`, the operand's size elsewhere, and the
+      operand's element type.
+  }];
+  let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand,
+                       DenseI64ArrayAttr:$dims);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = kindFirst # [{
+    $operand $dims attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_CumsumOp : NN_PureOp<"cumsum", [SameOperandsAndResultType]> {
+  let summary = "Running sums along one dimension.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xi64>) {
+      %0 = nn.cumsum %x dim 1 : tensor<4x8xi64>
+      %1 = nn.cumsum %x dim 1 exclusive reverse : tensor<4x8xi64>
+      return
+    }
+    ```
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
+    of the form `scan`.
+
+    **Constraints:**
+    - `dim` is a dimension of the operand.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$dim, UnitAttr:$exclusive,
+                       UnitAttr:$reverse);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim (`exclusive` $exclusive^)? (`reverse` $reverse^)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_MatmulOp : NN_PureOp<"matmul"> {
+  let summary = "Products of matrices.";
+  let description = [{
+    ```mlir
+    func.func @example(%a: tensor<2x4x8xf32>, %b: tensor<2x16x8xf32>) {
+      %0 = nn.matmul %a, %b transpose_b
+          : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>
+      return
+    }
+    ```
+    The last two dimensions are matrices, `[M, K] x [K, N] -> [M, N]` after
+    the transpositions; the leading ones are batches. Becomes a library call.
+
+    **Lifespan**: import to lowering into sched, where it becomes a
+    `sched.matmul`; where no library takes its type, it moves into a
+    `sched.kernel`.
+
+    **Constraints:**
+    - Operands and result have the same float type and rank, at least 2.
+    - Batch dimensions are equal; M, K and N agree.
+  }];
+  let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ConvolutionOp : NN_PureOp<"convolution"> {
+  let summary = "A convolution, or one of its two gradients.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<2x3x8x8xf32>, %w: tensor<16x3x3x3xf32>,
+                       %dy: tensor<2x16x4x4xf32>) {
+      %y = nn.convolution forward %x, %w strides [2, 2] low [1, 1]
+          dilations [1, 1] groups 1
+          : tensor<2x3x8x8xf32>, tensor<16x3x3x3xf32> -> tensor<2x16x4x4xf32>
+      %dx = nn.convolution input %dy, %w strides [2, 2] low [1, 1]
+          dilations [1, 1] groups 1
+          : tensor<2x16x4x4xf32>, tensor<16x3x3x3xf32> -> tensor<2x3x8x8xf32>
+      %dw = nn.convolution weights %x, %dy strides [2, 2] low [1, 1]
+          dilations [1, 1] groups 1
+          : tensor<2x3x8x8xf32>, tensor<2x16x4x4xf32> -> tensor<16x3x3x3xf32>
+      return
+    }
+    ```
+    Input `[N, C, places...]`, weights `[K, C / groups, window...]`, output
+    `[N, K, places...]`. `forward` computes the output of input and weights;
+    `input` and `weights` are its transposes: the gradient of the one by that
+    of the output and the other. `low` zeros lie in front of the input, and
+    behind it as many as the last window reaches. Becomes a library call.
+
+    **Lifespan**: import to lowering into sched, where it becomes a
+    `sched.convolution`.
+
+    **Constraints:**
+    - All three have the same float type and rank, at least 3.
+    - Strides, low and dilations have one number for each place dimension.
+    - The groups divide the channels of input and output, and samples agree.
+    - The windows fit the input: behind the last one less is left than would
+      make another.
+  }];
+  let arguments = (ins NN_ConvolutionKindAttr:$kind, NN_FloatTensor:$lhs,
+                       NN_FloatTensor:$rhs, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$dilations,
+                       I64Attr:$groups);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = kindFirst # [{
+    $lhs `,` $rhs `strides` $strides `low` $low `dilations` $dilations
+    `groups` $groups attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_GatherOp : NN_PureOp<"gather"> {
+  let summary = "Rows of a table.";
+  let description = [{
+    ```mlir
+    func.func @example(%table: tensor<256x128xf32>, %ids: tensor<4x64xi64>) {
+      %0 = nn.gather %table, %ids
+          : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
+      return
+    }
+    ```
+    `result[i..., r...] = table[ids[i...], r...]`. An index outside the table
+    is clamped into it: nothing is read out of bounds.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
+
+    **Constraints:**
+    - The result's shape is that of the indices, then the table's but its
+      leading dimension.
+    - The table has rank 1 or more and the result's element type.
+  }];
+  let arguments = (ins NN_Tensor:$table, NN_IndexTensor:$indices);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $table `,` $indices attr-dict
+    `:` type($table) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ScatterAddOp : NN_PureOp<"scatter_add", [
+    OptionalTypesMatchWith<"the table and the result have the same type",
+                           "result", "into", "$_self">]> {
+  let summary = "Adds rows into a table: the gradient of gather.";
+  let description = [{
+    ```mlir
+    func.func @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>,
+                       %table: tensor<256x128xf32>) {
+      %0 = nn.scatter_add %ids, %rows
+          : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+      %1 = nn.scatter_add %ids, %rows into %table
+          : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+      return
+    }
+    ```
+    The result begins as `into`, as zeros where there is none. Then
+    `result[ids[i...], r...] += rows[i..., r...]`, in the order of `i`. An
+    index outside the table is clamped into it.
+
+    **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
+    of the form `scatter`. `into` comes from `nn-simplify-scatter`.
+
+    **Constraints:**
+    - The result has rank 1 or more.
+    - The shape of the rows is that of the indices, then the result's but its
+      leading dimension.
+    - Rows and result have the same element type.
+    - `into` has the type of the result.
+  }];
+  let arguments = (ins NN_IndexTensor:$indices, NN_Tensor:$updates,
+                       Optional<NN_Tensor>:$into);
+  let results = (outs NN_Tensor:$result);
+  let builders = [
+    OpBuilder<(ins "Type":$type, "Value":$indices, "Value":$updates), [{
+      build($_builder, $_state, type, indices, updates, /*into=*/Value());
+    }]>
+  ];
+  let assemblyFormat = [{
+    $indices `,` $updates (`into` $into^)? attr-dict
+    `:` type($indices) `,` type($updates) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ZEROGRAPH_NN_REDUCE_OPS
