@@ -12,6 +12,8 @@
 #include "onnx/defs/function.h"
 #include "onnx/defs/schema.h"
 
+#include <cmath>
+
 namespace zerograph::frontend {
 
 namespace {
@@ -70,30 +72,45 @@ bool mayMaskRows(const onnx::NodeProto &attention) {
   return has(3) || has(6); // attn_mask, nonpad_kv_seqlen
 }
 
-/// Puts zeros where a softmax is not a number. ONNX says nothing of a query
-/// that sees nothing; PyTorch, whose exporter writes the operator, gives zeros.
+/// Puts zeros where a softmax is of nothing but minus infinity. ONNX says
+/// nothing of a query that sees nothing; PyTorch, whose exporter writes the
+/// operator, gives zeros. What is no number for another reason stays so.
 void clearMaskedRows(onnx::FunctionProto &function) {
   onnx::FunctionProto before = function;
   function.clear_node();
   for (const onnx::NodeProto &node : before.node()) {
-    onnx::NodeProto &kept = *function.add_node();
-    kept = node;
     if (node.op_type() != "Softmax") {
+      *function.add_node() = node;
       continue;
     }
-    std::string result = node.output(0), raw = result + "_raw",
-                test = result + "_nan", zero = result + "_zero",
-                zeroLike = result + "_zero_like";
-    kept.set_output(0, raw);
-    addNode(function, "IsNaN", {raw}, test);
-    addNode(function, "Constant", {}, zero);
-    onnx::NodeProto &constant = *function.mutable_node()->rbegin();
-    onnx::AttributeProto &value = *constant.add_attribute();
-    value.set_name("value_float");
-    value.set_type(onnx::AttributeProto::FLOAT);
-    value.set_f(0);
-    addNode(function, "CastLike", {zero, raw}, zeroLike);
-    addNode(function, "Where", {test, zeroLike, raw}, result);
+    const std::string result = node.output(0), scores = node.input(0);
+    auto part = [&](const char *name) { return result + "_" + name; };
+    for (auto [name, number] : {std::pair("zero", 0.0f), {"none", -INFINITY}}) {
+      addNode(function, "Constant", {}, part(name) + "_f32");
+      onnx::AttributeProto &value =
+          *function.mutable_node()->rbegin()->add_attribute();
+      value.set_name("value_float");
+      value.set_type(onnx::AttributeProto::FLOAT);
+      value.set_f(number);
+      addNode(function, "CastLike", {part(name) + "_f32", scores}, part(name));
+    }
+    addNode(function, "Constant", {}, part("axes"));
+    onnx::AttributeProto &axes =
+        *function.mutable_node()->rbegin()->add_attribute();
+    axes.set_name("value_ints");
+    axes.set_type(onnx::AttributeProto::INTS);
+    axes.add_ints(-1);
+    addNode(function, "ReduceMax", {scores, part("axes")}, part("best"));
+    addNode(function, "Equal", {part("best"), part("none")}, part("hidden"));
+    // Zeros go in as well, so that no gradient meets what is not a number.
+    addNode(function, "Where", {part("hidden"), part("zero"), scores},
+            part("seen"));
+    onnx::NodeProto &softmax = *function.add_node();
+    softmax = node;
+    softmax.set_input(0, part("seen"));
+    softmax.set_output(0, part("raw"));
+    addNode(function, "Where", {part("hidden"), part("zero"), part("raw")},
+            result);
   }
 }
 

@@ -52,7 +52,7 @@ bool carriesGradient(const onnx::NodeProto &node, int i) {
       "Split",        "SplitToSequence",
       "Squeeze",      "Tile",
       "TopK",         "Trilu",
-      "Unsqueeze"};
+      "Unsqueeze",    "Upsample"};
   const std::string &op = node.op_type();
   if (none.count(op) != 0 || random.count(op) != 0) {
     return false;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct ImportOptions {
   /// False: the model is to be run forward. Unless `loss_output` names one,
   /// there is no loss, and nothing is trainable.
   bool require_loss = true;
+  /// Initializers that get other values: arguments of the program, whatever
+  /// they look like. For running forward; what is trained is decided without
+  /// them.
+  std::set<std::string> replaced;
   /// The ratio of every dropout, also of those that are off in the file; 0
   /// turns them off.
   std::optional<double> dropout;

@@ -2,6 +2,8 @@
 
 #include "frontend/Importer.h"
 
+#include "frontend/MaskedAssignment.h"
+
 #include "frontend/Inputs.h"
 #include "frontend/Synthesize.h"
 
@@ -363,6 +365,9 @@ void Importer::importNode(const onnx::NodeProto &node) {
     return;
   }
   def->emit(op);
+  if (isOfMaskedAssignment(node)) {
+    checkMaskedAssignment(op);
+  }
   for (int i = 0; i < node.output_size(); ++i) {
     const std::string &output = node.output(i);
     if (output.empty()) {
@@ -387,10 +392,30 @@ Value Importer::newest(Value parameter) const {
   return next ? next : parameter;
 }
 
-void Importer::keep(Value parameter, Value next) {
-  auto argument = dyn_cast<BlockArgument>(parameter);
-  if (!loss.empty() && argument && argument.getArgNumber() >= inputs.size()) {
-    nextValues[parameter] = next;
+bool Importer::keep(Value old, Value next) {
+  // A node may read what another has made of the parameter.
+  Value parameter = keptOf.lookup(old);
+  auto argument = dyn_cast<BlockArgument>(parameter ? parameter : old);
+  if (!argument || argument.getArgNumber() < inputs.size()) {
+    return false;
+  }
+  nextValues[argument] = next;
+  keptOf[next] = argument;
+  return true;
+}
+
+void Importer::checkMaskedAssignment(Op &op) {
+  const onnx::NodeProto &node = op.proto();
+  Shape result = Emitter::shapeOf(slotOf(node.output(0)).value);
+  for (int i = 0; i < op.inputCount(); ++i) {
+    // x itself is the last operand of the Where.
+    bool isTarget = node.op_type() == "Where" && i == 2;
+    if (op.shape(i) != result && (isTarget || elementCount(op.shape(i)) != 1)) {
+      fail("assigns, where a mask says so, values of shape ",
+           shapeText(op.shape(i)), " within shape ", shapeText(result),
+           "; only one number, or values of the whole shape, can be assigned "
+           "by a mask that data decides");
+    }
   }
 }
 
@@ -414,6 +439,10 @@ void Importer::reportDropouts() {
     } else if (options.dropout) {
       note(absl::StrCat(count, count == 1 ? " dropout is" : " dropouts are",
                         " turned off by --dropout 0"));
+    } else if (!loss.empty()) {
+      note(absl::StrCat(count, count == 1 ? " dropout is" : " dropouts are",
+                        " off in the file, as exporters leave those of an "
+                        "attention; --dropout RATIO turns all on"));
     }
   }
   if (options.dropout && dropouts.empty()) {

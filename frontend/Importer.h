@@ -61,7 +61,9 @@ public:
   /// What a parameter, an argument of the program, is after the nodes so far:
   /// itself, or what one of them made of it.
   mlir::Value newest(mlir::Value parameter) const;
-  void keep(mlir::Value parameter, mlir::Value next);
+  /// `next` is what becomes of the parameter that `old` is, or was made of by
+  /// `keep`; false if it is none.
+  bool keep(mlir::Value old, mlir::Value next);
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
   /// Where `indices` is an input, or a part of one, moved but not changed:
@@ -87,6 +89,7 @@ private:
   bool foldNode(const OpDef &def, Op &op);
   void checkNode(const onnx::NodeProto &node) const;
   void checkTypes(Op &op);
+  void checkMaskedAssignment(Op &op);
   /// Gives the outputs of a node that failed something to go on with, or marks
   /// them as failed.
   void assumeOutputs(const onnx::NodeProto &node);
@@ -111,6 +114,7 @@ private:
   std::vector<IndexUses> indexUses; ///< one an input
   std::vector<Parameter> parameters;
   llvm::DenseMap<mlir::Value, mlir::Value> nextValues; ///< by argument
+  llvm::DenseMap<mlir::Value, mlir::Value> keptOf;     ///< argument by value
   std::vector<bool> onGradientPath;                    ///< one a node
   int current = 0; ///< the node of the graph in the walk
   std::vector<std::string> problems;

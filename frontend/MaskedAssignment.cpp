@@ -1,11 +1,13 @@
 //===- MaskedAssignment.cpp - x[mask] = value -----------------------------===//
 //
-//   full    = Expand(mask, Shape(x)), the mask with trailing axes of size 1
+//   full    = Expand(mask, Shape(x))
 //   places  = Transpose(NonZero(full))
 //   result  = ScatterND(x, places, Reshape(Expand(value, ...)))
 //
 // becomes Where(full, value, x). That `full` has the shape of x holds by its
-// Expand: a larger mask would have places outside of x.
+// Expand: a larger mask would have places outside of x. Shapes of values are
+// not known here; nodes that are made say where they come from, and the
+// importer refuses those whose operands do not have one shape.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +15,7 @@
 
 #include "frontend/ModelFile.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +30,8 @@ namespace zerograph::frontend {
 namespace {
 
 const std::set<std::string> kViews = {"Cast", "CastLike", "Identity"};
+
+constexpr char kMetadata[] = "zerograph.masked_assignment";
 
 /// Of chains of operators; a graph may have cycles, which are refused later.
 constexpr int kMaxDepth = 64;
@@ -104,34 +109,23 @@ private:
     return nullptr;
   }
 
-  /// The rank of a constant of one element or of any; null where it is none.
-  struct Extent {
-    int rank;
-    bool single;
-  };
-  std::optional<Extent> extentOf(const std::string &name) const {
+  /// Whether it is a constant of one element.
+  bool isOneElement(const std::string &name) const {
     if (const TensorProto *tensor = constant(name)) {
-      bool single = true;
-      for (int64_t dim : tensor->dims()) {
-        single &= dim == 1;
-      }
-      return Extent{tensor->dims_size(), single};
+      return std::all_of(tensor->dims().begin(), tensor->dims().end(),
+                         [](int64_t dim) { return dim == 1; });
     }
     auto found = producers.find(name);
     if (found == producers.end() || found->second->op_type() != "Constant" ||
         found->second->attribute_size() != 1) {
-      return std::nullopt;
+      return false;
     }
     const auto &attribute = found->second->attribute(0);
-    if (attribute.name() == "value_float" || attribute.name() == "value_int") {
-      return Extent{0, true};
-    }
-    if (attribute.name() == "value_floats" ||
-        attribute.name() == "value_ints") {
-      int size = attribute.floats_size() + attribute.ints_size();
-      return Extent{1, size == 1};
-    }
-    return std::nullopt;
+    return attribute.name() == "value_float" ||
+           attribute.name() == "value_int" ||
+           ((attribute.name() == "value_floats" ||
+             attribute.name() == "value_ints") &&
+            attribute.floats_size() + attribute.ints_size() == 1);
   }
 
   /// The tensor whose nonzero places these are, or "".
@@ -160,39 +154,12 @@ private:
     return true;
   }
 
-  /// How many axes an Unsqueeze adds behind all others, if its axes count from
-  /// behind; else 0.
-  int trailingAxes(const NodeProto &unsqueeze) const {
-    std::set<int64_t> axes;
-    if (unsqueeze.input_size() == 2) {
-      auto found = producers.find(unsqueeze.input(1));
-      const TensorProto *tensor = constant(unsqueeze.input(1));
-      if (tensor != nullptr && tensor->data_type() == TensorProto::INT64 &&
-          tensor->data_location() != TensorProto::EXTERNAL) {
-        HostTensor host = readTensor(*tensor, nullptr);
-        for (int64_t i = 0; i < host.size(); ++i) {
-          axes.insert(host.intAt(i));
-        }
-      } else if (found != producers.end() &&
-                 found->second->op_type() == "Constant" &&
-                 found->second->attribute_size() == 1) {
-        const auto &attribute = found->second->attribute(0);
-        axes.insert(attribute.ints().begin(), attribute.ints().end());
-      }
-    }
-    int count = axes.size();
-    bool last =
-        !axes.empty() && *axes.begin() == -count && *axes.rbegin() == -1;
-    return last ? count : 0;
-  }
-
   /// A mask, expanded to what it is applied to.
   struct Mask {
     std::string result; ///< what is made with it
     std::string full;   ///< of all dimensions
     std::string places; ///< of `full`
     std::string small;  ///< before its Expand
-    int trailing = 0;   ///< axes of size 1 that were added to it
   };
 
   std::optional<Mask> matchMask(const NodeProto &scatter) const {
@@ -210,38 +177,43 @@ private:
       return std::nullopt;
     }
     mask.small = behind(expand->input(0), {"Identity"});
-    if (const NodeProto *unsqueeze = producer(mask.small, "Unsqueeze")) {
-      mask.trailing = trailingAxes(*unsqueeze);
-    }
     return mask;
   }
 
-  /// A value that `updates` has at the places, and that is of x's shape or
-  /// broadcasts to it; or "".
+  /// A node in place of `node`.
+  static NodeProto made(const NodeProto &node) {
+    NodeProto made;
+    made.set_name(node.name());
+    made.add_metadata_props()->set_key(kMetadata);
+    return made;
+  }
+
+  /// What `updates` has at the places: a tensor of x's shape, or one element;
+  /// or "". The importer checks that.
   std::string everywhere(const std::string &updates, const Mask &mask) {
-    // They have as many elements as there are places.
-    std::string name = behind(updates, {"Expand", "Reshape", "Identity"});
+    // They have as many elements as there are places; of one element that is
+    // repeated it does not matter how it is arranged or which are taken.
+    std::string single = behind(updates, {"Expand", "Reshape", "Slice", "Cast",
+                                          "CastLike", "Identity"});
+    if (isOneElement(single)) {
+      return behind(updates, {"Expand", "Reshape", "Slice", "Identity"});
+    }
+    // Rows of y flattened: as many elements, in the same order.
+    std::string name = behind(updates, {"Reshape", "Identity"});
     if (const NodeProto *slice = producer(name, "Slice", 3)) {
-      // All places: [0, the number of them).
+      // All of them: [0, the number of places).
       if (behind(slice->input(2), {"Unsqueeze", "Gather", "Shape"}) !=
           mask.places) {
         return "";
       }
-      name = behind(slice->input(0), {"Expand", "Reshape", "Identity"});
-    }
-    std::string source = behind(name, kViews);
-    if (std::optional<Extent> extent = extentOf(source)) {
-      bool fits =
-          extent->single ? extent->rank <= 1 : extent->rank <= mask.trailing;
-      return fits ? name : "";
+      name = behind(slice->input(0), {"Reshape", "Identity"});
     }
     if (const NodeProto *gather = producer(name, "GatherND", 2)) {
       std::string read = maskOf(gather->input(1));
       bool same = gather->attribute_size() == 0 ||
                   (gather->attribute_size() == 1 &&
                    gather->attribute(0).i() == 0); // batch_dims
-      return same && (read == mask.full ||
-                      (read == mask.small && mask.trailing == 0))
+      return same && (read == mask.full || read == mask.small)
                  ? gather->input(0)
                  : "";
     }
@@ -262,7 +234,7 @@ private:
     if (known.size() > kMaxDepth) {
       return "";
     }
-    NodeProto whole;
+    NodeProto whole = made(node);
     bool scales = false;
     for (const std::string &input : node.input()) {
       std::string operand = everywhere(input, mask);
@@ -270,14 +242,13 @@ private:
         return "";
       }
       whole.add_input(operand);
-      scales |= extentOf(behind(operand, kViews)).has_value();
+      scales |= isOneElement(behind(operand, kViews));
     }
     // Of a product of two, what is infinite beside the places would make the
     // gradient no number.
     if (node.op_type() == "Mul" && !scales) {
       return "";
     }
-    whole.set_name(node.name());
     whole.set_op_type(node.op_type());
     whole.add_output(node.output(0) + ".for." + mask.result);
     added.push_back(whole);
@@ -300,10 +271,19 @@ private:
     if (value.empty()) {
       return std::nullopt;
     }
-    NodeProto where;
-    where.set_name(node.name());
+    // NonZero takes numbers too.
+    NodeProto cast = made(node);
+    cast.set_op_type("Cast");
+    onnx::AttributeProto &to = *cast.add_attribute();
+    to.set_name("to");
+    to.set_type(onnx::AttributeProto::INT);
+    to.set_i(TensorProto::BOOL);
+    cast.add_input(mask->full);
+    cast.add_output(mask->full + ".for." + mask->result);
+    added.push_back(cast);
+    NodeProto where = made(node);
     where.set_op_type("Where");
-    for (const std::string &input : {mask->full, value, node.input(0)}) {
+    for (const std::string &input : {cast.output(0), value, node.input(0)}) {
       where.add_input(input);
     }
     where.add_output(node.output(0));
@@ -318,6 +298,12 @@ private:
 };
 
 } // namespace
+
+bool isOfMaskedAssignment(const NodeProto &node) {
+  return std::any_of(
+      node.metadata_props().begin(), node.metadata_props().end(),
+      [](const auto &entry) { return entry.key() == kMetadata; });
+}
 
 void selectMaskedAssignments(onnx::GraphProto &graph) { Rewriter(graph).run(); }
 

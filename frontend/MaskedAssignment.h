@@ -10,11 +10,15 @@ namespace zerograph::frontend {
 /// Exporters write `x[mask] = value` as a ScatterND at the places that NonZero
 /// finds in the mask: how many they are depends on data, though the result's
 /// shape does not. Makes each a Where, if the value is
-///   - of one element, or of the dimensions that the mask lacks, or
-///   - made of `y[mask]` and such values by Add, Neg, Sub, and Mul by a
-///   constant.
+///   - a constant of one element, or
+///   - made of `y[mask]` and such constants by Add, Neg, Sub, and Mul by a
+///   constant, y having the shape of x.
 /// What found the places is left to nobody, unless something else reads it.
 void selectMaskedAssignments(onnx::GraphProto &graph);
+
+/// Whether the function above made the node. Its operands must have the shape
+/// of its result, or one element: else it is not what the file says.
+bool isOfMaskedAssignment(const onnx::NodeProto &node);
 
 } // namespace zerograph::frontend
 

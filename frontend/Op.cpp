@@ -30,7 +30,9 @@ mlir::Value Op::value(int i) {
 
 mlir::Value Op::newest(int i) { return importer.newest(value(i)); }
 
-void Op::keep(int i, mlir::Value next) { importer.keep(value(i), next); }
+bool Op::keep(int i, mlir::Value next) {
+  return !hasLoss() || importer.keep(value(i), next);
+}
 
 mlir::Value Op::materialize(Slot &slot) {
   return importer.materialize(slot, emit.location);

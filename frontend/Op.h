@@ -71,9 +71,10 @@ public:
   /// The same of a parameter that nodes change (see `keep`): as the last one of
   /// them left it.
   mlir::Value newest(int i);
-  /// Input i, where it is a parameter, is `value` from here on, in the next
-  /// micro-batch too. Without a loss nothing is kept.
-  void keep(int i, mlir::Value value);
+  /// Input i, where it is a parameter or what a node made of one, is `next` in
+  /// the next micro-batch; until then only `newest` knows. False where it is
+  /// none. Without a loss nothing is kept, and that is true.
+  bool keep(int i, mlir::Value next);
   /// Input i where it is a constant, else null.
   const HostTensor *host(int i);
   /// Input i, which must be a constant; `what` names it in the error.

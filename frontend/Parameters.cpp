@@ -227,6 +227,7 @@ struct Decider {
   const Graph &graph;
   const ImportOptions &options;
   const ExporterSignature &signature;
+  const Uses &uses;
   std::vector<bool> reaching; ///< nodes from which the loss's gradient flows
   std::vector<bool> trainUsed, freezeUsed;
   /// One-element initializers that might have been parameters.
@@ -261,18 +262,13 @@ struct Decider {
 
   /// Whether a batch normalization makes new running statistics of it.
   bool isRunningStatistic(const std::string &name) const {
-    auto found = graph.users.find(name);
-    return found != graph.users.end() &&
-           absl::c_any_of(found->second, [&](int n) {
-             const onnx::NodeProto &node = graph.proto.node(n);
-             auto moves = [&](int input, int output) {
-               return node.input_size() > input && node.input(input) == name &&
-                      node.output_size() > output &&
-                      !node.output(output).empty();
-             };
-             return node.op_type() == "BatchNormalization" &&
-                    (moves(3, 1) || moves(4, 2));
-           });
+    bool moved = false;
+    uses.each(name, [&](const onnx::NodeProto &node, int i) {
+      int output = i - 2;
+      moved |= node.op_type() == "BatchNormalization" && output >= 1 &&
+               node.output_size() > output && !node.output(output).empty();
+    });
+    return moved;
   }
 
   /// True and a reason, or false and a reason; nothing: a constant.
@@ -286,6 +282,17 @@ struct Decider {
     bool parameter =
         kind != signature.kinds.end() && kind->second == "PARAMETER";
     bool constant = !signature.present && looksLikeConstant(tensor);
+    if (isRunningStatistic(tensor.name())) {
+      if (named != nullptr && *named == name) {
+        fail("--train names '", name,
+             "': running statistics are not trained, "
+             "every micro-batch makes new ones");
+      }
+      return std::pair(false, "running statistics of a batch normalization");
+    }
+    if (options.replaced.count(name) != 0) {
+      return std::pair(false, "it gets other values");
+    }
     if (frozen != nullptr) {
       return std::pair(false, absl::StrCat("--freeze ", *frozen));
     }
@@ -294,9 +301,6 @@ struct Decider {
         fail("--train names '", name, "', but the loss does not depend on it");
       }
       return std::pair(true, absl::StrCat("--train ", *named));
-    }
-    if (isRunningStatistic(name)) {
-      return std::pair(false, "running statistics of a batch normalization");
     }
     if (!options.train.empty()) {
       if (parameter || (!signature.present && !constant && reached)) {
@@ -337,17 +341,18 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
   if (!loss.empty()) {
     checkDamage(signature, options, report);
   }
+  Uses uses(graph);
   Decider decider{file,
                   graph,
                   options,
                   signature,
+                  uses,
                   loss.empty()
                       ? std::vector<bool>(graph.proto.node_size(), false)
                       : graph.nodesReaching(loss),
                   std::vector<bool>(options.train.size()),
                   std::vector<bool>(options.freeze.size()),
                   {}};
-  Uses uses(graph);
   std::vector<Parameter> parameters;
   for (const auto &tensor : graph.proto.initializer()) {
     if (typeBytes(tensor.data_type()) == 0) {

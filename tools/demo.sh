@@ -31,7 +31,7 @@ for line in open(sys.argv[2]):
           f"{losses[step['step']]:10.6f}")
 PYTHON
 echo "(float32 beside float64: where a gradient vanishes, AdamW divides rounding by"
-echo "rounding, so a step may differ by some 1e-5)"
+echo "rounding, so a step may differ by some 1e-4)"
 echo
 echo "demo: the IR after each phase is in $out/ir; the inserted collectives:"
 grep -ho 'zero\.[a-z_]* .* reason "[^"]*"' $out/ir/*-zero.mlir |

@@ -95,7 +95,11 @@ void emitBatchNormalization(Op &op) {
     Value moved =
         emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum));
     op.set(i + 1, moved);
-    op.keep(i + 3, moved);
+    if (!op.keep(i + 3, moved)) {
+      op.warn("its running statistics are no initializer, or are carried "
+              "through a loop: they are not kept from one micro-batch to the "
+              "next");
+    }
   }
 }
 

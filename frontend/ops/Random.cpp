@@ -138,7 +138,13 @@ void emitBernoulli(Op &op) {
   Emitter &e = op.emit;
   mlir::Value p = op.value(0);
   mlir::Value like = Emitter::rankOf(p) == 0 ? e.reshape(p, {1}) : p;
-  mlir::Value u = e.convert(uniform(op, like), Emitter::elementOf(p));
+  mlir::Value u = uniform(op, like);
+  // Compared in the wider type: u, rounded to a half, might be 1.
+  if (Emitter::elementOf(p).isF64()) {
+    u = e.convert(u, Emitter::elementOf(p));
+  } else {
+    like = e.convert(like, Emitter::elementOf(u));
+  }
   mlir::Value hit = e.compare(nn::CompareKind::lt, u, like);
   int32_t type = op.intAttribute("dtype", op.type(0));
   op.set(0, e.convert(e.reshape(hit, Emitter::shapeOf(p)),

@@ -29,8 +29,8 @@ SampleAnalysis::SampleAnalysis(func::FuncOp forward) {
     Samples all = compute(&op);
     for (Value value : op.getResults()) {
       // Of a row's statistics, say, the rows being those of several samples.
-      bool has =
-          all.kind != Samples::At || shapeOf(value)[all.dim] % samples == 0;
+      bool has = all.kind != Samples::At ||
+                 shapeOf(value)[all.dim] % (all.outer * samples) == 0;
       known[value] = has ? all : Samples::mixedBy(&op);
     }
   }
@@ -71,7 +71,7 @@ Samples SampleAnalysis::join(Operation *op, ArrayRef<Samples> parts) const {
   Samples result;
   for (const Samples &part : parts) {
     if (part.kind == Samples::At && result.kind == Samples::At &&
-        part.dim != result.dim) {
+        (part.dim != result.dim || part.outer != result.outer)) {
       return Samples::mixedBy(op);
     }
     if (part.kind == Samples::At || result.kind == Samples::None) {
@@ -89,18 +89,21 @@ Samples SampleAnalysis::joinOperands(Operation *op) const {
   return join(op, parts);
 }
 
-/// The dimension before which there is as much as before, and which the number
-/// of samples divides.
+/// The dimension that holds the samples and what of it lies before them, so
+/// that there is as much before them as there was.
 Samples SampleAnalysis::through(ReshapeOp op) const {
   Samples from = of(op.getOperand());
   if (from.kind != Samples::At) {
     return from;
   }
-  int64_t before = product(shapeOf(op.getOperand()).take_front(from.dim));
+  int64_t before =
+      product(shapeOf(op.getOperand()).take_front(from.dim)) * from.outer;
   ArrayRef<int64_t> shape = shapeOf(op);
   for (auto [dim, size] : llvm::enumerate(shape)) {
-    if (product(shape.take_front(dim)) == before && size % samples == 0) {
-      return Samples::at(dim);
+    int64_t leading = product(shape.take_front(dim));
+    int64_t outer = before / leading;
+    if (outer * leading == before && size % (outer * samples) == 0) {
+      return Samples::at(dim, outer);
     }
   }
   return Samples::mixedBy(op);
@@ -176,7 +179,7 @@ Samples SampleAnalysis::through(MatmulOp op) const {
 Samples SampleAnalysis::through(ConvolutionOp op) const {
   bool kept = op.getKind() != ConvolutionKind::weights &&
               of(op.getLhs()).isAt(0) && of(op.getRhs()).kind == Samples::None;
-  return kept ? Samples::at(0) : Samples::mixedBy(op);
+  return kept ? of(op.getLhs()) : Samples::mixedBy(op);
 }
 
 /// The dimensions of the indices, then the table's but its first.
@@ -187,7 +190,8 @@ Samples SampleAnalysis::through(GatherOp op) const {
   }
   if (table.kind == Samples::At && table.dim > 0 &&
       indices.kind == Samples::None) {
-    return Samples::at(table.dim - 1 + shapeOf(op.getIndices()).size());
+    table.dim += shapeOf(op.getIndices()).size() - 1;
+    return table;
   }
   return Samples::mixedBy(op);
 }

@@ -13,16 +13,21 @@ namespace mlir::zg::nn {
 struct Samples {
   enum Kind {
     None,  ///< It depends on no per-sample input.
-    At,    ///< They are the leading factor of dimension `dim`.
+    At,    ///< They are a factor of dimension `dim`.
     Mixed, ///< It depends on samples, but not by one dimension.
   };
   Kind kind = None;
   int64_t dim = 0;
+  /// The factor of that dimension before theirs: 1 where samples lead, S in a
+  /// dimension of S x samples.
+  int64_t outer = 1;
   /// The op that mixed them.
   Operation *mixer = nullptr;
 
-  static Samples at(int64_t dim) { return {At, dim, nullptr}; }
-  static Samples mixedBy(Operation *op) { return {Mixed, 0, op}; }
+  static Samples at(int64_t dim, int64_t outer = 1) {
+    return {At, dim, outer, nullptr};
+  }
+  static Samples mixedBy(Operation *op) { return {Mixed, 0, 1, op}; }
   bool isAt(int64_t other) const { return kind == At && dim == other; }
 };
 

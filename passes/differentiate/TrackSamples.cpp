@@ -14,6 +14,29 @@ using namespace mlir::zg::nn;
 
 namespace {
 
+/// Where samples do not lead their dimension, makes the op work on a dimension
+/// that they do lead: it reads its operand reshaped, and its results are shaped
+/// back.
+template <typename Op>
+Samples lead(Op op, Samples samples) {
+  if (samples.kind != Samples::At || samples.outer == 1) {
+    return samples;
+  }
+  OpBuilder builder(op);
+  NNBuilder b(builder, op.getLoc());
+  SmallVector<int64_t> whole(shapeOf(op.getOperand())), split(whole);
+  split[samples.dim] /= samples.outer;
+  split.insert(split.begin() + samples.dim, samples.outer);
+  op->setOperand(0, b.reshape(op.getOperand(), split));
+  builder.setInsertionPointAfter(op);
+  for (Value result : op->getResults()) {
+    result.setType(RankedTensorType::get(split, elementOf(result)));
+    Value back = b.reshape(result, whole);
+    result.replaceAllUsesExcept(back, back.getDefiningOp());
+  }
+  return Samples::at(samples.dim + 1);
+}
+
 struct TrackSamplesPass
     : mlir::zg::nn::impl::TrackSamplesBase<TrackSamplesPass> {
   void runOnOperation() override {
@@ -25,7 +48,7 @@ struct TrackSamplesPass
     }
     SampleAnalysis analysis(forward);
     forward.walk([&](RandomLikeOp op) {
-      Samples samples = analysis.of(op.getOperand());
+      Samples samples = lead(op, analysis.of(op.getOperand()));
       int64_t count = analysis.count();
       SmallVector<int64_t> value;
       if (samples.kind == Samples::At) {
@@ -36,7 +59,7 @@ struct TrackSamplesPass
       op.setSamples(value);
     });
     forward.walk([&](DropoutOp op) {
-      Samples samples = analysis.of(op.getOperand());
+      Samples samples = lead(op, analysis.of(op.getOperand()));
       switch (samples.kind) {
       case Samples::None:
         op.setSamples(ArrayRef<int64_t>());
@@ -49,11 +72,11 @@ struct TrackSamplesPass
             << nameOf(op.getLoc())
             << "': dropout needs the samples of its input in one dimension, "
                "so that its random numbers do not depend on how samples are "
-               "divided; node '"
+               "divided, and they cannot be followed through node '"
             << nameOf(samples.mixer->getLoc()) << "' ("
             << samples.mixer->getName()
-            << ") mixes them; turn dropout off (--dropout 0) or move it "
-               "before that node";
+            << "); turn dropout off (--dropout 0) or move it before that "
+               "node";
         signalPassFailure();
         break;
       }

@@ -136,7 +136,7 @@ bool usesLieApart(const Candidate &candidate,
       break;
     }
     for (const Candidate &other : candidates) {
-      if (other.unit != candidate.unit &&
+      if (!other.local && other.unit != candidate.unit &&
           llvm::any_of(other.uses,
                        [&](int64_t use) { return from < use && use < to; })) {
         return true;
@@ -149,7 +149,9 @@ bool usesLieApart(const Candidate &candidate,
 void separateTied(std::vector<Candidate> &candidates, int64_t loss) {
   llvm::MapVector<StringRef, SmallVector<Candidate *>> units;
   for (Candidate &candidate : candidates) {
-    units[candidate.unit].push_back(&candidate);
+    if (!candidate.local) {
+      units[candidate.unit].push_back(&candidate);
+    }
   }
   SmallVector<Candidate *> tied;
   for (auto &[unit, members] : units) {
@@ -233,6 +235,7 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
       llvm::consumeError(pattern.takeError());
     }
   }
+  separateLocal(candidates);
   groupConsecutive(candidates, bytes);
 
   Operation *loss =
@@ -245,7 +248,6 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
     ++lossPosition;
   }
   separateTied(candidates, lossPosition);
-  separateLocal(candidates);
 
   // One flat buffer a unit x element type x trainable, frozen or local.
   llvm::MapVector<std::pair<StringRef, std::pair<Type, int>>,
@@ -263,8 +265,8 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
     bool shared = llvm::count_if(groups, [&](auto &other) {
                     return other.first.first == key.first;
                   }) > 1;
-    if (shared && key.second.second == 0) {
-      name += ".frozen";
+    if (shared && key.second.second != 1) {
+      name += key.second.second == 0 ? ".frozen" : ".local";
     }
     units.push_back(makeUnit(members, name, options));
   }

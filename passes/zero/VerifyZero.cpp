@@ -31,6 +31,9 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       if (unit.getTrainable() || unit.getLocal()) {
         good &= verifyUpdate(unit, index);
       }
+      if (unit.getLocal()) {
+        good &= verifyApart(index);
+      }
     }
     module.walk([&](PrefetchOp op) {
       if (!op.getHandle().hasOneUse()) {
@@ -78,6 +81,20 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       }
     }
     return true;
+  }
+
+  /// No collective has to do with what is each rank's own.
+  bool verifyApart(size_t index) {
+    bool apart = true;
+    getOperation().walk([&](Operation *op) {
+      auto unit = op->getAttrOfType<IntegerAttr>("unit");
+      if (isa<AllGatherOp, PrefetchOp, ReduceScatterOp, AllReduceOp>(op) &&
+          unit && unit.getInt() == static_cast<int64_t>(index)) {
+        op->emitOpError("moves unit ") << index << ", which is each rank's own";
+        apart = false;
+      }
+    });
+    return apart;
   }
 
   bool verifyUpdate(ParamUnitAttr unit, size_t index) {

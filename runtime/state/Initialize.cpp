@@ -197,10 +197,11 @@ ParameterSources::open(const plan::Plan &plan,
         "normal:STD"));
   }
   if (!loaded.empty() && absent.size() == names.size()) {
-    problems.push_back(absl::StrCat(options.load_weights, " holds none of the ",
-                                    names.size(), " parameters, such as ",
-                                    *names.begin(), "; it holds ",
-                                    listOf(namesOf(loaded))));
+    problems.push_back(absl::StrCat(
+        options.load_weights, " holds none of the model's ", names.size(),
+        " parameters",
+        names.empty() ? "" : absl::StrCat(", such as ", *names.begin()),
+        "; it holds ", listOf(namesOf(loaded))));
   }
   if (!problems.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include <cmath>
+
 namespace zerograph::frontend::testing {
 
 namespace {
@@ -123,6 +125,11 @@ TEST(Emission, AttentionOfNothingIsZero) {
 })"));
   EXPECT_EQ(run(masked, {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}),
             (Numbers{9, 10, 0, 0}));
+  // What is no number for another reason stays so.
+  Numbers broken =
+      run(masked, {{std::nan(""), 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}});
+  EXPECT_TRUE(std::isnan(broken[0]) && std::isnan(broken[1]));
+  EXPECT_EQ(broken[2], 0);
   // Without a mask nothing can be hidden.
   Imported open = import(absl::StrCat(kInputs, "y = Attention(q, k, v) }"));
   EXPECT_EQ(open.count("nn.select"), 0);

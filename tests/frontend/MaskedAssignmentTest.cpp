@@ -54,15 +54,27 @@ TEST(MaskedAssignment, OfAScalar) {
   EXPECT_EQ(imported.count("nn.scatter_add"), 0);
 }
 
-TEST(MaskedAssignment, OfARow) {
-  // The mask lacks the last dimension, and the value has it.
-  Imported imported = assign(R"(
-  mask = Unsqueeze(m, back)
-  row = Constant <value_floats = [7.0, 8.0, 9.0]> ()
-  updates = Reshape(row, back)
-)",
-                             "float[2, 3] x, bool[2] m");
-  EXPECT_EQ(run(imported, {kX, {0, 1}}), (Numbers{1, 2, 3, 7, 8, 9}));
+TEST(MaskedAssignment, ByAMaskOfNumbers) {
+  Imported imported = assign("mask = Identity(m) all = Expand(two, one) "
+                             "one = Constant <value_ints = [3]> () "
+                             "updates = Identity(all)",
+                             "float[2, 3] x, int64[2, 3] m");
+  EXPECT_EQ(run(imported, {kX, {7, 0, 0, 0, -1, 1}}),
+            (Numbers{2, 2, 3, 4, 2, 2}));
+}
+
+// The values at the places are y's, not those of y broadcast.
+TEST(MaskedAssignment, RefusesValuesOfOtherShapes) {
+  const char *const kRead = R"(
+  mask = Identity(m)
+  at = Transpose(n)
+  n = NonZero(full)
+  updates = GatherND(z, at)
+)";
+  expectRefused(assign(kRead, "float[1, 3] x, bool[1, 3] m, float[4, 3] z"),
+                {"assigns, where a mask says so, values of shape"});
+  expectRefused(assign(kRead, "float[2, 3] x, bool[2, 3] m, float[2, 1] z"),
+                {"assigns, where a mask says so, values of shape 2x1"});
 }
 
 TEST(MaskedAssignment, OfWhatIsReadAtTheSamePlaces) {
@@ -92,7 +104,14 @@ TEST(MaskedAssignment, RefusesWhatMayNotBeASelect) {
   expectRefused(assign("mask = Identity(m) updates = "
                        "Constant <value_floats = [1.0, 2.0, 3.0]> ()"),
                 {kMessage});
-  // A row under a mask that has all dimensions.
+  // A row, of which it depends on the arrangement which element goes where.
+  expectRefused(assign(R"(
+  mask = Unsqueeze(m, back)
+  row = Constant <value_floats = [7.0, 8.0, 9.0]> ()
+  updates = Reshape(row, back)
+)",
+                       "float[2, 3] x, bool[2] m"),
+                {kMessage});
   expectRefused(assign(R"(
   mask = Unsqueeze(m, zeros)
   zeros = Constant <value_ints = [0]> ()

@@ -16,12 +16,14 @@ namespace {
 const Numbers kX{1, 0, 3, 4};
 const Numbers kOnes{1, 1}, kZeros{0, 0}, kMean{10, 20}, kVar{3, 2};
 
-Imported model(const std::string &nodes, bool loss = true) {
+Imported model(const std::string &nodes, bool loss = true,
+               const ImportOptions &options = {}) {
   return import("g (float[2, 2] x) => (float[2, 2] y, float " +
-                std::string(loss ? "loss" : "mean_of_y") + R"()
+                    std::string(loss ? "loss" : "mean_of_y") + R"()
 <float[2] s = {1, 1}, float[2] b = {0, 0}, float[2] moving = {10, 20}, float[2] spread = {3, 2}> {
 )" + nodes + (loss ? "loss" : "mean_of_y") +
-                " = ReduceMean <keepdims = 0> (y)\n}");
+                    " = ReduceMean <keepdims = 0> (y)\n}",
+                options);
 }
 
 std::string nextValue(const Imported &imported, unsigned result) {
@@ -64,6 +66,59 @@ TEST(RunningStatistics, ThatNobodyAskedForAreNotKept) {
 )");
   EXPECT_EQ(imported.function().getNumResults(), 2u);
   EXPECT_EQ(imported.function().getNumArguments(), 3u);
+}
+
+// As where a module hands its new buffers from call to call.
+TEST(RunningStatistics, MoveOnWhereANodeReadsAnothersNewOnes) {
+  Imported imported = model(R"(
+  h, m, v = BatchNormalization <training_mode = 1, momentum = 0.5> (x, s, b, moving, spread)
+  twice = Add(x, x)
+  z, n, w = BatchNormalization <training_mode = 1, momentum = 0.5> (twice, s, b, m, v)
+  y = Add(h, z)
+)");
+  auto results = runAll(imported, {kX, kOnes, kZeros, kMean, kVar});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[2], (Numbers{(6 + 4) / 2.0, (11 + 4) / 2.0}));
+  EXPECT_EQ(results[3], (Numbers{(2 + 4) / 2.0, (3 + 16) / 2.0}));
+}
+
+TEST(RunningStatistics, ThatAreComputedAreNotKeptAndThatIsSaid) {
+  Imported imported = model(R"(
+  [scaled] old = Add(moving, moving)
+  [norm] y, m, v = BatchNormalization <training_mode = 1, momentum = 0.5> (x, s, b, old, spread)
+)");
+  EXPECT_EQ(imported.function().getNumResults(), 3u);
+  ASSERT_EQ(imported.report.warnings.size(), 1u);
+  EXPECT_NE(imported.report.warnings[0].find(
+                "node 'norm' (BatchNormalization): its running statistics"),
+            std::string::npos);
+}
+
+TEST(RunningStatistics, AreNotTrained) {
+  ImportOptions options;
+  options.train = {"*"};
+  const char *const kNodes = R"(
+  y, m, v = BatchNormalization <training_mode = 1> (x, s, b, moving, spread)
+)";
+  Imported all = model(kNodes, true, options);
+  ASSERT_TRUE(all.status.ok()) << all.error();
+  EXPECT_TRUE(all.parameter("b").getTrainable());
+  EXPECT_FALSE(all.parameter("moving").getTrainable());
+  options.train = {"s", "moving"};
+  expectRefused(model(kNodes, true, options),
+                {"--train names 'moving': running statistics are not trained"});
+}
+
+// Else a constant of the program, which --load-weights could not replace.
+TEST(RunningStatistics, ThatAreLoadedAreParameters) {
+  ImportOptions options;
+  options.replaced = {"moving", "s"};
+  Imported imported =
+      model("y = BatchNormalization (x, s, b, moving, spread)", false, options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.function().getNumArguments(), 3u);
+  EXPECT_TRUE(imported.parameter("moving"));
+  EXPECT_TRUE(imported.parameter("s"));
 }
 
 TEST(RunningStatistics, StayAsTheyAreWithoutALoss) {

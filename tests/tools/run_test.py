@@ -4,8 +4,8 @@ import json
 import os
 import struct
 
-from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors,
-                     rows, write_tensors)
+from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, main,
+                     read_tensors, rows, write_tensors)
 
 
 class Run(Case):
@@ -42,6 +42,18 @@ class Run(Case):
         self.assertLess(struct.unpack("<f", after[2][:4])[0], first)
         # One loss a run.
         self.assertEqual(after[1], [len(after[2]) // 4])
+
+    def test_trained_weights_of_a_file_without_metadata(self):
+        folder = os.path.join(MODELS, "resnet-mini")
+        model = os.path.join(folder, "model_ts.onnx")
+        data = os.path.join(folder, "batches.safetensors")
+        arguments = [model, "--data", data, "--micro-batch", "32"]
+        self.succeeds("train", *arguments, "--steps", "3", "--save-weights",
+                      "w")
+        self.succeeds("run", *arguments, "--load-weights", "w", "-o", "out")
+        value = read_tensors(self.path("out"))["loss"][2]
+        self.assertEqual(struct.unpack("<f", value[:4])[0],
+                         self.first_loss(*arguments, "--load-weights", "w"))
 
     def test_sizes_of_samples(self):
         for options, count in ((["--dim", "batch=5"], 5),

@@ -82,6 +82,13 @@ absl::StatusOr<int> run(RunFlags flags) {
                         parseInitMissing(flags.init_missing));
   }
   flags.compile.forward = true;
+  if (!flags.run.load_weights.empty()) {
+    ZG_ASSIGN_OR_RETURN(TensorFile weights,
+                        readSafetensors(flags.run.load_weights));
+    for (const auto &[name, array] : weights) {
+      flags.compile.replaced.insert(name);
+    }
+  }
   if (flags.micro_batch == 0) {
     ZG_ASSIGN_OR_RETURN(flags.micro_batch, inferMicroBatch(flags));
   }
@@ -101,7 +108,9 @@ absl::StatusOr<int> run(RunFlags flags) {
     std::printf(
         "%s: %s %s%s\n", output.name().c_str(), nameOf(output.type()).c_str(),
         shapeText({output.shape().data(), size_t(output.shape_size())}).c_str(),
-        output.per_sample() ? ", the first dimension samples" : "");
+        output.per_sample() ? ", the first dimension samples"
+        : result.runs > 1   ? ", once a micro-batch"
+                            : "");
   }
   std::printf("%llu samples in %llu runs; outputs in %s\n",
               static_cast<unsigned long long>(result.samples),

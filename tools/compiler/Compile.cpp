@@ -136,6 +136,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   import.dropout = options.dropout;
   import.allow_exporter_damage = options.allow_exporter_damage;
   import.require_loss = !options.forward;
+  import.replaced = options.replaced;
   ZG_ASSIGN_OR_RETURN(
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct CompileOptions {
   /// The model is only run, on one rank: of what follows, `target` and
   /// `dump_ir` count.
   bool forward = false;
+  /// To be run forward: names of initializers that --load-weights holds.
+  std::set<std::string> replaced;
 
   int64_t ranks = 1;
   int64_t zero_stage = 0;

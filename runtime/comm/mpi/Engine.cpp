@@ -88,6 +88,7 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
     return s.waiting[peer] + 2 * s.beatInterval() > now;
   };
   std::vector<std::string> late, ended, silent;
+  Clock::duration waited = s.deadline;
   for (unsigned peer = 0; peer < size; ++peer) {
     if (s.pending[peer] == 0) {
       continue;
@@ -98,6 +99,7 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
         waits(peer) ? s.deadline + s.deadline / 2 : s.deadline;
     if (s.heard[peer] + patience <= now) {
       late.push_back(name);
+      waited = std::max(waited, patience);
     }
     if (s.heard[peer] + kSilence <= now) {
       silent.push_back(name);
@@ -116,9 +118,9 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
                      " has ended, and was waited for"));
   }
   if (!late.empty()) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(where(), ": waited ", seconds(s.deadline), " s for ",
-                     absl::StrJoin(late, ", ")));
+    return absl::DeadlineExceededError(absl::StrCat(where(), ": waited ",
+                                                    seconds(waited), " s for ",
+                                                    absl::StrJoin(late, ", ")));
   }
   if (!wait.said && !silent.empty() && s.told_to_end && s.told_to_end()) {
     wait.said = true;

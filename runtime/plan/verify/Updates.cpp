@@ -36,6 +36,14 @@ public:
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
       std::optional<Place> place = places.of(access);
+      if (place && isCollective(step) && plan.units(place->unit).local()) {
+        problems.add("shared statistics: ", describeStep(plan, p, s),
+                     effectOf(step, i).writes ? " writes " : " reads ",
+                     describeSlice(plan, access.slice()), " of unit ",
+                     plan.units(place->unit).name(),
+                     ", which is each rank's own");
+        continue;
+      }
       if (!place || place->role == Role::Gradient ||
           !plan.slices(access.slice()).carried() || !effectOf(step, i).writes ||
           access.bytes() == 0 ||

@@ -3,7 +3,7 @@
 // Interprets @micro and the optimizer's update for every step of the runs that
 // PyTorch recorded for a small model. Every loss must be that of its float64
 // run: a wrong update of one step shows in all that follow. Running statistics
-// must be PyTorch's at the end.
+// must be at the end what ONNX makes them in that run.
 //
 //===----------------------------------------------------------------------===//
 

@@ -30,6 +30,32 @@ func.func @forward(
 
 // -----
 
+// Rows of [sequence * samples, features], as of a layer that is applied to the
+// sequence first: samples are a factor of the rows and do not lead them. Random
+// numbers get the rows split, and samples come out of them again.
+
+// CHECK-LABEL: func.func @forward
+// CHECK: %[[ROWS:.+]] = nn.matmul
+// CHECK: %[[SPLIT:.+]] = nn.reshape %[[ROWS]] : tensor<24x8xf32> -> tensor<6x4x8xf32>
+// CHECK: %[[DROPPED:.+]], %{{.+}} = nn.dropout %[[SPLIT]] ratio 1.000000e-01 number 0 samples [1, 4]
+// CHECK: %[[BACK:.+]] = nn.reshape %[[DROPPED]] : tensor<6x4x8xf32> -> tensor<24x8xf32>
+// CHECK: nn.reshape %[[BACK]] : tensor<24x8xf32> -> tensor<6x4x8xf32>
+// CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<4x6x8xf32>
+func.func @forward(
+    %x: tensor<4x6x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<8x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
+  %t = nn.transpose %x [1, 0, 2] : tensor<4x6x8xf32> -> tensor<6x4x8xf32>
+  %f = nn.reshape %t : tensor<6x4x8xf32> -> tensor<24x8xf32>
+  %r = nn.matmul %f, %w : tensor<24x8xf32>, tensor<8x8xf32> -> tensor<24x8xf32>
+  %d, %m = nn.dropout %r ratio 0.1 number 0 : tensor<24x8xf32> -> tensor<24x8xi1>
+  %u = nn.reshape %d : tensor<24x8xf32> -> tensor<6x4x8xf32>
+  %b = nn.transpose %u [1, 0, 2] : tensor<6x4x8xf32> -> tensor<4x6x8xf32>
+  %d1, %m1 = nn.dropout %b ratio 0.1 number 1 : tensor<4x6x8xf32> -> tensor<4x6x8xi1>
+  return
+}
+
+// -----
+
 // A parameter has no samples. What statistics over the samples are taken from,
 // they are brought back to.
 

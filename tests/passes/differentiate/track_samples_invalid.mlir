@@ -13,38 +13,38 @@ func.func @forward(
     %w: tensor<4x4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
     %n: tensor<2xi64> {nn.input = #nn.input<"n", per_sample = false>}) {
   %t = nn.transpose %x [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
-  %r = nn.reshape %t : tensor<4x4xf32> -> tensor<2x8xf32> loc("flat")
-  // expected-error @+1 {{dropout needs the samples of its input in one dimension, so that its random numbers do not depend on how samples are divided; node 'flat' (nn.reshape) mixes them; turn dropout off (--dropout 0) or move it before that node}}
-  %0, %m0 = nn.dropout %r ratio 0.1 number 0 : tensor<2x8xf32> -> tensor<2x8xi1>
-  %u = nn.unary neg %r : tensor<2x8xf32> -> tensor<2x8xf32>
-  // expected-error @+1 {{node 'flat' (nn.reshape) mixes them}}
-  %1, %m1 = nn.dropout %u ratio 0.1 number 1 : tensor<2x8xf32> -> tensor<2x8xi1>
+  %r = nn.reshape %t : tensor<4x4xf32> -> tensor<8x2xf32> loc("flat")
+  // expected-error @+1 {{dropout needs the samples of its input in one dimension, so that its random numbers do not depend on how samples are divided, and they cannot be followed through node 'flat' (nn.reshape); turn dropout off (--dropout 0) or move it before that node}}
+  %0, %m0 = nn.dropout %r ratio 0.1 number 0 : tensor<8x2xf32> -> tensor<8x2xi1>
+  %u = nn.unary neg %r : tensor<8x2xf32> -> tensor<8x2xf32>
+  // expected-error @+1 {{cannot be followed through node 'flat' (nn.reshape)}}
+  %1, %m1 = nn.dropout %u ratio 0.1 number 1 : tensor<8x2xf32> -> tensor<8x2xi1>
   %g = nn.gather %x, %n : tensor<4x4xf32>, tensor<2xi64> -> tensor<2x4xf32> loc("pick")
-  // expected-error @+1 {{node 'pick' (nn.gather) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'pick' (nn.gather)}}
   %2, %m2 = nn.dropout %g ratio 0.1 number 2 : tensor<2x4xf32> -> tensor<2x4xi1>
   %s = nn.slice %x [1, 0] step [1, 1] : tensor<4x4xf32> -> tensor<2x4xf32> loc("some")
-  // expected-error @+1 {{node 'some' (nn.slice) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'some' (nn.slice)}}
   %3, %m3 = nn.dropout %s ratio 0.1 number 3 : tensor<2x4xf32> -> tensor<2x4xi1>
   %p = nn.pad %x [1, 0] value 0.0 : f32 : tensor<4x4xf32> -> tensor<8x4xf32> loc("more")
-  // expected-error @+1 {{node 'more' (nn.pad) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'more' (nn.pad)}}
   %4, %m4 = nn.dropout %p ratio 0.1 number 4 : tensor<8x4xf32> -> tensor<8x4xi1>
   %c = nn.concat %x, %x dim 0 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32> loc("joined")
-  // expected-error @+1 {{node 'joined' (nn.concat) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'joined' (nn.concat)}}
   %5, %m5 = nn.dropout %c ratio 0.1 number 5 : tensor<8x4xf32> -> tensor<8x4xi1>
   %q = nn.matmul %x, %x transpose_b : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32> loc("gram")
-  // expected-error @+1 {{node 'gram' (nn.matmul) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'gram' (nn.matmul)}}
   %6, %m6 = nn.dropout %q ratio 0.1 number 6 : tensor<4x4xf32> -> tensor<4x4xi1>
   %v = nn.matmul %x, %w transpose_a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32> loc("summed")
-  // expected-error @+1 {{node 'summed' (nn.matmul) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'summed' (nn.matmul)}}
   %7, %m7 = nn.dropout %v ratio 0.1 number 7 : tensor<4x4xf32> -> tensor<4x4xi1>
   %k = nn.cumsum %x dim 0 : tensor<4x4xf32> loc("running")
-  // expected-error @+1 {{node 'running' (nn.cumsum) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'running' (nn.cumsum)}}
   %8, %m8 = nn.dropout %k ratio 0.1 number 8 : tensor<4x4xf32> -> tensor<4x4xi1>
   %e = nn.reduce max %x [0] : tensor<4x4xf32> -> tensor<1x4xf32> loc("best")
-  // expected-error @+1 {{node 'best' (nn.reduce) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'best' (nn.reduce)}}
   %9, %m9 = nn.dropout %e ratio 0.1 number 9 : tensor<1x4xf32> -> tensor<1x4xi1>
   %a = nn.binary add %x, %t : tensor<4x4xf32> loc("both")
-  // expected-error @+1 {{node 'both' (nn.binary) mixes them}}
+  // expected-error @+1 {{cannot be followed through node 'both' (nn.binary)}}
   %10, %m10 = nn.dropout %a ratio 0.1 number 10 : tensor<4x4xf32> -> tensor<4x4xi1>
   return
 }

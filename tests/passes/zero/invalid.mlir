@@ -15,6 +15,17 @@ module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"buffers", f32
 
 // -----
 
+module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew", segments = [512], placements = [<<"s", module = "bn", trainable = false, init = zeros>, tensor<4xf32>, offset = 0>], local = true>]} {
+  func.func @micro(%s: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}, %p: tensor<256xf32>)
+      -> (tensor<512xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+    // expected-error @below {{moves unit 0, which is each rank's own}}
+    %0 = zero.all_gather %p unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+    return %0 : tensor<512xf32>
+  }
+}
+
+// -----
+
 // expected-error @below {{has no 'zero.units'}}
 module {
 }

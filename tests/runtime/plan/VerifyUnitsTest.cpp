@@ -122,6 +122,11 @@ TEST(Verify, LocalUnits) {
   plan = testing::localUnitPlan();
   *plan.mutable_programs(1)->add_steps() = plan.programs(0).steps(4);
   expectFault(plan, "late update: ", "statistics");
+  plan = testing::localUnitPlan();
+  for (plan::Access &access : *step(plan, 1, 1)->mutable_accesses()) {
+    access.set_slice(testing::sliceNamed(plan, "buffers/param"));
+  }
+  expectFault(plan, "shared statistics: ", "which is each rank's own");
   // Nothing of them may reach what ranks share.
   plan = testing::localUnitPlan();
   step(plan, 0, 1)->add_accesses()->CopyFrom(step(plan, 4)->accesses(1));
