@@ -2,6 +2,8 @@
 
 #include "codegen/host/HostTargetInfo.h"
 #include "codegen/host/PlanParts.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -78,6 +80,12 @@ void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
     source.set_length(from.getLength());
     if (from.getFile() != kPlanWeights) {
       source.set_folder(info.folder);
+      llvm::SmallString<128> path(info.folder);
+      llvm::sys::path::append(path, source.file());
+      uint64_t bytes = 0;
+      if (!llvm::sys::fs::file_size(path, bytes)) {
+        source.set_file_bytes(bytes);
+      }
     }
   }
 }

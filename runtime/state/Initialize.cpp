@@ -112,6 +112,11 @@ ParameterSources::open(const plan::Source &source, const std::string &path) {
     std::string folder = path.substr(0, path.size() - source.file().size());
     ZG_ASSIGN_OR_RETURN(file, File::openBeneath(folder, source.file()));
   }
+  if (source.file_bytes() != 0 && file->bytes() != source.file_bytes()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " has ", file->bytes(), " bytes, and had ", source.file_bytes(),
+        " when the plan was made: it is another file; compile again"));
+  }
   return file;
 }
 

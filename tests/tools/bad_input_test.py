@@ -157,6 +157,12 @@ class ExternalData(BadInput):
         self.succeeds(*self.compiling())
         self.write("w.bin", self.values[:12])
         self.unchanged("train", "p", "--data", "d.safetensors",
+                       parts=["w.bin has 12 bytes, and had 16 when the plan"])
+        # It was not there when the plan was made.
+        os.remove(self.path("w.bin"))
+        self.succeeds(*self.compiling())
+        self.write("w.bin", self.values[:12])
+        self.unchanged("train", "p", "--data", "d.safetensors",
                        parts=["'w' has 16 bytes", "w.bin of 12 bytes"])
 
     def test_what_leaves_the_folder(self):
@@ -371,6 +377,18 @@ class Files(BadInput):
                          "d"],
                         ["verify", "p"], ["inspect", "p"]):
             self.unchanged(*command, parts=["Permission denied"], **options)
+
+    def test_a_model_that_was_exported_again(self):
+        shutil.copy(MLP, self.path("m.onnx"))
+        self.succeeds("compile", "m.onnx", "-o", "p", "--micro-batch", "8")
+        train = ["train", "p", "--data", MLP_DATA]
+        self.succeeds(*train)
+        with open(self.path("m.onnx"), "ab") as file:
+            file.write(b"\0\0")
+        size = os.path.getsize(MLP)
+        self.unchanged(*train, parts=[
+            f"m.onnx has {size + 2} bytes, and had {size} when the plan was "
+            "made", "compile again"])
 
     @contextlib.contextmanager
     def small_disk(self, size):

@@ -242,7 +242,7 @@ class TrainOptions(Case):
 
     def test_weights_of_another_model(self):
         self.refused(*self.train, "--load-weights", MLP_DATA,
-                     parts=["holds none of the 4 parameters", "labels, x"])
+                     parts=["holds none of the model's 4 parameters", "labels, x"])
         self.refused(*self.train, "--load-weights", "no.safetensors",
                      parts=["No such file"])
         write_tensors(self.path("w.safetensors"),
