@@ -198,15 +198,17 @@ private:
     if (isOneElement(single)) {
       return behind(updates, {"Expand", "Reshape", "Slice", "Identity"});
     }
-    // Rows of y flattened: as many elements, in the same order.
-    std::string name = behind(updates, {"Reshape", "Identity"});
+    // Rows of y flattened: as many elements, in the same order. An Expand adds
+    // none, as there are as many updates as places.
+    const std::set<std::string> flat = {"Expand", "Reshape", "Identity"};
+    std::string name = behind(updates, flat);
     if (const NodeProto *slice = producer(name, "Slice", 3)) {
       // All of them: [0, the number of places).
       if (behind(slice->input(2), {"Unsqueeze", "Gather", "Shape"}) !=
           mask.places) {
         return "";
       }
-      name = behind(slice->input(0), {"Reshape", "Identity"});
+      name = behind(slice->input(0), flat);
     }
     if (const NodeProto *gather = producer(name, "GatherND", 2)) {
       std::string read = maskOf(gather->input(1));

@@ -63,6 +63,21 @@ TEST(MaskedAssignment, ByAMaskOfNumbers) {
             (Numbers{2, 2, 3, 4, 2, 2}));
 }
 
+// As the dynamo exporter writes x[mask] = z[mask].
+TEST(MaskedAssignment, OfAnotherTensor) {
+  Imported imported = assign(absl::StrCat(kCount, R"(
+  mask = Identity(m)
+  n = NonZero(full)
+  at = Transpose(n)
+  read = GatherND(z, at)
+  all = Expand(read, count)
+  updates = Reshape(all, back)
+)"),
+                             "float[2, 3] x, bool[2, 3] m, float[2, 3] z");
+  EXPECT_EQ(run(imported, {kX, kMask, {10, 20, 30, 40, 50, 60}}),
+            (Numbers{10, 2, 3, 4, 50, 60}));
+}
+
 // The values at the places are y's, not those of y broadcast.
 TEST(MaskedAssignment, RefusesValuesOfOtherShapes) {
   const char *const kRead = R"(
