@@ -66,8 +66,7 @@ void Importer::assumeOutputs(const onnx::NodeProto &node) {
     }
   }
   try {
-    const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
-        node.op_type(), static_cast<int>(file.opset));
+    const onnx::OpSchema *schema = schemaOf(node);
     if (schema == nullptr) {
       return;
     }

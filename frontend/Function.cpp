@@ -53,17 +53,6 @@ void bindAttributes(onnx::NodeProto &inner, const onnx::NodeProto &call,
   }
 }
 
-void addNode(onnx::FunctionProto &function, const std::string &type,
-             const std::vector<std::string> &inputs,
-             const std::string &output) {
-  onnx::NodeProto &node = *function.add_node();
-  node.set_op_type(type);
-  for (const std::string &input : inputs) {
-    node.add_input(input);
-  }
-  node.add_output(output);
-}
-
 /// Whether a mask may hide everything from a query.
 bool mayMaskRows(const onnx::NodeProto &attention) {
   auto has = [&](int i) {
@@ -78,47 +67,34 @@ bool mayMaskRows(const onnx::NodeProto &attention) {
 void clearMaskedRows(onnx::FunctionProto &function) {
   onnx::FunctionProto before = function;
   function.clear_node();
+  onnx::FunctionBuilder builder(function);
   for (const onnx::NodeProto &node : before.node()) {
     if (node.op_type() != "Softmax") {
       *function.add_node() = node;
       continue;
     }
-    const std::string result = node.output(0), scores = node.input(0);
-    auto part = [&](const char *name) { return result + "_" + name; };
-    for (auto [name, number] : {std::pair("zero", 0.0f), {"none", -INFINITY}}) {
-      addNode(function, "Constant", {}, part(name) + "_f32");
-      onnx::AttributeProto &value =
-          *function.mutable_node()->rbegin()->add_attribute();
-      value.set_name("value_float");
-      value.set_type(onnx::AttributeProto::FLOAT);
-      value.set_f(number);
-      addNode(function, "CastLike", {part(name) + "_f32", scores}, part(name));
-    }
-    addNode(function, "Constant", {}, part("axes"));
-    onnx::AttributeProto &axes =
-        *function.mutable_node()->rbegin()->add_attribute();
-    axes.set_name("value_ints");
-    axes.set_type(onnx::AttributeProto::INTS);
-    axes.add_ints(-1);
-    addNode(function, "ReduceMax", {scores, part("axes")}, part("best"));
-    addNode(function, "Equal", {part("best"), part("none")}, part("hidden"));
+    const std::string x = node.input(0), y = node.output(0), p = y + "_";
+    auto add = [&](const std::string &text) { builder.Add(text.c_str()); };
+    builder.Const(p + "zero_f32", 0.0f).Const(p + "none_f32", -INFINITY);
+    builder.Const1D(p + "axes", int64_t(-1));
+    add(absl::StrCat(p, "zero = CastLike(", p, "zero_f32, ", x, ")"));
+    add(absl::StrCat(p, "none = CastLike(", p, "none_f32, ", x, ")"));
+    add(absl::StrCat(p, "best = ReduceMax(", x, ", ", p, "axes)"));
+    add(absl::StrCat(p, "hidden = Equal(", p, "best, ", p, "none)"));
     // Zeros go in as well, so that no gradient meets what is not a number.
-    addNode(function, "Where", {part("hidden"), part("zero"), scores},
-            part("seen"));
+    add(absl::StrCat(p, "seen = Where(", p, "hidden, ", p, "zero, ", x, ")"));
     onnx::NodeProto &softmax = *function.add_node();
     softmax = node;
-    softmax.set_input(0, part("seen"));
-    softmax.set_output(0, part("raw"));
-    addNode(function, "Where", {part("hidden"), part("zero"), part("raw")},
-            result);
+    softmax.set_input(0, p + "seen");
+    softmax.set_output(0, p + "raw");
+    add(absl::StrCat(y, " = Where(", p, "hidden, ", p, "zero, ", p, "raw)"));
   }
 }
 
 } // namespace
 
 void Importer::expandFunction(const onnx::NodeProto &node) {
-  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
-      node.op_type(), static_cast<int>(file.opset));
+  const onnx::OpSchema *schema = schemaOf(node);
   onnx::FunctionProto function;
   if (schema->HasFunction()) {
     const onnx::FunctionProto *body =

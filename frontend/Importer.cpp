@@ -282,31 +282,6 @@ void Importer::addParameters() {
   }
 }
 
-void Importer::checkNode(const onnx::NodeProto &node) const {
-  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
-      node.op_type(), static_cast<int>(file.opset));
-  if (schema == nullptr) {
-    fail("there is no such operator in ai.onnx ", file.opset);
-  }
-  if (schema->Deprecated()) {
-    fail("the operator is deprecated in ai.onnx ", file.opset);
-  }
-  try {
-    schema->Verify(node);
-  } catch (const std::exception &error) {
-    fail("the node is malformed: ", error.what());
-  }
-  if (findOp(node.op_type(), file.opset) == nullptr && !schema->HasFunction() &&
-      !schema->HasContextDependentFunction()) {
-    const OpDef *newer = findOp(node.op_type(), INT64_MAX);
-    if (newer != nullptr) {
-      fail("the operator is not supported as it was in ai.onnx ", file.opset,
-           ": export again with operator set ", newer->since, " or newer");
-    }
-    fail("the operator is not supported");
-  }
-}
-
 bool Importer::foldNode(const OpDef &def, Op &op) {
   const onnx::NodeProto &node = op.proto();
   std::string key = absl::StrCat(node.op_type(), "/", node.output_size());
@@ -356,6 +331,9 @@ void Importer::importNode(const onnx::NodeProto &node) {
   }
   Op op(*this, node, locationOf(node));
   checkTypes(op);
+  if (isOfMaskedAssignment(node)) {
+    checkMaskedAssignment(op);
+  }
   const OpDef *def = findOp(node.op_type(), file.opset);
   if (def == nullptr) {
     expandFunction(node);
@@ -365,9 +343,6 @@ void Importer::importNode(const onnx::NodeProto &node) {
     return;
   }
   def->emit(op);
-  if (isOfMaskedAssignment(node)) {
-    checkMaskedAssignment(op);
-  }
   for (int i = 0; i < node.output_size(); ++i) {
     const std::string &output = node.output(i);
     if (output.empty()) {
@@ -402,21 +377,6 @@ bool Importer::keep(Value old, Value next) {
   nextValues[argument] = next;
   keptOf[next] = argument;
   return true;
-}
-
-void Importer::checkMaskedAssignment(Op &op) {
-  const onnx::NodeProto &node = op.proto();
-  Shape result = Emitter::shapeOf(slotOf(node.output(0)).value);
-  for (int i = 0; i < op.inputCount(); ++i) {
-    // x itself is the last operand of the Where.
-    bool isTarget = node.op_type() == "Where" && i == 2;
-    if (op.shape(i) != result && (isTarget || elementCount(op.shape(i)) != 1)) {
-      fail("assigns, where a mask says so, values of shape ",
-           shapeText(op.shape(i)), " within shape ", shapeText(result),
-           "; only one number, or values of the whole shape, can be assigned "
-           "by a mask that data decides");
-    }
-  }
 }
 
 void Importer::note(const std::string &text) {

@@ -12,6 +12,10 @@
 #include <deque>
 #include <set>
 
+namespace onnx {
+class OpSchema;
+}
+
 namespace zerograph::frontend {
 
 /// Legal values of an integer input, as far as its uses tell.
@@ -87,9 +91,10 @@ private:
   void importNode(const onnx::NodeProto &node);
   void expandFunction(const onnx::NodeProto &node);
   bool foldNode(const OpDef &def, Op &op);
+  /// Null where ONNX has no such operator.
+  const onnx::OpSchema *schemaOf(const onnx::NodeProto &node) const;
   void checkNode(const onnx::NodeProto &node) const;
   void checkTypes(Op &op);
-  void checkMaskedAssignment(Op &op);
   /// Gives the outputs of a node that failed something to go on with, or marks
   /// them as failed.
   void assumeOutputs(const onnx::NodeProto &node);

@@ -14,6 +14,7 @@
 #include "frontend/MaskedAssignment.h"
 
 #include "frontend/ModelFile.h"
+#include "frontend/Op.h"
 
 #include <algorithm>
 #include <map>
@@ -305,6 +306,22 @@ bool isOfMaskedAssignment(const NodeProto &node) {
   return std::any_of(
       node.metadata_props().begin(), node.metadata_props().end(),
       [](const auto &entry) { return entry.key() == kMetadata; });
+}
+
+void checkMaskedAssignment(Op &op) {
+  bool isWhere = op.proto().op_type() == "Where";
+  Shape whole = op.shape(isWhere ? 2 : 0);
+  for (int i = 1; i < op.inputCount() && !isWhere; ++i) {
+    whole = broadcastShapes(whole, op.shape(i));
+  }
+  for (int i = 0; i < op.inputCount(); ++i) {
+    if (op.shape(i) != whole && elementCount(op.shape(i)) != 1) {
+      fail("assigns, where a mask says so, values of shape ",
+           shapeText(op.shape(i)), " within shape ", shapeText(whole),
+           "; only one number, or values of the whole shape, can be assigned "
+           "by a mask that data decides");
+    }
+  }
 }
 
 void selectMaskedAssignments(onnx::GraphProto &graph) { Rewriter(graph).run(); }

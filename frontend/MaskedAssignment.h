@@ -7,6 +7,8 @@
 
 namespace zerograph::frontend {
 
+class Op;
+
 /// Exporters write `x[mask] = value` as a ScatterND at the places that NonZero
 /// finds in the mask: how many they are depends on data, though the result's
 /// shape does not. Makes each a Where, if the value is
@@ -16,9 +18,13 @@ namespace zerograph::frontend {
 /// What found the places is left to nobody, unless something else reads it.
 void selectMaskedAssignments(onnx::GraphProto &graph);
 
-/// Whether the function above made the node. Its operands must have the shape
-/// of its result, or one element: else it is not what the file says.
+/// Whether the function above made the node.
 bool isOfMaskedAssignment(const onnx::NodeProto &node);
+
+/// Of such a node, once shapes are known: operands must have one shape, that of
+/// what is assigned to, or one element. Else it is not what the file says, and
+/// refused by an ImportError.
+void checkMaskedAssignment(Op &op);
 
 } // namespace zerograph::frontend
 

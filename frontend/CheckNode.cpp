@@ -1,8 +1,8 @@
-//===- CheckTypes.cpp - inputs have the types their operator takes --------===//
+//===- CheckNode.cpp - a node is what ONNX's schema says of its operator --===//
 //
-// ONNX's schema of an operator says which types each input may have, and which
-// inputs share one. Checked here for all operators, so that no importer case
-// must ask whether it was given floats where ONNX promises them.
+// The schema says which attributes a node has, which types each input may have,
+// and which inputs share one. Checked here for all operators, so that no
+// importer case must ask whether it was given floats where ONNX promises them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,10 +50,38 @@ const char *adviceOn(const onnx::NodeProto &node, int i, int32_t type) {
 
 } // namespace
 
+const onnx::OpSchema *Importer::schemaOf(const onnx::NodeProto &node) const {
+  return onnx::OpSchemaRegistry::Schema(node.op_type(),
+                                        static_cast<int>(file.opset));
+}
+
+void Importer::checkNode(const onnx::NodeProto &node) const {
+  const onnx::OpSchema *schema = schemaOf(node);
+  if (schema == nullptr) {
+    fail("there is no such operator in ai.onnx ", file.opset);
+  }
+  if (schema->Deprecated()) {
+    fail("the operator is deprecated in ai.onnx ", file.opset);
+  }
+  try {
+    schema->Verify(node);
+  } catch (const std::exception &error) {
+    fail("the node is malformed: ", error.what());
+  }
+  if (findOp(node.op_type(), file.opset) == nullptr && !schema->HasFunction() &&
+      !schema->HasContextDependentFunction()) {
+    const OpDef *newer = findOp(node.op_type(), INT64_MAX);
+    if (newer != nullptr) {
+      fail("the operator is not supported as it was in ai.onnx ", file.opset,
+           ": export again with operator set ", newer->since, " or newer");
+    }
+    fail("the operator is not supported");
+  }
+}
+
 void Importer::checkTypes(Op &op) {
   const onnx::NodeProto &node = op.proto();
-  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
-      node.op_type(), static_cast<int>(file.opset));
+  const onnx::OpSchema *schema = schemaOf(node);
   // Type variable -> the first input that bound it.
   std::map<std::string, int> bound;
   for (int i = 0; i < op.inputCount(); ++i) {
