@@ -20,6 +20,10 @@ struct Candidate {
   nn::ParameterAttr parameter;
   /// Every micro-batch changes it: `nn.next_value`.
   bool local = false;
+  enum Kind { kFrozen, kTrainable, kLocal };
+  Kind kind() const {
+    return local ? kLocal : parameter.getTrainable() ? kTrainable : kFrozen;
+  }
   /// Positions of its uses in the program's block.
   SmallVector<int64_t> uses;
   std::string unit;
@@ -255,8 +259,7 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
       groups;
   for (Candidate &candidate : candidates) {
     groups[{candidate.unit,
-            {candidate.type().getElementType(),
-             candidate.local ? 2 : candidate.parameter.getTrainable()}}]
+            {candidate.type().getElementType(), candidate.kind()}}]
         .push_back(&candidate);
   }
   std::vector<Unit> units;
@@ -265,8 +268,8 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
     bool shared = llvm::count_if(groups, [&](auto &other) {
                     return other.first.first == key.first;
                   }) > 1;
-    if (shared && key.second.second != 1) {
-      name += key.second.second == 0 ? ".frozen" : ".local";
+    if (shared && key.second.second != Candidate::kTrainable) {
+      name += key.second.second == Candidate::kFrozen ? ".frozen" : ".local";
     }
     units.push_back(makeUnit(members, name, options));
   }
