@@ -4,15 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <cstring>
-
 #include <cmath>
 
 namespace zerograph::frontend::testing {
 
 namespace {
-
-using mlir::zg::nn::InitKind;
 
 std::string numbers(int count) {
   std::string list;
@@ -254,171 +250,6 @@ TEST(Inputs, InitializersAmongTheInputsAreNotFed) {
   Imported imported = importFile(path);
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_EQ(imported.report.parameters.size(), 2u);
-}
-
-//===----------------------------------------------------------------------===//
-// Parameters
-//===----------------------------------------------------------------------===//
-
-const char *kTwoLayers = R"(
-g (float[4, 8] x) => (float loss)
-<float[8] fc.norm.weight = {1, 1, 1, 1, 1, 1, 1, 1},
- float[8] fc.norm.bias = {0, 0, 0, 0, 0, 0, 0, 0},
- float[8] layer.mask = {1, 1, 1, 1, 1, 1, 1, 1},
- float[8] unused.weight = {1, 1, 1, 1, 1, 1, 1, 1},
- float scale = {0.5}> {
-  n = LayerNormalization(x, fc.norm.weight, fc.norm.bias)
-  m = Mul(n, layer.mask)
-  s = Mul(m, scale)
-  loss = ReduceMean <keepdims = 0> (s)
-})";
-
-/// kTwoLayers, with dots in its names, which textual ONNX lacks.
-onnx::ModelProto twoLayers() {
-  std::string text = kTwoLayers;
-  for (auto [from, to] :
-       {std::pair<std::string, std::string>("fc.norm.", "fc_norm_"),
-        {"layer.mask", "layer_mask"},
-        {"unused.weight", "unused_weight"}}) {
-    for (size_t at; (at = text.find(from)) != std::string::npos;) {
-      text.replace(at, from.size(), to);
-    }
-  }
-  onnx::ModelProto model = parse(text);
-  auto dotted = [](std::string *name) {
-    for (auto [from, to] :
-         {std::pair<std::string, std::string>("fc_norm_", "fc.norm."),
-          {"layer_mask", "layer.mask"},
-          {"unused_weight", "unused.weight"}}) {
-      if (name->rfind(from, 0) == 0) {
-        *name = to + name->substr(from.size());
-      }
-    }
-  };
-  for (auto &tensor : *model.mutable_graph()->mutable_initializer()) {
-    dotted(tensor.mutable_name());
-  }
-  for (auto &node : *model.mutable_graph()->mutable_node()) {
-    for (auto &input : *node.mutable_input()) {
-      dotted(&input);
-    }
-  }
-  return model;
-}
-
-TEST(Parameters, HeuristicsWithoutMetadata) {
-  Imported imported = importFile(write(twoLayers()));
-  ASSERT_TRUE(imported.status.ok()) << imported.error();
-  auto weight = imported.parameter("fc.norm.weight");
-  EXPECT_TRUE(weight.getTrainable());
-  EXPECT_EQ(weight.getInit(), InitKind::ones);
-  EXPECT_EQ(weight.getModule(), "fc.norm");
-  EXPECT_EQ(imported.parameter("fc.norm.bias").getInit(), InitKind::zeros);
-  EXPECT_FALSE(imported.parameter("layer.mask").getTrainable());
-  // A scalar without a parameter's name is a constant, which is said; what
-  // nothing uses is no argument.
-  EXPECT_FALSE(imported.parameter("scale"));
-  ASSERT_EQ(imported.report.notes.size(), 1u);
-  EXPECT_NE(imported.report.notes[0].find("no parameter's name: scale."),
-            std::string::npos)
-      << imported.report.notes[0];
-  EXPECT_FALSE(imported.parameter("unused.weight"));
-  for (const auto &decision : imported.report.parameters) {
-    EXPECT_FALSE(decision.reason.empty()) << decision.name;
-  }
-}
-
-// One element is enough for a parameter with a module path.
-TEST(Parameters, ScalarsWithAPathAreTrained) {
-  onnx::ModelProto model = twoLayers();
-  auto rename = [](std::string *name, const char *to) {
-    if (*name == "scale") {
-      *name = to;
-    }
-  };
-  for (const char *name : {"head.scale", "/head.0/Constant_1"}) {
-    onnx::ModelProto renamed = model;
-    for (auto &tensor : *renamed.mutable_graph()->mutable_initializer()) {
-      rename(tensor.mutable_name(), name);
-    }
-    for (auto &node : *renamed.mutable_graph()->mutable_node()) {
-      for (auto &input : *node.mutable_input()) {
-        rename(&input, name);
-      }
-    }
-    Imported imported = importFile(write(renamed));
-    ASSERT_TRUE(imported.status.ok()) << imported.error();
-    bool trained =
-        imported.parameter(name) && imported.parameter(name).getTrainable();
-    EXPECT_EQ(trained, name[0] != '/') << name;
-  }
-}
-
-TEST(Parameters, BoundsOfAClipAreTrained) {
-  onnx::ModelProto model = parse(R"(
-g (float[4] x) => (float loss) <float alpha = {0.5}> {
-  y = Clip(x, , alpha)
-  loss = ReduceMean <keepdims = 0> (y)
-})");
-  model.mutable_graph()->mutable_initializer(0)->set_name("act.alpha");
-  model.mutable_graph()->mutable_node(0)->set_input(2, "act.alpha");
-  Imported imported = importFile(write(model));
-  ASSERT_TRUE(imported.status.ok()) << imported.error();
-  ASSERT_TRUE(imported.parameter("act.alpha"));
-  EXPECT_TRUE(imported.parameter("act.alpha").getTrainable());
-}
-
-TEST(Parameters, PatternsDecideFirst) {
-  ImportOptions options;
-  options.train = {"*.weight"};
-  options.freeze = {"unused*"};
-  Imported imported = importFile(write(twoLayers()), options);
-  ASSERT_TRUE(imported.status.ok()) << imported.error();
-  EXPECT_TRUE(imported.parameter("fc.norm.weight").getTrainable());
-  EXPECT_FALSE(imported.parameter("fc.norm.bias").getTrainable());
-}
-
-TEST(Parameters, OtherEncodingsAreGivenAsBytes) {
-  Imported imported = importFile(write(twoLayers()));
-  ASSERT_TRUE(imported.status.ok()) << imported.error();
-  EXPECT_FALSE(imported.parameter("fc.norm.weight").getSource());
-  ASSERT_EQ(imported.report.inline_weights.size(), 3u);
-  EXPECT_EQ(imported.report.inline_weights[0].name, "fc.norm.weight");
-  ASSERT_EQ(imported.report.inline_weights[0].bytes.size(), 32u);
-  float first;
-  std::memcpy(&first, imported.report.inline_weights[0].bytes.data(), 4);
-  EXPECT_EQ(first, 1.0f);
-}
-
-TEST(Parameters, RawBytesAreFoundInTheFile) {
-  onnx::ModelProto model = twoLayers();
-  auto *tensor = model.mutable_graph()->mutable_initializer(1);
-  tensor->clear_float_data();
-  std::string marker = "0123456789abcdef0123456789ABCDEF";
-  tensor->set_raw_data(marker);
-  std::string bytes = model.SerializeAsString();
-  Imported imported = importFile(writeBytes(bytes));
-  ASSERT_TRUE(imported.status.ok()) << imported.error();
-  auto source = imported.parameter("fc.norm.bias").getSource();
-  ASSERT_TRUE(source);
-  EXPECT_EQ(bytes.substr(source.getOffset(), source.getLength()), marker);
-}
-
-TEST(Parameters, LargeTablesAreFrozenArguments) {
-  onnx::ModelProto model =
-      parse("g (float[20000] x) => (float[20000] y) <int64[1] t = {1}> "
-            "{ f = Cast <to = 1> (t) y = Add(x, f) }");
-  auto *tensor = model.mutable_graph()->mutable_initializer(0);
-  tensor->set_dims(0, 20000);
-  for (int i = 1; i < 20000; ++i) {
-    tensor->add_int64_data(i * i % 997);
-  }
-  ImportOptions options;
-  options.require_loss = false;
-  Imported imported = importFile(write(model), options);
-  ASSERT_TRUE(imported.status.ok()) << imported.error();
-  ASSERT_TRUE(imported.parameter("t"));
-  EXPECT_FALSE(imported.parameter("t").getTrainable());
 }
 
 //===----------------------------------------------------------------------===//
