@@ -151,20 +151,22 @@ void Sharder::reduce(ProgramBuilder &program, UnitState &unit) {
 /// The loss and the stop flags of all ranks, in one small reduction each.
 void Sharder::reduceLoss(ProgramBuilder &program) {
   OpBuilder &builder = program.builder();
-  auto scalarType = RankedTensorType::get({1}, builder.getF32Type());
   Value loss = micro.front().getTerminator()->getOperand(0);
   Location location = loss.getLoc();
   loss = mapping.lookupOrDefault(loss);
-  auto element = cast<RankedTensorType>(loss.getType()).getElementType();
+  // Of float64, as the model computes it, or of float32.
+  Type element = cast<RankedTensorType>(loss.getType()).getElementType();
   loss = builder.create<nn::ReshapeOp>(
       location, RankedTensorType::get({1}, element), loss);
-  if (element != scalarType.getElementType()) {
-    loss = builder.create<nn::ConvertOp>(location, scalarType, loss);
+  if (!element.isF64() && !element.isF32()) {
+    loss = builder.create<nn::ConvertOp>(
+        location, RankedTensorType::get({1}, builder.getF32Type()), loss);
   }
   auto reduceScalar = [&](Value value, StringRef role, StringRef reason) {
+    auto type = cast<RankedTensorType>(value.getType());
     StateAttr state = scalarKey(role);
-    Value sum = builder.create<AllReduceOp>(location, scalarType, value,
-                                            program.state(state, scalarType),
+    Value sum = builder.create<AllReduceOp>(location, type, value,
+                                            program.state(state, type),
                                             /*unit=*/-1, kDataGroup, reason);
     program.update(sum, state);
   };

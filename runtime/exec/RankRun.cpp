@@ -5,15 +5,37 @@
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/exec/GatherWeights.h"
 #include "runtime/exec/Scalars.h"
+#include "runtime/plan/Describe.h"
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 using namespace zerograph;
 
-float *RankRun::scalar(uint32_t slice) const {
-  return reinterpret_cast<float *>(
-      executor->memory().slice(session.plan(), slice));
+namespace {
+
+template <typename T>
+T valueAt(const std::byte *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
+} // namespace
+
+std::byte *RankRun::bytesOf(uint32_t slice) const {
+  return executor->memory().slice(session.plan(), slice);
+}
+
+double RankRun::lossSum() const {
+  const std::byte *bytes = bytesOf(session.plan().loss_slice());
+  return lossType(session.plan()) == plan::F64 ? valueAt<double>(bytes)
+                                               : double(valueAt<float>(bytes));
+}
+
+void RankRun::clear(uint32_t slice) const {
+  std::memset(bytesOf(slice), 0, session.plan().slices(int(slice)).bytes());
 }
 
 absl::Status RankRun::run() {
@@ -56,15 +78,19 @@ uint64_t RankRun::sampleBase(uint64_t micro_batch) const {
   return (micro_batch * plan.world() + rank()) * plan.micro_batch();
 }
 
-absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
+absl::Status RankRun::readInput(int input, uint64_t step,
+                                uint64_t micro_batch) {
   const plan::Plan &plan = session.plan();
   // The data begins anew where it ends, after whole steps.
   uint64_t first =
       (step * session.data->samplesOfStep() + sampleBase(micro_batch)) %
       session.data->samples();
-  for (int i = 0; i < plan.inputs_size(); ++i) {
-    ZG_RETURN_IF_ERROR(session.data->read(
-        i, first, executor->memory().slice(plan, plan.inputs(i).slice())));
+  return session.data->read(input, first, bytesOf(plan.inputs(input).slice()));
+}
+
+absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
+  for (int i = 0; i < session.plan().inputs_size(); ++i) {
+    ZG_RETURN_IF_ERROR(readInput(i, step, micro_batch));
   }
   return absl::OkStatus();
 }
@@ -73,8 +99,8 @@ absl::Status RankRun::trainStep(uint64_t step, bool stop) {
   const plan::Plan &plan = session.plan();
   ScalarInputs scalars{session.learningRate(), step + 1, stop,
                        session.options.seed};
-  *scalar(plan.loss_slice()) = 0;
-  *scalar(plan.stop_slice()) = 0;
+  clear(plan.loss_slice());
+  clear(plan.stop_slice());
   for (uint64_t k = 0; k < session.micro_batches; ++k) {
     ZG_RETURN_IF_ERROR(readInputs(step, k));
     scalars.sample_base = sampleBase(k);
@@ -127,9 +153,8 @@ absl::Status RankRun::trainSteps() {
                now.scalar - before.scalar};
     }
     // Every rank has the same sum of losses and of wishes to stop.
-    double loss =
-        double(*scalar(session.plan().loss_slice())) * session.gradientScale();
-    bool stop = *scalar(session.plan().stop_slice()) > 0;
+    double loss = lossSum() * session.gradientScale();
+    bool stop = valueAt<float>(bytesOf(session.plan().stop_slice())) > 0;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
       StepRecord record{step, loss, session.learningRate(), seconds * 1e3,

@@ -34,11 +34,14 @@ private:
   /// The first sample of this rank's micro-batch, in the global batch.
   uint64_t sampleBase(uint64_t micro_batch) const;
   absl::Status readInputs(uint64_t step, uint64_t micro_batch);
+  absl::Status readInput(int input, uint64_t step, uint64_t micro_batch);
   absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
                          const std::string &what,
                          const WeightFileOptions &options);
   void recordStep(uint64_t step, double loss, double milliseconds);
-  float *scalar(uint32_t slice) const;
+  std::byte *bytesOf(uint32_t slice) const;
+  double lossSum() const;
+  void clear(uint32_t slice) const;
   unsigned rank() const { return communicator.rank(); }
 
   Session &session;

@@ -88,6 +88,14 @@ bool isForward(const plan::Plan &plan) {
   return plan.programs_size() == 1 && plan.programs(0).name() == "forward";
 }
 
+plan::ElementType lossType(const plan::Plan &plan) {
+  return plan.loss_slice() < uint32_t(plan.slices_size()) &&
+                 plan.slices(int(plan.loss_slice())).bytes() ==
+                     elementSize(plan::F64)
+             ? plan::F64
+             : plan::F32;
+}
+
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program) {
   return program.name() == "micro" ? plan.accumulate() : 1;
 }

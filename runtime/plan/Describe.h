@@ -33,6 +33,9 @@ bool isLibraryCall(const plan::Step &step);
 /// Whether a plan of valid programs trains nothing: it has "forward" alone.
 bool isForward(const plan::Plan &plan);
 
+/// F64 where the loss has the bytes of one, else F32. Of a plan that trains.
+plan::ElementType lossType(const plan::Plan &plan);
+
 /// How often a program runs in one step of training: `accumulate` times for
 /// "micro", once for the others.
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program);

@@ -24,7 +24,7 @@ absl::Status validateScalarSlice(const plan::Plan &plan, uint32_t slice,
       plan.slices(slice).bytes() != elementSize(type)) {
     return invalid("the scalar \"", name, "\" is in slice ", slice,
                    ", which does not exist or has not the ", elementSize(type),
-                   " bytes of an ", type == plan::F32 ? "f32" : "i64");
+                   " bytes of an ", nameOf(type));
   }
   return absl::OkStatus();
 }
@@ -85,7 +85,8 @@ absl::Status validateScalars(const plan::Plan &plan) {
   if (isForward(plan)) {
     return absl::OkStatus();
   }
-  ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.loss_slice(), "loss"));
+  ZG_RETURN_IF_ERROR(
+      validateScalarSlice(plan, plan.loss_slice(), "loss", lossType(plan)));
   ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.stop_slice(), "stop"));
   for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
     if (!plan.slices(slice).carried()) {

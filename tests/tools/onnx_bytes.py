@@ -27,7 +27,7 @@ def message(fields):
     return out
 
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, DOUBLE = 1, 7, 11
 
 
 def value_info(name, dims, dtype=FLOAT):
@@ -51,7 +51,7 @@ def tensor(name, dims, values, dtype=FLOAT):
         fields += [(13, [(1, key), (2, str(value))])
                    for key, value in values.items()]
         return fields + [(14, 1)]
-    code = "f" if dtype == FLOAT else "q"
+    code = {FLOAT: "f", INT64: "q", DOUBLE: "d"}[dtype]
     return fields + [(9, struct.pack("<%d%s" % (len(values), code), *values))]
 
 
@@ -63,11 +63,11 @@ def model(nodes, initializers, inputs, outputs):
     return message([(1, 10), (7, graph), (8, [(1, ""), (2, 18)])])
 
 
-def linear(weight=None, dims=("n", 4), nodes=None):
+def linear(weight=None, dims=("n", 4), nodes=None, dtype=FLOAT):
     """loss = mean(x * w), or other nodes on x and w."""
     return model(
         nodes or [node("scale", "Mul", ["x", "w"], ["y"]),
                   node("mean", "ReduceMean", ["y"], ["loss"],
                        {"keepdims": 0})],
-        [weight or tensor("w", [4], [1, 2, 3, 4])],
-        [value_info("x", dims)], [value_info("loss", [])])
+        [weight or tensor("w", [4], [1, 2, 3, 4], dtype)],
+        [value_info("x", dims, dtype)], [value_info("loss", [], dtype)])

@@ -7,9 +7,11 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
+from onnx_bytes import DOUBLE, linear
 from support import (Case, MLP, MLP_DATA, MODELS, ZEROGRAPH, main,
                      read_tensors, rows, write_tensors)
 
@@ -60,6 +62,27 @@ class Train(Case):
         for predicted, found in measured:
             self.assertEqual(predicted, found)
         self.assertIn("MiB resident", result.stdout)
+
+    def test_float64(self):
+        """Weights and losses of float64, to its last digits."""
+        with open(self.path("m.onnx"), "wb") as file:
+            file.write(linear(dtype=DOUBLE))
+        # Columns with the means 1/3 and 3: a float32 is 1e-8 off.
+        rows = [[1 / 3, 3, 1 / 3, 3]] * 4
+        write_tensors(self.path("d"), {"x": ("F64", [4, 4], struct.pack(
+            "<16d", *sum(rows, [])))})
+        self.succeeds("train", "m.onnx", "--data", "d", "--ranks", "2",
+                      "--zero", "3", "--micro-batch", "2", "--optimizer",
+                      "sgd", "--lr", "1", "--steps", "3", "--log", "log.jsonl",
+                      "--save-weights", "w")
+        weights = [1, 2, 3, 4]
+        for record in self.records():
+            loss = sum(w * x for w, x in zip(weights, rows[0])) / 4
+            self.assertLess(abs(record["loss"] - loss), 1e-14)
+            weights = [w - x / 4 for w, x in zip(weights, rows[0])]
+        saved = struct.unpack("<4d", read_tensors(self.path("w"))["w"][2])
+        for found, weight in zip(saved, weights):
+            self.assertLess(abs(found - weight), 1e-14)
 
     def test_no_step(self):
         self.train("--steps", "0", "--save-weights", "w", "--log", "log.jsonl")

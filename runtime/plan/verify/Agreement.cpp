@@ -54,10 +54,11 @@ private:
   void checkSum(int p, int s, int index, const std::vector<bool> &set,
                 const char *what, bool stop) {
     const plan::Step &step = plan.programs(p).steps(s);
-    if (step.all_reduce().type() != plan::F32) {
+    plan::ElementType expected = stop ? plan::F32 : lossType(plan);
+    if (step.all_reduce().type() != expected) {
       problems.add("no agreement: ", describeStep(plan, p, s), " sums the ",
                    what, " as ", nameOf(step.all_reduce().type()),
-                   "; expected f32");
+                   "; expected ", nameOf(expected));
     }
     uint32_t from = step.accesses(index - 1).slice();
     if (stop ? !isStopFlag(from) : set[from]) {
