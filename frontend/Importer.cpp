@@ -5,23 +5,16 @@
 #include "frontend/MaskedAssignment.h"
 
 #include "frontend/Inputs.h"
-#include "frontend/Synthesize.h"
 
 #include "absl/strings/str_join.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/defs/schema.h"
-
-#include <cstring>
 
 using namespace mlir;
 
 namespace zerograph::frontend {
 
 namespace {
-
-/// Constants that depend on each other are re-emitted recursively; a longer
-/// chain than this is not worth the stack.
-constexpr int kMaxEmitDepth = 256;
 
 /// Most lines of one error.
 constexpr size_t kMaxProblems = 100;
@@ -102,128 +95,6 @@ Slot &Importer::slotOf(const std::string &name) {
   return slot;
 }
 
-std::shared_ptr<const HostTensor> Importer::share(HostTensor tensor) {
-  constexpr int64_t kSmall = 64;
-  tensor.compress();
-  int64_t stored = tensor.isSplat() ? 1 : tensor.size();
-  auto created = std::make_shared<const HostTensor>(std::move(tensor));
-  if (stored > kSmall) {
-    return created;
-  }
-  std::string key =
-      absl::StrCat(created->type(), ":", shapeText(created->shape()), ":",
-                   created->isSplat(), ":");
-  for (int64_t i = 0; i < stored; ++i) {
-    int64_t bits = created->intAt(i);
-    if (created->isFloat()) {
-      double value = created->floatAt(i);
-      std::memcpy(&bits, &value, sizeof(bits));
-    }
-    absl::StrAppend(&key, absl::Hex(bits), ",");
-  }
-  return shared.emplace(key, created).first->second;
-}
-
-Value Importer::materialize(Slot &slot, Location location) {
-  if (slot.value) {
-    return slot.value;
-  }
-  if (!slot.host) {
-    fail("reads a value that is not there");
-  }
-  if (slot.host->size() == 0) {
-    fail("reads a constant of shape ", shapeText(slot.host->shape()),
-         ", which is empty");
-  }
-  if (slot.node != nullptr) {
-    location = locationOf(*slot.node);
-  }
-  Value &known = emitted[slot.host.get()];
-  if (known) {
-    return slot.value = known;
-  }
-  Emitter emit(builder, location);
-  slot.value = synthesize(emit, *slot.host);
-  const OpDef *def =
-      slot.node == nullptr ? nullptr : findOp(slot.node->op_type(), file.opset);
-  if (!slot.value && def != nullptr) {
-    // Too large for literal data: emit the node that computes it.
-    if (++emitDepth > kMaxEmitDepth) {
-      fail("a chain of more than ", kMaxEmitDepth,
-           " nodes computes a large constant");
-    }
-    Op op(*this, *slot.node, location);
-    def->emit(op);
-    --emitDepth;
-  }
-  if (!slot.value) {
-    fail("a constant of shape ", shapeText(slot.host->shape()), " holds ",
-         slot.host->size() * typeBytes(slot.host->type()),
-         " bytes, above the limit of ", nn::kMaxConstantBytes,
-         ", and has no pattern: make it an initializer");
-  }
-  emitted[slot.host.get()] = slot.value;
-  return slot.value;
-}
-
-IndexRange IndexRange::meet(const IndexRange &other) const {
-  IndexRange both{std::max(low, other.low), std::min(high, other.high), {}};
-  for (const std::set<int64_t> *each : {&ignored, &other.ignored}) {
-    for (int64_t value : *each) {
-      if (contains(value) && other.contains(value) &&
-          (value < both.low || value > both.high)) {
-        both.ignored.insert(value);
-      }
-    }
-  }
-  return both;
-}
-
-IndexRange IndexRange::join(const IndexRange &other) const {
-  IndexRange either{std::min(low, other.low), std::max(high, other.high), {}};
-  for (const std::set<int64_t> *each : {&ignored, &other.ignored}) {
-    for (int64_t value : *each) {
-      if (value < either.low || value > either.high) {
-        either.ignored.insert(value);
-      }
-    }
-  }
-  return either;
-}
-
-/// Whether a conversion keeps every value.
-static bool keepsValues(nn::ConvertOp op) {
-  auto from = dyn_cast<IntegerType>(Emitter::elementOf(op.getOperand()));
-  auto to = dyn_cast<IntegerType>(Emitter::elementOf(op.getResult()));
-  return from && to && from.getWidth() <= to.getWidth() && !to.isInteger(1) &&
-         from.isUnsigned() == to.isUnsigned();
-}
-
-bool Importer::boundInput(Value indices, const IndexRange &range) {
-  bool part = false;
-  while (Operation *op = indices.getDefiningOp()) {
-    auto convert = dyn_cast<nn::ConvertOp>(op);
-    if (!(convert ? keepsValues(convert)
-                  : isa<nn::ReshapeOp, nn::SliceOp, nn::TransposeOp,
-                        nn::BroadcastOp, nn::PadOp>(op))) {
-      return false;
-    }
-    part |= isa<nn::SliceOp>(op);
-    indices = op->getOperand(0);
-  }
-  size_t index = cast<BlockArgument>(indices).getArgNumber();
-  if (index >= indexUses.size() || Emitter::isFloat(indices)) {
-    return false;
-  }
-  IndexUses &uses = indexUses[index];
-  if (part) {
-    uses.parts = uses.parts ? uses.parts->join(range) : range;
-  } else {
-    uses.whole = uses.whole ? uses.whole->meet(range) : range;
-  }
-  return !part; // of another part, larger values may be legal
-}
-
 void Importer::addInputs() {
   for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
     inputs.push_back(signatureOf(*input));
@@ -280,43 +151,6 @@ void Importer::addParameters() {
                              parameters.size(), " parameters"));
     }
   }
-}
-
-bool Importer::foldNode(const OpDef &def, Op &op) {
-  const onnx::NodeProto &node = op.proto();
-  std::string key = absl::StrCat(node.op_type(), "/", node.output_size());
-  for (int i = 0; i < node.input_size(); ++i) {
-    absl::StrAppend(&key, "/",
-                    absl::Hex(reinterpret_cast<uintptr_t>(
-                        op.hasInput(i) ? op.host(i) : nullptr)));
-  }
-  for (const auto &attribute : node.attribute()) {
-    absl::StrAppend(&key, "/", attribute.SerializeAsString());
-  }
-  auto known = folded.find(key);
-  if (known != folded.end()) {
-    for (int i = 0; i < node.output_size(); ++i) {
-      if (op.wantsOutput(i)) {
-        slotOf(node.output(i)).host = known->second[i];
-      }
-    }
-    return true;
-  }
-  try {
-    def.fold(op);
-  } catch (const TooLarge &) {
-    return false; // becomes part of the program
-  }
-  std::vector<std::shared_ptr<const HostTensor>> results;
-  for (int i = 0; i < node.output_size(); ++i) {
-    results.push_back(op.wantsOutput(i) ? slotOf(node.output(i)).host
-                                        : nullptr);
-  }
-  // A null among the results would say that the output was not wanted then.
-  if (!llvm::is_contained(results, nullptr)) {
-    folded.emplace(key, results);
-  }
-  return true;
 }
 
 void Importer::importNode(const onnx::NodeProto &node) {

@@ -5,38 +5,18 @@
 
 #include "frontend/Graph.h"
 #include "frontend/Import.h"
+#include "frontend/IndexRange.h"
 #include "frontend/ModelFile.h"
 #include "frontend/Op.h"
 #include "frontend/Parameters.h"
 
 #include <deque>
-#include <set>
 
 namespace onnx {
 class OpSchema;
 }
 
 namespace zerograph::frontend {
-
-/// Legal values of an integer input, as far as its uses tell.
-struct IndexRange {
-  int64_t low = INT64_MIN, high = INT64_MAX;
-  /// Legal besides.
-  std::set<int64_t> ignored;
-
-  bool contains(int64_t value) const {
-    return (value >= low && value <= high) || ignored.count(value) != 0;
-  }
-  /// What both contain; what either contains, and all between their ends.
-  IndexRange meet(const IndexRange &other) const;
-  IndexRange join(const IndexRange &other) const;
-};
-
-/// What the uses of an input say: each of the whole input, and each of a part
-/// of it, which says nothing of the other parts.
-struct IndexUses {
-  std::optional<IndexRange> whole, parts;
-};
 
 /// Imports one model. Every ONNX name becomes a Slot: a host constant, a
 /// value of the program, or, on demand, both. A node whose inputs are all
