@@ -15,8 +15,6 @@ namespace {
 /// Most bytes a peer that one exchange of a reduction moves.
 constexpr int64_t kChunkBytes = 1 << 20;
 
-int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
-
 TypeAttr elementTypeOf(Value value) {
   return TypeAttr::get(
       cast<RankedTensorType>(value.getType()).getElementType());

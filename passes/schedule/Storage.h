@@ -4,19 +4,9 @@
 #define ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/schedule/SliceTable.h"
+#include "passes/schedule/Part.h"
 
 namespace mlir::zg::sched {
-
-/// A value that lies within another: a reshape, view, shard or await, or the
-/// result of an in-place reduction.
-struct Part {
-  Value whole;
-  int64_t offset = 0; // bytes
-  int64_t stride = 0; // bytes a rank
-};
-/// Nothing where the value has bytes of its own.
-std::optional<Part> partOf(Value value, const SliceTable &slices);
 
 /// Gives every tensor of a function a place.
 ///
@@ -45,10 +35,11 @@ private:
   LogicalResult bindArguments();
   LogicalResult bindResults(func::ReturnOp op);
   LogicalResult bindOp(Operation *op);
-  Value wholeOf(Value value) const;
   void bindTable(nn::KernelOp kernel);
   void bindOperands(Operation *op);
   void bindDefault(Operation *op, unsigned result);
+  /// No position.
+  static constexpr unsigned kNever = ~0u;
   bool request(Value value, Place want, unsigned overwritten);
   LogicalResult checkOverwrite(zero::ReduceScatterOp op) const;
   bool keepsOldValues(Value value, Place want);

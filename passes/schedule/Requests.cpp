@@ -1,0 +1,182 @@
+//===- Requests.cpp - who lies where its reader wants it ------------------===//
+
+#include "passes/schedule/InPlace.h"
+#include "passes/schedule/Storage.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::sched;
+
+//===----------------------------------------------------------------------===//
+// Readers
+//===----------------------------------------------------------------------===//
+
+void Storage::collectReaders(Value value,
+                             SmallVectorImpl<Reader> &readers) const {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<zero::ReleaseOp>(user)) {
+      continue;
+    }
+    if (isa<func::ReturnOp>(user)) {
+      // A value that stays where it is needs no read.
+      if (place(value) != resultPlaces[use.getOperandNumber()]) {
+        readers.push_back({position(user), &use});
+      }
+      continue;
+    }
+    bool isPart = user->getNumResults() == 1 &&
+                  partOf(user->getResult(0), slices).has_value();
+    if (isPart) {
+      collectReaders(user->getResult(0), readers);
+    }
+    if (!isPart || isa<zero::ReduceScatterOp>(user)) {
+      readers.push_back({position(user), &use});
+    }
+  }
+}
+
+unsigned Storage::lastRead(Value value) const {
+  SmallVector<Reader> readers;
+  collectReaders(value, readers);
+  unsigned last = 0;
+  for (const Reader &reader : readers) {
+    last = std::max(last, reader.position);
+  }
+  return last;
+}
+
+unsigned Storage::firstOverwrite(Value value) const {
+  unsigned first = kNever;
+  for (Operation *user : value.getUsers()) {
+    if (auto reduce = dyn_cast<zero::ReduceScatterOp>(user)) {
+      if (reduce.getInPlace()) {
+        first = std::min(first, position(user));
+      }
+    } else if (isa<nn::ReshapeOp>(user)) {
+      first = std::min(first, firstOverwrite(user->getResult(0)));
+    }
+  }
+  return first;
+}
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+/// Whether writing `value` to `want` spares every old value of a state there
+/// that is still read.
+bool Storage::keepsOldValues(Value value, Place want) {
+  if (!slices.isCarried(want.slice)) {
+    return true;
+  }
+  Operation *producer = value.getDefiningOp();
+  unsigned written = position(producer);
+  int64_t world = slices.world();
+  auto endOf = [&](Place place, int64_t bytes) {
+    return place.offset + (world - 1) * place.stride + bytes;
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    if (bound.lookup(argument).slice != want.slice) {
+      continue;
+    }
+    SmallVector<Reader> readers;
+    collectReaders(argument, readers);
+    for (const Reader &reader : readers) {
+      Place read = place(reader.use->get());
+      int64_t bytes = bytesOf(reader.use->get());
+      if (reader.position < written ||
+          read.offset >= endOf(want, bytesOf(value)) ||
+          want.offset >= endOf(read, bytes)) {
+        continue;
+      }
+      if (reader.position > written) {
+        return false;
+      }
+      // The producer reads the bytes that it writes.
+      if (isa<zero::ReduceScatterOp, zero::AllReduceOp>(producer)) {
+        // Its accumulator may lie there and nothing else.
+        if (reader.use->getOperandNumber() != 1 || read != want) {
+          return false;
+        }
+      } else if (isa<zero::AllGatherOp>(producer)) {
+        if (!cast<zero::AllGatherOp>(producer).getInPlace()) {
+          return false;
+        }
+      } else {
+        auto kernel = dyn_cast<nn::KernelOp>(producer);
+        if (!kernel || read != want ||
+            !canShareStorage(kernel, reader.use->getOperandNumber(),
+                             cast<OpResult>(value).getResultNumber())) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+/// Asks that `value` lie at `want`, whose bytes something else overwrites at
+/// position `overwritten`.
+bool Storage::request(Value value, Place want, unsigned overwritten) {
+  while (std::optional<Part> part = partOf(value, slices)) {
+    // A flat buffer is not placed by one of its views.
+    if (!isa<nn::ReshapeOp, zero::ReduceScatterOp>(value.getDefiningOp())) {
+      return place(value) == want;
+    }
+    want = want.plus(-part->offset, -part->stride);
+    value = part->whole;
+  }
+  if (Place place = bound.lookup(value)) {
+    return place == want;
+  }
+  Operation *producer = value.getDefiningOp();
+  if (want.offset < 0 || want.stride < 0 ||
+      want.offset + (slices.world() - 1) * want.stride + bytesOf(value) >
+          slices.bytes(want.slice) ||
+      !(nn::isLibraryCall(producer) ||
+        isa<nn::KernelOp, zero::PackOp, zero::AllGatherOp,
+            zero::ReduceScatterOp, zero::AllReduceOp>(producer))) {
+    return false;
+  }
+  if (overwritten != kNever && lastRead(value) > overwritten) {
+    return false;
+  }
+  if (!keepsOldValues(value, want)) {
+    return false;
+  }
+  bound[value] = want;
+  return true;
+}
+
+/// Asks that the table which a kernel adds into lie where its result does.
+void Storage::bindTable(nn::KernelOp kernel) {
+  OpOperand *table = tableOperand(kernel);
+  if (!table) {
+    return;
+  }
+  Value whole = wholeOf(table->get(), slices);
+  for (OpOperand &operand : kernel->getOpOperands()) {
+    // What is read while the result is written must not be the table.
+    if (&operand != table && wholeOf(operand.get(), slices) == whole) {
+      return;
+    }
+  }
+  request(table->get(), place(kernel.getResult(0)), position(kernel));
+}
+
+/// Asks for the places in which the op wants its operands.
+void Storage::bindOperands(Operation *op) {
+  if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
+    bindTable(kernel);
+  }
+  auto gather = dyn_cast<zero::AllGatherOp>(op);
+  if (isa<zero::PackOp>(op) || (gather && gather.getInPlace())) {
+    unsigned overwritten = firstOverwrite(op->getResult(0));
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      if (!operand.getDefiningOp<nn::ConstantOp>()) {
+        request(operand, operandPlace(op, index), overwritten);
+      }
+    }
+  }
+}
