@@ -114,6 +114,12 @@ void expectRefused(const Imported &imported,
   }
 }
 
+void expectRefused(const std::string &text,
+                   const std::vector<std::string> &parts,
+                   const ImportOptions &options) {
+  expectRefused(import(text, options), parts);
+}
+
 const char *const kSmall = R"(
 g (float[4, 8] x) => (float loss)
 <float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {

@@ -49,6 +49,10 @@ Imported import(const std::string &text, ImportOptions options = {});
 /// The import failed, with all `parts` in its error.
 void expectRefused(const Imported &imported,
                    const std::vector<std::string> &parts);
+/// Of a model in ONNX's text format.
+void expectRefused(const std::string &text,
+                   const std::vector<std::string> &parts,
+                   const ImportOptions &options = {});
 
 /// A model with one float parameter, "w", for damaging.
 extern const char *const kSmall;

@@ -2,7 +2,6 @@
 
 #include "PlanBuilder.h"
 
-#include "runtime/plan/Ranges.h"
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
 
@@ -330,61 +329,6 @@ TEST(Validate, EachFaultIsRefusedWithItsCause) {
   }
 }
 
-/// The product of stageThreePlan as a convolution of one place.
-plan::Convolution &convolution(plan::Plan &plan) {
-  plan::Convolution &c = *step(plan, 3)->mutable_convolution();
-  c.set_kind(plan::FORWARD);
-  c.set_type(plan::F32);
-  c.set_samples(2);
-  c.set_groups(1);
-  c.set_channels(8);
-  c.set_features(8);
-  c.add_input(1);
-  c.add_window(1);
-  c.add_output(1);
-  c.add_strides(1);
-  c.add_low(0);
-  c.add_dilations(1);
-  for (uint64_t cut : {0, 1, 2}) {
-    c.add_cuts(cut);
-  }
-  c.set_scratch_stride(64);
-  return c;
-}
-
-TEST(Validate, Convolutions) {
-  plan::Plan sound = testing::stageThreePlan();
-  convolution(sound);
-  EXPECT_TRUE(validatePlan(sound).ok()) << validatePlan(sound);
-  using Convolution = plan::Convolution;
-  std::pair<const char *, std::function<void(Convolution &)>> faults[] = {
-      {"elements of type i32", [](Convolution &c) { c.set_type(plan::I32); }},
-      {"unknown kind 7",
-       [](Convolution &c) { c.set_kind(plan::ConvolutionKind(7)); }},
-      {"not the same number", [](Convolution &c) { c.add_window(1); }},
-      {"not the same number", [](Convolution &c) { c.clear_low(); }},
-      {"in 3 groups", [](Convolution &c) { c.set_groups(3); }},
-      {"convolves 0 samples", [](Convolution &c) { c.set_samples(0); }},
-      {"a size of 0", [](Convolution &c) { c.set_strides(0, 0); }},
-      {"a size of 0 or above", [](Convolution &c) { c.set_low(0, kHuge); }},
-      {"a size of 0 or above", [](Convolution &c) { c.set_input(0, kHuge); }},
-      {"do not fit 2 elements", [](Convolution &c) { c.set_input(0, 2); }},
-      {"not the weights", [](Convolution &c) { c.set_window(0, 2); }},
-      {"not the output", [](Convolution &c) { c.set_output(0, 2); }},
-      // The operands of another kind have other sizes.
-      {"not the output",
-       [](Convolution &c) { c.set_kind(plan::WEIGHTS_GRADIENT); }},
-      {"do not ascend from 0 to 2", [](Convolution &c) { c.set_cuts(1, 2); }},
-      {"do not ascend", [](Convolution &c) { c.mutable_cuts()->RemoveLast(); }},
-      {"bytes of scratch", [](Convolution &c) { c.set_scratch_stride(65); }},
-  };
-  for (const auto &[cause, make] : faults) {
-    plan::Plan plan = testing::stageThreePlan();
-    make(convolution(plan));
-    EXPECT_THAT(std::string(validatePlan(plan).message()), HasSubstr(cause));
-  }
-}
-
 // In-place launches: a result exactly on an operand, where its kernel allows
 // it.
 TEST(Validate, InPlaceLaunches) {
@@ -433,23 +377,6 @@ TEST(Validate, SurvivesDamagedMessages) {
   }
   EXPECT_GT(parsed, 1000);
   EXPECT_GT(sound, 100);
-}
-
-// The closed form agrees with looking at every rank.
-TEST(Ranges, OverlapLooksAtEveryRank) {
-  std::mt19937 random(2);
-  for (int i = 0; i < 200000; ++i) {
-    uint32_t world = 1 + random() % 6;
-    Range a{0, random() % 40, random() % 6, random() % 9};
-    Range b{0, random() % 40, random() % 6, random() % 9};
-    bool expected = false;
-    for (uint64_t rank = 0; rank < world; ++rank) {
-      uint64_t x = a.begin + rank * a.stride;
-      uint64_t y = b.begin + rank * b.stride;
-      expected |= std::max(x, y) < std::min(x + a.bytes, y + b.bytes);
-    }
-    ASSERT_EQ(overlap(a, b, world), expected);
-  }
 }
 
 } // namespace

@@ -1,0 +1,245 @@
+//===- LocalFailureTest.cpp - threads that fail, end, or never come -------===//
+
+#include "tests/runtime/comm/OnRanks.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+
+namespace {
+
+/// Past the deadline the error says who waits where for whom, on every rank.
+TEST(LocalFailureTest, TheDeadlineNamesWhoIsMissing) {
+  LocalGroupOptions options;
+  options.world = 4;
+  options.deadline = std::chrono::milliseconds(200);
+  std::atomic<bool> over{false};
+  auto statuses = onRanks(options, [&](Communicator &comm) {
+    comm.beginProgram();
+    if (comm.rank() % 2 == 1) { // busy elsewhere
+      while (!over) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    float value = 1, sum = 0;
+    ReduceArray array = {reinterpret_cast<std::byte *>(&value),
+                         reinterpret_cast<std::byte *>(&sum), 4};
+    absl::Status status =
+        comm.allReduce(siteOf(0, "loss"), plan::F32, {&array, 1});
+    comm.abort(status);
+    over = true;
+    return status;
+  });
+  absl::Status original;
+  for (const absl::Status &status : statuses) {
+    ASSERT_FALSE(status.ok());
+    if (absl::IsDeadlineExceeded(status)) {
+      original = status;
+    }
+  }
+  std::string message(original.message());
+  for (const char *part : {"all_reduce loss", "program \"step\"",
+                           "loss/gradients", "for rank 1, rank 3"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+  EXPECT_NE(statuses[1].message().find(message.substr(message.find("all_red"))),
+            std::string::npos)
+      << statuses[1];
+}
+
+TEST(LocalFailureTest, ARankThatFailsEndsAllWithItsError) {
+  LocalGroupOptions options;
+  options.world = 3;
+  auto statuses = onRanks(options, [&](Communicator &comm) {
+    if (comm.rank() == 1) {
+      return absl::DataLossError("a bad sample");
+    }
+    return comm.barrier("weights");
+  });
+  EXPECT_TRUE(absl::IsDataLoss(statuses[1]));
+  for (unsigned rank : {0, 2}) {
+    EXPECT_EQ(statuses[rank],
+              absl::AbortedError("rank 1 failed: a bad sample"));
+  }
+}
+
+/// A stream that waits for its turn is woken by a failure of its own rank.
+TEST(LocalFailureTest, AFailureWakesWhoWaitsForItsTurn) {
+  LocalGroupOptions options;
+  options.world = 1;
+  auto group = makeLocalGroup(options);
+  group[0]->beginProgram();
+  absl::Status status;
+  std::thread stream([&] { status = group[0]->allGather(siteOf(3), {}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  group[0]->abort(absl::DataLossError("elsewhere"));
+  stream.join();
+  EXPECT_NE(status.message().find("elsewhere"), std::string::npos) << status;
+}
+
+TEST(LocalFailureTest, WaitingForARankThatHasEndedIsAnError) {
+  LocalGroupOptions options;
+  options.world = 2;
+  auto group = makeLocalGroup(options);
+  absl::Status status;
+  std::thread waiting([&] { status = group[0]->barrier("the end"); });
+  group[1].reset();
+  waiting.join();
+  EXPECT_NE(status.message().find("rank 1 has ended"), std::string::npos)
+      << status;
+}
+
+/// Calls `collective` on two ranks. Rank 0 gives up waiting, returns and
+/// reuses the memory that its call was described in, by `spoil`; only then
+/// rank 1 reads what rank 0 contributes.
+template <typename Collective, typename Spoil>
+void returnWhileAPeerReads(const Collective &collective, const Spoil &spoil) {
+  LocalGroupOptions options;
+  options.world = 2;
+  options.deadline = std::chrono::milliseconds(1000);
+  std::atomic<bool> returned{false};
+  options.on_met = [&](unsigned rank) {
+    while (rank == 1 && !returned) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  auto statuses = onRanks(options, [&](Communicator &comm) {
+    comm.beginProgram();
+    absl::Status status = collective(comm);
+    if (comm.rank() == 0) {
+      spoil();
+      returned = true;
+    }
+    return status;
+  });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(statuses[0])) << statuses[0];
+  EXPECT_NE(statuses[0].message().find("for rank 1"), std::string::npos);
+  EXPECT_EQ(statuses[1].message(),
+            absl::StrCat("rank 0 failed: ", statuses[0].message()));
+}
+
+std::byte *bytesOf(float *values) {
+  return reinterpret_cast<std::byte *>(values);
+}
+
+TEST(LocalFailureTest, APeerGathersFromARankThatHasGivenUp) {
+  float shards[2] = {10, 11}, wholes[2][2] = {};
+  std::vector<GatherSegment> segments[2];
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    segments[rank] = {{bytesOf(&shards[rank]), bytesOf(wholes[rank]), 4}};
+  }
+  returnWhileAPeerReads(
+      [&](Communicator &comm) {
+        return comm.allGather(siteOf(0), segments[comm.rank()]);
+      },
+      [&] { segments[0] = {GatherSegment{}}; });
+  EXPECT_EQ(wholes[1][0], 10);
+  EXPECT_EQ(wholes[1][1], 11);
+}
+
+TEST(LocalFailureTest, APeerReducesFromARankThatHasGivenUp) {
+  float wholes[2][2] = {{1, 2}, {3, 4}}, shards[2] = {}, staging[2][2];
+  ReduceScatterCall calls[2];
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    calls[rank] = {plan::F32,
+                   bytesOf(wholes[rank]),
+                   bytesOf(&shards[rank]),
+                   bytesOf(staging[rank]),
+                   4,
+                   4,
+                   false};
+  }
+  returnWhileAPeerReads(
+      [&](Communicator &comm) {
+        return comm.reduceScatter(siteOf(0), calls[comm.rank()]);
+      },
+      [&] { calls[0] = {}; });
+  EXPECT_EQ(shards[1], 6);
+}
+
+TEST(LocalFailureTest, APeerSumsFromARankThatHasGivenUp) {
+  float values[2] = {5, 6}, sums[2] = {};
+  std::vector<ReduceArray> arrays[2];
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    arrays[rank] = {{bytesOf(&values[rank]), bytesOf(&sums[rank]), 4}};
+  }
+  returnWhileAPeerReads(
+      [&](Communicator &comm) {
+        return comm.allReduce(siteOf(0), plan::F32, arrays[comm.rank()]);
+      },
+      [&] { arrays[0] = {ReduceArray{}}; });
+  EXPECT_EQ(sums[1], 11);
+}
+
+TEST(LocalFailureTest, APeerReadsTheTextOfARankThatHasGivenUp) {
+  std::string texts[2] = {std::string(100, 'a'), std::string(100, 'b')};
+  returnWhileAPeerReads(
+      [&](Communicator &comm) {
+        return comm.exchange("texts", texts[comm.rank()]).status();
+      },
+      [&] { std::string().swap(texts[0]); });
+}
+
+/// Computing is no waiting: a stream may wait for its turn, behind one that
+/// computes, for longer than the deadline.
+TEST(LocalFailureTest, AStreamsTurnHasNoDeadline) {
+  LocalGroupOptions options;
+  options.world = 1;
+  options.deadline = std::chrono::milliseconds(20);
+  auto group = makeLocalGroup(options);
+  group[0]->beginProgram();
+  absl::Status prefetch;
+  std::thread stream([&] { prefetch = group[0]->allGather(siteOf(1), {}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  absl::Status reduction = group[0]->allReduce(siteOf(0), plan::F32, {});
+  stream.join();
+  EXPECT_TRUE(reduction.ok()) << reduction;
+  EXPECT_TRUE(prefetch.ok()) << prefetch;
+}
+
+/// A peer that never comes is named within the deadline, to the streams that
+/// wait for their turn too.
+TEST(LocalFailureTest, APeerThatNeverComesEndsWhoWaitsForItsTurn) {
+  LocalGroupOptions options;
+  options.world = 2;
+  options.deadline = std::chrono::milliseconds(200);
+  auto group = makeLocalGroup(options);
+  group[0]->beginProgram();
+  absl::Status prefetch;
+  std::thread stream([&] { prefetch = group[0]->allGather(siteOf(1), {}); });
+  absl::Status reduction =
+      group[0]->allReduce(siteOf(0, "loss"), plan::F32, {});
+  group[0]->abort(reduction);
+  stream.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(reduction)) << reduction;
+  for (const absl::Status &status : {reduction, prefetch}) {
+    for (const char *part : {"all_reduce loss", "for rank 1"}) {
+      EXPECT_NE(status.message().find(part), std::string::npos) << status;
+    }
+  }
+}
+
+/// Any deadline is taken: none overflows the clock.
+TEST(LocalFailureTest, ADeadlineBeyondAllClocksIsALongOne) {
+  for (double seconds : {1e10, 1e300, HUGE_VAL}) {
+    LocalGroupOptions options;
+    options.world = 2;
+    options.deadline = std::chrono::duration<double>(seconds);
+    options.on_enter = [](unsigned rank, const CollectiveSite &) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 * rank));
+    };
+    auto statuses = onRanks(options, [&](Communicator &comm) {
+      comm.beginProgram();
+      return comm.allReduce(siteOf(0), plan::F32, {});
+    });
+    for (const absl::Status &status : statuses) {
+      EXPECT_TRUE(status.ok()) << seconds << ": " << status;
+    }
+  }
+}
+
+} // namespace
