@@ -313,6 +313,10 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   plan = testing::stageThreePlan();
   step(plan, 9)->mutable_all_reduce()->set_type(plan::I32);
   expectFault(plan, "adds up elements of type i32", "sum the loss");
+  // A loss of eight bytes is of f64, and summed as such.
+  plan = testing::stageThreePlan();
+  plan.mutable_slices(int(plan.loss_slice()))->set_bytes(8);
+  expectFault(plan, "no agreement: ", "the loss as f32; expected f64");
 }
 
 TEST(Verify, TheStopFlagIsTheRanksOwn) {
