@@ -37,15 +37,43 @@ std::string listTypes(const onnx::DataTypeSet &types) {
   return absl::StrJoin(names, ", ");
 }
 
-/// What to do about an input of a type that an exporter is known to give it.
-const char *adviceOn(const onnx::NodeProto &node, int i, int32_t type) {
-  bool softLabels = node.op_type() == "SoftmaxCrossEntropyLoss" && i == 1 &&
-                    isFloatType(type);
-  return softLabels
-             ? ": PyTorch's exporters write a cross entropy with probabilities "
-               "p of classes as one with labels. Write that loss out, as "
-               "-(p * x.log_softmax(1)).sum(1).mean(), and export again"
-             : "";
+bool takes(const onnx::OpSchema &schema, int input, int32_t type) {
+  const auto *formal = formalOf(schema, input);
+  onnx::TypeProto proto;
+  proto.mutable_tensor_type()->set_elem_type(type);
+  return formal != nullptr &&
+         formal->GetTypes().count(onnx::Utils::DataTypeUtils::ToType(proto)) !=
+             0;
+}
+
+/// "; operator set 18 WHAT: ..." of the first set above `opset` whose schema of
+/// the operator `is` it.
+template <typename Predicate>
+std::string adviseNewer(const onnx::NodeProto &node, int64_t opset,
+                        const char *what, Predicate is) {
+  for (int64_t newer = opset + 1; newer <= kMaxOpset; ++newer) {
+    const auto *schema =
+        onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(newer));
+    if (schema != nullptr && is(*schema)) {
+      return absl::StrCat("; operator set ", newer, " ", what,
+                          ": export again with opset_version=", newer);
+    }
+  }
+  return "";
+}
+
+/// What to do about an input of a type that the operator does not take.
+std::string adviseOnType(const onnx::NodeProto &node, int i, int32_t type,
+                         int64_t opset) {
+  if (node.op_type() == "SoftmaxCrossEntropyLoss" && i == 1 &&
+      isFloatType(type)) {
+    return ": PyTorch's exporters write a cross entropy with probabilities "
+           "p of classes as one with labels. Write that loss out, as "
+           "-(p * x.log_softmax(1)).sum(1).mean(), and export again";
+  }
+  return adviseNewer(node, opset, "takes it", [&](const auto &schema) {
+    return takes(schema, i, type);
+  });
 }
 
 } // namespace
@@ -58,7 +86,9 @@ const onnx::OpSchema *Importer::schemaOf(const onnx::NodeProto &node) const {
 void Importer::checkNode(const onnx::NodeProto &node) const {
   const onnx::OpSchema *schema = schemaOf(node);
   if (schema == nullptr) {
-    fail("there is no such operator in ai.onnx ", file.opset);
+    fail("there is no such operator in ai.onnx ", file.opset,
+         adviseNewer(node, file.opset, "has it",
+                     [](const auto &) { return true; }));
   }
   if (schema->Deprecated()) {
     fail("the operator is deprecated in ai.onnx ", file.opset);
@@ -90,13 +120,11 @@ void Importer::checkTypes(Op &op) {
       continue;
     }
     int32_t type = op.type(i);
-    onnx::TypeProto proto;
-    proto.mutable_tensor_type()->set_elem_type(type);
-    if (formal->GetTypes().count(onnx::Utils::DataTypeUtils::ToType(proto)) ==
-        0) {
+    if (!takes(*schema, i, type)) {
       fail("input ", i, " ('", node.input(i), "') is ", typeName(type),
            ", but '", formal->GetName(), "' must be one of ",
-           listTypes(formal->GetTypes()), adviceOn(node, i, type));
+           listTypes(formal->GetTypes()),
+           adviseOnType(node, i, type, file.opset));
     }
     if (!formal->GetIsHomogeneous()) {
       continue; // a variadic input whose members may differ

@@ -27,7 +27,6 @@ namespace zerograph::frontend {
 namespace {
 
 constexpr int64_t kMinIr = 3, kMaxIr = 13;
-constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
 
 // Field numbers of onnx.proto.
 constexpr int kModelGraph = 7, kGraphInitializer = 5;

@@ -14,6 +14,9 @@
 
 namespace zerograph::frontend {
 
+/// Operator sets of ai.onnx that are read.
+constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
+
 /// `length` bytes from `offset` of `file`, a path relative to the model.
 struct ByteRange {
   std::string file;

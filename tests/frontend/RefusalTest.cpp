@@ -179,6 +179,18 @@ g (float[2, 3] x, float[2, 3] p) => (float y) {
                  "input 1 ('n') is INT64, but input 0 ('x') is FLOAT"});
 }
 
+TEST(RefusedGraph, WhatANewerOperatorSetHas) {
+  expectRefused(R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[4] x) => (float[4] y) { y = Gelu(x) })",
+                {"no such operator in ai.onnx 17; operator set 20 has it: "
+                 "export again with opset_version=20"});
+  expectRefused(R"(<ir_version: 8, opset_import: ["" : 13]>
+g (int32[4] x) => (int32[4] y) { y = Relu(x) })",
+                {"input 0 ('x') is INT32, but 'X' must be one of",
+                 "; operator set 14 takes it: export again with "
+                 "opset_version=14"});
+}
+
 // ONNX's inference of what a failed node would give divides by the heads, and
 // takes dims at the axis.
 TEST(RefusedGraph, AttributesThatInferenceTrusts) {
