@@ -38,6 +38,26 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ElideCopies : Pass<"nn-elide-copies", "::mlir::func::FuncOp"> {
+  let summary = "Makes reshapes of copies of whole buffers.";
+  let description = [{
+    A kernel that only copies, through views that leave every element where it
+    lies, becomes an `nn.reshape` of the buffer: a launch and a buffer less.
+    `nn-form-kernels` writes one where a chain of views that cannot be read at
+    once is cut before a reshape: a transposition that a matmul reads under
+    another shape, as gradients of attention heads are.
+
+    Only results of kernels and library calls are renamed: a parameter's bytes
+    may be released before the copy's last use, a state's updated, and a
+    reduction in place may write over what it reads.
+
+    bitwise: nothing is computed, and nothing else is read.
+  }];
+  let statistics = [
+    Statistic<"elided", "elided", "Copies that became reshapes">
+  ];
+}
+
 def WidenHalf : Pass<"nn-widen-half", "::mlir::func::FuncOp"> {
   let summary = "Computes f16 and bf16 in f32.";
   let description = [{

@@ -342,3 +342,15 @@ View zg::mergeDims(const View &view) {
   result.indirection->index = std::make_shared<View>(std::move(index));
   return result;
 }
+
+bool zg::isWhole(const View &view) {
+  View merged = mergeDims(view);
+  if (merged.indirection || merged.offset != 0 ||
+      merged.numElements() != identityView(view.base).numElements()) {
+    return false;
+  }
+  // No dimension is left of a single element.
+  return merged.dims.empty() ||
+         (merged.dims.size() == 1 && merged.dims.front().stride == 1 &&
+          !merged.dims.front().isBounded());
+}
