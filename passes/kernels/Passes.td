@@ -8,8 +8,9 @@ include "mlir/Pass/PassBase.td"
 def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Groups nn ops into kernels.";
   let description = [{
-    Afterwards the nn ops of a function are `nn.kernel`, `nn.matmul` and
-    `nn.reshape`, which renames a buffer. Needs `nn-decompose` before.
+    Afterwards the nn ops of a function are `nn.kernel`, library calls
+    (`nn.matmul`, `nn.convolution`) and `nn.reshape`, which renames a buffer.
+    Needs `nn-decompose` before.
 
     - Elementwise ops and reductions of the last dimension that share an
       iteration space become one `rows` kernel; reductions of leading
@@ -109,8 +110,8 @@ def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
 def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::func::FuncOp"> {
   let summary = "Checks what nn-form-kernels promises.";
   let description = [{
-    Of nn, only kernels, matmuls and reshapes are left in the function, and
-    every kernel obeys the rules of its form. All violations are reported.
+    Of nn, only kernels, library calls and reshapes are left in the function,
+    and every kernel obeys the rules of its form. All violations are reported.
 
     bitwise: changes nothing.
   }];
