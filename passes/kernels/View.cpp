@@ -345,11 +345,12 @@ View zg::mergeDims(const View &view) {
 
 bool zg::isWhole(const View &view) {
   View merged = mergeDims(view);
-  if (merged.indirection || merged.offset != 0 ||
+  if (merged.indirection ||
       merged.numElements() != identityView(view.base).numElements()) {
     return false;
   }
-  // No dimension is left of a single element.
+  // As many elements, one behind the other: the offset can only be 0. No
+  // dimension is left of a single element.
   return merged.dims.empty() ||
          (merged.dims.size() == 1 && merged.dims.front().stride == 1 &&
           !merged.dims.front().isBounded());

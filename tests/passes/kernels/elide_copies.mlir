@@ -95,12 +95,15 @@ func.func @moves(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<4xi64>)
   return %1, %2, %3, %4, %5, %6 : tensor<2x4xf32>, tensor<3x2xf32>, tensor<2x4x2xf32>, tensor<4x2xf32>, tensor<5x2xf32>, tensor<4x2xf32>
 }
 
-// As many elements as there are, but not those: the first of them cut off and
-// one put behind, and half of them twice.
+// As many elements as there are, but not those, or not in their order: the first
+// row cut off and one put behind, the last one made zeros, half of them twice,
+// all from the last to the first. And where only one row can be chosen, the
+// index is still looked at.
 // CHECK-LABEL: func.func @same_count
-// CHECK-COUNT-2: nn.kernel rows
+// CHECK-COUNT-5: nn.kernel rows
 // CHECK: return
-func.func @same_count(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<4x2xf32>, tensor<2x2x2xf32>) {
+func.func @same_count(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<1xi64>)
+    -> (tensor<4x2xf32>, tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<8xf32>, tensor<1x8xf32>) {
   %0 = nn.matmul %x, %w : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
   %1 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<4x2xf32> {
     %p = nn.pad %a [0, 0] value 0.0 : f32 : tensor<4x2xf32> -> tensor<5x2xf32>
@@ -113,7 +116,22 @@ func.func @same_count(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<4x2xf
     %b = nn.broadcast %r : tensor<1x2x2xf32> -> tensor<2x2x2xf32>
     nn.yield %b : tensor<2x2x2xf32>
   }
-  return %1, %2 : tensor<4x2xf32>, tensor<2x2x2xf32>
+  %3 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<4x2xf32> {
+    %s = nn.slice %a [0, 0] step [1, 1] : tensor<4x2xf32> -> tensor<3x2xf32>
+    %p = nn.pad %s [0, 0] value 0.0 : f32 : tensor<3x2xf32> -> tensor<4x2xf32>
+    nn.yield %p : tensor<4x2xf32>
+  }
+  %4 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<8xf32> {
+    %r = nn.reshape %a : tensor<4x2xf32> -> tensor<8xf32>
+    %s = nn.slice %r [7] step [-1] : tensor<8xf32> -> tensor<8xf32>
+    nn.yield %s : tensor<8xf32>
+  }
+  %5 = nn.kernel rows (%a = %0, %k = %i) : (tensor<4x2xf32>, tensor<1xi64>) -> tensor<1x8xf32> {
+    %r = nn.reshape %a : tensor<4x2xf32> -> tensor<1x8xf32>
+    %g = nn.gather %r, %k : tensor<1x8xf32>, tensor<1xi64> -> tensor<1x8xf32>
+    nn.yield %g : tensor<1x8xf32>
+  }
+  return %1, %3, %2, %4, %5 : tensor<4x2xf32>, tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<8xf32>, tensor<1x8xf32>
 }
 
 // A kernel that computes, fills, or has a result besides.
