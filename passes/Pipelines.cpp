@@ -66,6 +66,8 @@ void buildKernels(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(nn::createSimplifyMatmul());
   addCleanup(passes);
   passes.addNestedPass<func::FuncOp>(nn::createFormKernels());
+  // Before CSE: kernels that read a buffer and its copy may then be equal.
+  passes.addNestedPass<func::FuncOp>(nn::createElideCopies());
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(nn::createVerifyKernels());

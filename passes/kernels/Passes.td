@@ -8,8 +8,9 @@ include "mlir/Pass/PassBase.td"
 def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Groups nn ops into kernels.";
   let description = [{
-    Afterwards the nn ops of a function are `nn.kernel`, `nn.matmul` and
-    `nn.reshape`, which renames a buffer. Needs `nn-decompose` before.
+    Afterwards the nn ops of a function are `nn.kernel`, library calls
+    (`nn.matmul`, `nn.convolution`) and `nn.reshape`, which renames a buffer.
+    Needs `nn-decompose` before.
 
     - Elementwise ops and reductions of the last dimension that share an
       iteration space become one `rows` kernel; reductions of leading
@@ -35,6 +36,26 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
     Statistic<"kernels", "kernels", "Kernels formed">,
     Statistic<"copies", "copies", "Kernels that only copy or fill">,
     Statistic<"fused", "fused", "Elementwise ops and reductions in kernels">
+  ];
+}
+
+def ElideCopies : Pass<"nn-elide-copies", "::mlir::func::FuncOp"> {
+  let summary = "Makes reshapes of copies of whole buffers.";
+  let description = [{
+    A kernel that only copies, through views that leave every element where it
+    lies, becomes an `nn.reshape` of the buffer: a launch and a buffer less.
+    `nn-form-kernels` writes one where a chain of views that cannot be read at
+    once is cut before a reshape: a transposition that a matmul reads under
+    another shape, as gradients of attention heads are.
+
+    Only results of kernels and library calls are renamed: a parameter's bytes
+    may be released before the copy's last use, a state's updated, and a
+    reduction in place may write over what it reads.
+
+    bitwise: nothing is computed, and nothing else is read.
+  }];
+  let statistics = [
+    Statistic<"elided", "elided", "Copies that became reshapes">
   ];
 }
 
@@ -89,8 +110,8 @@ def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
 def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::func::FuncOp"> {
   let summary = "Checks what nn-form-kernels promises.";
   let description = [{
-    Of nn, only kernels, matmuls and reshapes are left in the function, and
-    every kernel obeys the rules of its form. All violations are reported.
+    Of nn, only kernels, library calls and reshapes are left in the function,
+    and every kernel obeys the rules of its form. All violations are reported.
 
     bitwise: changes nothing.
   }];

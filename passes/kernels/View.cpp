@@ -342,3 +342,16 @@ View zg::mergeDims(const View &view) {
   result.indirection->index = std::make_shared<View>(std::move(index));
   return result;
 }
+
+bool zg::isWhole(const View &view) {
+  View merged = mergeDims(view);
+  if (merged.indirection ||
+      merged.numElements() != identityView(view.base).numElements()) {
+    return false;
+  }
+  // As many elements, one behind the other: the offset can only be 0. No
+  // dimension is left of a single element.
+  return merged.dims.empty() ||
+         (merged.dims.size() == 1 && merged.dims.front().stride == 1 &&
+          !merged.dims.front().isBounded());
+}

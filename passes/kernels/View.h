@@ -86,6 +86,10 @@ FailureOr<View> reshapeView(const View &view, ArrayRef<int64_t> shape);
 /// one stride serves both; dimensions of size 1 are dropped.
 View mergeDims(const View &view);
 
+/// True if the view has every element of its base, in the order in which they
+/// lie there: a copy through it would be the same bytes.
+bool isWhole(const View &view);
+
 } // namespace mlir::zg
 
 #endif // ZEROGRAPH_PASSES_KERNELS_VIEW_H
