@@ -180,21 +180,33 @@ void Storage::bindDefault(Operation *op, unsigned result) {
       slices.create(label, sliceClass, bytesOf(value), unit, segment);
 }
 
-/// Nothing may read the bytes later as what they were.
+/// Who reads the bytes of `value` as what they were before `op` reduced a
+/// segment of them in place.
+Operation *Storage::laterRead(Value value, zero::ReduceScatterOp op) const {
+  for (Operation *user : value.getUsers()) {
+    auto other = dyn_cast<zero::ReduceScatterOp>(user);
+    if (isa<zero::ReleaseOp>(user) ||
+        (other && other.getSegment() != op.getSegment())) {
+      continue;
+    }
+    bool isPart = !other && user->getNumResults() == 1 &&
+                  partOf(user->getResult(0), slices).has_value();
+    Operation *reader = isPart ? laterRead(user->getResult(0), op) : user;
+    if (reader && position(reader) > position(op)) {
+      return reader;
+    }
+  }
+  return nullptr;
+}
+
 LogicalResult Storage::checkOverwrite(zero::ReduceScatterOp op) const {
-  Value flat = op.getFlat();
-  if (isa<BlockArgument>(flat)) {
+  if (isa<BlockArgument>(wholeOf(op.getFlat(), slices))) {
     return op.emitOpError("in place would change an argument of the program");
   }
-  for (Operation *user : flat.getUsers()) {
-    auto other = dyn_cast<zero::ReduceScatterOp>(user);
-    bool spared = isa<zero::ReleaseOp>(user) ||
-                  (other && other.getSegment() != op.getSegment());
-    if (!spared && position(user) > position(op)) {
-      return (op.emitOpError("in place overwrites what is read later"))
-                 .attachNote(user->getLoc())
-             << "the read is here";
-    }
+  if (Operation *reader = laterRead(op.getFlat(), op)) {
+    return (op.emitOpError("in place overwrites what is read later"))
+               .attachNote(reader->getLoc())
+           << "the read is here";
   }
   return success();
 }

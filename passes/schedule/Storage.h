@@ -41,6 +41,7 @@ private:
   /// No position.
   static constexpr unsigned kNever = ~0u;
   bool request(Value value, Place want, unsigned overwritten);
+  Operation *laterRead(Value value, zero::ReduceScatterOp op) const;
   LogicalResult checkOverwrite(zero::ReduceScatterOp op) const;
   bool keepsOldValues(Value value, Place want);
 
