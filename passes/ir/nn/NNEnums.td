@@ -48,6 +48,13 @@ def NN_ReduceKind : NN_Enum<"ReduceKind", "how a reduction combines", [
 ]>;
 def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind">;
 
+// `set`: the last row replaces what was there.
+def NN_ScatterKind : NN_Enum<"ScatterKind", "how a row enters a table", [
+  NN_Case<"sum", 0>, NN_Case<"max", 1>, NN_Case<"min", 2>, NN_Case<"prod", 3>,
+  NN_Case<"set", 4>
+]>;
+def NN_ScatterKindAttr : EnumAttr<NN_Dialect, NN_ScatterKind, "scatter_kind">;
+
 // Which of the three tensors of a convolution is computed from the others.
 def NN_ConvolutionKind : NN_Enum<"ConvolutionKind", "what a convolution gives", [
   NN_Case<"forward", 0>, NN_Case<"input", 1>, NN_Case<"weights", 2>
