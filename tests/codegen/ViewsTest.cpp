@@ -386,9 +386,10 @@ TEST(Scatter, OfEveryKindAndType) {
   for (std::string kind : {"sum", "max", "min", "prod", "set"}) {
     expectMatchesInterpreter(intoTable("f32", kind), 1e-6, -3, 9);
     expectMatchesInterpreter(intoTable("f64", kind), 1e-14, -3, 9);
-    for (std::string element : {"i8", "ui8", "i16", "i32", "i64"}) {
+    for (std::string element : {"i8", "i16", "i32", "i64"}) {
       expectMatchesInterpreter(intoTable(element, kind), 0, -3, 9);
     }
+    expectMatchesInterpreter(intoTable("ui8", kind), 0, 0, 9);
   }
   for (std::string kind : {"max", "min", "set"}) {
     expectMatchesInterpreter(intoTable("i1", kind), 0, -3, 9);

@@ -13,9 +13,7 @@ class NN_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-// To add an elementwise function: a case here; its gradient in
-// differentiate/rules/Elementwise.cpp; its expansion in
-// codegen/host/emit/Math.cpp (and the interpreter of the tests).
+// To add an elementwise function: see CONTRIBUTING.md.
 def NN_UnaryKind : NN_Enum<"UnaryKind", "elementwise function of one value", [
   NN_Case<"neg", 0>, NN_Case<"abs", 1>, NN_Case<"sign", 2>,
   NN_Case<"exp", 3>, NN_Case<"log", 4>, NN_Case<"sqrt", 5>,
