@@ -1,76 +1,59 @@
-//===- Scatter.cpp - tensors with some elements replaced or added to ------===//
+//===- Scatter.cpp - tensors into which others are written ----------------===//
 //
-// Both operators become one nn.scatter_add into a table of zeros, at a
-// computed row number. Where it should replace, a second one counts what is
-// written, and a select takes the rest from the data: ONNX says that no place
-// is written twice.
+// Both operators are one nn.scatter at a computed row number, into the data
+// seen as rows. ONNX says that what replaces writes no place twice; exporters
+// do it nevertheless, and the last one stays, as in ONNX's reference.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/ops/Ops.h"
 
+#include <map>
+
 using mlir::Value;
-using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::ScatterKind;
 using onnx::TensorProto;
 
 namespace zerograph::frontend {
 
 namespace {
 
-/// What to do with the old element and the new one.
-enum class Combine { replace, add };
-
-Combine combineOf(Op &op) {
-  std::string kind = op.stringAttribute("reduction", "none");
-  if (kind != "none" && kind != "add") {
-    fail("reduction '", kind, "' is not supported; 'none' and 'add' are");
+ScatterKind kindOf(Op &op) {
+  std::string name = op.stringAttribute("reduction", "none");
+  static const std::map<std::string, ScatterKind> kinds = {
+      {"none", ScatterKind::set}, {"add", ScatterKind::sum},
+      {"mul", ScatterKind::prod}, {"max", ScatterKind::max},
+      {"min", ScatterKind::min},
+  };
+  auto found = kinds.find(name);
+  if (found == kinds.end()) {
+    fail("reduction '", name,
+         "' is not one of 'none', 'add', 'mul', 'max' and 'min'");
   }
-  return kind == "add" ? Combine::add : Combine::replace;
+  return found->second;
 }
 
-Value scatterAdd(Emitter &emit, Value rows, Value updates, const Shape &table) {
-  return emit.builder.create<nn::ScatterAddOp>(
-      emit.location, emit.tensorType(table, Emitter::elementOf(updates)), rows,
-      updates);
-}
-
-/// Puts `updates` [rows..., r...] at `rows` of `data`, seen as `table` [n,
+/// Brings `updates` [rows..., r...] to `rows` of `data`, seen as `table` [n,
 /// r...].
-void scatter(Op &op, Combine combine, Value rows, Value updates, Shape table) {
+void scatter(Op &op, Value rows, Value updates, const Shape &table) {
   Emitter &emit = op.emit;
+  ScatterKind kind = kindOf(op);
   Value data = op.value(0);
-  Shape shape = Emitter::shapeOf(data);
   mlir::Type element = Emitter::elementOf(data);
   if (Emitter::elementOf(updates) != element) {
     fail("the updates are of another type than the data");
   }
-  bool boolean = element.isInteger(1);
-  if (boolean && combine == Combine::add) {
-    fail("cannot add booleans");
+  if (element.isInteger(1) &&
+      (kind == ScatterKind::sum || kind == ScatterKind::prod)) {
+    fail("cannot add or multiply booleans");
   }
-  mlir::Type sum = boolean ? emit.builder.getI32Type() : element;
-  Value added = emit.reshape(
-      scatterAdd(emit, rows, emit.convert(updates, sum), table), shape);
-  if (combine == Combine::add) {
-    op.set(0, emit.add(data, added));
-    return;
-  }
-  if (boolean) {
-    added = emit.compare(CompareKind::ne, added, 0.0);
-  }
-  // One number a row says whether it is written.
-  mlir::Type flag = emit.builder.getI32Type();
-  Value ones = emit.splat(1, Emitter::shapeOf(rows), flag);
-  Value written = emit.compare(CompareKind::gt,
-                               scatterAdd(emit, rows, ones, {table[0]}), 0.0);
-  Shape column(table.size(), 1);
-  column[0] = table[0];
-  written = emit.broadcastTo(emit.reshape(written, column), table);
-  op.set(0, emit.select(emit.reshape(written, shape), added, data));
+  Value into = emit.reshape(data, table);
+  Value result = emit.builder.create<nn::ScatterOp>(
+      emit.location, into.getType(), kind, rows, updates, into);
+  op.set(0, emit.reshape(result, Emitter::shapeOf(data)));
 }
 
 void emitScatterElements(Op &op) {
-  Combine combine = combineOf(op);
   Shape data = op.shape(0), shape = op.shape(1);
   int64_t rank = data.size();
   int64_t axis = normalizeAxis(op.intAttribute("axis", 0), rank);
@@ -87,11 +70,10 @@ void emitScatterElements(Op &op) {
   Value index = indexInto(op, op.value(1), op.host(1), data[axis]);
   index = emit.convert(index, emit.builder.getI64Type());
   Value row = elementNumber(emit, index, data, axis);
-  scatter(op, combine, row, op.value(2), {elementCount(data)});
+  scatter(op, row, op.value(2), {elementCount(data)});
 }
 
 void emitScatterNd(Op &op) {
-  Combine combine = combineOf(op);
   Shape data = op.shape(0), lead = op.shape(1);
   if (lead.empty() || lead.back() < 1 ||
       lead.back() > static_cast<int64_t>(data.size())) {
@@ -117,7 +99,7 @@ void emitScatterNd(Op &op) {
   }
   Shape table(data.begin() + depth, data.end());
   table.insert(table.begin(), strides[0] * data[0]);
-  scatter(op, combine, row, op.value(2), table);
+  scatter(op, row, op.value(2), table);
 }
 
 const OpDef kOps[] = {

@@ -49,7 +49,7 @@ Samples SampleAnalysis::compute(Operation *op) const {
   }
   return llvm::TypeSwitch<Operation *, Samples>(op)
       .Case<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
-            CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterAddOp>(
+            CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp>(
           [&](auto concrete) { return through(concrete); })
       // One result element an operand element; a row keeps its samples.
       .Case<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp, BroadcastOp,
@@ -196,16 +196,15 @@ Samples SampleAnalysis::through(GatherOp op) const {
   return Samples::mixedBy(op);
 }
 
-/// Only what lies within a row keeps its place.
-Samples SampleAnalysis::through(ScatterAddOp op) const {
+/// What lies within a row of the updates keeps its place, and so does all that
+/// is in the table already.
+Samples SampleAnalysis::through(ScatterOp op) const {
   Samples updates = of(op.getUpdates());
-  Samples into = op.getInto() ? of(op.getInto()) : Samples();
   int64_t leading = shapeOf(op.getIndices()).size();
   if (of(op.getIndices()).kind != Samples::None ||
-      updates.kind == Samples::Mixed || into.kind == Samples::Mixed ||
-      into.isAt(0) || (updates.kind == Samples::At && updates.dim < leading)) {
-    return Samples::mixedBy(op);
+      (updates.kind == Samples::At && updates.dim < leading)) {
+    updates = Samples::mixedBy(op);
   }
   updates.dim += 1 - leading;
-  return join(op, {into, updates});
+  return op.getInto() ? join(op, {of(op.getInto()), updates}) : updates;
 }

@@ -55,7 +55,7 @@ private:
   Samples through(MatmulOp op) const;
   Samples through(ConvolutionOp op) const;
   Samples through(GatherOp op) const;
-  Samples through(ScatterAddOp op) const;
+  Samples through(ScatterOp op) const;
 
   int64_t samples = 1;
   DenseMap<Value, Samples> known;

@@ -291,7 +291,7 @@ LogicalResult Grouping::visit(Operation *op) {
     addAlone(op, Form::Scan);
     return success();
   }
-  if (isa<nn::ScatterAddOp>(op)) {
+  if (isa<nn::ScatterOp>(op)) {
     addAlone(op, Form::Scatter);
     return success();
   }

@@ -14,7 +14,7 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
 
     - Elementwise ops and reductions of the last dimension that share an
       iteration space become one `rows` kernel; reductions of leading
-      dimensions become `columns` kernels; `cumsum` and `scatter_add` share a
+      dimensions become `columns` kernels; `cumsum` and `scatter` share a
       kernel with nothing but what is computed again for them.
     - Views, constants and iota move into every kernel that reads them. One that
       a matmul or collective needs becomes a kernel that copies.
@@ -93,8 +93,8 @@ def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
 def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
   let summary = "Adds rows into a sum instead of into zeros.";
   let description = [{
-    `x + scatter_add(ids, rows)`, in either order, becomes
-    `scatter_add(ids, rows) into x` where nothing else uses the scatter_add: a
+    `x + scatter(sum, ids, rows)`, in either order, becomes
+    `scatter(sum, ids, rows) into x` where nothing else uses the scatter: a
     table less, and a pass over two. It is the gradient of an embedding that is
     tied to the output head, the largest tensor of many language models.
 
@@ -103,7 +103,7 @@ def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
     every stage, rank and layout has the same sums and thus the same bits.
   }];
   let statistics = [
-    Statistic<"folded", "folded", "Sums folded into a scatter_add">
+    Statistic<"folded", "folded", "Sums folded into a scatter">
   ];
 }
 

@@ -91,7 +91,7 @@ void Planner::planGroup(const Group &group) {
       continue;
     }
     OperandRange reads = member->getOperands();
-    if (auto scatter = dyn_cast<nn::ScatterAddOp>(member);
+    if (auto scatter = dyn_cast<nn::ScatterOp>(member);
         scatter && scatter.getInto()) {
       readTable(plan, scatter);
       reads = reads.drop_back();

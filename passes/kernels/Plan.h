@@ -22,7 +22,7 @@
 
 namespace mlir::zg::nn {
 class GatherOp;
-class ScatterAddOp;
+class ScatterOp;
 } // namespace mlir::zg::nn
 
 namespace mlir::zg::kernels {
@@ -79,7 +79,7 @@ private:
   void resolve(KernelPlan &plan, ArrayRef<Operand> operands);
   bool resolveOperand(KernelPlan &plan, Value operand, bool certainOnly);
   void readIndices(KernelPlan &plan, nn::GatherOp gather);
-  void readTable(KernelPlan &plan, nn::ScatterAddOp scatter);
+  void readTable(KernelPlan &plan, nn::ScatterOp scatter);
   bool tryRecompute(KernelPlan &plan, const Source &source);
   bool collect(const KernelPlan &plan, Operation *op, bool exclusive,
                Attempt &attempt);

@@ -1,4 +1,4 @@
-//===- SimplifyScatter.cpp - folds sums into scatter_add ------------------===//
+//===- SimplifyScatter.cpp - folds sums into scatter ----------------------===//
 
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Passes.h"
@@ -13,19 +13,19 @@ using namespace mlir::zg;
 
 namespace {
 
-/// The scatter_add that makes `value`, if it adds into zeros and has no other
-/// use.
-nn::ScatterAddOp foldable(Value value) {
-  auto scatter = value.getDefiningOp<nn::ScatterAddOp>();
+/// The scatter that makes `value`, if it adds into zeros, which only a sum
+/// does, and has no other use.
+nn::ScatterOp foldable(Value value) {
+  auto scatter = value.getDefiningOp<nn::ScatterOp>();
   return scatter && !scatter.getInto() && scatter->hasOneUse()
              ? scatter
-             : nn::ScatterAddOp();
+             : nn::ScatterOp();
 }
 
 /// Of two scatters, the second adds into the first.
 bool fold(nn::BinaryOp add) {
   Value x = add.getLhs();
-  nn::ScatterAddOp scatter = foldable(add.getRhs());
+  nn::ScatterOp scatter = foldable(add.getRhs());
   if (!scatter) {
     x = add.getRhs();
     scatter = foldable(add.getLhs());
@@ -35,9 +35,9 @@ bool fold(nn::BinaryOp add) {
   }
   // Where the sum stood: only there are both operands known to exist.
   OpBuilder builder(add);
-  Value sum = builder.create<nn::ScatterAddOp>(add.getLoc(), add.getType(),
-                                               scatter.getIndices(),
-                                               scatter.getUpdates(), x);
+  Value sum = builder.create<nn::ScatterOp>(
+      add.getLoc(), add.getType(), nn::ScatterKind::sum, scatter.getIndices(),
+      scatter.getUpdates(), x);
   add.replaceAllUsesWith(sum);
   add.erase();
   scatter.erase();

@@ -28,7 +28,7 @@ bool isMember(Operation *op) {
 LogicalResult verifyCommon(nn::KernelOp kernel) {
   LogicalResult result = success();
   for (Operation &op : kernel.getBody().front()) {
-    bool alone = isa<nn::CumsumOp, nn::ScatterAddOp>(op);
+    bool alone = isa<nn::CumsumOp, nn::ScatterOp>(op);
     if (!isMember(&op) && !isViewOp(&op) && !alone &&
         !isa<nn::ConstantOp, nn::IotaOp, nn::YieldOp>(op)) {
       result = report(&op) << op.getName() << " has no place in a kernel";
@@ -39,7 +39,7 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
       result = report(&op) << op.getName() << " in a kernel of the form '"
                            << kernel.getForm() << "'";
     }
-    if (auto scatter = dyn_cast<nn::ScatterAddOp>(op)) {
+    if (auto scatter = dyn_cast<nn::ScatterOp>(op)) {
       Value table = scatter.getInto();
       if (table && !isa<BlockArgument>(stripReshapes(table))) {
         result = report(&op) << "adds into a table that its own kernel makes";
@@ -130,14 +130,14 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
   LogicalResult result = success();
   Operation *yield = kernel.getBody().front().getTerminator();
   for (Operation &op : kernel.getBody().front()) {
-    count += isa<nn::CumsumOp, nn::ScatterAddOp>(op);
+    count += isa<nn::CumsumOp, nn::ScatterOp>(op);
     if (isa<nn::ReduceOp>(op)) {
       result = report(&op) << "a reduction beside the one op of the form '"
                            << kernel.getForm() << "'";
     }
   }
   if (count != 1 || yield->getNumOperands() != 1 ||
-      !isa_and_present<nn::CumsumOp, nn::ScatterAddOp>(
+      !isa_and_present<nn::CumsumOp, nn::ScatterOp>(
           yield->getOperand(0).getDefiningOp())) {
     result = report(kernel) << "the form '" << kernel.getForm()
                             << "' has one op and its result";

@@ -36,7 +36,7 @@ bool computes(Operation *op) {
     return elementOf(matmul.getType()).isF16();
   }
   return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::ReduceOp,
-             nn::CumsumOp, nn::ScatterAddOp, nn::ConvolutionOp, nn::IotaOp>(op);
+             nn::CumsumOp, nn::ScatterOp, nn::ConvolutionOp, nn::IotaOp>(op);
 }
 
 /// The same op on f32, with conversions around it.

@@ -49,7 +49,7 @@ OpOperand *mlir::zg::sched::tableOperand(nn::KernelOp kernel) {
     return nullptr;
   }
   Operation *yield = kernel.getBody().front().getTerminator();
-  auto scatter = yield->getOperand(0).getDefiningOp<nn::ScatterAddOp>();
+  auto scatter = yield->getOperand(0).getDefiningOp<nn::ScatterOp>();
   if (!scatter || !scatter.getInto()) {
     return nullptr;
   }
@@ -77,7 +77,7 @@ bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
   // overwrite what a later one reads.
   int64_t size = elements(kernel.getResult(result));
   for (Operation &op : body.without_terminator()) {
-    if (isa<nn::ReduceOp, nn::CumsumOp, nn::ScatterAddOp, nn::GatherOp>(op) ||
+    if (isa<nn::ReduceOp, nn::CumsumOp, nn::ScatterOp, nn::GatherOp>(op) ||
         (nn::isElementwise(&op) && elements(op.getResult(0)) != size &&
          elements(op.getResult(0)) != 1)) {
       return false;

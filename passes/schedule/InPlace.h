@@ -10,11 +10,11 @@ namespace mlir::zg::sched {
 /// Whether result `result` of the kernel may have the storage of operand
 /// `operand`: the kernel is elementwise and element i of the operand is read
 /// only where element i of the result is computed, or the operand is the table
-/// that a scatter_add adds into.
+/// that a scatter goes into.
 bool canShareStorage(nn::KernelOp kernel, unsigned operand, unsigned result);
 
 /// The operand of the kernel whose storage its result should have, since the
-/// kernel would copy it otherwise: the table that a scatter_add adds into, if
+/// kernel would copy it otherwise: the table that a scatter goes into, if
 /// the kernel may write there.
 OpOperand *tableOperand(nn::KernelOp kernel);
 

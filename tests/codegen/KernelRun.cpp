@@ -64,6 +64,9 @@ auto dispatch(Type type, F f) {
   if (type.isInteger(32)) {
     return f(int32_t());
   }
+  if (type.isInteger(16)) {
+    return f(int16_t());
+  }
   if (type.isUnsignedInteger(8) || type.isInteger(1)) {
     return f(uint8_t());
   }

@@ -353,20 +353,21 @@ TEST(Scan, AlongEveryDimension) {
 TEST(Scatter, AddsInOrder) {
   expectMatchesInterpreter(
       kernel("tensor<4x5xi64>", "tensor<4x5x37xf32>",
-             "%r = nn.scatter_add %a, %b : tensor<4x5xi64>, "
+             "%r = nn.scatter sum %a, %b : tensor<4x5xi64>, "
              "tensor<4x5x37xf32> -> tensor<7x37xf32>\n",
              "tensor<7x37xf32>", "scatter"),
       1e-6, -3, 9);
   expectMatchesInterpreter(
       kernel("tensor<20xi32>", "tensor<20xf32>",
-             "%r = nn.scatter_add %a, %b : tensor<20xi32>, "
+             "%r = nn.scatter sum %a, %b : tensor<20xi32>, "
              "tensor<20xf32> -> tensor<7xf32>\n",
              "tensor<7xf32>", "scatter"),
       1e-6, -3, 9);
 }
 
-/// Rows that are added into operand 2, under another shape.
-std::string intoTable(const std::string &element) {
+/// Rows that go into operand 2, under another shape.
+std::string intoTable(const std::string &element,
+                      const std::string &kind = "sum") {
   std::string rows = "tensor<4x5x37x" + element + ">";
   std::string flat = "tensor<259x" + element + ">";
   std::string table = "tensor<7x37x" + element + ">";
@@ -375,13 +376,24 @@ std::string intoTable(const std::string &element) {
          "(tensor<4x5xi64>, " +
          rows + ", " + flat + ") -> " + table +
          " {\n    %t = nn.reshape %c : " + flat + " -> " + table +
-         "\n    %r = nn.scatter_add %a, %b into %t : tensor<4x5xi64>, " + rows +
-         " -> " + table + "\n    nn.yield %r : " + table + "\n  }\n  return\n}";
+         "\n    %r = nn.scatter " + kind +
+         " %a, %b into %t : tensor<4x5xi64>, " + rows + " -> " + table +
+         "\n    nn.yield %r : " + table + "\n  }\n  return\n}";
 }
 
-TEST(Scatter, AddsIntoATable) {
-  expectMatchesInterpreter(intoTable("f32"), 1e-6, -3, 9);
-  expectMatchesInterpreter(intoTable("i64"), 0, -3, 9);
+/// Some places of the table get several rows, some none.
+TEST(Scatter, OfEveryKindAndType) {
+  for (std::string kind : {"sum", "max", "min", "prod", "set"}) {
+    expectMatchesInterpreter(intoTable("f32", kind), 1e-6, -3, 9);
+    expectMatchesInterpreter(intoTable("f64", kind), 1e-14, -3, 9);
+    for (std::string element : {"i8", "i16", "i32", "i64"}) {
+      expectMatchesInterpreter(intoTable(element, kind), 0, -3, 9);
+    }
+    expectMatchesInterpreter(intoTable("ui8", kind), 0, 0, 9);
+  }
+  for (std::string kind : {"max", "min", "set"}) {
+    expectMatchesInterpreter(intoTable("i1", kind), 0, -3, 9);
+  }
 }
 
 /// The sum has the same bits whether it takes the table's bytes or its own,

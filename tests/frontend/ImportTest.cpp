@@ -83,6 +83,18 @@ g (float[16, 8] t) => (float[4, 8] y) {
   EXPECT_TRUE(imported.has("nn.slice %arg0 [1, 0] step [3, 1]"));
 }
 
+// PyTorch writes ones before a product that leaves out what was there, where
+// places may repeat: no place may get their sum.
+TEST(Emission, ScatterReplacesByTheLast) {
+  Imported imported = import(R"(
+g (float[4, 8] x, int64[3, 1] i, float[3, 8] u) => (float[4, 8] y) {
+  y = ScatterND(x, i, u)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("nn.scatter set"));
+  EXPECT_EQ(imported.count("nn.scatter"), 1);
+}
+
 TEST(Emission, DeadNodesAreNotImported) {
   Imported imported =
       import("g (float[4] x) => (float[4] y) { y = Tanh(x) z = Wobble(x) }");

@@ -51,7 +51,7 @@ TEST(MaskedAssignment, OfAScalar) {
   updates = Reshape(all, back)
 )"));
   EXPECT_EQ(run(imported, {kX, kMask}), (Numbers{2, 2, 3, 4, 2, 2}));
-  EXPECT_EQ(imported.count("nn.scatter_add"), 0);
+  EXPECT_EQ(imported.count("nn.scatter"), 0);
 }
 
 TEST(MaskedAssignment, ByAMaskOfNumbers) {

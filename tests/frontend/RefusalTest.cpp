@@ -133,15 +133,28 @@ TEST(RefusedGraph, NodesBehindUnsupportedOnesAreCheckedToo) {
 g (float[2, 3, 8, 8] x, int64[2, 3, 8, 8] i, float[3] s) => (float[2, 3, 8, 8] y, float[2, 3, 8, 8] z, int64[4, k] n) {
   r = Constant <value_float = 1.5> ()
   t = Constant <value = bool {1}> ()
-  [times] a = ScatterElements <reduction = "mul"> (x, i, x)
+  [times] a = ScatterElements <reduction = "mean"> (x, i, x)
   [drop] b = Dropout(a, r, t)
-  [deep] y = ScatterElements <reduction = "mul"> (b, i, b)
+  [deep] y = ScatterElements <reduction = "mean"> (b, i, b)
   [many] n = NonZero(a)
   [fits] z = Mul(b, s)
 })",
                 {"5 nodes cannot be imported", "node 'times' (ScatterElements)",
                  "node 'drop' (Dropout)", "node 'deep' (ScatterElements)",
                  "node 'many' (NonZero)", "node 'fits' (Mul)"});
+}
+
+TEST(RefusedGraph, ScattersThatMeanNothing) {
+  expectRefused(R"(
+g (float[4] x, int64[4] i) => (float[4] y) {
+  y = ScatterElements <reduction = "mean"> (x, i, x)
+})",
+                {"'mean' is not one of 'none', 'add', 'mul', 'max' and 'min'"});
+  expectRefused(R"(
+g (bool[4] x, int64[4] i) => (bool[4] y) {
+  y = ScatterElements <reduction = "add"> (x, i, x)
+})",
+                {"cannot add or multiply booleans"});
 }
 
 TEST(RefusedGraph, UnknownOperatorAndAttribute) {

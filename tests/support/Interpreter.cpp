@@ -77,9 +77,9 @@ private:
         .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
               ConvertOp, ScalarOp, RandomUniformOp, RandomLikeOp, DropoutOp,
               BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
-              ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp,
-              ScatterAddOp, SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp,
-              KernelOp>([&](auto concrete) { run(concrete); })
+              ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp,
+              SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, KernelOp>(
+            [&](auto concrete) { run(concrete); })
         .Default([](Operation *other) {
           llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +
                                    other->getName().getStringRef());
@@ -411,16 +411,18 @@ private:
     values[op] = y;
   }
 
-  void run(ScatterAddOp op) {
+  void run(ScatterOp op) {
     const Tensor ids = get(op.getIndices()), rows = get(op.getUpdates());
     Tensor y = op.getInto() ? get(op.getInto()) : empty(op);
     size_t row = y.values.size() / y.shape[0];
+    std::optional<ReduceKind> combine = op.getCombine();
     for (size_t i = 0; i < ids.values.size(); ++i) {
       int64_t to = clampedRow(ids.values[i], y.shape[0]);
       for (size_t r = 0; r < row; ++r) {
-        double &sum = y.values[to * row + r];
-        sum = applyBinary(BinaryKind::add, y.element, sum,
-                          rows.values[i * row + r]);
+        double &old = y.values[to * row + r];
+        double update = rows.values[i * row + r];
+        old = combine ? applyBinary(binaryOf(*combine), y.element, old, update)
+                      : update;
       }
     }
     values[op] = y;

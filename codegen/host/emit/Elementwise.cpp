@@ -377,7 +377,7 @@ LogicalResult host::checkElementType(Operation *op, Type element) {
   }
   bool half = element.isF16() || element.isBF16();
   if (half && !isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::ReduceOp,
-                   nn::CumsumOp, nn::ScatterAddOp, nn::MatmulOp>(op)) {
+                   nn::CumsumOp, nn::ScatterOp, nn::MatmulOp>(op)) {
     return success(); // moved or converted
   }
   return op->emitError("'")

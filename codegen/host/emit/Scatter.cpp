@@ -1,5 +1,6 @@
-//===- Scatter.cpp - sums of rows into a table ----------------------------===//
+//===- Scatter.cpp - rows into a table ------------------------------------===//
 
+#include "codegen/host/emit/Elementwise.h"
 #include "codegen/host/emit/Forms.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,8 +11,8 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// The argument that the scatter adds into; null: it adds into zeros.
-BlockArgument tableOf(nn::ScatterAddOp scatter) {
+/// The argument that the scatter goes into; null: into zeros.
+BlockArgument tableOf(nn::ScatterOp scatter) {
   Value table = scatter.getInto();
   while (table && table.getDefiningOp<nn::ReshapeOp>()) {
     table = table.getDefiningOp()->getOperand(0);
@@ -19,7 +20,7 @@ BlockArgument tableOf(nn::ScatterAddOp scatter) {
   return dyn_cast_or_null<BlockArgument>(table);
 }
 
-/// The rows of the table that must be set before any is added to: none where
+/// The rows of the table that must be set before any is updated: none where
 /// the result has the bytes of the table that it begins as.
 Value rowsToSet(Lanes &l, Value table, Value result, int64_t rows) {
   auto addressOf = [&](Value pointer) {
@@ -32,24 +33,24 @@ Value rowsToSet(Lanes &l, Value table, Value result, int64_t rows) {
 
 } // namespace
 
-/// Threads take columns of the table, so that every element is set and summed
+/// Threads take columns of the table, so that every element is set and updated
 /// by one of them, in the order of the updates. Row of the domain: an update.
 FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
                                        nn::KernelOp kernel, StringRef name) {
   auto yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
   auto scatter = yield->getNumOperands() == 1
-                     ? yield.getOperand(0).getDefiningOp<nn::ScatterAddOp>()
-                     : nn::ScatterAddOp();
+                     ? yield.getOperand(0).getDefiningOp<nn::ScatterOp>()
+                     : nn::ScatterOp();
   if (!scatter) {
     return kernel.emitError("'") << nn::nameOf(kernel.getLoc())
-                                 << "': a scatter yields its nn.scatter_add";
+                                 << "': a scatter yields its nn.scatter";
   }
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(scatter.getType()).getShape();
   BlockArgument base = tableOf(scatter);
   if (scatter.getInto() && !base) {
     return kernel.emitError("'") << nn::nameOf(kernel.getLoc())
-                                 << "': a scatter adds into an argument of its "
+                                 << "': a scatter goes into an argument of its "
                                     "kernel, or into zeros";
   }
   int64_t tableRows = shape.front();
@@ -68,6 +69,7 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
   Value table = body.resultPointer(0);
   Value from = base ? body.operandPointer(base.getArgNumber()) : Value();
   Type element = (*update)->element;
+  std::optional<nn::ReduceKind> combine = scatter.getCombine();
   Value zero = l.zero(l.vectorOf(valueType(element)));
 
   // Columns [begin, end) of one row of the table, sixteen at a time.
@@ -109,8 +111,11 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
       Chunk chunk(col, mask);
       Value value = l.splat(body.vector(*update, chunk));
       Value offset = l.add(start, col);
-      Value old = body.load(table, offset, element, /*asVector=*/true, mask);
-      body.store(table, offset, l.add(old, value), mask);
+      if (combine) {
+        Value old = body.load(table, offset, element, /*asVector=*/true, mask);
+        value = emitCombine(l, *combine, element, old, value);
+      }
+      body.store(table, offset, value, mask);
     });
     return SmallVector<Value>();
   });

@@ -24,7 +24,7 @@ def NN_Dialect : Dialect {
     Values are builtin ranked tensors with static shapes. The core is small on
     purpose: elementwise ops carry their function as an enum, nothing
     broadcasts implicitly, a reduction keeps its dimensions with size 1, and
-    gather and scatter_add work on the leading dimension only. The importer
+    gather and scatter work on the leading dimension only. The importer
     brings everything else into this form.
 
     A program is a `func.func`. Its arguments carry `nn.input` or

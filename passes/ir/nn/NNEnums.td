@@ -13,9 +13,7 @@ class NN_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-// To add an elementwise function: a case here; its gradient in
-// differentiate/rules/Elementwise.cpp; its expansion in
-// codegen/host/emit/Math.cpp (and the interpreter of the tests).
+// To add an elementwise function: see CONTRIBUTING.md.
 def NN_UnaryKind : NN_Enum<"UnaryKind", "elementwise function of one value", [
   NN_Case<"neg", 0>, NN_Case<"abs", 1>, NN_Case<"sign", 2>,
   NN_Case<"exp", 3>, NN_Case<"log", 4>, NN_Case<"sqrt", 5>,
@@ -47,6 +45,13 @@ def NN_ReduceKind : NN_Enum<"ReduceKind", "how a reduction combines", [
   NN_Case<"sum", 0>, NN_Case<"max", 1>, NN_Case<"min", 2>, NN_Case<"prod", 3>
 ]>;
 def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind">;
+
+// `set`: the last row replaces what was there.
+def NN_ScatterKind : NN_Enum<"ScatterKind", "how a row enters a table", [
+  NN_Case<"sum", 0>, NN_Case<"max", 1>, NN_Case<"min", 2>, NN_Case<"prod", 3>,
+  NN_Case<"set", 4>
+]>;
+def NN_ScatterKindAttr : EnumAttr<NN_Dialect, NN_ScatterKind, "scatter_kind">;
 
 // Which of the three tensors of a convolution is computed from the others.
 def NN_ConvolutionKind : NN_Enum<"ConvolutionKind", "what a convolution gives", [

@@ -31,10 +31,10 @@ def NN_KernelOp : NN_PureOp<"kernel", [
       nothing in the kernel computes with one; elementwise ops make what is
       reduced. Columns are split over threads.
     - `scan`: one `nn.cumsum`, the only result. `scatter`: one
-      `nn.scatter_add`, the only result. Elementwise ops may make what it reads:
+      `nn.scatter`, the only result. Elementwise ops may make what it reads:
       cheap ones are computed in the kernel where that saves a buffer
       (`Planner::tryRecompute`). There are no reductions. The `into` of a
-      `nn.scatter_add` is an argument, perhaps reshaped, and the result may
+      `nn.scatter` is an argument, perhaps reshaped, and the result may
       have its bytes.
 
     In every form constants and iota are members, and arguments are read through

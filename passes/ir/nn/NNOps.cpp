@@ -32,7 +32,7 @@ LogicalResult verifySameElement(Operation *op, RankedTensorType a,
   return op->emitOpError("element types differ: ") << a << " and " << b;
 }
 
-/// Shape of gather's result and of scatter_add's updates.
+/// Shape of gather's result and of scatter's updates.
 SmallVector<int64_t> gatheredShape(RankedTensorType indices,
                                    RankedTensorType table) {
   SmallVector<int64_t> shape(indices.getShape());
@@ -317,7 +317,7 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
-LogicalResult ScatterAddOp::verify() {
+LogicalResult ScatterOp::verify() {
   RankedTensorType table = tensor(getResult()), indices = tensor(getIndices());
   if (table.getRank() < 1) {
     return emitOpError("needs a result of rank 1 or more");
@@ -328,5 +328,26 @@ LogicalResult ScatterAddOp::verify() {
     return emitOpError("needs updates ")
            << expected << ", not " << getUpdates().getType();
   }
+  if (!getInto() && getKind() != ScatterKind::sum) {
+    return emitOpError("of the kind '")
+           << stringifyScatterKind(getKind())
+           << "' needs a table: only a sum begins as zeros";
+  }
   return success();
+}
+
+std::optional<ReduceKind> ScatterOp::getCombine() {
+  switch (getKind()) {
+  case ScatterKind::sum:
+    return ReduceKind::sum;
+  case ScatterKind::max:
+    return ReduceKind::max;
+  case ScatterKind::min:
+    return ReduceKind::min;
+  case ScatterKind::prod:
+    return ReduceKind::prod;
+  case ScatterKind::set:
+    return std::nullopt;
+  }
+  llvm_unreachable("a kind without a case");
 }

@@ -168,46 +168,48 @@ def NN_GatherOp : NN_PureOp<"gather"> {
   let hasVerifier = 1;
 }
 
-def NN_ScatterAddOp : NN_PureOp<"scatter_add", [
+def NN_ScatterOp : NN_PureOp<"scatter", [
     OptionalTypesMatchWith<"the table and the result have the same type",
                            "result", "into", "$_self">]> {
-  let summary = "Adds rows into a table: the gradient of gather.";
+  let summary = "Brings rows into a table; sum: the gradient of gather.";
   let description = [{
     ```mlir
     func.func @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>,
                        %table: tensor<256x128xf32>) {
-      %0 = nn.scatter_add %ids, %rows
+      %0 = nn.scatter sum %ids, %rows
           : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
-      %1 = nn.scatter_add %ids, %rows into %table
+      %1 = nn.scatter max %ids, %rows into %table
           : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
       return
     }
     ```
-    The result begins as `into`, as zeros where there is none. Then
-    `result[ids[i...], r...] += rows[i..., r...]`, in the order of `i`. An
-    index outside the table is clamped into it.
+    The result begins as `into`, as zeros where there is none. Then each
+    `result[ids[i...], r...]` is combined with `rows[i..., r...]`, in the order
+    of `i`, so that of several rows `set` leaves the last. An index outside the
+    table is clamped into it. max and min propagate NaN.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
-    of the form `scatter`. `into` comes from `nn-simplify-scatter`.
+    of the form `scatter`. The `into` of a sum comes from the importer or from
+    `nn-simplify-scatter`.
 
     **Constraints:**
     - The result has rank 1 or more.
     - The shape of the rows is that of the indices, then the result's but its
       leading dimension.
     - Rows and result have the same element type.
-    - `into` has the type of the result.
+    - `into` has the type of the result. Only a sum goes without.
   }];
-  let arguments = (ins NN_IndexTensor:$indices, NN_Tensor:$updates,
-                       Optional<NN_Tensor>:$into);
+  let arguments = (ins NN_ScatterKindAttr:$kind, NN_IndexTensor:$indices,
+                       NN_Tensor:$updates, Optional<NN_Tensor>:$into);
   let results = (outs NN_Tensor:$result);
-  let builders = [
-    OpBuilder<(ins "Type":$type, "Value":$indices, "Value":$updates), [{
-      build($_builder, $_state, type, indices, updates, /*into=*/Value());
-    }]>
-  ];
-  let assemblyFormat = [{
+  let assemblyFormat = kindFirst # [{
     $indices `,` $updates (`into` $into^)? attr-dict
     `:` type($indices) `,` type($updates) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// How an element of the table combines with one of a row; none: the row's
+    /// replaces it.
+    std::optional<::mlir::zg::nn::ReduceKind> getCombine();
   }];
   let hasVerifier = 1;
 }

@@ -46,6 +46,17 @@ GradientCase convolution(const char *kind, const char *lhs, const char *rhs,
           {{"%y", result}}};
 }
 
+/// Several rows for some places of the table, none for others.
+GradientCase scatter(const char *kind) {
+  return {
+      std::string("scatter_into_") + kind,
+      {{"ids", "2x4xi32", -2, 7}, {"rows", "2x4x3xf64"}, {"table", "5x3xf64"}},
+      std::string("%y = nn.scatter ") + kind +
+          " %ids, %rows into %table : tensor<2x4xi32>, tensor<2x4x3xf64> "
+          "-> tensor<5x3xf64>",
+      {{"%y", "5x3xf64"}}};
+}
+
 const GradientCase kCases[] = {
     one("broadcast", "1x3x1xf64", "2x3x4xf64", "broadcast %x"),
     one("broadcast_nothing", "2x3xf64", "2x3xf64", "broadcast %x"),
@@ -86,16 +97,37 @@ const GradientCase kCases[] = {
      "%y = nn.gather %table, %ids : tensor<5x3xf64>, tensor<2x4xi64> -> "
      "tensor<2x4x3xf64>",
      {{"%y", "2x4x3xf64"}}},
-    {"scatter_add",
+    {"scatter_sum",
      {{"ids", "2x4xi32", -2, 7}, {"rows", "2x4x3xf64"}},
-     "%y = nn.scatter_add %ids, %rows : tensor<2x4xi32>, tensor<2x4x3xf64> -> "
+     "%y = nn.scatter sum %ids, %rows : tensor<2x4xi32>, tensor<2x4x3xf64> -> "
      "tensor<5x3xf64>",
      {{"%y", "5x3xf64"}}},
-    {"scatter_add_into",
-     {{"ids", "2x4xi32", -2, 7}, {"rows", "2x4x3xf64"}, {"table", "5x3xf64"}},
-     "%y = nn.scatter_add %ids, %rows into %table : tensor<2x4xi32>, "
-     "tensor<2x4x3xf64> -> tensor<5x3xf64>",
+    scatter("sum"),
+    scatter("max"),
+    scatter("min"),
+    scatter("prod"),
+    scatter("set"),
+    // In rows 0 to 3 two are equal: half of the difference is each one's.
+    {"scatter_max_ties",
+     {{"rows", "4x3xf64", 0.5, 0.5}, {"table", "5x3xf64", 0.5, 0.5}},
+     "%ids = nn.iota 0 : tensor<4xi64>\n"
+     "%y = nn.scatter max %ids, %rows into %table : tensor<4xi64>, "
+     "tensor<4x3xf64> -> tensor<5x3xf64>",
      {{"%y", "5x3xf64"}}},
+    // Products of one zero and of several, from the rows and the table.
+    {"scatter_prod_zeros",
+     {{"ids", "9xi64", 0, 7},
+      {"zeros", "2x3xf64", 0, 0},
+      {"others", "7x3xf64"},
+      {"first", "2x3xf64", 0, 0},
+      {"last", "5x3xf64"}},
+     "%rows = nn.concat %zeros, %others dim 0 : tensor<2x3xf64>, "
+     "tensor<7x3xf64> -> tensor<9x3xf64>\n"
+     "%table = nn.concat %first, %last dim 0 : tensor<2x3xf64>, "
+     "tensor<5x3xf64> -> tensor<7x3xf64>\n"
+     "%y = nn.scatter prod %ids, %rows into %table : tensor<9xi64>, "
+     "tensor<9x3xf64> -> tensor<7x3xf64>",
+     {{"%y", "7x3xf64"}}},
 };
 
 class TensorGradient : public ::testing::TestWithParam<GradientCase> {};

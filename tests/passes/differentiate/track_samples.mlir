@@ -67,6 +67,8 @@ func.func @forward(
 // CHECK: nn.dropout %{{.*}} number 4 samples [0, 4] : tensor<4x3x1xf32>
 // CHECK: nn.dropout %{{.*}} number 5 samples [0, 4] : tensor<4x6xf32>
 // CHECK: nn.dropout %{{.*}} number 6 samples [1, 4] : tensor<2x4xf32>
+// CHECK: nn.dropout %{{.*}} number 7 samples [1, 4] : tensor<9x4xf32>
+// CHECK: nn.dropout %{{.*}} number 8 samples [0, 4] : tensor<4x3xf32>
 func.func @forward(
     %x: tensor<4x5xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %c: tensor<2xi64> {nn.input = #nn.input<"c", per_sample = false>},
@@ -86,6 +88,12 @@ func.func @forward(
   %d5, %m5 = nn.dropout %j ratio 0.1 number 5 : tensor<4x6xf32> -> tensor<4x6xi1>
   %g = nn.gather %t, %c : tensor<3x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
   %d6, %m6 = nn.dropout %g ratio 0.1 number 6 : tensor<2x4xf32> -> tensor<2x4xi1>
+  // Within a row; and whatever goes into a table, what is in it stays.
+  %s = nn.scatter sum %c, %g : tensor<2xi64>, tensor<2x4xf32> -> tensor<9x4xf32>
+  %d7, %m7 = nn.dropout %s ratio 0.1 number 7 : tensor<9x4xf32> -> tensor<9x4xi1>
+  %v = nn.slice %n [0, 0] step [1, 1] : tensor<4x3xf32> -> tensor<2x3xf32>
+  %q = nn.scatter max %c, %v into %n : tensor<2xi64>, tensor<2x3xf32> -> tensor<4x3xf32>
+  %d8, %m8 = nn.dropout %q ratio 0.1 number 8 : tensor<4x3xf32> -> tensor<4x3xi1>
   return
 }
 

@@ -191,9 +191,12 @@ private:
       }
       Shape to = x.shape;
       to[0] = 6;
-      std::string into = below(2) ? " into " + as(pick(), to) : "";
-      add(to, "nn.scatter_add %ids, " + x.name + into + " : tensor<4xi64>, " +
-                  type + " -> " + typeOf(to));
+      // Only a sum begins as zeros.
+      const char *kinds[] = {"sum", "sum", "max", "min", "prod", "set"};
+      unsigned kind = below(6);
+      std::string into = kind > 0 ? " into " + as(pick(), to) : "";
+      add(to, std::string("nn.scatter ") + kinds[kind] + " %ids, " + x.name +
+                  into + " : tensor<4xi64>, " + type + " -> " + typeOf(to));
       return;
     }
     default: { // A product, which no kernel may reach across.

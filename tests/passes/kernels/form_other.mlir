@@ -100,7 +100,7 @@ func.func @again(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 func.func @alone(%i: tensor<4xi64>, %x: tensor<4x2xf32>) -> (tensor<8x2xf32>, tensor<3xf32>) {
   %c = nn.constant dense<1.0> : tensor<3xf32>
   %0 = nn.cumsum %i dim 0 : tensor<4xi64>
-  %1 = nn.scatter_add %0, %x : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  %1 = nn.scatter sum %0, %x : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
   return %1, %c : tensor<8x2xf32>, tensor<3xf32>
 }
 
@@ -114,12 +114,12 @@ func.func @alone(%i: tensor<4xi64>, %x: tensor<4x2xf32>) -> (tensor<8x2xf32>, te
 // CHECK: nn.kernel scatter ({{.*}}%[[ARG:[^ ]*]] = %[[T]])
 // CHECK: nn.unary neg
 // CHECK: %[[AS:.*]] = nn.reshape %[[ARG]] : tensor<16xf32> -> tensor<8x2xf32>
-// CHECK: nn.scatter_add %{{.*}}, %{{.*}} into %[[AS]]
+// CHECK: nn.scatter sum %{{.*}}, %{{.*}} into %[[AS]]
 func.func @table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<16xf32>) -> tensor<8x2xf32> {
   %0 = nn.unary neg %x : tensor<4x2xf32> -> tensor<4x2xf32>
   %1 = nn.unary neg %t : tensor<16xf32> -> tensor<16xf32>
   %2 = nn.reshape %1 : tensor<16xf32> -> tensor<8x2xf32>
-  %3 = nn.scatter_add %i, %0 into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  %3 = nn.scatter sum %i, %0 into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
   return %3 : tensor<8x2xf32>
 }
 
@@ -134,9 +134,9 @@ func.func @table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<16xf32>) -> 
 // CHECK: nn.kernel scatter ({{.*}} = %[[T]])
 func.func @copied_table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<2x8xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
   %0 = nn.constant dense<1.0> : tensor<8x2xf32>
-  %1 = nn.scatter_add %i, %x into %0 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  %1 = nn.scatter sum %i, %x into %0 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
   %2 = nn.transpose %t [1, 0] : tensor<2x8xf32> -> tensor<8x2xf32>
-  %3 = nn.scatter_add %i, %x into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
+  %3 = nn.scatter sum %i, %x into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
   return %1, %3 : tensor<8x2xf32>, tensor<8x2xf32>
 }
 

@@ -141,7 +141,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[I]][0 for 32], read %[[X]][0 for 256], read %[[FLAT]][0 for 1024], write %[[FLAT]][0 for 1024])
     %2 = nn.kernel scatter (%a = %i, %b = %x, %c = %1) : (tensor<4xi64>, tensor<4x16xf32>, tensor<256xf32>) -> tensor<16x16xf32> {
       %t = nn.reshape %c : tensor<256xf32> -> tensor<16x16xf32>
-      %r = nn.scatter_add %a, %b into %t : tensor<4xi64>, tensor<4x16xf32> -> tensor<16x16xf32>
+      %r = nn.scatter sum %a, %b into %t : tensor<4xi64>, tensor<4x16xf32> -> tensor<16x16xf32>
       nn.yield %r : tensor<16x16xf32>
     }
     // CHECK-NEXT: sched.reduce_scatter
@@ -180,7 +180,7 @@ module attributes {zero.world = 1 : i64} {
     // CHECK-NEXT: sched.launch @k1 on(compute) (read %[[I]][0 for 32], read %[[U]][0 for 64], write %[[C]][0 for 64])
     %c = nn.kernel scatter (%x = %i, %z = %u) : (tensor<4xi64>, tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.unary exp %z : tensor<4x4xf32> -> tensor<4x4xf32>
-      %1 = nn.scatter_add %x, %0 into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      %1 = nn.scatter sum %x, %0 into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %1 : tensor<4x4xf32>
     }
     // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[S]][0 for 64], write %[[T:.+]][0 for 64])
@@ -191,18 +191,18 @@ module attributes {zero.world = 1 : i64} {
     // Read later.
     // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[S]][0 for 64], read %[[T]][0 for 64], write %[[A]][0 for 64])
     %a = nn.kernel scatter (%x = %i, %y = %s, %z = %t) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-      %0 = nn.scatter_add %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      %0 = nn.scatter sum %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // The rows too.
     // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[T]][0 for 64], read %[[T]][0 for 64], write %[[B]][0 for 64])
     %b = nn.kernel scatter (%x = %i, %y = %t, %z = %t) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-      %0 = nn.scatter_add %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      %0 = nn.scatter sum %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[B]][0 for 64], read %[[S]][0 for 64], write %[[S]][0 for 64])
     %n = nn.kernel scatter (%x = %i, %y = %b, %z = %s) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-      %0 = nn.scatter_add %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
+      %0 = nn.scatter sum %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // CHECK-NEXT: }

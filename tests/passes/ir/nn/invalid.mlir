@@ -355,25 +355,33 @@ func.func @gather_shape(%t: tensor<9x3xf32>, %i: tensor<4x2xi64>) {
 
 // -----
 
-func.func @scatter_add_scalar(%i: tensor<4xi64>, %u: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.scatter_add' op needs a result of rank 1 or more}}
-  %0 = nn.scatter_add %i, %u : tensor<4xi64>, tensor<4xf32> -> tensor<f32>
+func.func @scatter_scalar(%i: tensor<4xi64>, %u: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.scatter' op needs a result of rank 1 or more}}
+  %0 = nn.scatter sum %i, %u : tensor<4xi64>, tensor<4xf32> -> tensor<f32>
   return
 }
 
 // -----
 
-func.func @scatter_add_shape(%i: tensor<4x2xi64>, %u: tensor<4x3xf32>) {
-  // expected-error @+1 {{'nn.scatter_add' op needs updates 'tensor<4x2x3xf32>', not 'tensor<4x3xf32>'}}
-  %0 = nn.scatter_add %i, %u : tensor<4x2xi64>, tensor<4x3xf32> -> tensor<9x3xf32>
+func.func @scatter_shape(%i: tensor<4x2xi64>, %u: tensor<4x3xf32>) {
+  // expected-error @+1 {{'nn.scatter' op needs updates 'tensor<4x2x3xf32>', not 'tensor<4x3xf32>'}}
+  %0 = nn.scatter sum %i, %u : tensor<4x2xi64>, tensor<4x3xf32> -> tensor<9x3xf32>
   return
 }
 
 // -----
 
-func.func @scatter_add_into(%i: tensor<4xi64>, %u: tensor<4x3xf32>, %t: tensor<8x3xf32>) {
-  // expected-error @+1 {{'nn.scatter_add' op failed to verify that the table and the result have the same type}}
-  %0 = "nn.scatter_add"(%i, %u, %t) : (tensor<4xi64>, tensor<4x3xf32>, tensor<8x3xf32>) -> tensor<9x3xf32>
+func.func @scatter_from_zeros(%i: tensor<4xi64>, %u: tensor<4x3xf32>) {
+  // expected-error @+1 {{'nn.scatter' op of the kind 'max' needs a table: only a sum begins as zeros}}
+  %0 = nn.scatter max %i, %u : tensor<4xi64>, tensor<4x3xf32> -> tensor<9x3xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_into(%i: tensor<4xi64>, %u: tensor<4x3xf32>, %t: tensor<8x3xf32>) {
+  // expected-error @+1 {{'nn.scatter' op failed to verify that the table and the result have the same type}}
+  %0 = "nn.scatter"(%i, %u, %t) {kind = #nn<scatter_kind sum>} : (tensor<4xi64>, tensor<4x3xf32>, tensor<8x3xf32>) -> tensor<9x3xf32>
   return
 }
 

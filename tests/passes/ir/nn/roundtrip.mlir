@@ -67,10 +67,10 @@ func.func @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
   %4 = nn.matmul %x, %x transpose_a : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
   // CHECK: nn.gather %{{.*}}, %{{.*}} : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
   %5 = nn.gather %table, %ids : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
-  // CHECK: nn.scatter_add %{{.*}}, %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
-  %6 = nn.scatter_add %ids, %5 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
-  // CHECK: nn.scatter_add %{{.*}}, %{{.*}} into %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
-  %7 = nn.scatter_add %ids, %5 into %6 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+  // CHECK: nn.scatter sum %{{.*}}, %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+  %6 = nn.scatter sum %ids, %5 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+  // CHECK: nn.scatter max %{{.*}}, %{{.*}} into %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
+  %7 = nn.scatter max %ids, %5 into %6 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
   return
 }
 
