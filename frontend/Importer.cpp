@@ -190,6 +190,13 @@ void Importer::importNode(const onnx::NodeProto &node) {
   }
 }
 
+std::string Importer::onlyReader(const std::string &name) const {
+  auto readers = graph.users.find(name);
+  return readers != graph.users.end() && readers->second.size() == 1
+             ? graph.proto.node(readers->second.front()).op_type()
+             : "";
+}
+
 bool Importer::isTrained(const std::string &name) const {
   return llvm::any_of(parameters, [&](const Parameter &parameter) {
     return parameter.trainable && parameter.tensor->name() == name;

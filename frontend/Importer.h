@@ -31,6 +31,8 @@ public:
 
   int64_t opset() const { return file.opset; }
   const ImportOptions &importOptions() const { return options; }
+  /// See Op.
+  std::string onlyReader(const std::string &name) const;
   /// Whether an initializer of this name is trained.
   bool isTrained(const std::string &name) const;
   /// Adds to the report's notes what is not among them.

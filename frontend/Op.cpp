@@ -226,6 +226,10 @@ int64_t Op::nextRandomNumber() { return importer.nextRandomNumber(); }
 
 void Op::warn(const std::string &text) { importer.addWarning(node, text); }
 
+std::string Op::onlyReader(int i) const {
+  return wantsOutput(i) ? importer.onlyReader(node.output(i)) : "";
+}
+
 bool Op::isTrained(int i) const {
   return hasInput(i) && importer.isTrained(node.input(i));
 }

@@ -142,6 +142,9 @@ public:
 
   /// Adds a warning about this node to the import's report.
   void warn(const std::string &text);
+  /// The operator of the one node that reads output i; "" where there is none
+  /// or another reads it too, and within bodies.
+  std::string onlyReader(int i) const;
   /// Whether input i is a parameter that is trained.
   bool isTrained(int i) const;
   /// Whether the import has a loss to minimize.

@@ -8,6 +8,8 @@
 
 #include "frontend/ops/Ops.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <map>
 
 using mlir::Value;
@@ -33,12 +35,34 @@ ScatterKind kindOf(Op &op) {
   return found->second;
 }
 
+bool isZeros(Value value) {
+  while (auto *op = value.getDefiningOp()) {
+    if (auto constant = mlir::dyn_cast<nn::ConstantOp>(op)) {
+      return mlir::matchPattern(constant.getResult(), mlir::m_AnyZeroFloat()) ||
+             mlir::matchPattern(constant.getResult(), mlir::m_Zero());
+    }
+    if (!mlir::isa<nn::BroadcastOp, nn::ReshapeOp>(op)) {
+      return false;
+    }
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Before operator set 16 no scatter could add: PyTorch's exporter writes
+/// `scatter_add` as x + ScatterElements(zeros, ...) then, and hopes that no
+/// place comes twice. With the sum of those that do it is what was exported.
+bool isSumOfOldVersion(Op &op, Value data) {
+  return op.opset() < 16 && op.onlyReader(0) == "Add" && isZeros(data);
+}
+
 /// Brings `updates` [rows..., r...] to `rows` of `data`, seen as `table` [n,
 /// r...].
 void scatter(Op &op, Value rows, Value updates, const Shape &table) {
   Emitter &emit = op.emit;
-  ScatterKind kind = kindOf(op);
   Value data = op.value(0);
+  ScatterKind kind =
+      isSumOfOldVersion(op, data) ? ScatterKind::sum : kindOf(op);
   mlir::Type element = Emitter::elementOf(data);
   if (Emitter::elementOf(updates) != element) {
     fail("the updates are of another type than the data");

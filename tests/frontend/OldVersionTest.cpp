@@ -46,6 +46,25 @@ g (float[2, 2, 2] x) => (float[2, 2, 2] y, float[2, 2, 2] z) {
   }
 }
 
+// How PyTorch's exporter writes scatter_add while ScatterElements cannot add;
+// other scatters into zeros, as of ones at the labels of a sample, replace.
+TEST(OldVersion, AScatterIntoZerosThatIsAddedIsASum) {
+  for (int opset : {11, 13, 15}) {
+    Imported imported = importAt(opset, R"(
+g (float[4] x, int64[3] i, float[3] u) => (float[4] y, float[4] z)
+<int64[1] n = {4}> {
+  zeros = ConstantOfShape (n)
+  s = ScatterElements (zeros, i, u)
+  y = Add (x, s)
+  hot = ScatterElements (zeros, i, u)
+  z = Mul (hot, x)
+})");
+    auto results = runAll(imported, {{1, 1, 1, 1}, {2, 0, 2}, {5, 6, 7}});
+    EXPECT_EQ(results[0], (Numbers{7, 1, 13, 1}));
+    EXPECT_EQ(results[1], (Numbers{6, 0, 7, 0}));
+  }
+}
+
 TEST(OldVersion, BoundsPadsAndPlacesAreAttributes) {
   Imported imported = importAt(9, R"(
 g (float[5] x) => (float[4] y, float[2] top) {
