@@ -1,6 +1,6 @@
 //===- Index.cpp - gradients of table look-ups ----------------------------===//
 
-#include "passes/differentiate/rules/Rule.h"
+#include "passes/differentiate/rules/Groups.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -19,87 +19,45 @@ LogicalResult gatherRule(GatherOp op, Gradient &g) {
   return success();
 }
 
-/// An element of the result and all that came together in it, one of the table
-/// and any number of the rows, are a group.
-struct Groups {
-  ScatterOp op;
-  Gradient &g;
+/// For each element of the rows, what its place of the table has.
+Value atRows(ScatterOp op, Gradient &g, Value table) {
+  return g.builder.create<GatherOp>(
+      g.location,
+      cast<ShapedType>(op.getUpdates().getType()).clone(elementOf(table)),
+      table, op.getIndices());
+}
 
-  /// What the groups' elements give, of other tables and rows.
-  Value combine(ScatterKind kind, Value table, Value rows) {
-    return g.builder.create<ScatterOp>(g.location, table.getType(), kind,
-                                       op.getIndices(), rows, table);
-  }
-  /// The number of elements for which a condition holds.
-  Value count(Value ofTable, Value ofRows) {
-    Type element = elementOf(op);
-    return combine(ScatterKind::sum, g.convert(ofTable, element),
-                   g.convert(ofRows, element));
-  }
-  /// For each element of the rows, what its group has.
-  Value atRows(Value ofGroups) {
-    Type element = elementOf(ofGroups);
-    return g.builder.create<GatherOp>(
-        g.location, cast<ShapedType>(op.getUpdates().getType()).clone(element),
-        ofGroups, op.getIndices());
-  }
-};
+Value scatter(ScatterOp op, Gradient &g, ScatterKind kind, Value rows,
+              Value table) {
+  return g.builder.create<ScatterOp>(g.location, table.getType(), kind,
+                                     op.getIndices(), rows, table);
+}
 
-void sumGradient(Groups groups) {
-  Gradient &g = groups.g;
+/// A place of the table and the rows that came there are a group.
+Groups groupsOf(ScatterOp op, Gradient &g) {
+  return {{{1, op.getUpdates()}, {2, op.getInto()}},
+          [op, &g](ReduceKind kind, ArrayRef<Value> members) {
+            return scatter(op, g,
+                           kind == ReduceKind::prod ? ScatterKind::prod
+                                                    : ScatterKind::sum,
+                           members[0], members[1]);
+          },
+          [op, &g](Value ofGroups, unsigned i) {
+            return i == 0 ? atRows(op, g, ofGroups) : ofGroups;
+          }};
+}
+
+void setSumGradients(ScatterOp op, Gradient &g) {
   if (g.wants(1)) {
-    g.set(1, groups.atRows(g.of()));
+    g.set(1, atRows(op, g, g.of()));
   }
-  if (groups.op.getInto() && g.wants(2)) {
+  if (op.getInto() && g.wants(2)) {
     g.set(2, g.of());
   }
 }
 
-/// Elements equal to the extremum share its gradient evenly, as in PyTorch.
-void extremumGradient(Groups groups) {
-  Gradient &g = groups.g;
-  ScatterOp op = groups.op;
-  Value table = g.compare(CompareKind::eq, op.getInto(), op.getResult());
-  Value rows = g.compare(CompareKind::eq, op.getUpdates(),
-                         groups.atRows(op.getResult()));
-  Value share = g.div(g.of(), groups.count(table, rows));
-  if (g.wants(1)) {
-    g.set(1, g.keepIf(rows, groups.atRows(share)));
-  }
-  if (g.wants(2)) {
-    g.set(2, g.keepIf(table, share));
-  }
-}
-
-/// The product of the other elements, also where one or several are zero.
-void productGradient(Groups groups) {
-  Gradient &g = groups.g;
-  auto isZero = [&](Value x) {
-    return g.compare(CompareKind::eq, x, g.splat(x, 0));
-  };
-  Value table = groups.op.getInto(), rows = groups.op.getUpdates();
-  Value zeroTable = isZero(table), zeroRows = isZero(rows);
-  Value nonzeroTable = g.select(zeroTable, g.splat(table, 1), table);
-  Value nonzeroRows = g.select(zeroRows, g.splat(rows, 1), rows);
-  Value zeros = groups.count(zeroTable, zeroRows);
-  Value share = g.mul(
-      g.of(), groups.combine(ScatterKind::prod, nonzeroTable, nonzeroRows));
-  Value ifNone = g.keepIf(isZero(zeros), share);
-  Value ifOne =
-      g.keepIf(g.compare(CompareKind::eq, zeros, g.splat(zeros, 1)), share);
-  if (g.wants(1)) {
-    g.set(1, g.select(zeroRows, groups.atRows(ifOne),
-                      g.div(groups.atRows(ifNone), nonzeroRows)));
-  }
-  if (g.wants(2)) {
-    g.set(2, g.select(zeroTable, ifOne, g.div(ifNone, nonzeroTable)));
-  }
-}
-
-/// All of it goes to the last row of a group, or to the table where none came.
-void setGradient(Groups groups) {
-  Gradient &g = groups.g;
-  ScatterOp op = groups.op;
+/// All of it goes to the last row that came, or to the table where none did.
+void setSetGradients(ScatterOp op, Gradient &g) {
   // Rows by number, from 1 on.
   ArrayRef<int64_t> indices = shapeOf(op.getIndices());
   int64_t count = ShapedType::getNumElements(indices);
@@ -111,9 +69,7 @@ void setGradient(Groups groups) {
     return shape;
   };
   Value none = g.splat(RankedTensorType::get(shapeOf(op).front(), element), 0);
-  Value last =
-      g.builder.create<ScatterOp>(g.location, none.getType(), ScatterKind::set,
-                                  op.getIndices(), number, none);
+  Value last = scatter(op, g, ScatterKind::set, number, none);
   if (g.wants(1)) {
     Value lastHere = g.builder.create<GatherOp>(g.location, number.getType(),
                                                 last, op.getIndices());
@@ -121,7 +77,7 @@ void setGradient(Groups groups) {
     Value rows = op.getUpdates();
     g.set(1, g.keepIf(g.broadcast(g.reshape(isLast, column(indices, rows)),
                                   shapeOf(rows)),
-                      groups.atRows(g.of())));
+                      atRows(op, g, g.of())));
   }
   if (g.wants(2)) {
     Value isKept = g.compare(CompareKind::eq, last, none);
@@ -132,20 +88,19 @@ void setGradient(Groups groups) {
 }
 
 LogicalResult scatterRule(ScatterOp op, Gradient &g) {
-  Groups groups{op, g};
   switch (op.getKind()) {
   case ScatterKind::sum:
-    sumGradient(groups);
+    setSumGradients(op, g);
     break;
   case ScatterKind::max:
   case ScatterKind::min:
-    extremumGradient(groups);
+    setExtremumGradients(g, groupsOf(op, g), op.getResult());
     break;
   case ScatterKind::prod:
-    productGradient(groups);
+    setProductGradients(g, groupsOf(op, g));
     break;
   case ScatterKind::set:
-    setGradient(groups);
+    setSetGradients(op, g);
     break;
   }
   return success();
