@@ -200,10 +200,11 @@ Operation *Storage::laterRead(Value value, zero::ReduceScatterOp op) const {
 }
 
 LogicalResult Storage::checkOverwrite(zero::ReduceScatterOp op) const {
-  if (isa<BlockArgument>(wholeOf(op.getFlat(), slices))) {
+  Value whole = wholeOf(op.getFlat(), slices);
+  if (isa<BlockArgument>(whole)) {
     return op.emitOpError("in place would change an argument of the program");
   }
-  if (Operation *reader = laterRead(op.getFlat(), op)) {
+  if (Operation *reader = laterRead(whole, op)) {
     return (op.emitOpError("in place overwrites what is read later"))
                .attachNote(reader->getLoc())
            << "the read is here";

@@ -117,3 +117,26 @@ module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, ele
     return %1 : tensor<256xf32>
   }
 }
+
+// -----
+
+// The other way round: what is reduced is the other shape.
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
+  func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
+    %s = nn.kernel rows (%a = %g) : (tensor<256xf32>) -> tensor<16x16xf32> {
+      %5 = nn.reshape %a : tensor<256xf32> -> tensor<16x16xf32>
+      %6 = nn.binary add %5, %5 : tensor<16x16xf32>
+      nn.yield %6 : tensor<16x16xf32>
+    }
+    %p = nn.reshape %s : tensor<16x16xf32> -> tensor<256xf32>
+    // expected-error @below {{in place overwrites what is read later}}
+    %0 = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    // expected-note @below {{the read is here}}
+    %1 = nn.kernel rows (%a = %s, %b = %0) : (tensor<16x16xf32>, tensor<256xf32>) -> tensor<256xf32> {
+      %2 = nn.reshape %a : tensor<16x16xf32> -> tensor<256xf32>
+      %3 = nn.binary add %2, %b : tensor<256xf32>
+      nn.yield %3 : tensor<256xf32>
+    }
+    return %1 : tensor<256xf32>
+  }
+}
