@@ -46,15 +46,21 @@ bool takes(const onnx::OpSchema &schema, int input, int32_t type) {
              0;
 }
 
-/// "; operator set 18 WHAT: ..." of the first set above `opset` whose schema of
-/// the operator `is` it.
+/// Whether there is a way to import an operator as it is in a set.
+bool isSupported(const onnx::OpSchema &schema, int64_t opset) {
+  return findOp(schema.Name(), opset) != nullptr || schema.HasFunction() ||
+         schema.HasContextDependentFunction();
+}
+
+/// "; operator set 18 WHAT: ..." of the first set above `opset` whose operator
+/// is supported and, by its schema, `is` what is asked for.
 template <typename Predicate>
 std::string adviseNewer(const onnx::NodeProto &node, int64_t opset,
                         const char *what, Predicate is) {
   for (int64_t newer = opset + 1; newer <= kMaxOpset; ++newer) {
     const auto *schema =
         onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(newer));
-    if (schema != nullptr && is(*schema)) {
+    if (schema != nullptr && isSupported(*schema, newer) && is(*schema)) {
       return absl::StrCat("; operator set ", newer, " ", what,
                           ": export again with opset_version=", newer);
     }
@@ -98,8 +104,7 @@ void Importer::checkNode(const onnx::NodeProto &node) const {
   } catch (const std::exception &error) {
     fail("the node is malformed: ", error.what());
   }
-  if (findOp(node.op_type(), file.opset) == nullptr && !schema->HasFunction() &&
-      !schema->HasContextDependentFunction()) {
+  if (!isSupported(*schema, file.opset)) {
     const OpDef *newer = findOp(node.op_type(), INT64_MAX);
     if (newer != nullptr) {
       fail("the operator is not supported as it was in ai.onnx ", file.opset,

@@ -197,6 +197,12 @@ TEST(RefusedGraph, WhatANewerOperatorSetHas) {
 g (float[4] x) => (float[4] y) { y = Gelu(x) })",
                 {"no such operator in ai.onnx 17; operator set 20 has it: "
                  "export again with opset_version=20"});
+  // Not where it would be refused there too.
+  Imported imported = import(R"(<ir_version: 8, opset_import: ["" : 18]>
+g (string[4] x) => (bool[4] y) {
+  y = RegexFullMatch <pattern = "a"> (x) })");
+  EXPECT_EQ(imported.error().find("opset_version"), std::string::npos)
+      << imported.error();
   expectRefused(R"(<ir_version: 8, opset_import: ["" : 13]>
 g (int32[4] x) => (int32[4] y) { y = Relu(x) })",
                 {"input 0 ('x') is INT32, but 'X' must be one of",
