@@ -103,7 +103,8 @@ public:
   virtual bool inOneProcess() const = 0;
   /// While true this rank does something that no plan bounds, as compiling or
   /// putting a file on the disk: others that wait for it outside of programs
-  /// do so as long as its process is alive.
+  /// do so as long as its process is alive. Nothing for ranks that are
+  /// threads, which do such things before they begin or after they met.
   virtual void setBusy(bool busy) {}
 
   /// This rank failed: every wait of every rank ends with an error that

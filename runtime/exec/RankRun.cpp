@@ -7,7 +7,6 @@
 #include "runtime/exec/Scalars.h"
 #include "runtime/plan/Describe.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -68,10 +67,6 @@ absl::Status RankRun::prepare() {
     executor->recordTimes();
   }
   ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
-  communicator.setBusy(true);
-  absl::Status status = checkInputs();
-  communicator.setBusy(false);
-  ZG_RETURN_IF_ERROR(status);
   ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
   ready_at = std::chrono::steady_clock::now().time_since_epoch() /
              std::chrono::nanoseconds(1);
@@ -83,43 +78,15 @@ uint64_t RankRun::sampleBase(uint64_t micro_batch) const {
   return (micro_batch * plan.world() + rank()) * plan.micro_batch();
 }
 
-absl::Status RankRun::readInput(int input, uint64_t step,
-                                uint64_t micro_batch) {
+absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
   const plan::Plan &plan = session.plan();
   // The data begins anew where it ends, after whole steps.
   uint64_t first =
       (step * session.data->samplesOfStep() + sampleBase(micro_batch)) %
       session.data->samples();
-  return session.data->read(input, first, bytesOf(plan.inputs(input).slice()));
-}
-
-absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
-  for (int i = 0; i < session.plan().inputs_size(); ++i) {
-    ZG_RETURN_IF_ERROR(readInput(i, step, micro_batch));
-  }
-  return absl::OkStatus();
-}
-
-/// A wrong label is found before the first step, not after hours.
-absl::Status RankRun::checkInputs() {
-  const plan::Plan &plan = session.plan();
   for (int i = 0; i < plan.inputs_size(); ++i) {
-    const plan::Input &input = plan.inputs(i);
-    if (!input.has_min()) {
-      continue;
-    }
-    uint64_t steps =
-        std::min(session.options.steps,
-                 session.data->samples() / session.data->samplesOfStep());
-    if (!input.per_sample()) {
-      steps = std::min<uint64_t>(steps, 1);
-    }
-    // Who asks to stop meanwhile does not wait for the end of the data.
-    for (uint64_t step = 0; step < steps && !session.wantsToStop(); ++step) {
-      for (uint64_t k = 0; k < session.micro_batches; ++k) {
-        ZG_RETURN_IF_ERROR(readInput(i, step, k));
-      }
-    }
+    ZG_RETURN_IF_ERROR(
+        session.data->read(i, first, bytesOf(plan.inputs(i).slice())));
   }
   return absl::OkStatus();
 }

@@ -33,10 +33,7 @@ private:
   absl::Status trainStep(uint64_t step, bool stop);
   /// The first sample of this rank's micro-batch, in the global batch.
   uint64_t sampleBase(uint64_t micro_batch) const;
-  /// All integers of this rank's samples that the plan limits.
-  absl::Status checkInputs();
   absl::Status readInputs(uint64_t step, uint64_t micro_batch);
-  absl::Status readInput(int input, uint64_t step, uint64_t micro_batch);
   absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
                          const std::string &what,
                          const WeightFileOptions &options);

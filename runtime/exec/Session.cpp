@@ -93,10 +93,23 @@ absl::Status createOutputs(Session &session) {
   return absl::OkStatus();
 }
 
+/// A wrong label is found now, not after hours. Each process takes its share
+/// of the samples that are read.
+absl::Status checkLabels(const Session &session) {
+  const DataSource &data = *session.data;
+  uint64_t steps =
+      std::min(session.options.steps, data.samples() / data.samplesOfStep());
+  uint64_t samples = steps * data.samplesOfStep();
+  // Rounded up: the last may have less to do.
+  uint64_t share = (samples + session.processes - 1) / session.processes;
+  return data.check(std::min(samples, share * session.process),
+                    std::min(samples, share * (session.process + 1)));
+}
+
 absl::Status openFiles(Session &session) {
   const plan::Plan &plan = session.plan();
   const TrainOptions &options = session.options;
-  if (session.first) {
+  if (session.first()) {
     ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
   }
   ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
@@ -125,13 +138,14 @@ absl::Status openFiles(Session &session) {
         "the plan was compiled without gradients to dump: give "
         "--dump-gradients when compiling too");
   }
-  return session.first ? createOutputs(session) : absl::OkStatus();
+  ZG_RETURN_IF_ERROR(checkLabels(session));
+  return session.first() ? createOutputs(session) : absl::OkStatus();
 }
 
 } // namespace
 
 void Session::say(const std::string &text) const {
-  if (!first) {
+  if (!first()) {
     return;
   }
   if (options.say) {
@@ -143,9 +157,10 @@ void Session::say(const std::string &text) const {
 
 absl::StatusOr<std::unique_ptr<Session>>
 zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
-                       bool first) {
+                       unsigned process, unsigned processes) {
   auto session = std::make_unique<Session>();
-  session->first = first;
+  session->process = process;
+  session->processes = processes;
   session->loaded = &loaded;
   session->options = options;
   const plan::Plan &plan = loaded.plan;
@@ -154,7 +169,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   session->options.threads = threadsOf(options.threads, plan.world());
   ZG_RETURN_IF_ERROR(openFiles(*session));
   if (options.handle_interrupt) {
-    session->signal = std::make_unique<StopSignal>(first);
+    session->signal = std::make_unique<StopSignal>(session->first());
   }
   return session;
 }

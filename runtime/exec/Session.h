@@ -18,15 +18,16 @@ namespace zerograph {
 /// but for rank 0, which also writes the log and the result.
 struct Session {
   const LoadedPlan *loaded = nullptr;
-  /// Whether rank 0 is in this process: its process alone writes and speaks.
-  bool first = true;
+  /// Of the processes of the run; the one with rank 0 writes and speaks.
+  unsigned process = 0, processes = 1;
+  bool first() const { return process == 0; }
   TrainOptions options;
   std::unique_ptr<HostKernelModule> module;
   std::unique_ptr<DataSource> data;
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
-  std::unique_ptr<TrainLog> log;                // null unless first
+  std::unique_ptr<TrainLog> log;                // null unless first()
   std::unique_ptr<TraceFile> trace;             // or null
   std::unique_ptr<StopSignal> signal;           // or null
 
@@ -68,12 +69,12 @@ absl::Status checkArenas(const plan::Plan &plan, unsigned ranks);
 /// The most that this process had resident.
 uint64_t peakResidentBytes();
 
-/// Opens and checks all of it; unless `first`, nothing that is written.
-/// Nothing is written yet but temporary files and, where there was no log, an
-/// empty one.
+/// Opens and checks all of it; what is written, in process 0 alone. Each
+/// process looks at its part of the labels that the run will read. Nothing is
+/// written yet but temporary files and, where there was no log, an empty one.
 absl::StatusOr<std::unique_ptr<Session>>
 openSession(const LoadedPlan &loaded, const TrainOptions &options,
-            bool first = true);
+            unsigned process = 0, unsigned processes = 1);
 
 } // namespace zerograph
 

@@ -110,8 +110,10 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                                                    const TrainOptions &options,
                                                    Communicator &communicator,
                                                    unsigned ranks_here) {
+  communicator.setBusy(true); // with weights and labels to look at
   absl::StatusOr<std::unique_ptr<Session>> opened =
-      openSession(loaded, options, communicator.rank() == 0);
+      openSession(loaded, options, communicator.rank(), communicator.world());
+  communicator.setBusy(false);
   absl::Status status = opened.status();
   if (status.ok()) {
     status = checkArenas(loaded.plan, ranks_here);

@@ -2,6 +2,8 @@
 
 #include "runtime/io/DataSource.h"
 
+#include "runtime/plan/Describe.h"
+
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -143,15 +145,18 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
   return source;
 }
 
-absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
-                                     const void *data) const {
+uint64_t DataSource::bytesOf(int input, uint64_t samples) const {
+  uint64_t bytes = arrays[size_t(input)].bytes;
+  return inputs[size_t(input)].per_sample() ? bytes / total * samples : bytes;
+}
+
+absl::Status DataSource::checkValues(int index, uint64_t first,
+                                     uint64_t samples, const void *data) const {
+  const plan::Input &input = inputs[size_t(index)];
   if (!input.has_min()) {
     return absl::OkStatus();
   }
-  uint64_t count = 1;
-  for (uint64_t size : input.shape()) {
-    count *= size;
-  }
+  uint64_t count = bytesOf(index, samples) / elementSize(input.type());
   int64_t value = 0;
   uint64_t at = count;
   auto search = [&](auto zero) {
@@ -181,7 +186,7 @@ absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
   }
   std::string where =
       input.per_sample()
-          ? absl::StrCat(" in sample ", first + at / (count / micro_batch))
+          ? absl::StrCat(" in sample ", first + at / (count / samples))
           : "";
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": input '", input.name(), "' has the value ", value,
@@ -190,16 +195,36 @@ absl::Status DataSource::checkValues(const plan::Input &input, uint64_t first,
                    absl::StrJoin(input.ignored(), " or ")));
 }
 
-absl::Status DataSource::read(int index, uint64_t first, void *data) const {
-  const plan::Input &input = inputs[size_t(index)];
+absl::Status DataSource::readSamples(int index, uint64_t first, uint64_t count,
+                                     void *data) const {
   const TensorExtent &array = arrays[size_t(index)];
-  uint64_t offset = array.offset;
-  uint64_t bytes = array.bytes;
-  if (input.per_sample()) {
-    uint64_t sample = array.bytes / total;
-    offset += first * sample;
-    bytes = micro_batch * sample;
+  uint64_t skipped =
+      inputs[size_t(index)].per_sample() ? bytesOf(index, first) : 0;
+  ZG_RETURN_IF_ERROR(
+      array.file->read(array.offset + skipped, bytesOf(index, count), data));
+  return checkValues(index, first, count, data);
+}
+
+absl::Status DataSource::read(int index, uint64_t first, void *data) const {
+  return readSamples(index, first, micro_batch, data);
+}
+
+absl::Status DataSource::check(uint64_t begin, uint64_t end) const {
+  constexpr uint64_t kBytesAtOnce = 4 << 20;
+  std::vector<std::byte> buffer;
+  for (int i = 0; i < int(inputs.size()); ++i) {
+    if (!inputs[size_t(i)].has_min()) {
+      continue;
+    }
+    uint64_t sample = std::max<uint64_t>(1, bytesOf(i, 1));
+    uint64_t most = inputs[size_t(i)].per_sample()
+                        ? std::max<uint64_t>(1, kBytesAtOnce / sample)
+                        : end - begin;
+    for (uint64_t first = begin; first < end; first += most) {
+      uint64_t count = std::min(most, end - first);
+      buffer.resize(bytesOf(i, count));
+      ZG_RETURN_IF_ERROR(readSamples(i, first, count, buffer.data()));
+    }
   }
-  ZG_RETURN_IF_ERROR(array.file->read(offset, bytes, data));
-  return checkValues(input, first, data);
+  return absl::OkStatus();
 }

@@ -33,13 +33,20 @@ public:
   /// the input's limits. Thread-safe.
   absl::Status read(int input, uint64_t first, void *data) const;
 
+  /// Checks the integers of samples [begin, end) against the inputs' limits.
+  absl::Status check(uint64_t begin, uint64_t end) const;
+
 private:
   DataSource() = default;
   /// `seen`: samples of the inputs before, if any had them; and of this one.
   absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
                           std::optional<uint64_t> &seen);
-  absl::Status checkValues(const plan::Input &input, uint64_t first,
+  /// `count` samples from `first` on; of an input without samples, all of it.
+  absl::Status readSamples(int input, uint64_t first, uint64_t count,
+                           void *data) const;
+  absl::Status checkValues(int input, uint64_t first, uint64_t count,
                            const void *data) const;
+  uint64_t bytesOf(int input, uint64_t samples) const;
 
   std::string path;
   std::vector<plan::Input> inputs;

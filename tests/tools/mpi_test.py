@@ -231,6 +231,21 @@ class Refused(Mpi):
                                   program=MPIRUN, env=ENVIRONMENT)
         self.is_refused(result, "rank 1: gone: cannot open")
 
+    def test_a_label_that_one_rank_finds_out_of_range(self):
+        """Each looks at a part of the samples."""
+        arrays = read_tensors(MLP_DATA)
+        dtype, shape, data = arrays["labels"]
+        for sample in 0, 63:  # of 4 steps of 16
+            labels = bytearray(data)
+            labels[8 * sample] = 77
+            write_tensors(self.path("d"), {
+                "x": arrays["x"], "labels": (dtype, shape, bytes(labels))})
+            self.is_refused(
+                self.mpirun(2, "train", self.compile_mlp(), "--data", "d",
+                            "--steps", "4", "--save-weights", "w"),
+                f"rank {sample // 32}: " if sample else "",
+                f"'labels' has the value 77 in sample {sample}, ")
+
     def test_srun_without_mpi(self):
         self.refused(*MLP_RUN, env=dict(os.environ, SLURM_PROCID="0",
                                         SLURM_STEP_NUM_TASKS="2"),

@@ -96,6 +96,21 @@ TEST_F(DataSourceTest, ABadValueIsNamedWithItsSample) {
       << status;
 }
 
+// All at once, and as many as are asked for.
+TEST_F(DataSourceTest, AllSamplesCanBeCheckedBefore) {
+  write(60);
+  auto source = DataSource::open(path, plan);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE((*source)->check(0, 50).ok()) << (*source)->check(0, 50);
+  EXPECT_TRUE((*source)->check(50, 50).ok());
+  for (uint64_t begin : {0, 49, 50}) {
+    absl::Status status = (*source)->check(begin, 60);
+    EXPECT_NE(status.message().find("the value 1000 in sample 50, "),
+              std::string::npos)
+        << status;
+  }
+}
+
 // A label that a loss ignores lies apart from the classes: what is between
 // them is as wrong as anything else.
 TEST_F(DataSourceTest, AnIgnoredValueIsLegalAndItsNeighboursAreNot) {
