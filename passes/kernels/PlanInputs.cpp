@@ -51,7 +51,7 @@ void Planner::readIndices(KernelPlan &plan, nn::GatherOp gather) {
   }
 }
 
-/// What rows are added into comes from a buffer, which the result may take.
+/// What rows are brought into comes from a buffer, which the result may take.
 void Planner::readTable(KernelPlan &plan, nn::ScatterOp scatter) {
   Value table = stripReshapes(scatter.getInto());
   plan.inputs.leaves.insert(table);

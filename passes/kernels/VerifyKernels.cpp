@@ -42,7 +42,7 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
     if (auto scatter = dyn_cast<nn::ScatterOp>(op)) {
       Value table = scatter.getInto();
       if (table && !isa<BlockArgument>(stripReshapes(table))) {
-        result = report(&op) << "adds into a table that its own kernel makes";
+        result = report(&op) << "goes into a table that its own kernel makes";
       }
     }
     if (isViewOp(&op) && !isReadable(op.getResult(0), Inputs())) {

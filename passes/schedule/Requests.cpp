@@ -149,7 +149,7 @@ bool Storage::request(Value value, Place want, unsigned overwritten) {
   return true;
 }
 
-/// Asks that the table which a kernel adds into lie where its result does.
+/// Asks that the table of a scatter lie where its result does.
 void Storage::bindTable(nn::KernelOp kernel) {
   OpOperand *table = tableOperand(kernel);
   if (!table) {

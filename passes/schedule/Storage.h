@@ -38,7 +38,7 @@ private:
   void bindTable(nn::KernelOp kernel);
   void bindOperands(Operation *op);
   void bindDefault(Operation *op, unsigned result);
-  /// No position.
+  /// As a position: never overwritten.
   static constexpr unsigned kNever = ~0u;
   bool request(Value value, Place want, unsigned overwritten);
   Operation *laterRead(Value value, zero::ReduceScatterOp op) const;

@@ -3,6 +3,7 @@
 #include "codegen/host/emit/Elementwise.h"
 #include "codegen/host/emit/Forms.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/ir/nn/Queries.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -14,10 +15,7 @@ namespace {
 /// The argument that the scatter goes into; null: into zeros.
 BlockArgument tableOf(nn::ScatterOp scatter) {
   Value table = scatter.getInto();
-  while (table && table.getDefiningOp<nn::ReshapeOp>()) {
-    table = table.getDefiningOp()->getOperand(0);
-  }
-  return dyn_cast_or_null<BlockArgument>(table);
+  return table ? dyn_cast<BlockArgument>(nn::stripReshapes(table)) : nullptr;
 }
 
 /// The rows of the table that must be set before any is updated: none where
@@ -72,32 +70,39 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
   std::optional<nn::ReduceKind> combine = scatter.getCombine();
   Value zero = l.zero(l.vectorOf(valueType(element)));
 
-  // Columns [begin, end) of one row of the table, sixteen at a time.
-  Value step = l.index(kLanes);
-  Value whole = b.create<arith::DivUIOp>(l.sub(body.end, body.begin), step);
-  Value middle = l.add(body.begin, l.mul(whole, step));
-  auto forColumns = [&](llvm::function_ref<void(Value, Value)> emit) {
-    body.loop(body.begin, middle, kLanes, {}, [&](Value col, ValueRange) {
-      emit(col, {});
+  // Elements [begin, end), sixteen at a time.
+  auto forRange = [&](Value begin, Value end,
+                      llvm::function_ref<void(Value, Value)> emit) {
+    Value step = l.index(kLanes);
+    Value whole = b.create<arith::DivUIOp>(l.sub(end, begin), step);
+    Value middle = l.add(begin, l.mul(whole, step));
+    body.loop(begin, middle, kLanes, {}, [&](Value at, ValueRange) {
+      emit(at, {});
       return SmallVector<Value>();
     });
-    body.loop(middle, body.end, kLanes, {}, [&](Value col, ValueRange) {
-      emit(col, l.maskBelow(l.sub(body.end, col)));
+    body.loop(middle, end, kLanes, {}, [&](Value at, ValueRange) {
+      emit(at, l.maskBelow(l.sub(end, at)));
       return SmallVector<Value>();
     });
   };
+  auto setFirst = [&](Value offset, Value mask) {
+    Value first =
+        from ? body.load(from, offset, element, /*asVector=*/true, mask) : zero;
+    body.store(table, offset, first, mask);
+  };
   Value set = from ? rowsToSet(l, from, table, tableRows) : l.index(tableRows);
-  body.loop(l.index(0), set, 1, {}, [&](Value row, ValueRange) {
-    Value start = l.mul(row, l.index(cols));
-    forColumns([&](Value col, Value mask) {
-      Value offset = l.add(start, col);
-      Value first =
-          from ? body.load(from, offset, element, /*asVector=*/true, mask)
-               : zero;
-      body.store(table, offset, first, mask);
+  if (cols < kLanes) {
+    // One thread has all columns, the others none: rows lie side by side.
+    forRange(l.index(0), l.mul(set, l.sub(body.end, body.begin)), setFirst);
+  } else {
+    body.loop(l.index(0), set, 1, {}, [&](Value row, ValueRange) {
+      Value start = l.mul(row, l.index(cols));
+      forRange(body.begin, body.end, [&](Value col, Value mask) {
+        setFirst(l.add(start, col), mask);
+      });
+      return SmallVector<Value>();
     });
-    return SmallVector<Value>();
-  });
+  }
   body.loop(l.index(0), l.index(updates), 1, {}, [&](Value row, ValueRange) {
     body.enterRow(row);
     Value chosen = body.scalar(*index);
@@ -107,7 +112,7 @@ FailureOr<WorkRange> host::emitScatter(ImplicitLocOpBuilder &b,
     chosen = l.min(l.max(chosen, l.index(0)), l.index(tableRows - 1));
     Value start = l.mul(chosen, l.index(cols));
     body.prepare(*update);
-    forColumns([&](Value col, Value mask) {
+    forRange(body.begin, body.end, [&](Value col, Value mask) {
       Chunk chunk(col, mask);
       Value value = l.splat(body.vector(*update, chunk));
       Value offset = l.add(start, col);

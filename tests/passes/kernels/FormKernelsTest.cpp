@@ -39,7 +39,8 @@ void expectSame(const std::vector<Tensor> &a, const std::vector<Tensor> &b) {
 
 class RandomKernels : public ::testing::TestWithParam<unsigned> {};
 
-// Forming kernels changes no bit of any result, and leaves what it promises.
+// Forming kernels, and eliding their copies, changes no bit of any result, and
+// leaves what it promises.
 TEST_P(RandomKernels, KeepsEveryBit) {
   for (unsigned seed = GetParam() * 100; seed < GetParam() * 100 + 100;
        ++seed) {
@@ -47,6 +48,8 @@ TEST_P(RandomKernels, KeepsEveryBit) {
     Program before(text), after(text);
     ASSERT_TRUE(before.ok()) << before.diagnostics() << text;
     ASSERT_TRUE(succeeded(after.run(nn::createFormKernels())))
+        << after.diagnostics() << text;
+    ASSERT_TRUE(succeeded(after.run(nn::createElideCopies())))
         << after.diagnostics() << text;
     ASSERT_TRUE(succeeded(after.run(nn::createVerifyKernels())))
         << after.diagnostics() << text << after.text();

@@ -135,7 +135,7 @@ func.func @indices(%t: tensor<4x2xf32>, %i: tensor<3xi64>) -> tensor<3x2xf32> {
 func.func @table(%i: tensor<3xi64>, %rows: tensor<3x2xf32>, %t: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %0 = nn.kernel scatter (%a = %i, %b = %rows, %c = %t) : (tensor<3xi64>, tensor<3x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32> {
     %1 = nn.unary exp %c : tensor<4x2xf32> -> tensor<4x2xf32>
-    // expected-error@+1 {{adds into a table that its own kernel makes}}
+    // expected-error@+1 {{goes into a table that its own kernel makes}}
     %2 = nn.scatter sum %a, %b into %1 : tensor<3xi64>, tensor<3x2xf32> -> tensor<4x2xf32>
     nn.yield %2 : tensor<4x2xf32>
   }
