@@ -91,8 +91,10 @@ class Slurm:
         if self.why_not:
             return
         self.folder = tempfile.mkdtemp(prefix="zerograph-slurm-")
-        self.environment = environment(SLURM_CONF=self.path("main.conf"),
-                                       TMPDIR=self.folder)
+        self.environment = environment(
+            SLURM_CONF=self.path("main.conf"), TMPDIR=self.folder,
+            # There may be no other network. Open MPI leaves it out.
+            OMPI_MCA_btl_tcp_if_include="lo")
         try:
             self.configure()
             self.start()
