@@ -113,7 +113,8 @@ class Slurm:
         self.programs = {}
         for program in ("munged", "slurmctld", "slurmd"):
             self.programs[program] = shutil.which(program, path=SBIN)
-        for program in ("srun", "scancel", "sinfo", "unshare"):
+        for program in ("srun", "scancel", "sinfo", "unshare",
+                        "setpriv"):
             self.programs[program] = shutil.which(program)
         for program, path in self.programs.items():
             if not path:

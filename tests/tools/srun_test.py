@@ -1,7 +1,6 @@
 """Ranks as processes of srun --mpi=pmix, in a Slurm of our own: on one node,
 and on two. Skipped where there is no Slurm, or no root to start it."""
 
-import json
 import os
 import re
 import signal
@@ -11,7 +10,7 @@ import unittest
 
 from mpi_test import FULL, GPT_RUN, MLP_RUN, Mpi
 from slurm import NODES, Slurm
-from support import (MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, main, read_tensors)
+from support import MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, main, read_tensors
 
 slurm = None
 SPREAD = ["-N", "2", "--distribution=block"]  # of 3 ranks the last on zgb
@@ -52,30 +51,33 @@ class Srun(Mpi):
                 found[int(rank.split(b"=")[1])] = int(name)
         return found
 
-    def begin(self, *arguments):
-        """A run of 3 ranks without end that has done some steps."""
+    def begin(self, *arguments, steps=5):
+        """A run of 3 ranks without end, that has done more than `steps`."""
         self.said = open(self.path("errors"), "w+")
         self.addCleanup(self.said.close)
         launcher = subprocess.Popen(
-            ["srun", "--mpi=pmix", "-n", "3", *arguments, "--steps",
-             "100000000", "--log", "log", "--save-weights", "w"],
+            ["setpriv", "--pdeathsig", "KILL", "srun", "--mpi=pmix", "-n", "3",
+             *arguments, "--steps", "100000000", "--log", "log",
+             "--save-weights", "w"],
             cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=self.said)
         self.addCleanup(launcher.wait)
         # Slurm ends the ranks of an srun that tells it to.
         self.addCleanup(launcher.terminate)
-        self.wait_until(lambda: self.steps_logged() > 5)
-        ranks = self.ranks()
-        self.assertEqual(sorted(ranks), [0, 1, 2])
-        return launcher, ranks
+        self.wait_until(lambda: len(self.ranks()) == 3)
+        self.wait_until(lambda: self.steps_logged() > steps)
+        return launcher, self.ranks()
 
     def errors(self):
         self.said.seek(0)
         return self.said.read()
 
     def job(self):
+        """The one that runs."""
         result = slurm.command("squeue", "-h", "-o", "%i", "-t", "RUNNING")
-        return result.stdout.split()[-1]
+        jobs = result.stdout.split()
+        self.assertEqual(len(jobs), 1, result.stderr)
+        return jobs[0]
 
 
 class SameBits(Srun):
@@ -152,6 +154,24 @@ class Refused(Srun):
                                   env=self.environment)
         self.is_refused(result, 2, "srun started 2 processes that do not know "
                         "of each other", "srun --mpi=pmix")
+
+    def test_in_a_shell_of_srun(self):
+        # The other processes of its step are shells that have ended.
+        shell = dict(self.environment, SLURM_PROCID="0", SLURM_PTY_PORT="1",
+                     SLURM_STEP_NUM_TASKS="2")
+        self.refused(*MLP_RUN, env=shell, parts=["unset SLURM_STEP_NUM_TASKS"])
+        del shell["SLURM_STEP_NUM_TASKS"]
+        self.succeeds(*MLP_RUN, "--ranks", "2", env=shell)
+
+    def test_over_pmi_2(self):
+        result = self.run_program("--mpi=pmi2", *self.WRONG, program="srun",
+                                  env=self.environment)
+        notes = re.findall("^note: srun started .*$", result.stderr, re.M)
+        self.assertEqual(len(notes), 1, result.stderr)
+        self.assertIn("start by srun --mpi=pmix", notes[0])
+        # An Open MPI that was built for it takes no notice.
+        if result.returncode != 0:
+            self.assertEqual(os.listdir(self.folder), [])
 
     def test_what_all_ranks_find_wrong_is_said_once(self):
         self.is_refused(self.srun("-n", "2", ZEROGRAPH, "train", "no.onnx",
@@ -236,6 +256,24 @@ class Killed(Srun):
             self.assertEqual([name for name in os.listdir(self.folder)
                               if name.startswith("w")], [])
         return took, said
+
+    def test_while_ranks_start(self):
+        # In MPI_Init, and before the first step.
+        for moment, delay in enumerate((0, 0.1, 0.3, 0.5, 0.7, 0.9)):
+            number = [signal.SIGKILL, signal.SIGSTOP][moment % 2]
+            with self.subTest(delay=delay):
+                launcher, ranks = self.begin(
+                    *SPREAD, ZEROGRAPH, *GPT_RUN, "--deadline",
+                    str(self.DEADLINE), steps=-1)
+                time.sleep(delay)
+                victim = moment % 3
+                os.kill(ranks[victim], number)
+                status = launcher.wait(self.DEADLINE + 20)
+                said = self.errors()
+                self.assertNotEqual(status, 0, said)
+                self.wait_until(lambda: not self.ranks(), 5)
+                self.assertRegex(said, r"(?m)^(zerograph train: |note: )rank "
+                                 rf"\d[:,].*(rank {victim}\b|in MPI_Init)")
 
     def test_a_killed_rank(self):
         _, said = self.check(signal.SIGKILL, 1)

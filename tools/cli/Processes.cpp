@@ -50,6 +50,9 @@ std::map<std::string, std::string> givenOptions(const CLI::App &command) {
 
 absl::StatusOr<std::shared_ptr<Processes>>
 Processes::join(const Launch &launch, double deadline_seconds) {
+  if (launch.rank == 0 && !launch.doubt.empty()) {
+    std::fprintf(stderr, "note: %s\n", launch.doubt.c_str());
+  }
   std::shared_ptr<Processes> processes(new Processes);
   MpiOptions options;
   options.deadline = std::chrono::duration<double>(deadline_seconds);
