@@ -297,6 +297,14 @@ class Killed(Srun):
         _, said = self.check(signal.SIGKILL, 2, *SPREAD)
         self.assertRegex(said, rf"rank 2 \(process \d+ on {NODES[1]}\)")
 
+    def test_a_killed_rank_of_another_node_where_srun_tells(self):
+        # The others to end, with SIGTERM. They say at once for whom they wait.
+        _, said = self.check(signal.SIGKILL, 2, *SPREAD,
+                             "--kill-on-bad-exit=1")
+        for rank in 0, 1:
+            self.assertRegex(said, rf"(?m)^note: rank {rank}, .*told to end "
+                             "while it waits for .*rank 2 ")
+
     def test_a_stopped_rank_of_another_node(self):
         took, said = self.check(signal.SIGSTOP, 2, *SPREAD)
         self.assertRegex(said, f"waited {self.DEADLINE} s for rank 2 "
