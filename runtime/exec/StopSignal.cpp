@@ -57,9 +57,17 @@ StopSignal::StopSignal(bool speaks) {
 }
 
 StopSignal::~StopSignal() {
+  if (kept) {
+    return;
+  }
   for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &before[i], nullptr);
   }
+}
+
+void StopSignal::keep() {
+  kept = true;
+  says_so = 0;
 }
 
 int StopSignal::number() { return stop_requested; }

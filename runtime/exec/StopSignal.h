@@ -23,9 +23,15 @@ public:
   /// The signal that asked; 0 if none did.
   static int number();
 
+  /// The run is over, and the process about to end: what asks for it now is
+  /// taken for granted, also when this object is gone. A launcher sends ranks
+  /// the same signal one after the other, and all stop with the first.
+  void keep();
+
 private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
   std::array<struct sigaction, kSignals.size()> before = {};
+  bool kept = false;
 };
 
 } // namespace zerograph

@@ -83,7 +83,9 @@ absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
 /// too, with the same plan. Rank 0's gives the result of all, and writes what
 /// is written; of the others the losses are empty. `ranks_here`: of this
 /// machine, which must have memory for all of them. What fails before the run
-/// is one error, as `agree` gives it; in the run each rank has its own.
+/// is one error, as `agree` gives it; in the run each rank has its own. The
+/// process is to end next: a signal to stop that comes after the last step does
+/// not kill it.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
                                         Communicator &communicator,

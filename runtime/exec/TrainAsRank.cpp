@@ -127,6 +127,10 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
         absl::StrCat(session.data->samples() + session.data->dropped())}}));
   RankRun run(session, communicator);
   ZG_RETURN_IF_ERROR(run.run());
+  if (session.signal) {
+    // One that dies now keeps the others waiting for it at the end.
+    session.signal->keep();
+  }
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> texts,
       communicator.collect("collecting results", pack(run, session)));

@@ -1,6 +1,7 @@
 """Ranks as processes under mpirun: the bits of ranks that are threads, one
 message for what is wrong before the run, and an end for every rank in it."""
 
+import fcntl
 import json
 import os
 import random
@@ -293,6 +294,34 @@ class Stop(Mpi):
     @unittest.skipUnless(FULL, "as SIGUSR1")
     def test_terminating_a_rank(self):
         self.check(signal.SIGTERM, 1)
+
+    def test_a_signal_that_comes_after_the_last_step(self):
+        # A launcher sends it to one rank after the other, and all stop with
+        # the first. Rank 0 cannot end yet: its report does not fit the pipe.
+        os.mkfifo(self.path("out"))
+        pipe = os.open(self.path("out"), os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, pipe)
+        size = fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(pipe, bytes(size - 100))
+        launcher = subprocess.Popen(
+            [MPIRUN, *FLAGS, "-n", "2", "sh", "-c", 'exec "$0" "$@" >out',
+             ZEROGRAPH, *MLP_RUN, "--zero", "3", "--save-weights",
+             "w"], cwd=self.folder, env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL)
+        self.addCleanup(launcher.wait)
+        self.addCleanup(launcher.kill)
+        self.wait_until(lambda: os.path.exists(self.path("w")))
+        time.sleep(1)
+        for process in ranks_of(launcher.pid).values():
+            os.kill(process, signal.SIGUSR1)
+        time.sleep(0.5)
+        self.assertIsNone(launcher.poll())
+        while launcher.poll() is None:
+            try:
+                os.read(pipe, 1 << 16)
+            except BlockingIOError:
+                time.sleep(0.01)
+        self.assertEqual(launcher.returncode, 0)
 
     def test_a_pause_within_the_deadline_changes_nothing(self):
         launcher, ranks, _ = self.start(2, *MLP_RUN, "--zero", "3",

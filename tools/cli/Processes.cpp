@@ -15,8 +15,10 @@
 namespace zerograph {
 namespace {
 
-/// What other ranks may still have to say or to tidy up after one failed.
-constexpr std::chrono::milliseconds kLastWords(300);
+/// What other ranks may still have to say or to tidy up after one failed: more
+/// than the time in which that one tells the others, among them one that is
+/// gone, before it speaks itself. Some launchers (srun) end all at once.
+constexpr std::chrono::milliseconds kLastWords(1500);
 
 /// Of a compiled model; as tools/compiler names it.
 std::string weightsBeside(const std::string &plan_path) {
@@ -48,6 +50,9 @@ std::map<std::string, std::string> givenOptions(const CLI::App &command) {
 
 absl::StatusOr<std::shared_ptr<Processes>>
 Processes::join(const Launch &launch, double deadline_seconds) {
+  if (launch.rank == 0 && !launch.doubt.empty()) {
+    std::fprintf(stderr, "note: %s\n", launch.doubt.c_str());
+  }
   std::shared_ptr<Processes> processes(new Processes);
   MpiOptions options;
   options.deadline = std::chrono::duration<double>(deadline_seconds);

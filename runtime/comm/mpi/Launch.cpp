@@ -41,6 +41,12 @@ absl::StatusOr<std::optional<Launch>> zerograph::detectLaunch() {
       launch.launcher = tasks ? "srun" : names.launcher;
       launch.rank = *rank;
       launch.world = number(names.world).value_or(0);
+      if (tasks && &names == &kLaunchers[2]) {
+        // Open MPI ends the process then, and does not say what to do.
+        launch.doubt = "srun started this over PMI-1 or PMI-2 (--mpi=pmi2), "
+                       "which Open MPI must have been built with; Debian's was "
+                       "not. If it fails, start by srun --mpi=pmix";
+      }
       return launch;
     }
   }
@@ -49,7 +55,10 @@ absl::StatusOr<std::optional<Launch>> zerograph::detectLaunch() {
         "srun started ", *tasks,
         " processes that do not know of each other. Start them by srun "
         "--mpi=pmix, or one of them with --ranks ",
-        *tasks));
+        *tasks,
+        std::getenv("SLURM_PTY_PORT")
+            ? "; in a shell that srun opened, unset SLURM_STEP_NUM_TASKS"
+            : ""));
   }
   return std::nullopt;
 }

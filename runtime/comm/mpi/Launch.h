@@ -17,6 +17,8 @@ struct Launch {
   unsigned rank = 0;
   /// 0 where the launcher does not say.
   unsigned world = 0;
+  /// What may keep MPI from starting, and what to do instead; else empty.
+  std::string doubt;
 };
 
 /// Nothing for a process that no launcher of MPI processes started. An error

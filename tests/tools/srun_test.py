@@ -1,0 +1,316 @@
+"""Ranks as processes of srun --mpi=pmix, in a Slurm of our own: on one node,
+and on two. Skipped where there is no Slurm, or no root to start it."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from mpi_test import FULL, GPT_RUN, MLP_RUN, Mpi
+from slurm import NODES, Slurm
+from support import MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, main, read_tensors
+
+slurm = None
+SPREAD = ["-N", "2", "--distribution=block"]  # of 3 ranks the last on zgb
+
+
+def setUpModule():
+    global slurm
+    slurm = Slurm()
+    unittest.addModuleCleanup(slurm.stop)
+    if slurm.why_not:
+        raise unittest.SkipTest(slurm.why_not)
+
+
+class Srun(Mpi):
+
+    def setUp(self):
+        super().setUp()
+        self.environment = dict(slurm.environment, TMPDIR=self.folder)
+
+    def srun(self, *arguments):
+        return self.run_program("--mpi=pmix", *arguments, program="srun",
+                                env=self.environment)
+
+    def ranks(self):
+        """Rank -> process, of those that run."""
+        found = {}
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    text = file.read().split(b"\0")
+                with open(f"/proc/{name}/comm") as file:
+                    program = file.read().strip()
+            except OSError:  # it has ended
+                continue
+            if (b"TMPDIR=" + self.folder.encode() in text and
+                    program == "zerograph"):
+                rank = next(x for x in text if x.startswith(b"PMIX_RANK="))
+                found[int(rank.split(b"=")[1])] = int(name)
+        return found
+
+    def begin(self, *arguments, steps=5):
+        """A run of 3 ranks without end, that has done more than `steps`."""
+        self.said = open(self.path("errors"), "w+")
+        self.addCleanup(self.said.close)
+        launcher = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "srun", "--mpi=pmix", "-n", "3",
+             *arguments, "--steps", "100000000", "--log", "log",
+             "--save-weights", "w"],
+            cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=self.said)
+        self.addCleanup(launcher.wait)
+        # Slurm ends the ranks of an srun that tells it to.
+        self.addCleanup(launcher.terminate)
+        self.wait_until(lambda: len(self.ranks()) == 3)
+        self.wait_until(lambda: self.steps_logged() > steps)
+        return launcher, self.ranks()
+
+    def errors(self):
+        self.said.seek(0)
+        return self.said.read()
+
+    def job(self):
+        """The one that runs."""
+        result = slurm.command("squeue", "-h", "-o", "%i", "-t", "RUNNING")
+        jobs = result.stdout.split()
+        self.assertEqual(len(jobs), 1, result.stderr)
+        return jobs[0]
+
+
+class SameBits(Srun):
+
+    def check(self, ranks, nodes, arguments, name):
+        options = [*arguments, "--dump-gradients", name + ".g"]
+        self.succeeds(*options, "--ranks", str(ranks), "--save-weights",
+                      name + ".threads", "--log", name + ".log")
+        threads = self.losses(name + ".log")
+        gradients = read_tensors(self.path(name + ".g"))
+        result = self.srun("-n", str(ranks), *nodes, ZEROGRAPH, *options,
+                           "--save-weights", name + ".srun", "--log",
+                           name + ".log")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(threads, self.losses(name + ".log"))
+        self.assertEqual(gradients, read_tensors(self.path(name + ".g")))
+        weights = read_tensors(self.path(name + ".srun"))
+        self.assertTrue(weights)
+        self.assertEqual(read_tensors(self.path(name + ".threads")), weights)
+
+    def test_one_node(self):
+        for stage in "0123":
+            self.check(3, [], [*GPT_RUN, "--zero", stage, "--steps", "3"],
+                       stage)
+
+    def test_two_nodes(self):
+        for stage in "0123" if FULL else "3":
+            self.check(3, SPREAD, [*GPT_RUN, "--zero", stage, "--steps", "3"],
+                       stage)
+
+    def test_a_plan(self):
+        plan = self.compile_mlp()
+        result = self.srun("-n", "2", ZEROGRAPH_RUN, "train", plan, "--data",
+                           MLP_DATA, "--steps", "3", "--save-weights", "w")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        self.succeeds("train", plan, "--data", MLP_DATA, "--steps", "3",
+                      "--save-weights", "v")
+        self.assertEqual(read_tensors(self.path("v")),
+                         read_tensors(self.path("w")))
+
+    def test_in_a_batch_script(self):
+        # Which has variables of a job, and is a process of its own.
+        with open(self.path("script"), "w") as file:
+            file.write("#!/bin/sh\n" + " ".join(
+                [ZEROGRAPH, *MLP_RUN, "--ranks", "2", "--log", "one"]) + "\n" +
+                " ".join(["srun", "--mpi=pmix", ZEROGRAPH, *MLP_RUN, "--log",
+                          "two"]) + "\n")
+        result = self.run_program("--wait", "-n", "2", "-o", "out", "script",
+                                  program="sbatch", env=self.environment)
+        with open(self.path("out")) as file:
+            self.assertEqual(result.returncode, 0, file.read())
+        self.assertEqual(self.losses("one"), self.losses("two"))
+        self.assertEqual(len(self.losses("one")), 1)
+
+
+class Refused(Srun):
+
+    WRONG = ["-n", "2", ZEROGRAPH, *MLP_RUN, "--save-weights", "w", "--log",
+             "log"]
+
+    def is_refused(self, result, times, *parts):
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.stdout, "")
+        said = re.findall(r"^zerograph.*$", result.stderr, re.M)
+        self.assertEqual(len(said), times, result.stderr)
+        for part in parts:
+            self.assertIn(part, said[0])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_without_mpi(self):
+        # Each would train alone, over the others' files.
+        result = self.run_program(*self.WRONG, program="srun",
+                                  env=self.environment)
+        self.is_refused(result, 2, "srun started 2 processes that do not know "
+                        "of each other", "srun --mpi=pmix")
+
+    def test_in_a_shell_of_srun(self):
+        # The other processes of its step are shells that have ended.
+        shell = dict(self.environment, SLURM_PROCID="0", SLURM_PTY_PORT="1",
+                     SLURM_STEP_NUM_TASKS="2")
+        self.refused(*MLP_RUN, env=shell, parts=["unset SLURM_STEP_NUM_TASKS"])
+        del shell["SLURM_STEP_NUM_TASKS"]
+        self.succeeds(*MLP_RUN, "--ranks", "2", env=shell)
+
+    def test_over_pmi_2(self):
+        result = self.run_program("--mpi=pmi2", *self.WRONG, program="srun",
+                                  env=self.environment)
+        notes = re.findall("^note: srun started .*$", result.stderr, re.M)
+        self.assertEqual(len(notes), 1, result.stderr)
+        self.assertIn("start by srun --mpi=pmix", notes[0])
+        # An Open MPI that was built for it takes no notice.
+        if result.returncode != 0:
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_what_all_ranks_find_wrong_is_said_once(self):
+        self.is_refused(self.srun("-n", "2", ZEROGRAPH, "train", "no.onnx",
+                                  "--data", "x", "--save-weights", "w"), 1,
+                        "no.onnx: cannot open the model")
+        self.is_refused(self.srun(*self.WRONG, "--ranks", "3"), 1,
+                        "--ranks 3, but 2 processes were started")
+
+    def test_the_command_line(self):
+        # srun waits for all ranks, unless it is told not to.
+        self.is_refused(self.srun(*self.WRONG, "--zeor", "3"), 2, "--zero?")
+        self.is_refused(self.srun("--kill-on-bad-exit=1", *self.WRONG,
+                                  "--zeor", "3"), 1, "--zero?")
+
+
+class Stop(Srun):
+
+    def check(self, number, stop, *nodes):
+        options = [*MLP_RUN, "--optimizer", "sgd", "--lr", "0.01", "--zero",
+                   "3"]
+        launcher, ranks = self.begin(*nodes, ZEROGRAPH, *options)
+        stop(launcher, ranks)
+        self.assertEqual(launcher.wait(60), 128 + number, self.errors())
+        said = self.errors()
+        steps = int(re.search(r"after (\d+) of 100000000 steps", said)[1])
+        self.assertIn(number.name, said)
+        self.assertIn("the weights are in w", said)
+        self.assertEqual(self.steps_logged(), steps)
+        # All ranks ended after the same step.
+        self.succeeds(*options, "--ranks", "3", "--steps", str(steps),
+                      "--save-weights", "whole")
+        self.assertEqual(read_tensors(self.path("w")),
+                         read_tensors(self.path("whole")))
+
+    def scancel(self, *options):
+        def stop(*_):
+            result = slurm.command("scancel", *options, self.job())
+            self.assertEqual(result.returncode, 0, result.stderr)
+        return stop
+
+    def test_a_signal_by_scancel(self):
+        self.check(signal.SIGUSR1, self.scancel("--signal=USR1"))
+
+    def test_a_signal_by_scancel_on_two_nodes(self):
+        self.check(signal.SIGUSR1, self.scancel("--signal=USR1"), *SPREAD)
+
+    def test_scancel(self):
+        self.check(signal.SIGTERM, self.scancel())
+
+    def test_a_signal_to_srun(self):
+        self.check(signal.SIGUSR1, lambda launcher, _: launcher.send_signal(
+            signal.SIGUSR1))
+
+    def test_a_signal_to_one_rank(self):
+        self.check(signal.SIGUSR1, lambda _, ranks: os.kill(
+            ranks[2], signal.SIGUSR1), *SPREAD)
+
+
+class Killed(Srun):
+
+    DEADLINE = 2
+
+    def check(self, number, victim, *options):
+        """In the middle of a run, of which all ranks end."""
+        launcher, ranks = self.begin(*options, ZEROGRAPH, *GPT_RUN, "--zero",
+                                     "3", "--deadline", str(self.DEADLINE))
+        begin = time.monotonic()
+        os.kill(ranks[victim], number)
+        # What Slurm and a busy machine add.
+        status = launcher.wait(self.DEADLINE + 20)
+        took = time.monotonic() - begin
+        said = self.errors()
+        self.assertNotEqual(status, 0, said)
+        self.wait_until(lambda: not self.ranks(), 5)
+        # Who, where and what, by every other rank.
+        for rank in {0, 1, 2} - {victim}:
+            self.assertRegex(
+                said, rf"(?m)^(zerograph train: |note: )rank {rank}[:,].*"
+                rf"_(gather|scatter|reduce) \d+ '.*\brank {victim} \(process "
+                rf"\d+ on .*\)", f"{took:.1f} s:\n{said}")
+        if victim != 0:  # it had the file
+            self.assertEqual([name for name in os.listdir(self.folder)
+                              if name.startswith("w")], [])
+        return took, said
+
+    def test_while_ranks_start(self):
+        # In MPI_Init, and before the first step.
+        for moment, delay in enumerate((0, 0.1, 0.3, 0.5, 0.7, 0.9)):
+            number = [signal.SIGKILL, signal.SIGSTOP][moment % 2]
+            with self.subTest(delay=delay):
+                launcher, ranks = self.begin(
+                    *SPREAD, ZEROGRAPH, *GPT_RUN, "--deadline",
+                    str(self.DEADLINE), steps=-1)
+                time.sleep(delay)
+                victim = moment % 3
+                os.kill(ranks[victim], number)
+                status = launcher.wait(self.DEADLINE + 20)
+                said = self.errors()
+                self.assertNotEqual(status, 0, said)
+                self.wait_until(lambda: not self.ranks(), 5)
+                self.assertRegex(said, r"(?m)^(zerograph train: |note: )rank "
+                                 rf"\d[:,].*(rank {victim}\b|in MPI_Init)")
+
+    def test_a_killed_rank(self):
+        _, said = self.check(signal.SIGKILL, 1)
+        # Seen at once, not at the deadline.
+        self.assertIn("has ended, and was waited for", said)
+
+    def test_a_killed_rank_where_srun_waits(self):
+        # For the others, that is, which end by themselves.
+        _, said = self.check(signal.SIGKILL, 1, "--kill-on-bad-exit=0")
+        self.assertIn("has ended, and was waited for", said)
+
+    def test_a_killed_rank_0(self):
+        self.check(signal.SIGKILL, 0)
+
+    def test_a_stopped_rank(self):
+        took, said = self.check(signal.SIGSTOP, 1)
+        self.assertIn(f"waited {self.DEADLINE} s for rank 1", said)
+        self.assertGreater(took, self.DEADLINE - 0.2)
+
+    def test_a_killed_rank_of_another_node(self):
+        _, said = self.check(signal.SIGKILL, 2, *SPREAD)
+        self.assertRegex(said, rf"rank 2 \(process \d+ on {NODES[1]}\)")
+
+    def test_a_killed_rank_of_another_node_where_srun_tells(self):
+        # The others to end, with SIGTERM. They say at once for whom they wait.
+        _, said = self.check(signal.SIGKILL, 2, *SPREAD,
+                             "--kill-on-bad-exit=1")
+        for rank in 0, 1:
+            self.assertRegex(said, rf"(?m)^note: rank {rank}, .*told to end "
+                             "while it waits for .*rank 2 ")
+
+    def test_a_stopped_rank_of_another_node(self):
+        took, said = self.check(signal.SIGSTOP, 2, *SPREAD)
+        self.assertRegex(said, f"waited {self.DEADLINE} s for rank 2 "
+                         rf"\(process \d+ on {NODES[1]}\)")
+        self.assertGreater(took, self.DEADLINE - 0.2)
+
+
+if __name__ == "__main__":
+    main()
