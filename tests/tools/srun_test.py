@@ -12,6 +12,12 @@ from mpi_test import FULL, GPT_RUN, MLP_RUN, Mpi
 from slurm import NODES, Slurm
 from support import MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, main, read_tensors
 
+# Open MPI 4.1.4 with Slurm 22.05's PMIx crashes in one of some hundred starts
+# on two nodes: within MPI_Init, its TCP calls a handler that is not there yet.
+# Such a start is made again; it is none of this program's.
+CRASHED = "Segmentation fault"
+ATTEMPTS = 3
+
 slurm = None
 SPREAD = ["-N", "2", "--distribution=block"]  # of 3 ranks the last on zgb
 
@@ -53,7 +59,19 @@ class Srun(Mpi):
 
     def begin(self, *arguments, steps=5):
         """A run of 3 ranks without end, that has done more than `steps`."""
-        self.said = open(self.path("errors"), "w+")
+        for attempt in range(ATTEMPTS):
+            launcher = self.launch(*arguments)
+            self.wait_until(lambda: CRASHED in self.errors() or (
+                len(self.ranks()) == 3 and self.steps_logged() > steps))
+            if self.steps_logged() > 0 or CRASHED not in self.errors():
+                return launcher, self.ranks()
+            launcher.terminate()
+            launcher.wait()
+            self.wait_until(lambda: not self.ranks())
+        self.fail(self.errors())
+
+    def launch(self, *arguments):
+        self.said = open(self.path("errors"), "w")
         self.addCleanup(self.said.close)
         launcher = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "srun", "--mpi=pmix", "-n", "3",
@@ -64,13 +82,11 @@ class Srun(Mpi):
         self.addCleanup(launcher.wait)
         # Slurm ends the ranks of an srun that tells it to.
         self.addCleanup(launcher.terminate)
-        self.wait_until(lambda: len(self.ranks()) == 3)
-        self.wait_until(lambda: self.steps_logged() > steps)
-        return launcher, self.ranks()
+        return launcher
 
     def errors(self):
-        self.said.seek(0)
-        return self.said.read()
+        with open(self.path("errors")) as file:  # its own place in it
+            return file.read()
 
     def job(self):
         """The one that runs."""
@@ -88,9 +104,12 @@ class SameBits(Srun):
                       name + ".threads", "--log", name + ".log")
         threads = self.losses(name + ".log")
         gradients = read_tensors(self.path(name + ".g"))
-        result = self.srun("-n", str(ranks), *nodes, ZEROGRAPH, *options,
-                           "--save-weights", name + ".srun", "--log",
-                           name + ".log")
+        for attempt in range(ATTEMPTS):
+            result = self.srun("--kill-on-bad-exit=1", "-n", str(ranks), *nodes,
+                               ZEROGRAPH, *options, "--save-weights",
+                               name + ".srun", "--log", name + ".log")
+            if CRASHED not in result.stderr:
+                break
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(threads, self.losses(name + ".log"))
         self.assertEqual(gradients, read_tensors(self.path(name + ".g")))
