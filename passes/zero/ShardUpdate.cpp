@@ -46,6 +46,18 @@ void Sharder::updateAll(ProgramBuilder &program) {
   }
 }
 
+/// Of float64 where any parameter is; buildUpdate rounds it for others.
+Value Sharder::optimizerScalar(ProgramBuilder &program, StringRef name) {
+  OpBuilder &builder = program.builder();
+  bool wide = llvm::any_of(units, [](const UnitState &unit) {
+    return unit.attribute().getTrainable() &&
+           unit.flatType().getElementType().isF64();
+  });
+  return program.scalar(
+      name, RankedTensorType::get({1}, wide ? builder.getF64Type()
+                                            : builder.getF32Type()));
+}
+
 /// Stage 0: every rank updates everything.
 void Sharder::updateWhole(ProgramBuilder &program, UnitState &unit) {
   OpBuilder &builder = program.builder();
@@ -66,7 +78,7 @@ void Sharder::updateWhole(ProgramBuilder &program, UnitState &unit) {
   }
   nn::Update update = nn::buildUpdate(
       builder, location, optimizer, wholeParameters(program, unit), gradient,
-      states, [&](StringRef name) { return program.scalar(name); });
+      states, [&](StringRef name) { return optimizerScalar(program, name); });
   program.update(update.parameter, key(unit, -1, kParamRole, false));
   for (auto [role, state] : llvm::zip(roles, update.states)) {
     program.update(state, key(unit, -1, role, false));
@@ -86,10 +98,10 @@ void Sharder::updateShards(ProgramBuilder &program, UnitState &unit) {
       states.push_back(program.state(key(unit, segment, role, true),
                                      unit.shardType(segment, options.world)));
     }
-    nn::Update update =
-        nn::buildUpdate(builder, location, optimizer, parameters[segment],
-                        reduced[unit.index][segment], states,
-                        [&](StringRef name) { return program.scalar(name); });
+    nn::Update update = nn::buildUpdate(
+        builder, location, optimizer, parameters[segment],
+        reduced[unit.index][segment], states,
+        [&](StringRef name) { return optimizerScalar(program, name); });
     for (auto [role, state] : llvm::zip(roles, update.states)) {
       program.update(state, key(unit, segment, role, true));
     }

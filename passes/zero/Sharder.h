@@ -76,6 +76,7 @@ private:
   void reduceLoss(ProgramBuilder &program);
   void updateLocal(ProgramBuilder &program);
   void updateAll(ProgramBuilder &program);
+  Value optimizerScalar(ProgramBuilder &program, StringRef name);
   void updateWhole(ProgramBuilder &program, UnitState &unit);
   void updateShards(ProgramBuilder &program, UnitState &unit);
   void setModuleAttributes();

@@ -75,7 +75,12 @@ absl::Status zerograph::writeScalars(const plan::Plan &plan,
     }
     ZG_ASSIGN_OR_RETURN(double value, scalarValue(plan, scalar.name(), inputs));
     float rounded = float(value);
-    std::memcpy(memory.slice(plan, scalar.slice()), &rounded, sizeof(rounded));
+    std::byte *to = memory.slice(plan, scalar.slice());
+    if (plan.slices(int(scalar.slice())).bytes() == sizeof(value)) {
+      std::memcpy(to, &value, sizeof(value));
+    } else {
+      std::memcpy(to, &rounded, sizeof(rounded));
+    }
   }
   return absl::OkStatus();
 }

@@ -45,15 +45,18 @@ enum class ScalarKind {
   sample_base, // the micro-batch's first sample, counted in the global batch
 };
 
-/// How a scalar lies in its slice: f32, or i64 where it is a whole number.
-constexpr plan::ElementType scalarType(ScalarKind kind) {
+/// How a scalar lies in its slice: i64 where it is a whole number; else f32,
+/// or f64 where the slice, of `bytes`, has its size and the optimizer reads it.
+constexpr plan::ElementType scalarType(ScalarKind kind, uint64_t bytes) {
   switch (kind) {
   case ScalarKind::seed:
   case ScalarKind::step:
   case ScalarKind::sample_base:
     return plan::I64;
-  default:
+  case ScalarKind::stop:
     return plan::F32;
+  default:
+    return bytes == 8 ? plan::F64 : plan::F32;
   }
 }
 

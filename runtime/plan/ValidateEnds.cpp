@@ -74,8 +74,11 @@ absl::Status validateScalars(const plan::Plan &plan) {
       return invalid("the plan asks for the scalar \"", scalar.name(),
                      "\"; this runtime knows ", scalarNames());
     }
+    uint64_t bytes = scalar.slice() < uint32_t(plan.slices_size())
+                         ? plan.slices(int(scalar.slice())).bytes()
+                         : 0;
     ZG_RETURN_IF_ERROR(validateScalarSlice(plan, scalar.slice(), scalar.name(),
-                                           scalarType(*kind)));
+                                           scalarType(*kind, bytes)));
   }
   if (plan.has_loss_slice() == isForward(plan) ||
       plan.has_stop_slice() == isForward(plan)) {

@@ -73,13 +73,13 @@ class Train(Case):
             "<16d", *sum(rows, [])))})
         self.succeeds("train", "m.onnx", "--data", "d", "--ranks", "2",
                       "--zero", "3", "--micro-batch", "2", "--optimizer",
-                      "sgd", "--lr", "1", "--steps", "3", "--log", "log.jsonl",
+                      "sgd", "--lr", "0.1", "--steps", "3", "--log", "log.jsonl",
                       "--save-weights", "w")
         weights = [1, 2, 3, 4]
         for record in self.records():
             loss = sum(w * x for w, x in zip(weights, rows[0])) / 4
             self.assertLess(abs(record["loss"] - loss), 1e-14)
-            weights = [w - x / 4 for w, x in zip(weights, rows[0])]
+            weights = [w - 0.1 * x / 4 for w, x in zip(weights, rows[0])]
         saved = struct.unpack("<4d", read_tensors(self.path("w"))["w"][2])
         for found, weight in zip(saved, weights):
             self.assertLess(abs(found - weight), 1e-14)

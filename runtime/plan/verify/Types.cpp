@@ -32,8 +32,9 @@ public:
     }
     for (const plan::Scalar &scalar : plan.scalars()) {
       std::optional<ScalarKind> kind = scalarKind(scalar.name());
-      note(scalar.slice(), kind ? scalarType(*kind) : plan::F32, "scalar ",
-           scalar.name());
+      uint64_t bytes = plan.slices(int(scalar.slice())).bytes();
+      note(scalar.slice(), kind ? scalarType(*kind, bytes) : plan::F32,
+           "scalar ", scalar.name());
     }
   }
 
