@@ -142,13 +142,15 @@ void Importer::addParameters() {
       onGradientPath[n] = onGradientPath[n] && reaching[n];
     }
     if (trained.empty()) {
-      fail(
-          options.train.empty() && options.freeze.empty()
-              ? absl::StrCat("nothing to train: no initializer that the loss '",
-                             loss, "' depends on is a trainable parameter")
-              : absl::StrCat("nothing to train: --train and --freeze leave "
-                             "none of the ",
-                             parameters.size(), " parameters"));
+      fail(options.train.empty() && options.freeze.empty()
+               ? absl::StrCat(
+                     "nothing to train: no initializer that the loss '", loss,
+                     "' depends on is a trainable parameter; was "
+                     "the model exported without its parameters "
+                     "(export_params=False)?")
+               : absl::StrCat("nothing to train: --train and --freeze leave "
+                              "none of the ",
+                              parameters.size(), " parameters"));
     }
   }
 }

@@ -177,6 +177,15 @@ void Importer::finish() {
     argumentAttributes.push_back(
         attributesOf(i, samples[i]).getDictionary(&context));
   }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (body->getArgument(i).use_empty()) {
+      report.notes.push_back(absl::StrCat(
+          "no value of input '", inputs[i].name, "' is used, at most its shape",
+          inputs.size() > 1 ? ": were two inputs exported from one tensor? The "
+                              "exporter wires both to one of them"
+                            : ""));
+    }
+  }
   size_t argument = inputs.size();
   std::set<std::string> files;
   for (const Parameter &parameter : parameters) {

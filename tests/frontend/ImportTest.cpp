@@ -95,6 +95,19 @@ g (float[4, 8] x, int64[3, 1] i, float[3, 8] u) => (float[4, 8] y) {
   EXPECT_EQ(imported.count("nn.scatter"), 1);
 }
 
+// As where one tensor was given for two inputs: the exporter wires both to one.
+TEST(Emission, AnInputThatNothingReadsIsSaid) {
+  Imported imported = import(R"(
+g (float[4] x, float[4] y) => (float[4] z) {
+  n = Shape(x) r = Reshape(y, n) z = Tanh(r)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  ASSERT_EQ(imported.report.notes.size(), 1u);
+  EXPECT_NE(imported.report.notes[0].find("no value of input 'x' is used"),
+            std::string::npos)
+      << imported.report.notes[0];
+}
+
 TEST(Emission, DeadNodesAreNotImported) {
   Imported imported =
       import("g (float[4] x) => (float[4] y) { y = Tanh(x) z = Wobble(x) }");
