@@ -128,9 +128,9 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
     const TensorExtent &extent = found->second;
     if (extent.type != unit.type() || extent.shape != shapeOf(parameter)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "'", parameter.name(), "' is ", plan::ElementType_Name(extent.type),
-          " ", shapeText(extent.shape), ", expected ",
-          plan::ElementType_Name(unit.type()), " ",
+          extent.file->path(), ": '", parameter.name(), "' is ",
+          plan::ElementType_Name(extent.type), " ", shapeText(extent.shape),
+          ", expected ", plan::ElementType_Name(unit.type()), " ",
           shapeText(shapeOf(parameter))));
     }
     extents[parameter.name()] = extent;

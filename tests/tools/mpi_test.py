@@ -204,6 +204,12 @@ class Refused(Mpi):
                                     "--save-weights", "w"),
                         "x: cannot open")
 
+    def test_what_is_done_once(self):
+        for command in (["compile", MLP, "-o", "w"],
+                        ["run", MLP, "--data", MLP_DATA, "-o", "w"]):
+            self.is_refused(self.mpirun(2, *command),
+                            "mpirun started 2 processes", "start one")
+
     def test_other_numbers_of_ranks(self):
         self.is_refused(self.mpirun(2, *MLP_RUN, "--ranks", "3"),
                         "--ranks 3, but 2 processes were started")

@@ -27,6 +27,21 @@ class Commands(Case):
             self.assertIn("Usage: zerograph", result.stdout)
             self.assertEqual(result.stderr, "")
 
+    def test_values_that_are_none(self):
+        self.refused(*COMPILE, "--lr", "abc", codes=(2,),
+                     parts=["--lr is 'abc', expected a number"])
+        self.refused(*COMPILE, "--lr", codes=(2,),
+                     parts=["--lr needs a value"])
+        for file in "options_test.py", ".":
+            self.refused("train", os.path.join(os.path.dirname(__file__), file),
+                         "--data", MLP_DATA, "--micro-batch", "4",
+                         parts=[file])
+
+    def test_a_plan_is_no_model(self):
+        plan = self.compile_mlp()
+        self.refused("run", plan, "--data", MLP_DATA, "-o", "x",
+                     parts=[plan + " is a plan, not a model"])
+
     def test_unknown_options(self):
         self.refused(*COMPILE, "--zeor", "3", codes=(2,),
                      parts=["'--zeor'", "did you mean --zero?"])
@@ -37,6 +52,10 @@ class Commands(Case):
                      parts=["did you mean --data?"])
         self.refused(*COMPILE, "--zeor", "3", "--rankz", "2", codes=(2,),
                      lines=2, parts=["--zero?", "--ranks?"])
+        # Three letters, two of them wrong: nobody meant --log.
+        result = self.refused("train", MLP, "--data", MLP_DATA, "--foo",
+                              codes=(2,), parts=["'--foo'"])
+        self.assertNotIn("did you mean", result.stderr)
         self.refused(*COMPILE, "more", codes=(2,), parts=["'more'"])
 
     def test_missing_arguments(self):
@@ -168,13 +187,18 @@ class Data(Case):
                 "labels": ("I64", [640], bytes(labels))})
             result = self.run_program("train", self.plan, "--data",
                                       "data.safetensors", "--steps", "40",
-                                      "--save-weights", "w")
+                                      "--save-weights", "w", "--log", "log")
             self.assertEqual(result.returncode, 1)
             self.assertEqual(result.stderr.count("\n"), 1)
-            for part in (f"step {sample // 16}:", "'labels'",
-                         f"value {value} in sample {sample}", "to 9"):
+            # Before the first step.
+            for part in ("data.safetensors: input 'labels'",
+                         f"value {value} in sample {sample}", "0 to 9"):
                 self.assertIn(part, result.stderr)
             self.assertFalse(os.path.exists(self.path("w")))
+            self.assertFalse(os.path.exists(self.path("log")))
+            # Not of data that is not read.
+            self.succeeds("train", self.plan, "--data", "data.safetensors",
+                          "--steps", str(sample // 16))
 
     def test_too_few_samples(self):
         self.train({n: rows(a, 0, 15) for n, a in self.arrays.items()},

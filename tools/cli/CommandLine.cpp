@@ -74,7 +74,9 @@ std::string emptyOption(const CLI::App &command) {
 std::string suggestion(const std::string &given,
                        const std::vector<std::string> &names) {
   std::string best;
-  size_t least = given.size() / 3 + 1;
+  // Of short names most letters are the same by chance.
+  size_t letters = given.size() - given.find_first_not_of('-');
+  size_t least = std::min(letters / 2, given.size() / 3 + 1);
   for (const std::string &name : names) {
     size_t edits = distance(given, name);
     if (edits <= least) {
@@ -85,13 +87,25 @@ std::string suggestion(const std::string &given,
   return best.empty() ? "" : absl::StrCat("; did you mean ", best, "?");
 }
 
-/// CLI11 counts the arguments of all occurrences together.
+/// CLI11 counts the arguments of all occurrences together, and speaks of its
+/// types.
 std::string messageOf(const CLI::ParseError &error) {
   std::string text = error.what();
   size_t at = text.find(": At Most 1 required but received");
-  return at == std::string::npos
-             ? text
-             : text.substr(0, at) + " is given more than once";
+  if (at != std::string::npos) {
+    return text.substr(0, at) + " is given more than once";
+  }
+  at = text.find(": 1 required ");
+  if (at != std::string::npos && absl::EndsWith(text, "missing")) {
+    return text.substr(0, at) + " needs a value";
+  }
+  constexpr absl::string_view kNoNumber = "Could not convert: ";
+  at = text.find(" = ");
+  if (absl::StartsWith(text, kNoNumber) && at != std::string::npos) {
+    return absl::StrCat(text.substr(kNoNumber.size(), at - kNoNumber.size()),
+                        " is '", text.substr(at + 3), "', expected a number");
+  }
+  return text;
 }
 
 /// Processes that were started together fail on the same arguments: rank 0

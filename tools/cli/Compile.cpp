@@ -1,6 +1,7 @@
 //===- Compile.cpp - `compile MODEL.onnx -o PLAN` -------------------------===//
 
 #include "runtime/base/OutputPath.h"
+#include "runtime/comm/mpi/Launch.h"
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
@@ -24,6 +25,7 @@ void addCompile(CommandLine &line) {
   command.add_flag("--timing", own->timing, "Print each phase's seconds");
   auto flags = std::make_shared<CompileFlags>(command);
   line.onRun(command, [own, flags]() -> absl::StatusOr<int> {
+    ZG_RETURN_IF_ERROR(needOneProcess());
     ZG_ASSIGN_OR_RETURN(CompileOptions options, flags->resolve());
     options.model = own->model;
     options.dump_gradients = own->dump_gradients;

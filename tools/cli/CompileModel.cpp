@@ -46,23 +46,6 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
-/// A plan given where a model is expected: its bytes are no model's either, but
-/// saying so would not help.
-absl::Status checkIsNoPlan(const std::string &model) {
-  constexpr absl::string_view kMagic = "ZGPLAN";
-  std::error_code ignored; // what cannot be looked at fails when it is read
-  if (!std::filesystem::is_regular_file(model, ignored)) {
-    return absl::OkStatus();
-  }
-  std::string begin(kMagic.size(), '\0');
-  std::ifstream(model, std::ios::binary).read(begin.data(), begin.size());
-  return begin != kMagic
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(
-                   model, " is a plan, not a model: `zerograph train ", model,
-                   "` runs it"));
-}
-
 /// Before compiling `plan` is empty: then the model alone is looked at.
 absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                           const std::string &plan_path) {
@@ -77,6 +60,21 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
 }
 
 } // namespace
+
+absl::Status checkIsNoPlan(const std::string &model) {
+  constexpr absl::string_view kMagic = "ZGPLAN";
+  std::error_code ignored; // what cannot be looked at fails when it is read
+  if (!std::filesystem::is_regular_file(model, ignored)) {
+    return absl::OkStatus();
+  }
+  std::string begin(kMagic.size(), '\0');
+  std::ifstream(model, std::ios::binary).read(begin.data(), begin.size());
+  return begin != kMagic
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   model, " is a plan, not a model: `zerograph train ", model,
+                   "` runs it"));
+}
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            int64_t micro_batch,

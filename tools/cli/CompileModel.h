@@ -16,6 +16,10 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            const std::string &data,
                                            const std::string &plan_path);
 
+/// Refuses a plan given where a model is expected: its bytes are no model's
+/// either, but saying so would not help.
+absl::Status checkIsNoPlan(const std::string &model);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H

@@ -1,6 +1,7 @@
 //===- RunModel.cpp - `run MODEL.onnx`: forward only ----------------------===//
 
 #include "frontend/Import.h"
+#include "runtime/comm/mpi/Launch.h"
 #include "runtime/exec/RunForward.h"
 #include "runtime/io/TensorFile.h"
 #include "runtime/plan/PlanFile.h"
@@ -76,6 +77,8 @@ absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
 }
 
 absl::StatusOr<int> run(RunFlags flags) {
+  ZG_RETURN_IF_ERROR(needOneProcess());
+  ZG_RETURN_IF_ERROR(checkIsNoPlan(flags.compile.model));
   ZG_ASSIGN_OR_RETURN(flags.compile.dims, parseDims(flags.dims));
   if (!flags.init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(flags.run.init_missing,

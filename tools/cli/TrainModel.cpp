@@ -50,6 +50,7 @@ void addTrainModel(CommandLine &line) {
           if (absl::EndsWith(*path, ".onnx")) {
             return makePlan(*path, *compile, *train, ranks);
           }
+          ZG_ASSIGN_OR_RETURN(MadePlan made, readPlanToTrain(*path));
           if (std::string given = compile->given(); !given.empty()) {
             return absl::InvalidArgumentError(
                 absl::StrCat(*path,
@@ -57,7 +58,7 @@ void addTrainModel(CommandLine &line) {
                              "out ",
                              given));
           }
-          return readPlanToTrain(*path);
+          return made;
         });
   });
 }

@@ -2,6 +2,8 @@
 
 #include "runtime/comm/mpi/Launch.h"
 
+#include "runtime/base/Status.h"
+
 #include "absl/strings/numbers.h"
 
 #include <cstdlib>
@@ -61,4 +63,15 @@ absl::StatusOr<std::optional<Launch>> zerograph::detectLaunch() {
             : ""));
   }
   return std::nullopt;
+}
+
+absl::Status zerograph::needOneProcess() {
+  ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
+  if (launch && launch->world > 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        launch->launcher, " started ", launch->world,
+        " processes, and each would write the same file: start one, without ",
+        launch->launcher));
+  }
+  return absl::OkStatus();
 }

@@ -25,6 +25,9 @@ struct Launch {
 /// where one did whose processes could not meet.
 absl::StatusOr<std::optional<Launch>> detectLaunch();
 
+/// Refuses to do once for each of several processes what is done once.
+absl::Status needOneProcess();
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_COMM_MPI_LAUNCH_H
