@@ -4,10 +4,9 @@
 //   places  = Transpose(NonZero(full))
 //   result  = ScatterND(x, places, Reshape(Expand(value, ...)))
 //
-// becomes Where(full, value, x). That `full` has the shape of x holds by its
-// Expand: a larger mask would have places outside of x. Shapes of values are
-// not known here; nodes that are made say where they come from, and the
-// importer refuses those whose operands do not have one shape.
+// becomes Where(mask, value, x). Shapes of values are not known here; nodes
+// that are made say where they come from, and the importer refuses those whose
+// operands do not have one shape, or that of one row where the mask is of rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -189,8 +188,8 @@ private:
     return made;
   }
 
-  /// What `updates` has at the places: a tensor of x's shape, or one element;
-  /// or "". The importer checks that.
+  /// What `updates` has at the places: a tensor of x's shape, one element, or
+  /// one row; or "". The importer checks that.
   std::string everywhere(const std::string &updates, const Mask &mask) {
     // They have as many elements as there are places; of one element that is
     // repeated it does not matter how it is arranged or which are taken.
@@ -225,7 +224,10 @@ private:
         return repeat(*node, mask);
       }
     }
-    return "";
+    // The same row for all places.
+    const NodeProto *expand =
+        producer(behind(updates, {"Reshape", "Identity"}), "Expand", 2);
+    return expand == nullptr ? "" : expand->input(0);
   }
 
   /// The same operation on all of its operands.
@@ -281,7 +283,7 @@ private:
     to.set_name("to");
     to.set_type(onnx::AttributeProto::INT);
     to.set_i(TensorProto::BOOL);
-    cast.add_input(mask->full);
+    cast.add_input(mask->small);
     cast.add_output(mask->full + ".for." + mask->result);
     added.push_back(cast);
     NodeProto where = made(node);
@@ -308,18 +310,44 @@ bool isOfMaskedAssignment(const NodeProto &node) {
       [](const auto &entry) { return entry.key() == kMetadata; });
 }
 
+/// Whether a value of shape `row` is the same wherever the mask, which differs
+/// in leading dimensions of x alone, may choose: all that `row` has lies behind
+/// those, and is as large as in x.
+static bool isRowOf(Shape row, Shape mask, const Shape &x) {
+  if (row.size() > x.size() || mask.size() > x.size()) {
+    return false;
+  }
+  row.insert(row.begin(), x.size() - row.size(), 1);
+  mask.insert(mask.begin(), x.size() - mask.size(), 1);
+  size_t begin = 0;
+  while (begin < row.size() && row[begin] == 1) {
+    ++begin;
+  }
+  for (size_t dim = begin; dim < row.size(); ++dim) {
+    if (row[dim] != x[dim] || mask[dim] != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void checkMaskedAssignment(Op &op) {
   bool isWhere = op.proto().op_type() == "Where";
   Shape whole = op.shape(isWhere ? 2 : 0);
+  if (isWhere && broadcastShapes(op.shape(0), whole) != whole) {
+    fail("a mask of shape ", shapeText(op.shape(0)),
+         " assigns within the smaller shape ", shapeText(whole));
+  }
   for (int i = 1; i < op.inputCount() && !isWhere; ++i) {
     whole = broadcastShapes(whole, op.shape(i));
   }
-  for (int i = 0; i < op.inputCount(); ++i) {
-    if (op.shape(i) != whole && elementCount(op.shape(i)) != 1) {
+  for (int i = isWhere ? 1 : 0; i < op.inputCount(); ++i) {
+    if (op.shape(i) != whole && elementCount(op.shape(i)) != 1 &&
+        !(isWhere && isRowOf(op.shape(i), op.shape(0), whole))) {
       fail("assigns, where a mask says so, values of shape ",
            shapeText(op.shape(i)), " within shape ", shapeText(whole),
-           "; only one number, or values of the whole shape, can be assigned "
-           "by a mask that data decides");
+           "; only one number, one row by a mask of rows, or values of the "
+           "whole shape can be assigned by a mask that data decides");
     }
   }
 }

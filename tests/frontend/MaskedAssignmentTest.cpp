@@ -79,6 +79,43 @@ TEST(MaskedAssignment, OfAnotherTensor) {
 }
 
 // The values at the places are y's, not those of y broadcast.
+/// `x[m] = row`, a mask of rows, for a row of this type.
+Imported assignRow(const std::string &row) {
+  return assign(absl::StrCat(kCount, R"(
+  last = Constant <value_ints = [1]> ()
+  end = Constant <value_ints = [2]> ()
+  mask = Unsqueeze(m, last)
+  dims = Shape(x)
+  c = Slice(dims, last, end)
+  wanted = Concat <axis = 0> (count, c)
+  all = Expand(row, wanted)
+  updates = Reshape(all, back)
+)"),
+                absl::StrCat("float[2, 3] x, bool[2] m, ", row, " row"));
+}
+
+// A masked token: every row that the mask chooses becomes the same.
+TEST(MaskedAssignment, OfOneRow) {
+  for (std::string row : {"float[3]", "float[1, 3]"}) {
+    Imported imported = assignRow(row);
+    EXPECT_EQ(run(imported, {kX, {0, 1}, {7, 8, 9}}),
+              (Numbers{1, 2, 3, 7, 8, 9}));
+    EXPECT_EQ(imported.count("nn.scatter"), 0);
+  }
+}
+
+// Each place would have another value; which, only the mask knows.
+TEST(MaskedAssignment, RefusesRowsThatTheMaskChoosesFrom) {
+  expectRefused(assignRow("float[2, 1]"), {"values of shape 2x1"});
+  expectRefused(assign(absl::StrCat(kCount, R"(
+  mask = Identity(m)
+  all = Expand(row, count)
+  updates = Reshape(all, back)
+)"),
+                       "float[2, 3] x, bool[2, 3] m, float[3] row"),
+                {"values of shape 3"});
+}
+
 TEST(MaskedAssignment, RefusesValuesOfOtherShapes) {
   const char *const kRead = R"(
   mask = Identity(m)
