@@ -51,9 +51,9 @@ void findTraces(const Graph &graph, ExporterSignature &signature) {
   }
   for (const auto &tensor : graph.proto.initializer()) {
     if (absl::StartsWith(tensor.name(), "onnx::") && tensor.dims_size() > 1) {
-      signature.merged.push_back(absl::StrCat(
-          tensor.name(),
-          " (a weight that was transposed, or changed with a norm behind it)"));
+      signature.merged.push_back(
+          absl::StrCat(tensor.name(), " (a weight that was transposed, or "
+                                      "changed with a norm behind it)"));
     }
   }
 }
