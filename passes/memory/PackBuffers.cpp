@@ -131,9 +131,9 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
       }
     }
     auto diagnostic = getOperation().emitError("needs ")
-                      << bytes << " bytes, but the limit is " << limit.getValue()
-                      << "; "
-                      << carried << " live across programs";
+                      << bytes << " bytes, but the limit is "
+                      << limit.getValue() << "; " << carried
+                      << " live across programs";
     if (peak) {
       auto &note = diagnostic.attachNote(peak->getLoc());
       note << "most is live at '" << peak.getLabel() << "': ";

@@ -27,7 +27,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
   void runOnOperation() override {
     if (window < 1) {
       getOperation().emitError("needs a window of at least 1, not ")
-            << window.getValue();
+          << window.getValue();
       return signalPassFailure();
     }
     for (auto program : getOperation().getOps<ProgramOp>()) {
