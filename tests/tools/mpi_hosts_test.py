@@ -9,7 +9,8 @@ import subprocess
 import time
 import unittest
 
-from mpi_test import ENVIRONMENT, FULL, GPT_RUN, MPIRUN, Mpi
+from mpi_test import (ENVIRONMENT, FULL, GPT_RUN, MPIRUN, Mpi,
+                      ranks_with)
 from support import ZEROGRAPH, main, read_tensors
 
 NETWORK = "10.231.7"
@@ -98,22 +99,7 @@ class Hosts(Mpi):
             self.assertEqual(read_tensors(self.path("g")), gradients)
 
     def ranks(self):
-        """Rank -> process, by our numbers."""
-        found = {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/environ", "rb") as file:
-                    text = file.read().split(b"\0")
-                with open(f"/proc/{name}/comm") as file:
-                    program = file.read().strip()
-            except OSError:  # it has ended
-                continue
-            if (b"ZEROGRAPH_TEST=" + self.folder.encode() in text and
-                    program == "zerograph"):
-                rank = next(x for x in text
-                            if x.startswith(b"OMPI_COMM_WORLD_RANK="))
-                found[int(rank.split(b"=")[1])] = int(name)
-        return found
+        return ranks_with("ZEROGRAPH_TEST=" + self.folder, "OMPI_COMM_WORLD_RANK")
 
     def errors(self, rank):
         with open(self.path(f"errors.{rank}")) as file:

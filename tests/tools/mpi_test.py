@@ -26,6 +26,24 @@ MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
 GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
 
 
+def ranks_with(variable, rank):
+    """Rank -> process, by our numbers, of those that run with `variable`, a
+    NAME=VALUE; `rank` names the one that says the rank."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                environment = file.read().decode(errors="replace").split("\0")
+            with open(f"/proc/{name}/comm") as file:
+                program = file.read().strip()
+        except OSError:  # it has ended
+            continue
+        if variable in environment and program == "zerograph":
+            number = next(x for x in environment if x.startswith(rank + "="))
+            found[int(number.split("=")[1])] = int(name)
+    return found
+
+
 def ranks_of(launcher):
     """Rank -> process, of those that a mpirun has started so far."""
     ranks = {}

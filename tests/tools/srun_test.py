@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from mpi_test import FULL, GPT_RUN, MLP_RUN, Mpi
+from mpi_test import FULL, GPT_RUN, MLP_RUN, Mpi, ranks_with
 from slurm import NODES, Slurm
 from support import MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, main, read_tensors
 
@@ -41,21 +41,7 @@ class Srun(Mpi):
                                 env=self.environment)
 
     def ranks(self):
-        """Rank -> process, of those that run."""
-        found = {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/environ", "rb") as file:
-                    text = file.read().split(b"\0")
-                with open(f"/proc/{name}/comm") as file:
-                    program = file.read().strip()
-            except OSError:  # it has ended
-                continue
-            if (b"TMPDIR=" + self.folder.encode() in text and
-                    program == "zerograph"):
-                rank = next(x for x in text if x.startswith(b"PMIX_RANK="))
-                found[int(rank.split(b"=")[1])] = int(name)
-        return found
+        return ranks_with("TMPDIR=" + self.folder, "PMIX_RANK")
 
     def begin(self, *arguments, steps=5):
         """A run of 3 ranks without end, that has done more than `steps`."""
