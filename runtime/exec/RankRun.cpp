@@ -30,8 +30,9 @@ std::byte *RankRun::bytesOf(uint32_t slice) const {
 
 double RankRun::lossSum() const {
   const std::byte *bytes = bytesOf(session.plan().loss_slice());
-  return lossType(session.plan()) == plan::F64 ? valueAt<double>(bytes)
-                                               : double(valueAt<float>(bytes));
+  return floatType(session.plan(), session.plan().loss_slice()) == plan::F64
+             ? valueAt<double>(bytes)
+             : double(valueAt<float>(bytes));
 }
 
 void RankRun::clear(uint32_t slice) const {

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Scalars.h"
 
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ absl::Status zerograph::writeScalars(const plan::Plan &plan,
     ZG_ASSIGN_OR_RETURN(double value, scalarValue(plan, scalar.name(), inputs));
     float rounded = float(value);
     std::byte *to = memory.slice(plan, scalar.slice());
-    if (plan.slices(int(scalar.slice())).bytes() == sizeof(value)) {
+    if (floatType(plan, scalar.slice()) == plan::F64) {
       std::memcpy(to, &value, sizeof(value));
     } else {
       std::memcpy(to, &rounded, sizeof(rounded));

@@ -88,10 +88,9 @@ bool isForward(const plan::Plan &plan) {
   return plan.programs_size() == 1 && plan.programs(0).name() == "forward";
 }
 
-plan::ElementType lossType(const plan::Plan &plan) {
-  return plan.loss_slice() < uint32_t(plan.slices_size()) &&
-                 plan.slices(int(plan.loss_slice())).bytes() ==
-                     elementSize(plan::F64)
+plan::ElementType floatType(const plan::Plan &plan, uint32_t slice) {
+  return slice < uint32_t(plan.slices_size()) &&
+                 plan.slices(int(slice)).bytes() == elementSize(plan::F64)
              ? plan::F64
              : plan::F32;
 }

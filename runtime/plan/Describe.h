@@ -33,8 +33,9 @@ bool isLibraryCall(const plan::Step &step);
 /// Whether a plan of valid programs trains nothing: it has "forward" alone.
 bool isForward(const plan::Plan &plan);
 
-/// F64 where the loss has the bytes of one, else F32. Of a plan that trains.
-plan::ElementType lossType(const plan::Plan &plan);
+/// Of the one number in a slice, the loss or what the optimizer reads: F64
+/// where the slice has the bytes of one, else F32. Any index is safe.
+plan::ElementType floatType(const plan::Plan &plan, uint32_t slice);
 
 /// How often a program runs in one step of training: `accumulate` times for
 /// "micro", once for the others.

@@ -45,9 +45,10 @@ enum class ScalarKind {
   sample_base, // the micro-batch's first sample, counted in the global batch
 };
 
-/// How a scalar lies in its slice: i64 where it is a whole number; else f32,
-/// or f64 where the slice, of `bytes`, has its size and the optimizer reads it.
-constexpr plan::ElementType scalarType(ScalarKind kind, uint64_t bytes) {
+/// How a scalar lies in its slice: i64 where it is a whole number, f32 as the
+/// stop flag, else as `floating`, the slice's `floatType`.
+constexpr plan::ElementType scalarType(ScalarKind kind,
+                                       plan::ElementType floating) {
   switch (kind) {
   case ScalarKind::seed:
   case ScalarKind::step:
@@ -56,7 +57,7 @@ constexpr plan::ElementType scalarType(ScalarKind kind, uint64_t bytes) {
   case ScalarKind::stop:
     return plan::F32;
   default:
-    return bytes == 8 ? plan::F64 : plan::F32;
+    return floating;
   }
 }
 

@@ -74,11 +74,9 @@ absl::Status validateScalars(const plan::Plan &plan) {
       return invalid("the plan asks for the scalar \"", scalar.name(),
                      "\"; this runtime knows ", scalarNames());
     }
-    uint64_t bytes = scalar.slice() < uint32_t(plan.slices_size())
-                         ? plan.slices(int(scalar.slice())).bytes()
-                         : 0;
-    ZG_RETURN_IF_ERROR(validateScalarSlice(plan, scalar.slice(), scalar.name(),
-                                           scalarType(*kind, bytes)));
+    ZG_RETURN_IF_ERROR(validateScalarSlice(
+        plan, scalar.slice(), scalar.name(),
+        scalarType(*kind, floatType(plan, scalar.slice()))));
   }
   if (plan.has_loss_slice() == isForward(plan) ||
       plan.has_stop_slice() == isForward(plan)) {
@@ -88,8 +86,8 @@ absl::Status validateScalars(const plan::Plan &plan) {
   if (isForward(plan)) {
     return absl::OkStatus();
   }
-  ZG_RETURN_IF_ERROR(
-      validateScalarSlice(plan, plan.loss_slice(), "loss", lossType(plan)));
+  ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.loss_slice(), "loss",
+                                         floatType(plan, plan.loss_slice())));
   ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.stop_slice(), "stop"));
   for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
     if (!plan.slices(slice).carried()) {

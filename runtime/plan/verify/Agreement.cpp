@@ -54,7 +54,8 @@ private:
   void checkSum(int p, int s, int index, const std::vector<bool> &set,
                 const char *what, bool stop) {
     const plan::Step &step = plan.programs(p).steps(s);
-    plan::ElementType expected = stop ? plan::F32 : lossType(plan);
+    plan::ElementType expected =
+        stop ? plan::F32 : floatType(plan, plan.loss_slice());
     if (step.all_reduce().type() != expected) {
       problems.add("no agreement: ", describeStep(plan, p, s), " sums the ",
                    what, " as ", nameOf(step.all_reduce().type()),

@@ -32,8 +32,8 @@ public:
     }
     for (const plan::Scalar &scalar : plan.scalars()) {
       std::optional<ScalarKind> kind = scalarKind(scalar.name());
-      uint64_t bytes = plan.slices(int(scalar.slice())).bytes();
-      note(scalar.slice(), kind ? scalarType(*kind, bytes) : plan::F32,
+      plan::ElementType floating = floatType(plan, scalar.slice());
+      note(scalar.slice(), kind ? scalarType(*kind, floating) : plan::F32,
            "scalar ", scalar.name());
     }
   }
