@@ -9,8 +9,7 @@ import subprocess
 import time
 import unittest
 
-from mpi_test import (ENVIRONMENT, FULL, GPT_RUN, MPIRUN, Mpi,
-                      ranks_with)
+from mpi import ENVIRONMENT, FULL, GPT_RUN, MPIRUN, Mpi
 from support import ZEROGRAPH, main, read_tensors
 
 NETWORK = "10.231.7"
@@ -81,7 +80,7 @@ class Hosts(Mpi):
             "--mca", "plm_rsh_agent", agent,
             "--mca", "btl_tcp_if_include", network,
             "--mca", "oob_tcp_if_include", network,
-            "--bind-to", "none", "-x", "ZEROGRAPH_TEST=" + self.folder,
+            "--bind-to", "none", "-x", self.mark,
             "-host", f"{NETWORK}.1:2,{NETWORK}.2:1", "-n", "3"]
 
     def test_the_same_bits(self):
@@ -97,9 +96,6 @@ class Hosts(Mpi):
             self.assertEqual(read_tensors(self.path("threads")),
                              read_tensors(self.path("hosts")))
             self.assertEqual(read_tensors(self.path("g")), gradients)
-
-    def ranks(self):
-        return ranks_with("ZEROGRAPH_TEST=" + self.folder, "OMPI_COMM_WORLD_RANK")
 
     def errors(self, rank):
         with open(self.path(f"errors.{rank}")) as file:

@@ -12,116 +12,11 @@ import subprocess
 import time
 import unittest
 
+from mpi import (ENVIRONMENT, FLAGS, FULL, GPT_RUN, MLP_RUN, MPIRUN, Mpi,
+                 describe, has_ended)
 from onnx_bytes import linear, tensor
-from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, ZEROGRAPH,
+from support import (GPT_DATA, MLP, MLP_DATA, MODELS, ZEROGRAPH,
                      ZEROGRAPH_RUN, main, read_tensors, write_tensors)
-
-FULL = bool(os.environ.get("ZEROGRAPH_FULL"))
-MPIRUN = os.environ.get("MPIEXEC", "mpirun")
-# In a container: as root, and with more ranks than processors.
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-FLAGS = ["--oversubscribe", "--bind-to", "none"]
-MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
-GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
-
-
-def ranks_with(variable, rank):
-    """Rank -> process, by our numbers, of those that run with `variable`, a
-    NAME=VALUE; `rank` names the one that says the rank."""
-    found = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                environment = file.read().decode(errors="replace").split("\0")
-            with open(f"/proc/{name}/comm") as file:
-                program = file.read().strip()
-        except OSError:  # it has ended
-            continue
-        if variable in environment and program == "zerograph":
-            number = next(x for x in environment if x.startswith(rank + "="))
-            found[int(number.split("=")[1])] = int(name)
-    return found
-
-
-def ranks_of(launcher):
-    """Rank -> process, of those that a mpirun has started so far."""
-    ranks = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as file:
-                parent = int(file.read().rsplit(")", 1)[1].split()[1])
-            if parent != launcher:
-                continue
-            with open(f"/proc/{name}/environ", "rb") as file:
-                found = re.search(rb"\0OMPI_COMM_WORLD_RANK=(\d+)\0",
-                                  file.read())
-        except OSError:  # it has ended
-            continue
-        if found:
-            ranks[int(found[1])] = int(name)
-    return ranks
-
-
-def has_ended(process):
-    """Also where nobody has asked for its status yet."""
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-def describe(*processes):
-    """What each process is doing, as far as the system tells."""
-    lines = []
-    for process in processes:
-        try:
-            with open(f"/proc/{process}/status") as file:
-                state = next(line.split(":", 1)[1].strip() for line in file
-                             if line.startswith("State:"))
-            with open(f"/proc/{process}/wchan") as file:
-                lines.append(f"{process}: {state}, in {file.read() or '-'}")
-        except OSError:
-            lines.append(f"{process}: has ended")
-    return "\n".join(lines)
-
-
-class Mpi(Case):
-
-    def mpirun(self, ranks, *arguments, program=ZEROGRAPH):
-        return self.run_program(*FLAGS, "-n", str(ranks), program, *arguments,
-                                program=MPIRUN, env=ENVIRONMENT)
-
-    def losses(self, name):
-        with open(self.path(name)) as file:
-            return [json.loads(line)["loss"] for line in file]
-
-    def start(self, ranks, *arguments):
-        """A run without end, and the processes of its ranks."""
-        errors = open(self.path("errors"), "w+")
-        self.addCleanup(errors.close)
-        launcher = subprocess.Popen(
-            [MPIRUN, *FLAGS, "-n", str(ranks), ZEROGRAPH, *arguments,
-             "--steps", "100000000", "--log", "log"], cwd=self.folder,
-            env=ENVIRONMENT, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=errors)
-        self.addCleanup(launcher.wait)
-        self.addCleanup(launcher.kill)
-        self.wait_until(lambda: len(ranks_of(launcher.pid)) == ranks)
-        return launcher, ranks_of(launcher.pid), errors
-
-    def wait_until(self, condition, seconds=60):
-        limit = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), limit, "nothing happened")
-            time.sleep(0.01)
-
-    def steps_logged(self):
-        if not os.path.exists(self.path("log")):
-            return 0
-        with open(self.path("log")) as file:
-            return file.read().count("\n")
 
 
 class SameBits(Mpi):
@@ -194,16 +89,8 @@ class SameBits(Mpi):
                                        "--steps", "4", *options], stage)
 
     def test_a_plan_file_and_a_trace(self):
-        plan = self.compile_mlp()
-        result = self.mpirun(2, "train", plan, "--data", MLP_DATA, "--trace",
-                             "t.json", "--steps", "3", "--save-weights", "w",
-                             program=ZEROGRAPH_RUN)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr, "")
-        self.succeeds("train", plan, "--data", MLP_DATA, "--steps", "3",
-                      "--save-weights", "v")
-        self.assertEqual(read_tensors(self.path("v")),
-                         read_tensors(self.path("w")))
+        self.check_plan(lambda *arguments: self.mpirun(
+            2, *arguments, program=ZEROGRAPH_RUN), "--trace", "t.json")
         with open(self.path("t.json")) as file:
             events = json.load(file)["traceEvents"]
         self.assertEqual({event["pid"] for event in events}, {0, 1})
@@ -300,7 +187,8 @@ class Stop(Mpi):
         self.assertEqual(os.listdir(self.folder), [])
 
     def check(self, number, victim):
-        options = [*MLP_RUN, "--optimizer", "sgd", "--lr", "0.01"]
+        # Of a model whose steps take a while: they are done again.
+        options = [*GPT_RUN, "--optimizer", "sgd", "--lr", "0.01"]
         launcher, ranks, errors = self.start(3, *options, "--zero", "3",
                                              "--save-weights", "w")
         self.wait_until(lambda: self.steps_logged() > 5)
@@ -339,13 +227,13 @@ class Stop(Mpi):
         launcher = subprocess.Popen(
             [MPIRUN, *FLAGS, "-n", "2", "sh", "-c", 'exec "$0" "$@" >out',
              ZEROGRAPH, *MLP_RUN, "--zero", "3", "--save-weights",
-             "w"], cwd=self.folder, env=ENVIRONMENT,
+             "w"], cwd=self.folder, env=self.environment,
             stdin=subprocess.DEVNULL)
         self.addCleanup(launcher.wait)
         self.addCleanup(launcher.kill)
         self.wait_until(lambda: os.path.exists(self.path("w")))
         time.sleep(1)
-        for process in ranks_of(launcher.pid).values():
+        for process in self.ranks().values():
             os.kill(process, signal.SIGUSR1)
         time.sleep(0.5)
         self.assertIsNone(launcher.poll())
@@ -446,7 +334,7 @@ class Killed(Mpi):
                 os.remove(self.path(name))
         print(f"{len(took)} moments, the last rank's longest end {max(took):.1f} "
               f"s after; {self.stuck} launchers stuck with no rank left")
-        self.assertLess(self.stuck, 3)
+        self.assertLess(self.stuck, 2)
 
 
 if __name__ == "__main__":

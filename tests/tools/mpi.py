@@ -1,0 +1,116 @@
+"""What tests of ranks as processes share, whoever launches them."""
+
+import json
+import os
+import subprocess
+import time
+
+from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH,
+                     read_tensors)
+
+FULL = bool(os.environ.get("ZEROGRAPH_FULL"))
+MPIRUN = os.environ.get("MPIEXEC", "mpirun")
+# In a container: as root, and with more ranks than processors.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+FLAGS = ["--oversubscribe", "--bind-to", "none"]
+MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
+GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
+
+
+def has_ended(process):
+    """Also where nobody has asked for its status yet."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def describe(*processes):
+    """What each process is doing, as far as the system tells."""
+    lines = []
+    for process in processes:
+        try:
+            with open(f"/proc/{process}/status") as file:
+                state = next(line.split(":", 1)[1].strip() for line in file
+                             if line.startswith("State:"))
+            with open(f"/proc/{process}/wchan") as file:
+                lines.append(f"{process}: {state}, in {file.read() or '-'}")
+        except OSError:
+            lines.append(f"{process}: has ended")
+    return "\n".join(lines)
+
+
+class Mpi(Case):
+
+    def mpirun(self, ranks, *arguments, program=ZEROGRAPH):
+        return self.run_program(*FLAGS, "-n", str(ranks), program, *arguments,
+                                program=MPIRUN, env=ENVIRONMENT)
+
+    # What names a rank in the environment that its launcher gives it.
+    RANK = "OMPI_COMM_WORLD_RANK"
+
+    def setUp(self):
+        super().setUp()
+        # By which the processes of this test are known.
+        self.mark = "ZEROGRAPH_TEST=" + self.folder
+        self.environment = dict(ENVIRONMENT, ZEROGRAPH_TEST=self.folder)
+
+    def ranks(self):
+        """Rank -> process, by our numbers, of those that run."""
+        found = {}
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    text = file.read().decode(errors="replace").split("\0")
+                with open(f"/proc/{name}/comm") as file:
+                    program = file.read().strip()
+            except OSError:  # it has ended
+                continue
+            if self.mark in text and program == "zerograph":
+                rank = next(x for x in text if x.startswith(self.RANK + "="))
+                found[int(rank.split("=")[1])] = int(name)
+        return found
+
+    def check_plan(self, launch, *options):
+        """A plan for two ranks gives what it gives to threads."""
+        plan = self.compile_mlp()
+        result = launch("train", plan, "--data", MLP_DATA, "--steps", "3",
+                        "--save-weights", "w", *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        self.succeeds("train", plan, "--data", MLP_DATA, "--steps", "3",
+                      "--save-weights", "v")
+        self.assertEqual(read_tensors(self.path("v")),
+                         read_tensors(self.path("w")))
+
+    def losses(self, name):
+        with open(self.path(name)) as file:
+            return [json.loads(line)["loss"] for line in file]
+
+    def start(self, ranks, *arguments):
+        """A run without end, and the processes of its ranks."""
+        errors = open(self.path("errors"), "w+")
+        self.addCleanup(errors.close)
+        launcher = subprocess.Popen(
+            [MPIRUN, *FLAGS, "-n", str(ranks), ZEROGRAPH, *arguments,
+             "--steps", "100000000", "--log", "log"], cwd=self.folder,
+            env=self.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=errors)
+        self.addCleanup(launcher.wait)
+        self.addCleanup(launcher.kill)
+        self.wait_until(lambda: len(self.ranks()) == ranks)
+        return launcher, self.ranks(), errors
+
+    def wait_until(self, condition, seconds=60):
+        limit = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), limit, "nothing happened")
+            time.sleep(0.01)
+
+    def steps_logged(self):
+        if not os.path.exists(self.path("log")):
+            return 0
+        with open(self.path("log")) as file:
+            return file.read().count("\n")
