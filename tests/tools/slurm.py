@@ -36,6 +36,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
+MessageTimeout=60
 MpiDefault=none
 NodeName=zga NodeAddr=127.0.0.1 Port={ports[1]} CPUs=32
 NodeName=zgb NodeAddr=127.0.0.1 Port={ports[2]} CPUs=32
