@@ -259,6 +259,17 @@ class Stop(Mpi):
         os.kill(ranks[0], signal.SIGUSR1)
         self.assertEqual(launcher.wait(60), 128 + signal.SIGUSR1)
 
+    def test_a_broken_pipe_ends_no_rank(self):
+        # Open MPI writes to the connection of a rank that has been killed, and
+        # the system's signal for that would end others without a word.
+        launcher, ranks, _ = self.start(2, *MLP_RUN, "--zero", "3")
+        self.wait_until(lambda: self.steps_logged() > 5)
+        os.kill(ranks[1], signal.SIGPIPE)
+        before = self.steps_logged()
+        self.wait_until(lambda: self.steps_logged() > before + 5)
+        os.kill(ranks[0], signal.SIGUSR1)
+        self.assertEqual(launcher.wait(60), 128 + signal.SIGUSR1)
+
 
 class Killed(Mpi):
     """A rank that is killed or stopped, at any moment."""

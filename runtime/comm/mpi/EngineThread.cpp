@@ -3,7 +3,7 @@
 #include "runtime/comm/mpi/EngineState.h"
 
 #include <algorithm>
-#include <cstring>
+#include <csignal>
 #include <sched.h>
 #include <thread>
 
@@ -54,6 +54,9 @@ bool Engine::State::succeeded(int code, const char *call) {
 
 bool Engine::State::begin() {
   int provided = 0, size = 1, own = 0;
+  // Open MPI may write to the connection of a process that was killed; that is
+  // an error to speak of, not a signal that ends this one without a word.
+  std::signal(SIGPIPE, SIG_IGN);
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
