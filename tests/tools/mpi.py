@@ -18,6 +18,18 @@ MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
 GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
 
 
+# Where one is killed on another host, Open MPI may not come back from a call
+# that sends to it: then that rank names the dead one, and another may name the
+# rank that has become silent.
+SOME_RANK = r"rank \d \(process \d+ on .*\)"
+
+
+def says(rank, what):
+    """How a rank begins that says where in a run it was."""
+    return (rf"(?m)^(zerograph train: |note: )rank {rank}[:,].*"
+            rf"_(gather|scatter|reduce) \d+ '.*{what}")
+
+
 def has_ended(process):
     """Also where nobody has asked for its status yet."""
     try:
