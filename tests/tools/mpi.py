@@ -16,8 +16,6 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
 FLAGS = ["--oversubscribe", "--bind-to", "none"]
 MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
 GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
-
-
 # Where one is killed on another host, Open MPI may not come back from a call
 # that sends to it: then that rank names the dead one, and another may name the
 # rank that has become silent.
@@ -56,12 +54,12 @@ def describe(*processes):
 
 class Mpi(Case):
 
+    # What names a rank in the environment that its launcher gives it.
+    RANK = "OMPI_COMM_WORLD_RANK"
+
     def mpirun(self, ranks, *arguments, program=ZEROGRAPH):
         return self.run_program(*FLAGS, "-n", str(ranks), program, *arguments,
                                 program=MPIRUN, env=ENVIRONMENT)
-
-    # What names a rank in the environment that its launcher gives it.
-    RANK = "OMPI_COMM_WORLD_RANK"
 
     def setUp(self):
         super().setUp()

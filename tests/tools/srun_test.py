@@ -235,18 +235,25 @@ class Killed(Srun):
 
     DEADLINE = 2
 
+    def end(self, launcher, victim):
+        """Its status. Ranks end by themselves, but for one that is stopped;
+        that one and srun when Slurm comes to it."""
+        self.wait_until(lambda: set(self.ranks()) <= {victim},
+                        self.DEADLINE + 20)
+        status = launcher.wait(60)
+        self.wait_until(lambda: not self.ranks(), 5)
+        return status
+
     def check(self, number, victim, *options):
         """In the middle of a run, of which all ranks end."""
         launcher, ranks = self.begin(*options, ZEROGRAPH, *GPT_RUN, "--zero",
                                      "3", "--deadline", str(self.DEADLINE))
         begin = time.monotonic()
         os.kill(ranks[victim], number)
-        # What Slurm and a busy machine add.
-        status = launcher.wait(self.DEADLINE + 60)
+        status = self.end(launcher, victim)
         took = time.monotonic() - begin
         said = self.errors()
         self.assertNotEqual(status, 0, said)
-        self.wait_until(lambda: not self.ranks())
         # Who, where and what, by every other rank.
         others = {0, 1, 2} - {victim}
         dead = rf"\brank {victim} \(process \d+ on .*\)"
@@ -270,10 +277,9 @@ class Killed(Srun):
                 time.sleep(delay)
                 victim = moment % 3
                 os.kill(ranks[victim], number)
-                status = launcher.wait(self.DEADLINE + 60)
+                status = self.end(launcher, victim)
                 said = self.errors()
                 self.assertNotEqual(status, 0, said)
-                self.wait_until(lambda: not self.ranks())
                 self.assertRegex(said, r"(?m)^(zerograph train: |note: )rank "
                                  rf"\d[:,].*(rank {victim}\b|in MPI_Init)")
 
