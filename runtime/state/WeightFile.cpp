@@ -28,7 +28,7 @@ absl::Status writeScaled(const WeightSink &sink, const std::string &name,
   auto *values = reinterpret_cast<const Element *>(from);
   std::vector<Element> block(std::min(count, kBlock));
   // The update's own arithmetic: one factor of the element's type.
-  Element factor = Element(float(scale));
+  auto factor = Element(scale);
   for (uint64_t begin = 0; begin < count; begin += kBlock) {
     uint64_t size = std::min(kBlock, count - begin);
     for (uint64_t i = 0; i < size; ++i) {

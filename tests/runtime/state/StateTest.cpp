@@ -88,14 +88,15 @@ protected:
   void TearDown() override { std::filesystem::remove_all(folder); }
 
   /// Parameter "held" comes from a file, "normal", "ones" and "zeros" do not.
-  plan::Plan planFor(unsigned world, bool sharded) {
+  plan::Plan planFor(unsigned world, bool sharded,
+                     plan::ElementType type = plan::F32) {
     plan::Plan plan;
     plan.set_world(world);
     uint64_t offset = 0;
     plan.add_arenas();
     plan::Unit &unit = *plan.add_units();
     unit.set_name("unit");
-    unit.set_type(plan::F32);
+    unit.set_type(type);
     unit.set_trainable(true);
     unit.set_elements(6144);
     struct {
@@ -134,7 +135,7 @@ protected:
         state.set_slice(uint32_t(plan.slices_size()));
         plan::Slice &slice = *plan.add_slices();
         slice.set_offset(offset);
-        slice.set_bytes(3072 * 4 / (sharded ? world : 1));
+        slice.set_bytes(3072 * elementSize(type) / (sharded ? world : 1));
         slice.set_carried(true);
         offset += slice.bytes();
       }
@@ -290,6 +291,31 @@ TEST_F(StateTest, DumpedGradientsAreScaled) {
   ASSERT_TRUE(extent.file->read(extent.offset, 16000, back.data()).ok());
   for (size_t i = 0; i < back.size(); ++i) {
     ASSERT_EQ(back[i], values[1024 + i] * float(1.0 / 6));
+  }
+}
+
+/// A factor that float64 holds is not rounded to float32 on its way.
+TEST_F(StateTest, DumpedFloat64GradientsAreScaledInFloat64) {
+  plan::Plan plan = planFor(3, true, plan::F64);
+  WeightFileOptions scaled = {"param", true, 1.0 / 3};
+  std::string path = folder / "grad.safetensors";
+  auto writer = createWeightFile(path, plan, scaled);
+  ASSERT_TRUE(writer.ok());
+  for (unsigned rank = 0; rank < 3; ++rank) {
+    std::vector<double> values(plan.arenas(0).bytes() / sizeof(double), 3.25);
+    RankMemory view = {rank, {reinterpret_cast<std::byte *>(values.data())}};
+    ASSERT_TRUE(writeWeights(**writer, plan, scaled, view).ok());
+  }
+  ASSERT_TRUE((*writer)->commit().ok());
+  auto file = readSafetensors(path);
+  ASSERT_TRUE(file.ok());
+  const TensorExtent &extent = file->at("normal");
+  std::vector<double> back(4000);
+  ASSERT_TRUE(
+      extent.file->read(extent.offset, 4000 * sizeof(double), back.data())
+          .ok());
+  for (double value : back) {
+    ASSERT_EQ(value, 3.25 * (1.0 / 3));
   }
 }
 
