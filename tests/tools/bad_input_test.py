@@ -353,20 +353,9 @@ class Values(BadInput):
 
 class Files(BadInput):
 
-    def another_user(self):
-        """Options of run_program: as one who may not read everything."""
-        os.chmod(self.folder, 0o755)
-        if os.geteuid() != 0:
-            return {}
-        options = {"preexec_fn": lambda: os.setuid(65534)}
-        if self.run_program("--version", **options).returncode != 0:
-            self.skipTest("another user may not run the programs here")
-        return options
-
     def test_files_that_may_not_be_read(self):
-        options = self.another_user()
+        options = self.without_privileges()
         plan = self.compile_mlp()
-        os.chmod(plan, 0o644)
         for name, source in (("m.onnx", MLP), ("d", MLP_DATA), ("p", plan)):
             shutil.copy(source, self.path(name))
             os.chmod(self.path(name), 0)

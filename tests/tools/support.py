@@ -65,11 +65,26 @@ class Case(unittest.TestCase):
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
 
-    def run_program(self, *arguments, program=ZEROGRAPH, **options):
+    def run_program(self, *arguments, program=ZEROGRAPH, prefix=(), **options):
+        """`prefix`: a program that becomes this one, and its arguments."""
         options.setdefault("cwd", self.folder)
-        return subprocess.run([program, *arguments], capture_output=True,
-                              text=True, errors="replace", timeout=120,
-                              stdin=subprocess.DEVNULL, **options)
+        return subprocess.run([*prefix, program, *arguments],
+                              capture_output=True, text=True, errors="replace",
+                              timeout=120, stdin=subprocess.DEVNULL, **options)
+
+    def without_privileges(self):
+        """Options of run_program: as one whom the modes of files bind. Root
+        stays root, who owns the folders on the way to the programs, wherever
+        they lie, but may do nothing that another owner may not."""
+        if os.geteuid() != 0:
+            return {}
+        options = {"prefix": ["setpriv", "--inh-caps=-all",
+                              "--bounding-set=-all"]}
+        result = self.run_program("--version", **options)
+        if result.returncode != 0:
+            self.skipTest("root cannot run the programs without its "
+                          "privileges: " + result.stderr.strip())
+        return options
 
     def succeeds(self, *arguments, **options):
         result = self.run_program(*arguments, **options)
