@@ -14,6 +14,7 @@ if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
   exit 2
 fi
 
+tools/setup.sh --tests # clang
 tools/build.sh zerograph # plans to begin with
 FUZZ=build/fuzz
 CLANG=${ZEROGRAPH_CLANG:-clang-14}

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # Installs what the build needs and is missing: Debian packages by name, and
-# the ONNX C++ library from its PyPI source distribution into build/deps.
-# Idempotent; a second run only looks. Needs root or sudo for the packages.
+# the ONNX C++ library from its PyPI source distribution into build/deps. With
+# --tests also what only tests and contributors need: without root or sudo these
+# packages are left out, and said. Idempotent; a second run only looks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+case ${*:-} in
+  "") tests= ;;
+  --tests) tests=1 ;;
+  *) echo "usage: tools/setup.sh [--tests]" >&2; exit 2 ;;
+esac
 
 ONNX_VERSION=1.22.0
 DEPS=$PWD/build/deps
@@ -12,32 +18,57 @@ PACKAGES=(
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools lld-19 zlib1g-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libabsl-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
-  libdnnl-dev libopenmpi-dev openmpi-bin clang-format-14
-  clang-14 libclang-rt-14-dev
+  libdnnl-dev libopenmpi-dev openmpi-bin
+)
+# Fuzzers, ranks on two hosts, ranks under srun; and the style.
+TEST_PACKAGES=(
+  clang-14 libclang-rt-14-dev iproute2
+  munge slurmctld slurmd slurm-client clang-format-14
 )
 
 say() { echo "setup: $*"; }
 
-missing=()
-for package in "${PACKAGES[@]}"; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
-    grep -q 'install ok installed' || missing+=("$package")
-done
-if ((${#missing[@]})); then
-  sudo=
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null || {
-      say "missing packages: ${missing[*]}; run as root or install sudo" >&2
-      exit 1
-    }
-    sudo=sudo
-  fi
-  say "installing ${missing[*]}"
+missing_of() { # PACKAGE...: those that are not installed
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+      grep -q 'install ok installed' || echo "$package"
+  done
+}
+
+sudo=
+((EUID == 0)) || sudo=$(command -v sudo) || sudo=none
+install() { # PACKAGE...
+  say "installing $*"
   $sudo apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq \
-    --no-install-recommends "${missing[@]}" >/dev/null
-else
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends "$@" >/dev/null
+}
+
+readarray -t missing < <(missing_of "${PACKAGES[@]}")
+if ((!${#missing[@]})); then
   say "all ${#PACKAGES[@]} packages are installed"
+elif [[ $sudo == none ]]; then
+  say "missing packages: ${missing[*]}; run as root or install sudo" >&2
+  exit 1
+else
+  install "${missing[@]}"
+fi
+
+if [[ -n $tests ]]; then
+  readarray -t missing < <(missing_of "${TEST_PACKAGES[@]}")
+  if ((!${#missing[@]})); then
+    say "all ${#TEST_PACKAGES[@]} packages of the tests are installed"
+  elif [[ $sudo == none ]]; then
+    say "not installed, for want of root or sudo: ${missing[*]}"
+  else
+    install "${missing[@]}"
+    # The tests start a munged of their own, and Debian's came up by itself.
+    if [[ " ${missing[*]} " == *" munge "* ]]; then
+      $sudo invoke-rc.d munge stop >/dev/null 2>&1 || true
+      $sudo update-rc.d munge disable >/dev/null 2>&1 || true
+    fi
+  fi
 fi
 
 # ONNX 1.22.0: the last release whose source distribution holds the node

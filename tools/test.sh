@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs the tests, after a minute of made-up bytes for each
-# reader of files. --full: the whole matrices, ten minutes of bytes, and the
-# runtime under sanitizers. --sanitize: with the sanitizers. --no-fuzz: without
-# the bytes, which need clang.
+# reader of files; the last lines say what was skipped, and why. --full: the
+# whole matrices, ten minutes of bytes, and the runtime under sanitizers.
+# --sanitize: with the sanitizers. --no-fuzz: without the bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 full= sanitize= fuzz=60
@@ -15,6 +15,7 @@ for option in "$@"; do
        exit 2 ;;
   esac
 done
+tools/setup.sh --tests
 tools/build.sh
 failed=0
 # What fails here doesn't keep the tests from running, and their lines are last.
@@ -25,4 +26,5 @@ export ZEROGRAPH_FULL=$full
 # One at a time: a test runs several ranks, each with threads of its own.
 if [[ -n $full ]]; then limit=7200; else limit=900; fi
 ctest --output-on-failure --timeout "$limit" || failed=1
+/usr/bin/python3 ../tests/skipped.py Testing/Temporary/LastTest.log
 exit $failed

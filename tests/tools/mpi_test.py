@@ -77,7 +77,7 @@ class SameBits(Mpi):
                        "--micro-batch", "1", "--zero", "3", "--steps", "2"],
                    "3")
 
-    @unittest.skipUnless(FULL, "the whole matrix")
+    @unittest.skipUnless(FULL, "the whole matrix is left to --full")
     def test_more(self):
         model = os.path.join(MODELS, "gpt2-nano", "model_sdpa.onnx")
         for ranks in (1, 2, 4):
@@ -212,7 +212,7 @@ class Stop(Mpi):
     def test_a_signal_to_mpirun(self):
         self.check(signal.SIGUSR1, "mpirun")
 
-    @unittest.skipUnless(FULL, "as SIGUSR1")
+    @unittest.skipUnless(FULL, "as SIGUSR1; left to --full")
     def test_terminating_a_rank(self):
         self.check(signal.SIGTERM, 1)
 
