@@ -39,7 +39,11 @@ def make_hosts():
         return "network namespaces need root"
     for program in ("ip", "unshare"):
         if not shutil.which(program):
-            return f"no program '{program}'"
+            return f"no program '{program}' (Debian: iproute2 util-linux)"
+    result = subprocess.run(["unshare", "--mount", "true"],
+                            capture_output=True, text=True)
+    if result.returncode != 0:
+        return result.stderr.strip()
     commands = [["netns", "add", host] for host in HOSTS.values()]
     a, b = HOSTS.values()
     commands.append(["link", "add", "cable", "netns", a, "type", "veth",

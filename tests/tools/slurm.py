@@ -139,6 +139,9 @@ class Slurm:
         for who in ("main", *NODES):
             with open(self.path(who + ".conf"), "w") as file:
                 file.write(text.format(who=who))
+        # Else slurmd looks for a file system of cgroups to tell their version.
+        with open(self.path("cgroup.conf"), "w") as file:
+            file.write("CgroupPlugin=cgroup/v1\n")
 
     def start(self):
         with open(self.path("daemons.log"), "w") as log:
