@@ -4,32 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/EditDistance.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace zerograph::frontend {
-
-namespace {
-
-/// Fewest edits that turn `part` into some part of `text` (Sellers).
-size_t distanceToPart(const std::string &part, const std::string &text) {
-  std::vector<size_t> column(part.size() + 1);
-  std::iota(column.begin(), column.end(), 0);
-  size_t least = column.back();
-  for (char letter : text) {
-    size_t diagonal = column[0]; // stays 0: a part may begin anywhere
-    for (size_t i = 1; i <= part.size(); ++i) {
-      size_t substituted = diagonal + (part[i - 1] != letter);
-      diagonal = column[i];
-      column[i] = std::min({column[i] + 1, column[i - 1] + 1, substituted});
-    }
-    least = std::min(least, column.back());
-  }
-  return least;
-}
-
-} // namespace
 
 std::string suggestFor(const std::string &pattern,
                        const std::vector<std::string> &names) {
@@ -43,7 +22,7 @@ std::string suggestFor(const std::string &pattern,
   size_t least = literal.size() / 3 + 1;
   const std::string *best = nullptr;
   for (const std::string &name : names) {
-    size_t edits = distanceToPart(literal, name);
+    size_t edits = editDistance(literal, name, Match::part);
     if (edits < least) {
       least = edits;
       best = &name;

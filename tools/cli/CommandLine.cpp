@@ -2,6 +2,7 @@
 
 #include "tools/cli/CommandLine.h"
 
+#include "runtime/base/EditDistance.h"
 #include "runtime/base/Version.h"
 #include "runtime/comm/mpi/Launch.h"
 
@@ -12,28 +13,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <numeric>
 #include <optional>
 #include <thread>
 
 namespace zerograph {
 namespace {
-
-/// Levenshtein distance.
-size_t distance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
 
 void collectOptions(const CLI::App &command, std::vector<std::string> &names) {
   for (const CLI::Option *option : command.get_options()) {
@@ -78,7 +62,7 @@ std::string suggestion(const std::string &given,
   size_t letters = given.size() - given.find_first_not_of('-');
   size_t least = std::min(letters / 2, given.size() / 3 + 1);
   for (const std::string &name : names) {
-    size_t edits = distance(given, name);
+    size_t edits = editDistance(given, name);
     if (edits <= least) {
       least = edits;
       best = name;
