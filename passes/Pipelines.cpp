@@ -38,7 +38,8 @@ void buildDecompose(OpPassManager &passes) {
 }
 
 void buildZero(OpPassManager &passes, const TrainingOptions &options) {
-  // Must follow the last CSE: that would share the views again.
+  // Must follow the cleanups of the phases above, which would share the views
+  // again. Later ones may: by then it is decided what is gathered for whom.
   passes.addPass(zero::createLocalizeViews());
   passes.addPass(zero::createShard(options.shard));
   passes.addPass(zero::createExpandAllReduce());

@@ -17,12 +17,14 @@ def LowerToSched : Pass<"sched-lower", "::mlir::ModuleOp"> {
 
     | op | step | stream |
     |---|---|---|
-    | nn.kernel | launch | compute |
+    | nn.kernel, nn.matmul of a type without a library | launch | compute |
     | nn.matmul | matmul, with scratch | compute |
+    | nn.convolution | convolution, with scratch | compute |
     | zero.all_gather, zero.prefetch | all_gather | gather |
     | zero.reduce_scatter | reduce_scatter, with staging | scatter |
     | zero.all_reduce | all_reduce | scatter |
-    | gaps of zero.pack, updates by a zero constant | fill | compute |
+    | gaps of zero.pack, sums that begin, zero constants kept | fill | compute |
+    | a value that lies elsewhere than it is wanted | copy | compute |
 
     No step awaits another yet: `sched-place-events` is next.
 

@@ -1,5 +1,4 @@
 //===- NNOps.cpp - verifiers of the core ops ------------------------------===//
-//-------------------------------===//
 
 #include "passes/ir/nn/Convolution.h"
 
