@@ -115,7 +115,7 @@ Value Emitter::splat(double number, const Shape &shape, Type element) {
     one = builder.getFloatAttr(element, number);
   } else {
     one = builder.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(),
-                                                static_cast<int64_t>(number),
+                                                toInteger(number),
                                                 /*isSigned=*/true));
   }
   return builder.create<nn::ConstantOp>(location, type,

@@ -8,7 +8,9 @@
 #include "llvm/ADT/APFloat.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 using onnx::TensorProto;
 
@@ -66,11 +68,23 @@ bool isFloatType(int32_t type) {
 }
 
 int64_t toInteger(double value) {
-  constexpr double limit = 9.2e18;
-  return value != value
-             ? 0
-             : static_cast<int64_t>(std::clamp(value, -limit, limit));
+  constexpr double limit = 0x1p63;
+  if (value != value) {
+    return 0;
+  }
+  return value >= limit   ? std::numeric_limits<int64_t>::max()
+         : value < -limit ? std::numeric_limits<int64_t>::min()
+                          : static_cast<int64_t>(value);
 }
+
+double maximum(double a, double b) {
+  if (a != a || b != b) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return a == b && std::signbit(a) ? b : std::max(a, b);
+}
+
+double minimum(double a, double b) { return -maximum(-a, -b); }
 
 int64_t typeBytes(int32_t type) {
   switch (type) {
@@ -132,6 +146,32 @@ static int64_t wrapTo(int32_t type, int64_t value) {
   }
 }
 
+template <typename T>
+static int64_t clampTo(int64_t value) {
+  return std::clamp<int64_t>(value, std::numeric_limits<T>::min(),
+                             std::numeric_limits<T>::max());
+}
+
+/// A float as an integer of the type: without its fraction, and the nearest
+/// there is; of NaN, 0.
+static int64_t saturateTo(int32_t type, double value) {
+  int64_t whole = toInteger(value);
+  switch (type) {
+  case TensorProto::INT32:
+    return clampTo<int32_t>(whole);
+  case TensorProto::INT16:
+    return clampTo<int16_t>(whole);
+  case TensorProto::INT8:
+    return clampTo<int8_t>(whole);
+  case TensorProto::UINT8:
+    return clampTo<uint8_t>(whole);
+  case TensorProto::BOOL:
+    return value != 0;
+  default:
+    return whole;
+  }
+}
+
 HostTensor::HostTensor(int32_t type, Shape shape)
     : elementType(type), dims(std::move(shape)), count(elementCount(dims)) {
   if (count > kMaxElements) {
@@ -153,7 +193,7 @@ HostTensor HostTensor::splat(int32_t type, Shape shape, double value) {
   if (result.isFloat()) {
     result.floats = {roundTo(type, value)};
   } else {
-    result.integers = {wrapTo(type, toInteger(value))};
+    result.integers = {saturateTo(type, value)};
   }
   return result;
 }
@@ -184,11 +224,8 @@ void HostTensor::setInt(int64_t i, int64_t value) {
 void HostTensor::setFloat(int64_t i, double value) {
   if (isFloat()) {
     floats[i] = roundTo(elementType, value);
-  } else if (elementType == TensorProto::BOOL) {
-    integers[i] = value != 0;
   } else {
-    // Out of range and NaN have no meaning in ONNX; any value will do.
-    integers[i] = wrapTo(elementType, toInteger(value));
+    integers[i] = saturateTo(elementType, value);
   }
 }
 

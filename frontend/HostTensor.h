@@ -27,6 +27,10 @@ bool isFloatType(int32_t type);
 /// `value` without its fraction, or the nearest number there is: a model may
 /// give infinity, or NaN (0), where a number is expected.
 int64_t toInteger(double value);
+/// The greater or lesser of two as kernels compute it: whatever their order, -0
+/// is less than +0 and a NaN wins.
+double maximum(double a, double b);
+double minimum(double a, double b);
 /// Bytes of one element of an ONNX type that the importer knows, else 0.
 int64_t typeBytes(int32_t type);
 std::string typeName(int32_t type);
@@ -63,7 +67,8 @@ public:
     size_t at = indexOf(i);
     return isFloat() ? floats[at] : static_cast<double>(integers[at]);
   }
-  /// Rounds or wraps to the element type. Not for splats.
+  /// To the element type: a float is rounded; an integer wraps, or is the one
+  /// nearest to a float. Not for splats.
   void setInt(int64_t i, int64_t value);
   void setFloat(int64_t i, double value);
   /// Copies an element of a tensor of the same type.

@@ -32,8 +32,7 @@ void foldFloat(Op &op) {
   op.set(0, foldUnary(
                 x, x.type(),
                 [](int64_t value) {
-                  return static_cast<int64_t>(
-                      function(static_cast<double>(value)));
+                  return toInteger(function(static_cast<double>(value)));
                 },
                 function));
 }
@@ -116,9 +115,9 @@ double combineFloats(BinaryKind kind, double a, double b) {
   case BinaryKind::div:
     return a / b;
   case BinaryKind::max:
-    return a != a || b != b ? NAN : std::max(a, b);
+    return maximum(a, b);
   case BinaryKind::min:
-    return a != a || b != b ? NAN : std::min(a, b);
+    return minimum(a, b);
   case BinaryKind::mod: {
     double rest = std::fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -265,7 +264,7 @@ void foldPow(Op &op) {
   op.set(0, foldBinary(
                 x, y, x.type(),
                 [](int64_t a, int64_t b) {
-                  return static_cast<int64_t>(
+                  return toInteger(
                       std::pow(static_cast<double>(a), static_cast<double>(b)));
                 },
                 [](double a, double b) { return std::pow(a, b); }));

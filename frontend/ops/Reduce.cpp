@@ -148,10 +148,10 @@ void foldReduce(Op &op) {
               sums[to] = value;
               integers[to] = integer;
             } else if (kind == Fold::max) {
-              sums[to] = std::max(sums[to], value);
+              sums[to] = maximum(sums[to], value);
               integers[to] = std::max(integers[to], integer);
             } else if (kind == Fold::min) {
-              sums[to] = std::min(sums[to], value);
+              sums[to] = minimum(sums[to], value);
               integers[to] = std::min(integers[to], integer);
             } else if (kind == Fold::prod) {
               sums[to] *= value;

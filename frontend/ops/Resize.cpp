@@ -125,7 +125,8 @@ std::vector<Tap> tapsOf(double source, double scale, const Method &method) {
 
 void computeTaps(Axis &axis, const Method &method) {
   for (int64_t i = 0; i < axis.output; ++i) {
-    double source = sourceOf(axis, method, i);
+    // As far off as it may be, indices around it do not overflow.
+    double source = std::clamp(sourceOf(axis, method, i), -0x1p53, 0x1p53);
     axis.outside.push_back(method.coordinates == "tf_crop_and_resize" &&
                            (source < 0 || source > axis.input - 1));
     // A region far outside needs no exact place.

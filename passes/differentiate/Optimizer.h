@@ -24,15 +24,16 @@ struct OptimizerOptions {
 };
 
 // Per-step scalars. The runtime computes them in double and rounds once to
-// f32; `lr` is the step's learning rate, `step` counts from 1.
+// f32; `lr` is the step's learning rate; `update` counts the updates made, from
+// 1, not the steps of the run, of which random numbers are made.
 
 /// 1 / (ranks * micro-batches), times a clipping factor where there is one.
 inline constexpr llvm::StringLiteral kGradientScale = "gradient_scale";
 /// lr. Read by sgd.
 inline constexpr llvm::StringLiteral kLearningRate = "learning_rate";
-/// lr / (1 - beta1^step). Read by adam and adamw.
+/// lr / (1 - beta1^update). Read by adam and adamw.
 inline constexpr llvm::StringLiteral kStepSize = "step_size";
-/// sqrt(1 - beta2^step). Read by adam and adamw.
+/// sqrt(1 - beta2^update). Read by adam and adamw.
 inline constexpr llvm::StringLiteral kBiasCorrection2Sqrt =
     "bias_correction2_sqrt";
 /// 1 - lr * weight_decay. Read by adamw with weight decay.

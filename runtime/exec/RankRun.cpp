@@ -94,8 +94,9 @@ absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
 
 absl::Status RankRun::trainStep(uint64_t step, bool stop) {
   const plan::Plan &plan = session.plan();
-  ScalarInputs scalars{session.learningRate(), step + 1, stop,
-                       session.options.seed};
+  // Every step makes its update.
+  ScalarInputs scalars{session.learningRate(), /*step=*/step + 1,
+                       /*update=*/step + 1, stop, session.options.seed};
   clear(plan.loss_slice());
   clear(plan.stop_slice());
   for (uint64_t k = 0; k < session.micro_batches; ++k) {

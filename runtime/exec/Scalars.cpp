@@ -16,7 +16,7 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
                                               const ScalarInputs &inputs) {
   const plan::Optimizer &optimizer = plan.optimizer();
   double lr = inputs.learning_rate;
-  double step = double(inputs.step);
+  double update = double(inputs.update);
   std::optional<ScalarKind> kind = scalarKind(name);
   if (!kind) {
     return absl::UnimplementedError(
@@ -30,9 +30,9 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
     return 1 / (double(plan.world()) *
                 double(std::max<uint32_t>(1, plan.accumulate())));
   case ScalarKind::step_size:
-    return lr / (1 - std::pow(optimizer.beta1(), step));
+    return lr / (1 - std::pow(optimizer.beta1(), update));
   case ScalarKind::bias_correction2_sqrt:
-    return std::sqrt(1 - std::pow(optimizer.beta2(), step));
+    return std::sqrt(1 - std::pow(optimizer.beta2(), update));
   case ScalarKind::decay:
     return 1 - lr * optimizer.weight_decay();
   case ScalarKind::stop:

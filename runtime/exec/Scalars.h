@@ -15,10 +15,15 @@
 
 namespace zerograph {
 
-/// What a step's scalars depend on.
+/// What a step's scalars depend on. The two counters are equal until a step is
+/// made that updates nothing.
 struct ScalarInputs {
   double learning_rate = 0;
+  /// The step of the run, counted from 1: random numbers are of it.
   uint64_t step = 1;
+  /// The update that this step makes if it makes one, counted from 1: the
+  /// optimizer's corrections are of it.
+  uint64_t update = 1;
   bool stop = false;
   uint64_t seed = 0;
   /// Of the micro-batch's first sample, in the global batch.

@@ -31,17 +31,18 @@ constexpr bool canMultiply(plan::ElementType type) {
 /// Whether a library takes convolutions of this type; nothing else does.
 constexpr bool canConvolve(plan::ElementType type) { return type == plan::F32; }
 
-/// The scalars that a runtime computes; `step` counts from 1.
+/// The scalars that a runtime computes. `step` counts the steps of the run,
+/// from 1; `update` the updates made, this one included. A step may make none.
 enum class ScalarKind {
   learning_rate,         // lr
   gradient_scale,        // 1 / (ranks * micro-batches)
-  step_size,             // lr / (1 - beta1^step)
-  bias_correction2_sqrt, // sqrt(1 - beta2^step)
+  step_size,             // lr / (1 - beta1^update)
+  bias_correction2_sqrt, // sqrt(1 - beta2^update)
   decay,                 // 1 - lr * weight_decay
   stop,                  // 1 if this rank wants to stop after the step
   // Whole numbers, of which random ones are made.
   seed,        // the run's
-  step,        // of the optimizer
+  step,        // of the run
   sample_base, // the micro-batch's first sample, counted in the global batch
 };
 

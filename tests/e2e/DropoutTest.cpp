@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace zerograph::testing {
 namespace {
@@ -111,6 +113,35 @@ TEST(Dropout, EveryStepHasItsOwnMasks) {
   ASSERT_EQ(off.size(), 21u);
   EXPECT_EQ(off[0], off[20]);
   EXPECT_NE(losses[0], losses[20]);
+}
+
+// Kernels that make masks read the step of the run, and those that update
+// parameters what is made of the updates' number: no kernel reads both.
+TEST(Dropout, MasksCountStepsAndAdamCountsUpdates) {
+  plan::Plan plan = compilePlan(nano());
+  std::map<uint32_t, std::string> scalars;
+  for (const plan::Scalar &scalar : plan.scalars()) {
+    scalars[scalar.slice()] = scalar.name();
+  }
+  int masks = 0, updates = 0;
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      std::set<std::string> read;
+      for (const plan::Access &access : step.accesses()) {
+        if (auto it = scalars.find(access.slice()); it != scalars.end()) {
+          read.insert(it->second);
+        }
+      }
+      bool counts_updates =
+          read.count("step_size") || read.count("bias_correction2_sqrt");
+      EXPECT_EQ(read.count("step"), read.count("seed")) << step.name();
+      EXPECT_FALSE(counts_updates && read.count("step")) << step.name();
+      masks += read.count("step");
+      updates += counts_updates;
+    }
+  }
+  EXPECT_GE(masks, 13);
+  EXPECT_GE(updates, 1);
 }
 
 } // namespace

@@ -224,6 +224,38 @@ g (float[2, 300, 300] x) => (float[2, 300, 300] y) {
   });
 }
 
+// As kernels compute them: saturating, 0 of NaN; -0 less than +0 in either
+// order, and NaN wins.
+TEST(Constants, FoldedAsKernelsCompute) {
+  Imported imported = import(R"(
+g () => (int8[5] y, float[4] z, float[1] w) {
+  x = Constant <value = float[5] {300.0, -300.0, nan, 1.75, -1.75}> ()
+  y = Cast <to = 3> (x)
+  a = Constant <value = float[4] {0.0, -0.0, nan, 1.0}> ()
+  b = Constant <value = float[4] {-0.0, 0.0, 1.0, nan}> ()
+  z = Max(a, b)
+  c = Constant <value = float[3] {0.0, -0.0, 0.0}> ()
+  w = ReduceMin <keepdims = 1> (c)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  std::vector<mlir::DenseElementsAttr> constants;
+  imported.module.get()->walk([&](mlir::zg::nn::ConstantOp constant) {
+    constants.push_back(
+        mlir::cast<mlir::DenseElementsAttr>(constant.getValue()));
+  });
+  ASSERT_EQ(constants.size(), 3u) << imported.text();
+  std::vector<int8_t> bytes(constants[0].value_begin<int8_t>(),
+                            constants[0].value_end<int8_t>());
+  EXPECT_EQ(bytes, (std::vector<int8_t>{127, -128, 0, 1, -1}));
+  std::vector<float> most(constants[1].value_begin<float>(),
+                          constants[1].value_end<float>());
+  EXPECT_TRUE(most[0] == 0 && !std::signbit(most[0]));
+  EXPECT_TRUE(most[1] == 0 && !std::signbit(most[1]));
+  EXPECT_TRUE(std::isnan(most[2]) && std::isnan(most[3]));
+  float least = *constants[2].value_begin<float>();
+  EXPECT_TRUE(least == 0 && std::signbit(least));
+}
+
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//

@@ -73,8 +73,9 @@ private:
       for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
         *reinterpret_cast<float *>(executor->memory().slice(plan, slice)) = 0;
       }
-      ScalarInputs scalars{plan.optimizer().learning_rate(), uint64_t(step) + 1,
-                           false, /*seed=*/7};
+      uint64_t number = uint64_t(step) + 1;
+      ScalarInputs scalars{plan.optimizer().learning_rate(), /*step=*/number,
+                           /*update=*/number, /*stop=*/false, /*seed=*/7};
       for (uint64_t k = 0; k < plan.accumulate(); ++k) {
         scalars.sample_base = (k * plan.world() + rank) * plan.micro_batch();
         uint64_t first = (uint64_t(step) * common.data.samplesOfStep() +

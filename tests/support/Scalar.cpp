@@ -2,6 +2,7 @@
 
 #include "tests/support/Scalar.h"
 
+#include "llvm/ADT/APSInt.h"
 #include <cmath>
 #include <limits>
 
@@ -58,6 +59,14 @@ double integerBinary(BinaryKind kind, Type element, int64_t a, int64_t b) {
   llvm_unreachable("the verifier refuses pow of integers");
 }
 
+/// The greater of two, whatever their order: -0 is less than +0, a NaN wins.
+double maximum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return a == b && std::signbit(a) ? b : std::max(a, b);
+}
+
 double floatBinary(BinaryKind kind, double a, double b) {
   switch (kind) {
   case BinaryKind::add:
@@ -69,9 +78,9 @@ double floatBinary(BinaryKind kind, double a, double b) {
   case BinaryKind::div:
     return a / b;
   case BinaryKind::max:
-    return std::isnan(a) || std::isnan(b) ? a + b : std::max(a, b);
+    return maximum(a, b);
   case BinaryKind::min:
-    return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b);
+    return -maximum(-a, -b);
   case BinaryKind::pow:
     return std::pow(a, b);
   case BinaryKind::rem:
@@ -86,6 +95,16 @@ double floatBinary(BinaryKind kind, double a, double b) {
     break;
   }
   llvm_unreachable("the verifier refuses logical functions of floats");
+}
+
+/// A float rounded towards zero and to the nearest integer of the type; a NaN
+/// is 0.
+double saturate(Type element, double x) {
+  APSInt value(element.getIntOrFloatBitWidth(), !isSigned(element));
+  bool exact;
+  APFloat(x).convertToInteger(value, APFloat::rmTowardZero, &exact);
+  return isSigned(element) ? static_cast<double>(value.getSExtValue())
+                           : static_cast<double>(value.getZExtValue());
 }
 
 } // namespace
@@ -165,7 +184,8 @@ double mlir::zg::testing::convertScalar(Type from, Type to, double x) {
   if (to.isInteger(1)) {
     return x != 0;
   }
-  return roundTo(to, isa<IntegerType>(to) ? std::trunc(x) : x);
+  return isa<FloatType>(from) && isa<IntegerType>(to) ? saturate(to, x)
+                                                      : roundTo(to, x);
 }
 
 double mlir::zg::testing::roundTo(Type element, double x) {

@@ -277,15 +277,7 @@ Value emitFromFloat(Lanes &l, Type to, Type toType, Value x) {
     return l.compare(FP::UNE, x, l.zero(x.getType()));
   }
   if (to.isInteger()) {
-    // Narrow integers through i32, so that what does not fit is the same on
-    // every machine.
-    Type through = to.getIntOrFloatBitWidth() < 32
-                       ? l.like(x.getType(), l.b.getI32Type())
-                       : toType;
-    Value whole = l.b.create<arith::FPToSIOp>(through, x);
-    return through == toType
-               ? whole
-               : l.b.create<arith::TruncIOp>(toType, whole).getResult();
+    return l.toInteger(x, toType, to.isUnsignedInteger());
   }
   if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth()) {
     return l.b.create<arith::ExtFOp>(toType, x);

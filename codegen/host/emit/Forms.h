@@ -17,6 +17,11 @@ struct WorkRange {
 /// results a reduction over columns keeps; the latter decides its bits.
 inline constexpr int64_t kUnroll = 4;
 
+/// Columns of a segment: a reduction over longer rows reduces each segment as a
+/// row of its own and then folds them in order; decides its bits.
+inline constexpr int64_t kSegment = 4096;
+static_assert(kSegment % (kUnroll * kLanes) == 0);
+
 /// Rows that a reduction over rows adds up before it adds their sum to the
 /// total; decides its bits.
 inline constexpr int64_t kRowBlock = 64;

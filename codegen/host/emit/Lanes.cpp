@@ -2,6 +2,7 @@
 
 #include "codegen/host/emit/Lanes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/Sequence.h"
@@ -133,16 +134,13 @@ Value Lanes::logicalAnd(Value x, Value y) {
   return b.create<arith::AndIOp>(x, y);
 }
 
-// `x > y ? x : y` is one instruction on x86 and yields y where one is a NaN;
-// the outer select keeps a NaN of x.
 Value Lanes::max(Value x, Value y, bool isUnsigned) {
   if (!isa<FloatType>(getElementTypeOrSelf(x))) {
     auto greater =
         isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
     return select(compare(greater, x, y), x, y);
   }
-  Value greater = select(compare(arith::CmpFPredicate::OGT, x, y), x, y);
-  return select(compare(arith::CmpFPredicate::UNO, x, x), x, greater);
+  return b.create<arith::MaximumFOp>(x, y);
 }
 
 Value Lanes::min(Value x, Value y, bool isUnsigned) {
@@ -151,8 +149,12 @@ Value Lanes::min(Value x, Value y, bool isUnsigned) {
         isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
     return select(compare(less, x, y), x, y);
   }
-  Value less = select(compare(arith::CmpFPredicate::OLT, x, y), x, y);
-  return select(compare(arith::CmpFPredicate::UNO, x, x), x, less);
+  return b.create<arith::MinimumFOp>(x, y);
+}
+
+Value Lanes::toInteger(Value x, Type to, bool isUnsigned) {
+  StringRef name = isUnsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
+  return b.create<LLVM::CallIntrinsicOp>(to, name, ValueRange{x}).getResults();
 }
 
 Value Lanes::maskBelow(Value count) {

@@ -60,9 +60,15 @@ public:
   Value compare(arith::CmpFPredicate predicate, Value x, Value y);
   Value compare(arith::CmpIPredicate predicate, Value x, Value y);
   Value logicalAnd(Value x, Value y);
-  /// The greater or lesser; a NaN if one is.
+  /// The greater or lesser, whatever the order of the two: -0 is less than +0,
+  /// and a NaN wins.
   Value max(Value x, Value y, bool isUnsigned = false);
   Value min(Value x, Value y, bool isUnsigned = false);
+
+  /// A float as the integer type `to` (of its element type's width, without a
+  /// sign), rounded towards zero; what is beyond the least or greatest integer
+  /// becomes that, a NaN 0.
+  Value toInteger(Value x, Type to, bool isUnsigned);
 
   /// Lanes below `count`, an i64 scalar.
   Value maskBelow(Value count);

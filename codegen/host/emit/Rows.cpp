@@ -5,6 +5,11 @@
 // on. Results as wide as the row are all stored in the last sweep, after every
 // load of the same columns, so that they may overwrite operands.
 //
+// A reduction has kUnroll vectors of partial results: column c belongs to the
+// chain c mod 64. A row of more than kSegment columns is reduced segment by
+// segment, each as a row of its own, and the segments' results are folded in
+// order.
+//
 //===----------------------------------------------------------------------===//
 
 #include "codegen/host/emit/Elementwise.h"
@@ -31,6 +36,14 @@ struct Sweep {
   SmallVector<Result> stores;
 };
 
+/// Where the reductions of a sweep stand.
+struct RowState {
+  /// kUnroll vectors a reduction: the chains of the current segment.
+  SmallVector<Value> partial;
+  /// A scalar a reduction: the segments before it.
+  SmallVector<Value> total;
+};
+
 int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
@@ -51,8 +64,14 @@ private:
   void prepare(Body &body, const Sweep &sweep);
   void emitChunk(Body &body, const Sweep &sweep, Value col, Value mask,
                  SmallVectorImpl<Value> &partial, int64_t lane);
-  void finishReductions(Body &body, const Sweep &sweep,
-                        ArrayRef<Value> partial);
+  SmallVector<Value> neutrals(Lanes &l, const Sweep &sweep, bool vectors);
+  SmallVector<Value> combineChains(Lanes &l, const Sweep &sweep,
+                                   ArrayRef<Value> partial);
+  void foldSegment(Lanes &l, const Sweep &sweep, RowState &state);
+  void emitColumns(Body &body, const Sweep &sweep, Value lo, Value hi,
+                   SmallVectorImpl<Value> &partial);
+  void emitSegments(Body &body, const Sweep &sweep, int64_t cols,
+                    RowState &state);
   void emitFlat(Body &body);
   int64_t unrollOf(const Sweep &sweep);
 
@@ -228,9 +247,23 @@ void RowsEmitter::emitChunk(Body &body, const Sweep &sweep, Value col,
   }
 }
 
-void RowsEmitter::finishReductions(Body &body, const Sweep &sweep,
-                                   ArrayRef<Value> partial) {
-  Lanes &l = body.lanes;
+SmallVector<Value> RowsEmitter::neutrals(Lanes &l, const Sweep &sweep,
+                                         bool vectors) {
+  SmallVector<Value> values;
+  for (Node *node : sweep.reductions) {
+    auto kind = cast<nn::ReduceOp>(node->op).getKind();
+    Type type = valueType(node->element);
+    values.append(vectors ? kUnroll : 1,
+                  emitNeutral(l, kind, node->element,
+                              vectors ? Type(l.vectorOf(type)) : type));
+  }
+  return values;
+}
+
+/// The chains of each reduction as one scalar.
+SmallVector<Value> RowsEmitter::combineChains(Lanes &l, const Sweep &sweep,
+                                              ArrayRef<Value> partial) {
+  SmallVector<Value> results;
   for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
     auto kind = cast<nn::ReduceOp>(node->op).getKind();
     auto combine = [&, node = node](Value x, Value y) {
@@ -238,8 +271,20 @@ void RowsEmitter::finishReductions(Body &body, const Sweep &sweep,
     };
     ArrayRef<Value> own = partial.slice(i * kUnroll, kUnroll);
     Value sum = combine(combine(own[0], own[1]), combine(own[2], own[3]));
-    body.setReduced(node, l.horizontal(sum, combine));
+    results.push_back(l.horizontal(sum, combine));
   }
+  return results;
+}
+
+/// Ends a segment: its chains go into the total.
+void RowsEmitter::foldSegment(Lanes &l, const Sweep &sweep, RowState &state) {
+  SmallVector<Value> segment = combineChains(l, sweep, state.partial);
+  for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
+    auto kind = cast<nn::ReduceOp>(node->op).getKind();
+    state.total[i] =
+        emitCombine(l, kind, node->element, state.total[i], segment[i]);
+  }
+  state.partial = neutrals(l, sweep, /*vectors=*/true);
 }
 
 void RowsEmitter::prepare(Body &body, const Sweep &sweep) {
@@ -257,38 +302,79 @@ int64_t RowsEmitter::unrollOf(const Sweep &sweep) {
                                                                    : kUnroll;
 }
 
+/// Columns [lo, hi), whole steps of the unrolled loop.
+void RowsEmitter::emitColumns(Body &body, const Sweep &sweep, Value lo,
+                              Value hi, SmallVectorImpl<Value> &partial) {
+  Lanes &l = body.lanes;
+  int64_t unroll = unrollOf(sweep);
+  partial = body.loop(
+      lo, hi, unroll * kLanes, partial, [&](Value first, ValueRange carried) {
+        SmallVector<Value> inner(carried);
+        for (int64_t u = 0; u < unroll; ++u) {
+          emitChunk(body, sweep, l.add(first, l.index(u * kLanes)), {}, inner,
+                    u);
+        }
+        return inner;
+      });
+}
+
+/// Columns [0, cols) of a row of several segments. What the loop carries from
+/// one segment to the next is not folded yet, so that the columns after `cols`
+/// can still go into the last one; the first turn folds neutral elements, which
+/// changes nothing.
+void RowsEmitter::emitSegments(Body &body, const Sweep &sweep, int64_t cols,
+                               RowState &state) {
+  Lanes &l = body.lanes;
+  SmallVector<Value> carried = state.partial;
+  llvm::append_range(carried, state.total);
+  auto split = [&](ArrayRef<Value> values) {
+    size_t chains = state.partial.size();
+    return RowState{SmallVector<Value>(values.take_front(chains)),
+                    SmallVector<Value>(values.drop_front(chains))};
+  };
+  SmallVector<Value> ended =
+      body.loop(l.index(0), l.index(cols), kSegment, carried,
+                [&](Value lo, ValueRange values) {
+                  RowState inner = split(SmallVector<Value>(values));
+                  foldSegment(l, sweep, inner);
+                  Value hi = l.min(l.add(lo, l.index(kSegment)), l.index(cols));
+                  emitColumns(body, sweep, lo, hi, inner.partial);
+                  llvm::append_range(inner.partial, inner.total);
+                  return inner.partial;
+                });
+  state = split(ended);
+}
+
 void RowsEmitter::emitSweep(Body &body, const Sweep &sweep) {
   Lanes &l = body.lanes;
   prepare(body, sweep);
-  SmallVector<Value> partial;
-  for (Node *node : sweep.reductions) {
-    auto kind = cast<nn::ReduceOp>(node->op).getKind();
-    Value neutral = emitNeutral(l, kind, node->element,
-                                l.vectorOf(valueType(node->element)));
-    partial.append(kUnroll, neutral);
-  }
-  int64_t unroll = unrollOf(sweep);
-  int64_t step = unroll * kLanes;
+  RowState state{neutrals(l, sweep, /*vectors=*/true),
+                 neutrals(l, sweep, /*vectors=*/false)};
+  int64_t step = unrollOf(sweep) * kLanes;
   int64_t col = domain.cols / step * step;
-  if (col > 0) {
-    partial =
-        body.loop(l.index(0), l.index(col), step, partial,
-                  [&](Value first, ValueRange carried) {
-                    SmallVector<Value> inner(carried);
-                    for (int64_t u = 0; u < unroll; ++u) {
-                      emitChunk(body, sweep, l.add(first, l.index(u * kLanes)),
-                                {}, inner, u);
-                    }
-                    return inner;
-                  });
+  bool segments = !sweep.reductions.empty() && domain.cols > kSegment;
+  if (segments) {
+    emitSegments(body, sweep, col, state);
+    if (col % kSegment == 0 && col < domain.cols) {
+      foldSegment(l, sweep, state);
+    }
+  } else if (col > 0) {
+    emitColumns(body, sweep, l.index(0), l.index(col), state.partial);
   }
   for (int64_t u = 0; col < domain.cols; col += kLanes, ++u) {
     int64_t rest = domain.cols - col;
     emitChunk(body, sweep, l.index(col),
-              rest < kLanes ? l.maskBelow(rest) : Value(), partial, u);
+              rest < kLanes ? l.maskBelow(rest) : Value(), state.partial, u);
   }
   body.endSweep();
-  finishReductions(body, sweep, partial);
+  if (segments) {
+    foldSegment(l, sweep, state);
+  } else {
+    state.total = combineChains(l, sweep, state.partial);
+  }
+  for (auto [node, value] : llvm::zip(sweep.reductions, state.total)) {
+    body.setReduced(node, value);
+  }
 }
 
 void RowsEmitter::emitRow(Body &body, Value row) {

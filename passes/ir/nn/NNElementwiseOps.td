@@ -159,8 +159,9 @@ def NN_ConvertOp : NN_PureOp<"convert", [SameOperandsAndResultShape]> {
       return
     }
     ```
-    Float to integer truncates; to i1 means "is not zero"; i1 to anything gives
-    0 or 1; between floats rounds to nearest even.
+    Float to integer truncates, and gives the least or the greatest integer
+    where the number is beyond it, 0 for a NaN; to i1 means "is not zero"; i1 to
+    anything gives 0 or 1; between floats rounds to nearest even.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
 
@@ -186,7 +187,7 @@ def NN_ScalarOp : NN_PureOp<"scalar"> {
       return
     }
     ```
-    `seed` is the run's; `step` counts optimizer steps from 1; `sample_base` is
+    `seed` is the run's; `step` counts its steps from 1; `sample_base` is
     the place of the micro-batch's first sample in the global batch.
 
     **Lifespan**: `nn-decompose` to `zero-shard`, where it becomes an argument

@@ -25,7 +25,8 @@ def NN_UnaryKind : NN_Enum<"UnaryKind", "elementwise function of one value", [
 def NN_UnaryKindAttr : EnumAttr<NN_Dialect, NN_UnaryKind, "unary_kind">;
 
 // `div` truncates on integers; `mod` has the sign of the divisor (ONNX Mod,
-// fmod=0), `rem` that of the dividend. min and max propagate NaN.
+// fmod=0), `rem` that of the dividend. Of max and min the order of the operands
+// does not matter: -0 is less than +0, and a NaN wins.
 def NN_BinaryKind : NN_Enum<"BinaryKind", "elementwise function of two values", [
   NN_Case<"add", 0>, NN_Case<"sub", 1>, NN_Case<"mul", 2>, NN_Case<"div", 3>,
   NN_Case<"max", 4>, NN_Case<"min", 5>, NN_Case<"pow", 6>,

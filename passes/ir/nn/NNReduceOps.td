@@ -14,8 +14,10 @@ def NN_ReduceOp : NN_PureOp<"reduce"> {
       return
     }
     ```
-    The order of additions follows from the shape alone. max and min propagate
-    NaN.
+    The order of additions follows from the shape alone: a row of more than
+    4,096 columns is reduced in segments of as many, which are then folded in
+    order. Of max and min the order does not matter: -0 is less than +0, and a
+    NaN wins.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
 
@@ -186,7 +188,7 @@ def NN_ScatterOp : NN_PureOp<"scatter", [
     The result begins as `into`, as zeros where there is none. Then each
     `result[ids[i...], r...]` is combined with `rows[i..., r...]`, in the order
     of `i`, so that of several rows `set` leaves the last. An index outside the
-    table is clamped into it. max and min propagate NaN.
+    table is clamped into it. max and min are those of `nn.reduce`.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`
     of the form `scatter`. The `into` of a sum comes from the importer or from

@@ -117,7 +117,7 @@ TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
   plan.mutable_optimizer()->set_beta1(0.9);
   plan.mutable_optimizer()->set_beta2(0.999);
   plan.mutable_optimizer()->set_weight_decay(0.1);
-  ScalarInputs inputs{1e-3, 4, true};
+  ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4, /*stop=*/true};
   auto value = [&](const char *name) {
     return *scalarValue(plan, name, inputs);
   };
@@ -129,6 +129,37 @@ TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
   EXPECT_DOUBLE_EQ(value("decay"), 1 - 1e-4);
   EXPECT_DOUBLE_EQ(value("stop"), 1);
   EXPECT_FALSE(scalarValue(plan, "momentum", inputs).ok());
+}
+
+// Once a step has updated nothing, random numbers and the optimizer's
+// corrections count differently.
+TEST(ScalarsTest, TheTwoCountersMayDiffer) {
+  plan::Plan plan;
+  plan.mutable_optimizer()->set_beta1(0.9);
+  plan.mutable_optimizer()->set_beta2(0.999);
+  uint32_t offset = 0;
+  for (auto [name, bytes] :
+       {std::pair("step", 8), {"step_size", 4}, {"bias_correction2_sqrt", 4}}) {
+    plan::Slice *slice = plan.add_slices();
+    slice->set_offset(offset);
+    slice->set_bytes(bytes);
+    offset += bytes;
+    plan::Scalar *scalar = plan.add_scalars();
+    scalar->set_name(name);
+    scalar->set_slice(plan.slices_size() - 1);
+  }
+  struct {
+    uint64_t step;
+    float step_size, correction;
+  } written = {};
+  ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4};
+  ASSERT_TRUE(
+      writeScalars(plan, inputs,
+                   RankMemory{0, {reinterpret_cast<std::byte *>(&written)}})
+          .ok());
+  EXPECT_EQ(written.step, 9u);
+  EXPECT_EQ(written.step_size, float(1e-3 / (1 - std::pow(0.9, 4))));
+  EXPECT_EQ(written.correction, float(std::sqrt(1 - std::pow(0.999, 4))));
 }
 
 } // namespace
