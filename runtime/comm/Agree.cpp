@@ -1,6 +1,6 @@
 //===- Agree.cpp - one error for all ranks --------------------------------===//
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/ControlPlane.h"
 
 #include "absl/strings/str_join.h"
 
@@ -41,19 +41,17 @@ absl::Status quiet() { return absl::CancelledError("rank 0 says why"); }
 
 } // namespace
 
-absl::Status zerograph::agree(Communicator &communicator,
-                              const std::string &what,
+absl::Status zerograph::agree(ControlPlane &control, const std::string &what,
                               const absl::Status &own) {
   // A first letter tells an error without a message from none.
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> texts,
-      communicator.exchange(what,
-                            own.ok() ? "" : absl::StrCat("!", own.message())));
+      control.exchange(what, own.ok() ? "" : absl::StrCat("!", own.message())));
   std::set<std::string> different(texts.begin(), texts.end());
   if (different.size() == 1 && texts[0].empty()) {
     return absl::OkStatus();
   }
-  if (communicator.rank() != 0) {
+  if (control.rank() != 0) {
     return quiet();
   }
   if (different.size() == 1 ||
@@ -72,10 +70,10 @@ absl::Status zerograph::agree(Communicator &communicator,
 }
 
 absl::Status
-zerograph::compareSettings(Communicator &communicator,
+zerograph::compareSettings(ControlPlane &control,
                            const std::map<std::string, std::string> &values) {
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
-                      communicator.exchange("comparing options", pack(values)));
+                      control.exchange("comparing options", pack(values)));
   std::map<std::string, std::string> expected = unpack(texts[0]);
   std::vector<std::string> problems;
   for (size_t rank = 1; rank < texts.size(); ++rank) {
@@ -98,8 +96,8 @@ zerograph::compareSettings(Communicator &communicator,
   if (problems.empty()) {
     return absl::OkStatus();
   }
-  return communicator.rank() == 0 ? absl::FailedPreconditionError(absl::StrCat(
-                                        "the ranks were started differently: ",
-                                        absl::StrJoin(problems, "; ")))
-                                  : quiet();
+  return control.rank() == 0 ? absl::FailedPreconditionError(absl::StrCat(
+                                   "the ranks were started differently: ",
+                                   absl::StrJoin(problems, "; ")))
+                             : quiet();
 }

@@ -1,13 +1,13 @@
 //===- CompareHashes.cpp - do all ranks run the same plan -----------------===//
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/ControlPlane.h"
 
 using namespace zerograph;
 
-absl::Status zerograph::compareHashes(Communicator &communicator,
+absl::Status zerograph::compareHashes(ControlPlane &control,
                                       const std::string &hash_hex) {
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> hashes,
-                      communicator.exchange("comparing plans", hash_hex));
+                      control.exchange("comparing plans", hash_hex));
   std::string differing;
   for (size_t rank = 1; rank < hashes.size(); ++rank) {
     if (hashes[rank] != hashes[0]) {

@@ -1,6 +1,6 @@
 //===- Describe.cpp - a collective in messages ----------------------------===//
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Collectives.h"
 
 using namespace zerograph;
 

@@ -53,10 +53,10 @@ std::vector<Timepoint> waitsOf(const plan::Step &step,
 
 absl::StatusOr<std::unique_ptr<Executor>>
 Executor::create(const plan::Plan &plan, const KernelModule &module,
-                 Communicator &communicator, std::unique_ptr<Device> device,
+                 Collectives &collectives, std::unique_ptr<Device> device,
                  unsigned threads) {
   std::unique_ptr<Executor> executor(
-      new Executor(plan, communicator, std::move(device)));
+      new Executor(plan, collectives, std::move(device)));
   ZG_RETURN_IF_ERROR(executor->allocate());
   for (const plan::Program &program : plan.programs()) {
     absl::Status status = executor->bindProgram(module, threads, program);
@@ -64,14 +64,14 @@ Executor::create(const plan::Plan &plan, const KernelModule &module,
       return annotate(status, absl::StrCat("program \"", program.name(), "\""));
     }
   }
-  executor->device->onFailure([&communicator](const absl::Status &status) {
-    communicator.abort(status);
+  executor->device->onFailure([&collectives](const absl::Status &status) {
+    collectives.abort(status);
   });
   return executor;
 }
 
 absl::Status Executor::allocate() {
-  memory_.rank = communicator.rank();
+  memory_.rank = collectives.rank();
   for (const plan::Arena &arena : plan.arenas()) {
     if (arena.space() != plan::DEVICE) {
       return absl::UnimplementedError(absl::StrCat(
@@ -175,7 +175,7 @@ Executor::bindStep(Stream &stream, const KernelModule &module,
 absl::StatusOr<std::unique_ptr<Operation>>
 Executor::bindCollective(Stream &stream, const plan::Step &step,
                          const CollectiveSite &site) {
-  Communicator *comm = &communicator;
+  Collectives *comm = &collectives;
   const CollectiveSite *where = &site;
   if (step.has_all_gather()) {
     std::vector<GatherSegment> segments;
@@ -237,7 +237,7 @@ StepTimes Executor::times() const {
 absl::Status Executor::run(unsigned index) {
   BoundProgram &program = programs[index];
   device->beginProgram();
-  communicator.beginProgram();
+  collectives.beginProgram();
   for (unsigned i = 0; i < kStreams; ++i) {
     if (!program.streams[i].empty()) {
       std::vector<EntryTime> &times = program.times[i];

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_EXECUTOR_H
 #define ZEROGRAPH_RUNTIME_EXEC_EXECUTOR_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Collectives.h"
 #include "runtime/exec/Trace.h"
 #include "runtime/state/Layout.h"
 
@@ -18,11 +18,11 @@ namespace zerograph {
 /// nothing.
 class Executor {
 public:
-  /// `plan` is verified; it, `module` and `communicator` outlive the executor.
+  /// `plan` is verified; it, `module` and `collectives` outlive the executor.
   /// `threads`: of the compute stream.
   static absl::StatusOr<std::unique_ptr<Executor>>
   create(const plan::Plan &plan, const KernelModule &module,
-         Communicator &communicator, std::unique_ptr<Device> device,
+         Collectives &collectives, std::unique_ptr<Device> device,
          unsigned threads);
 
   /// Runs a program to its end. An error names the program and the step; the
@@ -46,9 +46,9 @@ private:
     std::array<std::vector<EntryTime>, kStreams> times;
   };
 
-  Executor(const plan::Plan &plan, Communicator &communicator,
+  Executor(const plan::Plan &plan, Collectives &collectives,
            std::unique_ptr<Device> device)
-      : plan(plan), communicator(communicator), device(std::move(device)) {}
+      : plan(plan), collectives(collectives), device(std::move(device)) {}
 
   absl::Status allocate();
   absl::Status bindProgram(const KernelModule &module, unsigned threads,
@@ -62,7 +62,7 @@ private:
   std::byte *address(const plan::Access &access) const;
 
   const plan::Plan &plan;
-  Communicator &communicator;
+  Collectives &collectives;
   std::unique_ptr<Device> device;
   std::vector<std::unique_ptr<Arena>> arenas_;
   RankMemory memory_;

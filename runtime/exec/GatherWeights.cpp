@@ -96,7 +96,7 @@ absl::StatusOr<uint64_t> sendAll(const plan::Plan &plan,
 
 } // namespace
 
-absl::Status zerograph::gatherWeights(Communicator &communicator,
+absl::Status zerograph::gatherWeights(ControlPlane &control,
                                       const std::string &what,
                                       SafetensorsWriter *writer,
                                       const plan::Plan &plan,
@@ -105,13 +105,13 @@ absl::Status zerograph::gatherWeights(Communicator &communicator,
   // All ranks take part in each round, so that none waits longer than for one
   // message of each: first how many rounds there are.
   uint64_t own = 0, rounds = 0;
-  if (communicator.rank() != 0) {
+  if (control.rank() != 0) {
     ZG_ASSIGN_OR_RETURN(
         own, sendAll(plan, options, memory,
                      [](const std::string &) { return absl::OkStatus(); }));
   }
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> counts,
-                      communicator.exchange(what, absl::StrCat(own)));
+                      control.exchange(what, absl::StrCat(own)));
   for (const std::string &text : counts) {
     uint64_t count = 0;
     if (!absl::SimpleAtoi(text, &count)) {
@@ -119,11 +119,11 @@ absl::Status zerograph::gatherWeights(Communicator &communicator,
     }
     rounds = std::max(rounds, count);
   }
-  if (communicator.rank() == 0) {
+  if (control.rank() == 0) {
     ZG_RETURN_IF_ERROR(writeWeights(*writer, plan, options, memory));
     for (uint64_t round = 0; round < rounds; ++round) {
       ZG_ASSIGN_OR_RETURN(std::vector<std::string> messages,
-                          communicator.collect(what, ""));
+                          control.collect(what, ""));
       for (const std::string &message : messages) {
         ZG_RETURN_IF_ERROR(writeMessage(*writer, message));
       }
@@ -132,10 +132,10 @@ absl::Status zerograph::gatherWeights(Communicator &communicator,
   }
   ZG_RETURN_IF_ERROR(
       sendAll(plan, options, memory, [&](const std::string &message) {
-        return communicator.collect(what, message).status();
+        return control.collect(what, message).status();
       }).status());
   for (; own < rounds; ++own) {
-    ZG_RETURN_IF_ERROR(communicator.collect(what, "").status());
+    ZG_RETURN_IF_ERROR(control.collect(what, "").status());
   }
   return absl::OkStatus();
 }

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H
 #define ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/ControlPlane.h"
 #include "runtime/state/WeightFile.h"
 
 namespace zerograph {
@@ -11,7 +11,7 @@ namespace zerograph {
 /// Ranks that share no files give what they own to rank 0, which writes all of
 /// it; every rank calls it. `writer`: rank 0's, null elsewhere. Memory: a
 /// message of a MiB a rank.
-absl::Status gatherWeights(Communicator &communicator, const std::string &what,
+absl::Status gatherWeights(ControlPlane &control, const std::string &what,
                            SafetensorsWriter *writer, const plan::Plan &plan,
                            const WeightFileOptions &options,
                            const RankMemory &memory);

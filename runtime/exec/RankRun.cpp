@@ -49,7 +49,7 @@ absl::Status RankRun::run() {
                        "saving weights", {});
   }
   if (!status.ok()) {
-    communicator.abort(status);
+    abort(status);
     return status;
   }
   for (const auto &arena : executor->arenas()) {
@@ -60,15 +60,15 @@ absl::Status RankRun::run() {
 }
 
 absl::Status RankRun::prepare() {
-  ZG_RETURN_IF_ERROR(compareHashes(communicator, session.loaded->hash_hex));
+  ZG_RETURN_IF_ERROR(compareHashes(control, session.loaded->hash_hex));
   ZG_ASSIGN_OR_RETURN(
-      executor, Executor::create(session.plan(), *session.module, communicator,
+      executor, Executor::create(session.plan(), *session.module, collectives,
                                  makeHostDevice(), session.options.threads));
   if (!session.options.trace.empty()) {
     executor->recordTimes();
   }
   ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
-  ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
+  ZG_RETURN_IF_ERROR(control.barrier("reading weights"));
   ready_at = std::chrono::steady_clock::now().time_since_epoch() /
              std::chrono::nanoseconds(1);
   return absl::OkStatus();
@@ -133,7 +133,7 @@ void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
 absl::Status RankRun::trainSteps() {
   using Clock = std::chrono::steady_clock;
   for (uint64_t step = 0; step < session.options.steps; ++step) {
-    TrafficCount before = communicator.traffic();
+    TrafficCount before = collectives.traffic();
     Clock::time_point begin = Clock::now();
     absl::Status status = trainStep(step, session.wantsToStop());
     if (!status.ok()) {
@@ -143,7 +143,7 @@ absl::Status RankRun::trainSteps() {
         std::chrono::duration<double>(Clock::now() - begin).count();
 
     TrafficCount &total = rank_result.total;
-    TrafficCount now = communicator.traffic();
+    TrafficCount now = collectives.traffic();
     TrafficCount &first = rank_result.first_step;
     total = now;
     if (step == 0) {
@@ -184,19 +184,19 @@ absl::Status RankRun::writeFile(const std::string &path,
   if (path.empty()) {
     return absl::OkStatus();
   }
-  if (!communicator.inOneProcess()) {
-    ZG_RETURN_IF_ERROR(gatherWeights(communicator, what, writer, session.plan(),
+  if (!control.inOneProcess()) {
+    ZG_RETURN_IF_ERROR(gatherWeights(control, what, writer, session.plan(),
                                      options, executor->memory()));
   } else {
     ZG_RETURN_IF_ERROR(
         writeWeights(*writer, session.plan(), options, executor->memory()));
-    ZG_RETURN_IF_ERROR(communicator.barrier(what));
+    ZG_RETURN_IF_ERROR(control.barrier(what));
   }
   if (rank() != 0) {
     return absl::OkStatus();
   }
-  communicator.setBusy(true);
+  control.setBusy(true);
   absl::Status status = writer->commit();
-  communicator.setBusy(false);
+  control.setBusy(false);
   return status;
 }

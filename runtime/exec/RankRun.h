@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 #define ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 
+#include "runtime/comm/ControlPlane.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Session.h"
 
@@ -12,15 +13,18 @@ namespace zerograph {
 /// all ranks have returned from `run`: they read each other's memory.
 class RankRun {
 public:
-  /// Both outlive it.
-  RankRun(Session &session, Communicator &communicator)
-      : session(session), communicator(communicator) {}
+  /// All outlive it.
+  RankRun(Session &session, Collectives &collectives, ControlPlane &control)
+      : session(session), collectives(collectives), control(control) {}
 
   /// The whole run. After an error all other ranks end too.
   absl::Status run();
 
   /// Ends all ranks, this one having no thread to run on.
-  void abort(const absl::Status &status) { communicator.abort(status); }
+  void abort(const absl::Status &status) {
+    collectives.abort(status);
+    control.abort(status);
+  }
 
   const RankResult &result() const { return rank_result; }
   StepTimes times() const { return executor->times(); }
@@ -41,10 +45,11 @@ private:
   std::byte *bytesOf(uint32_t slice) const;
   double lossSum() const;
   void clear(uint32_t slice) const;
-  unsigned rank() const { return communicator.rank(); }
+  unsigned rank() const { return control.rank(); }
 
   Session &session;
-  Communicator &communicator;
+  Collectives &collectives;
+  ControlPlane &control;
   std::unique_ptr<Executor> executor;
   RankResult rank_result;
   int64_t ready_at = 0;

@@ -44,7 +44,8 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
   auto communicators = makeLocalGroup(group);
   std::vector<std::unique_ptr<RankRun>> ranks;
   for (auto &communicator : communicators) {
-    ranks.push_back(std::make_unique<RankRun>(*session, *communicator));
+    ranks.push_back(
+        std::make_unique<RankRun>(*session, *communicator, *communicator));
   }
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;

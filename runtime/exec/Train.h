@@ -3,7 +3,8 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
 #define ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Collectives.h"
+#include "runtime/comm/ControlPlane.h"
 #include "runtime/exec/TrainLog.h"
 #include "runtime/plan/PlanFile.h"
 
@@ -88,7 +89,8 @@ absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
 /// not kill it.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
-                                        Communicator &communicator,
+                                        Collectives &collectives,
+                                        ControlPlane &control,
                                         unsigned ranks_here);
 
 } // namespace zerograph

@@ -108,24 +108,25 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
 
 absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                                                    const TrainOptions &options,
-                                                   Communicator &communicator,
+                                                   Collectives &collectives,
+                                                   ControlPlane &control,
                                                    unsigned ranks_here) {
-  communicator.setBusy(true); // with weights and labels to look at
+  control.setBusy(true); // with weights and labels to look at
   absl::StatusOr<std::unique_ptr<Session>> opened =
-      openSession(loaded, options, communicator.rank(), communicator.world());
-  communicator.setBusy(false);
+      openSession(loaded, options, control.rank(), control.world());
+  control.setBusy(false);
   absl::Status status = opened.status();
   if (status.ok()) {
     status = checkArenas(loaded.plan, ranks_here);
   }
-  ZG_RETURN_IF_ERROR(agree(communicator, "opening plan and data", status));
+  ZG_RETURN_IF_ERROR(agree(control, "opening plan and data", status));
   Session &session = **opened;
   // The data may be another file of the same name on another host.
   ZG_RETURN_IF_ERROR(compareSettings(
-      communicator,
+      control,
       {{"number of samples in --data",
         absl::StrCat(session.data->samples() + session.data->dropped())}}));
-  RankRun run(session, communicator);
+  RankRun run(session, collectives, control);
   ZG_RETURN_IF_ERROR(run.run());
   if (session.signal) {
     // One that dies now keeps the others waiting for it at the end.
@@ -133,13 +134,13 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
   }
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> texts,
-      communicator.collect("collecting results", pack(run, session)));
-  if (communicator.rank() != 0) {
+      control.collect("collecting results", pack(run, session)));
+  if (control.rank() != 0) {
     return TrainResult();
   }
   absl::StatusOr<TrainResult> result = resultOf(session, texts);
   if (!result.ok()) {
-    communicator.abort(result.status());
+    control.abort(result.status());
   }
   return result;
 }

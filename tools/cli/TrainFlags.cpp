@@ -165,18 +165,17 @@ absl::StatusOr<int> TrainFlags::runHere(const MadePlan &made) {
 
 absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
                                           const MakePlan &make) {
-  ZG_RETURN_IF_ERROR(
-      compareSettings(processes.communicator(), givenOptions(command)));
+  MpiCommunicator &communicator = processes.communicator();
+  ZG_RETURN_IF_ERROR(compareSettings(communicator, givenOptions(command)));
   ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(make));
   prepare(made);
   if (options.threads == 0) {
     options.threads = processes.threads();
   }
   ZG_ASSIGN_OR_RETURN(TrainResult result,
-                      trainAsRank(made.plan, options, processes.communicator(),
-                                  processes.communicator().onThisMachine()));
-  return processes.communicator().rank() == 0 ? tell(made.plan.plan, result)
-                                              : 0;
+                      trainAsRank(made.plan, options, communicator,
+                                  communicator, communicator.onThisMachine()));
+  return communicator.rank() == 0 ? tell(made.plan.plan, result) : 0;
 }
 
 absl::StatusOr<int> TrainFlags::run(CommandLine &line, const MakePlan &make) {

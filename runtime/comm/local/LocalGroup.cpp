@@ -2,8 +2,8 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 
+#include "runtime/comm/CollectiveOrder.h"
 #include "runtime/comm/Fold.h"
-#include "runtime/comm/Turns.h"
 #include "runtime/comm/local/Rendezvous.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ public:
 
   unsigned world() const override { return group->options.world; }
   unsigned rank() const override { return self; }
-  void beginProgram() override { turns.reset(); }
+  void beginProgram() override { order.restart(); }
 
   absl::Status allGather(const CollectiveSite &site,
                          absl::Span<const GatherSegment> segments) override;
@@ -65,17 +65,22 @@ public:
   }
   absl::StatusOr<std::vector<std::string>>
   exchange(const std::string &what, const std::string &text) override {
-    return texts(what, text, /*all=*/true);
+    return texts(what, text, world());
   }
   absl::StatusOr<std::vector<std::string>>
   collect(const std::string &what, const std::string &text) override {
-    return texts(what, text, /*all=*/self == 0);
+    return texts(what, text, self == 0 ? world() : 0);
+  }
+  absl::StatusOr<std::string> broadcast(const std::string &what,
+                                        const std::string &text) override {
+    ZG_ASSIGN_OR_RETURN(std::vector<std::string> first, texts(what, text, 1));
+    return first[0];
   }
   bool inOneProcess() const override { return true; }
 
   void abort(const absl::Status &status) override {
     group->meeting.fail(self, status);
-    turns.fail();
+    order.fail();
   }
 
   TrafficCount traffic() const override { return count; }
@@ -87,9 +92,9 @@ private:
                      const Publish &publish);
   /// No rank reads this rank's memory any more.
   absl::Status leave(const CollectiveSite &site, const char *what);
-  /// Every rank's text, or none unless `all`.
+  /// The texts of the first `count` ranks.
   absl::StatusOr<std::vector<std::string>>
-  texts(const std::string &what, const std::string &text, bool all);
+  texts(const std::string &what, const std::string &text, unsigned count);
   void met() const {
     if (group->options.on_met) {
       group->options.on_met(self);
@@ -100,7 +105,7 @@ private:
 
   std::shared_ptr<Group> group;
   unsigned self;
-  Turns turns;
+  CollectiveOrder order;
   TrafficCount count;
   std::vector<const std::byte *> contributions; // one a rank, for folds
 };
@@ -110,7 +115,7 @@ absl::Status LocalCommunicator::enter(const CollectiveSite &site,
                                       const char *what,
                                       const Publish &publish) {
   auto where = [&] { return describe(site, what); };
-  absl::Status turn = turns.await(site.sequence);
+  absl::Status turn = order.await(site.sequence);
   if (!turn.ok()) {
     absl::Status failure = group->meeting.failure();
     return failure.ok()
@@ -129,7 +134,7 @@ absl::Status LocalCommunicator::leave(const CollectiveSite &site,
                                       const char *what) {
   ZG_RETURN_IF_ERROR(group->meeting.meet(
       self, kNothing, [&] { return "end of " + describe(site, what); }));
-  turns.pass();
+  order.done();
   return absl::OkStatus();
 }
 
@@ -199,13 +204,13 @@ LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
 
 absl::StatusOr<std::vector<std::string>>
 LocalCommunicator::texts(const std::string &what, const std::string &text,
-                         bool all) {
+                         unsigned count) {
   auto where = [&] { return what; };
   ZG_RETURN_IF_ERROR(group->meeting.meet(
       self, [&] { shown().text = text; }, where));
   met();
   std::vector<std::string> result;
-  for (unsigned peer = 0; all && peer < world(); ++peer) {
+  for (unsigned peer = 0; peer < count; ++peer) {
     result.push_back(shownBy(peer).text);
   }
   ZG_RETURN_IF_ERROR(group->meeting.meet(self, kNothing, where));

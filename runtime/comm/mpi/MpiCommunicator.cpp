@@ -57,7 +57,7 @@ std::vector<unsigned> MpiCommunicator::others() const {
 
 absl::Status MpiCommunicator::enter(const CollectiveSite &site,
                                     const char *what) {
-  absl::Status turn = turns.await(site.sequence);
+  absl::Status turn = order.await(site.sequence);
   if (!turn.ok()) {
     absl::Status failure = engine->failure();
     return annotate(failure.ok() ? turn : failure, describe(site, what));
@@ -90,7 +90,7 @@ MpiCommunicator::allGather(const CollectiveSite &site,
   }
   ZG_RETURN_IF_ERROR(engine->transfer(
       receives, sends, [&] { return describe(site, "all_gather"); }));
-  turns.pass();
+  order.done();
   return absl::OkStatus();
 }
 
@@ -122,7 +122,7 @@ absl::Status MpiCommunicator::reduceScatter(const CollectiveSite &site,
     foldContributions(call.type, call.shard + begin, call.accumulate,
                       contributions, bytes);
   }
-  turns.pass();
+  order.done();
   return absl::OkStatus();
 }
 
@@ -160,7 +160,7 @@ absl::Status MpiCommunicator::allReduce(const CollectiveSite &site,
                       array.bytes);
     begin += array.bytes;
   }
-  turns.pass();
+  order.done();
   return absl::OkStatus();
 }
 

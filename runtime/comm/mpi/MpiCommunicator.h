@@ -3,8 +3,8 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
 #define ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
 
+#include "runtime/comm/CollectiveOrder.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/comm/Turns.h"
 #include "runtime/comm/mpi/Engine.h"
 #include "runtime/comm/mpi/Launch.h"
 
@@ -34,7 +34,7 @@ public:
 
   unsigned world() const override { return engine->world(); }
   unsigned rank() const override { return engine->rank(); }
-  void beginProgram() override { turns.reset(); }
+  void beginProgram() override { order.restart(); }
 
   absl::Status allGather(const CollectiveSite &site,
                          absl::Span<const GatherSegment> segments) override;
@@ -48,15 +48,14 @@ public:
   exchange(const std::string &what, const std::string &text) override;
   absl::StatusOr<std::vector<std::string>>
   collect(const std::string &what, const std::string &text) override;
-  /// Rank 0's text.
   absl::StatusOr<std::string> broadcast(const std::string &what,
-                                        const std::string &text);
+                                        const std::string &text) override;
 
   bool inOneProcess() const override { return false; }
   void setBusy(bool busy) override { engine->setBusy(busy); }
   void abort(const absl::Status &status) override {
     engine->fail(status);
-    turns.fail();
+    order.fail();
   }
   TrafficCount traffic() const override { return count; }
 
@@ -87,7 +86,7 @@ private:
 
   MpiOptions options;
   std::unique_ptr<Engine> engine;
-  Turns turns;
+  CollectiveOrder order;
   TrafficCount count;
   // Of one collective at a time; they keep their space.
   std::vector<Message> receives, sends;

@@ -11,7 +11,7 @@ using namespace zerograph::testing;
 
 namespace {
 
-TEST(Agreement, TextsAreCollectedByTheFirstRankAlone) {
+TEST(Agreement, TextsReachWhoTheyAreFor) {
   LocalGroupOptions options;
   options.world = 3;
   auto statuses = onRanks(options, [&](Communicator &comm) -> absl::Status {
@@ -19,6 +19,9 @@ TEST(Agreement, TextsAreCollectedByTheFirstRankAlone) {
                         comm.collect("texts", absl::StrCat(comm.rank())));
     std::vector<std::string> all = {"0", "1", "2"};
     EXPECT_EQ(texts, comm.rank() == 0 ? all : std::vector<std::string>());
+    ZG_ASSIGN_OR_RETURN(std::string first,
+                        comm.broadcast("text", absl::StrCat(comm.rank())));
+    EXPECT_EQ(first, "0");
     return absl::OkStatus();
   });
   for (const absl::Status &status : statuses) {

@@ -64,7 +64,8 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
     auto session = openSession(sessions.size() == 1 ? *other : same, options);
     ASSERT_TRUE(session.ok()) << session.status();
     sessions.push_back(*std::move(session));
-    ranks.push_back(std::make_unique<RankRun>(*sessions.back(), *communicator));
+    ranks.push_back(std::make_unique<RankRun>(*sessions.back(), *communicator,
+                                              *communicator));
   }
   std::vector<absl::Status> statuses(kWorld);
   std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
-//===- Turns.h - collectives of a rank, one after the other ---------------===//
+//===- CollectiveOrder.h - collectives of a rank, one after the other -----===//
 
-#ifndef ZEROGRAPH_RUNTIME_COMM_TURNS_H
-#define ZEROGRAPH_RUNTIME_COMM_TURNS_H
+#ifndef ZEROGRAPH_RUNTIME_COMM_COLLECTIVEORDER_H
+#define ZEROGRAPH_RUNTIME_COMM_COLLECTIVEORDER_H
 
 #include "runtime/base/Status.h"
 
@@ -14,9 +14,9 @@ namespace zerograph {
 /// Streams of one rank call collectives as they come to them; each waits here
 /// until the one before it in the plan's order is done, however long this rank
 /// computes until then; a failure of the rank ends the wait.
-class Turns {
+class CollectiveOrder {
 public:
-  void reset() {
+  void restart() {
     std::lock_guard<std::mutex> lock(mutex);
     next = 0;
   }
@@ -35,7 +35,7 @@ public:
   }
 
   /// The collective whose turn it was is done.
-  void pass() {
+  void done() {
     std::lock_guard<std::mutex> lock(mutex);
     ++next;
     changed.notify_all();
@@ -56,4 +56,4 @@ private:
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_COMM_TURNS_H
+#endif // ZEROGRAPH_RUNTIME_COMM_COLLECTIVEORDER_H
