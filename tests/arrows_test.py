@@ -3,6 +3,7 @@
     arrows_test.py SOURCE_FOLDER
 
     runtime/base <- runtime/plan <- runtime/{device,comm,io,state,exec,...}
+    runtime/device <- runtime/comm    runtime/device/*.h <- runtime/{state,exec}
     passes/ir <- frontend        passes/ir <- passes <- codegen -> runtime/plan
     tools and tests may use everything
 """
@@ -10,6 +11,15 @@
 import pathlib
 import re
 import sys
+
+# What a device is to the rest of the runtime. Everything else in its folder is
+# of one device, and may have addresses of its memory.
+DEVICE_INTERFACES = [
+    "runtime/device/Buffer.h",
+    "runtime/device/Device.h",
+    "runtime/device/Driver.h",
+    "runtime/device/Operation.h",
+]
 
 # Folder -> (what it may include, why). The longest folder that holds a file
 # counts; every folder may include itself.
@@ -26,6 +36,40 @@ RULES = {
     "runtime": (
         ["runtime"],
         "the runtime knows plans, never the compiler that made them",
+    ),
+    "runtime/device": (
+        ["runtime/base", "runtime/plan"],
+        "a device knows plans, not what ranks do together or what files hold",
+    ),
+    "runtime/comm": (
+        [
+            "runtime/base",
+            "runtime/plan",
+            *DEVICE_INTERFACES,
+            # Collectives that the processor works on address the buffers.
+            "runtime/device/host/HostBuffer.h",
+        ],
+        "collectives are bound to a device's buffers and know nothing else of it",
+    ),
+    "runtime/io": (
+        ["runtime/base", "runtime/plan"],
+        "files hold arrays, whatever device they are for",
+    ),
+    "runtime/state": (
+        ["runtime/base", "runtime/plan", "runtime/io", *DEVICE_INTERFACES],
+        "parameters are ranges of buffers: only a device has their addresses",
+    ),
+    "runtime/exec": (
+        [
+            "runtime/base",
+            "runtime/plan",
+            "runtime/comm",
+            "runtime/io",
+            "runtime/state",
+            *DEVICE_INTERFACES,
+        ],
+        "plans run on any device: no address of its memory, no class of the "
+        "host's",
     ),
     "passes/ir": (
         [],
@@ -119,6 +163,11 @@ def check_rules():
         ("runtime/exec/A.cpp", "mlir/IR/Value.h"),
         ("runtime/plan/A.cpp", "llvm/ADT/SmallVector.h"),
         ("runtime/io/A.cpp", "onnx/onnx_pb.h"),
+        ("runtime/exec/A.cpp", "runtime/device/host/HostBuffer.h"),
+        ("runtime/state/A.cpp", "runtime/device/host/HostDevice.h"),
+        ("runtime/comm/local/A.cpp", "runtime/device/host/HostDevice.h"),
+        ("runtime/device/A.cpp", "runtime/comm/Collectives.h"),
+        ("runtime/io/A.cpp", "runtime/device/Buffer.h"),
         ("passes/ir/nn/A.cpp", "passes/zero/Passes.h"),
         ("passes/ir/nn/A.cpp", "frontend/Import.h"),
         ("passes/zero/A.cpp", "frontend/Import.h"),
@@ -136,6 +185,8 @@ def check_rules():
     arrows = [
         ("runtime/plan/A.cpp", "runtime/base/Status.h"),
         ("runtime/exec/A.cpp", "runtime/state/Layout.h"),
+        ("runtime/exec/A.cpp", "runtime/device/Driver.h"),
+        ("runtime/comm/A.cpp", "runtime/device/host/HostBuffer.h"),
         ("frontend/A.cpp", "passes/ir/nn/NNDialect.h"),
         ("frontend/A.cpp", "onnx/onnx_pb.h"),
         ("passes/zero/A.cpp", "passes/analysis/Packing.h"),

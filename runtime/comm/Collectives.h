@@ -1,28 +1,30 @@
 //===- Collectives.h - data that ranks exchange in a program --------------===//
 //
-// The data plane of one rank. Collectives of a program run in the one order
-// that the plan gives them, whatever the stream; every wait for another rank
-// has a deadline, past which the error says who waits for whom. After an error
-// other ranks may still read the buffers of a call: they outlive all ranks'
-// calls.
+// The data plane of one rank. A collective is bound when the plan is loaded and
+// issued on its stream, as every operation is. Collectives of a program run in
+// the one order that the plan gives them, whatever the stream; every wait for
+// another rank has a deadline, past which the error says who waits for whom.
+// After an error other ranks may still read the buffers of a call: they outlive
+// all ranks' runs.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_COMM_COLLECTIVES_H
 #define ZEROGRAPH_RUNTIME_COMM_COLLECTIVES_H
 
-#include "runtime/base/Status.h"
-#include "runtime/plan/plan.pb.h"
+#include "runtime/device/Buffer.h"
+#include "runtime/device/Operation.h"
 
 #include "absl/types/span.h"
 
-#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
-/// Where in the plan a collective stands. It outlives the call.
+/// Where in the plan a collective stands.
 struct CollectiveSite {
   std::string program;
   std::string step;      // name and index
@@ -32,31 +34,6 @@ struct CollectiveSite {
 
 /// "all_gather 3 'unit 1' of program "step" (tensor, sequence 0)".
 std::string describe(const CollectiveSite &site, const char *what);
-
-/// One segment of an all_gather.
-struct GatherSegment {
-  const std::byte *shard = nullptr; // this rank's, may be in its place
-  std::byte *whole = nullptr;       // world * shard_bytes
-  uint64_t shard_bytes = 0;
-};
-
-/// A reduce_scatter of one segment.
-struct ReduceScatterCall {
-  plan::ElementType type = plan::F32; // F32 or F64
-  const std::byte *whole = nullptr;   // world * shard_bytes, this rank's
-  std::byte *shard = nullptr;
-  std::byte *staging = nullptr; // world * chunk_bytes
-  uint64_t shard_bytes = 0;
-  uint64_t chunk_bytes = 0;
-  bool accumulate = false;
-};
-
-/// One array of an all_reduce: sum <- ((sum + v_0) + v_1) + ...
-struct ReduceArray {
-  const std::byte *values = nullptr; // this rank's
-  std::byte *sum = nullptr;          // no part of any rank's values
-  uint64_t bytes = 0;
-};
 
 /// Bytes that this rank received from other ranks.
 struct TrafficCount {
@@ -75,13 +52,14 @@ public:
   /// Sequence numbers begin anew. No collective is running on this rank.
   virtual void beginProgram() = 0;
 
-  virtual absl::Status allGather(const CollectiveSite &site,
-                                 absl::Span<const GatherSegment> segments) = 0;
-  virtual absl::Status reduceScatter(const CollectiveSite &site,
-                                     const ReduceScatterCall &call) = 0;
-  virtual absl::Status allReduce(const CollectiveSite &site,
-                                 plan::ElementType type,
-                                 absl::Span<const ReduceArray> arrays) = 0;
+  /// The operation of a step that is a collective among the ranks of `group`,
+  /// given in its order: an AllGather, ReduceScatter or AllReduce as the plan
+  /// describes it. `ranges`: the step's accesses on this rank. Issued, it runs
+  /// after those before it in the plan's order; it may block the thread where a
+  /// stream is one. This object outlives it.
+  virtual absl::StatusOr<std::unique_ptr<Operation>>
+  bind(const plan::Step &step, CollectiveSite site,
+       absl::Span<const unsigned> group, std::vector<DeviceRange> ranges) = 0;
 
   /// This rank failed: every collective of it ends with an error that carries
   /// this one. The first call counts. To be called after any error: another

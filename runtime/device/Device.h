@@ -1,125 +1,132 @@
-//===- Device.h - what the executor asks of a device ----------------------===//
+//===- Device.h - what runs the steps of a plan ---------------------------===//
 //
-// A device belongs to one rank. Everything a step needs is bound when the plan
-// is loaded: `Stream` makes operations, a program is a list of them per stream,
-// and running a program only starts those lists. On the host a stream is a
-// thread; on an accelerator it would be a queue, and a wait an event.
+// A device belongs to one rank. Nobody else dereferences its memory: the rest
+// of the runtime holds ranges of buffers, and writes, reads and fills them.
+// Everything that a step needs is bound when the plan is loaded; running a
+// program only issues what is bound, and allocates nothing.
+//
+// A program is one list of steps in issue order. A device whose streams are
+// threads (the host) splits the list, and streams wait for each other's
+// positions. A device whose streams are queues (an accelerator) issues the list
+// from one thread, from front to back: as a step waits for earlier ones alone,
+// every event is recorded before it is awaited.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_DEVICE_H
 #define ZEROGRAPH_RUNTIME_DEVICE_DEVICE_H
 
-#include "runtime/base/Status.h"
-#include "runtime/plan/plan.pb.h"
+#include "runtime/device/Buffer.h"
+#include "runtime/device/Operation.h"
 
-#include "absl/types/span.h"
-
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace zerograph {
 
-/// Memory of one arena of the plan, allocated once.
-class Arena {
+/// Machine code of a plan, opened; shared by the ranks of a process.
+class Module {
 public:
-  virtual ~Arena() = default;
-  virtual std::byte *data() const = 0;
-  virtual uint64_t bytes() const = 0;
-  /// End of the highest byte that was written since allocation: 0 if none.
-  /// A byte written with the value of the fill pattern does not count.
-  virtual uint64_t touchedEnd() const = 0;
+  virtual ~Module() = default;
 };
 
-/// The generated code of a plan; shared by the ranks of a process.
-class KernelModule {
-public:
-  virtual ~KernelModule() = default;
+/// A stream of the plan: an order among the steps that name it.
+struct StreamBinding {
+  std::string name;
+  /// Whether its steps are shared by all threads that the device has for a
+  /// rank; else one works on each.
+  bool computes = false;
 };
 
-/// One entry of a stream with all its addresses; made and kept by a Stream.
-class Operation {
-public:
-  virtual ~Operation() = default;
-  /// Does the work, or hands it to the device, in stream order.
-  virtual absl::Status issue() = 0;
-};
-
-/// `position` entries of `stream` are done.
+/// `value` steps of another device's stream are done; `counter` is its place
+/// in ProgramBinding::counters.
 struct Timepoint {
+  unsigned counter = 0;
+  uint32_t value = 0;
+};
+
+/// One step to bind.
+struct StepBinding {
+  /// What to do; outlives the program.
+  const plan::Step *step = nullptr;
+  /// Its place in the plan's program, for messages.
+  uint32_t number = 0;
+  /// Its accesses on this rank, in their order.
+  std::vector<DeviceRange> ranges;
+  /// Of ProgramBinding::streams.
   unsigned stream = 0;
-  uint32_t position = 0;
-};
-
-/// An entry of a stream in a program.
-struct StreamEntry {
+  /// Steps before it in this list that must be done, by their places in it.
+  std::vector<uint32_t> waits;
+  /// Instead of what `step` says, where that is no business of the device: a
+  /// collective, as Collectives have bound it. A device with threads for
+  /// streams calls it on the stream's thread, where it may block.
   std::unique_ptr<Operation> operation;
-  std::vector<Timepoint> waits;
-  uint32_t step = 0; // of the program, for messages
+  /// What it awaits of the rank's other devices, and what it tells them when
+  /// all that it writes is there.
+  std::vector<Timepoint> awaits;
+  std::optional<Timepoint> publishes;
 };
 
-/// The entries of one program on one stream, in order.
-using StreamProgram = std::vector<StreamEntry>;
+/// The steps of one program that run on one device.
+struct ProgramBinding {
+  std::string name;
+  std::vector<StreamBinding> streams;
+  std::vector<StepBinding> steps; // in issue order
+  const Module *module = nullptr; // outlives the program
+  /// Counters between devices, in memory that all of them see: 64 bytes each,
+  /// the first 4 of them a count of finished steps. Who starts the program's
+  /// parts zeroes them before, when all of them have finished.
+  DeviceRange counters;
+};
 
-/// When an entry was worked on, after its waits: nanoseconds of the steady
-/// clock.
-struct EntryTime {
+/// When a step was worked on, after its waits: nanoseconds of the steady clock.
+struct StepTime {
   int64_t begin = 0, end = 0;
 };
 
-/// Entries in order; streams are ordered among each other by waits alone.
-class Stream {
+/// A program with everything that running it needs. One program of a device
+/// runs at a time.
+class BoundProgram {
 public:
-  virtual ~Stream() = default;
+  virtual ~BoundProgram() = default;
 
-  /// Kernel `index` of `module` over its whole extent; `buffers` in the order
-  /// of the step's accesses.
-  virtual absl::StatusOr<std::unique_ptr<Operation>>
-  launch(const KernelModule &module, const plan::Kernel &kernel, unsigned index,
-         absl::Span<void *const> buffers) = 0;
-  /// `buffers`: A, B, C, scratch (null where no part needs any).
-  virtual absl::StatusOr<std::unique_ptr<Operation>>
-  matmul(const plan::Matmul &matmul, absl::Span<void *const> buffers,
-         uint64_t scratch_bytes) = 0;
-  /// `buffers`: what is read, what is written, scratch (or null).
-  virtual absl::StatusOr<std::unique_ptr<Operation>>
-  convolution(const plan::Convolution &convolution,
-              absl::Span<void *const> buffers, uint64_t scratch_bytes) = 0;
-  virtual absl::StatusOr<std::unique_ptr<Operation>>
-  copy(const void *source, void *destination, uint64_t bytes) = 0;
-  virtual absl::StatusOr<std::unique_ptr<Operation>> fill(void *destination,
-                                                          uint64_t bytes) = 0;
-  /// A call in stream order: collectives.
-  virtual std::unique_ptr<Operation>
-  call(std::function<absl::Status()> function) = 0;
+  /// Begins a run, whose inputs are in slot `slot`. Returns when everything is
+  /// issued, or at once.
+  virtual void start(unsigned slot) = 0;
+  /// Waits until all steps are done, or one failed. After a failure of another
+  /// step, or `cancel`, it is CANCELLED. `failed` is then the step's number.
+  virtual absl::Status finish(uint32_t &failed) = 0;
+  /// From any thread, for a run that may wait for what will not come: another
+  /// device of the rank has failed.
+  virtual void cancel() = 0;
 
-  /// Begins a program after Device::beginProgram; `program` outlives it.
-  /// `times`: null, or one an entry, filled in until `finish`.
-  virtual void start(const StreamProgram &program, EntryTime *times) = 0;
-  /// Waits until all entries are done or one failed. After a failure on any
-  /// stream the others end with CANCELLED. `failed_step` is set with an error.
-  virtual absl::Status finish(uint32_t &failed_step) = 0;
+  /// From now on runs note when each step is worked on. On an accelerator this
+  /// may keep steps from being issued as one graph.
+  virtual void recordTimes() = 0;
+  /// Of the last run, one a step of the list; empty where nothing is recorded.
+  virtual std::vector<StepTime> times() const = 0;
 };
 
-/// One rank's device.
+/// One rank's device. Its programs and buffers are destroyed before it.
 class Device {
 public:
   virtual ~Device() = default;
 
-  virtual absl::StatusOr<std::unique_ptr<Arena>>
-  allocate(uint64_t bytes, uint64_t alignment) = 0;
-  /// The stream of a kind; `index` is its place in Timepoint. `workers`: how
-  /// many threads share one operation, this stream's own included.
-  virtual std::unique_ptr<Stream>
-  makeStream(unsigned index, const std::string &name, unsigned workers) = 0;
-  /// Sets every stream's position to 0. All streams are idle.
-  virtual void beginProgram() = 0;
-  /// Called once when a stream of this device fails, from its thread: ends
-  /// what other streams may be waiting for outside of the device.
+  /// Memory at a multiple of `alignment`; an error where the device has none
+  /// of `space`.
+  virtual absl::StatusOr<std::unique_ptr<Buffer>>
+  allocate(plan::Space space, uint64_t bytes, uint64_t alignment) = 0;
+
+  /// Makes the streams that the program names, unless an earlier one did, and
+  /// binds every step. An error names the step.
+  virtual absl::StatusOr<std::unique_ptr<BoundProgram>>
+  bind(ProgramBinding program) = 0;
+
+  /// Called once for a run that fails, from any thread: ends what its streams
+  /// may be waiting for outside of the device.
   virtual void
   onFailure(std::function<void(const absl::Status &)> callback) = 0;
 };

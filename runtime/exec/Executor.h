@@ -7,27 +7,20 @@
 #include "runtime/exec/Trace.h"
 #include "runtime/state/Layout.h"
 
-#include <array>
-#include <deque>
-#include <optional>
-
 namespace zerograph {
 
-/// The arenas and streams of one rank, with every step of every program bound
-/// to addresses, kernels and library primitives. Running a program allocates
-/// nothing.
+/// The arenas of one rank, with every step of every program bound to the
+/// device or to collectives. Running a program allocates nothing.
 class Executor {
 public:
   /// `plan` is verified; it, `module` and `collectives` outlive the executor.
-  /// `threads`: of the compute stream.
   static absl::StatusOr<std::unique_ptr<Executor>>
-  create(const plan::Plan &plan, const KernelModule &module,
-         Collectives &collectives, std::unique_ptr<Device> device,
-         unsigned threads);
+  create(const plan::Plan &plan, const Module &module, Collectives &collectives,
+         std::unique_ptr<Device> device);
 
-  /// Runs a program to its end. An error names the program and the step; the
-  /// other ranks are told. Other ranks may still read this one's memory after
-  /// an error: keep the executor until all have returned.
+  /// Runs a program to its end. An error names the program and the step, and
+  /// ends this rank's collectives. Other ranks may still read this one's memory
+  /// after an error: keep the executor until all have returned.
   absl::Status run(unsigned program);
 
   /// From now on `run` notes when each step is worked on.
@@ -36,40 +29,25 @@ public:
   StepTimes times() const;
 
   const RankMemory &memory() const { return memory_; }
-  const std::vector<std::unique_ptr<Arena>> &arenas() const { return arenas_; }
+  const std::vector<std::unique_ptr<Buffer>> &arenas() const { return arenas_; }
 
 private:
-  static constexpr unsigned kStreams = 8; // by plan::Stream's values
-  struct BoundProgram {
-    std::array<StreamProgram, kStreams> streams;
-    /// One an entry, or none.
-    std::array<std::vector<EntryTime>, kStreams> times;
-  };
-
   Executor(const plan::Plan &plan, Collectives &collectives,
            std::unique_ptr<Device> device)
       : plan(plan), collectives(collectives), device(std::move(device)) {}
 
   absl::Status allocate();
-  absl::Status bindProgram(const KernelModule &module, unsigned threads,
-                           const plan::Program &program);
+  absl::Status bindProgram(const Module &module, const plan::Program &program);
   absl::StatusOr<std::unique_ptr<Operation>>
-  bindStep(Stream &stream, const KernelModule &module, const plan::Step &step,
-           const CollectiveSite *site);
-  absl::StatusOr<std::unique_ptr<Operation>>
-  bindCollective(Stream &stream, const plan::Step &step,
-                 const CollectiveSite &site);
-  std::byte *address(const plan::Access &access) const;
+  bindCollective(const plan::Program &program, int step, uint32_t sequence,
+                 std::vector<DeviceRange> ranges);
 
   const plan::Plan &plan;
   Collectives &collectives;
   std::unique_ptr<Device> device;
-  std::vector<std::unique_ptr<Arena>> arenas_;
+  std::vector<std::unique_ptr<Buffer>> arenas_;
   RankMemory memory_;
-  std::deque<CollectiveSite> sites;
-  std::vector<BoundProgram> programs;
-  // Last: their threads use the rest.
-  std::array<std::unique_ptr<Stream>, kStreams> streams;
+  std::vector<std::unique_ptr<BoundProgram>> programs;
 };
 
 } // namespace zerograph

@@ -2,41 +2,36 @@
 
 #include "runtime/exec/RankRun.h"
 
-#include "runtime/device/host/HostDevice.h"
 #include "runtime/exec/GatherWeights.h"
 #include "runtime/exec/Scalars.h"
 #include "runtime/plan/Describe.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 using namespace zerograph;
 
-namespace {
-
-template <typename T>
-T valueAt(const std::byte *bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
-
-} // namespace
-
-std::byte *RankRun::bytesOf(uint32_t slice) const {
+DeviceRange RankRun::rangeOf(uint32_t slice) const {
   return executor->memory().slice(session.plan(), slice);
 }
 
-double RankRun::lossSum() const {
-  const std::byte *bytes = bytesOf(session.plan().loss_slice());
-  return floatType(session.plan(), session.plan().loss_slice()) == plan::F64
-             ? valueAt<double>(bytes)
-             : double(valueAt<float>(bytes));
+absl::StatusOr<double> RankRun::lossSum() const {
+  const plan::Plan &plan = session.plan();
+  if (floatType(plan, plan.loss_slice()) == plan::F64) {
+    double sum = 0;
+    ZG_RETURN_IF_ERROR(rangeOf(plan.loss_slice()).read(&sum));
+    return sum;
+  }
+  float sum = 0;
+  ZG_RETURN_IF_ERROR(rangeOf(plan.loss_slice()).read(&sum));
+  return double(sum);
 }
 
-void RankRun::clear(uint32_t slice) const {
-  std::memset(bytesOf(slice), 0, session.plan().slices(int(slice)).bytes());
+absl::StatusOr<bool> RankRun::someoneStops() const {
+  float count = 0;
+  ZG_RETURN_IF_ERROR(rangeOf(session.plan().stop_slice()).read(&count));
+  return count > 0;
 }
 
 absl::Status RankRun::run() {
@@ -61,9 +56,11 @@ absl::Status RankRun::run() {
 
 absl::Status RankRun::prepare() {
   ZG_RETURN_IF_ERROR(compareHashes(control, session.loaded->hash_hex));
-  ZG_ASSIGN_OR_RETURN(
-      executor, Executor::create(session.plan(), *session.module, collectives,
-                                 makeHostDevice(), session.options.threads));
+  ZG_ASSIGN_OR_RETURN(auto device, session.machine.driver->createDevice(
+                                       {rank(), session.options.threads}));
+  ZG_ASSIGN_OR_RETURN(executor,
+                      Executor::create(session.plan(), *session.machine.module,
+                                       collectives, std::move(device)));
   if (!session.options.trace.empty()) {
     executor->recordTimes();
   }
@@ -86,8 +83,10 @@ absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
       (step * session.data->samplesOfStep() + sampleBase(micro_batch)) %
       session.data->samples();
   for (int i = 0; i < plan.inputs_size(); ++i) {
-    ZG_RETURN_IF_ERROR(
-        session.data->read(i, first, bytesOf(plan.inputs(i).slice())));
+    DeviceRange range = rangeOf(plan.inputs(i).slice());
+    input.resize(std::max<size_t>(input.size(), range.bytes));
+    ZG_RETURN_IF_ERROR(session.data->read(i, first, input.data()));
+    ZG_RETURN_IF_ERROR(range.write(input.data()));
   }
   return absl::OkStatus();
 }
@@ -97,8 +96,8 @@ absl::Status RankRun::trainStep(uint64_t step, bool stop) {
   // Every step makes its update.
   ScalarInputs scalars{session.learningRate(), /*step=*/step + 1,
                        /*update=*/step + 1, stop, session.options.seed};
-  clear(plan.loss_slice());
-  clear(plan.stop_slice());
+  ZG_RETURN_IF_ERROR(rangeOf(plan.loss_slice()).fill());
+  ZG_RETURN_IF_ERROR(rangeOf(plan.stop_slice()).fill());
   for (uint64_t k = 0; k < session.micro_batches; ++k) {
     ZG_RETURN_IF_ERROR(readInputs(step, k));
     scalars.sample_base = sampleBase(k);
@@ -151,8 +150,9 @@ absl::Status RankRun::trainSteps() {
                now.scalar - before.scalar};
     }
     // Every rank has the same sum of losses and of wishes to stop.
-    double loss = lossSum() * session.gradientScale();
-    bool stop = valueAt<float>(bytesOf(session.plan().stop_slice())) > 0;
+    ZG_ASSIGN_OR_RETURN(double loss_sum, lossSum());
+    double loss = loss_sum * session.gradientScale();
+    ZG_ASSIGN_OR_RETURN(bool stop, someoneStops());
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
       StepRecord record{step, loss, session.learningRate(), seconds * 1e3,

@@ -42,9 +42,9 @@ private:
                          const std::string &what,
                          const WeightFileOptions &options);
   void recordStep(uint64_t step, double loss, double milliseconds);
-  std::byte *bytesOf(uint32_t slice) const;
-  double lossSum() const;
-  void clear(uint32_t slice) const;
+  DeviceRange rangeOf(uint32_t slice) const;
+  absl::StatusOr<double> lossSum() const;
+  absl::StatusOr<bool> someoneStops() const;
   unsigned rank() const { return control.rank(); }
 
   Session &session;
@@ -52,6 +52,7 @@ private:
   ControlPlane &control;
   std::unique_ptr<Executor> executor;
   RankResult rank_result;
+  std::vector<std::byte> input; // of a micro-batch, on its way to the device
   int64_t ready_at = 0;
   bool said_not_finite = false;
 };

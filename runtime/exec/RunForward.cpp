@@ -3,7 +3,6 @@
 #include "runtime/exec/RunForward.h"
 
 #include "runtime/comm/local/LocalGroup.h"
-#include "runtime/device/host/HostDevice.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Scalars.h"
 #include "runtime/exec/Session.h"
@@ -66,16 +65,19 @@ absl::Status writeOutputs(const plan::Plan &plan, const Runs &runs,
                           uint64_t run, const RankMemory &memory,
                           SafetensorsWriter &writer) {
   for (const plan::Output &output : plan.outputs()) {
-    uint64_t bytes = plan.slices(int(output.slice())).bytes();
-    const std::byte *values = memory.slice(plan, output.slice());
+    DeviceRange values = memory.slice(plan, output.slice());
+    uint64_t bytes = values.bytes;
     uint64_t offset = run * bytes, skipped = 0;
     if (output.per_sample()) {
       uint64_t row = bytes / output.shape(0);
       skipped = runs.known(run) * row;
       offset = runs.first(run) * row + skipped;
     }
-    ZG_RETURN_IF_ERROR(
-        writer.write(output.name(), offset, bytes - skipped, values + skipped));
+    ZG_RETURN_IF_ERROR(readBlocks(
+        values.part(skipped, bytes - skipped),
+        [&](uint64_t begin, const std::byte *block, uint64_t size) {
+          return writer.write(output.name(), offset + begin, size, block);
+        }));
   }
   return absl::OkStatus();
 }
@@ -118,8 +120,7 @@ void sayWhatIsLeft(const DataSource &data, const Runs &runs,
 absl::StatusOr<ForwardResult>
 zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
   const plan::Plan &plan = loaded.plan;
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<HostKernelModule> module,
-                      openKernels(plan));
+  ZG_ASSIGN_OR_RETURN(Machine machine, Machine::open(plan));
   if (!isForward(plan)) {
     return absl::InvalidArgumentError("the plan trains a model: use 'train'");
   }
@@ -134,22 +135,26 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
            std::filesystem::path(options.plan_path).parent_path().string()}));
   Runs runs(plan, *data);
   sayWhatIsLeft(*data, runs, *sources, plan.micro_batch(), options);
-  ZG_RETURN_IF_ERROR(checkArenas(plan, 1));
+  ZG_RETURN_IF_ERROR(machine.checkArenas(plan, 1));
   ZG_ASSIGN_OR_RETURN(
       std::unique_ptr<SafetensorsWriter> writer,
       SafetensorsWriter::create(options.output, entriesOf(plan, runs)));
 
   auto communicators = makeLocalGroup({});
+  ZG_ASSIGN_OR_RETURN(auto device, machine.driver->createDevice(
+                                       {0, threadsOf(options.threads, 1)}));
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                      Executor::create(plan, *module, *communicators[0],
-                                       makeHostDevice(),
-                                       threadsOf(options.threads, 1)));
+                      Executor::create(plan, *machine.module, *communicators[0],
+                                       std::move(device)));
   ZG_RETURN_IF_ERROR(sources->initialize(executor->memory()));
+  std::vector<std::byte> input;
   for (uint64_t run = 0; run < runs.count(); ++run) {
     for (int i = 0; i < plan.inputs_size(); ++i) {
-      ZG_RETURN_IF_ERROR(
-          data->read(i, runs.first(run),
-                     executor->memory().slice(plan, plan.inputs(i).slice())));
+      DeviceRange range =
+          executor->memory().slice(plan, plan.inputs(i).slice());
+      input.resize(std::max<size_t>(input.size(), range.bytes));
+      ZG_RETURN_IF_ERROR(data->read(i, runs.first(run), input.data()));
+      ZG_RETURN_IF_ERROR(range.write(input.data()));
     }
     ScalarInputs scalars;
     scalars.seed = options.seed;

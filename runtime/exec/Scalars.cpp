@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace zerograph;
 
@@ -71,17 +70,14 @@ absl::Status zerograph::writeScalars(const plan::Plan &plan,
     std::optional<ScalarKind> kind = scalarKind(scalar.name());
     if (std::optional<uint64_t> whole =
             kind ? wholeScalar(*kind, inputs) : std::nullopt) {
-      std::memcpy(memory.slice(plan, scalar.slice()), &*whole, sizeof(*whole));
+      ZG_RETURN_IF_ERROR(memory.slice(plan, scalar.slice()).write(&*whole));
       continue;
     }
     ZG_ASSIGN_OR_RETURN(double value, scalarValue(plan, scalar.name(), inputs));
     float rounded = float(value);
-    std::byte *to = memory.slice(plan, scalar.slice());
-    if (floatType(plan, scalar.slice()) == plan::F64) {
-      std::memcpy(to, &value, sizeof(value));
-    } else {
-      std::memcpy(to, &rounded, sizeof(rounded));
-    }
+    bool wide = floatType(plan, scalar.slice()) == plan::F64;
+    const void *from = wide ? static_cast<const void *>(&value) : &rounded;
+    ZG_RETURN_IF_ERROR(memory.slice(plan, scalar.slice()).write(from));
   }
   return absl::OkStatus();
 }

@@ -2,18 +2,13 @@
 
 #include "runtime/exec/Session.h"
 
-#include "runtime/device/host/HostMemory.h"
-#include "runtime/device/host/TargetCheck.h"
 #include "runtime/io/Overwrite.h"
-#include "runtime/plan/Verify.h"
 
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <sys/resource.h>
-#include <thread>
 
 using namespace zerograph;
 
@@ -164,7 +159,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   session->loaded = &loaded;
   session->options = options;
   const plan::Plan &plan = loaded.plan;
-  ZG_ASSIGN_OR_RETURN(session->module, openKernels(plan));
+  ZG_ASSIGN_OR_RETURN(session->machine, Machine::open(plan));
   ZG_RETURN_IF_ERROR(findPrograms(*session));
   session->options.threads = threadsOf(options.threads, plan.world());
   ZG_RETURN_IF_ERROR(openFiles(*session));
@@ -172,31 +167,4 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
     session->signal = std::make_unique<StopSignal>(session->first());
   }
   return session;
-}
-
-absl::StatusOr<std::unique_ptr<HostKernelModule>>
-zerograph::openKernels(const plan::Plan &plan) {
-  ZG_RETURN_IF_ERROR(verifyPlan(plan));
-  ZG_RETURN_IF_ERROR(checkTarget(plan.target()));
-  return loadKernelModule(plan);
-}
-
-unsigned zerograph::threadsOf(unsigned asked, unsigned ranks) {
-  return asked != 0 ? asked
-                    : std::max(1u, std::thread::hardware_concurrency() /
-                                       std::max(1u, ranks));
-}
-
-absl::Status zerograph::checkArenas(const plan::Plan &plan, unsigned ranks) {
-  uint64_t bytes = 0;
-  for (const plan::Arena &arena : plan.arenas()) {
-    bytes += arena.bytes();
-  }
-  return checkMemory(bytes * ranks, hostMemory());
-}
-
-uint64_t zerograph::peakResidentBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return uint64_t(usage.ru_maxrss) * 1024;
 }

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 #define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 
-#include "runtime/device/host/KernelModule.h"
+#include "runtime/exec/Machine.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/exec/Trace.h"
 #include "runtime/exec/Train.h"
@@ -22,7 +22,7 @@ struct Session {
   unsigned process = 0, processes = 1;
   bool first() const { return process == 0; }
   TrainOptions options;
-  std::unique_ptr<HostKernelModule> module;
+  Machine machine;
   std::unique_ptr<DataSource> data;
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
@@ -55,19 +55,6 @@ struct Session {
   }
   void say(const std::string &text) const;
 };
-
-/// The machine code of a plan that is verified and that this machine can run.
-absl::StatusOr<std::unique_ptr<HostKernelModule>>
-openKernels(const plan::Plan &plan);
-
-/// Threads of a rank: as asked for, or 0, its share of the processors.
-unsigned threadsOf(unsigned asked, unsigned ranks);
-
-/// Refuses arenas of `ranks` ranks that this machine has no memory for.
-absl::Status checkArenas(const plan::Plan &plan, unsigned ranks);
-
-/// The most that this process had resident.
-uint64_t peakResidentBytes();
 
 /// Opens and checks all of it; what is written, in process 0 alone. Each
 /// process looks at its part of the labels that the run will read. Nothing is

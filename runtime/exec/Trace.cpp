@@ -49,7 +49,7 @@ absl::Status TraceFile::write(const plan::Plan &plan,
   int64_t origin = INT64_MAX;
   for (const StepTimes &times : ranks) {
     for (const auto &program : times) {
-      for (const EntryTime &time : program) {
+      for (const StepTime &time : program) {
         origin = std::min(origin, time.begin);
       }
     }
@@ -63,7 +63,7 @@ absl::Status TraceFile::write(const plan::Plan &plan,
       const plan::Program &program = plan.programs(p);
       for (int i = 0; i < program.steps_size(); ++i) {
         const plan::Step &step = program.steps(i);
-        const EntryTime &time = ranks[rank][p][i];
+        const StepTime &time = ranks[rank][p][i];
         if (streams.insert(step.stream()).second) {
           events.push_back(
               named("thread_name", rank, step.stream(), nameOf(step.stream())));

@@ -12,7 +12,7 @@
 namespace zerograph {
 
 /// Of one rank: program -> step -> when it was last worked on.
-using StepTimes = std::vector<std::vector<EntryTime>>;
+using StepTimes = std::vector<std::vector<StepTime>>;
 
 /// A file in the Trace Event Format, which Perfetto and chrome://tracing draw:
 /// a process a rank, a thread a stream, an event a step. A collective's event

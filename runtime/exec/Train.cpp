@@ -34,7 +34,8 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
                                              const TrainOptions &options) {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       openSession(loaded, options));
-  ZG_RETURN_IF_ERROR(checkArenas(loaded.plan, loaded.plan.world()));
+  ZG_RETURN_IF_ERROR(
+      session->machine.checkArenas(loaded.plan, loaded.plan.world()));
   LocalGroupOptions group;
   group.world = loaded.plan.world();
   group.deadline = std::chrono::duration<double>(options.deadline_seconds);

@@ -26,9 +26,9 @@ std::string pack(const RankRun &run, const Session &session) {
   }
   words.push_back(int64_t(result.touched.size()));
   words.insert(words.end(), result.touched.begin(), result.touched.end());
-  for (const std::vector<EntryTime> &program : run.times()) {
+  for (const std::vector<StepTime> &program : run.times()) {
     words.push_back(int64_t(program.size()));
-    for (const EntryTime &time : program) {
+    for (const StepTime &time : program) {
       words.insert(words.end(), {time.begin, time.end});
     }
   }
@@ -61,7 +61,7 @@ Told unpack(const std::string &text) {
     told.result.touched.push_back(uint64_t(next()));
   }
   while (at < words.size()) {
-    std::vector<EntryTime> &program = told.times.emplace_back();
+    std::vector<StepTime> &program = told.times.emplace_back();
     for (int64_t steps = next(); steps > 0; --steps) {
       int64_t begin = next();
       program.push_back({begin, next()});
@@ -84,8 +84,8 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
     Told told = unpack(text);
     ready = times.empty() ? told.ready : ready;
     int64_t shift = ready - told.ready;
-    for (std::vector<EntryTime> &program : told.times) {
-      for (EntryTime &time : program) {
+    for (std::vector<StepTime> &program : told.times) {
+      for (StepTime &time : program) {
         time.begin += std::abs(shift) > kSameClock ? shift : 0;
         time.end += std::abs(shift) > kSameClock ? shift : 0;
       }
@@ -117,7 +117,7 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
   control.setBusy(false);
   absl::Status status = opened.status();
   if (status.ok()) {
-    status = checkArenas(loaded.plan, ranks_here);
+    status = (*opened)->machine.checkArenas(loaded.plan, ranks_here);
   }
   ZG_RETURN_IF_ERROR(agree(control, "opening plan and data", status));
   Session &session = **opened;

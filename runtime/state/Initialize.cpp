@@ -246,10 +246,10 @@ ParameterSources::open(const plan::Plan &plan,
   return sources;
 }
 
-absl::Status ParameterSources::fill(const plan::Unit &unit,
-                                    const plan::Parameter &parameter,
-                                    uint64_t first, uint64_t count,
-                                    std::byte *to) const {
+absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
+                                        const plan::Parameter &parameter,
+                                        uint64_t first, uint64_t count,
+                                        std::byte *to) const {
   auto found = extents.find(parameter.name());
   if (found != extents.end()) {
     uint64_t element = elementSize(unit.type());
@@ -282,29 +282,40 @@ absl::Status ParameterSources::fill(const plan::Unit &unit,
 
 absl::Status ParameterSources::initialize(const RankMemory &memory) const {
   for (const plan::Unit &unit : plan->units()) {
-    uint64_t element = elementSize(unit.type());
     for (const plan::State &state : unit.states()) {
-      const plan::Slice &slice = plan->slices(int(state.slice()));
-      if (!slice.carried()) {
+      if (!plan->slices(int(state.slice())).carried()) {
         continue; // a program writes it before it reads it
       }
-      std::memset(memory.slice(*plan, state.slice()), 0, slice.bytes());
+      ZG_RETURN_IF_ERROR(memory.slice(*plan, state.slice()).fill());
       if (state.role() != "param") {
         continue;
       }
       for (const HeldRange &range : heldRanges(*plan, unit, state, memory)) {
-        for (const plan::Parameter &parameter : unit.parameters()) {
-          uint64_t begin = std::max(range.begin, parameter.offset());
-          uint64_t end =
-              std::min(range.end, parameter.offset() + parameter.elements());
-          if (begin < end) {
-            ZG_RETURN_IF_ERROR(
-                fill(unit, parameter, begin - parameter.offset(), end - begin,
-                     range.data + (begin - range.begin) * element));
-          }
-        }
+        ZG_RETURN_IF_ERROR(write(unit, range));
       }
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParameterSources::write(const plan::Unit &unit,
+                                     const HeldRange &range) const {
+  uint64_t element = elementSize(unit.type());
+  for (const plan::Parameter &parameter : unit.parameters()) {
+    uint64_t begin = std::max(range.begin, parameter.offset());
+    uint64_t end =
+        std::min(range.end, parameter.offset() + parameter.elements());
+    if (begin >= end) {
+      continue;
+    }
+    uint64_t first = begin - parameter.offset();
+    ZG_RETURN_IF_ERROR(
+        writeBlocks(range.bytes.part((begin - range.begin) * element,
+                                     (end - begin) * element),
+                    [&](uint64_t offset, std::byte *block, uint64_t bytes) {
+                      return valuesOf(unit, parameter, first + offset / element,
+                                      bytes / element, block);
+                    }));
   }
   return absl::OkStatus();
 }

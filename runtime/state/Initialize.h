@@ -44,8 +44,11 @@ private:
   ParameterSources() = default;
   absl::Status resolve(const plan::Unit &unit, const plan::Parameter &parameter,
                        const TensorFile &loaded);
-  absl::Status fill(const plan::Unit &unit, const plan::Parameter &parameter,
-                    uint64_t first, uint64_t count, std::byte *to) const;
+  /// What of the unit's parameters lies in `range`.
+  absl::Status write(const plan::Unit &unit, const HeldRange &range) const;
+  absl::Status valuesOf(const plan::Unit &unit,
+                        const plan::Parameter &parameter, uint64_t first,
+                        uint64_t count, std::byte *to) const;
   std::string sourcePath(const plan::Parameter &parameter);
   absl::StatusOr<std::shared_ptr<File>> open(const plan::Source &source,
                                              const std::string &path);

@@ -13,7 +13,7 @@ HeldRange shardOf(const plan::Plan &plan, const plan::Segment &segment,
                   unsigned rank) {
   uint64_t elements = segment.elements() / plan.world();
   uint64_t begin = segment.offset() + rank * elements;
-  return {begin, begin + elements, nullptr};
+  return {begin, begin + elements, {}};
 }
 
 } // namespace
@@ -22,17 +22,18 @@ std::vector<HeldRange> zerograph::heldRanges(const plan::Plan &plan,
                                              const plan::Unit &unit,
                                              const plan::State &state,
                                              const RankMemory &memory) {
-  std::byte *data = memory.slice(plan, state.slice());
+  uint64_t element = elementSize(unit.type());
+  DeviceRange slice = memory.slice(plan, state.slice());
   if (state.segment() < 0) {
-    return {{0, unit.elements(), data}};
+    return {{0, unit.elements(), slice.part(0, unit.elements() * element)}};
   }
   const plan::Segment &segment = unit.segments(state.segment());
-  HeldRange range = {segment.offset(), segment.offset() + segment.elements(),
-                     nullptr};
+  HeldRange range = {
+      segment.offset(), segment.offset() + segment.elements(), {}};
   if (state.sharded()) {
     range = shardOf(plan, segment, memory.rank);
   }
-  range.data = data;
+  range.bytes = slice.part(0, (range.end - range.begin) * element);
   return {range};
 }
 
@@ -53,7 +54,8 @@ std::vector<HeldRange> zerograph::ownedRanges(const plan::Plan &plan,
     for (const plan::Segment &segment : unit.segments()) {
       HeldRange part = shardOf(plan, segment, memory.rank);
       if (part.begin >= whole.begin && part.end <= whole.end) {
-        part.data = whole.data + (part.begin - whole.begin) * element;
+        part.bytes = whole.bytes.part((part.begin - whole.begin) * element,
+                                      (part.end - part.begin) * element);
         owned.push_back(part);
       }
     }

@@ -3,22 +3,26 @@
 #ifndef ZEROGRAPH_RUNTIME_STATE_LAYOUT_H
 #define ZEROGRAPH_RUNTIME_STATE_LAYOUT_H
 
-#include "runtime/plan/plan.pb.h"
+#include "runtime/device/Buffer.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace zerograph {
 
-/// A rank's arenas: where each begins, by the plan's numbers.
+/// A rank's arenas, by the plan's numbers.
 struct RankMemory {
   unsigned rank = 0;
-  std::vector<std::byte *> arenas;
+  std::vector<Buffer *> arenas;
 
-  std::byte *slice(const plan::Plan &plan, uint32_t index) const {
+  DeviceRange slice(const plan::Plan &plan, uint32_t index) const {
     const plan::Slice &slice = plan.slices(int(index));
-    return arenas[slice.arena()] + slice.offset();
+    return {arenas[slice.arena()], slice.offset(), slice.bytes()};
+  }
+  /// What this rank touches by an access.
+  DeviceRange access(const plan::Plan &plan, const plan::Access &access) const {
+    uint64_t begin = access.offset() + rank * access.rank_stride();
+    return slice(plan, access.slice()).part(begin, access.bytes());
   }
 };
 
@@ -26,7 +30,7 @@ struct RankMemory {
 struct HeldRange {
   uint64_t begin = 0;
   uint64_t end = 0;
-  std::byte *data = nullptr;
+  DeviceRange bytes;
 };
 
 /// Everything that the rank holds of a state of a unit.

@@ -9,9 +9,6 @@ using namespace zerograph;
 
 namespace {
 
-/// Elements scaled at a time.
-constexpr uint64_t kBlock = 64 << 10;
-
 bool hasRole(const plan::Unit &unit, const WeightFileOptions &options) {
   if (options.trainable_only && !unit.trainable()) {
     return false;
@@ -21,41 +18,46 @@ bool hasRole(const plan::Unit &unit, const WeightFileOptions &options) {
       [&](const plan::State &state) { return state.role() == options.role; });
 }
 
+/// The update's own arithmetic: one factor of the element's type.
 template <typename Element>
-absl::Status writeScaled(const WeightSink &sink, const std::string &name,
-                         uint64_t first, uint64_t count, const std::byte *from,
-                         double scale) {
-  auto *values = reinterpret_cast<const Element *>(from);
-  std::vector<Element> block(std::min(count, kBlock));
-  // The update's own arithmetic: one factor of the element's type.
+void scaleAll(std::byte *data, uint64_t bytes, double scale) {
   auto factor = Element(scale);
-  for (uint64_t begin = 0; begin < count; begin += kBlock) {
-    uint64_t size = std::min(kBlock, count - begin);
-    for (uint64_t i = 0; i < size; ++i) {
-      block[i] = values[begin + i] * factor;
-    }
-    ZG_RETURN_IF_ERROR(sink(name, (first + begin) * sizeof(Element),
-                            size * sizeof(Element), block.data()));
-  }
-  return absl::OkStatus();
+  auto *values = reinterpret_cast<Element *>(data);
+  std::transform(values, values + bytes / sizeof(Element), values,
+                 [=](Element value) { return value * factor; });
 }
 
-absl::Status writePart(const WeightSink &sink, const plan::Unit &unit,
-                       const std::string &name, uint64_t first, uint64_t count,
-                       const std::byte *from, double scale) {
-  if (scale != 1 && unit.type() == plan::F32) {
-    return writeScaled<float>(sink, name, first, count, from, scale);
-  }
-  if (scale != 1 && unit.type() == plan::F64) {
-    return writeScaled<double>(sink, name, first, count, from, scale);
-  }
-  if (scale != 1) {
+absl::Status scaleBlock(plan::ElementType type, std::byte *data, uint64_t bytes,
+                        double scale) {
+  switch (type) {
+  case plan::F32:
+    scaleAll<float>(data, bytes, scale);
+    return absl::OkStatus();
+  case plan::F64:
+    scaleAll<double>(data, bytes, scale);
+    return absl::OkStatus();
+  default:
     return absl::UnimplementedError(
-        absl::StrCat("'", name, "' is ", plan::ElementType_Name(unit.type()),
+        absl::StrCat("elements are ", plan::ElementType_Name(type),
                      ": only F32 and F64 can be scaled"));
   }
-  uint64_t element = elementSize(unit.type());
-  return sink(name, first * element, count * element, from);
+}
+
+/// Gives `sink` elements of `name`, the first of them number `first`.
+absl::Status writePart(const WeightSink &sink, plan::ElementType type,
+                       const std::string &name, uint64_t first,
+                       const DeviceRange &from, double scale) {
+  uint64_t begin = first * elementSize(type);
+  return readBlocks(
+      from, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
+        if (scale != 1) {
+          absl::Status status = scaleBlock(type, block, bytes, scale);
+          if (!status.ok()) {
+            return annotate(status, absl::StrCat("'", name, "'"));
+          }
+        }
+        return sink(name, begin + offset, bytes, block);
+      });
 }
 
 } // namespace
@@ -109,8 +111,9 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
           // One role may have several views of the same elements.
           if (begin < end && written.insert({begin, end}).second) {
             ZG_RETURN_IF_ERROR(writePart(
-                sink, unit, parameter.name(), begin - parameter.offset(),
-                end - begin, range.data + (begin - range.begin) * element,
+                sink, unit.type(), parameter.name(), begin - parameter.offset(),
+                range.bytes.part((begin - range.begin) * element,
+                                 (end - begin) * element),
                 options.scale));
           }
         }

@@ -2,9 +2,12 @@
 
 #include "tests/shadow/ShadowDevice.h"
 
+#include "runtime/device/host/HostBuffer.h"
+#include "runtime/device/host/HostDevice.h"
 #include "tests/shadow/ShadowMemory.h"
 
 #include <chrono>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -28,147 +31,77 @@ private:
   uint64_t one_in;
 };
 
-class ShadowOperation final : public Operation {
-public:
-  ShadowOperation(ShadowMemory &memory, Pauses &pauses, int program, int step,
-                  std::unique_ptr<Operation> inner)
-      : memory(memory), pauses(pauses), program(program), step(step),
-        inner(std::move(inner)) {}
+/// Which step of which program a step of the plan is.
+using Places = std::map<const plan::Step *, std::pair<int, int>>;
 
-  absl::Status issue() override {
-    absl::Status status = run();
-    if (!status.ok()) {
-      memory.fail();
+Places placesOf(const plan::Plan &plan) {
+  Places places;
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    const plan::Program &program = plan.programs(p);
+    for (int s = 0; s < program.steps_size(); ++s) {
+      places[&program.steps(s)] = {p, s};
     }
-    return status;
   }
-
-private:
-  absl::Status run() {
-    pauses.maybe();
-    ZG_RETURN_IF_ERROR(memory.begin(program, step));
-    pauses.maybe();
-    ZG_RETURN_IF_ERROR(inner->issue());
-    return memory.end(program, step);
-  }
-
-  ShadowMemory &memory;
-  Pauses &pauses;
-  int program, step;
-  std::unique_ptr<Operation> inner;
-};
-
-/// Which step the next operation is of.
-class Position {
-public:
-  explicit Position(const plan::Plan &plan) : plan(plan) {}
-  std::pair<int, int> next() {
-    while (step == plan.programs(program).steps_size()) {
-      ++program;
-      step = 0;
-    }
-    return {program, step++};
-  }
-
-private:
-  const plan::Plan &plan;
-  int program = 0, step = 0;
-};
-
-class ShadowStream final : public Stream {
-public:
-  ShadowStream(ShadowMemory &memory, Position &position, uint64_t seed,
-               std::unique_ptr<Stream> inner)
-      : memory(memory), position(position), pauses(seed),
-        inner(std::move(inner)) {}
-
-  using Made = absl::StatusOr<std::unique_ptr<Operation>>;
-
-  Made launch(const KernelModule &module, const plan::Kernel &kernel,
-              unsigned index, absl::Span<void *const> buffers) override {
-    return wrap(inner->launch(module, kernel, index, buffers));
-  }
-  Made matmul(const plan::Matmul &matmul, absl::Span<void *const> buffers,
-              uint64_t scratch_bytes) override {
-    return wrap(inner->matmul(matmul, buffers, scratch_bytes));
-  }
-  Made convolution(const plan::Convolution &convolution,
-                   absl::Span<void *const> buffers,
-                   uint64_t scratch_bytes) override {
-    return wrap(inner->convolution(convolution, buffers, scratch_bytes));
-  }
-  Made copy(const void *source, void *destination, uint64_t bytes) override {
-    return wrap(inner->copy(source, destination, bytes));
-  }
-  Made fill(void *destination, uint64_t bytes) override {
-    return wrap(inner->fill(destination, bytes));
-  }
-  std::unique_ptr<Operation>
-  call(std::function<absl::Status()> function) override {
-    return *wrap(inner->call(std::move(function)));
-  }
-  void start(const StreamProgram &program, EntryTime *times) override {
-    inner->start(program, times);
-  }
-  absl::Status finish(uint32_t &failed_step) override {
-    return inner->finish(failed_step);
-  }
-
-private:
-  Made wrap(Made made) {
-    if (!made.ok()) {
-      return made;
-    }
-    auto [program, step] = position.next();
-    return std::make_unique<ShadowOperation>(memory, pauses, program, step,
-                                             *std::move(made));
-  }
-
-  ShadowMemory &memory;
-  Position &position;
-  Pauses pauses;
-  std::unique_ptr<Stream> inner; // its thread uses the rest
-};
+  return places;
+}
 
 class ShadowDevice final : public Device {
 public:
-  ShadowDevice(const plan::Plan &plan, uint32_t rank, uint64_t seed,
-               std::unique_ptr<Device> inner)
-      : memory(plan, rank), position(plan), seed(seed * 65536 + rank * 16),
-        inner(std::move(inner)) {}
-
-  absl::StatusOr<std::unique_ptr<Arena>> allocate(uint64_t bytes,
-                                                  uint64_t alignment) override {
-    auto arena = inner->allocate(bytes, alignment);
-    if (arena.ok()) {
-      memory.addArena((*arena)->data(), (*arena)->bytes());
+  ShadowDevice(const plan::Plan &plan, uint32_t rank, uint64_t seed)
+      : memory(plan, rank), places(placesOf(plan)) {
+    for (unsigned i = 0; i < plan::Stream_ARRAYSIZE; ++i) {
+      pauses.emplace_back(seed * 65536 + rank * 16 + i);
     }
+    StepHooks hooks;
+    hooks.before = [this](const plan::Step &step) { return before(step); };
+    hooks.after = [this](const plan::Step &step) { return after(step); };
+    inner = makeHostDevice({rank}, std::move(hooks));
+  }
+
+  absl::StatusOr<std::unique_ptr<Buffer>>
+  allocate(plan::Space space, uint64_t bytes, uint64_t alignment) override {
+    ZG_ASSIGN_OR_RETURN(std::unique_ptr<Buffer> arena,
+                        inner->allocate(space, bytes, alignment));
+    ZG_ASSIGN_OR_RETURN(std::byte * data, hostAddress({arena.get(), 0, bytes}));
+    memory.addArena(data, bytes);
     return arena;
   }
-  std::unique_ptr<Stream> makeStream(unsigned index, const std::string &name,
-                                     unsigned workers) override {
-    return std::make_unique<ShadowStream>(
-        memory, position, seed + index,
-        inner->makeStream(index, name, workers));
+  absl::StatusOr<std::unique_ptr<BoundProgram>>
+  bind(ProgramBinding program) override {
+    return inner->bind(std::move(program));
   }
-  void beginProgram() override { inner->beginProgram(); }
   void onFailure(std::function<void(const absl::Status &)> callback) override {
-    inner->onFailure(std::move(callback));
+    inner->onFailure([this, callback](const absl::Status &status) {
+      memory.fail();
+      callback(status);
+    });
   }
 
 private:
+  absl::Status before(const plan::Step &step) {
+    auto [program, number] = places.at(&step);
+    Pauses &pause = pauses[step.stream()];
+    pause.maybe();
+    ZG_RETURN_IF_ERROR(memory.begin(program, number));
+    pause.maybe();
+    return absl::OkStatus();
+  }
+  absl::Status after(const plan::Step &step) {
+    auto [program, number] = places.at(&step);
+    return memory.end(program, number);
+  }
+
   ShadowMemory memory;
-  Position position;
-  uint64_t seed;
-  std::unique_ptr<Device> inner;
+  Places places;
+  std::vector<Pauses> pauses;    // by stream, each of its thread
+  std::unique_ptr<Device> inner; // its threads use the rest
 };
 
 } // namespace
 
 std::unique_ptr<Device> makeShadowDevice(const plan::Plan &plan, uint32_t rank,
-                                         uint64_t seed,
-                                         std::unique_ptr<Device> inner) {
-  return std::make_unique<ShadowDevice>(plan, rank, seed, std::move(inner));
+                                         uint64_t seed) {
+  return std::make_unique<ShadowDevice>(plan, rank, seed);
 }
 
 } // namespace zerograph::testing

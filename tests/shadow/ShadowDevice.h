@@ -7,13 +7,11 @@
 
 namespace zerograph::testing {
 
-/// `inner` with a ShadowMemory, whose findings are errors of the step, and with
-/// streams that pause at random before and within steps, by the seed. Works for
-/// an executor of `plan`: it makes one operation a step, in the plan's order.
-/// The plan outlives it.
+/// The host device with a ShadowMemory, whose findings are errors of the step,
+/// and with streams that pause at random before and within steps, by the seed.
+/// For an executor of `plan`, which outlives it.
 std::unique_ptr<Device> makeShadowDevice(const plan::Plan &plan, uint32_t rank,
-                                         uint64_t seed,
-                                         std::unique_ptr<Device> inner);
+                                         uint64_t seed);
 
 } // namespace zerograph::testing
 

@@ -22,7 +22,7 @@ namespace {
 /// What the ranks share.
 struct Common {
   const plan::Plan &plan;
-  const KernelModule &module;
+  const Module &module;
   const DataSource &data;
   const ParameterSources &sources;
   int steps;
@@ -45,8 +45,10 @@ public:
   uint64_t hash() const {
     uint64_t hash = 0;
     auto add = [&](uint32_t slice) {
-      hash = XXH3_64bits_withSeed(executor->memory().slice(plan, slice),
-                                  plan.slices(int(slice)).bytes(), hash);
+      DeviceRange range = executor->memory().slice(plan, slice);
+      std::vector<std::byte> bytes(range.bytes);
+      bool read = range.read(bytes.data()).ok();
+      hash = read ? XXH3_64bits_withSeed(bytes.data(), bytes.size(), hash) : 0;
     };
     add(plan.loss_slice());
     for (const plan::Unit &unit : plan.units()) {
@@ -60,18 +62,16 @@ public:
 private:
   absl::Status trainSteps() {
     unsigned rank = communicator.rank();
-    std::unique_ptr<Device> device = makeHostDevice();
-    if (common.seed) {
-      device = makeShadowDevice(plan, rank, *common.seed, std::move(device));
-    }
-    ZG_ASSIGN_OR_RETURN(executor,
-                        Executor::create(plan, common.module, communicator,
-                                         std::move(device), /*threads=*/1));
+    ZG_ASSIGN_OR_RETURN(
+        executor, Executor::create(
+                      plan, common.module, communicator,
+                      common.seed ? makeShadowDevice(plan, rank, *common.seed)
+                                  : makeHostDevice({rank})));
     ZG_RETURN_IF_ERROR(common.sources.initialize(executor->memory()));
     ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
     for (int step = 0; step < common.steps; ++step) {
       for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
-        *reinterpret_cast<float *>(executor->memory().slice(plan, slice)) = 0;
+        ZG_RETURN_IF_ERROR(executor->memory().slice(plan, slice).fill());
       }
       uint64_t number = uint64_t(step) + 1;
       ScalarInputs scalars{plan.optimizer().learning_rate(), /*step=*/number,
@@ -82,9 +82,11 @@ private:
                           scalars.sample_base) %
                          common.data.samples();
         for (int i = 0; i < plan.inputs_size(); ++i) {
-          ZG_RETURN_IF_ERROR(common.data.read(
-              i, first,
-              executor->memory().slice(plan, plan.inputs(i).slice())));
+          DeviceRange range =
+              executor->memory().slice(plan, plan.inputs(i).slice());
+          std::vector<std::byte> input(range.bytes);
+          ZG_RETURN_IF_ERROR(common.data.read(i, first, input.data()));
+          ZG_RETURN_IF_ERROR(range.write(input.data()));
         }
         ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
         ZG_RETURN_IF_ERROR(executor->run(0));

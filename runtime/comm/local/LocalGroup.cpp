@@ -42,7 +42,7 @@ struct Group {
 
 constexpr auto kNothing = [] {};
 
-class LocalCommunicator final : public Communicator {
+class LocalCommunicator final : public HostCommunicator {
 public:
   LocalCommunicator(std::shared_ptr<Group> group, unsigned rank)
       : group(std::move(group)), self(rank),
@@ -219,10 +219,10 @@ LocalCommunicator::texts(const std::string &what, const std::string &text,
 
 } // namespace
 
-std::vector<std::unique_ptr<Communicator>>
+std::vector<std::unique_ptr<HostCommunicator>>
 zerograph::makeLocalGroup(const LocalGroupOptions &options) {
   auto group = std::make_shared<Group>(options);
-  std::vector<std::unique_ptr<Communicator>> ranks;
+  std::vector<std::unique_ptr<HostCommunicator>> ranks;
   for (unsigned rank = 0; rank < options.world; ++rank) {
     ranks.push_back(std::make_unique<LocalCommunicator>(group, rank));
   }

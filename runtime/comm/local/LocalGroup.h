@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_LOCAL_LOCALGROUP_H
 #define ZEROGRAPH_RUNTIME_COMM_LOCAL_LOCALGROUP_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/HostCommunicator.h"
 
 #include <chrono>
 #include <functional>
@@ -25,7 +25,7 @@ struct LocalGroupOptions {
 
 /// One communicator a rank. Each is used by its rank's threads; a destroyed
 /// one counts as a rank that has ended, and waiting for it is an error.
-std::vector<std::unique_ptr<Communicator>>
+std::vector<std::unique_ptr<HostCommunicator>>
 makeLocalGroup(const LocalGroupOptions &options);
 
 } // namespace zerograph

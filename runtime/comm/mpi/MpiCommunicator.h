@@ -4,7 +4,7 @@
 #define ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
 
 #include "runtime/comm/CollectiveOrder.h"
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/HostCommunicator.h"
 #include "runtime/comm/mpi/Engine.h"
 #include "runtime/comm/mpi/Launch.h"
 
@@ -26,7 +26,7 @@ struct MpiOptions {
 };
 
 /// This process's rank. One a process.
-class MpiCommunicator final : public Communicator {
+class MpiCommunicator final : public HostCommunicator {
 public:
   /// Meets the processes that the launcher started beside this one.
   static absl::StatusOr<std::unique_ptr<MpiCommunicator>>

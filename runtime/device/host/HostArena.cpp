@@ -21,25 +21,22 @@ constexpr uint32_t kPattern = 0x7fffffff;
 
 uint8_t patternAt(uint64_t offset) { return offset % 4 == 3 ? 0x7f : 0xff; }
 
-class HostArena final : public Arena {
+class HostArena final : public HostBuffer {
 public:
   HostArena(std::byte *mapping, uint64_t mapped, std::byte *data,
             uint64_t bytes)
-      : mapping(mapping), mapped(mapped), begin(data), size(bytes) {}
+      : HostBuffer(data, bytes), mapping(mapping), mapped(mapped) {}
   ~HostArena() override { munmap(mapping, mapped); }
 
-  std::byte *data() const override { return begin; }
-  uint64_t bytes() const override { return size; }
-
   uint64_t touchedEnd() const override {
-    uint64_t end = size;
+    uint64_t end = bytes();
     while (end % 4 != 0 && isUntouched(end - 1)) {
       --end;
     }
     if (end % 4 != 0) {
       return end;
     }
-    auto *words = reinterpret_cast<const uint32_t *>(begin);
+    auto *words = reinterpret_cast<const uint32_t *>(data());
     while (end > 0 && words[end / 4 - 1] == kPattern) {
       end -= 4;
     }
@@ -51,18 +48,16 @@ public:
 
 private:
   bool isUntouched(uint64_t offset) const {
-    return std::to_integer<uint8_t>(begin[offset]) == patternAt(offset);
+    return std::to_integer<uint8_t>(data()[offset]) == patternAt(offset);
   }
 
   std::byte *mapping;
   uint64_t mapped;
-  std::byte *begin;
-  uint64_t size;
 };
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Arena>>
+absl::StatusOr<std::unique_ptr<HostBuffer>>
 zerograph::makeHostArena(uint64_t bytes, uint64_t alignment) {
   if (!std::has_single_bit(alignment)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -3,7 +3,9 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTARENA_H
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTARENA_H
 
-#include "runtime/device/Device.h"
+#include "runtime/device/host/HostBuffer.h"
+
+#include <memory>
 
 namespace zerograph {
 
@@ -11,8 +13,8 @@ namespace zerograph {
 /// least that large (so that the kernel may use huge pages). It begins full of
 /// quiet NaNs: reading before writing shows, and so does the highest byte ever
 /// written.
-absl::StatusOr<std::unique_ptr<Arena>> makeHostArena(uint64_t bytes,
-                                                     uint64_t alignment);
+absl::StatusOr<std::unique_ptr<HostBuffer>> makeHostArena(uint64_t bytes,
+                                                          uint64_t alignment);
 
 } // namespace zerograph
 

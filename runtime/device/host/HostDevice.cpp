@@ -3,36 +3,144 @@
 #include "runtime/device/host/HostDevice.h"
 
 #include "runtime/device/host/HostArena.h"
-#include "runtime/device/host/HostStream.h"
+#include "runtime/device/host/HostOperations.h"
+#include "runtime/device/host/HostProgram.h"
+
+#include <algorithm>
+#include <system_error>
 
 using namespace zerograph;
 
 namespace {
 
+/// Bytes between two counters of a program: a cache line.
+constexpr uint64_t kCounterStride = 64;
+
+class HookedOperation final : public Operation {
+public:
+  HookedOperation(const StepHooks &hooks, const plan::Step &step,
+                  std::unique_ptr<Operation> inner)
+      : hooks(hooks), step(step), inner(std::move(inner)) {}
+
+  absl::Status issue(StreamHandle stream) override {
+    ZG_RETURN_IF_ERROR(hooks.before(step));
+    ZG_RETURN_IF_ERROR(inner->issue(stream));
+    return hooks.after(step);
+  }
+
+private:
+  const StepHooks &hooks;
+  const plan::Step &step;
+  std::unique_ptr<Operation> inner;
+};
+
 class HostDevice final : public Device {
 public:
-  absl::StatusOr<std::unique_ptr<Arena>> allocate(uint64_t bytes,
-                                                  uint64_t alignment) override {
-    return makeHostArena(bytes, alignment);
-  }
+  HostDevice(const DeviceOptions &options, StepHooks hooks)
+      : options(options), hooks(std::move(hooks)) {}
 
-  std::unique_ptr<Stream> makeStream(unsigned index, const std::string &name,
-                                     unsigned workers) override {
-    return makeHostStream(timelines, index, name, workers);
-  }
-
-  void beginProgram() override { timelines.reset(); }
-
+  absl::StatusOr<std::unique_ptr<Buffer>>
+  allocate(plan::Space space, uint64_t bytes, uint64_t alignment) override;
+  absl::StatusOr<std::unique_ptr<BoundProgram>>
+  bind(ProgramBinding program) override;
   void onFailure(std::function<void(const absl::Status &)> callback) override {
     timelines.failure_callback = std::move(callback);
   }
 
 private:
+  absl::StatusOr<HostStream *> streamOf(const ProgramBinding &program,
+                                        unsigned index);
+  absl::Status bindStep(const ProgramBinding &program, StepBinding &step,
+                        HostProgram &bound);
+
+  DeviceOptions options;
+  StepHooks hooks;
   Timelines timelines;
+  std::vector<std::unique_ptr<HostStream>>
+      streams; // last: threads use the rest
 };
+
+absl::StatusOr<std::unique_ptr<Buffer>>
+HostDevice::allocate(plan::Space space, uint64_t bytes, uint64_t alignment) {
+  if (space != plan::DEVICE && space != plan::PINNED) {
+    return absl::UnimplementedError(
+        absl::StrCat("the plan has an arena in ", plan::Space_Name(space),
+                     "; the host has DEVICE and PINNED memory only"));
+  }
+  return makeHostArena(bytes, alignment);
+}
+
+/// One for each stream that some program uses.
+absl::StatusOr<HostStream *> HostDevice::streamOf(const ProgramBinding &program,
+                                                  unsigned index) {
+  streams.resize(std::max<size_t>(streams.size(), index + 1));
+  std::unique_ptr<HostStream> &stream = streams[index];
+  if (!stream) {
+    const StreamBinding &binding = program.streams[index];
+    unsigned workers = binding.computes ? std::max(1u, options.threads) : 1;
+    timelines.addStreams(index + 1);
+    try {
+      stream = std::make_unique<HostStream>(
+          timelines, index, absl::StrCat(options.rank, ":", binding.name),
+          workers);
+    } catch (const std::system_error &error) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the system gives no ", workers,
+                       " threads for a rank's ", binding.name, " stream (",
+                       error.what(), "): use fewer --threads or ranks"));
+    }
+  }
+  return stream.get();
+}
+
+absl::Status HostDevice::bindStep(const ProgramBinding &program,
+                                  StepBinding &step, HostProgram &bound) {
+  ZG_ASSIGN_OR_RETURN(HostStream * stream, streamOf(program, step.stream));
+  StreamEntry entry;
+  entry.number = step.number;
+  entry.operation = std::move(step.operation);
+  if (!entry.operation) {
+    ZG_ASSIGN_OR_RETURN(entry.operation,
+                        makeOperation(stream->workers(), program.module, step));
+  }
+  if (hooks.before) {
+    entry.operation = std::make_unique<HookedOperation>(
+        hooks, *step.step, std::move(entry.operation));
+  }
+  auto countOf = [&](Timepoint point) -> absl::StatusOr<StreamEntry::Count> {
+    ZG_ASSIGN_OR_RETURN(std::byte * counter,
+                        hostAddress(program.counters.part(
+                            point.counter * kCounterStride, kCounterStride)));
+    return StreamEntry::Count{reinterpret_cast<uint32_t *>(counter),
+                              point.value};
+  };
+  for (Timepoint point : step.awaits) {
+    ZG_ASSIGN_OR_RETURN(StreamEntry::Count count, countOf(point));
+    entry.awaits.push_back(count);
+  }
+  if (step.publishes) {
+    ZG_ASSIGN_OR_RETURN(entry.publishes, countOf(*step.publishes));
+  }
+  bound.add(*stream, step.stream, std::move(entry), step.waits);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<BoundProgram>>
+HostDevice::bind(ProgramBinding program) {
+  auto bound = std::make_unique<HostProgram>(timelines);
+  for (StepBinding &step : program.steps) {
+    absl::Status status = bindStep(program, step, *bound);
+    if (!status.ok()) {
+      return annotate(status, absl::StrCat("step ", step.number, " '",
+                                           step.step->name(), "'"));
+    }
+  }
+  return bound;
+}
 
 } // namespace
 
-std::unique_ptr<Device> zerograph::makeHostDevice() {
-  return std::make_unique<HostDevice>();
+std::unique_ptr<Device> zerograph::makeHostDevice(const DeviceOptions &options,
+                                                  StepHooks hooks) {
+  return std::make_unique<HostDevice>(options, std::move(hooks));
 }

@@ -3,13 +3,20 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTDEVICE_H
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTDEVICE_H
 
-#include "runtime/device/Device.h"
+#include "runtime/device/Driver.h"
 
 namespace zerograph {
 
-/// A device whose streams are threads of this process. Destroy its streams
-/// before it.
-std::unique_ptr<Device> makeHostDevice();
+/// Called by a stream's thread around each step, after its waits, for tests
+/// that watch a run. An error is the step's.
+struct StepHooks {
+  std::function<absl::Status(const plan::Step &)> before, after;
+};
+
+/// A device whose streams are threads of this process. It has all spaces that
+/// the processor addresses.
+std::unique_ptr<Device> makeHostDevice(const DeviceOptions &options,
+                                       StepHooks hooks = {});
 
 } // namespace zerograph
 

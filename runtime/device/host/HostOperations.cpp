@@ -3,9 +3,11 @@
 #include "runtime/device/host/HostOperations.h"
 
 #include "runtime/device/host/ConvolutionLibrary.h"
+#include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/MatmulLibrary.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -18,20 +20,22 @@ constexpr uint64_t kCopyGrain = 256 << 10;
 
 class LaunchOperation final : public Operation {
 public:
-  LaunchOperation(WorkerPool &pool, KernelFunction function,
-                  const plan::Kernel &kernel, absl::Span<void *const> buffers)
-      : pool(pool), function(function), extent(kernel.extent()),
-        grain(kernel.grain()), buffers(buffers.begin(), buffers.end()) {}
+  LaunchOperation(WorkerPool &pool, const HostKernelModule::Kernel &kernel,
+                  const std::vector<std::byte *> &addresses)
+      : pool(pool), kernel(kernel),
+        buffers(addresses.begin(), addresses.end()) {}
 
-  absl::Status issue() override {
-    if (extent <= grain) {
-      function(buffers.data(), 0, int64_t(extent));
+  absl::Status issue(StreamHandle) override {
+    if (kernel.extent <= kernel.grain) {
+      kernel.function(buffers.data(), 0, int64_t(kernel.extent));
       return absl::OkStatus();
     }
     pool.run([this](unsigned worker) {
-      WorkRange share = shareOf(extent, grain, worker, pool.size());
+      WorkRange share =
+          shareOf(kernel.extent, kernel.grain, worker, pool.size());
       if (!share.empty()) {
-        function(buffers.data(), int64_t(share.begin), int64_t(share.end));
+        kernel.function(buffers.data(), int64_t(share.begin),
+                        int64_t(share.end));
       }
     });
     return absl::OkStatus();
@@ -39,9 +43,7 @@ public:
 
 private:
   WorkerPool &pool;
-  KernelFunction function;
-  uint64_t extent;
-  uint64_t grain;
+  HostKernelModule::Kernel kernel;
   std::vector<void *> buffers;
 };
 
@@ -50,7 +52,7 @@ public:
   LibraryOperation(WorkerPool &pool, std::unique_ptr<LibraryCall> call)
       : pool(pool), call(std::move(call)) {}
 
-  absl::Status issue() override {
+  absl::Status issue(StreamHandle) override {
     if (call->parts() == 1) {
       return call->run(0);
     }
@@ -77,30 +79,13 @@ private:
   absl::Status failure;
 };
 
-/// `bind(a, b, c, scratch)` gives the call of `what`.
-template <typename Bind>
-absl::StatusOr<std::unique_ptr<Operation>>
-makeLibraryCall(WorkerPool &pool, const char *what,
-                absl::Span<void *const> buffers, const Bind &bind) {
-  if (buffers.size() != 3 && buffers.size() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a ", what, " has ", buffers.size(),
-                     " accesses, expected two operands, result and scratch"));
-  }
-  void *scratch = buffers.size() == 4 ? buffers[3] : nullptr;
-  ZG_ASSIGN_OR_RETURN(auto call,
-                      bind(buffers[0], buffers[1], buffers[2], scratch));
-  return std::make_unique<LibraryOperation>(pool, std::move(call));
-}
-
 class CopyOperation final : public Operation {
 public:
-  CopyOperation(WorkerPool &pool, const void *source, void *destination,
-                uint64_t bytes)
-      : pool(pool), source(static_cast<const std::byte *>(source)),
-        destination(static_cast<std::byte *>(destination)), bytes(bytes) {}
+  CopyOperation(WorkerPool &pool, const std::byte *source,
+                std::byte *destination, uint64_t bytes)
+      : pool(pool), source(source), destination(destination), bytes(bytes) {}
 
-  absl::Status issue() override {
+  absl::Status issue(StreamHandle) override {
     if (bytes <= kCopyGrain) {
       std::memcpy(destination, source, bytes);
       return absl::OkStatus();
@@ -124,11 +109,10 @@ private:
 
 class FillOperation final : public Operation {
 public:
-  FillOperation(WorkerPool &pool, void *destination, uint64_t bytes)
-      : pool(pool), destination(static_cast<std::byte *>(destination)),
-        bytes(bytes) {}
+  FillOperation(WorkerPool &pool, std::byte *destination, uint64_t bytes)
+      : pool(pool), destination(destination), bytes(bytes) {}
 
-  absl::Status issue() override {
+  absl::Status issue(StreamHandle) override {
     if (bytes <= kCopyGrain) {
       std::memset(destination, 0, bytes);
       return absl::OkStatus();
@@ -148,62 +132,90 @@ private:
   uint64_t bytes;
 };
 
-class CallOperation final : public Operation {
-public:
-  explicit CallOperation(std::function<absl::Status()> function)
-      : function(std::move(function)) {}
-  absl::Status issue() override { return function(); }
+/// Where the step's accesses lie.
+absl::StatusOr<std::vector<std::byte *>> addressesOf(const StepBinding &step) {
+  std::vector<std::byte *> addresses;
+  for (const DeviceRange &range : step.ranges) {
+    ZG_ASSIGN_OR_RETURN(std::byte * address, hostAddress(range));
+    addresses.push_back(address);
+  }
+  return addresses;
+}
 
-private:
-  std::function<absl::Status()> function;
-};
-
-} // namespace
+absl::Status expectAccesses(const StepBinding &step, size_t least,
+                            const char *what) {
+  if (step.ranges.size() >= least) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("it has ", step.ranges.size(),
+                                                 " accesses, expected ", what));
+}
 
 absl::StatusOr<std::unique_ptr<Operation>>
-zerograph::makeLaunch(WorkerPool &pool, const KernelModule &module,
-                      const plan::Kernel &kernel, unsigned index,
-                      absl::Span<void *const> buffers) {
-  auto *host = dynamic_cast<const HostKernelModule *>(&module);
+makeLaunch(WorkerPool &pool, const Module *module, const StepBinding &step) {
+  auto *host = dynamic_cast<const HostKernelModule *>(module);
   if (!host) {
     return absl::InvalidArgumentError(
         "a kernel module of another device was given to the host");
   }
-  return std::make_unique<LaunchOperation>(pool, host->function(index), kernel,
-                                           buffers);
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  return std::make_unique<LaunchOperation>(
+      pool, host->kernel(step.step->launch().kernel()), addresses);
 }
+
+/// `bind(a, b, c, scratch, scratch_bytes)` gives the call.
+template <typename Bind>
+absl::StatusOr<std::unique_ptr<Operation>>
+makeLibraryCall(WorkerPool &pool, const StepBinding &step, const Bind &bind) {
+  ZG_RETURN_IF_ERROR(
+      expectAccesses(step, 3, "two operands, a result and scratch"));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  bool scratch = addresses.size() > 3; // none where no part needs any
+  ZG_ASSIGN_OR_RETURN(auto call, bind(addresses[0], addresses[1], addresses[2],
+                                      scratch ? addresses[3] : nullptr,
+                                      scratch ? step.ranges[3].bytes : 0));
+  return std::make_unique<LibraryOperation>(pool, std::move(call));
+}
+
+absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
+                                                    const StepBinding &step) {
+  ZG_RETURN_IF_ERROR(expectAccesses(step, 2, "a source and a destination"));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  return std::make_unique<CopyOperation>(
+      pool, addresses[0], addresses[1],
+      std::min(step.ranges[0].bytes, step.ranges[1].bytes));
+}
+
+absl::StatusOr<std::unique_ptr<Operation>> makeFill(WorkerPool &pool,
+                                                    const StepBinding &step) {
+  ZG_RETURN_IF_ERROR(expectAccesses(step, 1, "a destination"));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  return std::make_unique<FillOperation>(pool, addresses[0],
+                                         step.ranges[0].bytes);
+}
+
+} // namespace
 
 absl::StatusOr<std::unique_ptr<Operation>>
-zerograph::makeMatmul(WorkerPool &pool, const plan::Matmul &matmul,
-                      absl::Span<void *const> buffers, uint64_t scratch_bytes) {
-  return makeLibraryCall(
-      pool, "product", buffers, [&](void *a, void *b, void *c, void *scratch) {
-        return bindMatmul(matmul, a, b, c, scratch, scratch_bytes);
-      });
-}
-
-absl::StatusOr<std::unique_ptr<Operation>> zerograph::makeConvolution(
-    WorkerPool &pool, const plan::Convolution &convolution,
-    absl::Span<void *const> buffers, uint64_t scratch_bytes) {
-  return makeLibraryCall(pool, "convolution", buffers,
-                         [&](void *a, void *b, void *c, void *scratch) {
-                           return bindConvolution(convolution, a, b, c, scratch,
-                                                  scratch_bytes);
-                         });
-}
-
-absl::StatusOr<std::unique_ptr<Operation>>
-zerograph::makeCopy(WorkerPool &pool, const void *source, void *destination,
-                    uint64_t bytes) {
-  return std::make_unique<CopyOperation>(pool, source, destination, bytes);
-}
-
-absl::StatusOr<std::unique_ptr<Operation>>
-zerograph::makeFill(WorkerPool &pool, void *destination, uint64_t bytes) {
-  return std::make_unique<FillOperation>(pool, destination, bytes);
-}
-
-std::unique_ptr<Operation>
-zerograph::makeCall(std::function<absl::Status()> function) {
-  return std::make_unique<CallOperation>(std::move(function));
+zerograph::makeOperation(WorkerPool &pool, const Module *module,
+                         const StepBinding &step) {
+  const plan::Step &what = *step.step;
+  switch (what.op_case()) {
+  case plan::Step::kLaunch:
+    return makeLaunch(pool, module, step);
+  case plan::Step::kMatmul:
+    return makeLibraryCall(pool, step, [&](auto... operands) {
+      return bindMatmul(what.matmul(), operands...);
+    });
+  case plan::Step::kConvolution:
+    return makeLibraryCall(pool, step, [&](auto... operands) {
+      return bindConvolution(what.convolution(), operands...);
+    });
+  case plan::Step::kCopy:
+    return makeCopy(pool, step);
+  case plan::Step::kFill:
+    return makeFill(pool, step);
+  default:
+    return absl::UnimplementedError("the host does not know its operation");
+  }
 }

@@ -2,11 +2,8 @@
 
 #include "runtime/device/host/HostStream.h"
 
-#include "runtime/device/host/HostOperations.h"
-
 #include <chrono>
 #include <pthread.h>
-#include <thread>
 
 using namespace zerograph;
 
@@ -17,130 +14,113 @@ int64_t now() {
          std::chrono::nanoseconds(1);
 }
 
-class HostStream final : public Stream {
-public:
-  HostStream(Timelines &timelines, unsigned index, const std::string &name,
-             unsigned workers)
-      : timelines(timelines), index(index), pool(workers) {
-    thread = std::thread([this] { serve(); });
-    // For debuggers; the system keeps 15 letters.
-    pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
-  }
+absl::Status collateral() {
+  return absl::CancelledError("another stream failed");
+}
 
-  ~HostStream() override {
-    program = nullptr;
-    begun.fetch_add(1, std::memory_order_release);
-    begun.notify_one();
-    thread.join();
-  }
-
-  absl::StatusOr<std::unique_ptr<Operation>>
-  launch(const KernelModule &module, const plan::Kernel &kernel, unsigned index,
-         absl::Span<void *const> buffers) override {
-    return makeLaunch(pool, module, kernel, index, buffers);
-  }
-  absl::StatusOr<std::unique_ptr<Operation>>
-  matmul(const plan::Matmul &matmul, absl::Span<void *const> buffers,
-         uint64_t scratch_bytes) override {
-    return makeMatmul(pool, matmul, buffers, scratch_bytes);
-  }
-  absl::StatusOr<std::unique_ptr<Operation>>
-  convolution(const plan::Convolution &convolution,
-              absl::Span<void *const> buffers,
-              uint64_t scratch_bytes) override {
-    return makeConvolution(pool, convolution, buffers, scratch_bytes);
-  }
-  absl::StatusOr<std::unique_ptr<Operation>>
-  copy(const void *source, void *destination, uint64_t bytes) override {
-    return makeCopy(pool, source, destination, bytes);
-  }
-  absl::StatusOr<std::unique_ptr<Operation>> fill(void *destination,
-                                                  uint64_t bytes) override {
-    return makeFill(pool, destination, bytes);
-  }
-  std::unique_ptr<Operation>
-  call(std::function<absl::Status()> function) override {
-    return makeCall(std::move(function));
-  }
-
-  void start(const StreamProgram &newProgram, EntryTime *newTimes) override {
-    program = &newProgram;
-    times = newTimes;
-    status = absl::OkStatus();
-    begun.fetch_add(1, std::memory_order_release);
-    begun.notify_one();
-  }
-
-  absl::Status finish(uint32_t &step) override {
-    uint32_t target = begun.load(std::memory_order_relaxed);
-    for (uint32_t now = ended.load(std::memory_order_acquire); now != target;
-         now = ended.load(std::memory_order_acquire)) {
-      ended.wait(now, std::memory_order_acquire);
+/// A queue that counts cannot wake a thread: the count is looked at, often at
+/// first. False where a stream of this device failed.
+bool awaitCount(const StreamEntry::Count &count, const Timelines &timelines) {
+  constexpr int kYields = 200;
+  std::atomic_ref<uint32_t> value(*count.counter);
+  for (int tries = 0; value.load(std::memory_order_acquire) < count.value;
+       ++tries) {
+    if (timelines.hasFailed()) {
+      return false;
     }
-    step = failed_step;
-    return status;
-  }
-
-private:
-  void serve() {
-    for (uint32_t seen = 0;;) {
-      begun.wait(seen, std::memory_order_acquire);
-      seen = begun.load(std::memory_order_acquire);
-      if (!program) {
-        return;
-      }
-      status = runProgram();
-      ended.store(seen, std::memory_order_release);
-      ended.notify_one();
+    if (tries < kYields) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   }
+  return true;
+}
 
-  absl::Status runProgram() {
-    uint32_t position = 0;
-    for (const StreamEntry &entry : *program) {
-      failed_step = entry.step;
-      for (Timepoint wait : entry.waits) {
-        if (!timelines.await(wait)) {
-          return absl::CancelledError("another stream failed");
-        }
-      }
-      if (timelines.hasFailed()) {
-        return absl::CancelledError("another stream failed");
-      }
-      int64_t begin = times ? now() : 0;
-      absl::Status result = entry.operation->issue();
-      if (times) {
-        times[position] = {begin, now()};
-      }
-      if (!result.ok()) {
-        return timelines.fail(result)
-                   ? result
-                   : absl::CancelledError("another stream failed");
-      }
-      timelines.advance(index, ++position);
-    }
-    return absl::OkStatus();
-  }
-
-  Timelines &timelines;
-  unsigned index;
-  WorkerPool pool;
-  // Written by the caller before `begun`, read by the thread after it.
-  const StreamProgram *program = nullptr;
-  EntryTime *times = nullptr;
-  // Written by the thread before `ended`.
-  absl::Status status;
-  uint32_t failed_step = 0;
-  std::atomic<uint32_t> begun{0};
-  std::atomic<uint32_t> ended{0};
-  std::thread thread;
-};
+void publish(const StreamEntry::Count &count) {
+  std::atomic_ref<uint32_t>(*count.counter)
+      .store(count.value, std::memory_order_release);
+}
 
 } // namespace
 
-std::unique_ptr<Stream> zerograph::makeHostStream(Timelines &timelines,
-                                                  unsigned index,
-                                                  const std::string &name,
-                                                  unsigned workers) {
-  return std::make_unique<HostStream>(timelines, index, name, workers);
+HostStream::HostStream(Timelines &timelines, unsigned index,
+                       const std::string &name, unsigned workers)
+    : timelines(timelines), index(index), pool(workers) {
+  thread = std::thread([this] { serve(); });
+  // For debuggers; the system keeps 15 letters.
+  pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+}
+
+HostStream::~HostStream() {
+  program = nullptr;
+  begun.fetch_add(1, std::memory_order_release);
+  begun.notify_one();
+  thread.join();
+}
+
+void HostStream::start(const StreamProgram &newProgram, StepTime *newTimes) {
+  program = &newProgram;
+  times = newTimes;
+  status = absl::OkStatus();
+  begun.fetch_add(1, std::memory_order_release);
+  begun.notify_one();
+}
+
+absl::Status HostStream::finish(uint32_t &failed) {
+  uint32_t target = begun.load(std::memory_order_relaxed);
+  for (uint32_t now = ended.load(std::memory_order_acquire); now != target;
+       now = ended.load(std::memory_order_acquire)) {
+    ended.wait(now, std::memory_order_acquire);
+  }
+  failed = failed_step;
+  return status;
+}
+
+void HostStream::serve() {
+  for (uint32_t seen = 0;;) {
+    begun.wait(seen, std::memory_order_acquire);
+    seen = begun.load(std::memory_order_acquire);
+    if (!program) {
+      return;
+    }
+    status = runProgram();
+    ended.store(seen, std::memory_order_release);
+    ended.notify_one();
+  }
+}
+
+absl::Status HostStream::await(const StreamEntry &entry) {
+  for (StreamPosition wait : entry.waits) {
+    if (!timelines.await(wait)) {
+      return collateral();
+    }
+  }
+  for (const StreamEntry::Count &count : entry.awaits) {
+    if (!awaitCount(count, timelines)) {
+      return collateral();
+    }
+  }
+  return timelines.hasFailed() ? collateral() : absl::OkStatus();
+}
+
+absl::Status HostStream::runProgram() {
+  uint32_t position = 0;
+  for (const StreamEntry &entry : *program) {
+    failed_step = entry.number;
+    ZG_RETURN_IF_ERROR(await(entry));
+    int64_t begin = times ? now() : 0;
+    absl::Status result = entry.operation->issue(StreamHandle());
+    if (times) {
+      times[entry.place] = {begin, now()};
+    }
+    if (!result.ok()) {
+      return timelines.fail(result) ? result : collateral();
+    }
+    timelines.advance(index, ++position);
+    if (entry.publishes) {
+      publish(*entry.publishes);
+    }
+  }
+  return absl::OkStatus();
 }

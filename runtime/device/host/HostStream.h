@@ -3,15 +3,69 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTSTREAM_H
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTSTREAM_H
 
+#include "runtime/device/Device.h"
 #include "runtime/device/host/Timelines.h"
+#include "runtime/device/host/WorkerPool.h"
+
+#include <thread>
 
 namespace zerograph {
 
-/// A stream at place `index` of `timelines`, whose operations are shared by
-/// `workers` threads.
-std::unique_ptr<Stream> makeHostStream(Timelines &timelines, unsigned index,
-                                       const std::string &name,
-                                       unsigned workers);
+/// A step of a stream's part of a program.
+struct StreamEntry {
+  std::unique_ptr<Operation> operation;
+  std::vector<StreamPosition> waits;
+  uint32_t place = 0;  // in the list that was bound
+  uint32_t number = 0; // in the plan's program
+  /// Of other devices: counts to be reached, and one to be set.
+  struct Count {
+    uint32_t *counter;
+    uint32_t value;
+  };
+  std::vector<Count> awaits;
+  std::optional<Count> publishes;
+};
+
+/// The steps of one program on one stream, in order.
+using StreamProgram = std::vector<StreamEntry>;
+
+/// Runs entries in order on a thread of its own, whose operations a pool of
+/// workers shares.
+class HostStream {
+public:
+  /// Place `index` of `timelines`. Throws std::system_error where the system
+  /// has no more threads.
+  HostStream(Timelines &timelines, unsigned index, const std::string &name,
+             unsigned workers);
+  ~HostStream();
+
+  WorkerPool &workers() { return pool; }
+
+  /// Begins a program after Timelines::reset; `program` outlives its run.
+  /// `times`: by place in the list that was bound; or null.
+  void start(const StreamProgram &program, StepTime *times);
+  /// Waits until all entries are done or one failed. After a failure on any
+  /// stream the others end with CANCELLED. `failed`: an entry's number.
+  absl::Status finish(uint32_t &failed);
+
+private:
+  void serve();
+  absl::Status runProgram();
+  absl::Status await(const StreamEntry &entry);
+
+  Timelines &timelines;
+  unsigned index;
+  WorkerPool pool;
+  // Written by the caller before `begun`, read by the thread after it.
+  const StreamProgram *program = nullptr;
+  StepTime *times = nullptr;
+  // Written by the thread before `ended`.
+  absl::Status status;
+  uint32_t failed_step = 0;
+  std::atomic<uint32_t> begun{0};
+  std::atomic<uint32_t> ended{0};
+  std::thread thread;
+};
 
 } // namespace zerograph
 

@@ -28,16 +28,14 @@ public:
   }
 
   absl::Status load(const plan::Plan &plan);
-  KernelFunction function(unsigned index) const override {
-    return functions[index];
-  }
+  const Kernel &kernel(unsigned index) const override { return kernels[index]; }
 
 private:
   absl::Status write(absl::string_view bytes);
 
   int descriptor = -1;
   void *handle = nullptr;
-  std::vector<KernelFunction> functions;
+  std::vector<Kernel> kernels;
 };
 
 absl::Status LoadedModule::write(absl::string_view bytes) {
@@ -85,9 +83,10 @@ absl::Status LoadedModule::load(const plan::Plan &plan) {
     if (!address) {
       return absl::InvalidArgumentError(
           absl::StrCat("the plan's kernel module has no symbol '",
-                       kernel.symbol(), "', kernel ", functions.size()));
+                       kernel.symbol(), "', kernel ", kernels.size()));
     }
-    functions.push_back(reinterpret_cast<KernelFunction>(address));
+    kernels.push_back({reinterpret_cast<KernelFunction>(address),
+                       kernel.extent(), kernel.grain()});
   }
   return absl::OkStatus();
 }

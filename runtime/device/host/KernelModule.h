@@ -12,10 +12,16 @@ using KernelFunction = void (*)(void *const *buffers, int64_t begin,
                                 int64_t end);
 
 /// A plan's kernels on the host.
-class HostKernelModule : public KernelModule {
+class HostKernelModule : public Module {
 public:
+  struct Kernel {
+    KernelFunction function = nullptr;
+    uint64_t extent = 0;
+    uint64_t grain = 1; // threads split the extent at multiples of this
+  };
+
   /// Kernel `index` of the plan.
-  virtual KernelFunction function(unsigned index) const = 0;
+  virtual const Kernel &kernel(unsigned index) const = 0;
 };
 
 /// Loads plan.kernel_module and looks up every kernel. It runs code from the

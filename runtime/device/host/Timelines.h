@@ -3,19 +3,30 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_TIMELINES_H
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_TIMELINES_H
 
-#include "runtime/device/Device.h"
+#include "runtime/base/Status.h"
 
-#include <array>
 #include <atomic>
-#include <mutex>
+#include <deque>
+#include <functional>
 
 namespace zerograph {
+
+/// `position` entries of `stream` are done.
+struct StreamPosition {
+  unsigned stream = 0;
+  uint32_t position = 0;
+};
 
 /// A counter for each stream: how many entries of the running program it has
 /// finished. A failure moves every counter to the end, which wakes all.
 class Timelines {
 public:
-  static constexpr unsigned kStreams = 8;
+  /// There are at least `count` streams. Nothing runs.
+  void addStreams(unsigned count) {
+    while (counters.size() < count) {
+      counters.emplace_back();
+    }
+  }
 
   /// All streams are idle.
   void reset() {
@@ -37,7 +48,7 @@ public:
   }
 
   /// False where a stream failed.
-  bool await(Timepoint point) {
+  bool await(StreamPosition point) {
     std::atomic<uint32_t> &value = counters[point.stream].value;
     uint32_t now = value.load(std::memory_order_acquire);
     while (now < point.position) {
@@ -51,15 +62,23 @@ public:
 
   /// True for the first failure of a program; wakes every stream.
   bool fail(const absl::Status &status) {
+    if (!cancel()) {
+      return false;
+    }
+    if (failure_callback) {
+      failure_callback(status);
+    }
+    return true;
+  }
+
+  /// The same where no stream of this device has failed: nobody is told.
+  bool cancel() {
     if (failed.exchange(true, std::memory_order_acq_rel)) {
       return false;
     }
     for (Counter &counter : counters) {
       counter.value.store(UINT32_MAX, std::memory_order_release);
       counter.value.notify_all();
-    }
-    if (failure_callback) {
-      failure_callback(status);
     }
     return true;
   }
@@ -70,7 +89,7 @@ private:
   struct alignas(64) Counter {
     std::atomic<uint32_t> value{0};
   };
-  std::array<Counter, kStreams> counters;
+  std::deque<Counter> counters; // they stay where they are
   std::atomic<bool> failed{false};
 };
 

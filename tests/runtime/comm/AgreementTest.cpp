@@ -14,7 +14,7 @@ namespace {
 TEST(Agreement, TextsReachWhoTheyAreFor) {
   LocalGroupOptions options;
   options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) -> absl::Status {
+  auto statuses = onRanks(options, [&](ControlPlane &comm) -> absl::Status {
     ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
                         comm.collect("texts", absl::StrCat(comm.rank())));
     std::vector<std::string> all = {"0", "1", "2"};
@@ -32,7 +32,7 @@ TEST(Agreement, TextsReachWhoTheyAreFor) {
 TEST(Agreement, ErrorsBeforeARunAreSaidByTheFirstRank) {
   LocalGroupOptions options;
   options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](ControlPlane &comm) {
     absl::Status own = comm.rank() == 0
                            ? absl::OkStatus()
                            : absl::NotFoundError(absl::StrCat(comm.rank()));
@@ -48,7 +48,7 @@ TEST(Agreement, ErrorsBeforeARunAreSaidByTheFirstRank) {
 TEST(Agreement, SettingsThatDifferAreNamed) {
   LocalGroupOptions options;
   options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](ControlPlane &comm) {
     std::map<std::string, std::string> same = {{"a", ""}, {"b", "1 2 \n"}};
     EXPECT_TRUE(compareSettings(comm, same).ok());
     if (comm.rank() > 0) {
@@ -64,7 +64,7 @@ TEST(Agreement, SettingsThatDifferAreNamed) {
 TEST(Agreement, AnotherPlanIsRefusedByRankAndHash) {
   LocalGroupOptions options;
   options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](ControlPlane &comm) {
     return compareHashes(comm, comm.rank() == 2 ? "bbbb" : "aaaa");
   });
   for (const absl::Status &status : statuses) {

@@ -18,7 +18,7 @@ TEST(LocalFailureTest, TheDeadlineNamesWhoIsMissing) {
   options.world = 4;
   options.deadline = std::chrono::milliseconds(200);
   std::atomic<bool> over{false};
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     comm.beginProgram();
     if (comm.rank() % 2 == 1) { // busy elsewhere
       while (!over) {
@@ -54,7 +54,7 @@ TEST(LocalFailureTest, TheDeadlineNamesWhoIsMissing) {
 TEST(LocalFailureTest, ARankThatFailsEndsAllWithItsError) {
   LocalGroupOptions options;
   options.world = 3;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     if (comm.rank() == 1) {
       return absl::DataLossError("a bad sample");
     }
@@ -107,7 +107,7 @@ void returnWhileAPeerReads(const Collective &collective, const Spoil &spoil) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   };
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     comm.beginProgram();
     absl::Status status = collective(comm);
     if (comm.rank() == 0) {
@@ -133,7 +133,7 @@ TEST(LocalFailureTest, APeerGathersFromARankThatHasGivenUp) {
     segments[rank] = {{bytesOf(&shards[rank]), bytesOf(wholes[rank]), 4}};
   }
   returnWhileAPeerReads(
-      [&](Communicator &comm) {
+      [&](HostCommunicator &comm) {
         return comm.allGather(siteOf(0), segments[comm.rank()]);
       },
       [&] { segments[0] = {GatherSegment{}}; });
@@ -154,7 +154,7 @@ TEST(LocalFailureTest, APeerReducesFromARankThatHasGivenUp) {
                    false};
   }
   returnWhileAPeerReads(
-      [&](Communicator &comm) {
+      [&](HostCommunicator &comm) {
         return comm.reduceScatter(siteOf(0), calls[comm.rank()]);
       },
       [&] { calls[0] = {}; });
@@ -168,7 +168,7 @@ TEST(LocalFailureTest, APeerSumsFromARankThatHasGivenUp) {
     arrays[rank] = {{bytesOf(&values[rank]), bytesOf(&sums[rank]), 4}};
   }
   returnWhileAPeerReads(
-      [&](Communicator &comm) {
+      [&](HostCommunicator &comm) {
         return comm.allReduce(siteOf(0), plan::F32, arrays[comm.rank()]);
       },
       [&] { arrays[0] = {ReduceArray{}}; });
@@ -178,7 +178,7 @@ TEST(LocalFailureTest, APeerSumsFromARankThatHasGivenUp) {
 TEST(LocalFailureTest, APeerReadsTheTextOfARankThatHasGivenUp) {
   std::string texts[2] = {std::string(100, 'a'), std::string(100, 'b')};
   returnWhileAPeerReads(
-      [&](Communicator &comm) {
+      [&](HostCommunicator &comm) {
         return comm.exchange("texts", texts[comm.rank()]).status();
       },
       [&] { std::string().swap(texts[0]); });
@@ -232,7 +232,7 @@ TEST(LocalFailureTest, ADeadlineBeyondAllClocksIsALongOne) {
     options.on_enter = [](unsigned rank, const CollectiveSite &) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20 * rank));
     };
-    auto statuses = onRanks(options, [&](Communicator &comm) {
+    auto statuses = onRanks(options, [&](HostCommunicator &comm) {
       comm.beginProgram();
       return comm.allReduce(siteOf(0), plan::F32, {});
     });

@@ -42,7 +42,7 @@ void checkReduceScatter(plan::ElementType type, unsigned world,
   std::vector<TrafficCount> traffic(world);
   LocalGroupOptions options;
   options.world = world;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     unsigned rank = comm.rank();
     std::vector<Element> staging(world * chunk_elements);
     ReduceScatterCall call;
@@ -96,7 +96,7 @@ TEST(LocalGroupTest, AReductionInPlaceIsTheSame) {
   auto before = whole;
   LocalGroupOptions options;
   options.world = kWorld;
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     std::vector<float> staging(kWorld * 64);
     ReduceScatterCall call;
     auto *data = reinterpret_cast<std::byte *>(whole[comm.rank()].data());
@@ -122,7 +122,7 @@ TEST(LocalGroupTest, AGatherGivesEveryRankEveryShard) {
     for (bool in_place : {false, true}) {
       LocalGroupOptions options;
       options.world = world;
-      auto statuses = onRanks(options, [&](Communicator &comm) {
+      auto statuses = onRanks(options, [&](HostCommunicator &comm) {
         unsigned rank = comm.rank();
         std::vector<int> one(world * 100, -1), two(world * 7, -1);
         std::vector<int> shard(100, int(rank)), other(7, int(rank) + 10);
@@ -157,7 +157,7 @@ TEST(LocalGroupTest, ASumAddsToWhatIsThere) {
   LocalGroupOptions options;
   options.world = 3;
   std::vector<TrafficCount> traffic(3);
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     float value = float(comm.rank() + 1), sum = 0;
     float flags[2] = {0, comm.rank() == 1 ? 1.0f : 0.0f}, counts[2] = {0, 0};
     auto bytes = [](float *p) { return reinterpret_cast<std::byte *>(p); };
@@ -193,7 +193,7 @@ TEST(LocalGroupTest, CollectivesKeepThePlansOrderWhateverTheStream) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   };
-  auto statuses = onRanks(options, [&](Communicator &comm) {
+  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
     comm.beginProgram();
     std::vector<int> wholes(kCalls * kWorld);
     auto stream = [&](uint32_t parity) {

@@ -1,6 +1,7 @@
 //===- MatmulTest.cpp - oneDNN products against plain loops ---------------===//
 
-#include "runtime/device/host/HostDevice.h"
+#include "HostRun.h"
+
 #include "runtime/device/host/MatmulLibrary.h"
 
 #include "gtest/gtest.h"
@@ -10,6 +11,7 @@
 #include <random>
 
 using namespace zerograph;
+using namespace zerograph::testing;
 
 namespace {
 
@@ -61,20 +63,18 @@ struct Case {
 
   /// On a stream with `workers` threads.
   std::vector<float> run(unsigned workers) {
-    auto device = makeHostDevice();
-    auto stream = device->makeStream(1, "compute", workers);
     auto address = reinterpret_cast<uintptr_t>(scratch.data());
-    std::vector<void *> buffers = {
-        a.data(), b.data(), c.data(),
-        reinterpret_cast<void *>((address + 63) / 64 * 64)};
-    auto operation = stream->matmul(matmul, buffers, scratch.size() - 64);
-    EXPECT_TRUE(operation.ok()) << operation.status();
-    StreamProgram program;
-    program.push_back({*std::move(operation), {}, 0});
-    device->beginProgram();
-    stream->start(program, nullptr);
-    uint32_t step = 0;
-    EXPECT_TRUE(stream->finish(step).ok());
+    HostRun host(1, workers);
+    plan::Step step;
+    *step.mutable_matmul() = matmul;
+    host.add(0, {}, step).ranges = {
+        host.range(a.data(), a.size() * sizeof(float)),
+        host.range(b.data(), b.size() * sizeof(float)),
+        host.range(c.data(), c.size() * sizeof(float)),
+        host.range(reinterpret_cast<void *>((address + 63) / 64 * 64),
+                   scratch.size() - 64)};
+    EXPECT_TRUE(host.bind().ok());
+    EXPECT_TRUE(host.run().ok());
     return c;
   }
 

@@ -1,7 +1,8 @@
 //===- StreamTest.cpp - streams, workers, arenas, targets -----------------===//
 
+#include "HostRun.h"
+
 #include "runtime/device/host/HostArena.h"
-#include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/device/host/WorkerPool.h"
@@ -10,8 +11,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <thread>
 
 using namespace zerograph;
+using namespace zerograph::testing;
 
 namespace {
 
@@ -57,43 +60,32 @@ TEST(ArenaTest, TheHighestByteTouchedShows) {
   EXPECT_TRUE(makeHostArena(0, 1).ok());
 }
 
-/// Streams in a ring, each entry waiting for another stream's: the order of
-/// what happens is the one that the waits give, in every program run.
-TEST(StreamTest, WaitsOrderStreams) {
+/// Streams in a ring, each step waiting for another stream's: the order of
+/// what happens is the one that the waits give, in every run of the program.
+TEST(HostDeviceTest, WaitsOrderStreams) {
   constexpr unsigned kStreams = 4;
   constexpr int kRounds = 50;
-  auto device = makeHostDevice();
-  std::vector<std::unique_ptr<Stream>> streams;
-  std::vector<StreamProgram> programs(kStreams);
+  HostRun host(kStreams);
   std::vector<unsigned> events; // only waits keep it from being a race
-  for (unsigned i = 0; i < kStreams; ++i) {
-    streams.push_back(device->makeStream(i, "stream", 1));
-  }
   for (int round = 0; round < kRounds; ++round) {
     for (unsigned i = 0; i < kStreams; ++i) {
-      std::vector<Timepoint> waits;
-      if (i > 0) {
-        waits = {{i - 1, uint32_t(round + 1)}};
-      } else if (round > 0) {
-        waits = {{kStreams - 1, uint32_t(round)}};
+      std::vector<uint32_t> waits;
+      if (round + i > 0) {
+        waits = {uint32_t(round * kStreams + i - 1)};
       }
-      programs[i].push_back({streams[i]->call([&events, i] {
-                               events.push_back(i);
-                               return absl::OkStatus();
-                             }),
-                             waits, uint32_t(round)});
+      host.call(
+          i,
+          [&events, i] {
+            events.push_back(i);
+            return absl::OkStatus();
+          },
+          waits);
     }
   }
+  ASSERT_TRUE(host.bind().ok());
   for (int run = 0; run < 20; ++run) {
     events.clear();
-    device->beginProgram();
-    for (unsigned i = 0; i < kStreams; ++i) {
-      streams[i]->start(programs[i], nullptr);
-    }
-    uint32_t step = 0;
-    for (auto &stream : streams) {
-      EXPECT_TRUE(stream->finish(step).ok());
-    }
+    ASSERT_TRUE(host.run().ok());
     ASSERT_EQ(events.size(), kStreams * kRounds);
     for (size_t i = 0; i < events.size(); ++i) {
       ASSERT_EQ(events[i], i % kStreams);
@@ -101,61 +93,98 @@ TEST(StreamTest, WaitsOrderStreams) {
   }
 }
 
-/// A failing entry ends the streams that wait for it; the next run is clean.
-TEST(StreamTest, AFailureEndsEveryStream) {
-  auto device = makeHostDevice();
-  int told = 0;
-  device->onFailure([&](const absl::Status &) { ++told; });
-  auto one = device->makeStream(0, "one", 1);
-  auto two = device->makeStream(1, "two", 2);
+/// A failing step ends the streams that wait for it; the next run is clean.
+TEST(HostDeviceTest, AFailureEndsEveryStream) {
+  HostRun host(2);
+  int told = 0, ran = 0;
+  host.device->onFailure([&](const absl::Status &) { ++told; });
   bool fail = true;
-  StreamProgram first, second;
-  first.push_back({one->call([&] {
-                     return fail ? absl::DataLossError("lost")
-                                 : absl::OkStatus();
-                   }),
-                   {},
-                   7});
-  int ran = 0;
-  second.push_back({two->call([&] {
-                      ++ran;
-                      return absl::OkStatus();
-                    }),
-                    {{0, 1}},
-                    8});
-  uint32_t step = 0;
-  auto runBoth = [&] {
-    device->beginProgram();
-    two->start(second, nullptr);
-    one->start(first, nullptr);
-    absl::Status status = one->finish(step);
-    absl::Status other = two->finish(step);
-    return std::make_pair(status, other);
-  };
-  auto [status, other] = runBoth();
-  EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_TRUE(absl::IsCancelled(other));
+  host.call(
+      0, [&] { return fail ? absl::DataLossError("lost") : absl::OkStatus(); });
+  host.call(1,
+            [&] {
+              ++ran;
+              return absl::OkStatus();
+            },
+            {0});
+  ASSERT_TRUE(host.bind().ok());
+  EXPECT_TRUE(absl::IsDataLoss(host.run()));
+  EXPECT_EQ(host.failed, 0u);
   EXPECT_EQ(told, 1);
   EXPECT_EQ(ran, 0);
   fail = false;
-  EXPECT_TRUE(runBoth().first.ok());
+  EXPECT_TRUE(host.run().ok());
   EXPECT_EQ(ran, 1);
 }
 
-TEST(StreamTest, CopiesAndFillsOfAnySizeAreWhole) {
-  auto device = makeHostDevice();
-  auto stream = device->makeStream(1, "compute", 3);
+/// What is cancelled ends, also where it waits; nobody is told.
+TEST(HostDeviceTest, ACancelledRunEnds) {
+  HostRun host(2);
+  int told = 0;
+  host.device->onFailure([&](const absl::Status &) { ++told; });
+  uint32_t counter[16] = {};
+  host.program.counters = host.range(counter, sizeof(counter));
+  host.call(0, [] { return absl::OkStatus(); }).awaits = {{0, 1}};
+  host.call(1, [] { return absl::OkStatus(); }, {0});
+  ASSERT_TRUE(host.bind().ok());
+  host.bound->start(0);
+  std::thread other([&] { host.bound->cancel(); });
+  EXPECT_TRUE(absl::IsCancelled(host.bound->finish(host.failed)));
+  other.join();
+  EXPECT_EQ(told, 0);
+}
+
+/// Two devices take turns by counters in memory that both see.
+TEST(HostDeviceTest, DevicesAwaitEachOthersCounts) {
+  constexpr uint32_t kRounds = 100;
+  HostRun one(1), two(1);
+  uint32_t counters[32] = {};
+  std::vector<int> events; // only counts keep it from being a race
+  one.program.counters = one.range(counters, sizeof(counters));
+  two.program.counters = two.range(counters, sizeof(counters));
+  for (uint32_t round = 1; round <= kRounds; ++round) {
+    StepBinding &first = one.call(0, [&] {
+      events.push_back(1);
+      return absl::OkStatus();
+    });
+    first.awaits = {{1, round - 1}};
+    first.publishes = {0, round};
+    StepBinding &second = two.call(0, [&] {
+      events.push_back(2);
+      return absl::OkStatus();
+    });
+    second.awaits = {{0, round}};
+    second.publishes = {1, round};
+  }
+  ASSERT_TRUE(one.bind().ok());
+  ASSERT_TRUE(two.bind().ok());
+  for (int run = 0; run < 3; ++run) {
+    events.clear();
+    std::fill(std::begin(counters), std::end(counters), 0);
+    two.bound->start(0);
+    one.bound->start(0);
+    ASSERT_TRUE(one.bound->finish(one.failed).ok());
+    ASSERT_TRUE(two.bound->finish(two.failed).ok());
+    ASSERT_EQ(events.size(), 2 * kRounds);
+    for (size_t i = 0; i < events.size(); ++i) {
+      ASSERT_EQ(events[i], i % 2 ? 2 : 1);
+    }
+  }
+}
+
+TEST(HostDeviceTest, CopiesAndFillsOfAnySizeAreWhole) {
+  plan::Step copy, fill;
+  copy.mutable_copy();
+  fill.mutable_fill();
   for (uint64_t bytes : {1, 1000, 1 << 20, (3 << 20) + 17}) {
     std::vector<char> source(bytes, 'a'), destination(bytes + 1, 'b');
-    StreamProgram program;
-    auto copy = stream->copy(source.data(), destination.data(), bytes);
-    auto fill = stream->fill(source.data(), bytes);
-    program.push_back({*std::move(copy), {}, 0});
-    program.push_back({*std::move(fill), {}, 1});
-    device->beginProgram();
-    stream->start(program, nullptr);
-    uint32_t step = 0;
-    ASSERT_TRUE(stream->finish(step).ok());
+    HostRun host(1, 3);
+    DeviceRange from = host.range(source.data(), bytes);
+    host.add(0, {}, copy).ranges = {from,
+                                    host.range(destination.data(), bytes)};
+    host.add(0, {}, fill).ranges = {from};
+    ASSERT_TRUE(host.bind().ok());
+    ASSERT_TRUE(host.run().ok());
     EXPECT_EQ(destination, [&] {
       std::vector<char> expected(bytes + 1, 'a');
       expected.back() = 'b';
@@ -163,6 +192,65 @@ TEST(StreamTest, CopiesAndFillsOfAnySizeAreWhole) {
     }());
     EXPECT_EQ(source, std::vector<char>(bytes, 0));
   }
+}
+
+TEST(HostDeviceTest, WhatItCannotDoNamesTheStep) {
+  plan::Step gather;
+  gather.set_name("gather h.0");
+  gather.mutable_all_gather();
+  HostRun host(1);
+  host.add(0, {}, gather);
+  absl::Status status = host.bind();
+  EXPECT_NE(status.message().find("step 0 'gather h.0': the host does not"),
+            std::string::npos)
+      << status;
+  EXPECT_NE(
+      host.device->allocate(plan::NVME, 64, 64).status().message().find("NVME"),
+      std::string::npos);
+}
+
+TEST(HostBufferTest, RangesEndWhereTheirBufferDoes) {
+  std::vector<char> memory(100, 'a');
+  HostBuffer buffer(memory.data(), memory.size());
+  DeviceRange part = DeviceRange{&buffer, 0, 100}.part(40, 20);
+  EXPECT_TRUE(part.fill().ok());
+  EXPECT_TRUE(part.part(0, 2).write("xy").ok());
+  char read[3] = {};
+  EXPECT_TRUE(part.part(1, 2).read(read).ok());
+  EXPECT_EQ(read, std::string("y"));
+  EXPECT_EQ(memory[39], 'a');
+  EXPECT_EQ(memory[60], 'a');
+  EXPECT_EQ(*hostAddress(part), reinterpret_cast<std::byte *>(&memory[40]));
+  for (DeviceRange outside : {part.part(50, 20), part.part(200, 0)}) {
+    EXPECT_TRUE(absl::IsOutOfRange(outside.fill()));
+    EXPECT_TRUE(absl::IsOutOfRange(outside.read(read)));
+    EXPECT_TRUE(absl::IsOutOfRange(outside.write(read)));
+    EXPECT_FALSE(hostAddress(outside).ok());
+  }
+}
+
+/// Blocks come in order and are all of a range.
+TEST(HostBufferTest, BlocksAreWholeAndInOrder) {
+  std::vector<char> memory(2 * kBlockBytes + 7);
+  HostBuffer buffer(memory.data(), memory.size());
+  DeviceRange all = {&buffer, 0, memory.size()};
+  ASSERT_TRUE(writeBlocks(all, [](uint64_t at, std::byte *to, uint64_t size) {
+                for (uint64_t i = 0; i < size; ++i) {
+                  to[i] = std::byte((at + i) % 251);
+                }
+                return absl::OkStatus();
+              }).ok());
+  uint64_t next = 0;
+  ASSERT_TRUE(
+      readBlocks(all, [&](uint64_t at, const std::byte *from, uint64_t size) {
+        EXPECT_EQ(at, next);
+        next += size;
+        for (uint64_t i = 0; i < size; ++i) {
+          EXPECT_EQ(from[i], std::byte((at + i) % 251));
+        }
+        return absl::OkStatus();
+      }).ok());
+  EXPECT_EQ(next, memory.size());
 }
 
 TEST(KernelModuleTest, WhatCannotBeLoadedIsSaid) {

@@ -3,6 +3,7 @@
 #include "LinearPlan.h"
 
 #include "runtime/comm/local/LocalGroup.h"
+#include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/exec/Executor.h"
@@ -13,7 +14,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace {
@@ -41,18 +41,17 @@ struct Bound {
       : module(loadKernelModule(loaded.plan)),
         group(makeLocalGroup(LocalGroupOptions())) {
     EXPECT_TRUE(module.ok()) << module.status();
-    auto made =
-        Executor::create(loaded.plan, **module, *group[0], makeHostDevice(), 2);
+    auto made = Executor::create(loaded.plan, **module, *group[0],
+                                 makeHostDevice({0, /*threads=*/2}));
     EXPECT_TRUE(made.ok()) << made.status();
     executor = *std::move(made);
-    for (const plan::Slice &slice : loaded.plan.slices()) {
-      std::memset(executor->memory().arenas[slice.arena()] + slice.offset(), 0,
-                  slice.bytes());
+    for (int i = 0; i < loaded.plan.slices_size(); ++i) {
+      EXPECT_TRUE(executor->memory().slice(loaded.plan, i).fill().ok());
     }
   }
 
   absl::StatusOr<std::unique_ptr<HostKernelModule>> module;
-  std::vector<std::unique_ptr<Communicator>> group;
+  std::vector<std::unique_ptr<HostCommunicator>> group;
   std::unique_ptr<Executor> executor;
 };
 
@@ -99,14 +98,13 @@ TEST(ExecutorTest, WhatTheDeviceCannotDoIsSaid) {
   auto group = makeLocalGroup(LocalGroupOptions());
   product->mutable_matmul()->set_type(plan::F64);
   auto made =
-      Executor::create(loaded.plan, **module, *group[0], makeHostDevice(), 1);
+      Executor::create(loaded.plan, **module, *group[0], makeHostDevice({}));
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.status().message().find("program \"step\": step 1 'product'"),
             std::string::npos)
       << made.status();
   loaded.plan.mutable_arenas(0)->set_space(plan::NVME);
-  made =
-      Executor::create(loaded.plan, **module, *group[0], makeHostDevice(), 1);
+  made = Executor::create(loaded.plan, **module, *group[0], makeHostDevice({}));
   EXPECT_NE(made.status().message().find("NVME"), std::string::npos);
 }
 
@@ -153,10 +151,8 @@ TEST(ScalarsTest, TheTwoCountersMayDiffer) {
     float step_size, correction;
   } written = {};
   ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4};
-  ASSERT_TRUE(
-      writeScalars(plan, inputs,
-                   RankMemory{0, {reinterpret_cast<std::byte *>(&written)}})
-          .ok());
+  HostBuffer buffer(&written, sizeof(written));
+  ASSERT_TRUE(writeScalars(plan, inputs, RankMemory{0, {&buffer}}).ok());
   EXPECT_EQ(written.step, 9u);
   EXPECT_EQ(written.step_size, float(1e-3 / (1 - std::pow(0.9, 4))));
   EXPECT_EQ(written.correction, float(std::sqrt(1 - std::pow(0.999, 4))));

@@ -1,5 +1,6 @@
 //===- StateTest.cpp - first values and files of parameters ---------------===//
 
+#include "runtime/device/host/HostBuffer.h"
 #include "runtime/state/Initialize.h"
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
@@ -152,8 +153,8 @@ protected:
     std::vector<std::vector<float>> ranks;
     for (unsigned rank = 0; sources.ok() && rank < plan.world(); ++rank) {
       auto &memory = ranks.emplace_back(plan.arenas(0).bytes() / 4, NAN);
-      RankMemory view = {rank, {reinterpret_cast<std::byte *>(memory.data())}};
-      EXPECT_TRUE((*sources)->initialize(view).ok());
+      HostBuffer buffer(memory.data(), memory.size() * 4);
+      EXPECT_TRUE((*sources)->initialize({rank, {&buffer}}).ok());
     }
     return ranks;
   }
@@ -163,18 +164,19 @@ protected:
                           std::vector<std::vector<float>> &ranks) {
     std::vector<float> all(6144, NAN);
     for (unsigned rank = 0; rank < plan.world(); ++rank) {
-      RankMemory view = {rank,
-                         {reinterpret_cast<std::byte *>(ranks[rank].data())}};
+      HostBuffer buffer(ranks[rank].data(), ranks[rank].size() * 4);
+      RankMemory view = {rank, {&buffer}};
       for (const plan::State &state : plan.units(0).states()) {
         for (const HeldRange &range :
              heldRanges(plan, plan.units(0), state, view)) {
-          auto *values = reinterpret_cast<float *>(range.data);
+          std::vector<float> values(range.end - range.begin);
+          EXPECT_EQ(range.bytes.bytes, values.size() * 4);
+          EXPECT_TRUE(range.bytes.read(values.data()).ok());
           if (state.role() == "param") {
-            std::copy(values, values + (range.end - range.begin),
+            std::copy(values.begin(), values.end(),
                       all.begin() + int64_t(range.begin));
           } else {
-            EXPECT_TRUE(std::all_of(values, values + (range.end - range.begin),
-                                    [](float value) { return value == 0; }));
+            EXPECT_EQ(values, std::vector<float>(values.size()));
           }
         }
       }
@@ -234,8 +236,8 @@ TEST_F(StateTest, SavedWeightsLoadBack) {
     auto writer = createWeightFile(path, plan, {});
     ASSERT_TRUE(writer.ok()) << writer.status();
     for (unsigned rank = 0; rank < 3; ++rank) {
-      RankMemory view = {rank,
-                         {reinterpret_cast<std::byte *>(ranks[rank].data())}};
+      HostBuffer buffer(ranks[rank].data(), ranks[rank].size() * 4);
+      RankMemory view = {rank, {&buffer}};
       ASSERT_TRUE(writeWeights(**writer, plan, {}, view).ok());
     }
     ASSERT_TRUE((*writer)->commit().ok());
@@ -279,8 +281,8 @@ TEST_F(StateTest, DumpedGradientsAreScaled) {
   auto writer = createWeightFile(path, plan, scaled);
   ASSERT_TRUE(writer.ok());
   for (unsigned rank = 0; rank < 2; ++rank) {
-    RankMemory view = {rank,
-                       {reinterpret_cast<std::byte *>(ranks[rank].data())}};
+    HostBuffer buffer(ranks[rank].data(), ranks[rank].size() * 4);
+    RankMemory view = {rank, {&buffer}};
     ASSERT_TRUE(writeWeights(**writer, plan, scaled, view).ok());
   }
   ASSERT_TRUE((*writer)->commit().ok());
@@ -303,7 +305,8 @@ TEST_F(StateTest, DumpedFloat64GradientsAreScaledInFloat64) {
   ASSERT_TRUE(writer.ok());
   for (unsigned rank = 0; rank < 3; ++rank) {
     std::vector<double> values(plan.arenas(0).bytes() / sizeof(double), 3.25);
-    RankMemory view = {rank, {reinterpret_cast<std::byte *>(values.data())}};
+    HostBuffer buffer(values.data(), values.size() * sizeof(double));
+    RankMemory view = {rank, {&buffer}};
     ASSERT_TRUE(writeWeights(**writer, plan, scaled, view).ok());
   }
   ASSERT_TRUE((*writer)->commit().ok());
@@ -339,8 +342,8 @@ TEST_F(StateTest, WeightsThatAreNoNumbersAreNamed) {
       std::string errors;
       for (unsigned rank = 0; rank < plan.world(); ++rank) {
         std::vector<float> memory(plan.arenas(0).bytes() / 4);
-        absl::Status status = (*sources)->initialize(
-            {rank, {reinterpret_cast<std::byte *>(memory.data())}});
+        HostBuffer buffer(memory.data(), memory.size() * 4);
+        absl::Status status = (*sources)->initialize({rank, {&buffer}});
         errors += std::string(status.message());
       }
       if (!trainable && std::isinf(value)) {

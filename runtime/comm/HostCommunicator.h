@@ -1,0 +1,55 @@
+//===- HostCommunicator.h - collectives that the processor works on -------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H
+#define ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H
+
+#include "runtime/comm/Communicator.h"
+
+namespace zerograph {
+
+/// One segment of an all_gather.
+struct GatherSegment {
+  const std::byte *shard = nullptr; // this rank's, may be in its place
+  std::byte *whole = nullptr;       // world * shard_bytes
+  uint64_t shard_bytes = 0;
+};
+
+/// A reduce_scatter of one segment.
+struct ReduceScatterCall {
+  plan::ElementType type = plan::F32; // F32 or F64
+  const std::byte *whole = nullptr;   // world * shard_bytes, this rank's
+  std::byte *shard = nullptr;
+  std::byte *staging = nullptr; // world * chunk_bytes
+  uint64_t shard_bytes = 0;
+  uint64_t chunk_bytes = 0;
+  bool accumulate = false;
+};
+
+/// One array of an all_reduce: sum <- ((sum + v_0) + v_1) + ...
+struct ReduceArray {
+  const std::byte *values = nullptr; // this rank's
+  std::byte *sum = nullptr;          // no part of any rank's values
+  uint64_t bytes = 0;
+};
+
+/// A transport whose collectives block the thread of their stream and address
+/// the buffers themselves: those of the host device.
+class HostCommunicator : public Communicator {
+public:
+  absl::StatusOr<std::unique_ptr<Operation>>
+  bind(const plan::Step &step, CollectiveSite site,
+       absl::Span<const unsigned> group,
+       std::vector<DeviceRange> ranges) override;
+
+  virtual absl::Status allGather(const CollectiveSite &site,
+                                 absl::Span<const GatherSegment> segments) = 0;
+  virtual absl::Status reduceScatter(const CollectiveSite &site,
+                                     const ReduceScatterCall &call) = 0;
+  virtual absl::Status allReduce(const CollectiveSite &site,
+                                 plan::ElementType type,
+                                 absl::Span<const ReduceArray> arrays) = 0;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H

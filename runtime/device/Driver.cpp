@@ -1,0 +1,14 @@
+//===- Driver.cpp - the driver of a plan's device -------------------------===//
+
+#include "runtime/device/Driver.h"
+
+#include "runtime/device/host/HostDriver.h"
+#include "runtime/device/host/TargetCheck.h"
+
+using namespace zerograph;
+
+absl::StatusOr<std::unique_ptr<Driver>>
+zerograph::openDriver(const plan::Target &target) {
+  ZG_RETURN_IF_ERROR(checkTarget(target));
+  return makeHostDriver();
+}

@@ -1,0 +1,34 @@
+//===- HostDriver.cpp - this machine's processor --------------------------===//
+
+#include "runtime/device/host/HostDriver.h"
+
+#include "runtime/device/host/HostDevice.h"
+#include "runtime/device/host/HostMemory.h"
+#include "runtime/device/host/KernelModule.h"
+
+using namespace zerograph;
+
+namespace {
+
+class HostDriver final : public Driver {
+public:
+  absl::StatusOr<std::unique_ptr<Module>>
+  load(const plan::Plan &plan) override {
+    return loadKernelModule(plan);
+  }
+
+  absl::StatusOr<std::unique_ptr<Device>>
+  createDevice(const DeviceOptions &options) override {
+    return makeHostDevice(options);
+  }
+
+  absl::Status checkMemory(uint64_t bytes) const override {
+    return zerograph::checkMemory(bytes, hostMemory());
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Driver> zerograph::makeHostDriver() {
+  return std::make_unique<HostDriver>();
+}

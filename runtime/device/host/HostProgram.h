@@ -1,0 +1,42 @@
+//===- HostProgram.h - a program split among threads ----------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTPROGRAM_H
+#define ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTPROGRAM_H
+
+#include "runtime/device/host/HostStream.h"
+
+namespace zerograph {
+
+/// A program whose list is split by streams; in each, entries keep the list's
+/// order.
+class HostProgram final : public BoundProgram {
+public:
+  explicit HostProgram(Timelines &timelines) : timelines(timelines) {}
+
+  /// The next step of the list, on `stream` at place `index` of the timelines.
+  /// `waits`: earlier places in the list.
+  void add(HostStream &stream, unsigned index, StreamEntry entry,
+           const std::vector<uint32_t> &waits);
+
+  void start(unsigned slot) override;
+  absl::Status finish(uint32_t &failed) override;
+  void cancel() override { timelines.cancel(); }
+  void recordTimes() override { step_times.resize(done.size()); }
+  std::vector<StepTime> times() const override { return step_times; }
+
+private:
+  struct Part {
+    HostStream *stream = nullptr;
+    unsigned index = 0;
+    StreamProgram entries;
+  };
+
+  Timelines &timelines;
+  std::vector<Part> parts;          // of the streams that have entries
+  std::vector<StreamPosition> done; // when each step of the list is
+  std::vector<StepTime> step_times;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTPROGRAM_H

@@ -1,0 +1,40 @@
+//===- Machine.cpp - what a plan runs on ----------------------------------===//
+
+#include "runtime/exec/Machine.h"
+
+#include "runtime/plan/Verify.h"
+
+#include <algorithm>
+#include <sys/resource.h>
+#include <thread>
+
+using namespace zerograph;
+
+absl::StatusOr<Machine> Machine::open(const plan::Plan &plan) {
+  ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  Machine machine;
+  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.target()));
+  ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan));
+  return machine;
+}
+
+absl::Status Machine::checkArenas(const plan::Plan &plan,
+                                  unsigned ranks) const {
+  uint64_t bytes = 0;
+  for (const plan::Arena &arena : plan.arenas()) {
+    bytes += arena.bytes();
+  }
+  return driver->checkMemory(bytes * ranks);
+}
+
+unsigned zerograph::threadsOf(unsigned asked, unsigned ranks) {
+  return asked != 0 ? asked
+                    : std::max(1u, std::thread::hardware_concurrency() /
+                                       std::max(1u, ranks));
+}
+
+uint64_t zerograph::peakResidentBytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return uint64_t(usage.ru_maxrss) * 1024;
+}
