@@ -10,6 +10,8 @@
 #include "passes/memory/Passes.h"
 #include "passes/schedule/Passes.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 
@@ -41,8 +43,16 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   // Must follow the cleanups of the phases above, which would share the views
   // again. Later ones may: by then it is decided what is gathered for whom.
   passes.addPass(zero::createLocalizeViews());
-  passes.addPass(zero::createShard(options.shard));
-  passes.addPass(zero::createExpandAllReduce());
+  passes.addPass(zero::createLayout(options.layout));
+  passes.addPass(zero::createGathers());
+  passes.addPass(zero::createReductions());
+  // Updates units in the order in which they are reduced.
+  passes.addPass(zero::createUpdates(options.updates));
+  passes.addPass(zero::createFuseStep({options.keepGradients}));
+  passes.addPass(zero::createOneRank());
+  // A sum that is carried to another program cannot lie among the gradients.
+  passes.addPass(zero::createReduceInPlace());
+  passes.addPass(zero::createBindScalars());
   passes.addPass(zero::createVerifyZero());
 }
 
@@ -51,6 +61,7 @@ void buildForward(OpPassManager &passes) {
   passes.addPass(nn::createTrackSamples());
   buildDecompose(passes);
   passes.addPass(zero::createForward());
+  passes.addPass(zero::createBindScalars());
   passes.addPass(zero::createVerifyZero());
 }
 
@@ -97,23 +108,30 @@ void buildMemory(OpPassManager &passes) {
 /// From programs of the zero dialect on.
 static std::vector<Phase> loweringPhases(const TargetInfo &target) {
   return {
-      {"kernels", "Groups ops into kernels.", "", buildKernels},
-      {"schedule", "Makes steps on streams, and what they await.",
-       "sched-throttle",
+      {"kernels", "Groups ops into kernels.", {}, buildKernels},
+      {"schedule",
+       "Makes steps on streams, and what they await.",
+       {"sched-throttle"},
        [&target](OpPassManager &passes) { buildSchedule(passes, target); }},
-      {"memory", "Gives every buffer its place.", "sched-pack", buildMemory},
+      {"memory", "Gives every buffer its place.", {"sched-pack"}, buildMemory},
   };
 }
 
 std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
                                             const TargetInfo &target) {
   std::vector<Phase> phases = {
-      {"differentiate", "Adds the backward graph.", "nn-differentiate",
+      {"differentiate",
+       "Adds the backward graph.",
+       {"nn-differentiate"},
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
-      {"decompose", "Rewrites composite ops to the core.", "", buildDecompose},
-      {"zero", "Shards, and inserts optimizer and collectives.", "zero-shard",
+      {"decompose", "Rewrites composite ops to the core.", {}, buildDecompose},
+      {"zero",
+       "Shards, and inserts optimizer and collectives.",
+       {"zero-layout", "zero-updates", "zero-fuse-step"},
        [=](OpPassManager &passes) { buildZero(passes, options); }},
-      {"prefetch", "Starts gathers early.", "zero-prefetch",
+      {"prefetch",
+       "Starts gathers early.",
+       {"zero-prefetch"},
        [=](OpPassManager &passes) { buildPrefetch(passes, options); }},
   };
   llvm::append_range(phases, loweringPhases(target));
@@ -122,9 +140,31 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
 
 std::vector<Phase> mlir::zg::forwardPhases(const TargetInfo &target) {
   std::vector<Phase> phases = {
-      {"forward", "Puts the program on one rank.", "", buildForward}};
+      {"forward", "Puts the program on one rank.", {}, buildForward}};
   llvm::append_range(phases, loweringPhases(target));
   return phases;
+}
+
+/// Gives each option of `text`, "NAME=VALUE NAME=VALUE", to the one of `passes`
+/// that has it.
+static LogicalResult
+configure(MutableArrayRef<Pass *> passes, StringRef text,
+          function_ref<LogicalResult(const Twine &)> error) {
+  SmallVector<StringRef> options;
+  text.split(options, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef option : options) {
+    std::string message;
+    auto keep = [&](const Twine &problem) {
+      message = problem.str();
+      return failure();
+    };
+    if (llvm::none_of(passes, [&](Pass *pass) {
+          return succeeded(pass->initializeOptions(option, keep));
+        })) {
+      return error(message);
+    }
+  }
+  return success();
 }
 
 void mlir::zg::registerPhases(const TargetInfo &target) {
@@ -135,24 +175,22 @@ void mlir::zg::registerPhases(const TargetInfo &target) {
                        llvm::function_ref<LogicalResult(const Twine &)> error) {
       size_t before = passes.size();
       phase.build(passes);
-      if (options.empty()) {
-        return success();
-      }
-      if (phase.configured.empty()) {
+      if (!options.empty() && phase.configured.empty()) {
         return error("zg-" + phase.name + " has no options");
       }
+      SmallVector<Pass *> configured;
       for (Pass &pass : llvm::drop_begin(passes.getPasses(), before)) {
-        if (pass.getArgument() == phase.configured) {
-          return pass.initializeOptions(options, error);
+        if (llvm::is_contained(phase.configured, pass.getArgument())) {
+          configured.push_back(&pass);
         }
       }
-      llvm_unreachable("the phase runs the pass whose options it takes");
+      return configure(configured, options, error);
     };
-    registerPassPipeline(
-        "zg-" + phase.name,
-        phase.summary + (phase.configured.empty()
-                             ? ""
-                             : " Options: those of " + phase.configured + "."),
-        add, [](auto) {});
+    std::string options =
+        phase.configured.empty()
+            ? ""
+            : " Options: those of " + llvm::join(phase.configured, ", ") + ".";
+    registerPassPipeline("zg-" + phase.name, phase.summary + options, add,
+                         [](auto) {});
   }
 }

@@ -21,7 +21,10 @@ class TargetInfo;
 struct TrainingOptions {
   /// Empty: inferred. See `nn-differentiate`.
   std::string loss;
-  zero::ShardOptions shard;
+  zero::LayoutOptions layout;
+  zero::UpdatesOptions updates;
+  /// See `zero-fuse-step`.
+  bool keepGradients = false;
   int64_t prefetchDistance = 1;
 };
 
@@ -30,8 +33,8 @@ struct TrainingOptions {
 struct Phase {
   std::string name;
   std::string summary;
-  /// The pass whose options are those of the phase.
-  std::string configured;
+  /// The passes whose options are those of the phase.
+  std::vector<std::string> configured;
   std::function<void(OpPassManager &)> build;
 };
 
@@ -45,7 +48,7 @@ std::vector<Phase> forwardPhases(const TargetInfo &target);
 
 /// Registers each phase as the pipeline `zg-NAME`, for textual pipelines: it
 /// takes what `--dump-ir` wrote after the phase before. Its options are those
-/// of the pass that it configures. `target` must outlive every use.
+/// of the passes that it configures. `target` must outlive every use.
 void registerPhases(const TargetInfo &target);
 
 } // namespace mlir::zg

@@ -122,22 +122,34 @@ LogicalResult Storage::bindResults(func::ReturnOp op) {
   return success();
 }
 
-/// The loss is what the reduction of state "loss" adds to it.
+/// The op that makes what `sum` adds to state "loss": a reduction over ranks
+/// adds a number, and so does a kernel where there is one rank, unless it is
+/// the one that computes the loss.
+static Operation *lossBehind(Operation *sum) {
+  bool addsNumbers =
+      isa<zero::AllReduceOp>(sum) ||
+      llvm::all_of(sum->getOperandTypes(), [](Type type) {
+        return cast<RankedTensorType>(type).getNumElements() == 1;
+      });
+  for (Value operand : sum->getOperands()) {
+    while (operand.getDefiningOp<nn::ReshapeOp>()) {
+      operand = operand.getDefiningOp()->getOperand(0);
+    }
+    if (addsNumbers && operand.getDefiningOp()) {
+      return operand.getDefiningOp();
+    }
+  }
+  return sum;
+}
+
 void Storage::findLoss() {
   Operation *terminator = function.front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto state =
         function.getResultAttrOfType<zero::StateAttr>(i, zero::kUpdatesAttr);
-    if (!state || state.getRole() != zero::kLossRole) {
-      continue;
-    }
-    auto reduce = terminator->getOperand(i).getDefiningOp<zero::AllReduceOp>();
-    Value value = reduce ? reduce.getOperand() : Value();
-    while (value && value.getDefiningOp<nn::ReshapeOp>()) {
-      value = value.getDefiningOp()->getOperand(0);
-    }
-    if (value && value.getDefiningOp()) {
-      loss = position(value.getDefiningOp());
+    Operation *sum = terminator->getOperand(i).getDefiningOp();
+    if (sum && state && state.getRole() == zero::kLossRole) {
+      loss = position(lossBehind(sum));
     }
   }
 }
@@ -221,11 +233,6 @@ LogicalResult Storage::bindOp(Operation *op) {
            zero::PackOp, zero::AllGatherOp, zero::PrefetchOp, zero::AwaitOp,
            zero::ReduceScatterOp, zero::AllReduceOp>(op)) {
     return op->emitOpError("is in no kernel; sched has no step for it");
-  }
-  if (auto reduce = dyn_cast<zero::AllReduceOp>(op)) {
-    if (static_cast<int64_t>(reduce.getUnit()) >= 0) {
-      return op->emitOpError("of a unit; run zero-expand-all-reduce before");
-    }
   }
   if (auto reduce = dyn_cast<zero::ReduceScatterOp>(op)) {
     if (reduce.getInPlace() && failed(checkOverwrite(reduce))) {

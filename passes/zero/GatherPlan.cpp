@@ -1,4 +1,4 @@
-//===- GatherPlan.cpp - when stage 3 gathers and releases which unit ------===//
+//===- GatherPlan.cpp - when sharded parameters are gathered, released ----===//
 
 #include "passes/zero/GatherPlan.h"
 
@@ -14,6 +14,31 @@ Stay stayOf(const Gather &gather, int64_t loss) {
                                : Stay::kept;
 }
 
+/// What changes the shape of a parameter for its one user reads the parameter
+/// where the user does.
+bool isForOneUser(Operation *op) {
+  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp>(
+             op) &&
+         op->hasOneUse();
+}
+
+/// The view that `value` is made from for one user; null for none.
+ViewOp viewBehind(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isForOneUser(op)) {
+    op = op->getOperand(0).getDefiningOp();
+  }
+  return dyn_cast_or_null<ViewOp>(op);
+}
+
+/// What an op reads of one sharded unit.
+struct Use {
+  int64_t unit;
+  /// Position of the first of the views.
+  int64_t first;
+  SmallVector<ViewOp, 1> views;
+};
+
 std::string describe(const Gather &gather, StringRef unit,
                      Operation *firstUser) {
   std::string name = nn::nameOf(firstUser->getLoc());
@@ -27,58 +52,95 @@ std::string describe(const Gather &gather, StringRef unit,
   return where.str() + unit.str() + ", first needed by " + name;
 }
 
-} // namespace
-
-std::vector<Gather>
-mlir::zg::zero::planGathers(func::FuncOp program, ArrayRef<Unit> units,
-                            function_ref<bool(int64_t)> sharded, int64_t loss) {
-  DenseMap<Value, int64_t> unitOf;
-  for (auto [index, unit] : llvm::enumerate(units)) {
-    if (sharded(index)) {
-      for (BlockArgument argument : unit.arguments) {
-        unitOf[argument] = index;
+class Planner {
+public:
+  Planner(func::FuncOp program, const UnitStates &states)
+      : program(program), states(states) {
+    for (BlockArgument argument : program.getArguments()) {
+      auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
+                                                       kStateAttr);
+      if (state && state.getUnit() >= 0 &&
+          state == states.whole(state.getUnit(), kParamRole) &&
+          states.shardsParameters(state.getUnit())) {
+        unitOf[argument] = state.getUnit();
       }
+    }
+    for (auto [position, op] : llvm::enumerate(program.front())) {
+      positions[&op] = position;
     }
   }
 
-  // Walking the block, a stay is open until another unit is used after it; it
-  // is extended as long as its unit was the last one, or one of the units of
-  // the same op, to be used.
+  std::vector<Gather> run();
+
+private:
+  SmallVector<Use> usesOf(Operation &op);
+
+  func::FuncOp program;
+  const UnitStates &states;
+  DenseMap<Value, int64_t> unitOf; // whole buffer -> unit
+  DenseMap<Operation *, int64_t> positions;
+};
+
+SmallVector<Use> Planner::usesOf(Operation &op) {
+  SmallVector<Use> uses;
+  if (isForOneUser(&op)) {
+    return uses;
+  }
+  for (Value operand : op.getOperands()) {
+    ViewOp view = viewBehind(operand);
+    auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
+    if (unit == unitOf.end()) {
+      continue;
+    }
+    auto *use = llvm::find_if(
+        uses, [&](const Use &use) { return use.unit == unit->second; });
+    if (use == uses.end()) {
+      use = &uses.emplace_back(Use{unit->second, positions[view], {}});
+    }
+    use->first = std::min(use->first, positions[view]);
+    use->views.push_back(view);
+  }
+  return uses;
+}
+
+/// Walking the block, a stay is open until another unit is used after it; it is
+/// extended as long as its unit was the last one, or one of the units of the
+/// same op, to be used.
+std::vector<Gather> Planner::run() {
+  Operation *terminator = program.front().getTerminator();
+  int64_t loss = positions.lookup(terminator->getOperand(0).getDefiningOp());
   std::vector<Gather> gathers;
   SmallVector<Operation *> firstUsers;
   DenseMap<int64_t, size_t> latest; // unit -> its last stay
-  int64_t lastOther = -1;           // last position at which units were used
-  SmallVector<int64_t> lastUnits;   // and which
+  int64_t lastUse = -1;             // last position at which units were used
   for (auto [position, op] : llvm::enumerate(program.front())) {
-    SmallVector<int64_t> used;
-    for (Value operand : op.getOperands()) {
-      auto it = unitOf.find(operand);
-      if (it != unitOf.end() && !llvm::is_contained(used, it->second)) {
-        used.push_back(it->second);
+    SmallVector<Use> uses = usesOf(op);
+    for (const Use &use : uses) {
+      auto it = latest.find(use.unit);
+      bool open = it != latest.end() && gathers[it->second].last == lastUse;
+      if (!open) {
+        latest[use.unit] = gathers.size();
+        gathers.push_back({use.unit, use.first, 0, Stay::kept, "", {}});
+        firstUsers.push_back(&op);
       }
     }
-    if (used.empty()) {
-      continue;
+    for (const Use &use : uses) {
+      Gather &gather = gathers[latest[use.unit]];
+      gather.last = position;
+      llvm::append_range(gather.views, use.views);
     }
-    for (int64_t unit : used) {
-      auto it = latest.find(unit);
-      if (it != latest.end() && gathers[it->second].last == lastOther &&
-          llvm::is_contained(lastUnits, unit)) {
-        gathers[it->second].last = position;
-        continue;
-      }
-      latest[unit] = gathers.size();
-      gathers.push_back({unit, static_cast<int64_t>(position),
-                         static_cast<int64_t>(position), Stay::kept, ""});
-      firstUsers.push_back(&op);
-    }
-    lastOther = position;
-    lastUnits = used;
+    lastUse = uses.empty() ? lastUse : position;
   }
   for (auto [gather, user] : llvm::zip(gathers, firstUsers)) {
     gather.stay = stayOf(gather, loss);
-    gather.reason = describe(
-        gather, units[gather.unit].attribute.getName().getValue(), user);
+    gather.reason = describe(gather, states.name(gather.unit), user);
   }
   return gathers;
+}
+
+} // namespace
+
+std::vector<Gather> mlir::zg::zero::planGathers(func::FuncOp program,
+                                                const UnitStates &states) {
+  return Planner(program, states).run();
 }

@@ -1,9 +1,10 @@
-//===- GatherPlan.h - when stage 3 gathers and releases which unit --------===//
+//===- GatherPlan.h - when sharded parameters are gathered and released ---===//
 
 #ifndef ZEROGRAPH_PASSES_ZERO_GATHERPLAN_H
 #define ZEROGRAPH_PASSES_ZERO_GATHERPLAN_H
 
-#include "passes/zero/Units.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/zero/UnitStates.h"
 
 namespace mlir::zg::zero {
 
@@ -15,14 +16,16 @@ struct Gather {
   Stay stay;
   /// For people: the stay, the unit and its first user.
   std::string reason;
+  /// Views of the unit's buffer that are read within the stay.
+  SmallVector<ViewOp> views;
 };
 
-/// The stays of the units that `sharded` selects, by `first`, then unit.
-/// A unit's consecutive uses share a stay unless a use of another sharded unit
-/// lies between them. Ops after position `loss` are backward.
-std::vector<Gather> planGathers(func::FuncOp program, ArrayRef<Unit> units,
-                                llvm::function_ref<bool(int64_t)> sharded,
-                                int64_t loss);
+/// The stays of the units whose parameters are shards, by `first`, then in the
+/// order of the first op's operands. `program` is what `zero-layout` makes: it
+/// reads parameters through views right before their users, and its first
+/// result is the loss. A unit's consecutive uses share a stay unless a use of
+/// another sharded unit lies between them.
+std::vector<Gather> planGathers(func::FuncOp program, const UnitStates &states);
 
 } // namespace mlir::zg::zero
 

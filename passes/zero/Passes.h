@@ -9,10 +9,10 @@
 
 namespace mlir::zg::zero {
 
-/// The programs that `zero-shard` makes.
-inline constexpr llvm::StringLiteral kStepProgram = "step";
+/// The programs of training: a micro-batch, and the update; or both in one.
 inline constexpr llvm::StringLiteral kMicroProgram = "micro";
 inline constexpr llvm::StringLiteral kUpdateProgram = "update";
+inline constexpr llvm::StringLiteral kStepProgram = "step";
 /// The program that `zero-forward` makes.
 inline constexpr llvm::StringLiteral kForwardProgram = "forward";
 

@@ -18,30 +18,27 @@ def LocalizeViews : Pass<"zero-localize-views", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"cloned", "views", "views made">];
 }
 
-def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
-  let summary = "Shards parameters, gradients and optimizer state by ZeRO stage.";
+def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
+  let summary = "Lays parameters and gradients out in flat buffers of units.";
   let description = [{
-    Turns `@micro` (loss and gradients) into the programs every rank runs:
-    `@step`, or with accumulation `@micro`, run once a micro-batch, and
-    `@update`. Parameters become views of their unit's flat buffer, gradients
-    parts of a pack that is reduced as soon as it is complete, and the optimizer
-    works on flat shards.
+    Groups the parameters of `@micro` into units and says on the module what
+    they are, and for how many ranks, which stage and how many micro-batches.
+    A parameter becomes a view of its unit's whole buffer, right before each op
+    that reads it; a unit's gradients become one pack, right behind the last of
+    them, and a result with `zero.gradient`; so do next values of running
+    statistics, which update their state.
 
-    | stage | parameters | gradients | optimizer state |
-    |---|---|---|---|
-    | 0 | whole | all_reduce, whole | whole |
-    | 1 | whole, all_gather after the update | reduce_scatter in place: the whole buffer stays to the update | sharded |
-    | 2 | as 1 | reduce_scatter out of place: the whole buffer goes | sharded |
-    | 3 | sharded; all_gather before use, release after | as 2 | sharded |
+        %y = nn.matmul %x, %w                    // %w an nn.parameter
+        // becomes
+        %w = zero.view %flat[0]                  // %flat a zero.state
+        %y = nn.matmul %x, %w
 
-    In stage 3 a unit's consecutive uses share one gather; where another
-    sharded unit is used between them the buffer is released and gathered again.
-    With accumulation every stage folds each micro-batch into carried shards.
+    What it leaves is right for one rank, or where every rank has everything:
+    `zero-gathers`, `zero-reductions` and `zero-updates` share it out.
 
-    Runs after `zero-localize-views`. It is correct and not clever: each gather
-    stands right before its first use. `zero-prefetch` moves them.
+    Runs after `zero-localize-views`.
 
-    bitwise: for every stage the fold over global micro-batches in order.
+    bitwise.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
@@ -54,9 +51,66 @@ def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
     Option<"persistenceThreshold", "persistence-threshold", "int64_t", "0",
            "Units of at most so many elements stay whole in stage 3">,
     Option<"grouping", "units", "std::string", "\"\"",
-           "How parameters form units: a glob pattern or a size in bytes">,
-    Option<"dumpGradients", "dump-gradients", "bool", "false",
-           "Keep reduced gradients to the end of the step">,
+           "How parameters form units: a glob pattern or a size in bytes">
+  ];
+}
+
+def Gathers : Pass<"zero-gathers", "::mlir::ModuleOp"> {
+  let summary = "Gathers sharded parameters before use, and releases them.";
+  let description = [{
+    Where a rank keeps only shards of a unit's parameters (stage 3), `@micro`
+    takes the shards, gathers the whole buffer before its first use and
+    releases it after the last:
+
+        %flat = zero.all_gather %s0, %s1 unit 0 ...
+        %w = zero.view %flat[0]
+        %y = nn.matmul %x, %w
+        zero.release %flat unit 0
+
+    A unit's consecutive uses share one gather; where another sharded unit is
+    used between them the buffer is released and gathered again. Correct and
+    not clever: each gather stands right before its first use. `zero-prefetch`
+    moves them.
+
+    bitwise.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let statistics = [Statistic<"gathered", "gathers", "gathers inserted">];
+}
+
+def Reductions : Pass<"zero-reductions", "::mlir::ModuleOp"> {
+  let summary = "Sums gradients, loss and stop flag over ranks.";
+  let description = [{
+    Each micro-batch adds its gradients, as soon as they are complete, to this
+    rank's shards of their sum, which are carried to the update:
+
+        %g = zero.pack %gw, %gb ...
+        %s = zero.reduce_scatter %g, %sum unit 0 segment 0 ...  // a zero.state
+
+    The loss and the flag by which ranks stop together are added up likewise,
+    on every rank.
+
+    bitwise: for every stage the fold over global micro-batches in order.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+}
+
+def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
+  let summary = "Makes @update: the optimizer, on what each rank holds.";
+  let description = [{
+    | stage | update |
+    |---|---|
+    | 0 | gathers the summed gradients and updates everything |
+    | 1, 2 | updates this rank's shards and gathers the parameters, in place |
+    | 3 | updates this rank's shards of parameters |
+
+    In the order in which `@micro` reduces the units. The sums of gradients are
+    left zero for the next step.
+
+    bitwise.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
            "sgd, adam or adamw">,
     Option<"learningRate", "lr", "double", "1e-3", "Learning rate">,
@@ -69,28 +123,77 @@ def Shard : Pass<"zero-shard", "::mlir::ModuleOp"> {
   ];
 }
 
-def Forward : Pass<"zero-forward", "::mlir::ModuleOp"> {
-  let summary = "Makes @forward a program of one rank that trains nothing.";
+def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {
+  let summary = "Makes @micro and @update one @step, for one micro-batch.";
   let description = [{
-    Parameters become views of their unit's flat buffer, all of them whole;
-    results become `zero.output`s. Takes the place of `nn-differentiate` and
-    `zero-shard` where a model is only run.
+    Where `zero.accumulate` is 1, the update follows the micro-batch at once.
+    What the micro-batch adds to and the update leaves zero need not be carried:
+    a reduction then adds to nothing, and the zeroing goes.
 
-    bitwise.
+        %s = zero.reduce_scatter %g, %sum unit 0 segment 0 ...
+        // becomes
+        %s = zero.reduce_scatter %g unit 0 segment 0 ...
+
+    bitwise: a sum from +0.0, as before.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let options = [
+    Option<"keepGradients", "keep-gradients", "bool", "false",
+           "Keep the sums of gradients to the end of the step, to be read">
+  ];
+}
+
+def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
+  let summary = "Sums gradients where they lie, in stages 0 and 1.";
+  let description = [{
+    Stages 0 and 1 keep whole gradients to the update. So the sum that a rank
+    makes takes the place of its own, in the pack, unless it is carried; and in
+    stage 0 the other ranks' parts are gathered into the rest of the pack, right
+    behind the reductions:
+
+        %s = zero.reduce_scatter %g unit 0 segment 0 ... in_place
+        %r = zero.all_gather %s unit 0 ... in_place
+
+    bitwise: for memory only, and for traffic beside backward.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
 }
 
-def ExpandAllReduce : Pass<"zero-expand-all-reduce", "::mlir::ModuleOp"> {
-  let summary = "Makes a unit's all_reduce a reduce_scatter and an all_gather.";
+def OneRank : Pass<"zero-one-rank", "::mlir::ModuleOp"> {
+  let summary = "Removes collectives where there is one rank.";
   let description = [{
-        %r = zero.all_reduce %g unit 0 ...
-        // becomes, for each segment
-        %s = zero.reduce_scatter %g unit 0 segment 0 ... in_place
-        %r = zero.all_gather %s unit 0 ... in_place
+    A rank that is alone has all shards. So nothing is gathered or released, a
+    reduction over ranks is an addition to what was there, and states that were
+    shards are whole:
 
-    The same bytes on the wire as a ring, in a fixed order of additions.
-    Scalar reductions (unit -1) stay.
+        %s = zero.reduce_scatter %g, %sum unit 0 segment 0 ...
+        // becomes
+        %s = nn.binary add %sum, %g
+
+    What is left is the program of one device, in every stage.
+
+    bitwise: the fold of one rank, from +0.0 where nothing is carried.
+  }];
+  let dependentDialects = ["::mlir::zg::nn::NNDialect"];
+}
+
+def BindScalars : Pass<"zero-bind-scalars", "::mlir::ModuleOp"> {
+  let summary = "Makes scalars arguments of the programs that read them.";
+  let description = [{
+        %seed = nn.scalar "seed" : tensor<1xi64>
+        // becomes an argument
+        %seed: tensor<1xi64> {nn.scalar = "seed"}
+
+    bitwise.
+  }];
+}
+
+def Forward : Pass<"zero-forward", "::mlir::ModuleOp"> {
+  let summary = "Makes @forward a program of one rank that trains nothing.";
+  let description = [{
+    Parameters become views of their unit's flat buffer, all of them whole;
+    results become `zero.output`s. Takes the place of `nn-differentiate` and of
+    the passes above where a model is only run.
 
     bitwise.
   }];
@@ -116,9 +219,12 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
 def VerifyZero : Pass<"zero-verify", "::mlir::ModuleOp"> {
   let summary = "Checks that every gradient is reduced once, and gathers match.";
   let description = [{
-    - Each segment of each trainable unit is reduced exactly once in `@step` or
-      `@micro`.
+    - Each segment of each trainable unit is reduced exactly once. In `@micro`
+      it is added to a sum that is carried; `@update` reads that sum and leaves
+      it zero.
+    - With one rank there is no collective, and gradients are packed once.
     - Each trainable unit's parameters are updated exactly once.
+    - What is each rank's own is not moved between ranks.
     - Each started gather is awaited exactly once.
     - No `nn.parameter` argument is left.
 

@@ -202,11 +202,15 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
   }
   bool local = members.front()->local;
   int64_t grain = options.world * kAlignElements;
-  int64_t length = std::max<int64_t>(1, options.bucketBytes /
-                                            nn::elementBytes(element) / grain) *
-                   grain;
-  SmallVector<int64_t> segments;
   int64_t padded = llvm::alignTo(elements, grain);
+  // One rank has no collectives, whose grain a segment is.
+  int64_t length =
+      options.world == 1
+          ? padded
+          : std::max<int64_t>(1, options.bucketBytes /
+                                     nn::elementBytes(element) / grain) *
+                grain;
+  SmallVector<int64_t> segments;
   for (int64_t begin = 0; begin < padded; begin += length) {
     segments.push_back(std::min(length, padded - begin));
   }

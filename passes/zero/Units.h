@@ -1,6 +1,6 @@
 //===- Units.h - which parameters are gathered and reduced together -------===//
 //
-// The algorithm behind `zero-shard`, apart from the rewriting: groups a
+// The algorithm behind `zero-layout`, apart from the rewriting: groups a
 // program's parameters into units and lays each unit out as a flat buffer.
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,8 @@ namespace mlir::zg::zero {
 struct UnitOptions {
   int64_t world = 1;
   int64_t stage = 0;
-  /// Most bytes of a segment, a collective's grain. At least world x 256
-  /// elements are taken whatever it says.
+  /// Most bytes of a segment, a collective's grain, where there is more than
+  /// one rank. At least world x 256 elements are taken whatever it says.
   int64_t bucketBytes = 32 << 20;
   /// Units of at most this many elements stay whole on every rank in stage 3.
   int64_t persistenceThreshold = 0;

@@ -22,11 +22,14 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       module.emitError("has no '") << kUnitsAttr << "'";
       return signalPassFailure();
     }
-    bool good = true;
+    auto world = module->getAttrOfType<IntegerAttr>(kWorldAttr);
+    bool alone = world && world.getInt() == 1;
+    bool good = !alone || verifyAlone();
     for (auto [index, attribute] : llvm::enumerate(units)) {
       auto unit = cast<ParamUnitAttr>(attribute);
       if (unit.getTrainable()) {
-        good &= verifyReductions(unit, index);
+        good &=
+            alone ? verifyPacked(unit, index) : verifyReductions(unit, index);
       }
       if (unit.getTrainable() || unit.getLocal()) {
         good &= verifyUpdate(unit, index);
@@ -57,30 +60,94 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     }
   }
 
-  bool verifyReductions(ParamUnitAttr unit, size_t index) {
-    SmallVector<int64_t> count(unit.getSegments().size());
+  /// One rank moves nothing.
+  bool verifyAlone() {
+    bool alone = true;
     getOperation().walk([&](Operation *op) {
-      if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
-        if (reduce.getUnit() == index && reduce.getSegment() < count.size()) {
-          ++count[reduce.getSegment()];
-        }
-      } else if (auto all = dyn_cast<AllReduceOp>(op)) {
-        if (all.getUnit() == index) {
-          for (int64_t &segment : count) {
-            ++segment;
-          }
-        }
+      if (isa<AllGatherOp, PrefetchOp, ReduceScatterOp, AllReduceOp>(op)) {
+        op->emitOpError("is a collective, and there is one rank; run "
+                        "zero-one-rank");
+        alone = false;
       }
     });
-    for (auto [segment, reductions] : llvm::enumerate(count)) {
-      if (reductions != 1) {
+    return alone;
+  }
+
+  /// One rank reduces nothing; its gradients are packed once.
+  bool verifyPacked(ParamUnitAttr unit, size_t index) {
+    int64_t packs = 0;
+    getOperation().walk([&](PackOp pack) { packs += pack.getUnit() == index; });
+    if (packs != 1) {
+      getOperation().emitError("gradients of unit ")
+          << unit.getName() << " are packed " << packs << " times, not once";
+    }
+    return packs == 1;
+  }
+
+  /// Each segment once in all programs; where the sum is carried from @micro to
+  /// @update, it is that sum, and the update leaves it zero.
+  bool verifyReductions(ParamUnitAttr unit, size_t index) {
+    SmallVector<SmallVector<ReduceScatterOp>> reductions(
+        unit.getSegments().size());
+    getOperation().walk([&](ReduceScatterOp reduce) {
+      if (reduce.getUnit() == index &&
+          reduce.getSegment() < reductions.size()) {
+        reductions[reduce.getSegment()].push_back(reduce);
+      }
+    });
+    for (auto [segment, ops] : llvm::enumerate(reductions)) {
+      if (ops.size() != 1) {
         getOperation().emitError("segment ")
             << segment << " of unit " << unit.getName() << " is reduced "
-            << reductions << " times, not once";
+            << ops.size() << " times, not once";
+        return false;
+      }
+      auto program = ops.front()->getParentOfType<func::FuncOp>();
+      if (program.getName() == kMicroProgram &&
+          !verifyCarried(ops.front(), program, unit)) {
         return false;
       }
     }
     return true;
+  }
+
+  /// That the sum is added to, kept, read once all micro-batches are done, and
+  /// zeroed.
+  bool verifyCarried(ReduceScatterOp sum, func::FuncOp micro,
+                     ParamUnitAttr unit) {
+    auto held = dyn_cast_or_null<BlockArgument>(sum.getAccumulator());
+    auto state = held ? micro.getArgAttrOfType<StateAttr>(held.getArgNumber(),
+                                                          kStateAttr)
+                      : StateAttr();
+    if (!state || updateOf(micro, state) != sum.getResult()) {
+      sum.emitOpError("of every micro-batch does not add to a sum that is "
+                      "carried");
+      return false;
+    }
+    auto update = getOperation().lookupSymbol<func::FuncOp>(kUpdateProgram);
+    bool read = false;
+    for (unsigned i = 0; update && i < update.getNumArguments(); ++i) {
+      read |= update.getArgAttr(i, kStateAttr) == state &&
+              !update.getArgument(i).use_empty();
+    }
+    Value left = update ? updateOf(update, state) : Value();
+    if (!read || !left || !left.getDefiningOp<nn::ConstantOp>()) {
+      sum.emitOpError("makes a sum of gradients of unit ")
+          << unit.getName() << " that @update does not "
+          << (read ? "leave zero" : "read");
+      return false;
+    }
+    return true;
+  }
+
+  /// What the program leaves in the state; null where it leaves it as it was.
+  Value updateOf(func::FuncOp program, StateAttr state) {
+    for (unsigned i = 0; i < program.getNumResults(); ++i) {
+      if (program.getResultAttr(i, kUpdatesAttr) == state) {
+        return program.front().getTerminator()->getOperand(i);
+      }
+    }
+    return {};
   }
 
   /// No collective has to do with what is each rank's own.
@@ -88,8 +155,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     bool apart = true;
     getOperation().walk([&](Operation *op) {
       auto unit = op->getAttrOfType<IntegerAttr>("unit");
-      if (isa<AllGatherOp, PrefetchOp, ReduceScatterOp, AllReduceOp>(op) &&
-          unit && unit.getInt() == static_cast<int64_t>(index)) {
+      if (isa<AllGatherOp, PrefetchOp, ReduceScatterOp>(op) && unit &&
+          unit.getInt() == static_cast<int64_t>(index)) {
         op->emitOpError("moves unit ") << index << ", which is each rank's own";
         apart = false;
       }

@@ -194,10 +194,13 @@ Change swapSequence(plan::Plan &plan, Random &random) {
 }
 
 Change changeSequence(plan::Plan &plan, Random &random) {
-  At where = steps(plan, random, isCollective)[0];
-  plan::Step &step = at(plan, where);
+  std::vector<At> all = steps(plan, random, isCollective);
+  if (all.empty()) {
+    return std::nullopt; // one rank
+  }
+  plan::Step &step = at(plan, all[0]);
   step.set_sequence(step.sequence() + 1 + uint32_t(random.below(3)));
-  return absl::StrCat("another sequence number for ", nameOf(plan, where));
+  return absl::StrCat("another sequence number for ", nameOf(plan, all[0]));
 }
 
 Change sequenceOfNone(plan::Plan &plan, Random &random) {

@@ -190,8 +190,8 @@ def NN_ScalarOp : NN_PureOp<"scalar"> {
     `seed` is the run's; `step` counts its steps from 1; `sample_base` is
     the place of the micro-batch's first sample in the global batch.
 
-    **Lifespan**: `nn-decompose` to `zero-shard`, where it becomes an argument
-    of the program with `nn.scalar`.
+    **Lifespan**: `nn-decompose` to `zero-bind-scalars`, where it becomes an
+    argument of the program with `nn.scalar`.
 
     **Constraints:**
     - `name` is `seed`, `step` or `sample_base`.

@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kUnitsAttr =
 inline constexpr llvm::StringLiteral kStateAttr = "zero.state";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "zero.updates";
 inline constexpr llvm::StringLiteral kOutputAttr = "zero.output";
+/// On a result of @micro: the unit (i64) whose packed gradients it is. From
+/// `zero-layout` to `zero-reductions`.
+inline constexpr llvm::StringLiteral kGradientAttr = "zero.gradient";
 
 /// A parameter begins, and a shard ends, at a multiple of so many elements.
 inline constexpr int64_t kAlignElements = 256;

@@ -30,7 +30,7 @@ def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
     `flat[2048 + r * 512 ... 2048 + (r + 1) * 512)`. A view: it shares the
     flat buffer's bytes.
 
-    **Lifespan**: `zero-shard` to lowering into sched.
+    **Lifespan**: `zero-updates` to lowering into sched.
 
     **Constraints:**
     - `unit` and `segment` exist.
@@ -57,7 +57,7 @@ def Zero_ViewOp : Zero_Op<"view", [Pure]> {
     ```
     The elements from `offset` on, row-major. Shares the flat buffer's bytes.
 
-    **Lifespan**: `zero-shard` to lowering into sched.
+    **Lifespan**: `zero-layout` to lowering into sched.
 
     **Constraints:**
     - The result's elements lie within the flat buffer.
@@ -84,7 +84,7 @@ def Zero_PackOp : Zero_Op<"pack", [Pure]> {
     Elements that no operand covers are zero. Lowering computes the operands
     in place, so that nothing is copied.
 
-    **Lifespan**: `zero-shard` to lowering into sched.
+    **Lifespan**: `zero-layout` to lowering into sched.
 
     **Constraints:**
     - One offset an operand, ascending; operands neither overlap nor exceed
@@ -119,8 +119,8 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
     `zero.shard`s of the storage that the result has. `stay`: which part of the
     step a parameter unit of stage 3 is whole for.
 
-    **Lifespan**: `zero-shard` to lowering into sched; `zero-prefetch` may split
-    it into `zero.prefetch` and `zero.await`.
+    **Lifespan**: `zero-gathers` and `zero-updates` to lowering into sched;
+    `zero-prefetch` may split it into `zero.prefetch` and `zero.await`.
 
     **Constraints:**
     - `unit` exists.
@@ -201,7 +201,7 @@ def Zero_ReleaseOp : Zero_Op<"release"> {
     ```
     Its bytes may be reused from here on.
 
-    **Lifespan**: `zero-shard` to lowering into sched.
+    **Lifespan**: `zero-gathers` to lowering into sched.
 
     **Constraints:**
     - No use of the buffer, or of a view of it, follows.
@@ -231,7 +231,7 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
     in the rank's own part of the segment in `flat`, whose bytes then stay
     until the result's last use.
 
-    **Lifespan**: `zero-shard` to lowering into sched.
+    **Lifespan**: `zero-reductions` to lowering into sched.
 
     **Constraints:**
     - `unit` and `segment` exist.
@@ -252,35 +252,29 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
 }
 
 def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
-  let summary = "Every rank gets the sum over ranks.";
+  let summary = "Every rank gets the sum over ranks of a few numbers.";
   let description = [{
     ```mlir
-    func.func @example(%g: tensor<4096xf32>, %loss: tensor<1xf32>,
-                       %acc: tensor<1xf32>) {
-      %f = zero.all_reduce %g unit 0 group "data"
-          reason "gradients of h.0 complete"
-          : tensor<4096xf32> -> tensor<4096xf32>
-      %l = zero.all_reduce %loss, %acc unit -1 group "data" reason "the loss"
+    func.func @example(%loss: tensor<1xf32>, %acc: tensor<1xf32>) {
+      %l = zero.all_reduce %loss, %acc group "data" reason "the mean loss"
           : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
       return
     }
     ```
     The canonical fold of `zero.reduce_scatter`, of all elements, on every
-    rank. Of a unit's flat gradients (in place, `zero-expand-all-reduce` makes
-    it reduce_scatter and all_gather), or of a few scalars (unit -1).
+    rank. Gradients are reduced by `zero.reduce_scatter`.
 
-    **Lifespan**: `zero-shard` to lowering into sched; with a unit, to
-    `zero-expand-all-reduce`.
+    **Lifespan**: `zero-reductions` to lowering into sched.
 
     **Constraints:**
     - Operand, accumulator and result have one type.
   }];
   let arguments = (ins Zero_Flat:$operand, Optional<Zero_Flat>:$accumulator,
-                       I64Attr:$unit, StrAttr:$group, StrAttr:$reason);
+                       StrAttr:$group, StrAttr:$reason);
   let results = (outs Zero_Flat:$result);
   let assemblyFormat = [{
-    $operand (`,` $accumulator^)? `unit` $unit `group` $group `reason` $reason
-    attr-dict `:` type($operand) (`,` type($accumulator)^)? `->` type($result)
+    $operand (`,` $accumulator^)? `group` $group `reason` $reason attr-dict
+    `:` type($operand) (`,` type($accumulator)^)? `->` type($result)
   }];
   let hasVerifier = 1;
 }

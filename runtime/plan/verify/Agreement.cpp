@@ -3,11 +3,13 @@
 // The loss and the stop count of a step are sums over the ranks: each is made
 // by exactly one all_reduce in the program of a micro-batch, the stop count
 // from the flag that the runtime sets on this rank. Were one rank's own value
-// left, ranks would stop after different steps and wait for each other.
+// left, ranks would stop after different steps and wait for each other. A rank
+// that is alone agrees with itself: any one step may add its value.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Ranges.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
 
@@ -30,18 +32,26 @@ public:
           if (access.slice() != slice || access.mode() == plan::READ) {
             continue;
           }
-          if (!step.has_all_reduce() || plan.programs(p).name() == "update") {
+          if (!(step.has_all_reduce() || plan.world() == 1) ||
+              plan.programs(p).name() == "update") {
             problems.add("no agreement: ", describeStep(plan, p, s), " writes ",
                          describeSlice(plan, slice), ", the ", what,
                          "; expected only the all_reduce of a micro-batch to");
             continue;
           }
           ++sums;
-          checkSum(p, s, i, set, what, stop);
+          if (step.has_all_reduce()) {
+            checkSum(p, s, i, set, what, stop);
+          } else if (stop && !readsStopFlag(step)) {
+            problems.add("no agreement: ", describeStep(plan, p, s),
+                         " makes the stop count and does not read the scalar "
+                         "\"stop\"");
+          }
         }
       }
       if (plan.programs(p).name() != "update" && sums != 1) {
-        problems.add("no agreement: ", sums, " all_reduces of \"",
+        problems.add("no agreement: ", sums,
+                     plan.world() == 1 ? " steps" : " all_reduces", " of \"",
                      plan.programs(p).name(), "\" make ",
                      describeSlice(plan, slice), ", the ", what,
                      "; expected exactly one");
@@ -69,6 +79,15 @@ private:
                         : "the loss of this rank, which the runtime does not "
                           "set");
     }
+  }
+
+  bool readsStopFlag(const plan::Step &step) const {
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      if (effectOf(step, i).reads && isStopFlag(step.accesses(i).slice())) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool isStopFlag(uint32_t slice) const {

@@ -117,7 +117,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     }
     // CHECK: sched.fill on(compute) (write %[[STOP:.+]][0 for 4])
     // CHECK: sched.all_reduce on(scatter) (read %{{.+}}[0 for 4], read_write %[[STOP]][0 for 4])
-    %t = zero.all_reduce %s unit -1 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+    %t = zero.all_reduce %s group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
     return %u, %t : tensor<256xf32>, tensor<1xf32>
   }
 }

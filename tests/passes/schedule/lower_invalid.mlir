@@ -59,18 +59,8 @@ func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment =
 
 func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
   // expected-error @below {{names unit 0, but 'zero.units' has 0}}
-  %0 = zero.all_reduce %a unit 0 group "data" reason "r" : tensor<4xf32> -> tensor<4xf32>
+  %0 = zero.all_gather %a unit 0 group "data" reason "r" : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
-}
-
-// -----
-
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
-  func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
-    // expected-error @below {{of a unit; run zero-expand-all-reduce before}}
-    %0 = zero.all_reduce %g unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<256xf32>
-    return %0 : tensor<256xf32>
-  }
 }
 
 // -----

@@ -1,9 +1,9 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=3 optimizer=sgd})' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-layout{world=2 stage=3},zero-gathers)' | FileCheck %s
 
 // A unit is gathered again for its backward uses if another unit was used in
 // between, and kept if not; what backward does not need is not gathered.
 
-// CHECK-LABEL: func.func @step
+// CHECK-LABEL: func.func @micro
 // CHECK: zero.all_gather {{.*}} unit 0 {{.*}} "forward of first, first needed by a"
 // CHECK: zero.release {{.*}} unit 0
 // CHECK: zero.all_gather {{.*}} unit 1 {{.*}} "forward of second, first needed by b"

@@ -38,3 +38,62 @@ module attributes {zero.units = []} {
     return
   }
 }
+
+// -----
+
+// What is reduced in every micro-batch is added up.
+
+module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [512], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro(%g: tensor<512xf32>) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // expected-error @below {{of every micro-batch does not add to a sum that is carried}}
+    %0 = zero.reduce_scatter %g unit 0 segment 0 group "data" reason "r" : tensor<512xf32> -> tensor<256xf32>
+    return %0 : tensor<256xf32>
+  }
+  func.func @update(%p: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>})
+      -> (tensor<512xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+    return %p : tensor<512xf32>
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [512], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro(%g: tensor<512xf32>, %sum: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // expected-error @below {{makes a sum of gradients of unit "fc" that @update does not read}}
+    %0 = zero.reduce_scatter %g, %sum unit 0 segment 0 group "data" reason "r" : tensor<512xf32>, tensor<256xf32> -> tensor<256xf32>
+    return %0 : tensor<256xf32>
+  }
+  func.func @update(%p: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>})
+      -> (tensor<512xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+    return %p : tensor<512xf32>
+  }
+}
+
+// -----
+
+module attributes {zero.world = 2 : i64, zero.units = [#zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [512], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro(%g: tensor<512xf32>, %sum: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // expected-error @below {{makes a sum of gradients of unit "fc" that @update does not leave zero}}
+    %0 = zero.reduce_scatter %g, %sum unit 0 segment 0 group "data" reason "r" : tensor<512xf32>, tensor<256xf32> -> tensor<256xf32>
+    return %0 : tensor<256xf32>
+  }
+  func.func @update(%p: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}, %sum: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>})
+      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
+    %0 = nn.binary add %p, %sum : tensor<256xf32>
+    return %0 : tensor<256xf32>
+  }
+}
+
+// -----
+
+// One rank packs its gradients and moves nothing.
+
+// expected-error @below {{gradients of unit "fc" are packed 0 times, not once}}
+module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [512], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @step(%p: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>})
+      -> (tensor<512xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+    // expected-error @below {{is a collective, and there is one rank; run zero-one-rank}}
+    %0 = zero.all_gather %p unit 0 group "data" reason "r" : tensor<512xf32> -> tensor<512xf32>
+    return %0 : tensor<512xf32>
+  }
+}

@@ -1,12 +1,13 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=3 optimizer=sgd},zero-verify)' | FileCheck %s
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd" | FileCheck %s
 
 // A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. It is
 // gathered for it, and released after it is packed.
 
 // CHECK-LABEL: func.func @step
 // CHECK: %[[B:.+]] = zero.all_gather {{.*}} reason "kept from forward to backward of b
-// CHECK: %[[W2:.+]] = zero.view %[[B]][0]
-// CHECK: %[[G1:.+]] = nn.reshape %[[W2]]
+// CHECK: nn.reduce
+// CHECK-NEXT: %[[W2:.+]] = zero.view %[[B]][0]
+// CHECK-NEXT: %[[G1:.+]] = nn.reshape %[[W2]]
 // CHECK-NEXT: zero.pack %[[G1]] at [0] unit 0
 // CHECK: zero.release %[[B]] unit 1
 // CHECK: %[[A:.+]] = zero.all_gather {{.*}} reason "backward of a

@@ -218,6 +218,6 @@ func.func @reduce(%a: tensor<512xf32>, %b: tensor<128xf32>) {
 
 func.func @reduce(%a: tensor<512xf32>) {
   // expected-error @below {{needs one type for operand, accumulator and result}}
-  %0 = zero.all_reduce %a unit -1 group "data" reason "r" : tensor<512xf32> -> tensor<256xf32>
+  %0 = zero.all_reduce %a group "data" reason "r" : tensor<512xf32> -> tensor<256xf32>
   return
 }

@@ -35,9 +35,9 @@ func.func @reduce(%g: tensor<4096xf32>, %acc: tensor<512xf32>, %loss: tensor<1xf
   %0 = zero.reduce_scatter %g unit 0 segment 1 group "data" reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
   // CHECK: = zero.reduce_scatter %arg0, %arg1 unit 0 segment 1 group "data" reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
   %1 = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data" reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
-  // CHECK: = zero.all_reduce %arg2 unit -1 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
-  %2 = zero.all_reduce %loss unit -1 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
-  // CHECK: = zero.all_reduce %arg2, %arg2 unit -1 group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
-  %3 = zero.all_reduce %loss, %loss unit -1 group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+  // CHECK: = zero.all_reduce %arg2 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+  %2 = zero.all_reduce %loss group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+  // CHECK: = zero.all_reduce %arg2, %arg2 group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+  %3 = zero.all_reduce %loss, %loss group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
   return
 }

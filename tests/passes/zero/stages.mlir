@@ -1,12 +1,13 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=0 optimizer=sgd})' | FileCheck %s --check-prefixes=CHECK,STAGE0
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=1 optimizer=sgd})' | FileCheck %s --check-prefixes=CHECK,STAGE1
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=2 optimizer=sgd})' | FileCheck %s --check-prefixes=CHECK,STAGE2
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=3 optimizer=sgd})' | FileCheck %s --check-prefixes=CHECK,STAGE3
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=3 optimizer=sgd persistence-threshold=512})' | FileCheck %s --check-prefixes=CHECK,STAGE2
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-shard{world=2 stage=3 optimizer=sgd accumulate=2})' | FileCheck %s --check-prefixes=ACCUMULATE
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=0 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE0
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=1 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE1
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=2 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE2
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE3
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd persistence-threshold=512" | FileCheck %s --check-prefixes=CHECK,STAGE2
+// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefixes=ACCUMULATE
 
-// What each stage keeps, gathers and reduces; a unit under the persistence
-// threshold behaves in stage 3 as all units do in stage 2.
+// What the passes of the phase make together: what each stage keeps, gathers and
+// reduces. A unit under the persistence threshold behaves in stage 3 as all units
+// do in stage 2.
 
 // CHECK-LABEL: func.func @step
 
@@ -25,14 +26,15 @@
 // The gradient is packed and reduced as soon as it is complete.
 // CHECK: %[[G:.+]] = nn.matmul {{.*}} transpose_a
 // CHECK-NEXT: %[[PACK:.+]] = zero.pack %[[G]] at [0] unit 0
-// STAGE0-NEXT: zero.all_reduce %[[PACK]] unit 0
+// STAGE0-NEXT: %[[SUM:.+]] = zero.reduce_scatter %[[PACK]] unit 0 segment 0 {{.*}} in_place
+// STAGE0-NEXT: zero.all_gather %[[SUM]] unit 0 {{.*}} "every rank updates all parameters of fc" in_place
 // STAGE1-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 {{.*}} in_place
 // STAGE2-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 group "data" reason "gradients of fc are complete" :
 // STAGE3-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 group "data" reason "gradients of fc are complete" :
 
 // Loss and stop flag are reduced on every rank.
-// CHECK: zero.all_reduce {{.*}} unit -1 {{.*}} "the mean loss"
-// CHECK: zero.all_reduce {{.*}} unit -1 {{.*}} "ranks stop after the same step"
+// CHECK: zero.all_reduce {{.*}} "the mean loss"
+// CHECK: zero.all_reduce {{.*}} "ranks stop after the same step"
 
 // Stages 1 and 2 gather what each rank has updated, in place.
 // STAGE0-NOT: zero.all_gather
@@ -43,7 +45,7 @@
 // STAGE3-NOT: zero.all_gather
 
 // With accumulation a micro-batch folds into carried shards, which the update
-// uses and sets to zero.
+// uses and leaves zero.
 // ACCUMULATE-LABEL: func.func @micro
 // ACCUMULATE-SAME: %[[ACC:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
 // ACCUMULATE: zero.reduce_scatter %{{.+}}, %[[ACC]] unit 0 segment 0

@@ -1,0 +1,24 @@
+//===- FlatBuffers.h - parameters as views of flat buffers ----------------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_FLATBUFFERS_H
+#define ZEROGRAPH_PASSES_ZERO_FLATBUFFERS_H
+
+#include "passes/zero/Program.h"
+#include "passes/zero/UnitStates.h"
+#include "passes/zero/Units.h"
+
+namespace mlir::zg::zero {
+
+/// Says on the module what the units are, and how many ranks, micro-batches
+/// and which stage they are for.
+void declareUnits(ModuleOp module, ArrayRef<Unit> units, int64_t world,
+                  int64_t stage, int64_t accumulate);
+
+/// Makes the parameters of `program` views of their unit's whole buffer, a view
+/// for each op that reads one, right before it. The module declares the units.
+void viewParameters(Program &program, ArrayRef<Unit> units,
+                    const UnitStates &states);
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_FLATBUFFERS_H

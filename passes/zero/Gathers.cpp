@@ -1,0 +1,73 @@
+//===- Gathers.cpp - sharded parameters gathered before use ---------------===//
+
+#include "passes/zero/GatherPlan.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/Program.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_GATHERS
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --zero-gathers
+//===----------------------------------------------------------------------===//
+
+struct Gathers : impl::GathersBase<Gathers> {
+  void runOnOperation() override {
+    FailureOr<UnitStates> states = UnitStates::of(getOperation());
+    if (failed(states)) {
+      return signalPassFailure();
+    }
+    FailureOr<Program> program = Program::find(getOperation(), kMicroProgram);
+    if (failed(program)) {
+      return signalPassFailure();
+    }
+    // Positions are those before anything is inserted.
+    SmallVector<Operation *> ops = llvm::to_vector(
+        llvm::map_range(program->body(), [](Operation &op) { return &op; }));
+    for (const Gather &gather : planGathers(program->function(), *states)) {
+      insert(*program, *states, gather, ops);
+    }
+    program->eraseArguments([&](BlockArgument argument) {
+      int64_t unit = unitOfState(argument);
+      return unit >= 0 && states->shardsParameters(unit);
+    });
+  }
+
+  /// The unit whose whole parameters the argument is; -1 for none.
+  int64_t unitOfState(BlockArgument argument) {
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto state = function.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
+                                                      kStateAttr);
+    bool whole = state && state.getRole().getValue() == kParamRole &&
+                 state.getSegment() < 0;
+    return whole ? state.getUnit() : -1;
+  }
+
+  void insert(Program &program, const UnitStates &states, const Gather &gather,
+              ArrayRef<Operation *> ops) {
+    OpBuilder builder(ops[gather.first]);
+    SmallVector<Value> shards;
+    for (int64_t i = 0; i < states.segments(gather.unit); ++i) {
+      shards.push_back(program.state(states.shard(gather.unit, i, kParamRole),
+                                     states.shardType(gather.unit, i)));
+    }
+    auto flat = builder.create<AllGatherOp>(
+        states.location(gather.unit, program.location()),
+        states.wholeType(gather.unit), shards, gather.unit, kDataGroup,
+        gather.reason, StayAttr::get(&getContext(), gather.stay),
+        /*in_place=*/false);
+    for (ViewOp view : gather.views) {
+      view.getFlatMutable().assign(flat);
+    }
+    builder.setInsertionPointAfter(ops[gather.last]);
+    builder.create<ReleaseOp>(program.location(), flat, gather.unit);
+    ++gathered;
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

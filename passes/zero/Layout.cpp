@@ -1,0 +1,113 @@
+//===- Layout.cpp - parameters and gradients in flat buffers --------------===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/zero/FlatBuffers.h"
+#include "passes/zero/Passes.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_LAYOUT
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+/// A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. Gives
+/// it an op that reads it, so that it is viewed, and gathered, like any other
+/// use.
+void useReturnedArguments(func::FuncOp micro) {
+  Operation *terminator = micro.front().getTerminator();
+  OpBuilder builder(terminator);
+  for (OpOperand &result : terminator->getOpOperands()) {
+    if (isa<BlockArgument>(result.get())) {
+      result.set(builder.create<nn::ReshapeOp>(
+          result.get().getLoc(), result.get().getType(), result.get()));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// --zero-layout
+//===----------------------------------------------------------------------===//
+
+struct Layout : impl::LayoutBase<Layout> {
+  using LayoutBase::LayoutBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto micro = module.lookupSymbol<func::FuncOp>(nn::kMicroFunction);
+    if (!micro) {
+      module.emitError("has no function @micro; run nn-differentiate");
+      return signalPassFailure();
+    }
+    if (world < 1 || stage < 0 || stage > 3 || accumulate < 1 ||
+        bucketBytes < 1) {
+      module.emitError("needs world >= 1, stage 0 to 3, accumulate >= 1 "
+                       "and bucket-bytes >= 1");
+      return signalPassFailure();
+    }
+    useReturnedArguments(micro);
+    std::vector<Unit> units = groupIntoUnits(
+        micro, {world, stage, bucketBytes, persistenceThreshold, grouping});
+    declareUnits(module, units, world, stage, accumulate);
+    UnitStates states = *UnitStates::of(module);
+    Program program(micro);
+    viewParameters(program, units, states);
+    packResults(program, states);
+  }
+
+  /// Packs what the micro-batch makes for each member of a unit: gradients of
+  /// those that are trained, next values of those that are each rank's own.
+  void packResults(Program &program, const UnitStates &states) {
+    func::FuncOp micro = program.function();
+    llvm::StringMap<Value> made;
+    unsigned known = micro.getNumResults();
+    for (unsigned i = 0; i < known; ++i) {
+      for (StringRef name :
+           {StringRef(nn::kGradientAttr), StringRef(nn::kNextValueAttr)}) {
+        if (auto of = micro.getResultAttrOfType<StringAttr>(i, name)) {
+          made[of.getValue()] = program.terminator()->getOperand(i);
+        }
+      }
+    }
+    DenseMap<Operation *, Operation *> behind; // what stands after an op
+    Builder builder(&getContext());
+    for (int64_t unit = 0; unit < states.size(); ++unit) {
+      ParamUnitAttr attribute = states[unit];
+      if (attribute.getTrainable()) {
+        program.result(pack(program, states, unit, made, behind), kGradientAttr,
+                       builder.getI64IntegerAttr(unit));
+      } else if (attribute.getLocal()) {
+        program.update(pack(program, states, unit, made, behind),
+                       states.whole(unit, kParamRole));
+      }
+    }
+    program.eraseResults([&](unsigned i) { return i > 0 && i < known; });
+  }
+
+  /// Right behind the last of its operands to be made.
+  Value pack(Program &program, const UnitStates &states, int64_t unit,
+             const llvm::StringMap<Value> &made,
+             DenseMap<Operation *, Operation *> &behind) {
+    SmallVector<Value> parts;
+    SmallVector<int64_t> offsets;
+    Operation *last = nullptr;
+    for (PlacementAttr place : states[unit].getPlacements()) {
+      Value part = made.lookup(place.getParameter().getName().getValue());
+      Operation *maker = part.getDefiningOp();
+      last = last && maker->isBeforeInBlock(last) ? last : maker;
+      parts.push_back(part);
+      offsets.push_back(place.getOffset());
+    }
+    Operation *&previous = behind.try_emplace(last, last).first->second;
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(previous);
+    auto op =
+        builder.create<PackOp>(states.location(unit, program.location()),
+                               states.wholeType(unit), parts, offsets, unit);
+    previous = op;
+    return op;
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

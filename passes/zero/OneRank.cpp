@@ -1,0 +1,95 @@
+//===- OneRank.cpp - no collectives where there is one rank ---------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/differentiate/NNBuilder.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/UnitStates.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_ONERANK
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --zero-one-rank
+//===----------------------------------------------------------------------===//
+
+struct OneRank : impl::OneRankBase<OneRank> {
+  void runOnOperation() override {
+    FailureOr<UnitStates> states = UnitStates::of(getOperation());
+    if (failed(states)) {
+      return signalPassFailure();
+    }
+    if (states->world() != 1) {
+      return;
+    }
+    for (int64_t unit = 0; unit < states->size(); ++unit) {
+      if (states->segments(unit) != 1) {
+        getOperation().emitError("unit ")
+            << (*states)[unit].getName() << " has " << states->segments(unit)
+            << " segments; expected one where there is one rank";
+        return signalPassFailure();
+      }
+    }
+    for (auto program : getOperation().getOps<func::FuncOp>()) {
+      for (Operation &op : llvm::make_early_inc_range(program.front())) {
+        remove(&op);
+      }
+      nameWhole(program);
+    }
+  }
+
+  /// A rank's shard is everything, and the sum over ranks its own.
+  void remove(Operation *op) {
+    Value same;
+    if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
+      same = add(op, reduce.getAccumulator(), reduce.getFlat());
+    } else if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+      same = add(op, reduce.getAccumulator(), reduce.getOperand());
+    } else if (auto gather = dyn_cast<AllGatherOp>(op)) {
+      same = gather.getShards().front();
+    } else if (auto shard = dyn_cast<ShardOp>(op)) {
+      same = shard.getFlat();
+    } else if (!isa<ReleaseOp>(op)) {
+      return;
+    }
+    if (same) {
+      op->getResult(0).replaceAllUsesWith(same);
+    }
+    op->erase();
+  }
+
+  /// The fold of one rank: from +0.0 where there is nothing to add to, so that
+  /// a gradient of -0.0 is +0.0 for any number of ranks.
+  Value add(Operation *op, Value accumulator, Value value) {
+    OpBuilder builder(op);
+    nn::NNBuilder b(builder, op->getLoc());
+    return b.add(accumulator ? accumulator : b.splat(value, 0), value);
+  }
+
+  /// Two names of the same state would be two states.
+  void nameWhole(func::FuncOp program) {
+    auto whole = [&](Attribute attribute) -> StateAttr {
+      auto state = dyn_cast_or_null<StateAttr>(attribute);
+      return state && state.getSharded()
+                 ? StateAttr::get(&getContext(), state.getUnit(), -1,
+                                  state.getRole(), /*sharded=*/false)
+                 : StateAttr();
+    };
+    for (unsigned i = 0; i < program.getNumArguments(); ++i) {
+      if (StateAttr state = whole(program.getArgAttr(i, kStateAttr))) {
+        program.setArgAttr(i, kStateAttr, state);
+      }
+    }
+    for (unsigned i = 0; i < program.getNumResults(); ++i) {
+      if (StateAttr state = whole(program.getResultAttr(i, kUpdatesAttr))) {
+        program.setResultAttr(i, kUpdatesAttr, state);
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

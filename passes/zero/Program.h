@@ -1,0 +1,60 @@
+//===- Program.h - a program that passes extend ---------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_PROGRAM_H
+#define ZEROGRAPH_PASSES_ZERO_PROGRAM_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/ir/zero/ZeroDialect.h"
+
+namespace mlir::zg::zero {
+
+/// A `func.func` of one block whose arguments and results are known by what
+/// they mean: `nn.input`, `nn.scalar`, `zero.state`; `zero.updates`,
+/// `zero.output`. It may be copied; while it is in use nothing else changes
+/// the function's arguments.
+class Program {
+public:
+  explicit Program(func::FuncOp function);
+  /// Fails, with a diagnostic, where `module` has no program `name`.
+  static FailureOr<Program> find(ModuleOp module, StringRef name);
+  /// Appends an empty program `name` to `module`.
+  static Program create(ModuleOp module, StringRef name, Location location);
+
+  func::FuncOp function() const { return func; }
+  Location location() { return func.getLoc(); }
+  Block &body() { return func.front(); }
+  Operation *terminator() { return func.front().getTerminator(); }
+
+  /// The argument that has `attribute` under `attributeName`; appended where
+  /// there is none.
+  Value argument(Type type, StringRef attributeName, Attribute attribute);
+  Value state(StateAttr attribute, RankedTensorType type) {
+    return argument(type, kStateAttr, attribute);
+  }
+  /// The one number, of this tensor type, that the runtime writes before each
+  /// run.
+  Value scalar(StringRef name, RankedTensorType type);
+
+  /// Appends a result with `attribute` under `attributeName`.
+  void result(Value value, StringRef attributeName, Attribute attribute);
+  /// The value replaces what `attribute` names when the program has run.
+  void update(Value value, StateAttr attribute) {
+    result(value, kUpdatesAttr, attribute);
+  }
+
+  /// Erases arguments that nothing uses, and results.
+  void eraseArguments(function_ref<bool(BlockArgument)> selected);
+  void eraseResults(function_ref<bool(unsigned)> selected);
+
+private:
+  void collect();
+
+  func::FuncOp func;
+  /// Meaning -> argument.
+  DenseMap<Attribute, Value> arguments;
+};
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_PROGRAM_H

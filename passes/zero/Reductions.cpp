@@ -1,0 +1,91 @@
+//===- Reductions.cpp - gradients, loss and stop flag summed over ranks ---===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/Program.h"
+#include "passes/zero/UnitStates.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_REDUCTIONS
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --zero-reductions
+//===----------------------------------------------------------------------===//
+
+struct Reductions : impl::ReductionsBase<Reductions> {
+  void runOnOperation() override {
+    FailureOr<UnitStates> states = UnitStates::of(getOperation());
+    if (failed(states)) {
+      return signalPassFailure();
+    }
+    FailureOr<Program> program = Program::find(getOperation(), kMicroProgram);
+    if (failed(program)) {
+      return signalPassFailure();
+    }
+    func::FuncOp micro = program->function();
+    unsigned known = micro.getNumResults();
+    for (unsigned i = 0; i < known; ++i) {
+      if (auto unit =
+              micro.getResultAttrOfType<IntegerAttr>(i, kGradientAttr)) {
+        reduce(*program, *states, unit.getInt(),
+               program->terminator()->getOperand(i));
+      }
+    }
+    reduceLoss(*program);
+    program->eraseResults(
+        [&](unsigned i) { return !micro.getResultAttr(i, kUpdatesAttr); });
+  }
+
+  /// Adds a unit's gradients, as soon as they are packed, to what this rank
+  /// carries of their sum.
+  void reduce(Program &program, const UnitStates &states, int64_t unit,
+              Value packed) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfterValue(packed);
+    std::string reason =
+        "gradients of " + states.name(unit).str() + " are complete";
+    for (int64_t segment = 0; segment < states.segments(unit); ++segment) {
+      RankedTensorType type = states.shardType(unit, segment);
+      StateAttr state = states.shard(unit, segment, kGradRole);
+      auto sum = builder.create<ReduceScatterOp>(
+          states.location(unit, program.location()), type, packed,
+          program.state(state, type), unit, segment, kDataGroup, reason,
+          /*in_place=*/false);
+      program.update(sum, state);
+    }
+  }
+
+  /// The loss and the stop flags of all ranks, in one small reduction each.
+  void reduceLoss(Program &program) {
+    OpBuilder builder(program.terminator());
+    Value loss = program.terminator()->getOperand(0);
+    Location location = loss.getLoc();
+    // Of float64, as the model computes it, or of float32.
+    Type element = cast<RankedTensorType>(loss.getType()).getElementType();
+    loss = builder.create<nn::ReshapeOp>(
+        location, RankedTensorType::get({1}, element), loss);
+    auto single = RankedTensorType::get({1}, builder.getF32Type());
+    if (!element.isF64() && !element.isF32()) {
+      loss = builder.create<nn::ConvertOp>(location, single, loss);
+    }
+    auto reduceScalar = [&](Value value, StringRef role, StringRef reason) {
+      auto type = cast<RankedTensorType>(value.getType());
+      auto state = StateAttr::get(&getContext(), -1, -1,
+                                  builder.getStringAttr(role), false);
+      auto sum = builder.create<AllReduceOp>(location, type, value,
+                                             program.state(state, type),
+                                             kDataGroup, reason);
+      program.update(sum, state);
+    };
+    reduceScalar(loss, kLossRole, "the mean loss");
+    reduceScalar(program.scalar(kStopRole, single), kStopRole,
+                 "ranks stop after the same step");
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

@@ -1,0 +1,54 @@
+//===- UnitStates.h - the units of a module and who holds what of them ----===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_UNITSTATES_H
+#define ZEROGRAPH_PASSES_ZERO_UNITSTATES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/ir/zero/ZeroDialect.h"
+
+namespace mlir::zg::zero {
+
+/// What `zero-layout` has declared, as the passes behind it ask for it.
+class UnitStates {
+public:
+  /// Fails, with a diagnostic, where the module has no units.
+  static FailureOr<UnitStates> of(ModuleOp module);
+
+  int64_t size() const { return units.size(); }
+  ParamUnitAttr operator[](int64_t unit) const { return units[unit]; }
+  int64_t segments(int64_t unit) const {
+    return units[unit].getSegments().size();
+  }
+  StringRef name(int64_t unit) const {
+    return units[unit].getName().getValue();
+  }
+  /// Of ops that are about the unit, in a program at `program`.
+  Location location(int64_t unit, Location program) const {
+    return NameLoc::get(units[unit].getName(), program);
+  }
+  /// Ranks that the units are spread over.
+  int64_t world() const { return ranks; }
+
+  /// Whether a rank keeps only its shards of the parameters between programs,
+  /// of the gradients from their reduction to the update, and of what the
+  /// update works on.
+  bool shardsParameters(int64_t unit) const;
+  bool shardsGradients(int64_t unit) const;
+  bool shardsUpdate(int64_t unit) const;
+
+  /// Names of states, and their types.
+  StateAttr whole(int64_t unit, StringRef role) const;
+  StateAttr shard(int64_t unit, int64_t segment, StringRef role) const;
+  RankedTensorType wholeType(int64_t unit) const;
+  RankedTensorType shardType(int64_t unit, int64_t segment) const;
+
+private:
+  explicit UnitStates(ModuleOp module);
+
+  SmallVector<ParamUnitAttr> units;
+  int64_t ranks, stage;
+};
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_UNITSTATES_H

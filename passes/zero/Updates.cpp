@@ -1,0 +1,193 @@
+//===- Updates.cpp - the update of parameters by their owners -------------===//
+
+#include "passes/differentiate/Optimizer.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/Program.h"
+#include "passes/zero/UnitStates.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_UPDATES
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --zero-updates
+//===----------------------------------------------------------------------===//
+
+struct Updates : impl::UpdatesBase<Updates> {
+  using UpdatesBase::UpdatesBase;
+
+  void runOnOperation() override {
+    FailureOr<UnitStates> states = UnitStates::of(getOperation());
+    FailureOr<nn::OptimizerOptions> options = readOptions();
+    if (failed(states) || failed(options)) {
+      return signalPassFailure();
+    }
+    FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
+    if (failed(micro)) {
+      return signalPassFailure();
+    }
+    // In the order in which gradients are complete, so that the first ones are
+    // freed first.
+    llvm::SetVector<int64_t> order;
+    for (auto reduction : micro->body().getOps<ReduceScatterOp>()) {
+      order.insert(reduction.getUnit());
+    }
+    Program program =
+        Program::create(getOperation(), kUpdateProgram, micro->location());
+    UnitUpdate update(program, *states, *options, scalarType(*states));
+    for (int64_t unit : order) {
+      update.run(unit);
+    }
+  }
+
+  FailureOr<nn::OptimizerOptions> readOptions() {
+    auto kind = llvm::StringSwitch<int>(optimizer)
+                    .Case("sgd", nn::OptimizerOptions::sgd)
+                    .Case("adam", nn::OptimizerOptions::adam)
+                    .Case("adamw", nn::OptimizerOptions::adamw)
+                    .Default(-1);
+    if (kind < 0) {
+      return getOperation().emitError("knows no optimizer '")
+             << optimizer << "'; there are sgd, adam and adamw";
+    }
+    nn::OptimizerOptions options{static_cast<nn::OptimizerOptions::Kind>(kind),
+                                 learningRate,
+                                 momentum,
+                                 nesterov,
+                                 beta1,
+                                 beta2,
+                                 epsilon,
+                                 weightDecay};
+    if (std::string wrong = nn::checkOptimizer(options); !wrong.empty()) {
+      return getOperation().emitError(wrong);
+    }
+    return options;
+  }
+
+  /// Of float64 where any parameter is; buildUpdate rounds it for others.
+  RankedTensorType scalarType(const UnitStates &states) {
+    Builder builder(&getContext());
+    bool wide = false;
+    for (int64_t unit = 0; unit < states.size(); ++unit) {
+      wide |=
+          states[unit].getTrainable() && states[unit].getElementType().isF64();
+    }
+    return RankedTensorType::get({1}, wide ? builder.getF64Type()
+                                           : builder.getF32Type());
+  }
+
+  /// Emits the update of one unit after another.
+  class UnitUpdate {
+  public:
+    UnitUpdate(Program &program, const UnitStates &states,
+               const nn::OptimizerOptions &optimizer, RankedTensorType scalar)
+        : program(program), states(states), optimizer(optimizer),
+          scalarType(scalar), builder(program.terminator()) {}
+
+    void run(int64_t unit) {
+      location = states.location(unit, program.location());
+      SmallVector<Value> gradients;
+      for (int64_t i = 0; i < states.segments(unit); ++i) {
+        gradients.push_back(program.state(states.shard(unit, i, kGradRole),
+                                          states.shardType(unit, i)));
+      }
+      if (states.shardsUpdate(unit)) {
+        updateShards(unit, gradients);
+      } else {
+        updateWhole(unit, gradients);
+      }
+      for (int64_t i = 0; i < states.segments(unit); ++i) {
+        clear(states.shard(unit, i, kGradRole), states.shardType(unit, i));
+      }
+    }
+
+  private:
+    /// The new value of a parameter; what it is made of is `state(role)`, and
+    /// so are the optimizer's states, which are updated.
+    Value update(Value parameter, Value gradient, RankedTensorType type,
+                 function_ref<StateAttr(StringRef)> state) {
+      SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
+      SmallVector<Value> old;
+      for (StringRef role : roles) {
+        old.push_back(program.state(state(role), type));
+      }
+      nn::Update made = nn::buildUpdate(
+          builder, location, optimizer, parameter, gradient, old,
+          [&](StringRef name) { return program.scalar(name, scalarType); });
+      for (auto [role, value] : llvm::zip_equal(roles, made.states)) {
+        program.update(value, state(role));
+      }
+      return made.parameter;
+    }
+
+    Value wholeParameters(int64_t unit) {
+      return program.state(states.whole(unit, kParamRole),
+                           states.wholeType(unit));
+    }
+
+    /// Every rank updates everything.
+    void updateWhole(int64_t unit, ValueRange gradients) {
+      Value gradient = builder.create<AllGatherOp>(
+          location, states.wholeType(unit), gradients, unit, kDataGroup,
+          "every rank updates all parameters of " + states.name(unit).str(),
+          /*stay=*/StayAttr(), /*in_place=*/false);
+      Value updated =
+          update(wholeParameters(unit), gradient, states.wholeType(unit),
+                 [&](StringRef role) { return states.whole(unit, role); });
+      program.update(updated, states.whole(unit, kParamRole));
+    }
+
+    /// Every rank updates its shards, and the others get them where parameters
+    /// are whole.
+    void updateShards(int64_t unit, ValueRange gradients) {
+      SmallVector<Value> updated;
+      for (int64_t i = 0; i < states.segments(unit); ++i) {
+        RankedTensorType type = states.shardType(unit, i);
+        auto state = [&](StringRef role) {
+          return states.shard(unit, i, role);
+        };
+        if (states.shardsParameters(unit)) {
+          updated.push_back(update(program.state(state(kParamRole), type),
+                                   gradients[i], type, state));
+          program.update(updated.back(), state(kParamRole));
+        } else {
+          Value parameters = builder.create<ShardOp>(
+              location, type, wholeParameters(unit), unit, i);
+          updated.push_back(update(parameters, gradients[i], type, state));
+        }
+      }
+      if (!states.shardsParameters(unit)) {
+        Value whole = builder.create<AllGatherOp>(
+            location, states.wholeType(unit), updated, unit, kDataGroup,
+            "updated parameters of " + states.name(unit).str(),
+            /*stay=*/StayAttr(), /*in_place=*/true);
+        program.update(whole, states.whole(unit, kParamRole));
+      }
+    }
+
+    /// The next step's sum begins at +0.0.
+    void clear(StateAttr state, RankedTensorType type) {
+      Value zero = builder.create<nn::ConstantOp>(
+          location, type,
+          SplatElementsAttr::get(type,
+                                 builder.getZeroAttr(type.getElementType())));
+      program.update(zero, state);
+    }
+
+    Program &program;
+    const UnitStates &states;
+    const nn::OptimizerOptions &optimizer;
+    RankedTensorType scalarType;
+    OpBuilder builder;
+    Location location = builder.getUnknownLoc();
+  };
+};
+
+} // namespace
+} // namespace mlir::zg::zero

@@ -1,0 +1,49 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-layout{world=2 stage=3 accumulate=4})' | FileCheck %s
+
+// Parameters are views of their unit's whole buffer, one for each op that reads
+// one; gradients are a pack, right behind the last of them; next values update
+// their state. What the stage shares out is for the passes behind.
+
+// CHECK: zero.accumulate = 4 : i64
+// CHECK-SAME: zero.stage = 3 : i64
+// CHECK-SAME: zero.units = [#zero.unit<"fc"
+// CHECK-SAME: #zero.unit<"buffers"
+// CHECK-SAME: zero.world = 2 : i64
+// CHECK: func.func @micro(%[[X:.+]]: tensor<4xf32> {nn.input = #nn.input<"x", per_sample = true>}
+// CHECK-SAME: %[[FLAT:.+]]: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// CHECK-SAME: %[[BUFFERS:.+]]: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK-SAME: -> (tensor<1xf32> {nn.output = "loss"}
+// CHECK-SAME: tensor<512xf32> {zero.gradient = 0 : i64}
+// CHECK-SAME: tensor<512xf32> {zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK-NEXT: %[[W:.+]] = zero.view %[[FLAT]][0]
+// CHECK-NEXT: nn.binary mul %[[W]], %[[X]]
+// CHECK-NEXT: %[[B:.+]] = zero.view %[[FLAT]][256]
+// CHECK-NEXT: nn.binary add %{{.+}}, %[[B]]
+// CHECK-NEXT: %[[LOSS:.+]] = nn.reduce
+// CHECK-NEXT: %[[AGAIN:.+]] = zero.view %[[FLAT]][0]
+// CHECK-NEXT: %[[G:.+]] = nn.binary mul %[[AGAIN]], %[[AGAIN]]
+// CHECK-NEXT: %[[GRADIENTS:.+]] = zero.pack %[[G]], %[[X2:.+]] at [0, 256] unit 0
+// CHECK-NEXT: %[[MEAN:.+]] = zero.view %[[BUFFERS]][0]
+// CHECK-NEXT: %[[NEXT:.+]] = nn.binary add %[[MEAN]], %[[X]]
+// CHECK-NEXT: %[[STATISTICS:.+]] = zero.pack %[[NEXT]] at [0] unit 1
+// CHECK-NEXT: return %[[LOSS]], %[[GRADIENTS]], %[[STATISTICS]]
+func.func @micro(
+    %w: tensor<4xf32> {nn.parameter = #nn.parameter<"fc.w", module = "fc", trainable = true, init = normal>},
+    %b: tensor<4xf32> {nn.parameter = #nn.parameter<"fc.b", module = "fc", trainable = true, init = normal>},
+    %mean: tensor<4xf32> {nn.parameter = #nn.parameter<"bn.mean", module = "bn", trainable = false, init = zeros>},
+    %x: tensor<4xf32> {nn.input = #nn.input<"x", per_sample = true>})
+    -> (tensor<1xf32> {nn.output = "loss"}, tensor<4xf32> {nn.gradient = "fc.w"},
+        tensor<4xf32> {nn.gradient = "fc.b"}, tensor<4xf32> {nn.next_value = "bn.mean"}) {
+  %0 = nn.binary mul %w, %x : tensor<4xf32>
+  %1 = nn.binary add %0, %b : tensor<4xf32>
+  %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
+  %g = nn.binary mul %w, %w : tensor<4xf32>
+  %m = nn.binary add %mean, %x : tensor<4xf32>
+  return %loss, %g, %0, %m : tensor<1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{has no function @micro; run nn-differentiate}}
+module {
+}

@@ -1,0 +1,69 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --zero-reductions | FileCheck %s
+
+// Each segment of a unit's gradients is added, where they are packed, to the
+// rank's carried shard; the loss and the stop flag are added up on every rank.
+
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME: %[[S0:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// CHECK-SAME: %[[S1:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 1, "grad", sharded = true>}
+// CHECK-SAME: %[[L:[a-z0-9]+]]: tensor<1xf32> {zero.state = #zero.state<unit = -1, segment = -1, "loss", sharded = false>}
+// CHECK-SAME: %[[STOP:[a-z0-9]+]]: tensor<1xf32> {nn.scalar = "stop"}
+// CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<1xf32> {zero.state = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}
+// CHECK-SAME: -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// CHECK-NEXT: %[[LOSS:.+]] = nn.constant dense<2.0
+// CHECK-NEXT: %[[G:.+]] = nn.constant dense<1.0
+// CHECK-NEXT: %[[PACK:.+]] = zero.pack %[[G]]
+// CHECK-NEXT: %[[A:.+]] = zero.reduce_scatter %[[PACK]], %[[S0]] unit 0 segment 0 group "data" reason "gradients of fc are complete"
+// CHECK-NEXT: %[[B:.+]] = zero.reduce_scatter %[[PACK]], %[[S1]] unit 0 segment 1 group "data"
+// CHECK-NEXT: nn.constant dense<3.0
+// CHECK-NEXT: %[[ONE:.+]] = nn.reshape %[[LOSS]] : tensor<f32> -> tensor<1xf32>
+// CHECK-NEXT: %[[MEAN:.+]] = zero.all_reduce %[[ONE]], %[[L]] group "data" reason "the mean loss"
+// CHECK-NEXT: %[[ALL:.+]] = zero.all_reduce %[[STOP]], %[[T]] group "data" reason "ranks stop after the same step"
+// CHECK-NEXT: return %[[A]], %[[B]], %[[MEAN]], %[[ALL]]
+module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 768, trainable = true, persistent = false, reason = "module", segments = [512, 256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro() -> (tensor<f32> {nn.output = "loss"}, tensor<768xf32> {zero.gradient = 0 : i64}) {
+    %loss = nn.constant dense<2.0> : tensor<f32>
+    %g = nn.constant dense<1.0> : tensor<4xf32>
+    %pack = zero.pack %g at [0] unit 0 : tensor<4xf32> -> tensor<768xf32>
+    %other = nn.constant dense<3.0> : tensor<4xf32>
+    return %loss, %pack : tensor<f32>, tensor<768xf32>
+  }
+}
+
+// -----
+
+// A loss of another type is reduced as f32, one of f64 as it is.
+
+// CHECK-LABEL: func.func @micro
+// CHECK: %[[ONE:.+]] = nn.reshape {{.*}} -> tensor<1xf16>
+// CHECK: %[[WIDE:.+]] = nn.convert %[[ONE]] : tensor<1xf16> -> tensor<1xf32>
+// CHECK: zero.all_reduce %[[WIDE]]
+module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = []} {
+  func.func @micro() -> (tensor<f16> {nn.output = "loss"}) {
+    %loss = nn.constant dense<2.0> : tensor<f16>
+    return %loss : tensor<f16>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @micro
+// CHECK: zero.all_reduce {{.*}} : tensor<1xf64>
+module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = []} {
+  func.func @micro() -> (tensor<f64> {nn.output = "loss"}) {
+    %loss = nn.constant dense<2.0> : tensor<f64>
+    return %loss : tensor<f64>
+  }
+}
+
+// -----
+
+// expected-error @below {{has no 'zero.units'; run zero-layout}}
+module attributes {zero.stage = 0 : i64} {
+}
+
+// -----
+
+// expected-error @below {{has no program @micro; run zero-layout}}
+module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.units = []} {
+}

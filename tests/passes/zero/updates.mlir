@@ -1,0 +1,74 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-updates{optimizer=sgd momentum=0.9 lr=0.1})' | FileCheck %s
+// RUN: not zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-updates{optimizer=rmsprop})' 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-updates{optimizer=sgd nesterov=true})' 2>&1 | FileCheck %s --check-prefix=WRONG
+
+// NONE: knows no optimizer 'rmsprop'; there are sgd, adam and adamw
+// WRONG: nesterov needs a momentum above 0
+
+// Stage 0 gathers what was summed and updates everything; units in the order in
+// which they are reduced. The sums are left zero.
+
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: %[[S1:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 1, segment = 0, "grad", sharded = true>}
+// CHECK-SAME: %[[P1:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK-SAME: %[[M1:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>}
+// CHECK-SAME: {nn.scalar = "gradient_scale"}
+// CHECK-SAME: %[[S0:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>
+// CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>
+// CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = 0, "grad", sharded = true>
+// CHECK: zero.all_gather %[[S1]] unit 1 group "data" reason "every rank updates all parameters of b"
+// CHECK: nn.constant dense<0.000000e+00> : tensor<128xf32>
+// CHECK: zero.all_gather %[[S0]] unit 0
+module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
+    %0 = zero.reduce_scatter %b unit 1 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %a unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    return
+  }
+}
+
+// -----
+
+// Stages 1 and 2 update shards of whole parameters, and gather them in place.
+
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: %[[S0:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// CHECK-SAME: %[[S1:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 1, "grad", sharded = true>}
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// CHECK-SAME: {zero.state = #zero.state<unit = 0, segment = 0, "momentum_buffer", sharded = true>}
+// CHECK-SAME: {zero.state = #zero.state<unit = 0, segment = 1, "momentum_buffer", sharded = true>}
+// CHECK: %[[OLD0:.+]] = zero.shard %[[P]] unit 0 segment 0
+// CHECK: %[[NEW0:.+]] = nn.binary sub %[[OLD0]]
+// CHECK: %[[OLD1:.+]] = zero.shard %[[P]] unit 0 segment 1
+// CHECK: %[[NEW1:.+]] = nn.binary sub %[[OLD1]]
+// CHECK: zero.all_gather %[[NEW0]], %[[NEW1]] unit 0 group "data" reason "updated parameters of a" in_place
+module attributes {zero.world = 2 : i64, zero.stage = 1 : i64, zero.accumulate = 1 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [256, 256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro(%a: tensor<512xf32>) {
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group "data" reason "r" : tensor<512xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %a unit 0 segment 1 group "data" reason "r" : tensor<512xf32> -> tensor<128xf32>
+    return
+  }
+}
+
+// -----
+
+// Stage 3 updates shards and gathers nothing; but for a persistent unit.
+
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}
+// CHECK-NOT: zero.all_gather {{.*}} unit 0
+// CHECK: nn.binary sub %[[P]]
+// CHECK: zero.all_gather {{.*}} unit 1 {{.*}} in_place
+module attributes {zero.world = 2 : i64, zero.stage = 3 : i64, zero.accumulate = 1 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = true, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %b unit 1 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    return
+  }
+}
