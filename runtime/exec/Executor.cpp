@@ -12,21 +12,7 @@ using namespace zerograph;
 
 namespace {
 
-/// The collectives of a program in the plan's order: step -> place from 0.
-std::map<int, uint32_t> collectiveOrder(const plan::Program &program) {
-  std::vector<std::pair<uint32_t, int>> order;
-  for (int i = 0; i < program.steps_size(); ++i) {
-    if (isCollective(program.steps(i))) {
-      order.push_back({program.steps(i).sequence(), i});
-    }
-  }
-  std::sort(order.begin(), order.end());
-  std::map<int, uint32_t> places;
-  for (size_t place = 0; place < order.size(); ++place) {
-    places[order[place].second] = uint32_t(place);
-  }
-  return places;
-}
+constexpr uint64_t kCounterBytes = 64;
 
 /// The plan's streams, by their numbers.
 std::vector<StreamBinding> streamsOf(const plan::Plan &plan) {
@@ -38,111 +24,193 @@ std::vector<StreamBinding> streamsOf(const plan::Plan &plan) {
   return streams;
 }
 
-std::string nameOfStep(const plan::Program &program, int step) {
-  return absl::StrCat("step ", step, " '", program.steps(step).name(), "'");
+/// The collectives of a program in the plan's order: step -> place from 0.
+std::map<uint32_t, uint32_t> collectiveOrder(const plan::Program &program) {
+  std::vector<std::pair<uint32_t, uint32_t>> order;
+  for (int i = 0; i < program.steps_size(); ++i) {
+    if (isCollective(program.steps(i))) {
+      order.push_back({program.steps(i).sequence(), uint32_t(i)});
+    }
+  }
+  std::sort(order.begin(), order.end());
+  std::map<uint32_t, uint32_t> places;
+  for (size_t place = 0; place < order.size(); ++place) {
+    places[order[place].second] = uint32_t(place);
+  }
+  return places;
 }
 
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>>
-Executor::create(const plan::Plan &plan, const Module &module,
-                 Collectives &collectives, std::unique_ptr<Device> device) {
+Executor::create(const plan::Plan &plan, Collectives &collectives,
+                 RankDevices devices) {
   std::unique_ptr<Executor> executor(
-      new Executor(plan, collectives, std::move(device)));
+      new Executor(plan, collectives, std::move(devices)));
+  executor->devices.of_stream.resize(plan::Stream_ARRAYSIZE);
   ZG_RETURN_IF_ERROR(executor->allocate());
   for (const plan::Program &program : plan.programs()) {
-    absl::Status status = executor->bindProgram(module, program);
+    absl::Status status = executor->bindProgram(program);
     if (!status.ok()) {
       return annotate(status, absl::StrCat("program \"", program.name(), "\""));
     }
   }
-  executor->device->onFailure([&collectives](const absl::Status &status) {
-    collectives.abort(status);
-  });
+  for (RankDevice &device : executor->devices.devices) {
+    device.device->onFailure(
+        [self = executor.get()](const absl::Status &status) {
+          self->onFailure(status);
+        });
+  }
   return executor;
+}
+
+absl::StatusOr<std::unique_ptr<Executor>>
+Executor::create(const plan::Plan &plan, Collectives &collectives,
+                 std::unique_ptr<Device> device, const Module &module) {
+  RankDevices devices;
+  devices.devices.push_back({std::move(device), &module});
+  return create(plan, collectives, std::move(devices));
 }
 
 absl::Status Executor::allocate() {
   memory_.rank = collectives.rank();
+  Device &device = *devices.devices[0].device;
   for (const plan::Arena &arena : plan.arenas()) {
     ZG_ASSIGN_OR_RETURN(
         auto memory,
-        device->allocate(arena.space(), arena.bytes(), arena.alignment()));
+        device.allocate(arena.space(), arena.bytes(), arena.alignment()));
     memory_.arenas.push_back(memory.get());
     arenas_.push_back(std::move(memory));
+  }
+  if (devices.devices.size() > 1) {
+    ZG_ASSIGN_OR_RETURN(
+        counters,
+        device.allocate(plan::PINNED, kCounterBytes * devices.of_stream.size(),
+                        kCounterBytes));
   }
   return absl::OkStatus();
 }
 
-absl::Status Executor::bindProgram(const Module &module,
-                                   const plan::Program &program) {
-  std::map<int, uint32_t> order = collectiveOrder(program);
-  ProgramBinding binding;
-  binding.name = program.name();
-  binding.streams = streamsOf(plan);
-  binding.module = &module;
-  for (int i = 0; i < program.steps_size(); ++i) {
-    const plan::Step &step = program.steps(i);
-    StepBinding bound;
-    bound.step = &step;
-    bound.number = uint32_t(i);
-    bound.stream = unsigned(step.stream());
-    bound.waits.assign(step.waits().begin(), step.waits().end());
-    for (const plan::Access &access : step.accesses()) {
-      bound.ranges.push_back(memory_.access(plan, access));
-    }
-    if (isCollective(step)) {
-      absl::StatusOr<std::unique_ptr<Operation>> operation =
-          bindCollective(program, i, order[i], std::move(bound.ranges));
-      if (!operation.ok()) {
-        return annotate(operation.status(), nameOfStep(program, i));
-      }
-      bound.operation = *std::move(operation);
-    }
-    binding.steps.push_back(std::move(bound));
+absl::Status Executor::bindProgram(const plan::Program &program) {
+  Bound bound;
+  std::vector<ProgramPart> parts =
+      splitProgram(program, streamsOf(plan), devices.of_stream);
+  bound.counts = needCounters(parts);
+  for (ProgramPart &part : parts) {
+    ZG_ASSIGN_OR_RETURN(Part made, bindPart(program, std::move(part)));
+    bound.parts.push_back(std::move(made));
   }
-  ZG_ASSIGN_OR_RETURN(auto bound, device->bind(std::move(binding)));
   programs.push_back(std::move(bound));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Operation>>
-Executor::bindCollective(const plan::Program &program, int number,
-                         uint32_t sequence, std::vector<DeviceRange> ranges) {
-  const plan::Step &step = program.steps(number);
+absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
+                                                  ProgramPart part) {
+  std::map<uint32_t, uint32_t> order = collectiveOrder(program);
+  const RankDevice &device = devices.devices[part.device];
+  Part made;
+  part.binding.module = device.module;
+  if (counters) {
+    part.binding.counters = {counters.get(), 0, counters->bytes()};
+  }
+  for (StepBinding &step : part.binding.steps) {
+    made.numbers.push_back(step.number);
+    for (const plan::Access &access : step.step->accesses()) {
+      step.ranges.push_back(memory_.access(plan, access));
+    }
+    if (isCollective(*step.step)) {
+      absl::Status status = bindCollective(program, order[step.number], step);
+      if (!status.ok()) {
+        return annotate(status, absl::StrCat("step ", step.number, " '",
+                                             step.step->name(), "'"));
+      }
+    }
+  }
+  ZG_ASSIGN_OR_RETURN(made.program,
+                      device.device->bind(std::move(part.binding)));
+  return made;
+}
+
+absl::Status Executor::bindCollective(const plan::Program &program,
+                                      uint32_t sequence, StepBinding &step) {
+  const plan::Step &what = *step.step;
   CollectiveSite site;
   site.program = program.name();
-  site.step = absl::StrCat(number, " '", step.name(), "'");
-  site.tensor = step.accesses_size() > 0
-                    ? plan.slices(int(step.accesses(0).slice())).name()
+  site.step = absl::StrCat(step.number, " '", what.name(), "'");
+  site.tensor = what.accesses_size() > 0
+                    ? plan.slices(int(what.accesses(0).slice())).name()
                     : "nothing";
   site.sequence = sequence;
   std::vector<unsigned> group(collectives.world());
   std::iota(group.begin(), group.end(), 0u);
-  return collectives.bind(step, std::move(site), group, std::move(ranges));
+  ZG_ASSIGN_OR_RETURN(step.operation, collectives.bind(what, std::move(site),
+                                                       group, step.ranges));
+  return absl::OkStatus();
 }
 
 void Executor::recordTimes() {
-  for (auto &program : programs) {
-    program->recordTimes();
+  for (Bound &bound : programs) {
+    for (Part &part : bound.parts) {
+      part.program->recordTimes();
+    }
   }
 }
 
 StepTimes Executor::times() const {
   StepTimes result;
-  for (const auto &program : programs) {
-    result.push_back(program->times());
+  for (const Bound &bound : programs) {
+    std::vector<StepTime> &steps = result.emplace_back();
+    for (const Part &part : bound.parts) {
+      std::vector<StepTime> times = part.program->times();
+      for (size_t i = 0; i < times.size(); ++i) {
+        steps.resize(std::max<size_t>(steps.size(), part.numbers[i] + 1));
+        steps[part.numbers[i]] = times[i];
+      }
+    }
   }
   return result;
 }
 
-absl::Status Executor::run(unsigned index) {
-  collectives.beginProgram();
-  programs[index]->start(/*slot=*/0);
-  uint32_t step = 0;
-  absl::Status status = programs[index]->finish(step);
-  if (status.ok() || absl::IsCancelled(status) || absl::IsAborted(status)) {
-    return status;
+void Executor::Bound::cancel() {
+  for (Part &part : parts) {
+    part.program->cancel();
   }
-  return annotate(status, zerograph::describeStep(plan, int(index), int(step)));
+}
+
+/// From the thread of a device whose part has failed.
+void Executor::onFailure(const absl::Status &status) {
+  failed = true;
+  collectives.abort(status);
+  if (Bound *bound = running) {
+    bound->cancel();
+  }
+}
+
+absl::Status Executor::run(unsigned index) {
+  Bound &bound = programs[index];
+  collectives.beginProgram();
+  failed = false;
+  running = &bound;
+  if (bound.counts) {
+    ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));
+  }
+  for (Part &part : bound.parts) {
+    part.program->start(/*slot=*/0);
+  }
+  if (failed) {
+    bound.cancel(); // parts that began after the failure
+  }
+  absl::Status result;
+  for (Part &part : bound.parts) {
+    uint32_t step = 0;
+    absl::Status status = part.program->finish(step);
+    // What failed, rather than what ended because of it.
+    if (status.ok() || !(result.ok() || absl::IsCancelled(result))) {
+      continue;
+    }
+    bool collateral = absl::IsCancelled(status) || absl::IsAborted(status);
+    result =
+        collateral ? status : annotate(status, describeStep(plan, index, step));
+  }
+  return result;
 }

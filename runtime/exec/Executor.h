@@ -4,19 +4,39 @@
 #define ZEROGRAPH_RUNTIME_EXEC_EXECUTOR_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/exec/SplitProgram.h"
 #include "runtime/exec/Trace.h"
 #include "runtime/state/Layout.h"
 
+#include <atomic>
+
 namespace zerograph {
 
-/// The arenas of one rank, with every step of every program bound to the
-/// device or to collectives. Running a program allocates nothing.
+/// A device of a rank, with what it has opened of the plan, which outlives it.
+struct RankDevice {
+  std::unique_ptr<Device> device;
+  const Module *module = nullptr;
+};
+
+/// The devices that run one rank's plan. The first has its arenas.
+struct RankDevices {
+  std::vector<RankDevice> devices;
+  /// By the number of the plan's stream; a stream that is not there runs on the
+  /// first.
+  std::vector<unsigned> of_stream;
+};
+
+/// The arenas of one rank, with every step of every program bound to a device
+/// or to collectives. Running a program allocates nothing.
 class Executor {
 public:
-  /// `plan` is verified; it, `module` and `collectives` outlive the executor.
+  /// `plan` is verified; it and `collectives` outlive the executor.
   static absl::StatusOr<std::unique_ptr<Executor>>
-  create(const plan::Plan &plan, const Module &module, Collectives &collectives,
-         std::unique_ptr<Device> device);
+  create(const plan::Plan &plan, Collectives &collectives, RankDevices devices);
+  /// On one device.
+  static absl::StatusOr<std::unique_ptr<Executor>>
+  create(const plan::Plan &plan, Collectives &collectives,
+         std::unique_ptr<Device> device, const Module &module);
 
   /// Runs a program to its end. An error names the program and the step, and
   /// ends this rank's collectives. Other ranks may still read this one's memory
@@ -32,22 +52,38 @@ public:
   const std::vector<std::unique_ptr<Buffer>> &arenas() const { return arenas_; }
 
 private:
+  /// A program on one device.
+  struct Part {
+    std::unique_ptr<BoundProgram> program;
+    std::vector<uint32_t> numbers; // of its steps
+  };
+  struct Bound {
+    std::vector<Part> parts;
+    bool counts = false; // parts await each other
+    void cancel();
+  };
+
   Executor(const plan::Plan &plan, Collectives &collectives,
-           std::unique_ptr<Device> device)
-      : plan(plan), collectives(collectives), device(std::move(device)) {}
+           RankDevices devices)
+      : plan(plan), collectives(collectives), devices(std::move(devices)) {}
 
   absl::Status allocate();
-  absl::Status bindProgram(const Module &module, const plan::Program &program);
-  absl::StatusOr<std::unique_ptr<Operation>>
-  bindCollective(const plan::Program &program, int step, uint32_t sequence,
-                 std::vector<DeviceRange> ranges);
+  absl::Status bindProgram(const plan::Program &program);
+  absl::StatusOr<Part> bindPart(const plan::Program &program, ProgramPart part);
+  absl::Status bindCollective(const plan::Program &program, uint32_t sequence,
+                              StepBinding &step);
+  void onFailure(const absl::Status &status);
 
   const plan::Plan &plan;
   Collectives &collectives;
-  std::unique_ptr<Device> device;
+  RankDevices devices;
   std::vector<std::unique_ptr<Buffer>> arenas_;
   RankMemory memory_;
-  std::vector<std::unique_ptr<BoundProgram>> programs;
+  std::unique_ptr<Buffer> counters; // between devices, or null
+  std::vector<Bound> programs;
+  // Of the program that runs: its other parts may wait for the one that fails.
+  std::atomic<Bound *> running{nullptr};
+  std::atomic<bool> failed{false};
 };
 
 } // namespace zerograph

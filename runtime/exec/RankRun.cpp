@@ -59,8 +59,9 @@ absl::Status RankRun::prepare() {
   ZG_ASSIGN_OR_RETURN(auto device, session.machine.driver->createDevice(
                                        {rank(), session.options.threads}));
   ZG_ASSIGN_OR_RETURN(executor,
-                      Executor::create(session.plan(), *session.machine.module,
-                                       collectives, std::move(device)));
+                      Executor::create(session.plan(), collectives,
+                                       std::move(device),
+                                       *session.machine.module));
   if (!session.options.trace.empty()) {
     executor->recordTimes();
   }

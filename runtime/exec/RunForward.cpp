@@ -144,8 +144,8 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
   ZG_ASSIGN_OR_RETURN(auto device, machine.driver->createDevice(
                                        {0, threadsOf(options.threads, 1)}));
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                      Executor::create(plan, *machine.module, *communicators[0],
-                                       std::move(device)));
+                      Executor::create(plan, *communicators[0],
+                                       std::move(device), *machine.module));
   ZG_RETURN_IF_ERROR(sources->initialize(executor->memory()));
   std::vector<std::byte> input;
   for (uint64_t run = 0; run < runs.count(); ++run) {

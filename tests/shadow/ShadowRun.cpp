@@ -64,9 +64,10 @@ private:
     unsigned rank = communicator.rank();
     ZG_ASSIGN_OR_RETURN(
         executor, Executor::create(
-                      plan, common.module, communicator,
+                      plan, communicator,
                       common.seed ? makeShadowDevice(plan, rank, *common.seed)
-                                  : makeHostDevice({rank})));
+                                  : makeHostDevice({rank}),
+                      common.module));
     ZG_RETURN_IF_ERROR(common.sources.initialize(executor->memory()));
     ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
     for (int step = 0; step < common.steps; ++step) {

@@ -41,8 +41,8 @@ struct Bound {
       : module(loadKernelModule(loaded.plan)),
         group(makeLocalGroup(LocalGroupOptions())) {
     EXPECT_TRUE(module.ok()) << module.status();
-    auto made = Executor::create(loaded.plan, **module, *group[0],
-                                 makeHostDevice({0, /*threads=*/2}));
+    auto made = Executor::create(loaded.plan, *group[0],
+                                 makeHostDevice({0, /*threads=*/2}), **module);
     EXPECT_TRUE(made.ok()) << made.status();
     executor = *std::move(made);
     for (int i = 0; i < loaded.plan.slices_size(); ++i) {
@@ -98,13 +98,13 @@ TEST(ExecutorTest, WhatTheDeviceCannotDoIsSaid) {
   auto group = makeLocalGroup(LocalGroupOptions());
   product->mutable_matmul()->set_type(plan::F64);
   auto made =
-      Executor::create(loaded.plan, **module, *group[0], makeHostDevice({}));
+      Executor::create(loaded.plan, *group[0], makeHostDevice({}), **module);
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.status().message().find("program \"step\": step 1 'product'"),
             std::string::npos)
       << made.status();
   loaded.plan.mutable_arenas(0)->set_space(plan::NVME);
-  made = Executor::create(loaded.plan, **module, *group[0], makeHostDevice({}));
+  made = Executor::create(loaded.plan, *group[0], makeHostDevice({}), **module);
   EXPECT_NE(made.status().message().find("NVME"), std::string::npos);
 }
 

@@ -1,0 +1,201 @@
+//===- TwoDevicesTest.cpp - one program on two devices --------------------===//
+
+#include "LinearPlan.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/device/host/HostDevice.h"
+#include "runtime/device/host/KernelModule.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/exec/Scalars.h"
+
+#include "gtest/gtest.h"
+
+#include <thread>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+
+namespace {
+
+constexpr unsigned kWorld = 2;
+constexpr plan::Stream kUpdates = plan::D2H; // no other step is on it
+
+/// The linear plan with its update on a stream of its own: it awaits the
+/// reduction, and all that comes after it awaits it.
+LoadedPlan planWithUpdatesApart(uint32_t accumulate) {
+  LoadedPlan loaded = linearPlan({kWorld, /*stage=*/1, accumulate, false});
+  for (plan::Program &program : *loaded.plan.mutable_programs()) {
+    std::optional<uint32_t> update;
+    for (int i = 0; i < program.steps_size(); ++i) {
+      plan::Step &step = *program.mutable_steps(i);
+      if (step.name() == "linear_update") {
+        step.set_stream(kUpdates);
+        update = uint32_t(i);
+      } else if (update) {
+        step.clear_waits();
+        step.add_waits(*update);
+      }
+    }
+  }
+  return loaded;
+}
+
+/// Which devices a rank has, the second of them running the updates.
+using MakeDevices = std::function<RankDevices(const Module &)>;
+
+RankDevices oneDevice(const Module &module) {
+  RankDevices devices;
+  devices.devices.push_back({makeHostDevice({}), &module});
+  return devices;
+}
+
+RankDevices twoDevices(const Module &module) {
+  RankDevices devices = oneDevice(module);
+  devices.devices.push_back({makeHostDevice({}), &module});
+  devices.of_stream.resize(kUpdates + 1);
+  devices.of_stream[kUpdates] = 1;
+  return devices;
+}
+
+struct Rank {
+  std::unique_ptr<Executor> executor;
+  absl::Status status;
+  std::vector<float> state; // all of its memory, after the last step
+};
+
+absl::Status trainRank(const plan::Plan &plan, HostCommunicator &comm,
+                       RankDevices devices, Rank &rank) {
+  ZG_ASSIGN_OR_RETURN(rank.executor,
+                      Executor::create(plan, comm, std::move(devices)));
+  const RankMemory &memory = rank.executor->memory();
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    ZG_RETURN_IF_ERROR(memory.slice(plan, uint32_t(i)).fill());
+  }
+  rank.executor->recordTimes();
+  ZG_RETURN_IF_ERROR(comm.barrier("beginning"));
+  for (uint64_t step = 1; step <= 20; ++step) {
+    std::vector<float> x(16);
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = float((step * 31 + comm.rank() * 7 + i) % 13) - 6;
+    }
+    ZG_RETURN_IF_ERROR(
+        memory.slice(plan, plan.inputs(0).slice()).write(x.data()));
+    ZG_RETURN_IF_ERROR(writeScalars(plan, {0.125, step, step}, memory));
+    for (int program = 0; program < plan.programs_size(); ++program) {
+      ZG_RETURN_IF_ERROR(rank.executor->run(unsigned(program)));
+    }
+  }
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      DeviceRange range = memory.slice(plan, state.slice());
+      std::vector<float> values(range.bytes / sizeof(float));
+      ZG_RETURN_IF_ERROR(range.read(values.data()));
+      rank.state.insert(rank.state.end(), values.begin(), values.end());
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Rank> train(const plan::Plan &plan, const MakeDevices &make) {
+  LocalGroupOptions options;
+  options.world = kWorld;
+  options.deadline = std::chrono::seconds(20);
+  auto group = makeLocalGroup(options);
+  auto module = loadKernelModule(plan);
+  EXPECT_TRUE(module.ok()) << module.status();
+  std::vector<Rank> ranks(kWorld);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kWorld; ++i) {
+    threads.emplace_back([&, i] {
+      ranks[i].status = trainRank(plan, *group[i], make(**module), ranks[i]);
+      if (!ranks[i].status.ok()) {
+        group[i]->abort(ranks[i].status);
+      }
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  std::vector<Rank> result;
+  for (Rank &rank : ranks) {
+    // Before the module and the group.
+    result.push_back({nullptr, rank.status, std::move(rank.state)});
+  }
+  return result;
+}
+
+/// Updates on a second device, which awaits the reductions of the first, which
+/// awaits the new parameters: the same bits.
+TEST(TwoDevices, AnUpdateOnTheSecondGivesTheSameBits) {
+  for (uint32_t accumulate : {1u, 2u}) {
+    LoadedPlan loaded = planWithUpdatesApart(accumulate);
+    std::vector<Rank> one = train(loaded.plan, oneDevice);
+    std::vector<Rank> two = train(loaded.plan, twoDevices);
+    for (unsigned rank = 0; rank < kWorld; ++rank) {
+      EXPECT_TRUE(one[rank].status.ok()) << one[rank].status;
+      EXPECT_TRUE(two[rank].status.ok()) << two[rank].status;
+      EXPECT_EQ(one[rank].state, two[rank].state);
+      EXPECT_NE(two[rank].state, std::vector<float>(two[rank].state.size()));
+    }
+  }
+}
+
+/// The parts of a program, and what they tell each other.
+TEST(TwoDevices, WaitsBetweenDevicesAreCounts) {
+  LoadedPlan loaded = planWithUpdatesApart(1);
+  const plan::Program &program = loaded.plan.programs(0);
+  std::vector<unsigned> device_of(plan::Stream_ARRAYSIZE);
+  std::vector<StreamBinding> streams(plan::Stream_ARRAYSIZE);
+  EXPECT_EQ(splitProgram(program, streams, device_of).size(), 1u);
+  EXPECT_FALSE(needCounters(splitProgram(program, streams, device_of)));
+  device_of[kUpdates] = 1;
+  std::vector<ProgramPart> parts = splitProgram(program, streams, device_of);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_TRUE(needCounters(parts));
+  ASSERT_EQ(parts[1].binding.steps.size(), 1u);
+  const StepBinding &update = parts[1].binding.steps[0];
+  ASSERT_EQ(update.awaits.size(), 1u);
+  EXPECT_TRUE(update.waits.empty());
+  // The reduction is the only step of its stream that is awaited.
+  EXPECT_EQ(update.awaits[0].counter, unsigned(plan::SCATTER));
+  EXPECT_EQ(update.awaits[0].value, 1u);
+  ASSERT_TRUE(update.publishes);
+  EXPECT_EQ(update.publishes->counter, unsigned(kUpdates));
+  int published = 0, awaited = 0;
+  for (const StepBinding &step : parts[0].binding.steps) {
+    published += step.publishes.has_value();
+    awaited += int(step.awaits.size());
+  }
+  EXPECT_EQ(published, 1);
+  EXPECT_EQ(awaited, 1);
+}
+
+/// A step that fails on one device ends the other, and is the one that is
+/// named.
+TEST(TwoDevices, AFailureOnOneEndsBoth) {
+  LoadedPlan loaded = planWithUpdatesApart(1);
+  for (unsigned failing : {0u, 1u}) {
+    auto make = [&](const Module &module) {
+      RankDevices devices = twoDevices(module);
+      StepHooks hooks;
+      int runs = 0;
+      hooks.before = [failing, runs](const plan::Step &step) mutable {
+        bool fails = step.name() == (failing ? "linear_update" : "linear_loss");
+        return fails && ++runs == 3 ? absl::DataLossError("lost")
+                                    : absl::OkStatus();
+      };
+      hooks.after = [](const plan::Step &) { return absl::OkStatus(); };
+      devices.devices[failing].device = makeHostDevice({}, hooks);
+      return devices;
+    };
+    for (const Rank &rank : train(loaded.plan, make)) {
+      std::string message(rank.status.message());
+      EXPECT_NE(message.find("lost"), std::string::npos) << message;
+      EXPECT_NE(message.find(failing ? "linear_update" : "linear_loss"),
+                std::string::npos)
+          << message;
+    }
+  }
+}
+
+} // namespace
