@@ -3,36 +3,37 @@
 #include "runtime/exec/RankRun.h"
 
 #include "runtime/exec/GatherWeights.h"
-#include "runtime/exec/Scalars.h"
-#include "runtime/plan/Describe.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 using namespace zerograph;
 
-DeviceRange RankRun::rangeOf(uint32_t slice) const {
-  return executor->memory().slice(session.plan(), slice);
-}
+namespace {
 
-absl::StatusOr<double> RankRun::lossSum() const {
-  const plan::Plan &plan = session.plan();
-  if (floatType(plan, plan.loss_slice()) == plan::F64) {
-    double sum = 0;
-    ZG_RETURN_IF_ERROR(rangeOf(plan.loss_slice()).read(&sum));
-    return sum;
+/// A rank's part of a step's samples, from the files of the run. The data
+/// begins anew where it ends, after whole steps.
+class FileBatch final : public Batch {
+public:
+  FileBatch(const Session &session, unsigned rank, uint64_t step)
+      : session(session), rank(rank), step(step) {}
+
+  absl::Status read(uint64_t micro_batch, int input, void *to,
+                    uint64_t bytes) const override {
+    const plan::Plan &plan = session.plan();
+    const DataSource &data = *session.data;
+    uint64_t first = step * data.samplesOfStep() +
+                     (micro_batch * plan.world() + rank) * plan.micro_batch();
+    return data.read(input, first % data.samples(), to);
   }
-  float sum = 0;
-  ZG_RETURN_IF_ERROR(rangeOf(plan.loss_slice()).read(&sum));
-  return double(sum);
-}
 
-absl::StatusOr<bool> RankRun::someoneStops() const {
-  float count = 0;
-  ZG_RETURN_IF_ERROR(rangeOf(session.plan().stop_slice()).read(&count));
-  return count > 0;
-}
+private:
+  const Session &session;
+  unsigned rank;
+  uint64_t step;
+};
+
+} // namespace
 
 absl::Status RankRun::run() {
   absl::Status status = prepare();
@@ -47,7 +48,7 @@ absl::Status RankRun::run() {
     abort(status);
     return status;
   }
-  for (const auto &arena : executor->arenas()) {
+  for (const auto &arena : trainer->arenas()) {
     rank_result.arena_bytes += arena->bytes();
     rank_result.touched.push_back(arena->touchedEnd());
   }
@@ -55,67 +56,33 @@ absl::Status RankRun::run() {
 }
 
 absl::Status RankRun::prepare() {
-  ZG_RETURN_IF_ERROR(compareHashes(control, session.loaded->hash_hex));
-  ZG_ASSIGN_OR_RETURN(auto device, session.machine.driver->createDevice(
-                                       {rank(), session.options.threads}));
-  ZG_ASSIGN_OR_RETURN(executor,
-                      Executor::create(session.plan(), collectives,
-                                       std::move(device),
-                                       *session.machine.module));
-  if (!session.options.trace.empty()) {
-    executor->recordTimes();
-  }
-  ZG_RETURN_IF_ERROR(session.sources->initialize(executor->memory()));
-  ZG_RETURN_IF_ERROR(control.barrier("reading weights"));
+  TrainerOptions options;
+  options.initialize = [this](const RankMemory &memory) {
+    return session.sources->initialize(memory);
+  };
+  options.learning_rate = session.learningRate();
+  options.seed = session.options.seed;
+  options.threads = session.options.threads;
+  options.record_times = !session.options.trace.empty();
+  options.machine = &session.machine;
+  options.collectives = &collectives;
+  options.control = &control;
+  ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
   ready_at = std::chrono::steady_clock::now().time_since_epoch() /
              std::chrono::nanoseconds(1);
   return absl::OkStatus();
 }
 
-uint64_t RankRun::sampleBase(uint64_t micro_batch) const {
-  const plan::Plan &plan = session.plan();
-  return (micro_batch * plan.world() + rank()) * plan.micro_batch();
-}
-
-absl::Status RankRun::readInputs(uint64_t step, uint64_t micro_batch) {
-  const plan::Plan &plan = session.plan();
-  // The data begins anew where it ends, after whole steps.
-  uint64_t first =
-      (step * session.data->samplesOfStep() + sampleBase(micro_batch)) %
-      session.data->samples();
-  for (int i = 0; i < plan.inputs_size(); ++i) {
-    DeviceRange range = rangeOf(plan.inputs(i).slice());
-    input.resize(std::max<size_t>(input.size(), range.bytes));
-    ZG_RETURN_IF_ERROR(session.data->read(i, first, input.data()));
-    ZG_RETURN_IF_ERROR(range.write(input.data()));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RankRun::trainStep(uint64_t step, bool stop) {
-  const plan::Plan &plan = session.plan();
-  // Every step makes its update.
-  ScalarInputs scalars{session.learningRate(), /*step=*/step + 1,
-                       /*update=*/step + 1, stop, session.options.seed};
-  ZG_RETURN_IF_ERROR(rangeOf(plan.loss_slice()).fill());
-  ZG_RETURN_IF_ERROR(rangeOf(plan.stop_slice()).fill());
-  for (uint64_t k = 0; k < session.micro_batches; ++k) {
-    ZG_RETURN_IF_ERROR(readInputs(step, k));
-    scalars.sample_base = sampleBase(k);
-    ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
-    ZG_RETURN_IF_ERROR(executor->run(session.micro));
-  }
+absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
+  ZG_RETURN_IF_ERROR(trainer->accumulate(FileBatch(session, rank(), step),
+                                         session.wantsToStop()));
   // Before the update, which zeroes what micro-batches have accumulated.
   if (step == 0) {
     ZG_RETURN_IF_ERROR(writeFile(session.options.dump_gradients,
                                  session.gradients.get(), "dumping gradients",
                                  session.gradientOptions()));
   }
-  if (session.update) {
-    ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
-    ZG_RETURN_IF_ERROR(executor->run(*session.update));
-  }
-  return absl::OkStatus();
+  return trainer->update();
 }
 
 void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
@@ -135,9 +102,9 @@ absl::Status RankRun::trainSteps() {
   for (uint64_t step = 0; step < session.options.steps; ++step) {
     TrafficCount before = collectives.traffic();
     Clock::time_point begin = Clock::now();
-    absl::Status status = trainStep(step, session.wantsToStop());
-    if (!status.ok()) {
-      return annotate(status, absl::StrCat("step ", step));
+    absl::StatusOr<StepResult> result = trainStep(step);
+    if (!result.ok()) {
+      return annotate(result.status(), absl::StrCat("step ", step));
     }
     double seconds =
         std::chrono::duration<double>(Clock::now() - begin).count();
@@ -150,10 +117,7 @@ absl::Status RankRun::trainSteps() {
       first = {now.gather - before.gather, now.reduce - before.reduce,
                now.scalar - before.scalar};
     }
-    // Every rank has the same sum of losses and of wishes to stop.
-    ZG_ASSIGN_OR_RETURN(double loss_sum, lossSum());
-    double loss = loss_sum * session.gradientScale();
-    ZG_ASSIGN_OR_RETURN(bool stop, someoneStops());
+    double loss = result->loss;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
       StepRecord record{step, loss, session.learningRate(), seconds * 1e3,
@@ -162,13 +126,13 @@ absl::Status RankRun::trainSteps() {
       if (session.options.on_step) {
         session.options.on_step(record);
       }
-      if (stop && step + 1 < session.options.steps) {
+      if (result->stop && step + 1 < session.options.steps) {
         session.result.stopped = true;
         session.result.stop_signal =
             session.signal ? session.signal->number() : 0;
       }
     }
-    if (stop) {
+    if (result->stop) {
       return absl::OkStatus();
     }
   }
@@ -187,10 +151,10 @@ absl::Status RankRun::writeFile(const std::string &path,
   }
   if (!control.inOneProcess()) {
     ZG_RETURN_IF_ERROR(gatherWeights(control, what, writer, session.plan(),
-                                     options, executor->memory()));
+                                     options, trainer->memory()));
   } else {
     ZG_RETURN_IF_ERROR(
-        writeWeights(*writer, session.plan(), options, executor->memory()));
+        writeWeights(*writer, session.plan(), options, trainer->memory()));
     ZG_RETURN_IF_ERROR(control.barrier(what));
   }
   if (rank() != 0) {

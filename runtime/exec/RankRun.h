@@ -3,9 +3,8 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 #define ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 
-#include "runtime/comm/ControlPlane.h"
-#include "runtime/exec/Executor.h"
 #include "runtime/exec/Session.h"
+#include "runtime/exec/Trainer.h"
 
 namespace zerograph {
 
@@ -27,32 +26,25 @@ public:
   }
 
   const RankResult &result() const { return rank_result; }
-  StepTimes times() const { return executor->times(); }
+  StepTimes times() const { return trainer->times(); }
   /// When all ranks were ready, by the clock of `times`.
   int64_t ready() const { return ready_at; }
 
 private:
   absl::Status prepare();
   absl::Status trainSteps();
-  absl::Status trainStep(uint64_t step, bool stop);
-  /// The first sample of this rank's micro-batch, in the global batch.
-  uint64_t sampleBase(uint64_t micro_batch) const;
-  absl::Status readInputs(uint64_t step, uint64_t micro_batch);
+  absl::StatusOr<StepResult> trainStep(uint64_t step);
   absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
                          const std::string &what,
                          const WeightFileOptions &options);
   void recordStep(uint64_t step, double loss, double milliseconds);
-  DeviceRange rangeOf(uint32_t slice) const;
-  absl::StatusOr<double> lossSum() const;
-  absl::StatusOr<bool> someoneStops() const;
   unsigned rank() const { return control.rank(); }
 
   Session &session;
   Collectives &collectives;
   ControlPlane &control;
-  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Trainer> trainer;
   RankResult rank_result;
-  std::vector<std::byte> input; // of a micro-batch, on its way to the device
   int64_t ready_at = 0;
   bool said_not_finite = false;
 };

@@ -14,39 +14,6 @@ using namespace zerograph;
 
 namespace {
 
-std::optional<unsigned> programNamed(const plan::Plan &plan,
-                                     const std::string &name) {
-  for (int i = 0; i < plan.programs_size(); ++i) {
-    if (plan.programs(i).name() == name) {
-      return unsigned(i);
-    }
-  }
-  return std::nullopt;
-}
-
-absl::Status findPrograms(Session &session) {
-  const plan::Plan &plan = session.plan();
-  session.micro_batches = std::max<uint32_t>(1, plan.accumulate());
-  if (auto step = programNamed(plan, "step");
-      step && session.micro_batches == 1) {
-    session.micro = *step;
-    return absl::OkStatus();
-  }
-  auto micro = programNamed(plan, "micro");
-  session.update = programNamed(plan, "update");
-  if (!micro || !session.update) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the plan accumulates ", session.micro_batches,
-                     " micro-batches and lacks the program \"",
-                     session.micro_batches == 1 ? "step"
-                     : micro                    ? "update"
-                                                : "micro",
-                     "\""));
-  }
-  session.micro = *micro;
-  return absl::OkStatus();
-}
-
 /// Nothing that is read may be written over, but weights that were loaded:
 /// they are replaced at the end.
 absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
@@ -160,7 +127,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   session->options = options;
   const plan::Plan &plan = loaded.plan;
   ZG_ASSIGN_OR_RETURN(session->machine, Machine::open(plan));
-  ZG_RETURN_IF_ERROR(findPrograms(*session));
+  ZG_RETURN_IF_ERROR(TrainingPrograms::of(plan).status());
   session->options.threads = threadsOf(options.threads, plan.world());
   ZG_RETURN_IF_ERROR(openFiles(*session));
   if (options.handle_interrupt) {

@@ -8,6 +8,7 @@
 #include "runtime/exec/Trace.h"
 #include "runtime/exec/Train.h"
 #include "runtime/exec/TrainLog.h"
+#include "runtime/exec/TrainingPrograms.h"
 #include "runtime/io/DataSource.h"
 #include "runtime/state/Initialize.h"
 #include "runtime/state/WeightFile.h"
@@ -31,23 +32,14 @@ struct Session {
   std::unique_ptr<TraceFile> trace;             // or null
   std::unique_ptr<StopSignal> signal;           // or null
 
-  // Programs of the plan: `micro` runs once a micro-batch, `update` after
-  // them, if there is one.
-  unsigned micro = 0;
-  std::optional<unsigned> update;
-  uint64_t micro_batches = 1;
-
   TrainResult result; // losses and times by rank 0
 
   const plan::Plan &plan() const { return loaded->plan; }
   double learningRate() const {
     return options.learning_rate.value_or(plan().optimizer().learning_rate());
   }
-  double gradientScale() const {
-    return 1 / (double(plan().world()) * double(micro_batches));
-  }
   WeightFileOptions gradientOptions() const {
-    return {"grad", /*trainable_only=*/true, gradientScale()};
+    return {"grad", /*trainable_only=*/true, gradientScale(plan())};
   }
   bool wantsToStop() const {
     return (signal && signal->requested()) ||

@@ -281,41 +281,28 @@ absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
 }
 
 absl::Status ParameterSources::initialize(const RankMemory &memory) const {
+  ZG_RETURN_IF_ERROR(zeroStates(*plan, memory));
   for (const plan::Unit &unit : plan->units()) {
     for (const plan::State &state : unit.states()) {
-      if (!plan->slices(int(state.slice())).carried()) {
-        continue; // a program writes it before it reads it
-      }
-      ZG_RETURN_IF_ERROR(memory.slice(*plan, state.slice()).fill());
-      if (state.role() != "param") {
+      if (state.role() != "param" ||
+          !plan->slices(int(state.slice())).carried()) {
         continue;
       }
       for (const HeldRange &range : heldRanges(*plan, unit, state, memory)) {
-        ZG_RETURN_IF_ERROR(write(unit, range));
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
+          ZG_RETURN_IF_ERROR(write(part));
+        }
       }
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status ParameterSources::write(const plan::Unit &unit,
-                                     const HeldRange &range) const {
-  uint64_t element = elementSize(unit.type());
-  for (const plan::Parameter &parameter : unit.parameters()) {
-    uint64_t begin = std::max(range.begin, parameter.offset());
-    uint64_t end =
-        std::min(range.end, parameter.offset() + parameter.elements());
-    if (begin >= end) {
-      continue;
-    }
-    uint64_t first = begin - parameter.offset();
-    ZG_RETURN_IF_ERROR(
-        writeBlocks(range.bytes.part((begin - range.begin) * element,
-                                     (end - begin) * element),
-                    [&](uint64_t offset, std::byte *block, uint64_t bytes) {
-                      return valuesOf(unit, parameter, first + offset / element,
-                                      bytes / element, block);
-                    }));
-  }
-  return absl::OkStatus();
+absl::Status ParameterSources::write(const ParameterPart &part) const {
+  uint64_t element = elementSize(part.unit->type());
+  return writeBlocks(
+      part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
+        return valuesOf(*part.unit, *part.parameter,
+                        part.first + offset / element, bytes / element, block);
+      });
 }

@@ -44,8 +44,7 @@ private:
   ParameterSources() = default;
   absl::Status resolve(const plan::Unit &unit, const plan::Parameter &parameter,
                        const TensorFile &loaded);
-  /// What of the unit's parameters lies in `range`.
-  absl::Status write(const plan::Unit &unit, const HeldRange &range) const;
+  absl::Status write(const ParameterPart &part) const;
   absl::Status valuesOf(const plan::Unit &unit,
                         const plan::Parameter &parameter, uint64_t first,
                         uint64_t count, std::byte *to) const;

@@ -4,6 +4,8 @@
 
 #include "runtime/io/TensorFile.h"
 
+#include <algorithm>
+
 using namespace zerograph;
 
 namespace {
@@ -61,4 +63,36 @@ std::vector<HeldRange> zerograph::ownedRanges(const plan::Plan &plan,
     }
   }
   return owned;
+}
+
+std::vector<ParameterPart> zerograph::partsOf(const plan::Unit &unit,
+                                              const plan::State &state,
+                                              const HeldRange &range) {
+  uint64_t element = elementSize(unit.type());
+  std::vector<ParameterPart> parts;
+  for (const plan::Parameter &parameter : unit.parameters()) {
+    uint64_t begin = std::max(range.begin, parameter.offset());
+    uint64_t end =
+        std::min(range.end, parameter.offset() + parameter.elements());
+    if (begin < end) {
+      parts.push_back({&unit, &state, &parameter, begin - parameter.offset(),
+                       end - begin,
+                       range.bytes.part((begin - range.begin) * element,
+                                        (end - begin) * element)});
+    }
+  }
+  return parts;
+}
+
+absl::Status zerograph::zeroStates(const plan::Plan &plan,
+                                   const RankMemory &memory) {
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      // Another a program writes before it reads it.
+      if (plan.slices(int(state.slice())).carried()) {
+        ZG_RETURN_IF_ERROR(memory.slice(plan, state.slice()).fill());
+      }
+    }
+  }
+  return absl::OkStatus();
 }

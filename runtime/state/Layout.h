@@ -33,6 +33,24 @@ struct HeldRange {
   DeviceRange bytes;
 };
 
+/// What a range holds of one parameter: elements [first, first + count).
+struct ParameterPart {
+  const plan::Unit *unit = nullptr;
+  const plan::State *state = nullptr;
+  const plan::Parameter *parameter = nullptr;
+  uint64_t first = 0;
+  uint64_t count = 0;
+  DeviceRange bytes;
+};
+
+/// The parameters that a range of a state holds, without the padding.
+std::vector<ParameterPart> partsOf(const plan::Unit &unit,
+                                   const plan::State &state,
+                                   const HeldRange &range);
+
+/// Zeroes every state that is carried from program to program.
+absl::Status zeroStates(const plan::Plan &plan, const RankMemory &memory);
+
 /// Everything that the rank holds of a state of a unit.
 std::vector<HeldRange> heldRanges(const plan::Plan &plan,
                                   const plan::Unit &unit,

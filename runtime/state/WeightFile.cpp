@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 using namespace zerograph;
 
@@ -43,13 +44,13 @@ absl::Status scaleBlock(plan::ElementType type, std::byte *data, uint64_t bytes,
   }
 }
 
-/// Gives `sink` elements of `name`, the first of them number `first`.
-absl::Status writePart(const WeightSink &sink, plan::ElementType type,
-                       const std::string &name, uint64_t first,
-                       const DeviceRange &from, double scale) {
-  uint64_t begin = first * elementSize(type);
+absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
+                       double scale) {
+  plan::ElementType type = part.unit->type();
+  const std::string &name = part.parameter->name();
+  uint64_t begin = part.first * elementSize(type);
   return readBlocks(
-      from, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
+      part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
         if (scale != 1) {
           absl::Status status = scaleBlock(type, block, bytes, scale);
           if (!status.ok()) {
@@ -88,7 +89,7 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
       continue;
     }
     uint64_t element = elementSize(unit.type());
-    std::set<std::pair<uint64_t, uint64_t>> written;
+    std::set<std::tuple<const plan::Parameter *, uint64_t, uint64_t>> written;
     for (const plan::State &state : unit.states()) {
       if (state.role() != options.role) {
         continue;
@@ -104,17 +105,10 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
             "is not written to files"));
       }
       for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
-        for (const plan::Parameter &parameter : unit.parameters()) {
-          uint64_t begin = std::max(range.begin, parameter.offset());
-          uint64_t end =
-              std::min(range.end, parameter.offset() + parameter.elements());
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
           // One role may have several views of the same elements.
-          if (begin < end && written.insert({begin, end}).second) {
-            ZG_RETURN_IF_ERROR(writePart(
-                sink, unit.type(), parameter.name(), begin - parameter.offset(),
-                range.bytes.part((begin - range.begin) * element,
-                                 (end - begin) * element),
-                options.scale));
+          if (written.insert({part.parameter, part.first, part.count}).second) {
+            ZG_RETURN_IF_ERROR(writePart(sink, part, options.scale));
           }
         }
       }

@@ -1,0 +1,42 @@
+//===- Batch.h - the data of a step ---------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_BATCH_H
+#define ZEROGRAPH_RUNTIME_EXEC_BATCH_H
+
+#include "runtime/base/Status.h"
+
+#include "absl/types/span.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace zerograph {
+
+/// What one rank trains on in one step. Over all ranks, slice k * ranks + r of
+/// the step's samples is micro-batch k of rank r.
+class Batch {
+public:
+  virtual ~Batch() = default;
+  /// Input number `input` of the plan, of micro-batch `micro_batch`: all of its
+  /// elements, dense and row-major, as `bytes` bytes.
+  virtual absl::Status read(uint64_t micro_batch, int input, void *to,
+                            uint64_t bytes) const = 0;
+};
+
+/// A batch in memory that outlives it: micro-batch -> input -> its bytes.
+class ArrayBatch final : public Batch {
+public:
+  using Arrays = std::vector<std::vector<absl::Span<const std::byte>>>;
+  explicit ArrayBatch(Arrays arrays) : arrays(std::move(arrays)) {}
+
+  absl::Status read(uint64_t micro_batch, int input, void *to,
+                    uint64_t bytes) const override;
+
+private:
+  Arrays arrays;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_BATCH_H

@@ -1,0 +1,147 @@
+//===- Trainer.cpp - training with a plan, a step at a time ---------------===//
+
+#include "runtime/exec/Trainer.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/plan/Describe.h"
+
+#include <algorithm>
+
+using namespace zerograph;
+
+Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
+    : loaded(loaded), plan(loaded.plan), options(options) {
+  scalars.learning_rate =
+      options.learning_rate.value_or(plan.optimizer().learning_rate());
+  scalars.seed = options.seed;
+}
+
+absl::StatusOr<std::unique_ptr<Trainer>>
+Trainer::create(const LoadedPlan &loaded, const TrainerOptions &options) {
+  std::unique_ptr<Trainer> trainer(new Trainer(loaded, options));
+  absl::Status status = trainer->prepare();
+  if (!status.ok()) {
+    return trainer->fail(status);
+  }
+  return trainer;
+}
+
+absl::Status Trainer::prepare() {
+  if (!options.collectives || !options.control) {
+    alone = makeLocalGroup({});
+    options.collectives = alone[0].get();
+    options.control = alone[0].get();
+  }
+  if (options.control->world() != plan.world()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan is for ", plan.world(), " ranks, and there are ",
+                     options.control->world()));
+  }
+  if (!options.machine) {
+    ZG_ASSIGN_OR_RETURN(own_machine, Machine::open(plan));
+    ZG_RETURN_IF_ERROR(own_machine.checkArenas(plan, 1));
+    options.machine = &own_machine;
+  }
+  ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));
+  ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
+  ZG_ASSIGN_OR_RETURN(
+      auto device,
+      options.machine->driver->createDevice(
+          {options.control->rank(), threadsOf(options.threads, plan.world())}));
+  ZG_ASSIGN_OR_RETURN(executor, Executor::create(plan, *options.collectives,
+                                                 std::move(device),
+                                                 *options.machine->module));
+  if (options.record_times) {
+    executor->recordTimes();
+  }
+  ZG_RETURN_IF_ERROR(zeroStates(plan, executor->memory()));
+  if (options.initialize) {
+    ZG_RETURN_IF_ERROR(options.initialize(executor->memory()));
+  }
+  return options.control->barrier("reading weights");
+}
+
+absl::Status Trainer::fail(const absl::Status &status) {
+  if (options.collectives) {
+    options.collectives->abort(status);
+    options.control->abort(status);
+  }
+  return status;
+}
+
+absl::Status Trainer::runMicroBatch(const Batch &batch, uint64_t micro_batch) {
+  for (int i = 0; i < plan.inputs_size(); ++i) {
+    DeviceRange range = memory().slice(plan, plan.inputs(i).slice());
+    input.resize(std::max<size_t>(input.size(), range.bytes));
+    ZG_RETURN_IF_ERROR(batch.read(micro_batch, i, input.data(), range.bytes));
+    ZG_RETURN_IF_ERROR(range.write(input.data()));
+  }
+  scalars.sample_base =
+      (micro_batch * plan.world() + memory().rank) * plan.micro_batch();
+  ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, memory()));
+  return executor->run(programs.micro);
+}
+
+absl::Status Trainer::accumulate(const Batch &batch, bool stop) {
+  // Every step makes its update.
+  scalars.step = scalars.update = steps_done + 1;
+  scalars.stop = stop;
+  auto run = [&] {
+    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss_slice()).fill());
+    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop_slice()).fill());
+    for (uint64_t k = 0; k < programs.micro_batches; ++k) {
+      ZG_RETURN_IF_ERROR(runMicroBatch(batch, k));
+    }
+    return absl::OkStatus();
+  };
+  absl::Status status = run();
+  return status.ok() ? status : fail(status);
+}
+
+absl::StatusOr<StepResult> Trainer::update() {
+  auto run = [&]() -> absl::StatusOr<StepResult> {
+    if (programs.update) {
+      ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, memory()));
+      ZG_RETURN_IF_ERROR(executor->run(*programs.update));
+    }
+    return readResult();
+  };
+  absl::StatusOr<StepResult> result = run();
+  if (!result.ok()) {
+    return fail(result.status());
+  }
+  ++steps_done;
+  return result;
+}
+
+absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop) {
+  ZG_RETURN_IF_ERROR(accumulate(batch, stop));
+  return update();
+}
+
+/// Every rank has the same sums.
+absl::StatusOr<StepResult> Trainer::readResult() const {
+  double loss = 0;
+  float rounded = 0, stops = 0;
+  bool wide = floatType(plan, plan.loss_slice()) == plan::F64;
+  ZG_RETURN_IF_ERROR(memory()
+                         .slice(plan, plan.loss_slice())
+                         .read(wide ? static_cast<void *>(&loss) : &rounded));
+  ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop_slice()).read(&stops));
+  loss = wide ? loss : double(rounded);
+  return StepResult{loss * gradientScale(plan), stops > 0};
+}
+
+std::vector<ParameterPart> Trainer::state() const {
+  std::vector<ParameterPart> parts;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      for (const HeldRange &range : heldRanges(plan, unit, state, memory())) {
+        for (ParameterPart &part : partsOf(unit, state, range)) {
+          parts.push_back(std::move(part));
+        }
+      }
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,100 @@
+//===- Trainer.h - training with a plan, a step at a time -----------------===//
+//
+// One rank's training: what the command's `train` is made of, and what a
+// program calls that has its data in memory. No files, no progress, no signals.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_TRAINER_H
+#define ZEROGRAPH_RUNTIME_EXEC_TRAINER_H
+
+#include "runtime/comm/HostCommunicator.h"
+#include "runtime/exec/Batch.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/exec/Machine.h"
+#include "runtime/exec/Scalars.h"
+#include "runtime/exec/TrainingPrograms.h"
+#include "runtime/plan/PlanFile.h"
+
+namespace zerograph {
+
+struct TrainerOptions {
+  /// Gives states the values that they begin with, as ParameterSources does;
+  /// null: all begin as zeros, and can be written by `Trainer::state`.
+  std::function<absl::Status(const RankMemory &)> initialize;
+  /// Instead of the plan's.
+  std::optional<double> learning_rate;
+  /// Of the plan's random numbers.
+  uint64_t seed = 0;
+  /// Threads of a stream that computes; 0: the processors' share of a rank.
+  unsigned threads = 0;
+  /// Whether `times` is wanted.
+  bool record_times = false;
+  /// What the ranks of a process share; null: opened here. It outlives the
+  /// trainer.
+  const Machine *machine = nullptr;
+  /// The other ranks; null: there are none. Both outlive the trainer.
+  Collectives *collectives = nullptr;
+  ControlPlane *control = nullptr;
+};
+
+/// What a step gave, the same on every rank.
+struct StepResult {
+  double loss = 0;   // mean over ranks and micro-batches
+  bool stop = false; // some rank wished to stop
+};
+
+/// Every rank makes the same calls; one that fails ends all others' too. Keep
+/// it until all ranks have returned: they read each other's memory.
+class Trainer {
+public:
+  /// The plan outlives the trainer. Verifies it, unless `options.machine` was
+  /// opened for it, and meets the other ranks, which must have the same plan.
+  static absl::StatusOr<std::unique_ptr<Trainer>>
+  create(const LoadedPlan &plan, const TrainerOptions &options);
+
+  /// One step: the batch's micro-batches, then the update. `stop`: this rank
+  /// wishes to stop after it, which is told to all and changes nothing else.
+  absl::StatusOr<StepResult> step(const Batch &batch, bool stop = false);
+
+  /// The two parts of a step, for those who look at gradients in between.
+  absl::Status accumulate(const Batch &batch, bool stop = false);
+  absl::StatusOr<StepResult> update();
+
+  /// Steps that were made.
+  uint64_t steps() const { return steps_done; }
+  /// What this rank holds of parameters, gradients and optimizer states; to be
+  /// read or written between steps.
+  std::vector<ParameterPart> state() const;
+  const RankMemory &memory() const { return executor->memory(); }
+
+  /// Arenas, in the plan's order.
+  const std::vector<std::unique_ptr<Buffer>> &arenas() const {
+    return executor->arenas();
+  }
+  /// Of the last step.
+  StepTimes times() const { return executor->times(); }
+
+private:
+  Trainer(const LoadedPlan &loaded, const TrainerOptions &options);
+  absl::Status prepare();
+  absl::Status runMicroBatch(const Batch &batch, uint64_t micro_batch);
+  absl::StatusOr<StepResult> readResult() const;
+  /// Ends all ranks with an error of this one, and gives it.
+  absl::Status fail(const absl::Status &status);
+
+  const LoadedPlan &loaded;
+  const plan::Plan &plan;
+  TrainerOptions options;
+  Machine own_machine; // where none was given
+  std::vector<std::unique_ptr<HostCommunicator>> alone;
+  TrainingPrograms programs;
+  ScalarInputs scalars;
+  uint64_t steps_done = 0;
+  std::vector<std::byte> input; // of a micro-batch, on its way to the device
+  std::unique_ptr<Executor> executor;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_TRAINER_H

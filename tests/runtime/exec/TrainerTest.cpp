@@ -1,0 +1,216 @@
+//===- TrainerTest.cpp - training without files or a command line ---------===//
+
+#include "LinearPlan.h"
+
+#include "runtime/comm/local/LocalGroup.h"
+#include "runtime/exec/Trainer.h"
+
+#include "gtest/gtest.h"
+
+#include <thread>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr size_t kSamples = 16; // elements of x in a micro-batch
+constexpr size_t kParameters = 500;
+constexpr int kSteps = 3;
+
+float valueOf(size_t i, uint32_t factor) {
+  return float(i * factor % 1000) / 500 - 1;
+}
+
+/// The elements of x in slice `slice` of step `step`.
+Floats samples(int step, unsigned slice) {
+  Floats x(kSamples);
+  for (size_t i = 0; i < kSamples; ++i) {
+    x[i] = valueOf((size_t(step) * 7 + slice) * kSamples + i, 2654435761u);
+  }
+  return x;
+}
+
+absl::Span<const std::byte> bytesOf(const Floats &values) {
+  return {reinterpret_cast<const std::byte *>(values.data()),
+          values.size() * sizeof(float)};
+}
+
+/// What all ranks together end with.
+struct Trained {
+  Floats weights = Floats(kParameters);
+  std::vector<double> losses;
+};
+
+/// One rank: its part of w is written, trained and read through `state`.
+absl::Status trainRank(const LoadedPlan &loaded, HostCommunicator &comm,
+                       Trained &trained) {
+  TrainerOptions options;
+  options.threads = 1;
+  options.collectives = &comm;
+  options.control = &comm;
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer,
+                      Trainer::create(loaded, options));
+  for (const ParameterPart &part : trainer->state()) {
+    if (part.state->role() == "param") {
+      Floats w(part.count);
+      for (size_t i = 0; i < w.size(); ++i) {
+        w[i] = valueOf(part.first + i, 40503u);
+      }
+      ZG_RETURN_IF_ERROR(part.bytes.write(w.data()));
+    }
+  }
+  uint32_t world = loaded.plan.world();
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<Floats> arrays;
+    ArrayBatch::Arrays views;
+    for (unsigned k = 0; k < loaded.plan.accumulate(); ++k) {
+      arrays.push_back(samples(step, k * world + comm.rank()));
+    }
+    for (const Floats &array : arrays) {
+      views.push_back({bytesOf(array)});
+    }
+    ZG_ASSIGN_OR_RETURN(StepResult result, trainer->step(ArrayBatch(views)));
+    EXPECT_FALSE(result.stop);
+    if (comm.rank() == 0) {
+      trained.losses.push_back(result.loss);
+    }
+  }
+  EXPECT_EQ(trainer->steps(), uint64_t(kSteps));
+  for (const ParameterPart &part : trainer->state()) {
+    if (part.state->role() == "param") {
+      EXPECT_EQ(part.parameter->name(), "w");
+      ZG_RETURN_IF_ERROR(part.bytes.read(trained.weights.data() + part.first));
+    }
+  }
+  return comm.barrier("the end"); // others may read this rank's memory
+}
+
+Trained trainAll(const LinearOptions &linear) {
+  LoadedPlan loaded = linearPlan(linear);
+  LocalGroupOptions options;
+  options.world = linear.world;
+  auto group = makeLocalGroup(options);
+  Trained trained;
+  std::vector<std::thread> threads;
+  for (auto &comm : group) {
+    threads.emplace_back([&] {
+      absl::Status status = trainRank(loaded, *comm, trained);
+      EXPECT_TRUE(status.ok()) << status;
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  return trained;
+}
+
+/// Batches from memory train to what the formulas say.
+TEST(Trainer, AStepIsItsFormula) {
+  Trained trained = trainAll({1, 1, 4, false});
+  Floats w(kParameters);
+  for (size_t i = 0; i < w.size(); ++i) {
+    w[i] = valueOf(i, 40503u);
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    for (size_t i = 0; i < w.size(); ++i) {
+      float sum = 0;
+      for (unsigned slice = 0; slice < 4; ++slice) {
+        sum += samples(step, slice)[i % kSamples] * (1.0f + 0.001f * float(i));
+      }
+      w[i] = w[i] - 0.125f * (sum * float(1.0 / 4));
+    }
+  }
+  EXPECT_EQ(trained.weights, w);
+  EXPECT_EQ(trained.losses.size(), size_t(kSteps));
+}
+
+TEST(Trainer, AnyDivisionOfAStepGivesTheSameBits) {
+  Trained reference = trainAll({1, 1, 4, false});
+  for (uint32_t world : {2u, 4u}) {
+    for (uint32_t stage : {1u, 3u}) {
+      Trained trained = trainAll({world, stage, 4 / world, false});
+      // Of parameters that all ranks hold whole, each has read all.
+      EXPECT_EQ(trained.weights, reference.weights) << world << " " << stage;
+      EXPECT_EQ(trained.losses, reference.losses) << world << " " << stage;
+    }
+  }
+}
+
+/// Alone, a trainer opens the machine itself.
+TEST(Trainer, OneRankNeedsNobody) {
+  LoadedPlan loaded = linearPlan({1, 1, 1, false});
+  auto trainer = Trainer::create(loaded, {});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  Floats x = samples(0, 0);
+  auto result = (*trainer)->step(ArrayBatch({{bytesOf(x)}}), /*stop=*/true);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->stop);
+  EXPECT_EQ(result->loss, 0); // all parameters began as zeros
+  bool updated = false;
+  for (const ParameterPart &part : (*trainer)->state()) {
+    Floats values(part.count);
+    ASSERT_TRUE(part.bytes.read(values.data()).ok());
+    updated |= part.state->role() == "param" && values[0] == -0.125f * x[0];
+  }
+  EXPECT_TRUE(updated);
+}
+
+TEST(Trainer, WhatDoesNotFitIsSaid) {
+  LoadedPlan loaded = linearPlan({1, 1, 1, false});
+  auto trainer = Trainer::create(loaded, {});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  Floats x(kSamples + 1);
+  auto result = (*trainer)->step(ArrayBatch({{bytesOf(x)}}));
+  EXPECT_NE(result.status().message().find("68 bytes for input 0 of "
+                                           "micro-batch 0, expected 64"),
+            std::string::npos)
+      << result.status();
+  result = Trainer::create(loaded, {}).value()->step(ArrayBatch({}));
+  EXPECT_NE(result.status().message().find("no input 0 of micro-batch 0"),
+            std::string::npos)
+      << result.status();
+  LoadedPlan two = linearPlan({2, 1, 1, false});
+  EXPECT_NE(Trainer::create(two, {}).status().message().find(
+                "the plan is for 2 ranks, and there are 1"),
+            std::string::npos);
+}
+
+/// A batch that one rank has not is everyone's error.
+TEST(Trainer, ARankThatFailsEndsTheOthers) {
+  LoadedPlan loaded = linearPlan({2, 3, 1, false});
+  LocalGroupOptions options;
+  options.world = 2;
+  auto group = makeLocalGroup(options);
+  std::vector<std::unique_ptr<Trainer>> trainers(2); // kept until both end
+  std::vector<absl::Status> statuses(2);
+  std::vector<std::thread> threads;
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      TrainerOptions own;
+      own.threads = 1;
+      own.collectives = group[rank].get();
+      own.control = group[rank].get();
+      auto made = Trainer::create(loaded, own);
+      ASSERT_TRUE(made.ok()) << made.status();
+      trainers[rank] = *std::move(made);
+      Floats x = samples(0, rank);
+      x.resize(rank == 1 ? 3 : kSamples);
+      statuses[rank] =
+          trainers[rank]->step(ArrayBatch({{bytesOf(x)}})).status();
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  EXPECT_NE(statuses[1].message().find("12 bytes for input 0"),
+            std::string::npos)
+      << statuses[1];
+  EXPECT_NE(statuses[0].message().find("rank 1 failed: the batch has 12"),
+            std::string::npos)
+      << statuses[0];
+}
+
+} // namespace
