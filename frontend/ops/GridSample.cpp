@@ -114,9 +114,11 @@ std::vector<AxisTap> Sampler::taps(Value at, int64_t size) {
   if (mode == "nearest") {
     at = emit.unary(UnaryKind::round, at);
   }
-  if (padding == "border") {
+  // A cubic's neighbours are brought into the image each by itself, in tap:
+  // behind a border they weigh as far out as they are.
+  if (mode != "cubic" && padding == "border") {
     at = clamp(at, size);
-  } else if (padding == "reflection") {
+  } else if (mode != "cubic" && padding == "reflection") {
     at = reflect(at, size);
   }
   if (mode == "nearest") {

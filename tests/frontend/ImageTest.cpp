@@ -199,6 +199,37 @@ g (float[2, 3, 4] x, float[3] s, float[3] b, float[3] m, float[3] v) =>
                 {"node 'norm' (BatchNormalization): gives running statistics"});
 }
 
+/// Numbers of PyTorch's grid_sample. ONNX's reference clamps the coordinate at
+/// a border, PyTorch and onnxruntime each of the neighbours.
+TEST(GridSample, CubicPadsEachNeighbour) {
+  const struct {
+    const char *padding;
+    int corners;
+    Numbers expected;
+  } kCases[] = {
+      {"zeros", 0, {-0.007854945, -1.19017275, -0.275122406, 1.771908}},
+      {"zeros", 1, {1.222522437, -5.270206, 1.518795375, 0.315488}},
+      {"border", 0, {0.219504379, -7.761678, 4.210773437, 1.433328}},
+      {"border", 1, {1.639631375, -5.765774, 3.86967825, -0.081952}},
+      {"reflection", 0, {-0.302942188, -9.9681, 6.2503625, 1.433328}},
+      {"reflection", 1, {1.200743563, -4.822924, 5.673716625, 0.472064}},
+  };
+  for (const auto &c : kCases) {
+    Imported imported = import(
+        std::string("g (double[1, 1, 3, 3] x, double[1, 1, 4, 2] grid) => "
+                    "(double[1, 1, 1, 4] y) { y = GridSample <mode = "
+                    "\"bicubic\", padding_mode = \"") +
+        c.padding + "\", align_corners = " + std::to_string(c.corners) +
+        "> (x, grid) }");
+    Numbers y = run(imported, {{1, 2, 4, 8, -3, 5, 0, 7, -6},
+                               {-1.3, -0.9, 0.9, 1.2, 0.95, -1.6, 0.2, 0.4}});
+    ASSERT_EQ(y.size(), 4u);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_NEAR(y[i], c.expected[i], 2e-9) << c.padding << c.corners << i;
+    }
+  }
+}
+
 /// ONNX's inference makes a dim of each element of what may be a shape.
 TEST(Image, RefusesSizesOfAbsurdLength) {
   expectRefused(import(R"(
