@@ -108,11 +108,27 @@ std::vector<std::string> Graph::reads(int n) const {
   return names;
 }
 
+bool Graph::isStatisticOfData(const onnx::NodeProto &node, int i) const {
+  if (node.op_type() != "BatchNormalization" || i < 3) {
+    return false;
+  }
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.name() == "training_mode" && attribute.i() != 0) {
+      return false; // they are computed anew
+    }
+  }
+  std::set<std::string> origins = originsOf(node.input(i));
+  return std::any_of(origins.begin(), origins.end(), [&](const auto &origin) {
+    return initializers.count(origin) == 0 && captured.count(origin) == 0;
+  });
+}
+
 std::vector<std::string> Graph::gradientReads(int n) const {
   const onnx::NodeProto &node = proto.node(n);
   std::vector<std::string> names;
   for (int i = 0; i < node.input_size(); ++i) {
-    if (!node.input(i).empty() && carriesGradient(node, i)) {
+    if (!node.input(i).empty() &&
+        (carriesGradient(node, i) || isStatisticOfData(node, i))) {
       names.push_back(node.input(i));
     }
   }

@@ -48,6 +48,9 @@ public:
   std::set<std::string> originsOf(const std::string &name) const;
 
 private:
+  /// Whether input i of a batch normalization is a mean or variance that the
+  /// graph computes of its inputs, and that the node takes as it is.
+  bool isStatisticOfData(const onnx::NodeProto &node, int i) const;
   void index(bool isBody);
   void sort();
   /// The nodes that a gradient of one of `names` flows through; those of the

@@ -209,6 +209,13 @@ void checkDamage(const ExporterSignature &signature,
   if (signature.damaged.empty()) {
     return;
   }
+  auto projection = absl::c_find_if(signature.damaged, [](const auto &name) {
+    return absl::StartsWith(lastPart(name), "weight_hr_l");
+  });
+  if (projection != signature.damaged.end()) {
+    fail("parameter '", *projection, "' is of an LSTM with proj_size. ",
+         kProjectionAdvice);
+  }
   std::string list = absl::StrCat(
       signature.damaged.size(),
       " parameters of the exported program are gone from the file; the "

@@ -2,6 +2,8 @@
 
 #include "frontend/ops/Ops.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 using mlir::Value;
 using mlir::zg::nn::ReduceKind;
 using mlir::zg::nn::UnaryKind;
@@ -18,6 +20,23 @@ Value channelMean(Emitter &emit, Value x) {
   return emit.mul(sum, 1.0 / static_cast<double>(shape[0] * shape[2]));
 }
 
+/// Whether a value was computed by a reduction, as statistics of a batch are
+/// and those that a module stores are not.
+bool isReduced(Value value) {
+  llvm::SmallVector<Value> work{value};
+  llvm::SmallPtrSet<mlir::Operation *, 8> seen;
+  while (!work.empty()) {
+    mlir::Operation *made = work.pop_back_val().getDefiningOp();
+    if (made != nullptr && seen.insert(made).second) {
+      if (mlir::isa<mlir::zg::nn::ReduceOp>(made)) {
+        return true;
+      }
+      llvm::append_range(work, made->getOperands());
+    }
+  }
+  return false;
+}
+
 /// Whether statistics are those of the batch.
 bool isTraining(Op &op) {
   if (op.intAttribute("spatial", 1) == 0) {
@@ -30,9 +49,11 @@ bool isTraining(Op &op) {
     }
     training = op.wantsOutput(i); // before 14 they alone say it
   }
-  // Some exporters write inference whatever the module's mode.
+  // Some exporters write inference whatever the module's mode. That is right
+  // for a module that keeps no statistics: the graph computes the batch's.
   if (!training && (op.isTrained(1) || op.isTrained(2)) &&
-      !op.allowsExporterDamage()) {
+      !op.allowsExporterDamage() &&
+      !(isReduced(op.value(3)) && isReduced(op.value(4)))) {
     fail("is in inference mode while its scale is trained: its statistics "
          "would never change. PyTorch's dynamo exporter forces this mode; "
          "export with dynamo=False and "
@@ -95,7 +116,8 @@ void emitBatchNormalization(Op &op) {
     Value moved =
         emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum));
     op.set(i + 1, moved);
-    if (!op.keep(i + 3, moved)) {
+    // Those that the graph computes of the batch are no state of a module.
+    if (!op.keep(i + 3, moved) && !isReduced(old)) {
       op.warn("its running statistics are no initializer, or are carried "
               "through a loop: they are not kept from one micro-batch to the "
               "next");

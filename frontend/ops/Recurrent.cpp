@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/Parameters.h"
 #include "frontend/ops/Ops.h"
 
 #include <algorithm>
@@ -108,6 +109,7 @@ protected:
 
 private:
   void readActivations(const std::vector<std::string> &defaults);
+  void checkProjection();
   void checkInput(int i, const char *what, const Shape &expected);
   Value initialState(int i, int64_t direction);
   void runDirection(int64_t d, bool backwards);
@@ -144,6 +146,7 @@ Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
     fail("unrolls into ", steps * directions, " steps; at most ", kMaxSteps,
          " are supported: train on shorter sequences");
   }
+  checkProjection();
   checkInput(1, "W", {directions, gates * hidden, inputSize});
   checkInput(2, "R", {directions, gates * hidden, hidden});
   checkInput(3, "B", {directions, 2 * gates * hidden});
@@ -157,6 +160,16 @@ Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
   }
   clip = op.hasAttribute("clip") ? op.floatAttribute("clip", 0) : 0;
   readActivations(defaults);
+}
+
+/// Gates of more rows than the state has: PyTorch projects it after each step.
+void Recurrent::checkProjection() {
+  Shape r = op.shape(2);
+  int64_t cell = r[1] / gates;
+  if (hasCell && r[1] == cell * gates && r[2] == hidden && cell > hidden) {
+    fail("its cell has ", cell, " elements and its output ", hidden,
+         ": an LSTM with proj_size. ", kProjectionAdvice);
+  }
 }
 
 void Recurrent::checkInput(int i, const char *what, const Shape &expected) {

@@ -173,6 +173,14 @@ TEST(Recurrent, Refuses) {
                 {"W has shape 2x6x2", "1x6x2 is expected"});
   expectRefused(import(graph(kCells[0], "", 1, false, 5000)),
                 {"unrolls into 5000 steps", "4096"});
+  // As PyTorch's exporter writes proj_size: 4 x 3 gates, a state of 2.
+  expectRefused(import(R"(
+g (float[3, 2, 2] x, float[1, 12, 2] w, float[1, 12, 2] r) =>
+  (float[3, 1, 2, 2] y) {
+  [cell] y = LSTM <hidden_size = 2> (x, w, r)
+})"),
+                {"node 'cell' (LSTM): its cell has 3 elements and its output 2",
+                 "an LSTM with proj_size", "weight_hr_l0", "proj_size=0"});
 }
 
 } // namespace

@@ -64,14 +64,16 @@ TEST(RefusedParameters, PatternsThatMatchNothing) {
   expectRefused(kSmall, {"--freeze v*"}, options);
 }
 
-/// kSmall as an exporter would describe it; `origin` is the parameter that
-/// the first node was made from.
-onnx::ModelProto described(const std::string &origin) {
+/// kSmall as an exporter would describe it, with a parameter that the file does
+/// not hold; `origin` is the parameter that the first node was made from.
+onnx::ModelProto described(const std::string &origin,
+                           const std::string &missing = "v") {
   onnx::ModelProto model = parse(kSmall);
   auto *signature = model.mutable_graph()->add_metadata_props();
   signature->set_key("pkg.torch.export.ExportedProgram.graph_signature");
   signature->set_value("\n# inputs\np_w: PARAMETER target='w'\n"
-                       "p_v: PARAMETER target='v'\nx: USER_INPUT\n");
+                       "p_v: PARAMETER target='" +
+                       missing + "'\nx: USER_INPUT\n");
   auto *node = model.mutable_graph()->mutable_node(0)->add_metadata_props();
   node->set_key("pkg.torch.onnx.fx_node");
   node->set_value("%mul : call_function(args = (%x, %" + origin + "))");
@@ -86,6 +88,13 @@ TEST(RefusedParameters, MergedByTheExporter) {
   Imported imported = importFile(path, options);
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_EQ(imported.report.warnings.size(), 1u);
+}
+
+// No other way of exporting brings it back.
+TEST(RefusedParameters, TheProjectionOfAnLstm) {
+  expectRefused(importFile(write(described("p_v", "rnn.weight_hr_l0"))),
+                {"'rnn.weight_hr_l0' is of an LSTM with proj_size",
+                 "proj_size=0", "plain operations"});
 }
 
 // What PyTorch's older exporter does to a module unless it is told to train.

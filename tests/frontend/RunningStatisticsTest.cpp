@@ -91,6 +91,51 @@ TEST(RunningStatistics, ThatAreComputedAreNotKeptAndThatIsSaid) {
             std::string::npos);
 }
 
+// What exporters write of a BatchNorm that keeps no statistics: the batch's, as
+// inputs of the node, in either mode.
+TEST(RunningStatistics, OfTheBatchAreNoneThatNeedBeKept) {
+  const std::string kStatistics = R"(
+  m = ReduceMean <axes = [0], keepdims = 0> (x)
+  c = Sub(x, m)
+  d = Mul(c, c)
+  v = ReduceMean <axes = [0], keepdims = 0> (d)
+)";
+  for (const char *node :
+       {"y = BatchNormalization <epsilon = 0.0> (x, s, b, m, v)\n",
+        "y, n, w = BatchNormalization <epsilon = 0.0, training_mode = 1> (x, "
+        "s, b, m, v)\n"}) {
+    Imported imported = model(kStatistics + node);
+    auto results = runAll(imported, {kX, kOnes, kZeros});
+    ASSERT_EQ(results.size(), 2u) << node;
+    EXPECT_EQ(results[0], (Numbers{-1, -1, 1, 1})) << node;
+    EXPECT_TRUE(imported.report.warnings.empty()) << node;
+    EXPECT_TRUE(imported.parameter("s").getTrainable()) << node;
+  }
+}
+
+// A gradient flows into them: what they depend on alone is trained.
+TEST(RunningStatistics, OfTheDataCarryAGradient) {
+  Imported imported = import(R"(
+g (float[2, 2] x) => (float loss)
+<float[2] s = {1, 1}, float[2] b = {0, 0}, float[2] shift = {3, 2}> {
+  n = Sub(x, shift)
+  d = Mul(n, n)
+  m = ReduceMean <axes = [0], keepdims = 0> (n)
+  v = ReduceMean <axes = [0], keepdims = 0> (d)
+  y = BatchNormalization (x, s, b, m, v)
+  loss = ReduceMean <keepdims = 0> (y)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.parameter("shift").getTrainable());
+}
+
+TEST(RunningStatistics, ThatAreStoredNeedTrainingMode) {
+  expectRefused(model("[norm] y = BatchNormalization (x, s, b, moving, spread)"
+                      "\n"),
+                {"node 'norm' (BatchNormalization): is in inference mode",
+                 "dynamo=False"});
+}
+
 TEST(RunningStatistics, AreNotTrained) {
   ImportOptions options;
   options.train = {"*"};
