@@ -20,6 +20,11 @@ namespace zerograph::frontend {
 struct ImportOptions {
   /// Sizes of symbolic dims by name; an unnamed dim is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
+  /// Values of inputs of one element, by name: constants of the program, "3",
+  /// "0.5" or "true".
+  std::map<std::string, std::string> inputs;
+  /// What the samples' dim is expected to be where the file fixes it; 0: any.
+  int64_t micro_batch = 0;
   /// Glob patterns over initializer names. `train` not empty: nothing else is
   /// trained. `freeze` wins over everything.
   std::vector<std::string> train, freeze;
@@ -76,10 +81,12 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options, ImportReport *report);
 
-/// One dim of a graph input: `value` is -1 where only a name is known.
+/// One dim of a graph input: `value` is -1 where only a name is known, which is
+/// "INPUT.AXIS" where the file has none.
 struct InputDim {
   std::string name;
   int64_t value = -1;
+  bool named = true;
 };
 
 /// A graph input that the user feeds.
@@ -96,6 +103,12 @@ absl::StatusOr<std::vector<InputSignature>> readInputs(const std::string &path);
 /// sequence's, stands behind in no other; else the first that leads one. Empty:
 /// no leading dim is symbolic.
 std::string batchDim(const std::vector<InputSignature> &inputs);
+
+/// Whether the first of `dims` is that of samples by its name: `batch`, as
+/// batchDim gives it, or none where that has none either. (Then --dim may still
+/// give it another size.)
+bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,
+                const std::vector<InputSignature> &inputs);
 
 } // namespace zerograph::frontend
 

@@ -2,9 +2,9 @@
 
 #include "frontend/Importer.h"
 
-#include "frontend/MaskedAssignment.h"
-
+#include "frontend/InputValues.h"
 #include "frontend/Inputs.h"
+#include "frontend/MaskedAssignment.h"
 
 #include "absl/strings/str_join.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -96,13 +96,24 @@ Slot &Importer::slotOf(const std::string &name) {
 }
 
 void Importer::addInputs() {
-  for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
+  for (auto &[name, value] : readInputValues(graph, options.inputs)) {
+    slots[name].host = share(std::move(value));
+    if (graph.users.count(name) == 0) {
+      report.warnings.push_back(absl::StrCat(
+          "--input ", name, " has no effect: no node reads that input"));
+    }
+  }
+  std::vector<const onnx::ValueInfoProto *> fed = fedInputs(graph);
+  llvm::erase_if(fed, [&](const auto *input) {
+    return options.inputs.count(input->name()) != 0;
+  });
+  for (const onnx::ValueInfoProto *input : fed) {
     inputs.push_back(signatureOf(*input));
   }
   inputShapes = bindDims(inputs, options.dims, report);
   indexUses.resize(inputs.size());
   size_t i = 0;
-  for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
+  for (const onnx::ValueInfoProto *input : fed) {
     auto type = RankedTensorType::get(
         inputShapes[i++],
         elementTypeOf(&context, input->type().tensor_type().elem_type()));

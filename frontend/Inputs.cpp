@@ -5,6 +5,7 @@
 #include "frontend/Error.h"
 
 #include "absl/strings/str_join.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <set>
@@ -70,7 +71,8 @@ InputSignature signatureOf(const onnx::ValueInfoProto &input) {
   }
   for (const auto &dim : type.shape().dim()) {
     InputDim entry;
-    if (dim.has_dim_value()) {
+    // Some exporters write an unknown size as -1.
+    if (dim.has_dim_value() && dim.dim_value() != -1) {
       entry.value = dim.dim_value();
       if (entry.value < 1) {
         fail("graph input '", input.name(), "' has a dim of size ",
@@ -80,14 +82,30 @@ InputSignature signatureOf(const onnx::ValueInfoProto &input) {
       entry.name = dim.dim_param();
     } else {
       entry.name = absl::StrCat(input.name(), ".", signature.dims.size());
+      entry.named = false;
     }
     signature.dims.push_back(entry);
   }
   return signature;
 }
 
+/// `dims`, and for leading dims without a name the samples' size.
+static std::map<std::string, int64_t>
+withSamples(const std::vector<InputSignature> &signatures,
+            std::map<std::string, int64_t> dims) {
+  std::string batch = batchDim(signatures);
+  if (auto size = dims.find(batch); size != dims.end()) {
+    for (const InputSignature &input : signatures) {
+      if (isBatchDim(input.dims, batch, signatures)) {
+        dims.emplace(input.dims[0].name, size->second);
+      }
+    }
+  }
+  return dims;
+}
+
 std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
-                            const std::map<std::string, int64_t> &dims,
+                            const std::map<std::string, int64_t> &given,
                             ImportReport &report) {
   for (const InputSignature &input : signatures) {
     for (size_t axis = 0; axis < input.dims.size(); ++axis) {
@@ -97,7 +115,7 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
       }
     }
   }
-  for (const auto &[name, size] : dims) {
+  for (const auto &[name, size] : given) {
     if (report.dims.count(name) == 0) {
       std::vector<std::string> names;
       for (const auto &[known, uses] : report.dims) {
@@ -111,6 +129,7 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
       fail("--dim ", name, "=", size, ": a size is at least 1");
     }
   }
+  std::map<std::string, int64_t> dims = withSamples(signatures, given);
   std::string open;
   for (const auto &[name, uses] : report.dims) {
     if (dims.count(name) == 0) {
@@ -119,7 +138,9 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
     }
   }
   if (!open.empty()) {
-    fail("dims without a size; give each with --dim NAME=SIZE:", open);
+    fail("dims without a size; give each with --dim NAME=SIZE, or train with "
+         "data that decides them:",
+         open);
   }
   std::vector<Shape> shapes;
   for (const InputSignature &input : signatures) {
@@ -154,23 +175,53 @@ std::string batchDim(const std::vector<InputSignature> &signatures) {
                                 : leading.front();
 }
 
+bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,
+                const std::vector<InputSignature> &inputs) {
+  if (dims.empty() || dims[0].value >= 0) {
+    return false;
+  }
+  bool unnamed = llvm::any_of(inputs, [&](const InputSignature &input) {
+    return !input.dims.empty() && !input.dims[0].named &&
+           input.dims[0].name == batch;
+  });
+  return dims[0].name == batch || (unnamed && !dims[0].named);
+}
+
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
                             const std::vector<Shape> &shapes, size_t anchor,
                             ImportReport &report) {
   report.batch_dim = batchDim(signatures);
+  auto leader = llvm::find_if(signatures, [&](const InputSignature &input) {
+    return !input.dims.empty() && input.dims[0].name == report.batch_dim;
+  });
   std::vector<bool> result;
   for (size_t i = 0; i < signatures.size(); ++i) {
     const auto &dims = signatures[i].dims;
     if (dims.empty()) {
       result.push_back(false);
     } else if (!report.batch_dim.empty()) {
-      result.push_back(dims[0].name == report.batch_dim);
+      result.push_back(isBatchDim(dims, report.batch_dim, signatures) &&
+                       shapes[i][0] == shapes[leader - signatures.begin()][0]);
     } else {
       result.push_back(!shapes[anchor].empty() &&
                        shapes[i][0] == shapes[anchor][0]);
     }
   }
   return result;
+}
+
+void checkFixedBatch(const std::vector<InputSignature> &signatures,
+                     const std::vector<Shape> &shapes, size_t anchor,
+                     int64_t microBatch) {
+  if (shapes.empty() || shapes[anchor].empty()) {
+    fail("--micro-batch ", microBatch,
+         ": no input has samples in front: leave the option out");
+  }
+  if (shapes[anchor][0] != microBatch) {
+    fail("--micro-batch ", microBatch, ", but the file fixes ",
+         shapes[anchor][0], " samples (input '", signatures[anchor].name,
+         "'): leave the option out, or export with a symbolic first dim");
+  }
 }
 
 } // namespace zerograph::frontend

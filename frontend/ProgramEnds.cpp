@@ -78,8 +78,12 @@ static bool leadsWithSamples(const onnx::ValueInfoProto &output,
                              const std::vector<InputSignature> &inputs) {
   const auto &shape = output.type().tensor_type().shape();
   std::string batch = batchDim(inputs);
-  return !batch.empty() && shape.dim_size() > 0 &&
-         shape.dim(0).dim_param() == batch;
+  if (batch.empty() || shape.dim_size() == 0 ||
+      (shape.dim(0).has_dim_value() && shape.dim(0).dim_value() != -1)) {
+    return false;
+  }
+  const std::string &name = shape.dim(0).dim_param();
+  return isBatchDim({{name, -1, !name.empty()}}, batch, inputs);
 }
 
 NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
@@ -173,6 +177,9 @@ void Importer::finish() {
     }
   }
   std::vector<bool> samples = perSample(inputs, inputShapes, anchor, report);
+  if (options.micro_batch > 0 && report.batch_dim.empty()) {
+    checkFixedBatch(inputs, inputShapes, anchor, options.micro_batch);
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     argumentAttributes.push_back(
         attributesOf(i, samples[i]).getDictionary(&context));

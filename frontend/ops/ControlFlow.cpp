@@ -16,8 +16,9 @@ namespace zerograph::frontend {
 namespace {
 
 const char *kRemedy =
-    "; control flow on data is not supported: export the model with the "
-    "decision fixed, or written as a Where";
+    "; control flow on data is not supported: bind an input of one element "
+    "with --input NAME=VALUE, or export the model with the decision fixed, or "
+    "written as a Where";
 
 /// A constant of one element; `what` names it in the error.
 int64_t known(Op &op, const NamedSlot &named, const std::string &what) {

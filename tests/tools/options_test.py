@@ -3,6 +3,7 @@
 import os
 import struct
 
+from onnx_bytes import INT64, model, node, tensor, value_info
 from support import (Case, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH_RUN, main,
                      read_tensors, rows, write_tensors)
 
@@ -140,6 +141,88 @@ class CompileOptions(Case):
                          parts=parts)
         self.refused("compile", MLP, "-o", "x",
                      parts=["--micro-batch N", "--dim batch=N"])
+
+
+def branch(name, op):
+    graph = [(1, node(name, op, ["y"], [name])), (2, name),
+             (12, value_info(name, ["n", 4]))]
+    return [(1, name + "_branch"), (20, 5), (6, graph)]
+
+
+class Inputs(Case):
+    """Values and dims of the inputs of a model."""
+
+    def write(self, nodes, inputs, constants=()):
+        """A loss that is the mean of "z", of "y" = x * w and the inputs."""
+        with open(self.path("m.onnx"), "wb") as file:
+            file.write(model(
+                [node("scale", "Mul", ["x", "w"], ["y"]), *nodes,
+                 node("mean", "ReduceMean", ["z"], ["loss"],
+                      {"keepdims": 0})],
+                [tensor("w", [4], [1, 2, 3, 4]), *constants],
+                [value_info(*each) for each in inputs],
+                [value_info("loss", [])]))
+
+    def write_data(self, *names):
+        write_tensors(self.path("data"),
+                      {name: ("F32", [8, 4], struct.pack("<32f", *range(32)))
+                       for name in names})
+
+    def loss(self, *options):
+        out = self.succeeds("train", "m.onnx", "--data", "data",
+                            *options).stdout
+        return float(out.split()[3])
+
+    def test_a_value_decides_a_branch(self):
+        choice = node("choice", "If", ["narrow"], ["z"])
+        choice += [(5, branch("then", "Neg")), (5, branch("else", "Abs"))]
+        self.write([node("compare", "Equal", ["rate", "k"], ["narrow"]),
+                    choice],
+                   [("x", ["n", 4]), ("rate", [], INT64)],
+                   [tensor("k", [], [8000], INT64)])
+        self.write_data("x")
+        batch = ["--micro-batch", "4"]
+        self.refused("train", "m.onnx", "--data", "data", *batch,
+                     lines=2, parts=["input 'rate'", "--input NAME=VALUE"])
+        narrow = self.loss(*batch, "--input", "rate=8000")
+        self.assertLess(narrow, 0)
+        self.assertEqual(self.loss(*batch, "--input", "rate=16000"), -narrow)
+        self.succeeds("run", "m.onnx", "--data", "data", "-o", "out",
+                      "--input", "rate=8000")
+        value = read_tensors(self.path("out"))["loss"][2]
+        self.assertLess(struct.unpack("<f", value)[0], 0)
+        for given, parts in (
+                (["rat=1"], ["no input has that name; did you mean 'rate'?"]),
+                (["rate=1.5"], ["--input rate=1.5: input 'rate' is INT64"]),
+                (["x=1"], ["has the shape [n, 4]"]),
+                (["rate"], ["--input rate: expected NAME=VALUE"]),
+                (["rate=1", "--input", "rate=2"], ["rate is given twice"])):
+            self.refused("compile", "m.onnx", "-o", "x", *batch, "--input",
+                         *given, parts=parts)
+
+    def test_leading_dims_without_a_name_are_samples(self):
+        for unknown in (-1, 0):
+            with self.subTest(unknown=unknown):
+                self.write([node("weigh", "Mul", ["y", "t"], ["z"])],
+                           [("x", [unknown, 4]), ("t", [unknown, 4])])
+                self.write_data("x", "t")
+                if unknown == 0:
+                    self.refused("train", "m.onnx", "--data", "data",
+                                 parts=["'x' has a dim of size 0"])
+                    continue
+                self.loss("--micro-batch", "4", "--ranks", "2")
+                self.refused("train", "m.onnx", "--data", "data",
+                             parts=["--micro-batch N (or --dim x.0=N)"])
+
+    def test_a_fixed_batch(self):
+        self.write([node("copy", "Abs", ["y"], ["z"])], [("x", [4, 4])])
+        self.write_data("x")
+        self.assertEqual(self.loss("--micro-batch", "4"), self.loss())
+        for command in (["compile", "m.onnx", "-o", "p"],
+                        ["run", "m.onnx", "--data", "data", "-o", "o"]):
+            self.refused(*command, "--micro-batch", "8",
+                         parts=["--micro-batch 8, but the file fixes 4 "
+                                "samples (input 'x')"])
 
 
 class Data(Case):

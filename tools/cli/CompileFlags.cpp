@@ -34,6 +34,24 @@ parseDims(const std::vector<std::string> &dims) {
   return result;
 }
 
+absl::StatusOr<std::map<std::string, std::string>>
+parseInputs(const std::vector<std::string> &inputs) {
+  std::map<std::string, std::string> result;
+  for (const std::string &input : inputs) {
+    std::pair<std::string, std::string> parts =
+        absl::StrSplit(input, absl::MaxSplits('=', 1));
+    if (parts.first.empty() || parts.second.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--input ", input, ": expected NAME=VALUE"));
+    }
+    if (!result.insert(parts).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--input ", parts.first, " is given twice"));
+    }
+  }
+  return result;
+}
+
 CompileFlags::CompileFlags(CLI::App &command) : command(command) {
   group = command.add_option_group("compile", "Compile options");
   auto &app = *group;
@@ -42,6 +60,9 @@ CompileFlags::CompileFlags(CLI::App &command) : command(command) {
   app.add_option("--zero", options.zero_stage, "ZeRO stage: 0, 1, 2 or 3")
       ->check(CLI::Range(0, 3));
   app.add_option("--dim", dims, "NAME=SIZE of a symbolic dimension")
+      ->allow_extra_args(false);
+  app.add_option("--input", inputs,
+                 "NAME=VALUE of an input of one element, bound while compiling")
       ->allow_extra_args(false);
   app.add_option("--micro-batch", micro_batch,
                  "Samples of one rank's micro-batch")
@@ -195,6 +216,7 @@ absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
   ZG_RETURN_IF_ERROR(checkBuilt());
   CompileOptions result = options;
   ZG_ASSIGN_OR_RETURN(result.dims, parseDims(dims));
+  ZG_ASSIGN_OR_RETURN(result.inputs, parseInputs(inputs));
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));

@@ -16,6 +16,10 @@ namespace zerograph {
 absl::StatusOr<std::map<std::string, int64_t>>
 parseDims(const std::vector<std::string> &dims);
 
+/// Values by name, of "NAME=VALUE" each.
+absl::StatusOr<std::map<std::string, std::string>>
+parseInputs(const std::vector<std::string> &inputs);
+
 /// Declares compile's options on a command (`compile`, and `train` of a
 /// model), and turns what was given into CompileOptions.
 class CompileFlags {
@@ -46,7 +50,7 @@ private:
   CLI::App &command;
   CLI::Option_group *group;
   CompileOptions options;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, inputs;
   int64_t micro_batch = 0;
   std::string kind = "adamw", betas = "0.9,0.999", reduce = "each";
   double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = 0;

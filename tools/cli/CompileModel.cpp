@@ -37,7 +37,9 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
     }
     for (size_t axis = 0; axis < input.dims.size(); ++axis) {
       const frontend::InputDim &dim = input.dims[axis];
-      if (dim.value < 0 && dim.name != batch) {
+      bool samples =
+          axis == 0 && frontend::isBatchDim(input.dims, batch, inputs);
+      if (dim.value < 0 && !samples) {
         ZG_RETURN_IF_ERROR(bindDim(dims, dim.name, it->second.shape[axis],
                                    absl::StrCat("array '", input.name, "'")));
       }
@@ -85,14 +87,8 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   std::string batch = frontend::batchDim(inputs);
-  if (micro_batch > 0) {
-    if (batch.empty()) {
-      return absl::InvalidArgumentError(
-          "--micro-batch: no input of the model has a symbolic first dim. "
-          "Leave "
-          "the option out to use the batch that the file fixes, or export "
-          "with dynamic shapes");
-    }
+  options.micro_batch = micro_batch;
+  if (micro_batch > 0 && !batch.empty()) {
     ZG_RETURN_IF_ERROR(
         bindDim(options.dims, batch, micro_batch, "--micro-batch"));
   }

@@ -31,6 +31,9 @@ struct RunFlags {
         ->required();
     app.add_option("--dim", dims, "NAME=SIZE of a symbolic dimension")
         ->allow_extra_args(false);
+    app.add_option("--input", inputs,
+                   "NAME=VALUE of an input of one element, bound beforehand")
+        ->allow_extra_args(false);
     app.add_option("--micro-batch", micro_batch,
                    "Samples of one run; default: all, at most 32")
         ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
@@ -52,7 +55,7 @@ struct RunFlags {
 
   CompileOptions compile;
   ForwardOptions run;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, inputs;
   int64_t micro_batch = 0;
   std::string init_missing;
 };
@@ -80,6 +83,7 @@ absl::StatusOr<int> run(RunFlags flags) {
   ZG_RETURN_IF_ERROR(needOneProcess());
   ZG_RETURN_IF_ERROR(checkIsNoPlan(flags.compile.model));
   ZG_ASSIGN_OR_RETURN(flags.compile.dims, parseDims(flags.dims));
+  ZG_ASSIGN_OR_RETURN(flags.compile.inputs, parseInputs(flags.inputs));
   if (!flags.init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(flags.run.init_missing,
                         parseInitMissing(flags.init_missing));

@@ -131,6 +131,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   frontend::ImportReport report;
   frontend::ImportOptions import;
   import.dims = options.dims;
+  import.inputs = options.inputs;
+  import.micro_batch = options.micro_batch;
   import.train = options.train;
   import.freeze = options.freeze;
   import.loss_output = options.loss_output;

@@ -25,6 +25,10 @@ struct CompileOptions {
   std::string model; ///< path of the .onnx file
 
   std::map<std::string, int64_t> dims;
+  /// Values of inputs of one element, by name: constants of the plan.
+  std::map<std::string, std::string> inputs;
+  /// Samples of a micro-batch, where the file fixes it: compared; 0: any.
+  int64_t micro_batch = 0;
   std::vector<std::string> train, freeze;
   std::string loss_output;
   bool allow_exporter_damage = false;

@@ -1,0 +1,169 @@
+//===- InputsTest.cpp - what an input's dims and values are bound to ------===//
+
+#include "tests/frontend/Evaluate.h"
+
+namespace zerograph::frontend::testing {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// What depends on a sample rate, as models of speech do.
+const char *const kRates = R"(
+g (float[2] x, int64 rate) => (float[2] y) {
+  narrow = Constant <value_int = 8000> ()
+  is_narrow = Equal(rate, narrow)
+  y = If (is_narrow) <
+    then_branch = a () => (float[2] p) { p = Neg(x) },
+    else_branch = b () => (float[2] q) { q = Abs(x) }
+  >
+})";
+
+ImportOptions bound(const std::string &name, const std::string &value) {
+  ImportOptions options;
+  options.inputs[name] = value;
+  return options;
+}
+
+TEST(InputValues, DecideABranch) {
+  expectRefused(kRates, {"node 'y' (If): the condition must be known",
+                         "input 'rate'", "--input NAME=VALUE"});
+  for (const auto &[rate, expected] :
+       {std::pair("8000", Numbers{-1, 2}), std::pair("16000", Numbers{1, 2})}) {
+    Imported imported = import(kRates, bound("rate", rate));
+    EXPECT_EQ(run(imported, {{1, -2}}), expected) << rate;
+    EXPECT_EQ(imported.function().getNumArguments(), 1u);
+    EXPECT_TRUE(imported.report.warnings.empty());
+  }
+}
+
+TEST(InputValues, AreOfTheirInputsType) {
+  auto value = [](const std::string &type, const std::string &text) {
+    return import("g (float x, " + type +
+                      " v) => (float y) { f = Cast <to = 1> (v) y = Mul(x, f) "
+                      "}",
+                  bound("v", text));
+  };
+  EXPECT_EQ(run(value("float", "-2.5"), {{1}}), Numbers{-2.5});
+  EXPECT_EQ(run(value("double", "5e-1"), {{2}}), Numbers{1});
+  EXPECT_EQ(run(value("int32[1, 1]", "-3"), {{2}}), Numbers{-6});
+  EXPECT_EQ(run(value("bool", "true"), {{2}}), Numbers{2});
+  EXPECT_EQ(run(value("bool", "0"), {{2}}), Numbers{0});
+  expectRefused(value("int64", "1.5"),
+                {"--input v=1.5: input 'v' is INT64: expected a whole number"});
+  expectRefused(value("uint8", "256"), {"UINT8: the number does not fit"});
+  expectRefused(value("float", "1e99"), {"FLOAT: the number does not fit"});
+  expectRefused(value("float", "much"), {"FLOAT: expected a number"});
+  expectRefused(value("bool", "2"), {"BOOL: expected true or false"});
+  expectRefused(
+      value("float[2]", "1"),
+      {"--input v=1: input 'v' is FLOAT: it has the shape [2]", "--data"});
+  expectRefused(value("float[n, 1]", "1"), {"it has the shape [n, 1]"});
+}
+
+TEST(InputValues, OfNoInputAreRefusedAllAtOnce) {
+  ImportOptions options = bound("rat", "8000");
+  options.inputs["x"] = "1";
+  expectRefused(kRates,
+                {"--input rat=8000: no input has that name; did you mean "
+                 "'rate'?",
+                 "--input x=1: input 'x' is FLOAT"},
+                options);
+}
+
+TEST(InputValues, ThatNothingReadsAreSaid) {
+  Imported imported =
+      import("g (float x, int64 rate) => (float y) { y = Abs(x) }",
+             bound("rate", "1"));
+  ASSERT_EQ(imported.report.warnings.size(), 1u);
+  EXPECT_EQ(imported.report.warnings[0],
+            "--input rate has no effect: no node reads that input");
+}
+
+//===----------------------------------------------------------------------===//
+// Dims
+//===----------------------------------------------------------------------===//
+
+/// Some exporters write -1 for a size that they do not know.
+const char *const kUnknown = R"(
+g (float[1, 3] x, float[1, 1] t, float[1, 3] table) => (float[1, 3] y) {
+  p = Add(x, t)
+  s = ReduceSum(table)
+  y = Add(p, s)
+})";
+
+onnx::ModelProto withUnknownDims(bool table) {
+  onnx::ModelProto model = parse(
+      std::string("<ir_version: 10, opset_import: [\"\" : 18]>") + kUnknown);
+  auto forget = [](onnx::ValueInfoProto *info, int axis) {
+    info->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(axis)
+        ->set_dim_value(-1);
+  };
+  auto *graph = model.mutable_graph();
+  forget(graph->mutable_input(0), 0);
+  forget(graph->mutable_input(0), 1);
+  forget(graph->mutable_input(1), 0);
+  if (table) {
+    forget(graph->mutable_input(2), 0);
+  }
+  forget(graph->mutable_output(0), 0);
+  return model;
+}
+
+Imported importUnknown(const std::map<std::string, int64_t> &dims,
+                       bool table = false) {
+  ImportOptions options;
+  options.require_loss = false;
+  options.dims = dims;
+  return importFile(write(withUnknownDims(table)), options);
+}
+
+TEST(UnknownDims, HaveTheirPlaceForAName) {
+  expectRefused(importUnknown({}),
+                {"dims without a size; give each with --dim NAME=SIZE",
+                 "x.0 (x[0])", "x.1 (x[1])", "t.0 (t[0])"});
+  auto inputs = readInputs(write(withUnknownDims(false)));
+  ASSERT_TRUE(inputs.ok());
+  EXPECT_EQ(batchDim(*inputs), "x.0");
+}
+
+TEST(UnknownDims, InFrontAreTheSamples) {
+  Imported imported = importUnknown({{"x.0", 4}, {"x.1", 3}});
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.input(0).getPerSample());
+  EXPECT_TRUE(imported.input(1).getPerSample());
+  EXPECT_FALSE(imported.input(2).getPerSample());
+  EXPECT_TRUE(imported.has("tensor<4x1xf32>"));
+  EXPECT_TRUE(
+      imported.function().getResultAttr(0, mlir::zg::nn::kPerSampleAttr));
+}
+
+TEST(UnknownDims, InFrontMayBeGivenAnotherSize) {
+  Imported imported =
+      importUnknown({{"x.0", 4}, {"x.1", 3}, {"table.0", 7}}, true);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.input(1).getPerSample());
+  EXPECT_FALSE(imported.input(2).getPerSample());
+}
+
+TEST(FixedBatch, IsWhatMicroBatchMustSay) {
+  const char *const kFixed =
+      "g (float[4, 2] x) => (float[4, 2] y) { y = Abs(x) }";
+  ImportOptions options;
+  options.micro_batch = 4;
+  Imported same = import(kFixed, options);
+  EXPECT_TRUE(same.status.ok()) << same.error();
+  options.micro_batch = 8;
+  expectRefused(kFixed,
+                {"--micro-batch 8, but the file fixes 4 samples (input 'x')"},
+                options);
+}
+
+} // namespace
+
+} // namespace zerograph::frontend::testing
