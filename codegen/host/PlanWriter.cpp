@@ -28,13 +28,12 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
     return attribute ? attribute.getInt() : -1;
   };
   for (StringRef name :
-       {StringRef(zero::kWorldAttr), StringRef(zero::kStageAttr),
-        StringRef(zero::kAccumulateAttr)}) {
+       {StringRef(zero::kStageAttr), StringRef(zero::kAccumulateAttr)}) {
     if (number(name) < 0) {
       return module.emitError("has no '") << name << "'";
     }
   }
-  plan.set_world(number(zero::kWorldAttr));
+  plan.set_world(zero::meshOf(module).ranks());
   plan.set_zero_stage(number(zero::kStageAttr));
   plan.set_accumulate(number(zero::kAccumulateAttr));
   plan.mutable_prediction();

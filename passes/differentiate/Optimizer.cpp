@@ -92,6 +92,30 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
   return problems;
 }
 
+DictionaryAttr
+mlir::zg::nn::describeOptimizer(MLIRContext *context,
+                                const OptimizerOptions &options) {
+  Builder b(context);
+  NamedAttrList list;
+  auto number = [&](StringRef name, double value) {
+    list.append(name, b.getF64FloatAttr(value));
+  };
+  number("lr", options.lr);
+  number("weight_decay", options.weight_decay);
+  if (options.kind == OptimizerOptions::sgd) {
+    list.append("optimizer", b.getStringAttr("sgd"));
+    number("momentum", options.momentum);
+    list.append("nesterov", b.getBoolAttr(options.nesterov));
+  } else {
+    bool decoupled = options.kind == OptimizerOptions::adamw;
+    list.append("optimizer", b.getStringAttr(decoupled ? "adamw" : "adam"));
+    number("beta1", options.beta1);
+    number("beta2", options.beta2);
+    number("eps", options.eps);
+  }
+  return list.getDictionary(context);
+}
+
 SmallVector<StringRef>
 mlir::zg::nn::optimizerStates(const OptimizerOptions &options) {
   if (options.kind != OptimizerOptions::sgd) {

@@ -47,6 +47,10 @@ inline constexpr llvm::StringLiteral kExpAvgSq = "exp_avg_sq";
 /// Empty, or what is wrong with the options and what they may be.
 std::string checkOptimizer(const OptimizerOptions &options);
 
+/// The options that matter, by name: `{optimizer = "sgd", lr = 0.1, ...}`.
+DictionaryAttr describeOptimizer(MLIRContext *context,
+                                 const OptimizerOptions &options);
+
 /// The states that an optimizer keeps, in the order of `buildUpdate`. They
 /// begin as zeros; PyTorch's momentum buffer begins as the first gradient,
 /// which is the same: momentum * 0 + g.

@@ -23,7 +23,7 @@ Part mlir::zg::sched::shardPart(Value flat, int64_t unit, int64_t segment,
   zero::ParamUnitAttr attribute = slices.units()[unit];
   int64_t element = elementBytesOf(flat);
   return {flat, zero::segmentOffset(attribute, segment) * element,
-          attribute.getSegments()[segment] / slices.world() * element};
+          attribute.getSegments()[segment] / slices.ranks(unit) * element};
 }
 
 std::optional<Part> mlir::zg::sched::partOf(Value value,

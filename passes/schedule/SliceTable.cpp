@@ -34,7 +34,7 @@ std::string labelOf(zero::StateAttr state,
 } // namespace
 
 SliceTable::SliceTable(ModuleOp module)
-    : module(module), ranks(worldOf(module)) {
+    : module(module), mesh(zero::meshOf(module)) {
   if (auto units = module->getAttrOfType<ArrayAttr>(zero::kUnitsAttr)) {
     llvm::append_range(unitList, units.getAsRange<zero::ParamUnitAttr>());
   }

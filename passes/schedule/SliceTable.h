@@ -44,7 +44,11 @@ public:
 
   /// `zero.units` of the module, perhaps empty.
   ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
-  int64_t world() const { return ranks; }
+  int64_t world() const { return mesh.ranks(); }
+  /// Ranks that a unit's shards are spread over.
+  int64_t ranks(int64_t unit) const {
+    return *mesh.ranks(unitList[unit].getAxes());
+  }
 
 private:
   struct Record {
@@ -60,7 +64,7 @@ private:
 
   ModuleOp module;
   SmallVector<zero::ParamUnitAttr> unitList;
-  int64_t ranks;
+  zero::MeshAttr mesh;
   std::deque<Record> records;
   DenseMap<Attribute, int> byMeaning;
 };

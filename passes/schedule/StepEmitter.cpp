@@ -230,7 +230,8 @@ void StepEmitter::gather(Op op, Value result) {
     inPlace = op.getInPlace();
   }
   for (auto [index, shard] : llvm::enumerate(op.getShards())) {
-    int64_t bytes = bytesOf(shard), segment = bytes * slices.world();
+    int64_t bytes = bytesOf(shard);
+    int64_t segment = bytes * slices.ranks(op.getUnit());
     int64_t element =
         bytes / cast<RankedTensorType>(shard.getType()).getNumElements();
     add(accesses, Mode::read,
@@ -273,10 +274,10 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   add(accesses, Mode::read,
       storage.place(op.getFlat())
           .plus(zero::segmentOffset(unit, op.getSegment()) * element, 0),
-      shardBytes * slices.world());
+      shardBytes * slices.ranks(op.getUnit()));
   add(accesses, op.getAccumulator() ? Mode::read_write : Mode::write, shard,
       shardBytes);
-  int64_t staging = chunk * slices.world();
+  int64_t staging = chunk * slices.ranks(op.getUnit());
   add(accesses, Mode::write,
       slices.create("staging of " + label, SliceClass::staging, staging,
                     op.getUnit(), op.getSegment()),

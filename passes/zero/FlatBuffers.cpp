@@ -7,17 +7,23 @@ using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
 void mlir::zg::zero::declareUnits(ModuleOp module, ArrayRef<Unit> units,
-                                  int64_t world, int64_t stage,
+                                  int64_t ranks, int64_t stage,
                                   int64_t accumulate) {
   Builder builder(module.getContext());
   SmallVector<Attribute> attributes;
   for (const Unit &unit : units) {
     attributes.push_back(unit.attribute);
   }
-  module->setAttr(kWorldAttr, builder.getI64IntegerAttr(world));
+  module->setAttr(kMeshAttr,
+                  MeshAttr::get(module.getContext(),
+                                builder.getStringAttr(kDataAxis), ranks));
   module->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   module->setAttr(kAccumulateAttr, builder.getI64IntegerAttr(accumulate));
   module->setAttr(kUnitsAttr, builder.getArrayAttr(attributes));
+  module->setAttr(kGroupsAttr,
+                  builder.getArrayAttr(OptimizerGroupAttr::get(
+                      module.getContext(), builder.getStringAttr("default"),
+                      /*options=*/DictionaryAttr())));
 }
 
 static void viewParameter(Program &program, BlockArgument parameter,
@@ -39,8 +45,8 @@ static void viewParameter(Program &program, BlockArgument parameter,
 void mlir::zg::zero::viewParameters(Program &program, ArrayRef<Unit> units,
                                     const UnitStates &states) {
   for (auto [index, unit] : llvm::enumerate(units)) {
-    Value flat =
-        program.state(states.whole(index, kParamRole), states.wholeType(index));
+    Value flat = program.state(states.whole(index, kParamRole),
+                               states.wholeType(index, kParamRole));
     for (auto [place, argument] :
          llvm::zip_equal(unit.attribute.getPlacements(), unit.arguments)) {
       viewParameter(program, argument, place, flat);

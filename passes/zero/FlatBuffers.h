@@ -9,9 +9,10 @@
 
 namespace mlir::zg::zero {
 
-/// Says on the module what the units are, and how many ranks, micro-batches
-/// and which stage they are for.
-void declareUnits(ModuleOp module, ArrayRef<Unit> units, int64_t world,
+/// Says on the module what the units are, which ranks, how many micro-batches
+/// and which stage they are for, and that one group of hyperparameters is for
+/// all.
+void declareUnits(ModuleOp module, ArrayRef<Unit> units, int64_t ranks,
                   int64_t stage, int64_t accumulate);
 
 /// Makes the parameters of `program` views of their unit's whole buffer, a view

@@ -52,13 +52,15 @@ struct Gathers : impl::GathersBase<Gathers> {
     OpBuilder builder(ops[gather.first]);
     SmallVector<Value> shards;
     for (int64_t i = 0; i < states.segments(gather.unit); ++i) {
-      shards.push_back(program.state(states.shard(gather.unit, i, kParamRole),
-                                     states.shardType(gather.unit, i)));
+      shards.push_back(
+          program.state(states.shard(gather.unit, i, kParamRole),
+                        states.shardType(gather.unit, i, kParamRole)));
     }
     auto flat = builder.create<AllGatherOp>(
         states.location(gather.unit, program.location()),
-        states.wholeType(gather.unit), shards, gather.unit, kDataGroup,
-        gather.reason, StayAttr::get(&getContext(), gather.stay),
+        states.wholeType(gather.unit, kParamRole), shards, gather.unit,
+        states.axes(gather.unit), gather.reason,
+        StayAttr::get(&getContext(), gather.stay),
         /*in_place=*/false);
     for (ViewOp view : gather.views) {
       view.getFlatMutable().assign(flat);

@@ -84,6 +84,12 @@ struct Layout : impl::LayoutBase<Layout> {
     program.eraseResults([&](unsigned i) { return i > 0 && i < known; });
   }
 
+  /// Of the type that the micro-batch makes them of.
+  static RankedTensorType packedType(const UnitStates &states, int64_t unit) {
+    return RankedTensorType::get({states[unit].getElements()},
+                                 states[unit].getElementType());
+  }
+
   /// Right behind the last of its operands to be made.
   Value pack(Program &program, const UnitStates &states, int64_t unit,
              const llvm::StringMap<Value> &made,
@@ -103,7 +109,7 @@ struct Layout : impl::LayoutBase<Layout> {
     builder.setInsertionPointAfter(previous);
     auto op =
         builder.create<PackOp>(states.location(unit, program.location()),
-                               states.wholeType(unit), parts, offsets, unit);
+                               packedType(states, unit), parts, offsets, unit);
     previous = op;
     return op;
   }

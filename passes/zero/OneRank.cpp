@@ -22,7 +22,7 @@ struct OneRank : impl::OneRankBase<OneRank> {
     if (failed(states)) {
       return signalPassFailure();
     }
-    if (states->world() != 1) {
+    if (states->ranks() != 1) {
       return;
     }
     for (int64_t unit = 0; unit < states->size(); ++unit) {
@@ -33,6 +33,7 @@ struct OneRank : impl::OneRankBase<OneRank> {
         return signalPassFailure();
       }
     }
+    states->declareWhole();
     for (auto program : getOperation().getOps<func::FuncOp>()) {
       for (Operation &op : llvm::make_early_inc_range(program.front())) {
         remove(&op);

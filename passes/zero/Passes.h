@@ -16,9 +16,6 @@ inline constexpr llvm::StringLiteral kStepProgram = "step";
 /// The program that `zero-forward` makes.
 inline constexpr llvm::StringLiteral kForwardProgram = "forward";
 
-/// The mesh axis that data parallelism uses.
-inline constexpr llvm::StringLiteral kDataGroup = "data";
-
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/zero/Passes.h.inc"

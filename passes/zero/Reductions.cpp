@@ -49,11 +49,11 @@ struct Reductions : impl::ReductionsBase<Reductions> {
     std::string reason =
         "gradients of " + states.name(unit).str() + " are complete";
     for (int64_t segment = 0; segment < states.segments(unit); ++segment) {
-      RankedTensorType type = states.shardType(unit, segment);
+      RankedTensorType type = states.shardType(unit, segment, kGradRole);
       StateAttr state = states.shard(unit, segment, kGradRole);
       auto sum = builder.create<ReduceScatterOp>(
           states.location(unit, program.location()), type, packed,
-          program.state(state, type), unit, segment, kDataGroup, reason,
+          program.state(state, type), unit, segment, states.axes(unit), reason,
           /*in_place=*/false);
       program.update(sum, state);
     }
@@ -76,9 +76,9 @@ struct Reductions : impl::ReductionsBase<Reductions> {
       auto type = cast<RankedTensorType>(value.getType());
       auto state = StateAttr::get(&getContext(), -1, -1,
                                   builder.getStringAttr(role), false);
-      auto sum = builder.create<AllReduceOp>(location, type, value,
-                                             program.state(state, type),
-                                             kDataGroup, reason);
+      auto sum = builder.create<AllReduceOp>(
+          location, type, value, program.state(state, type),
+          builder.getStrArrayAttr({kDataAxis}), reason);
       program.update(sum, state);
     };
     reduceScalar(loss, kLossRole, "the mean loss");

@@ -7,7 +7,7 @@ using namespace mlir::zg::zero;
 
 FailureOr<UnitStates> UnitStates::of(ModuleOp module) {
   for (StringRef name :
-       {StringRef(kUnitsAttr), StringRef(kWorldAttr), StringRef(kStageAttr)}) {
+       {StringRef(kUnitsAttr), StringRef(kMeshAttr), StringRef(kStageAttr)}) {
     if (!module->hasAttr(name)) {
       return module.emitError("has no '") << name << "'; run zero-layout";
     }
@@ -16,15 +16,19 @@ FailureOr<UnitStates> UnitStates::of(ModuleOp module) {
 }
 
 UnitStates::UnitStates(ModuleOp module)
-    : ranks(module->getAttrOfType<IntegerAttr>(kWorldAttr).getInt()),
+    : module(module), mesh(module->getAttrOfType<MeshAttr>(kMeshAttr)),
       stage(module->getAttrOfType<IntegerAttr>(kStageAttr).getInt()) {
   llvm::append_range(
       units,
       module->getAttrOfType<ArrayAttr>(kUnitsAttr).getAsRange<ParamUnitAttr>());
 }
 
+int64_t UnitStates::ranks(int64_t unit) const {
+  return *mesh.ranks(axes(unit));
+}
+
 bool UnitStates::shardsParameters(int64_t unit) const {
-  return stage == 3 && !units[unit].getPersistent();
+  return declared(unit, kParamRole).getSharded();
 }
 
 bool UnitStates::shardsGradients(int64_t) const { return stage >= 2; }
@@ -42,12 +46,54 @@ StateAttr UnitStates::shard(int64_t unit, int64_t segment,
                         /*sharded=*/segment >= 0);
 }
 
-RankedTensorType UnitStates::wholeType(int64_t unit) const {
-  return RankedTensorType::get({units[unit].getElements()},
-                               units[unit].getElementType());
+UnitStateAttr UnitStates::declared(int64_t unit, StringRef role) const {
+  for (UnitStateAttr state : units[unit].getStates()) {
+    if (state.getRole() == role) {
+      return state;
+    }
+  }
+  return {};
 }
 
-RankedTensorType UnitStates::shardType(int64_t unit, int64_t segment) const {
-  return RankedTensorType::get({units[unit].getSegments()[segment] / ranks},
-                               units[unit].getElementType());
+void UnitStates::declare(int64_t unit, StringRef role, Type type,
+                         bool sharded) {
+  SmallVector<UnitStateAttr> states(units[unit].getStates());
+  MLIRContext *context = module.getContext();
+  states.push_back(UnitStateAttr::get(context, StringAttr::get(context, role),
+                                      type, sharded));
+  replace(unit, states);
+}
+
+void UnitStates::declareWhole() {
+  for (int64_t unit = 0; unit < size(); ++unit) {
+    SmallVector<UnitStateAttr> states;
+    for (UnitStateAttr state : units[unit].getStates()) {
+      states.push_back(UnitStateAttr::get(module.getContext(), state.getRole(),
+                                          state.getType(), /*sharded=*/false));
+    }
+    replace(unit, states);
+  }
+}
+
+void UnitStates::replace(int64_t unit, ArrayRef<UnitStateAttr> states) {
+  ParamUnitAttr old = units[unit];
+  MLIRContext *context = module.getContext();
+  units[unit] = ParamUnitAttr::get(
+      context, old.getName(), old.getElementType(), old.getElements(),
+      old.getTrainable(), old.getPersistent(), old.getReason(), old.getAxes(),
+      old.getSegments(), states, old.getPlacements(), old.getLocal());
+  SmallVector<Attribute> all(units.begin(), units.end());
+  module->setAttr(kUnitsAttr, ArrayAttr::get(context, all));
+}
+
+RankedTensorType UnitStates::wholeType(int64_t unit, StringRef role) const {
+  return RankedTensorType::get({units[unit].getElements()},
+                               declared(unit, role).getType());
+}
+
+RankedTensorType UnitStates::shardType(int64_t unit, int64_t segment,
+                                       StringRef role) const {
+  return RankedTensorType::get(
+      {units[unit].getSegments()[segment] / ranks(unit)},
+      declared(unit, role).getType());
 }

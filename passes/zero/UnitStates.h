@@ -26,8 +26,11 @@ public:
   Location location(int64_t unit, Location program) const {
     return NameLoc::get(units[unit].getName(), program);
   }
-  /// Ranks that the units are spread over.
-  int64_t world() const { return ranks; }
+  /// Axes that the units are spread over, and the ranks along them.
+  ArrayAttr axes(int64_t unit) const { return units[unit].getAxes(); }
+  int64_t ranks(int64_t unit) const;
+  /// Ranks of the mesh.
+  int64_t ranks() const { return mesh.ranks(); }
 
   /// Whether a rank keeps only its shards of the parameters between programs,
   /// of the gradients from their reduction to the update, and of what the
@@ -36,17 +39,28 @@ public:
   bool shardsGradients(int64_t unit) const;
   bool shardsUpdate(int64_t unit) const;
 
-  /// Names of states, and their types.
+  /// What the unit declares of a state; null where it keeps none.
+  UnitStateAttr declared(int64_t unit, StringRef role) const;
+  /// Declares a state, on the module too.
+  void declare(int64_t unit, StringRef role, Type type, bool sharded);
+  /// Declares that no state is sharded.
+  void declareWhole();
+
+  /// Names of states, and the types of those that are declared.
   StateAttr whole(int64_t unit, StringRef role) const;
   StateAttr shard(int64_t unit, int64_t segment, StringRef role) const;
-  RankedTensorType wholeType(int64_t unit) const;
-  RankedTensorType shardType(int64_t unit, int64_t segment) const;
+  RankedTensorType wholeType(int64_t unit, StringRef role) const;
+  RankedTensorType shardType(int64_t unit, int64_t segment,
+                             StringRef role) const;
 
 private:
   explicit UnitStates(ModuleOp module);
+  void replace(int64_t unit, ArrayRef<UnitStateAttr> states);
 
+  ModuleOp module;
   SmallVector<ParamUnitAttr> units;
-  int64_t ranks, stage;
+  MeshAttr mesh;
+  int64_t stage;
 };
 
 } // namespace mlir::zg::zero

@@ -186,40 +186,58 @@ void separateLocal(std::vector<Candidate> &candidates) {
   }
 }
 
-/// Lays the members out and cuts the flat buffer into segments.
+/// A flat buffer of `elements`, one segment behind the other.
+SmallVector<int64_t> cutIntoSegments(int64_t elements, Type element,
+                                     const UnitOptions &options) {
+  int64_t grain = options.ranks * kAlignElements;
+  int64_t length = elements;
+  // One rank has no collectives, whose grain a segment is.
+  if (options.ranks > 1) {
+    int64_t wanted = options.bucketBytes / nn::elementBytes(element);
+    length = std::max<int64_t>(1, wanted / grain) * grain;
+  }
+  SmallVector<int64_t> segments;
+  for (int64_t begin = 0; begin < elements; begin += length) {
+    segments.push_back(std::min(length, elements - begin));
+  }
+  return segments;
+}
+
+/// Lays the members out.
 Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
               const UnitOptions &options) {
-  MLIRContext *context = members.front()->argument.getContext();
-  Type element = members.front()->type().getElementType();
+  const Candidate &first = *members.front();
+  MLIRContext *context = first.argument.getContext();
+  Builder builder(context);
+  Type element = first.type().getElementType();
   Unit unit;
   SmallVector<PlacementAttr> placements;
   int64_t elements = 0;
   for (Candidate *member : members) {
     placements.push_back(PlacementAttr::get(
-        context, member->parameter, TypeAttr::get(member->type()), elements));
+        context, member->parameter, TypeAttr::get(member->type()), elements,
+        /*group=*/0));
     unit.arguments.push_back(member->argument);
     elements += llvm::alignTo(member->type().getNumElements(), kAlignElements);
   }
-  bool local = members.front()->local;
-  int64_t grain = options.world * kAlignElements;
-  int64_t padded = llvm::alignTo(elements, grain);
-  // One rank has no collectives, whose grain a segment is.
-  int64_t length =
-      options.world == 1
-          ? padded
-          : std::max<int64_t>(1, options.bucketBytes /
-                                     nn::elementBytes(element) / grain) *
-                grain;
-  SmallVector<int64_t> segments;
-  for (int64_t begin = 0; begin < padded; begin += length) {
-    segments.push_back(std::min(length, padded - begin));
+  bool whole = options.stage < 3 || first.local ||
+               elements <= options.persistenceThreshold;
+  auto state = [&](StringRef role, bool sharded) {
+    return UnitStateAttr::get(context, builder.getStringAttr(role), element,
+                              sharded);
+  };
+  SmallVector<UnitStateAttr> states = {state(kParamRole, !whole)};
+  if (first.parameter.getTrainable()) {
+    states.push_back(state(kGradRole, /*sharded=*/true));
   }
+  elements = llvm::alignTo(elements, options.ranks * kAlignElements);
   unit.attribute = ParamUnitAttr::get(
-      context, StringAttr::get(context, name), element, padded,
-      members.front()->parameter.getTrainable(),
-      options.stage == 3 && (local || elements <= options.persistenceThreshold),
-      StringAttr::get(context, members.front()->reason), segments, placements,
-      local);
+      context, builder.getStringAttr(name), element, elements,
+      first.parameter.getTrainable(),
+      /*persistent=*/options.stage == 3 && whole,
+      builder.getStringAttr(first.reason), builder.getStrArrayAttr({kDataAxis}),
+      cutIntoSegments(elements, element, options), states, placements,
+      first.local);
   return unit;
 }
 

@@ -17,7 +17,8 @@
 namespace mlir::zg::zero {
 
 struct UnitOptions {
-  int64_t world = 1;
+  /// Ranks that a unit is spread over.
+  int64_t ranks = 1;
   int64_t stage = 0;
   /// Most bytes of a segment, a collective's grain, where there is more than
   /// one rank. At least world x 256 elements are taken whatever it says.

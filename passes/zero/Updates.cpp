@@ -29,9 +29,11 @@ struct Updates : impl::UpdatesBase<Updates> {
       return signalPassFailure();
     }
     FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
-    if (failed(micro)) {
+    if (failed(micro) || failed(setGroups(*options)) ||
+        failed(checkGroups(*states))) {
       return signalPassFailure();
     }
+    declareStates(*states, *options);
     // In the order in which gradients are complete, so that the first ones are
     // freed first.
     llvm::SetVector<int64_t> order;
@@ -70,6 +72,55 @@ struct Updates : impl::UpdatesBase<Updates> {
     return options;
   }
 
+  /// Says with what each group is updated; the options are those of the one
+  /// group that there is.
+  LogicalResult setGroups(const nn::OptimizerOptions &options) {
+    auto groups = getOperation()->getAttrOfType<ArrayAttr>(kGroupsAttr);
+    if (!groups || groups.size() != 1) {
+      return getOperation().emitError("has ")
+             << (groups ? groups.size() : 0) << " optimizer groups in '"
+             << kGroupsAttr << "'; expected the one that the options are for";
+    }
+    auto name = cast<OptimizerGroupAttr>(groups[0]).getName();
+    getOperation()->setAttr(
+        kGroupsAttr, Builder(&getContext())
+                         .getArrayAttr(OptimizerGroupAttr::get(
+                             &getContext(), name,
+                             nn::describeOptimizer(&getContext(), options))));
+    return success();
+  }
+
+  /// A flat buffer is updated as one.
+  LogicalResult checkGroups(const UnitStates &states) {
+    for (int64_t unit = 0; unit < states.size(); ++unit) {
+      ArrayRef<PlacementAttr> places = states[unit].getPlacements();
+      for (PlacementAttr place : places) {
+        if (states[unit].getTrainable() &&
+            place.getGroup() != places.front().getGroup()) {
+          return getOperation().emitError("unit ")
+                 << states[unit].getName() << " has parameters of optimizer "
+                 << "groups " << places.front().getGroup() << " and "
+                 << place.getGroup() << " ("
+                 << place.getParameter().getName().getValue()
+                 << "); expected one group a unit";
+        }
+      }
+    }
+    return success();
+  }
+
+  /// What the optimizer keeps has the type of the parameters.
+  void declareStates(UnitStates &states, const nn::OptimizerOptions &options) {
+    for (int64_t unit = 0; unit < states.size(); ++unit) {
+      for (StringRef role : nn::optimizerStates(options)) {
+        if (states[unit].getTrainable()) {
+          states.declare(unit, role, states[unit].getElementType(),
+                         states.shardsUpdate(unit));
+        }
+      }
+    }
+  }
+
   /// Of float64 where any parameter is; buildUpdate rounds it for others.
   RankedTensorType scalarType(const UnitStates &states) {
     Builder builder(&getContext());
@@ -94,8 +145,9 @@ struct Updates : impl::UpdatesBase<Updates> {
       location = states.location(unit, program.location());
       SmallVector<Value> gradients;
       for (int64_t i = 0; i < states.segments(unit); ++i) {
-        gradients.push_back(program.state(states.shard(unit, i, kGradRole),
-                                          states.shardType(unit, i)));
+        gradients.push_back(
+            program.state(states.shard(unit, i, kGradRole),
+                          states.shardType(unit, i, kGradRole)));
       }
       if (states.shardsUpdate(unit)) {
         updateShards(unit, gradients);
@@ -103,43 +155,50 @@ struct Updates : impl::UpdatesBase<Updates> {
         updateWhole(unit, gradients);
       }
       for (int64_t i = 0; i < states.segments(unit); ++i) {
-        clear(states.shard(unit, i, kGradRole), states.shardType(unit, i));
+        clear(states.shard(unit, i, kGradRole),
+              states.shardType(unit, i, kGradRole));
       }
     }
 
   private:
-    /// The new value of a parameter; what it is made of is `state(role)`, and
-    /// so are the optimizer's states, which are updated.
-    Value update(Value parameter, Value gradient, RankedTensorType type,
-                 function_ref<StateAttr(StringRef)> state) {
+    /// The new value of a parameter. The optimizer's states, of the segment or
+    /// of the whole buffer (-1), are updated.
+    Value update(int64_t unit, int64_t segment, Value parameter,
+                 Value gradient) {
       SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
       SmallVector<Value> old;
       for (StringRef role : roles) {
-        old.push_back(program.state(state(role), type));
+        old.push_back(program.state(states.shard(unit, segment, role),
+                                    typeOf(unit, segment, role)));
       }
       nn::Update made = nn::buildUpdate(
           builder, location, optimizer, parameter, gradient, old,
           [&](StringRef name) { return program.scalar(name, scalarType); });
       for (auto [role, value] : llvm::zip_equal(roles, made.states)) {
-        program.update(value, state(role));
+        program.update(value, states.shard(unit, segment, role));
       }
       return made.parameter;
     }
 
+    RankedTensorType typeOf(int64_t unit, int64_t segment, StringRef role) {
+      return segment < 0 ? states.wholeType(unit, role)
+                         : states.shardType(unit, segment, role);
+    }
+
     Value wholeParameters(int64_t unit) {
       return program.state(states.whole(unit, kParamRole),
-                           states.wholeType(unit));
+                           states.wholeType(unit, kParamRole));
     }
 
     /// Every rank updates everything.
     void updateWhole(int64_t unit, ValueRange gradients) {
       Value gradient = builder.create<AllGatherOp>(
-          location, states.wholeType(unit), gradients, unit, kDataGroup,
+          location, states.wholeType(unit, kGradRole), gradients, unit,
+          states.axes(unit),
           "every rank updates all parameters of " + states.name(unit).str(),
           /*stay=*/StayAttr(), /*in_place=*/false);
       Value updated =
-          update(wholeParameters(unit), gradient, states.wholeType(unit),
-                 [&](StringRef role) { return states.whole(unit, role); });
+          update(unit, /*segment=*/-1, wholeParameters(unit), gradient);
       program.update(updated, states.whole(unit, kParamRole));
     }
 
@@ -148,23 +207,22 @@ struct Updates : impl::UpdatesBase<Updates> {
     void updateShards(int64_t unit, ValueRange gradients) {
       SmallVector<Value> updated;
       for (int64_t i = 0; i < states.segments(unit); ++i) {
-        RankedTensorType type = states.shardType(unit, i);
-        auto state = [&](StringRef role) {
-          return states.shard(unit, i, role);
-        };
+        RankedTensorType type = states.shardType(unit, i, kParamRole);
+        StateAttr state = states.shard(unit, i, kParamRole);
+        Value parameters =
+            states.shardsParameters(unit)
+                ? program.state(state, type)
+                : builder.create<ShardOp>(location, type, wholeParameters(unit),
+                                          unit, i);
+        updated.push_back(update(unit, i, parameters, gradients[i]));
         if (states.shardsParameters(unit)) {
-          updated.push_back(update(program.state(state(kParamRole), type),
-                                   gradients[i], type, state));
-          program.update(updated.back(), state(kParamRole));
-        } else {
-          Value parameters = builder.create<ShardOp>(
-              location, type, wholeParameters(unit), unit, i);
-          updated.push_back(update(parameters, gradients[i], type, state));
+          program.update(updated.back(), state);
         }
       }
       if (!states.shardsParameters(unit)) {
         Value whole = builder.create<AllGatherOp>(
-            location, states.wholeType(unit), updated, unit, kDataGroup,
+            location, states.wholeType(unit, kParamRole), updated, unit,
+            states.axes(unit),
             "updated parameters of " + states.name(unit).str(),
             /*stay=*/StayAttr(), /*in_place=*/true);
         program.update(whole, states.whole(unit, kParamRole));

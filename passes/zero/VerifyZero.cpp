@@ -22,8 +22,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       module.emitError("has no '") << kUnitsAttr << "'";
       return signalPassFailure();
     }
-    auto world = module->getAttrOfType<IntegerAttr>(kWorldAttr);
-    bool alone = world && world.getInt() == 1;
+    bool alone = meshOf(module).ranks() == 1;
     bool good = !alone || verifyAlone();
     for (auto [index, attribute] : llvm::enumerate(units)) {
       auto unit = cast<ParamUnitAttr>(attribute);
@@ -46,6 +45,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       }
     });
     for (auto program : module.getOps<func::FuncOp>()) {
+      good &= verifyStates(program, units);
       for (unsigned i = 0; i < program.getNumArguments(); ++i) {
         if (auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
                 i, nn::kParameterAttr)) {
@@ -58,6 +58,44 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     if (!good) {
       signalPassFailure();
     }
+  }
+
+  /// States are what their units declare.
+  bool verifyStates(func::FuncOp program, ArrayAttr units) {
+    bool good = true;
+    auto check = [&](Attribute attribute, Type type) {
+      auto state = dyn_cast_or_null<StateAttr>(attribute);
+      if (!state || state.getUnit() < 0) {
+        return;
+      }
+      if (state.getUnit() >= static_cast<int64_t>(units.size())) {
+        program.emitError("has a state of unit ")
+            << state.getUnit() << " of " << units.size();
+        good = false;
+        return;
+      }
+      auto unit = cast<ParamUnitAttr>(units[state.getUnit()]);
+      auto declared = llvm::find_if(unit.getStates(), [&](UnitStateAttr one) {
+        return one.getRole() == state.getRole();
+      });
+      Type element = cast<RankedTensorType>(type).getElementType();
+      if (declared == unit.getStates().end() ||
+          declared->getType() != element ||
+          declared->getSharded() != state.getSharded()) {
+        program.emitError("has ")
+            << state << " of " << element << ", which unit " << unit.getName()
+            << " does not declare";
+        good = false;
+      }
+    };
+    for (unsigned i = 0; i < program.getNumArguments(); ++i) {
+      check(program.getArgAttr(i, kStateAttr), program.getArgumentTypes()[i]);
+    }
+    for (unsigned i = 0; i < program.getNumResults(); ++i) {
+      check(program.getResultAttr(i, kUpdatesAttr),
+            program.getResultTypes()[i]);
+    }
+    return good;
   }
 
   /// One rank moves nothing.

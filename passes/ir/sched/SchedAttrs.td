@@ -51,7 +51,7 @@ def Sched_AccessAttr : Sched_Attr<"Access", "access"> {
     Steps print it together with its slice.
 
     ```mlir
-    module attributes {zero.world = 2 : i64} {
+    module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
       %w = sched.slice "w" gathered in device bytes 128
       sched.program @step {
         // Rank 0 writes bytes 0 to 63, rank 1 bytes 64 to 127.

@@ -38,13 +38,7 @@ SliceOp Step::slice(unsigned i) {
 }
 
 int64_t mlir::zg::sched::worldOf(Operation *op) {
-  auto module = dyn_cast<ModuleOp>(op);
-  if (!module) {
-    module = op->getParentOfType<ModuleOp>();
-  }
-  auto world = module ? module->getAttrOfType<IntegerAttr>(zero::kWorldAttr)
-                      : IntegerAttr();
-  return world ? world.getInt() : 1;
+  return zero::meshOf(op).ranks();
 }
 
 bool mlir::zg::sched::overlap(AccessAttr a, AccessAttr b, int64_t world) {

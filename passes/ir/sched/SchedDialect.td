@@ -47,7 +47,7 @@ def Sched_Dialect : Dialect {
     - An awaited timepoint is that of an earlier step of the same program, on
       another stream.
 
-    The module keeps `zero.world` and the other attributes of the zero dialect;
+    The module keeps `zero.mesh` and the other attributes of the zero dialect;
     `sched-pack` adds `sched.arenas`, an array of `#sched.arena`.
   }];
   // Their attributes stand in ops of this one.

@@ -44,8 +44,8 @@ def Sched_Collective : OpInterface<"Collective", [Sched_Step]> {
   let methods = [
     InterfaceMethod<"Place in the one order of a program's collectives.",
                     "uint64_t", "getSequence">,
-    InterfaceMethod<"The mesh axis it runs over.",
-                    "::llvm::StringRef", "getGroup">,
+    InterfaceMethod<"The axes of the mesh that it goes over.",
+                    "::mlir::ArrayAttr", "getGroup">,
     InterfaceMethod<"Why it was inserted.", "::llvm::StringRef", "getReason">
   ];
 }

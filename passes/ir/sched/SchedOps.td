@@ -138,7 +138,7 @@ class Sched_StepOp<string mnemonic, dag extra = (ins),
 
 class Sched_CollectiveOp<string mnemonic, dag extra, string format>
     : Sched_StepOp<mnemonic,
-          !con(extra, (ins TypeAttr:$element_type, StrAttr:$group,
+          !con(extra, (ins TypeAttr:$element_type, StrArrayAttr:$group,
                            StrAttr:$reason, I64Attr:$sequence)),
           [Sched_Step, Sched_Collective]> {
   let assemblyFormat = stepFormat # format # [{
@@ -262,14 +262,14 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
   let summary = "Every rank gets the whole segments of a unit.";
   let description = [{
     ```mlir
-    module attributes {zero.world = 2 : i64} {
+    module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
       %s = sched.slice "s" param_shard in device bytes 512
       %w = sched.slice "w" gathered in device bytes 1024
       sched.program @step {
         %0 = sched.all_gather on(gather)
             (read %s[0 for 512], write %w[0 for 1024]) "h.0" unit 0
             stay forward : f32
-            group "data" sequence 0 reason "forward of h.0"
+            group ["data"] sequence 0 reason "forward of h.0"
       }
     }
     ```
@@ -281,7 +281,7 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
 
     **Constraints:**
     - Accesses come in pairs, at least one, read and written.
-    - A segment has the size of `zero.world` shards.
+    - A segment has the size of a shard for each rank of the group.
   }];
 }
 
@@ -294,7 +294,7 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
   let summary = "Every rank gets the sum over ranks of its shard.";
   let description = [{
     ```mlir
-    module attributes {zero.world = 2 : i64} {
+    module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
       %g = sched.slice "g" grad in device bytes 1024
       %s = sched.slice "s" grad_shard in device bytes 512
       %b = sched.slice "b" staging in device bytes 1024
@@ -303,7 +303,7 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
         %1 = sched.reduce_scatter on(scatter) await(%0)
             (read %g[0 for 1024], write %s[0 for 512], write %b[0 for 1024])
             "h.0" unit 0 segment 0 chunk 512 : f32
-            group "data" sequence 0 reason "gradients of h.0 are complete"
+            group ["data"] sequence 0 reason "gradients of h.0 are complete"
       }
     }
     ```
@@ -316,8 +316,8 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
     **Constraints:**
     - Three accesses: the segment read, the shard written (with `accumulate`
       read and written), staging written.
-    - The segment has the size of `zero.world` shards, staging that of
-      `zero.world` chunks.
+    - The segment has the size of a shard for each rank of the group, staging
+      that of a chunk for each.
   }];
 }
 
@@ -325,13 +325,13 @@ def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce", (ins), ""> {
   let summary = "Every rank gets the sum over ranks of a few scalars.";
   let description = [{
     ```mlir
-    module attributes {zero.world = 2 : i64} {
+    module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
       %l = sched.slice "l" activation in device bytes 4
       %s = sched.slice "s" scalar in device bytes 4
       sched.program @step {
         %0 = sched.all_reduce on(scatter)
             (read %l[0 for 4], read_write %s[0 for 4]) "loss" : f32
-            group "data" sequence 0 reason "the mean loss"
+            group ["data"] sequence 0 reason "the mean loss"
       }
     }
     ```

@@ -258,7 +258,23 @@ LogicalResult sched::MatmulOp::verify() {
   return success();
 }
 
+/// Ranks that take part in a collective; fails, with a diagnostic, where the
+/// mesh lacks an axis.
+static FailureOr<int64_t> ranksOf(Collective op) {
+  FailureOr<int64_t> ranks = zero::meshOf(op).ranks(op.getGroup());
+  if (failed(ranks)) {
+    return op->emitOpError("goes over axes ")
+           << op.getGroup() << ", not all of them in the mesh "
+           << zero::meshOf(op);
+  }
+  return ranks;
+}
+
 LogicalResult sched::AllGatherOp::verify() {
+  FailureOr<int64_t> ranks = ranksOf(*this);
+  if (failed(ranks)) {
+    return failure();
+  }
   Step step = *this;
   unsigned count = getAccesses().size();
   if (count == 0 || count % 2 != 0) {
@@ -273,8 +289,7 @@ LogicalResult sched::AllGatherOp::verify() {
     return failure();
   }
   for (unsigned i = 0; i < count; i += 2) {
-    if (failed(verifyBytes(step, i + 1,
-                           step.access(i).getBytes() * worldOf(*this),
+    if (failed(verifyBytes(step, i + 1, step.access(i).getBytes() * *ranks,
                            "the segment of its shard"))) {
       return failure();
     }
@@ -285,18 +300,22 @@ LogicalResult sched::AllGatherOp::verify() {
 LogicalResult sched::ReduceScatterOp::verify() {
   Step step = *this;
   Mode shard = getAccumulate() ? Mode::read_write : Mode::write;
-  int64_t world = worldOf(*this);
-  if (failed(verifyModes(step, {Mode::read, shard, Mode::write})) ||
-      failed(verifyBytes(step, 0, step.access(1).getBytes() * world,
+  FailureOr<int64_t> ranks = ranksOf(*this);
+  if (failed(ranks) ||
+      failed(verifyModes(step, {Mode::read, shard, Mode::write})) ||
+      failed(verifyBytes(step, 0, step.access(1).getBytes() * *ranks,
                          "the segment of its shard")) ||
       failed(
-          verifyBytes(step, 2, getChunkBytes() * world, "one chunk a rank"))) {
+          verifyBytes(step, 2, getChunkBytes() * *ranks, "one chunk a rank"))) {
     return failure();
   }
   return success();
 }
 
 LogicalResult sched::AllReduceOp::verify() {
+  if (failed(ranksOf(*this))) {
+    return failure();
+  }
   Step step = *this;
   unsigned count = getAccesses().size();
   if (count == 0 || count % 2 != 0) {

@@ -12,32 +12,104 @@ class Zero_Attr<string name, string attrMnemonic> : AttrDef<Zero_Dialect, name> 
   let mnemonic = attrMnemonic;
 }
 
+def Zero_MeshAttr : Zero_Attr<"Mesh", "mesh"> {
+  let summary = "The ranks, as a mesh of named axes.";
+  let description = [{
+    On the module as `zero.mesh`. A rank's coordinates are row-major, the last
+    axis fastest. A collective names the axes that it goes over, its `group`;
+    ranks that agree on the other axes take part in it together.
+
+    ```mlir
+    module attributes {zero.mesh = #zero.mesh<["data" = 8]>} {
+    }
+    ```
+
+    **Constraints:**
+    - There is an axis, each with a name of its own and at least one rank.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Ranks of the whole mesh.
+    int64_t ranks() const;
+    /// Ranks along the axes of a group, an array of names; fails on one that
+    /// the mesh has not.
+    ::mlir::FailureOr<int64_t> ranks(::mlir::ArrayAttr group) const;
+  }];
+}
+
+def Zero_OptimizerGroupAttr : Zero_Attr<"OptimizerGroup", "group"> {
+  let summary = "Parameters that are updated by the same hyperparameters.";
+  let description = [{
+    On the module as an entry of `zero.groups`; a placement names its group by
+    the number of the entry. `options` are what `zero-updates` updates it with.
+
+    ```mlir
+    module attributes {zero.groups = [
+        #zero.group<"default", {lr = 0.1 : f64, optimizer = "sgd"}>]} {
+    }
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$options);
+  let assemblyFormat = "`<` $name (`,` $options^)? `>`";
+}
+
+def Zero_UnitStateAttr : Zero_Attr<"UnitState", "unit_state"> {
+  let summary = "A state that a unit keeps across programs.";
+  let description = [{
+    Stands in `#zero.unit`. `role` is that of `#zero.state`, `type` that of its
+    elements; states share the offsets of elements, whatever their type.
+    `sharded`: a rank holds its shards of it, or all of it.
+
+    ```mlir
+    func.func private @example() attributes {
+        keeps = #zero.unit_state<"exp_avg", f32, sharded = true>}
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$role, "::mlir::Type":$type,
+                        "bool":$sharded);
+  let assemblyFormat = "`<` $role `,` $type `,` `sharded` `=` $sharded `>`";
+}
+
 def Zero_PlacementAttr : Zero_Attr<"Placement", "placement"> {
   let summary = "A parameter's place in its unit's flat buffer.";
   let description = [{
     `offset` in elements, a multiple of 256. `type` is the parameter's tensor
-    type, `parameter` all the importer knows about it. Stands in `#zero.unit`.
+    type, `parameter` all the importer knows about it, `group` the number of its
+    optimizer's group. Stands in `#zero.unit`.
   }];
   let parameters = (ins "::mlir::zg::nn::ParameterAttr":$parameter,
-                        "::mlir::TypeAttr":$type, "int64_t":$offset);
-  let assemblyFormat = "`<` $parameter `,` $type `,` `offset` `=` $offset `>`";
+                        "::mlir::TypeAttr":$type, "int64_t":$offset,
+                        DefaultValuedParameter<"int64_t", "0">:$group);
+  let assemblyFormat = [{
+    `<` $parameter `,` $type `,` `offset` `=` $offset
+    (`,` `group` `=` $group^)? `>`
+  }];
 }
 
 def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
   let summary = "Parameters that are gathered and reduced together.";
   let description = [{
-    `elements` is the padded length of the flat buffer, the sum of
-    `segments`, whose entries are lengths in elements. `persistent`: kept whole
+    The type is that of the parameters. `elements` is the padded length of the
+    flat buffer, the sum of `segments`, whose entries are lengths in elements.
+    `axes` of the mesh are those that its shards are spread over. `states` is
+    what it keeps across programs; `zero-updates` adds what the optimizer keeps.
+    `persistent`: kept whole
     on every rank although the stage shards parameters (at most the persistence
     threshold). `local`: the parameters are each rank's own, as running statistics
     are: every micro-batch makes new ones of the rank's samples; they are frozen
     and whole. `reason` says what made it a unit.
 
     ```mlir
-    module attributes {zero.world = 2 : i64, zero.units = [
+    module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [
         #zero.unit<"fc1", f32, elements = 512, trainable = true,
                    persistent = false, reason = "module of the exporter",
-                   segments = [512],
+                   axes = ["data"], segments = [512],
+                   states = [<"param", f32, sharded = true>,
+                             <"grad", f32, sharded = true>],
                    placements = [<<"fc1.bias", module = "fc1",
                                    trainable = true, init = zeros>,
                                   tensor<128xf32>, offset = 0>]>]} {
@@ -48,13 +120,16 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
                         "::mlir::Type":$element_type, "int64_t":$elements,
                         "bool":$trainable, "bool":$persistent,
                         "::mlir::StringAttr":$reason,
+                        "::mlir::ArrayAttr":$axes,
                         ArrayRefParameter<"int64_t">:$segments,
+                        ArrayRefParameter<"UnitStateAttr">:$states,
                         ArrayRefParameter<"PlacementAttr">:$placements,
                         DefaultValuedParameter<"bool", "false">:$local);
   let assemblyFormat = [{
     `<` $name `,` $element_type `,` `elements` `=` $elements `,` `trainable` `=`
     $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
-    `segments` `=` `[` $segments `]` `,` `placements` `=` `[` $placements `]`
+    `axes` `=` $axes `,` `segments` `=` `[` $segments `]` `,`
+    `states` `=` `[` $states `]` `,` `placements` `=` `[` $placements `]`
     (`,` `local` `=` $local^)? `>`
   }];
 }

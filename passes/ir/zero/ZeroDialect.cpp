@@ -2,8 +2,12 @@
 
 #include "passes/ir/zero/ZeroDialect.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg::zero;
@@ -38,4 +42,83 @@ int64_t mlir::zg::zero::segmentOffset(ParamUnitAttr unit, int64_t segment) {
     offset += length;
   }
   return offset;
+}
+
+MeshAttr mlir::zg::zero::meshOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module) {
+    module = op->getParentOfType<ModuleOp>();
+  }
+  auto mesh = module ? module->getAttrOfType<MeshAttr>(kMeshAttr) : MeshAttr();
+  return mesh ? mesh
+              : MeshAttr::get(op->getContext(),
+                              StringAttr::get(op->getContext(), kDataAxis), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// MeshAttr
+//===----------------------------------------------------------------------===//
+
+/// `<["data" = 8, "tensor" = 2]>`
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  SMLoc location = parser.getCurrentLocation();
+  auto parseAxis = [&]() -> ParseResult {
+    return failure(parser.parseAttribute(names.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseInteger(sizes.emplace_back()));
+  };
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) ||
+      parser.parseGreater()) {
+    return {};
+  }
+  return parser.getChecked<MeshAttr>(location, parser.getContext(), names,
+                                     sizes);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(
+      llvm::zip_equal(getNames(), getSizes()), printer, [&](auto axis) {
+        printer << std::get<0>(axis) << " = " << std::get<1>(axis);
+      });
+  printer << "]>";
+}
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<StringAttr> names,
+                               ArrayRef<int64_t> sizes) {
+  if (names.empty()) {
+    return emitError() << "a mesh needs an axis";
+  }
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (auto [name, size] : llvm::zip_equal(names, sizes)) {
+    if (size < 1) {
+      return emitError() << "axis " << name << " of the mesh has " << size
+                         << " ranks; expected at least one";
+    }
+    if (!seen.insert(name).second) {
+      return emitError() << "axis " << name << " of the mesh is there twice";
+    }
+  }
+  return success();
+}
+
+int64_t MeshAttr::ranks() const {
+  return std::accumulate(getSizes().begin(), getSizes().end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+FailureOr<int64_t> MeshAttr::ranks(ArrayAttr group) const {
+  int64_t product = 1;
+  for (auto name : group.getAsRange<StringAttr>()) {
+    const auto *axis = llvm::find(getNames(), name);
+    if (axis == getNames().end()) {
+      return failure();
+    }
+    product *= getSizes()[axis - getNames().begin()];
+  }
+  return product;
 }

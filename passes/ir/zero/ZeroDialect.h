@@ -20,11 +20,13 @@
 namespace mlir::zg::zero {
 
 /// Module attributes.
-inline constexpr llvm::StringLiteral kWorldAttr = "zero.world";           // i64
-inline constexpr llvm::StringLiteral kStageAttr = "zero.stage";           // i64
+inline constexpr llvm::StringLiteral kMeshAttr = "zero.mesh";   // MeshAttr
+inline constexpr llvm::StringLiteral kStageAttr = "zero.stage"; // i64
 inline constexpr llvm::StringLiteral kAccumulateAttr = "zero.accumulate"; // i64
 inline constexpr llvm::StringLiteral kUnitsAttr =
     "zero.units"; // array of ParamUnitAttr
+inline constexpr llvm::StringLiteral kGroupsAttr =
+    "zero.groups"; // array of OptimizerGroupAttr
 /// Argument and result attributes, StateAttr.
 inline constexpr llvm::StringLiteral kStateAttr = "zero.state";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "zero.updates";
@@ -32,6 +34,9 @@ inline constexpr llvm::StringLiteral kOutputAttr = "zero.output";
 /// On a result of @micro: the unit (i64) whose packed gradients it is. From
 /// `zero-layout` to `zero-reductions`.
 inline constexpr llvm::StringLiteral kGradientAttr = "zero.gradient";
+
+/// The axis of the mesh along which ranks take different samples.
+inline constexpr llvm::StringLiteral kDataAxis = "data";
 
 /// A parameter begins, and a shard ends, at a multiple of so many elements.
 inline constexpr int64_t kAlignElements = 256;
@@ -41,6 +46,10 @@ inline constexpr llvm::StringLiteral kParamRole = "param";
 inline constexpr llvm::StringLiteral kGradRole = "grad";
 inline constexpr llvm::StringLiteral kLossRole = "loss";
 inline constexpr llvm::StringLiteral kStopRole = "stop";
+
+/// The mesh of the module that `op` is, or is in; one rank where it has none (a
+/// test that looks at one op).
+MeshAttr meshOf(Operation *op);
 
 /// First element of a segment in its unit's flat buffer.
 int64_t segmentOffset(ParamUnitAttr unit, int64_t segment);

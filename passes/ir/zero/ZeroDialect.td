@@ -19,9 +19,9 @@ def Zero_Dialect : Dialect {
 
     Parameters are grouped into **units**. A unit has one **flat buffer**
     `tensor<U>` in which every parameter begins at a multiple of 256 elements.
-    The flat buffer is cut into **segments** of a multiple of world x 256
-    elements; rank r owns the r-th of the world equal parts of each segment,
-    its **shard** `tensor<S/world>`:
+    The flat buffer is cut into **segments** of a multiple of N x 256 elements,
+    N the ranks along the unit's `axes` of the mesh; the r-th of them owns the
+    r-th of N equal parts of each segment, its **shard** `tensor<S/N>`:
 
         flat buffer  |  segment 0          |  segment 1          |
         owners       | r0 | r1 | r2 | r3 | r0 | r1 | r2 | r3 |
@@ -30,8 +30,9 @@ def Zero_Dialect : Dialect {
     flat buffer, its gradient a part of the `zero.pack` that the reduction
     reads, so collectives copy nothing in or out.
 
-    The module carries `zero.world`, `zero.stage`, `zero.accumulate` and
-    `zero.units` (an array of `#zero.unit`). Program arguments carry `nn.input`,
+    The module carries `zero.mesh`, `zero.stage`, `zero.accumulate`,
+    `zero.units` (an array of `#zero.unit`) and `zero.groups` (of `#zero.group`,
+    the optimizer's). Program arguments carry `nn.input`,
     `nn.scalar` or `zero.state`; a result carries `zero.output` or
     `zero.updates` with the `#zero.state` whose storage it replaces.
   }];

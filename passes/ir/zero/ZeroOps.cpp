@@ -35,10 +35,22 @@ FailureOr<ParamUnitAttr> findUnit(Operation *op, int64_t unit) {
   return cast<ParamUnitAttr>(units[unit]);
 }
 
-int64_t worldOf(Operation *op) {
-  auto module = op->getParentOfType<ModuleOp>();
-  auto world = module->getAttrOfType<IntegerAttr>(kWorldAttr);
-  return world ? world.getInt() : 1;
+/// How many ranks share the unit. Fails, with a diagnostic, where the mesh
+/// lacks an axis, or a collective goes over others.
+FailureOr<int64_t> ranksOf(Operation *op, ParamUnitAttr unit) {
+  auto group = op->getAttrOfType<ArrayAttr>("group");
+  if (group && group != unit.getAxes()) {
+    return op->emitOpError("goes over axes ")
+           << group << ", but unit '" << unit.getName().getValue()
+           << "' is spread over " << unit.getAxes();
+  }
+  FailureOr<int64_t> ranks = meshOf(op).ranks(unit.getAxes());
+  if (failed(ranks)) {
+    return op->emitOpError("is about unit '")
+           << unit.getName().getValue() << "', spread over " << unit.getAxes()
+           << ", which is not in the mesh " << meshOf(op);
+  }
+  return ranks;
 }
 
 /// That `flat` is the unit's buffer and `shard` one rank's part of `segment`.
@@ -61,11 +73,15 @@ LogicalResult verifyPart(Operation *op, int64_t unitIndex, uint64_t segment,
            << elements(flat) << " elements, but unit '"
            << unit->getName().getValue() << "' has " << unit->getElements();
   }
-  int64_t length = unit->getSegments()[segment], world = worldOf(op);
-  if (elements(shard) * world != length) {
+  FailureOr<int64_t> ranks = ranksOf(op, *unit);
+  if (failed(ranks)) {
+    return failure();
+  }
+  int64_t length = unit->getSegments()[segment];
+  if (elements(shard) * *ranks != length) {
     return op->emitOpError("gives a shard of ")
            << elements(shard) << " elements of a segment of " << length
-           << " over " << world << " ranks";
+           << " over " << *ranks << " ranks";
   }
   return success();
 }
@@ -77,17 +93,20 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
   if (failed(unit) || !*unit) {
     return unit;
   }
-  int64_t world = worldOf(op);
+  FailureOr<int64_t> ranks = ranksOf(op, *unit);
+  if (failed(ranks)) {
+    return failure();
+  }
   if (unit->getSegments().size() != shards.size()) {
     return op->emitOpError("has ") << shards.size() << " shards, but unit '"
                                    << unit->getName().getValue() << "' has "
                                    << unit->getSegments().size() << " segments";
   }
   for (auto [shard, length] : llvm::zip(shards, unit->getSegments())) {
-    if (elements(shard) * world != length) {
+    if (elements(shard) * *ranks != length) {
       return op->emitOpError("has a shard of ")
              << elements(shard) << " elements of a segment of " << length
-             << " over " << world << " ranks";
+             << " over " << *ranks << " ranks";
     }
   }
   if (flatElements != unit->getElements()) {
@@ -184,6 +203,10 @@ LogicalResult ReduceScatterOp::verify() {
 }
 
 LogicalResult AllReduceOp::verify() {
+  if (failed(meshOf(*this).ranks(getGroup()))) {
+    return emitOpError("goes over axes ")
+           << getGroup() << ", not all of them in the mesh " << meshOf(*this);
+  }
   if (getOperand().getType() != getType() ||
       (getAccumulator() && getAccumulator().getType() != getType())) {
     return emitOpError("needs one type for operand, accumulator and result");

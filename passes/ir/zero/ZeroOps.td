@@ -26,7 +26,7 @@ def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
       return
     }
     ```
-    With world 4 and segments of 2048, rank r gets
+    With 4 ranks and segments of 2048, rank r gets
     `flat[2048 + r * 512 ... 2048 + (r + 1) * 512)`. A view: it shares the
     flat buffer's bytes.
 
@@ -105,7 +105,7 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
   let description = [{
     ```mlir
     func.func @example(%s0: tensor<512xf32>, %s1: tensor<512xf32>) {
-      %flat = zero.all_gather %s0, %s1 unit 0 stay forward group "data"
+      %flat = zero.all_gather %s0, %s1 unit 0 stay forward group ["data"]
           reason "forward of h.0"
           : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
       return
@@ -124,11 +124,12 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
 
     **Constraints:**
     - `unit` exists.
-    - One shard a segment of the unit, the `zero.world`-th part of it; the result
-      has the unit's length.
+    - The group is the unit's axes.
+    - One shard a segment of the unit, an equal part of it for each rank; the
+      result has the unit's length.
   }];
   let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
-                       StrAttr:$group, StrAttr:$reason,
+                       StrArrayAttr:$group, StrAttr:$reason,
                        OptionalAttr<Zero_StayAttr>:$stay, UnitAttr:$in_place);
   let results = (outs Zero_Flat:$result);
   let assemblyFormat = [{
@@ -143,7 +144,7 @@ def Zero_PrefetchOp : Zero_CollectiveOp<"prefetch"> {
   let description = [{
     ```mlir
     func.func @example(%s0: tensor<1024xf32>) {
-      %h = zero.prefetch %s0 unit 0 group "data" reason "forward of h.0"
+      %h = zero.prefetch %s0 unit 0 group ["data"] reason "forward of h.0"
           : tensor<1024xf32> -> <tensor<4096xf32>>
       return
     }
@@ -155,7 +156,7 @@ def Zero_PrefetchOp : Zero_CollectiveOp<"prefetch"> {
     - Those of `zero.all_gather`.
   }];
   let arguments = (ins Variadic<Zero_Flat>:$shards, I64Attr:$unit,
-                       StrAttr:$group, StrAttr:$reason,
+                       StrArrayAttr:$group, StrAttr:$reason,
                        OptionalAttr<Zero_StayAttr>:$stay);
   let results = (outs Zero_Handle:$handle);
   let assemblyFormat = [{
@@ -170,7 +171,7 @@ def Zero_AwaitOp : Zero_Op<"await"> {
   let description = [{
     ```mlir
     func.func @example(%s0: tensor<1024xf32>) {
-      %h = zero.prefetch %s0 unit 0 group "data" reason "forward of h.0"
+      %h = zero.prefetch %s0 unit 0 group ["data"] reason "forward of h.0"
           : tensor<1024xf32> -> <tensor<4096xf32>>
       %flat = zero.await %h : <tensor<4096xf32>> -> tensor<4096xf32>
       return
@@ -216,7 +217,7 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
   let description = [{
     ```mlir
     func.func @example(%g: tensor<4096xf32>, %acc: tensor<512xf32>) {
-      %s = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data"
+      %s = zero.reduce_scatter %g, %acc unit 0 segment 1 group ["data"]
           reason "gradients of h.0 complete"
           : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
       return
@@ -234,13 +235,13 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
     **Lifespan**: `zero-reductions` to lowering into sched.
 
     **Constraints:**
-    - `unit` and `segment` exist.
+    - `unit` and `segment` exist; the group is the unit's axes.
     - `flat` has the unit's length; accumulator and result that of the shard.
     - Element types are equal.
     - `in_place` has no accumulator.
   }];
   let arguments = (ins Zero_Flat:$flat, Optional<Zero_Flat>:$accumulator,
-                       I64Attr:$unit, I64Attr:$segment, StrAttr:$group,
+                       I64Attr:$unit, I64Attr:$segment, StrArrayAttr:$group,
                        StrAttr:$reason, UnitAttr:$in_place);
   let results = (outs Zero_Flat:$result);
   let assemblyFormat = [{
@@ -256,7 +257,7 @@ def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
   let description = [{
     ```mlir
     func.func @example(%loss: tensor<1xf32>, %acc: tensor<1xf32>) {
-      %l = zero.all_reduce %loss, %acc group "data" reason "the mean loss"
+      %l = zero.all_reduce %loss, %acc group ["data"] reason "the mean loss"
           : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
       return
     }
@@ -267,10 +268,11 @@ def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
     **Lifespan**: `zero-reductions` to lowering into sched.
 
     **Constraints:**
+    - The mesh has the axes of the group.
     - Operand, accumulator and result have one type.
   }];
   let arguments = (ins Zero_Flat:$operand, Optional<Zero_Flat>:$accumulator,
-                       StrAttr:$group, StrAttr:$reason);
+                       StrArrayAttr:$group, StrAttr:$reason);
   let results = (outs Zero_Flat:$result);
   let assemblyFormat = [{
     $operand (`,` $accumulator^)? `group` $group `reason` $reason attr-dict

@@ -167,7 +167,7 @@ func.func @others(%x: tensor<4x3xf32>, %shard: tensor<256xf32>) -> (tensor<12xf3
     %r = nn.reshape %a : tensor<4x3xf32> -> tensor<12xf32>
     nn.yield %r : tensor<12xf32>
   }
-  %flat = zero.all_gather %shard unit 0 group "data" reason "forward of m" : tensor<256xf32> -> tensor<512xf32>
+  %flat = zero.all_gather %shard unit 0 group ["data"] reason "forward of m" : tensor<256xf32> -> tensor<512xf32>
   %w = zero.view %flat[256] : tensor<512xf32> -> tensor<256xf32>
   %1 = nn.kernel rows (%a = %w) : (tensor<256xf32>) -> tensor<16x16xf32> {
     %r = nn.reshape %a : tensor<256xf32> -> tensor<16x16xf32>
@@ -192,6 +192,6 @@ func.func @overwritten(%x: tensor<512xf32>) -> (tensor<32x16xf32>, tensor<256xf3
     nn.yield %r : tensor<32x16xf32>
   }
   %2 = nn.reshape %0 : tensor<16x32xf32> -> tensor<512xf32>
-  %3 = zero.reduce_scatter %2 unit 0 segment 0 group "data" reason "gradients of m" in_place : tensor<512xf32> -> tensor<256xf32>
+  %3 = zero.reduce_scatter %2 unit 0 segment 0 group ["data"] reason "gradients of m" in_place : tensor<512xf32> -> tensor<256xf32>
   return %1, %3 : tensor<32x16xf32>, tensor<256xf32>
 }

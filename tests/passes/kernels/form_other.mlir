@@ -144,19 +144,19 @@ func.func @copied_table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<2x8xf
 
 // A release follows the last kernel that reads the buffer; the gather that was
 // to begin after it still does.
-#unit = #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "b", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+#unit = #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "b", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
 // CHECK-LABEL: func.func @release
 // CHECK: nn.kernel rows
 // CHECK: nn.yield
 // CHECK: zero.release
 // CHECK-NEXT: zero.prefetch
 // CHECK: zero.await
-module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   func.func @release(%flat: tensor<256xf32>, %next: tensor<256xf32>, %x: tensor<16xf32>) -> (tensor<16xf32>, tensor<256xf32>) {
     %w = zero.view %flat[0] : tensor<256xf32> -> tensor<16xf32>
     %0 = nn.binary mul %w, %x : tensor<16xf32>
     zero.release %flat unit 0 : tensor<256xf32>
-    %p = zero.prefetch %next unit 0 group "data" reason "r" : tensor<256xf32> -> <tensor<256xf32>>
+    %p = zero.prefetch %next unit 0 group ["data"] reason "r" : tensor<256xf32> -> <tensor<256xf32>>
     %1 = nn.unary exp %0 : tensor<16xf32> -> tensor<16xf32>
     %a = zero.await %p : <tensor<256xf32>> -> tensor<256xf32>
     return %1, %a : tensor<16xf32>, tensor<256xf32>

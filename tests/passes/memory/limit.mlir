@@ -4,7 +4,7 @@
 // what.
 
 // expected-error @below {{needs 256 bytes, but the limit is 200; 64 live across programs}}
-module attributes {zero.world = 1 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   %w = sched.slice "w" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
   %a = sched.slice "a" gathered in device bytes 64
   %t = sched.slice "t" transient in device bytes 128

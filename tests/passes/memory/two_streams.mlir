@@ -6,7 +6,7 @@
 // of A, and takes its place.
 
 // CHECK: sched.arenas = [#sched.arena<device, bytes = 256, alignment = 64, peak = 256, lower_bound = 192>]
-module attributes {zero.world = 1 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK: sched.slice "w" {{.*}} carried unit 0 segment 0 at 0
   %w = sched.slice "w" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
   // CHECK: sched.slice "a" {{.*}} at [[A:[0-9]+]] live [0, 1]
@@ -21,10 +21,10 @@ module attributes {zero.world = 1 : i64} {
   // CHECK-NOT: unused
   %u = sched.slice "unused" transient in device bytes 64
   sched.program @step {
-    %0 = sched.all_gather on(gather) (read %w[0 for 64], write %a[0 for 64]) "a" unit 0 : f32 group "data" sequence 0 reason "r"
+    %0 = sched.all_gather on(gather) (read %w[0 for 64], write %a[0 for 64]) "a" unit 0 : f32 group ["data"] sequence 0 reason "r"
     %1 = sched.copy on(compute) await(%0) (read %a[0 for 64], write %t[0 for 64]) "use a"
-    %2 = sched.all_gather on(gather) (read %w[0 for 64], write %b[0 for 64]) "b" unit 0 : f32 group "data" sequence 1 reason "r"
+    %2 = sched.all_gather on(gather) (read %w[0 for 64], write %b[0 for 64]) "b" unit 0 : f32 group ["data"] sequence 1 reason "r"
     %3 = sched.copy on(compute) await(%2) (read %b[0 for 64], write %t[0 for 64]) "use b"
-    %4 = sched.all_gather on(gather) await(%1) (read %w[0 for 64], write %c[0 for 64]) "c" unit 0 : f32 group "data" sequence 2 reason "r"
+    %4 = sched.all_gather on(gather) await(%1) (read %w[0 for 64], write %c[0 for 64]) "c" unit 0 : f32 group ["data"] sequence 2 reason "r"
   }
 }

@@ -5,7 +5,7 @@
 // Kernels are one where they compute the same, wherever they come from; others
 // are not, however little of them an option of zerograph-opt lets be printed.
 
-module attributes {zero.world = 1 : i64, zero.units = []} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = []} {
   // CHECK: sched.kernel @k0
   // CHECK: sched.kernel @k1
   // CHECK-NOT: sched.kernel

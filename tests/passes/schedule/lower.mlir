@@ -4,8 +4,8 @@
 // element by element allows; the gradient is packed where it is computed, its
 // gap is filled; equal kernels are one; constants that reset a state are fills.
 
-#unit = #zero.unit<"fc", f32, elements = 1024, trainable = true, persistent = false, reason = "r", segments = [512, 512], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x32xf32>, offset = 256>]>
-module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
+#unit = #zero.unit<"fc", f32, elements = 1024, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [512, 512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x32xf32>, offset = 256>]>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [#unit]} {
   // CHECK-LABEL: module attributes
   // CHECK-DAG: %[[X:.+]] = sched.slice "x" input in device bytes 2048 carried
   // CHECK-DAG: %[[W:.+]] = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
@@ -33,8 +33,8 @@ module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
     // CHECK: sched.fill on(compute) (write %[[FLAT]][3072 for 1024])
     %p = zero.pack %g at [256] unit 0 : tensor<16x32xf32> -> tensor<1024xf32>
     // CHECK: sched.reduce_scatter on(scatter) (read %[[FLAT]][2048 for 2048], write %[[FLAT]][2048 for 1024 by 1024], write %[[STAGE]][0 for 2048])
-    // CHECK-SAME: unit 0 segment 1 chunk 1024 : f32 group "data" sequence 0
-    %s = zero.reduce_scatter %p unit 0 segment 1 group "data" reason "r" in_place : tensor<1024xf32> -> tensor<256xf32>
+    // CHECK-SAME: unit 0 segment 1 chunk 1024 : f32 group ["data"] sequence 0
+    %s = zero.reduce_scatter %p unit 0 segment 1 group ["data"] reason "r" in_place : tensor<1024xf32> -> tensor<256xf32>
     // CHECK: sched.launch @k1 on(compute) (read %[[M]][0 for 1024], read %[[FLAT]][2048 for 1024 by 1024], write %[[M]][0 for 1024])
     %m2 = nn.kernel rows (%a = %m, %b = %s) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %0 = nn.binary sub %a, %b : tensor<256xf32>
@@ -48,7 +48,7 @@ module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
       nn.yield %0 : tensor<256xf32>
     }
     // CHECK-NEXT: sched.all_gather on(gather) (read %[[W]][0 for 1024 by 1024], write %[[W]][0 for 2048], read %[[W]][2048 for 1024 by 1024], write %[[W]][2048 for 2048])
-    %all = zero.all_gather %w0, %u1 unit 0 group "data" reason "r" in_place : tensor<256xf32>, tensor<256xf32> -> tensor<1024xf32>
+    %all = zero.all_gather %w0, %u1 unit 0 group ["data"] reason "r" in_place : tensor<256xf32>, tensor<256xf32> -> tensor<1024xf32>
     // CHECK-NEXT: sched.fill on(compute) (write %[[G]][0 for 1024])
     // CHECK-NEXT: }
     %zero = nn.constant dense<0.0> : tensor<256xf32>
@@ -62,7 +62,7 @@ module attributes {zero.world = 2 : i64, zero.units = [#unit]} {
 // element by element, the new one gets bytes of its own and is copied at the
 // end.
 
-module attributes {zero.world = 1 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
   // CHECK: %[[A:.+]] = sched.slice "a" scalar in device bytes 16 carried
   // CHECK: %[[B:.+]] = sched.slice "b" scalar in device bytes 16 carried
@@ -95,8 +95,8 @@ module attributes {zero.world = 1 : i64} {
 // an in-place reduction has taken its bytes, too. Sums without an accumulator
 // begin at zero.
 
-#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK-LABEL: module attributes
   // CHECK: sched.program @step
   func.func @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
@@ -109,7 +109,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     // CHECK: sched.copy on(compute) (read %[[OWN]][0 for 1024], write %[[P:.+]][0 for 1024])
     %p = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
     // CHECK: sched.reduce_scatter on(scatter) (read %[[P]][0 for 1024], write %[[P]][0 for 1024 by 1024]
-    %r = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %r = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     // CHECK: sched.launch @k1 {{.*}}read %[[OWN]][0 for 1024]
     %u = nn.kernel rows (%a = %r, %b = %g) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %0 = nn.binary sub %a, %b : tensor<256xf32>
@@ -117,7 +117,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     }
     // CHECK: sched.fill on(compute) (write %[[STOP:.+]][0 for 4])
     // CHECK: sched.all_reduce on(scatter) (read %{{.+}}[0 for 4], read_write %[[STOP]][0 for 4])
-    %t = zero.all_reduce %s group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+    %t = zero.all_reduce %s group ["data"] reason "r" : tensor<1xf32> -> tensor<1xf32>
     return %u, %t : tensor<256xf32>, tensor<1xf32>
   }
 }
@@ -127,8 +127,8 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
 // Rows are added into a table where it lies: the product that begins a tied
 // gradient lands where the gradient is packed.
 
-#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK-LABEL: module attributes
   // CHECK: %[[I:.+]] = sched.slice "i"
   // CHECK: %[[X:.+]] = sched.slice "x"
@@ -146,7 +146,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     }
     // CHECK-NEXT: sched.reduce_scatter
     %p = zero.pack %2 at [0] unit 0 : tensor<16x16xf32> -> tensor<256xf32>
-    %g = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %g = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     return %g : tensor<256xf32>
   }
 }
@@ -156,7 +156,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
 // A table that is read later, or of which the rows are made, keeps its bytes:
 // the kernel copies it. A state that is added to stays where it is.
 
-module attributes {zero.world = 1 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
   // CHECK: %[[I:.+]] = sched.slice "i" input
   // CHECK: %[[S:.+]] = sched.slice "s" scalar
@@ -215,7 +215,7 @@ module attributes {zero.world = 1 : i64} {
 // An element that reaches another place is read after that place is written:
 // the transposition gets bytes of its own and is copied.
 
-module attributes {zero.world = 1 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
   // CHECK: %[[M:.+]] = sched.slice "m" scalar in device bytes 1024 carried
   // CHECK: sched.program @step
@@ -238,8 +238,8 @@ module attributes {zero.world = 1 : i64} {
 // A convolution is one library call on the buffers of its operands, and its
 // result lands where it is packed.
 
-#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
+#unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK-LABEL: module attributes
   // CHECK: %[[X:.+]] = sched.slice "x"
   // CHECK: %[[Y:.+]] = sched.slice "y"
@@ -250,7 +250,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#unit]} {
     %0 = nn.convolution weights %x, %y strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     // CHECK-NEXT: sched.reduce_scatter
     %p = zero.pack %0 at [0] unit 0 : tensor<16x4x4xf32> -> tensor<256xf32>
-    %g = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %g = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     return %g : tensor<256xf32>
   }
 }

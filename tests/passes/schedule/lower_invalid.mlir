@@ -59,27 +59,27 @@ func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment =
 
 func.func @step(%a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
   // expected-error @below {{names unit 0, but 'zero.units' has 0}}
-  %0 = zero.all_gather %a unit 0 group "data" reason "r" : tensor<4xf32> -> tensor<4xf32>
+  %0 = zero.all_gather %a unit 0 group ["data"] reason "r" : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
 // -----
 
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     // expected-error @below {{in place would change an argument of the program}}
-    %0 = zero.reduce_scatter %g unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %0 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     return %0 : tensor<256xf32>
   }
 }
 
 // -----
 
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     %p = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
     // expected-error @below {{in place overwrites what is read later}}
-    %0 = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %0 = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     // expected-note @below {{the read is here}}
     %1 = nn.kernel rows (%a = %p, %b = %0) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %2 = nn.binary add %a, %b : tensor<256xf32>
@@ -92,12 +92,12 @@ module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, ele
 // -----
 
 // The same bytes under another shape.
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     %p = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
     %s = nn.reshape %p : tensor<256xf32> -> tensor<16x16xf32>
     // expected-error @below {{in place overwrites what is read later}}
-    %0 = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %0 = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     // expected-note @below {{the read is here}}
     %1 = nn.kernel rows (%a = %s, %b = %0) : (tensor<16x16xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %2 = nn.reshape %a : tensor<16x16xf32> -> tensor<256xf32>
@@ -111,7 +111,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, ele
 // -----
 
 // The other way round: what is reduced is the other shape.
-module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", segments = [256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     %s = nn.kernel rows (%a = %g) : (tensor<256xf32>) -> tensor<16x16xf32> {
       %5 = nn.reshape %a : tensor<256xf32> -> tensor<16x16xf32>
@@ -120,7 +120,7 @@ module attributes {zero.world = 1 : i64, zero.units = [#zero.unit<"fc", f32, ele
     }
     %p = nn.reshape %s : tensor<16x16xf32> -> tensor<256xf32>
     // expected-error @below {{in place overwrites what is read later}}
-    %0 = zero.reduce_scatter %p unit 0 segment 0 group "data" reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
+    %0 = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
     // expected-note @below {{the read is here}}
     %1 = nn.kernel rows (%a = %s, %b = %0) : (tensor<16x16xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %2 = nn.reshape %a : tensor<16x16xf32> -> tensor<256xf32>

@@ -3,8 +3,7 @@
 // One rank holds every parameter whole and reads it through a view; results are
 // outputs, of samples where the importer said so.
 
-// CHECK: module attributes {zero.accumulate = 1 : i64, zero.stage = 0 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256
-// CHECK-SAME: zero.world = 1 : i64}
+// CHECK: module attributes {zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, zero.units = [#zero.unit<"fc", f32, elements = 256
 // CHECK: func.func @forward(%[[X:.*]]: tensor<4x16xf32> {nn.input = #nn.input<"x", per_sample = true>}
 // CHECK-SAME: %[[FLAT:.*]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
 // CHECK-SAME: tensor<4x16xf32> {zero.output = #zero.output<"y", per_sample = true>}

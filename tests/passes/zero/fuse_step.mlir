@@ -10,7 +10,7 @@
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>})
 // CHECK-SAME: -> (tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "loss", sharded = false>}
 // CHECK-SAME: tensor<128xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
-// CHECK-NEXT: %[[SUM:.+]] = zero.reduce_scatter %[[G]] unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+// CHECK-NEXT: %[[SUM:.+]] = zero.reduce_scatter %[[G]] unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
 // CHECK-NEXT: %[[LOSS:.+]] = nn.binary add %[[L]], %[[L]]
 // CHECK-NEXT: %[[NEW:.+]] = nn.binary sub %[[P]], %[[SUM]]
 // CHECK-NEXT: return %[[LOSS]], %[[NEW]]
@@ -23,14 +23,14 @@
 // KEEP: zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
 // KEEP: %[[SUM:.+]] = zero.reduce_scatter %{{[a-z0-9]+}} unit 0
 // KEEP: return %[[SUM]], %
-module attributes {zero.world = 2 : i64, zero.stage = 3 : i64, zero.accumulate = 1 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 1 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @micro(%g: tensor<256xf32> {nn.input = #nn.input<"g", per_sample = true>},
                    %sum: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
                    %l: tensor<1xf32> {zero.state = #zero.state<unit = -1, segment = -1, "loss", sharded = false>})
       -> (tensor<128xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
           tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "loss", sharded = false>}) {
-    %0 = zero.reduce_scatter %g, %sum unit 0 segment 0 group "data" reason "r" : tensor<256xf32>, tensor<128xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %g, %sum unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32>, tensor<128xf32> -> tensor<128xf32>
     %1 = nn.binary add %l, %l : tensor<1xf32>
     return %0, %1 : tensor<128xf32>, tensor<1xf32>
   }

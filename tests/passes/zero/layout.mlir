@@ -5,10 +5,13 @@
 // their state. What the stage shares out is for the passes behind.
 
 // CHECK: zero.accumulate = 4 : i64
+// CHECK-SAME: zero.groups = [#zero.group<"default">]
+// CHECK-SAME: zero.mesh = #zero.mesh<["data" = 2]>
 // CHECK-SAME: zero.stage = 3 : i64
 // CHECK-SAME: zero.units = [#zero.unit<"fc"
+// CHECK-SAME: axes = ["data"], segments = [512], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>]
 // CHECK-SAME: #zero.unit<"buffers"
-// CHECK-SAME: zero.world = 2 : i64
+// CHECK-SAME: states = [<"param", f32, sharded = false>]
 // CHECK: func.func @micro(%[[X:.+]]: tensor<4xf32> {nn.input = #nn.input<"x", per_sample = true>}
 // CHECK-SAME: %[[FLAT:.+]]: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
 // CHECK-SAME: %[[BUFFERS:.+]]: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}

@@ -6,7 +6,7 @@
 // whole on every rank in every stage, packed where the micro-batch ends, and
 // neither gathered nor reduced. With accumulation @micro does it.
 
-// STAGE0: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew by every micro-batch", segments = [512], {{.*}} offset = 256>], local = true>
+// STAGE0: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew by every micro-batch", axes = ["data"], segments = [512], {{.*}} offset = 256>], local = true>
 // STAGE3: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = true, reason = {{.*}} offset = 256>], local = true>
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: %[[BUFFERS:[a-z0-9]+]]: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}

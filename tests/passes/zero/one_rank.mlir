@@ -4,6 +4,7 @@
 // and a reduction is an addition, from +0.0 where there is nothing to add to.
 // States that were shards are whole.
 
+// CHECK: states = [<"param", f32, sharded = false>, <"grad", f32, sharded = false>]
 // CHECK-LABEL: func.func @micro
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
 // CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "grad", sharded = false>}
@@ -17,19 +18,19 @@
 // CHECK-NEXT: %[[LOSS:.+]] = nn.binary add %[[L]], %[[L]]
 // CHECK-NEXT: nn.unary neg %[[P]]
 // CHECK-NEXT: return %[[NEW]], %[[LOSS]]
-module attributes {zero.world = 1 : i64, zero.stage = 3 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @micro(%p: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>},
                    %sum: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
                    %l: tensor<1xf32> {zero.state = #zero.state<unit = -1, segment = -1, "loss", sharded = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
           tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "loss", sharded = false>}) {
-    %flat = zero.all_gather %p unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<256xf32>
+    %flat = zero.all_gather %p unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<256xf32>
     %w = zero.view %flat[0] : tensor<256xf32> -> tensor<16x16xf32>
     %g = zero.pack %w at [0] unit 0 : tensor<16x16xf32> -> tensor<256xf32>
-    %0 = zero.reduce_scatter %g, %sum unit 0 segment 0 group "data" reason "r" : tensor<256xf32>, tensor<256xf32> -> tensor<256xf32>
-    %1 = zero.reduce_scatter %g unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<256xf32>
-    %2 = zero.all_reduce %l, %l group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+    %0 = zero.reduce_scatter %g, %sum unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32>, tensor<256xf32> -> tensor<256xf32>
+    %1 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<256xf32>
+    %2 = zero.all_reduce %l, %l group ["data"] reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
     %3 = zero.shard %flat unit 0 segment 0 : tensor<256xf32> -> tensor<256xf32>
     %4 = nn.unary neg %3 : tensor<256xf32> -> tensor<256xf32>
     zero.release %flat unit 0 : tensor<256xf32>
@@ -43,9 +44,9 @@ module attributes {zero.world = 1 : i64, zero.stage = 3 : i64, zero.units = [
 
 // CHECK-LABEL: func.func @micro
 // CHECK: zero.all_reduce
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.units = []} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.units = []} {
   func.func @micro(%l: tensor<1xf32>) -> tensor<1xf32> {
-    %0 = zero.all_reduce %l group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
+    %0 = zero.all_reduce %l group ["data"] reason "r" : tensor<1xf32> -> tensor<1xf32>
     return %0 : tensor<1xf32>
   }
 }
@@ -53,6 +54,6 @@ module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.units = []} 
 // -----
 
 // expected-error @below {{unit "a" has 2 segments; expected one where there is one rank}}
-module attributes {zero.world = 1 : i64, zero.stage = 3 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [256, 256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
 }

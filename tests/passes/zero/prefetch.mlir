@@ -21,13 +21,13 @@
 // NONE-LABEL: @step
 // NONE-NOT: zero.prefetch
 func.func @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) -> (tensor<512xf32>, tensor<512xf32>, tensor<512xf32>) {
-  %0 = zero.all_gather %a unit 0 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %0 = zero.all_gather %a unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %x = nn.binary add %0, %0 : tensor<512xf32>
   zero.release %0 unit 0 : tensor<512xf32>
-  %1 = zero.all_gather %b unit 1 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %1 = zero.all_gather %b unit 1 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %y = nn.binary add %1, %1 : tensor<512xf32>
   zero.release %1 unit 1 : tensor<512xf32>
-  %2 = zero.all_gather %c unit 2 group "data" reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %2 = zero.all_gather %c unit 2 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %z = nn.binary add %2, %2 : tensor<512xf32>
   zero.release %2 unit 2 : tensor<512xf32>
   return %x, %y, %z : tensor<512xf32>, tensor<512xf32>, tensor<512xf32>

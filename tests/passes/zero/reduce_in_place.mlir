@@ -10,14 +10,14 @@
 // CHECK-NEXT: %[[ALL:.+]] = zero.all_gather %[[A]], %[[B]] unit 0 {{.*}} in_place
 // CHECK-NEXT: nn.constant
 // CHECK-NEXT: nn.unary neg %[[ALL]]
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [256, 256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<512xf32>) -> tensor<512xf32> {
     %pack = zero.pack %g at [0] unit 0 : tensor<512xf32> -> tensor<512xf32>
-    %0 = zero.reduce_scatter %pack unit 0 segment 0 group "data" reason "r" : tensor<512xf32> -> tensor<128xf32>
-    %1 = zero.reduce_scatter %pack unit 0 segment 1 group "data" reason "r" : tensor<512xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %pack unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %pack unit 0 segment 1 group ["data"] reason "r" : tensor<512xf32> -> tensor<128xf32>
     %between = nn.constant dense<1.0> : tensor<4xf32>
-    %2 = zero.all_gather %0, %1 unit 0 group "data" reason "r" : tensor<128xf32>, tensor<128xf32> -> tensor<512xf32>
+    %2 = zero.all_gather %0, %1 unit 0 group ["data"] reason "r" : tensor<128xf32>, tensor<128xf32> -> tensor<512xf32>
     %3 = nn.unary neg %2 : tensor<512xf32> -> tensor<512xf32>
     return %3 : tensor<512xf32>
   }
@@ -29,16 +29,16 @@ module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.units = [
 
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: in_place
-module attributes {zero.world = 2 : i64, zero.stage = 1 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32>) -> tensor<128xf32> {
     %pack = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
-    %0 = zero.reduce_scatter %pack unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %pack unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
     return %0 : tensor<128xf32>
   }
   func.func @micro(%g: tensor<256xf32>, %acc: tensor<128xf32>) {
     %pack = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
-    %0 = zero.reduce_scatter %pack, %acc unit 0 segment 0 group "data" reason "r" : tensor<256xf32>, tensor<128xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %pack, %acc unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32>, tensor<128xf32> -> tensor<128xf32>
     %1 = nn.unary neg %0 : tensor<128xf32> -> tensor<128xf32>
     return
   }
@@ -50,11 +50,11 @@ module attributes {zero.world = 2 : i64, zero.stage = 1 : i64, zero.units = [
 
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: in_place
-module attributes {zero.world = 2 : i64, zero.stage = 2 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @step(%g: tensor<256xf32>) -> tensor<128xf32> {
     %pack = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
-    %0 = zero.reduce_scatter %pack unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %pack unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
     %1 = nn.unary neg %0 : tensor<128xf32> -> tensor<128xf32>
     return %1 : tensor<128xf32>
   }

@@ -13,14 +13,14 @@
 // CHECK-NEXT: %[[LOSS:.+]] = nn.constant dense<2.0
 // CHECK-NEXT: %[[G:.+]] = nn.constant dense<1.0
 // CHECK-NEXT: %[[PACK:.+]] = zero.pack %[[G]]
-// CHECK-NEXT: %[[A:.+]] = zero.reduce_scatter %[[PACK]], %[[S0]] unit 0 segment 0 group "data" reason "gradients of fc are complete"
-// CHECK-NEXT: %[[B:.+]] = zero.reduce_scatter %[[PACK]], %[[S1]] unit 0 segment 1 group "data"
+// CHECK-NEXT: %[[A:.+]] = zero.reduce_scatter %[[PACK]], %[[S0]] unit 0 segment 0 group ["data"] reason "gradients of fc are complete"
+// CHECK-NEXT: %[[B:.+]] = zero.reduce_scatter %[[PACK]], %[[S1]] unit 0 segment 1 group ["data"]
 // CHECK-NEXT: nn.constant dense<3.0
 // CHECK-NEXT: %[[ONE:.+]] = nn.reshape %[[LOSS]] : tensor<f32> -> tensor<1xf32>
-// CHECK-NEXT: %[[MEAN:.+]] = zero.all_reduce %[[ONE]], %[[L]] group "data" reason "the mean loss"
-// CHECK-NEXT: %[[ALL:.+]] = zero.all_reduce %[[STOP]], %[[T]] group "data" reason "ranks stop after the same step"
+// CHECK-NEXT: %[[MEAN:.+]] = zero.all_reduce %[[ONE]], %[[L]] group ["data"] reason "the mean loss"
+// CHECK-NEXT: %[[ALL:.+]] = zero.all_reduce %[[STOP]], %[[T]] group ["data"] reason "ranks stop after the same step"
 // CHECK-NEXT: return %[[A]], %[[B]], %[[MEAN]], %[[ALL]]
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 768, trainable = true, persistent = false, reason = "module", segments = [512, 256], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = [#zero.unit<"fc", f32, elements = 768, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512, 256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @micro() -> (tensor<f32> {nn.output = "loss"}, tensor<768xf32> {zero.gradient = 0 : i64}) {
     %loss = nn.constant dense<2.0> : tensor<f32>
     %g = nn.constant dense<1.0> : tensor<4xf32>
@@ -38,7 +38,7 @@ module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate =
 // CHECK: %[[ONE:.+]] = nn.reshape {{.*}} -> tensor<1xf16>
 // CHECK: %[[WIDE:.+]] = nn.convert %[[ONE]] : tensor<1xf16> -> tensor<1xf32>
 // CHECK: zero.all_reduce %[[WIDE]]
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = []} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = []} {
   func.func @micro() -> (tensor<f16> {nn.output = "loss"}) {
     %loss = nn.constant dense<2.0> : tensor<f16>
     return %loss : tensor<f16>
@@ -49,7 +49,7 @@ module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate =
 
 // CHECK-LABEL: func.func @micro
 // CHECK: zero.all_reduce {{.*}} : tensor<1xf64>
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = []} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = []} {
   func.func @micro() -> (tensor<f64> {nn.output = "loss"}) {
     %loss = nn.constant dense<2.0> : tensor<f64>
     return %loss : tensor<f64>
@@ -65,5 +65,5 @@ module attributes {zero.stage = 0 : i64} {
 // -----
 
 // expected-error @below {{has no program @micro; run zero-layout}}
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.units = []} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.units = []} {
 }

@@ -6,7 +6,7 @@
 // Parameters begin at multiples of 256 elements; segments hold at most
 // bucket-bytes; the unused gradient-free unit has no optimizer.
 
-// CHECK: zero.units = [#zero.unit<"h.0", f32, elements = 1024, trainable = true, persistent = false, reason = "block of a repeated module", segments = [512, 512]
+// CHECK: zero.units = [#zero.unit<"h.0", f32, elements = 1024, trainable = true, persistent = false, reason = "block of a repeated module", axes = ["data"], segments = [512, 512]
 // CHECK-SAME: "h.0.a"{{[^>]*>, [^>]*>}}, offset = 0>
 // CHECK-SAME: "h.0.b"{{[^>]*>, [^>]*>}}, offset = 512>
 // CHECK-SAME: #zero.unit<"h.1", f32, elements = 512

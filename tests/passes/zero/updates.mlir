@@ -17,15 +17,15 @@
 // CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>
 // CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>
 // CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = 0, "grad", sharded = true>
-// CHECK: zero.all_gather %[[S1]] unit 1 group "data" reason "every rank updates all parameters of b"
+// CHECK: zero.all_gather %[[S1]] unit 1 group ["data"] reason "every rank updates all parameters of b"
 // CHECK: nn.constant dense<0.000000e+00> : tensor<128xf32>
 // CHECK: zero.all_gather %[[S0]] unit 0
-module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
-    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
-    %0 = zero.reduce_scatter %b unit 1 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
-    %1 = zero.reduce_scatter %a unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %b unit 1 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
     return
   }
 }
@@ -44,12 +44,12 @@ module attributes {zero.world = 2 : i64, zero.stage = 0 : i64, zero.accumulate =
 // CHECK: %[[NEW0:.+]] = nn.binary sub %[[OLD0]]
 // CHECK: %[[OLD1:.+]] = zero.shard %[[P]] unit 0 segment 1
 // CHECK: %[[NEW1:.+]] = nn.binary sub %[[OLD1]]
-// CHECK: zero.all_gather %[[NEW0]], %[[NEW1]] unit 0 group "data" reason "updated parameters of a" in_place
-module attributes {zero.world = 2 : i64, zero.stage = 1 : i64, zero.accumulate = 1 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", segments = [256, 256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+// CHECK: zero.all_gather %[[NEW0]], %[[NEW1]] unit 0 group ["data"] reason "updated parameters of a" in_place
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @micro(%a: tensor<512xf32>) {
-    %0 = zero.reduce_scatter %a unit 0 segment 0 group "data" reason "r" : tensor<512xf32> -> tensor<128xf32>
-    %1 = zero.reduce_scatter %a unit 0 segment 1 group "data" reason "r" : tensor<512xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %a unit 0 segment 1 group ["data"] reason "r" : tensor<512xf32> -> tensor<128xf32>
     return
   }
 }
@@ -63,12 +63,46 @@ module attributes {zero.world = 2 : i64, zero.stage = 1 : i64, zero.accumulate =
 // CHECK-NOT: zero.all_gather {{.*}} unit 0
 // CHECK: nn.binary sub %[[P]]
 // CHECK: zero.all_gather {{.*}} unit 1 {{.*}} in_place
-module attributes {zero.world = 2 : i64, zero.stage = 3 : i64, zero.accumulate = 1 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
-    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = true, reason = "module", segments = [256], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = true, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
   func.func @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
-    %0 = zero.reduce_scatter %a unit 0 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
-    %1 = zero.reduce_scatter %b unit 1 segment 0 group "data" reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %b unit 1 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    return
+  }
+}
+
+// -----
+
+// What each group is updated with is said, and what the optimizer keeps.
+
+// CHECK: zero.groups = [#zero.group<"default", {lr = 1.000000e-01 : f64, momentum = {{.*}} : f64, nesterov = false, optimizer = "sgd", weight_decay = {{.*}} : f64}>]
+// CHECK-SAME: states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>, <"momentum_buffer", f64, sharded = true>]
+// CHECK: {nn.scalar = "gradient_scale"}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+    #zero.unit<"a", f64, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf64>, offset = 0>]>]} {
+  func.func @micro(%a: tensor<512xf64>) {
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<512xf64> -> tensor<256xf64>
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{unit "a" has parameters of optimizer groups 0 and 1 (b); expected one group a unit}}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>, <<"b", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 256, group = 1>]>]} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{has 2 optimizer groups in 'zero.groups'; expected the one that the options are for}}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.groups = [#zero.group<"a">, #zero.group<"b">], zero.units = []} {
+  func.func @micro() {
     return
   }
 }

@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics
 // One case a message of the sched dialect's verifiers.
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -12,7 +12,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -23,7 +23,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -34,7 +34,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -45,7 +45,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -56,7 +56,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -67,7 +67,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -78,7 +78,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -89,7 +89,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -100,7 +100,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.kernel @k0 {
@@ -118,7 +118,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -129,7 +129,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -140,7 +140,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -151,7 +151,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -162,7 +162,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -173,7 +173,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -184,7 +184,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
@@ -195,67 +195,67 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_gather' op needs two accesses a segment, not 1 in all}}
-    %0 = sched.all_gather on(gather) (read %x[0 for 4]) "g" unit 0 : f32 group "data" sequence 0 reason "r"
+    %0 = sched.all_gather on(gather) (read %x[0 for 4]) "g" unit 0 : f32 group ["data"] sequence 0 reason "r"
   }
 }
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_gather' op access 1 has 12 bytes, but the segment of its shard has 8}}
-    %0 = sched.all_gather on(gather) (read %x[0 for 4], write %y[0 for 12]) "g" unit 0 : f32 group "data" sequence 0 reason "r"
+    %0 = sched.all_gather on(gather) (read %x[0 for 4], write %y[0 for 12]) "g" unit 0 : f32 group ["data"] sequence 0 reason "r"
   }
 }
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.reduce_scatter' op access 0 has 64 bytes, but the segment of its shard has 128}}
-    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 64], write %y[0 for 64], write %y[64 for 128]) "g" unit 0 segment 0 chunk 64 : f32 group "data" sequence 0 reason "r"
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 64], write %y[0 for 64], write %y[64 for 128]) "g" unit 0 segment 0 chunk 64 : f32 group ["data"] sequence 0 reason "r"
   }
 }
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.reduce_scatter' op access 2 has 64 bytes, but one chunk a rank has 128}}
-    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], write %y[0 for 64], write %y[64 for 64]) "g" unit 0 segment 0 chunk 64 : f32 group "data" sequence 0 reason "r"
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], write %y[0 for 64], write %y[64 for 64]) "g" unit 0 segment 0 chunk 64 : f32 group ["data"] sequence 0 reason "r"
   }
 }
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_reduce' op needs pairs of accesses, not 1 in all}}
-    %0 = sched.all_reduce on(scatter) (read %x[0 for 4]) "g" : f32 group "data" sequence 0 reason "r"
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4]) "g" : f32 group ["data"] sequence 0 reason "r"
   }
 }
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_reduce' op access 1 has 8 bytes, but what is added to it has 4}}
-    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 8]) "g" : f32 group "data" sequence 0 reason "r"
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 8]) "g" : f32 group ["data"] sequence 0 reason "r"
   }
 }
 
@@ -361,7 +361,7 @@ sched.program @step {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 4096
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
@@ -372,7 +372,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 4096
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
@@ -383,7 +383,7 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 4096
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
@@ -395,7 +395,7 @@ module attributes {zero.world = 2 : i64} {
 // -----
 
 // Of weights, features are cut.
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 4096
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
@@ -406,11 +406,22 @@ module attributes {zero.world = 2 : i64} {
 
 // -----
 
-module attributes {zero.world = 2 : i64} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 4096
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
     // expected-error @below {{'sched.convolution' op access 3 has 64 bytes, but the parts' scratch has 128}}
     %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384], write %y[512 for 64]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 1, 2] scratch 64
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.all_reduce' op goes over axes ["tensor"], not all of them in the mesh #zero.mesh<["data" = 2]>}}
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 4]) "g" : f32 group ["tensor"] sequence 0 reason "r"
   }
 }

@@ -18,12 +18,12 @@ func.func @hold(%flat: tensor<4096xf32>, %gw: tensor<16x64xf32>, %gb: tensor<64x
 
 // CHECK: func.func @gather
 func.func @gather(%s: tensor<512xf32>, %t: tensor<512xf32>) {
-  // CHECK: = zero.all_gather %arg0, %arg1 unit 0 group "data" reason "r" : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
-  %0 = zero.all_gather %s, %t unit 0 group "data" reason "r" : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
-  // CHECK: = zero.all_gather %arg0, %arg1 unit 0 group "data" reason "r" in_place : tensor
-  %1 = zero.all_gather %s, %t unit 0 group "data" reason "r" in_place : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
-  // CHECK: %[[H:.*]] = zero.prefetch %arg0 unit 0 group "data" reason "r" : tensor<512xf32> -> <tensor<2048xf32>>
-  %h = zero.prefetch %s unit 0 group "data" reason "r" : tensor<512xf32> -> <tensor<2048xf32>>
+  // CHECK: = zero.all_gather %arg0, %arg1 unit 0 group ["data"] reason "r" : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+  %0 = zero.all_gather %s, %t unit 0 group ["data"] reason "r" : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+  // CHECK: = zero.all_gather %arg0, %arg1 unit 0 group ["data"] reason "r" in_place : tensor
+  %1 = zero.all_gather %s, %t unit 0 group ["data"] reason "r" in_place : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
+  // CHECK: %[[H:.*]] = zero.prefetch %arg0 unit 0 group ["data"] reason "r" : tensor<512xf32> -> <tensor<2048xf32>>
+  %h = zero.prefetch %s unit 0 group ["data"] reason "r" : tensor<512xf32> -> <tensor<2048xf32>>
   // CHECK: = zero.await %[[H]] : <tensor<2048xf32>> -> tensor<2048xf32>
   %2 = zero.await %h : <tensor<2048xf32>> -> tensor<2048xf32>
   return
@@ -31,13 +31,24 @@ func.func @gather(%s: tensor<512xf32>, %t: tensor<512xf32>) {
 
 // CHECK: func.func @reduce
 func.func @reduce(%g: tensor<4096xf32>, %acc: tensor<512xf32>, %loss: tensor<1xf32>) {
-  // CHECK: = zero.reduce_scatter %arg0 unit 0 segment 1 group "data" reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
-  %0 = zero.reduce_scatter %g unit 0 segment 1 group "data" reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
-  // CHECK: = zero.reduce_scatter %arg0, %arg1 unit 0 segment 1 group "data" reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
-  %1 = zero.reduce_scatter %g, %acc unit 0 segment 1 group "data" reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
-  // CHECK: = zero.all_reduce %arg2 group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
-  %2 = zero.all_reduce %loss group "data" reason "r" : tensor<1xf32> -> tensor<1xf32>
-  // CHECK: = zero.all_reduce %arg2, %arg2 group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
-  %3 = zero.all_reduce %loss, %loss group "data" reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+  // CHECK: = zero.reduce_scatter %arg0 unit 0 segment 1 group ["data"] reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
+  %0 = zero.reduce_scatter %g unit 0 segment 1 group ["data"] reason "r" in_place : tensor<4096xf32> -> tensor<512xf32>
+  // CHECK: = zero.reduce_scatter %arg0, %arg1 unit 0 segment 1 group ["data"] reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+  %1 = zero.reduce_scatter %g, %acc unit 0 segment 1 group ["data"] reason "r" : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
+  // CHECK: = zero.all_reduce %arg2 group ["data"] reason "r" : tensor<1xf32> -> tensor<1xf32>
+  %2 = zero.all_reduce %loss group ["data"] reason "r" : tensor<1xf32> -> tensor<1xf32>
+  // CHECK: = zero.all_reduce %arg2, %arg2 group ["data"] reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
+  %3 = zero.all_reduce %loss, %loss group ["data"] reason "r" : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
   return
+}
+
+// Shards of a unit are spread over its axes, the others of the mesh hold copies.
+
+// CHECK: module attributes {zero.mesh = #zero.mesh<["tensor" = 3, "data" = 2]>
+module attributes {zero.mesh = #zero.mesh<["tensor" = 3, "data" = 2]>, zero.units = [#zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @shard(%a: tensor<512xf32>) {
+    // CHECK: zero.shard
+    %0 = zero.shard %a unit 0 segment 0 : tensor<512xf32> -> tensor<256xf32>
+    return
+  }
 }
