@@ -55,12 +55,6 @@ plan::Matmul mlir::zg::planMatmul(const MatmulShape &shape) {
   matmul.set_k(shape.k);
   matmul.set_transpose_a(shape.transposeA);
   matmul.set_transpose_b(shape.transposeB);
-  matmul.set_a_stride(shape.m * shape.k);
-  matmul.set_b_stride(shape.k * shape.n);
-  matmul.set_c_stride(shape.m * shape.n);
-  matmul.set_lda(shape.transposeA ? shape.m : shape.k);
-  matmul.set_ldb(shape.transposeB ? shape.k : shape.n);
-  matmul.set_ldc(shape.n);
   return matmul;
 }
 
@@ -68,33 +62,19 @@ bool HostTargetInfo::hasMatmul(Type elementType) const {
   return elementType.isF32() || elementType.isBF16();
 }
 
-SmallVector<MatmulPart>
-HostTargetInfo::matmulParts(const MatmulShape &shape) const {
-  SmallVector<MatmulPart> parts;
-  for (const plan::MatmulPart &part :
-       zerograph::cutMatmul(shape.batch, shape.m, shape.n, shape.k)) {
-    auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
-    parts.push_back({number(part.batch_begin()), number(part.batch_end()),
-                     number(part.m_begin()), number(part.m_end()),
-                     number(part.n_begin()), number(part.n_end())});
-  }
-  return parts;
-}
-
-FailureOr<int64_t>
-HostTargetInfo::matmulScratchBytes(const MatmulShape &shape,
-                                   std::string &error) const {
-  plan::Matmul matmul = planMatmul(shape);
-  for (const plan::MatmulPart &part :
-       zerograph::cutMatmul(shape.batch, shape.m, shape.n, shape.k)) {
-    *matmul.add_parts() = part;
-  }
-  absl::StatusOr<uint64_t> bytes = zerograph::scratchBytes(matmul);
+static FailureOr<int64_t> bytesOr(absl::StatusOr<uint64_t> bytes,
+                                  std::string &error) {
   if (!bytes.ok()) {
     error = std::string(bytes.status().message());
     return failure();
   }
   return static_cast<int64_t>(*bytes);
+}
+
+FailureOr<int64_t>
+HostTargetInfo::matmulScratchBytes(const MatmulShape &shape,
+                                   std::string &error) const {
+  return bytesOr(zerograph::scratchBytes(planMatmul(shape)), error);
 }
 
 plan::Convolution mlir::zg::planConvolution(const nn::Convolution &shape) {
@@ -126,24 +106,8 @@ plan::Convolution mlir::zg::planConvolution(const nn::Convolution &shape) {
   return convolution;
 }
 
-SmallVector<int64_t>
-HostTargetInfo::convolutionCuts(const nn::Convolution &convolution) const {
-  std::vector<uint64_t> cuts =
-      zerograph::cutConvolution(planConvolution(convolution));
-  return SmallVector<int64_t>(cuts.begin(), cuts.end());
-}
-
 FailureOr<int64_t>
 HostTargetInfo::convolutionScratchBytes(const nn::Convolution &shape,
                                         std::string &error) const {
-  plan::Convolution convolution = planConvolution(shape);
-  for (uint64_t cut : zerograph::cutConvolution(convolution)) {
-    convolution.add_cuts(cut);
-  }
-  absl::StatusOr<uint64_t> bytes = zerograph::scratchBytes(convolution);
-  if (!bytes.ok()) {
-    error = std::string(bytes.status().message());
-    return failure();
-  }
-  return static_cast<int64_t>(*bytes);
+  return bytesOr(zerograph::scratchBytes(planConvolution(shape)), error);
 }

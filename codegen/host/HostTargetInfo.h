@@ -13,13 +13,9 @@ namespace mlir::zg {
 class HostTargetInfo final : public TargetInfo {
 public:
   bool hasMatmul(Type elementType) const override;
-  llvm::SmallVector<MatmulPart>
-  matmulParts(const MatmulShape &shape) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,
                      std::string &error) const override;
-  llvm::SmallVector<int64_t>
-  convolutionCuts(const nn::Convolution &convolution) const override;
   llvm::FailureOr<int64_t>
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const override;
@@ -28,10 +24,8 @@ public:
 /// ELEMENT_INVALID where the plan has no such type.
 zerograph::plan::ElementType planType(Type elementType);
 
-/// A dense row-major product, without parts and scratch.
 zerograph::plan::Matmul planMatmul(const MatmulShape &shape);
 
-/// Without cuts and scratch.
 zerograph::plan::Convolution
 planConvolution(const nn::Convolution &convolution);
 

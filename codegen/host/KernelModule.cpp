@@ -5,8 +5,6 @@
 #include "codegen/host/Compile.h"
 #include "codegen/host/emit/Elementwise.h"
 #include "codegen/host/emit/Forms.h"
-#include "mlir/IR/SymbolTable.h"
-#include "runtime/plan/KernelSymbol.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -65,15 +63,6 @@ std::string KernelModuleBuilder::nextSymbol(StringRef form) {
   return ("k" + Twine(kernels.size()) + "_" + form).str();
 }
 
-void KernelModuleBuilder::nameRange(KernelInfo &info,
-                                    const host::WorkRange &range) {
-  info.extent = range.extent;
-  info.grain = range.grain;
-  Operation *function = SymbolTable::lookupSymbolIn(*module, info.symbol);
-  info.symbol = zerograph::kernelSymbol(info.symbol, range.extent, range.grain);
-  SymbolTable::setSymbolName(function, info.symbol);
-}
-
 FailureOr<KernelInfo> KernelModuleBuilder::add(nn::KernelOp kernel) {
   std::string structure = structureOf(kernel);
   if (auto it = kernels.find(structure); it != kernels.end()) {
@@ -94,7 +83,8 @@ FailureOr<KernelInfo> KernelModuleBuilder::add(nn::KernelOp kernel) {
   if (failed(range)) {
     return failure();
   }
-  nameRange(info, *range);
+  info.extent = range->extent;
+  info.grain = range->grain;
   kernels.emplace(std::move(structure), info);
   return info;
 }
@@ -117,7 +107,8 @@ FailureOr<KernelInfo> KernelModuleBuilder::add(nn::MatmulOp matmul) {
   auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
                                             module->getBody());
   host::WorkRange range = host::emitMatmul(b, matmul, info.symbol);
-  nameRange(info, range);
+  info.extent = range.extent;
+  info.grain = range.grain;
   kernels.emplace(std::move(structure), info);
   return info;
 }

@@ -25,7 +25,6 @@ struct WorkRange;
 /// run at the same time. A result may lie exactly on an operand of the same
 /// element type that is read elementwise; otherwise buffers do not overlap.
 struct KernelInfo {
-  /// Names extent and grain as well: runtime/plan/KernelSymbol.h.
   std::string symbol;
   /// Work items: rows, elements or columns.
   int64_t extent = 0;
@@ -56,8 +55,6 @@ public:
 
 private:
   std::string nextSymbol(StringRef form);
-  /// Notes the range, also in the symbol of the function that was emitted.
-  void nameRange(KernelInfo &info, const host::WorkRange &range);
 
   MLIRContext *context;
   HostTarget target;

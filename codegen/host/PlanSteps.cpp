@@ -60,30 +60,13 @@ plan::Matmul writeMatmul(sched::MatmulOp op) {
   shape.k = op.getK();
   shape.transposeA = op.getTransposeA();
   shape.transposeB = op.getTransposeB();
-  plan::Matmul matmul = planMatmul(shape);
-  ArrayRef<int64_t> parts = op.getParts();
-  for (; !parts.empty(); parts = parts.drop_front(6)) {
-    plan::MatmulPart &part = *matmul.add_parts();
-    part.set_batch_begin(parts[0]);
-    part.set_batch_end(parts[1]);
-    part.set_m_begin(parts[2]);
-    part.set_m_end(parts[3]);
-    part.set_n_begin(parts[4]);
-    part.set_n_end(parts[5]);
-  }
-  matmul.set_scratch_stride(op.getScratchStride());
-  return matmul;
+  return planMatmul(shape);
 }
 
 plan::Convolution writeConvolution(sched::ConvolutionOp op) {
-  plan::Convolution convolution = planConvolution(nn::Convolution(
+  return planConvolution(nn::Convolution(
       op.getKind(), op.getLhs(), op.getRhs(), op.getResult(), op.getStrides(),
       op.getLow(), op.getDilations(), op.getGroups()));
-  for (int64_t cut : op.getCuts()) {
-    convolution.add_cuts(cut);
-  }
-  convolution.set_scratch_stride(op.getScratchStride());
-  return convolution;
 }
 
 /// What one run of the step brings in from other ranks: of a segment, or of

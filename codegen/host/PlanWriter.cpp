@@ -7,7 +7,6 @@
 #include "passes/schedule/InPlace.h"
 #include "runtime/base/Version.h"
 #include "runtime/device/host/MatmulLibrary.h"
-#include "runtime/plan/Digests.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -53,6 +52,7 @@ void writeTarget(const HostTarget &host, plan::Target &target) {
   }
   target.set_math_library(zerograph::libraryVersion());
   target.set_math_isa(zerograph::effectiveIsa());
+  target.set_cut_version(zerograph::kCutVersion);
 }
 
 /// What launches of the kernel must bring: its operands, then its results.
@@ -132,6 +132,5 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module,
       return failure();
     }
   }
-  zerograph::stateDigests(plan);
   return plan;
 }

@@ -10,7 +10,6 @@
 
 #include "mlir/IR/Types.h"
 #include "passes/ir/nn/Convolution.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/LogicalResult.h"
 
 #include <cstdint>
@@ -25,14 +24,6 @@ struct MatmulShape {
   bool transposeA = false, transposeB = false;
 };
 
-/// A block of C, in one single-threaded call: ranges of batches, rows and
-/// columns.
-struct MatmulPart {
-  int64_t batchBegin = 0, batchEnd = 0;
-  int64_t mBegin = 0, mEnd = 0;
-  int64_t nBegin = 0, nEnd = 0;
-};
-
 class TargetInfo {
 public:
   virtual ~TargetInfo() = default;
@@ -41,22 +32,10 @@ public:
   /// kernel is generated, and the rest is not asked.
   virtual bool hasMatmul(Type elementType) const = 0;
 
-  /// How a product is cut; depends on the shape alone. The parts cover C
-  /// exactly once. Never empty.
-  virtual llvm::SmallVector<MatmulPart>
-  matmulParts(const MatmulShape &shape) const = 0;
-
-  /// Bytes of workspace that each part of the product needs, a multiple of 64;
-  /// 0 if none does. Fails, with the reason in `error`, where the library
-  /// refuses the product.
+  /// Bytes of workspace that the product needs, a multiple of 64. Fails, with
+  /// the reason in `error`, where the library refuses the product.
   virtual llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
-
-  /// Where a convolution's result is cut into parts, each one call: ascending
-  /// from 0 to its samples or, of the kind `weights`, to its features. Depends
-  /// on its shape alone.
-  virtual llvm::SmallVector<int64_t>
-  convolutionCuts(const nn::Convolution &convolution) const = 0;
 
   /// As matmulScratchBytes. There is no kernel for what the library refuses.
   virtual llvm::FailureOr<int64_t>
@@ -64,24 +43,16 @@ public:
                           std::string &error) const = 0;
 };
 
-/// A device whose library takes whole products and needs no workspace: what
+/// A device whose library needs no workspace: what
 /// passes assume when they are run alone, from zerograph-opt.
 class PlainTargetInfo final : public TargetInfo {
 public:
   bool hasMatmul(Type elementType) const override {
     return elementType.isF32() || elementType.isBF16();
   }
-  llvm::SmallVector<MatmulPart>
-  matmulParts(const MatmulShape &shape) const override {
-    return {{0, shape.batch, 0, shape.m, 0, shape.n}};
-  }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {
     return 0;
-  }
-  llvm::SmallVector<int64_t>
-  convolutionCuts(const nn::Convolution &convolution) const override {
-    return {0, convolution.extent()};
   }
   llvm::FailureOr<int64_t>
   convolutionScratchBytes(const nn::Convolution &,

@@ -97,7 +97,7 @@ LogicalResult StepEmitter::launch(Operation *op) {
 }
 
 FailureOr<StepEmitter::Accesses>
-StepEmitter::libraryAccesses(Operation *op, int64_t parts, int64_t scratch) {
+StepEmitter::libraryAccesses(Operation *op, int64_t scratch) {
   Accesses accesses;
   for (Value operand : op->getOperands()) {
     if (operand.getDefiningOp<nn::ConstantOp>()) {
@@ -107,10 +107,9 @@ StepEmitter::libraryAccesses(Operation *op, int64_t parts, int64_t scratch) {
   }
   add(accesses, Mode::write, op->getResult(0));
   if (scratch > 0) {
-    int64_t bytes = scratch * parts;
     add(accesses, Mode::write,
-        slices.create("scratch of " + label, SliceClass::staging, bytes),
-        bytes);
+        slices.create("scratch of " + label, SliceClass::staging, scratch),
+        scratch);
   }
   return accesses;
 }
@@ -133,17 +132,12 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   shape.transposeA = op.getTransposeA();
   shape.transposeB = op.getTransposeB();
 
-  SmallVector<int64_t> parts;
-  for (const MatmulPart &part : target.matmulParts(shape)) {
-    parts.append({part.batchBegin, part.batchEnd, part.mBegin, part.mEnd,
-                  part.nBegin, part.nEnd});
-  }
   std::string error;
-  FailureOr<int64_t> needed = target.matmulScratchBytes(shape, error);
-  if (failed(needed)) {
+  FailureOr<int64_t> scratch = target.matmulScratchBytes(shape, error);
+  if (failed(scratch)) {
     return op.emitOpError("is refused by the library: ") << error;
   }
-  FailureOr<Accesses> accesses = libraryAccesses(op, parts.size() / 6, *needed);
+  FailureOr<Accesses> accesses = libraryAccesses(op, *scratch);
   if (failed(accesses)) {
     return failure();
   }
@@ -154,8 +148,7 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   create<MatmulOp>(Stream::compute, *accesses, label,
                    TypeAttr::get(shape.elementType), number(shape.batch),
                    number(shape.m), number(shape.n), number(shape.k),
-                   flag(shape.transposeA), flag(shape.transposeB),
-                   builder.getDenseI64ArrayAttr(parts), number(*needed));
+                   flag(shape.transposeA), flag(shape.transposeB));
   return success();
 }
 
@@ -166,8 +159,7 @@ LogicalResult StepEmitter::convolution(nn::ConvolutionOp op) {
   if (failed(scratch)) {
     return op.emitOpError("is refused by the library: ") << error;
   }
-  SmallVector<int64_t> cuts = target.convolutionCuts(shape);
-  FailureOr<Accesses> accesses = libraryAccesses(op, cuts.size() - 1, *scratch);
+  FailureOr<Accesses> accesses = libraryAccesses(op, *scratch);
   if (failed(accesses)) {
     return failure();
   }
@@ -175,8 +167,7 @@ LogicalResult StepEmitter::convolution(nn::ConvolutionOp op) {
       Stream::compute, *accesses, label, op.getKindAttr(), op.getStridesAttr(),
       op.getLowAttr(), op.getDilationsAttr(), op.getGroupsAttr(),
       TypeAttr::get(op.getLhs().getType()),
-      TypeAttr::get(op.getRhs().getType()), TypeAttr::get(op.getType()),
-      builder.getDenseI64ArrayAttr(cuts), builder.getI64IntegerAttr(*scratch));
+      TypeAttr::get(op.getRhs().getType()), TypeAttr::get(op.getType()));
   return success();
 }
 

@@ -38,10 +38,9 @@ private:
   LogicalResult launch(Operation *op);
   LogicalResult matmul(nn::MatmulOp op);
   LogicalResult convolution(nn::ConvolutionOp op);
-  /// What a library call with `parts` parts touches, each with `scratch` bytes
-  /// of its own. Fails where an operand is a constant.
-  FailureOr<Accesses> libraryAccesses(Operation *op, int64_t parts,
-                                      int64_t scratch);
+  /// What a library call with `scratch` bytes of workspace touches. Fails where
+  /// an operand is a constant.
+  FailureOr<Accesses> libraryAccesses(Operation *op, int64_t scratch);
   LogicalResult pack(zero::PackOp op);
   template <typename Op>
   void gather(Op op, Value result);

@@ -150,8 +150,7 @@ absl::Status validateAccess(const plan::Plan &plan, const plan::Step &step,
   if (access.mode() < plan::READ || access.mode() > plan::READ_WRITE) {
     return invalid("access ", index, " has unknown mode ", access.mode());
   }
-  bool scratch = isLibraryCall(step) && index == 3;
-  if (access.bytes() == 0 && !scratch) {
+  if (access.bytes() == 0) {
     return invalid("access ", index, " to ",
                    describeSlice(plan, access.slice()), " touches no bytes");
   }

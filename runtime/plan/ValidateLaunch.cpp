@@ -8,7 +8,6 @@
 #include "runtime/plan/Validate.h"
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/KernelSymbol.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/StepChecks.h"
 
@@ -95,11 +94,6 @@ absl::Status validateKernels(const plan::Plan &plan) {
     absl::Status operands = validateOperands(kernel);
     if (!operands.ok()) {
       return annotate(operands, absl::StrCat("kernel ", kernel.symbol()));
-    }
-    if (!saysRange(kernel.symbol(), kernel.extent(), kernel.grain())) {
-      return invalid("kernel ", kernel.symbol(), " has extent ",
-                     kernel.extent(), " and grain ", kernel.grain(),
-                     "; its symbol is that of machine code for others");
     }
   }
   if (plan.kernels_size() > 0 && plan.kernel_module().empty()) {

@@ -14,8 +14,7 @@
 //     same elements; sums over micro-batches are zeroed once, after their use;
 //   - the loss and the stop count are each made by one sum over the ranks;
 //   - every step makes something that is used; the traffic, the memory and the
-//     lifetimes that the plan states are those of its steps;
-//   - every step does what its stated digest says, to that data (Digests.h).
+//     lifetimes that the plan states are those of its steps.
 // What a kernel computes is not looked at.
 //
 //===----------------------------------------------------------------------===//

@@ -337,7 +337,7 @@ std::vector<Mutation> memoryMutations() {
        "not carried",
        notCarried,
        {"not carried", "read before it is written: ", "shared bytes: ",
-        "unused gradients: ", "lost gradients: ", kNotAsStated}},
+        "unused gradients: ", "lost gradients: "}},
       {"lifetimes",
        "carried as well",
        carriedToo,

@@ -18,10 +18,6 @@ struct Mutation {
   std::vector<std::string> causes;
 };
 
-/// A difference from what was stated when the plan was made. It is among the
-/// causes only where nothing in the plan itself is amiss: other data, sound.
-inline constexpr char kNotAsStated[] = "not as stated: ";
-
 std::vector<Mutation> orderMutations();
 std::vector<Mutation> stepMutations();
 std::vector<Mutation> operandMutations();

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/mutations/Mutation.h"
+#include "runtime/device/host/ConvolutionLibrary.h"
 #include "runtime/device/host/KernelModule.h"
+#include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Verify.h"
@@ -51,13 +53,36 @@ std::vector<Training> trainings() {
   return all;
 }
 
+/// Binds the library's calls, which run on none of these addresses.
+absl::Status bindLibraryCalls(const plan::Plan &plan) {
+  void *const none = reinterpret_cast<void *>(4096);
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      uint64_t scratch =
+          step.accesses_size() == 4 ? step.accesses(3).bytes() : 0;
+      if (step.has_matmul()) {
+        ZG_RETURN_IF_ERROR(
+            bindMatmul(step.matmul(), none, none, none, none, scratch)
+                .status());
+      }
+      if (step.has_convolution()) {
+        ZG_RETURN_IF_ERROR(
+            bindConvolution(step.convolution(), none, none, none, none, scratch)
+                .status());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 /// All that stands between a file and a run.
 absl::Status load(const plan::Plan &plan) {
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(plan));
   ZG_ASSIGN_OR_RETURN(LoadedPlan loaded, parsePlan(bytes));
   ZG_RETURN_IF_ERROR(verifyPlan(loaded.plan));
   ZG_RETURN_IF_ERROR(checkTarget(loaded.plan.target()));
-  return loadKernelModule(loaded.plan).status();
+  ZG_RETURN_IF_ERROR(loadKernelModule(loaded.plan).status());
+  return bindLibraryCalls(loaded.plan);
 }
 
 std::vector<Mutation> allMutations() {
@@ -118,7 +143,7 @@ TEST(Mutations, AreRefusedForWhatIsWrong) {
       }
     }
   }
-  uint64_t tried = 0, refused = 0, only_stated = 0;
+  uint64_t tried = 0, refused = 0;
   std::printf("%-14s %-36s %5s %7s  causes\n", "kind", "mutation", "tried",
               "refused");
   for (size_t m = 0; m < mutations.size(); ++m) {
@@ -127,17 +152,14 @@ TEST(Mutations, AreRefusedForWhatIsWrong) {
                 size_t(count.tried), size_t(count.refused));
     for (const auto &[cause, times] : count.causes) {
       std::printf(" [%s] %zu", cause.c_str(), size_t(times));
-      only_stated += cause == kNotAsStated ? times : 0;
     }
     std::printf("\n");
     EXPECT_GT(count.tried, 0u) << mutations[m].name << ": no plan has a place";
     tried += count.tried;
     refused += count.refused;
   }
-  std::printf("%zu mutants of %zu kinds, %zu refused, %zu of them by the "
-              "stated digests alone\n",
-              size_t(tried), mutations.size(), size_t(refused),
-              size_t(only_stated));
+  std::printf("%zu mutants of %zu kinds, %zu refused\n", size_t(tried),
+              mutations.size(), size_t(refused));
   EXPECT_GE(tried, kFewest);
 }
 

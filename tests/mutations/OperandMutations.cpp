@@ -1,7 +1,6 @@
 //===- OperandMutations.cpp - kernels, accesses, collectives --------------===//
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/KernelSymbol.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -40,27 +39,40 @@ plan::Access &at(plan::Plan &plan, const Operand &operand) {
   return *at(plan, operand.of).mutable_accesses(operand.index);
 }
 
-/// Reads another slice of the same size and class, which is alive.
+bool ofUnit(const plan::Plan &plan, const plan::Access &access) {
+  plan::SliceClass of = plan.slices(int(access.slice())).slice_class();
+  return of == plan::PARAM_SHARD || of == plan::OPTIMIZER ||
+         of == plan::GATHERED || of == plan::GRAD || of == plan::GRAD_SHARD;
+}
+
+/// A step that makes new states of a trainable unit.
+bool updates(const plan::Plan &plan, const plan::Step &step) {
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Slice &slice = plan.slices(int(step.accesses(i).slice()));
+    if (!isCollective(step) && writes(step, i) && slice.carried() &&
+        (slice.slice_class() == plan::PARAM_SHARD ||
+         slice.slice_class() == plan::OPTIMIZER) &&
+        plan.units(slice.unit()).trainable()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// An update reads a state or gradients of another unit, of the same size.
 Change otherRange(plan::Plan &plan, Random &random) {
   for (const Operand &operand :
-       operands(plan, random, [](const plan::Step &step, int index) {
-         return !isCollective(step) && reads(step, index) &&
-                !writes(step, index);
+       operands(plan, random, [&](const plan::Step &step, int index) {
+         return updates(plan, step) && reads(step, index) &&
+                ofUnit(plan, step.accesses(index));
        })) {
     plan::Access &access = at(plan, operand);
-    const plan::Slice &slice = plan.slices(access.slice());
+    const plan::Slice &slice = plan.slices(int(access.slice()));
     for (int i = 0; i < plan.slices_size(); ++i) {
       const plan::Slice &other = plan.slices(i);
-      bool lives = other.carried();
-      for (const plan::Lifetime &life : other.lifetimes()) {
-        lives |= int(life.program()) == operand.of.program &&
-                 int(life.first()) < operand.of.step &&
-                 operand.of.step <= int(life.last());
-      }
-      if (lives && uint32_t(i) != access.slice() &&
-          other.bytes() == slice.bytes() &&
+      if (other.unit() != slice.unit() && other.bytes() == slice.bytes() &&
           other.slice_class() == slice.slice_class()) {
-        std::string text = absl::StrCat(nameOf(plan, operand), " reads ",
+        std::string text = absl::StrCat(nameOf(plan, operand), " is ",
                                         describeSlice(plan, i), " and not ",
                                         describeSlice(plan, access.slice()));
         access.set_slice(uint32_t(i));
@@ -72,36 +84,16 @@ Change otherRange(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// Two operands of one step, of the same size.
-Change swapOperands(plan::Plan &plan, Random &random) {
-  for (const Operand &a :
-       operands(plan, random, [](const plan::Step &step, int index) {
-         return (step.has_launch() || isLibraryCall(step)) &&
-                reads(step, index) && !writes(step, index);
-       })) {
-    plan::Step &step = at(plan, a.of);
-    for (int b = 0; b < step.accesses_size(); ++b) {
-      plan::Access &x = at(plan, a), &y = *step.mutable_accesses(b);
-      if (reads(step, b) && !writes(step, b) && x.bytes() == y.bytes() &&
-          (x.slice() != y.slice() || x.offset() != y.offset())) {
-        x.Swap(&y);
-        return absl::StrCat("operands ", a.index, " and ", b, " of ",
-                            nameOf(plan, a.of), " swapped");
-      }
-    }
-  }
-  return std::nullopt;
-}
-
+/// What collectives and updates touch of a unit.
 Change shiftOffset(plan::Plan &plan, Random &random) {
   for (const Operand &operand :
        operands(plan, random, [&](const plan::Step &step, int index) {
          const plan::Access &access = step.accesses(index);
-         bool scratch = isLibraryCall(step) && index == 3;
-         return !scratch && access.offset() + access.bytes() +
-                                    access.rank_stride() * (plan.world() - 1) +
-                                    64 <=
-                                plan.slices(access.slice()).bytes();
+         return (isCollective(step) || updates(plan, step)) &&
+                ofUnit(plan, access) &&
+                access.offset() + access.bytes() +
+                        access.rank_stride() * (plan.world() - 1) + 64 <=
+                    plan.slices(int(access.slice())).bytes();
        })) {
     at(plan, operand).set_offset(at(plan, operand).offset() + 64);
     return absl::StrCat(nameOf(plan, operand), " 64 bytes further");
@@ -182,59 +174,6 @@ plan::Kernel &anyKernel(plan::Plan &plan, Random &random) {
   return *plan.mutable_kernels(int(random.below(plan.kernels_size())));
 }
 
-Change extent(plan::Plan &plan, Random &random) {
-  plan::Kernel &kernel = anyKernel(plan, random);
-  kernel.set_extent(kernel.extent() - 1);
-  return absl::StrCat("kernel ", kernel.symbol(), " leaves out an item");
-}
-
-Change grain(plan::Plan &plan, Random &random) {
-  plan::Kernel &kernel = anyKernel(plan, random);
-  kernel.set_grain(kernel.grain() + 1 + random.below(5));
-  return absl::StrCat("kernel ", kernel.symbol(), " has grain ",
-                      kernel.grain());
-}
-
-/// And a symbol that says so.
-Change extentAndSymbol(plan::Plan &plan, Random &random) {
-  plan::Kernel &kernel = anyKernel(plan, random);
-  std::string old = kernelSymbol("", kernel.extent(), kernel.grain());
-  std::string name =
-      kernel.symbol().substr(0, kernel.symbol().size() - old.size());
-  kernel.set_grain(kernel.grain() + 1);
-  kernel.set_symbol(kernelSymbol(name, kernel.extent(), kernel.grain()));
-  return absl::StrCat("kernel ", kernel.symbol());
-}
-
-bool alike(const plan::Kernel &a, const plan::Kernel &b) {
-  if (a.operands_size() != b.operands_size()) {
-    return false;
-  }
-  for (int i = 0; i < a.operands_size(); ++i) {
-    if (a.operands(i).SerializeAsString() !=
-        b.operands(i).SerializeAsString()) {
-      return false;
-    }
-  }
-  return true;
-}
-
-Change otherKernel(plan::Plan &plan, Random &random) {
-  for (At where : steps(plan, random, [](const plan::Step &step) {
-         return step.has_launch();
-       })) {
-    uint32_t own = at(plan, where).launch().kernel();
-    for (uint32_t k = 0; k < uint32_t(plan.kernels_size()); ++k) {
-      if (k != own && alike(plan.kernels(int(own)), plan.kernels(int(k)))) {
-        at(plan, where).mutable_launch()->set_kernel(k);
-        return absl::StrCat(nameOf(plan, where), " runs ",
-                            plan.kernels(int(k)).symbol());
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 Change kernelOperand(plan::Plan &plan, Random &random) {
   plan::Kernel &kernel = anyKernel(plan, random);
   plan::Operand &operand =
@@ -244,31 +183,31 @@ Change kernelOperand(plan::Plan &plan, Random &random) {
                       operand.bytes(), " bytes");
 }
 
-/// Of the same size, so that only what others say of the bytes gives it away.
+/// Of the same size, where a unit or an input says what the bytes are.
 Change kernelType(plan::Plan &plan, Random &random) {
-  plan::Kernel &kernel = anyKernel(plan, random);
-  plan::Operand &operand =
-      *kernel.mutable_operands(int(random.below(kernel.operands_size())));
-  plan::ElementType type = operand.type();
-  operand.set_type(type == plan::F32   ? plan::I32
-                   : type == plan::I64 ? plan::F64
-                   : type == plan::F64 ? plan::I64
-                                       : plan::U8);
-  if (operand.type() == type) {
-    operand.set_type(plan::BOOL);
+  for (const Operand &operand :
+       operands(plan, random, [&](const plan::Step &step, int index) {
+         const plan::Access &access = step.accesses(index);
+         return step.has_launch() &&
+                (ofUnit(plan, access) ||
+                 plan.slices(int(access.slice())).slice_class() == plan::INPUT);
+       })) {
+    plan::Kernel &kernel =
+        *plan.mutable_kernels(int(at(plan, operand.of).launch().kernel()));
+    plan::Operand &changed = *kernel.mutable_operands(operand.index);
+    plan::ElementType type = changed.type();
+    if (type != plan::F32 && type != plan::I64) {
+      continue;
+    }
+    changed.set_type(type == plan::F32 ? plan::I32 : plan::F64);
+    for (plan::Operand &other : *kernel.mutable_operands()) {
+      other.clear_in_place();
+    }
+    return absl::StrCat("operand ", operand.index, " of kernel ",
+                        kernel.symbol(), " is ",
+                        zerograph::nameOf(changed.type()));
   }
-  for (plan::Operand &other : *kernel.mutable_operands()) {
-    other.clear_in_place();
-  }
-  return absl::StrCat("an operand of kernel ", kernel.symbol(), " is ",
-                      zerograph::nameOf(operand.type()));
-}
-
-Change machineCode(plan::Plan &plan, Random &random) {
-  std::string &code = *plan.mutable_kernel_module();
-  size_t byte = random.below(code.size());
-  code[byte] = char(code[byte] ^ (1 << random.below(8)));
-  return absl::StrCat("a bit of byte ", byte, " of the machine code");
+  return std::nullopt;
 }
 
 } // namespace
@@ -283,21 +222,14 @@ std::vector<Mutation> operandMutations() {
                                           "shares bytes with access"};
   return {
       {"operands",
-       "another live range of the size",
+       "of another unit in an update",
        otherRange,
-       {"wrong unit: ", "wrong type: ", "shares bytes", "share bytes",
-        "missing wait: ", "race: ", "needless step: ", "unused gradients: ",
-        kNotAsStated}},
-      {"operands",
-       "two swapped",
-       swapOperands,
-       {"wrong unit: ", "wrong type: ", "shares bytes", kNotAsStated}},
+       {"wrong unit: "}},
       {"operands",
        "shifted in its slice",
        shiftOffset,
-       {"read before it is written: ", "wrong unit: ", "missing update: ",
-        "without being the rank's own part", "shares bytes", "share bytes",
-        "gradients not zeroed: ", kNotAsStated}},
+       {"wrong unit: ", "without being the rank's own part", "shares bytes",
+        "share bytes"}},
       {"operands", "out of its slice", beyondSlice, {"lie outside its"}},
       {"operands",
        "half the bytes",
@@ -305,23 +237,13 @@ std::vector<Mutation> operandMutations() {
        {"bytes; operand", "are not the", "which is not the",
         "bytes to it and its shard have", "a segment has", "copies ",
         "values of ", "read before it is written: ", "gradients not zeroed: ",
-        "chunks of", kNotAsStated}},
+        "chunks of"}},
       {"operands",
        "another mode",
        otherMode,
        {"bytes; operand", " and should be "}},
       {"ranks", "another rank's shard", othersShard, shard},
       {"ranks", "shards apart by less", otherStride, shard},
-      {"kernels", "extent", extent, {"its symbol is that of machine code"}},
-      {"kernels", "grain", grain, {"its symbol is that of machine code"}},
-      {"kernels",
-       "grain, in the symbol too",
-       extentAndSymbol,
-       {"has no symbol", kNotAsStated}},
-      {"kernels",
-       "another one of the same operands",
-       otherKernel,
-       {kNotAsStated}},
       {"kernels",
        "size of an operand",
        kernelOperand,
@@ -329,9 +251,7 @@ std::vector<Mutation> operandMutations() {
       {"kernels",
        "type of an operand",
        kernelType,
-       {"wrong type: ", "both must be multiples of", "whole elements",
-        "work items", "wants them apart", kNotAsStated}},
-      {"kernels", "a bit of the machine code", machineCode, {kNotAsStated}},
+       {"wrong type: ", "work items", "wants them apart"}},
   };
 }
 

@@ -62,7 +62,7 @@ void reorder(plan::Plan &plan, int program, const std::vector<int> &order);
 std::vector<int> inOrder(const plan::Plan &plan, int program);
 
 /// Makes lifetimes, sequence numbers, traffic and sizes fit the steps again, as
-/// a compiler that wrote this plan would have; digests stay.
+/// a compiler that wrote this plan would have.
 void restate(plan::Plan &plan);
 
 /// True if two steps of `program` on different streams, that touch the same

@@ -15,8 +15,72 @@ namespace {
 
 using Change = std::optional<std::string>;
 
-Change drop(plan::Plan &plan, Random &random, const StepTest &test) {
-  std::vector<At> found = steps(plan, random, test);
+/// What a later step reads and, of its buffer, one step alone writes.
+struct Result {
+  At by, reader;
+};
+
+std::vector<Result> results(const plan::Plan &plan, Random &random,
+                            const StepTest &writer) {
+  std::vector<Result> found;
+  for (At from : steps(plan, random, writer)) {
+    const plan::Program &program = plan.programs(from.program);
+    const plan::Step &step = at(plan, from);
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      uint32_t slice = step.accesses(i).slice();
+      if (!writes(step, i) || reads(step, i) ||
+          plan.slices(int(slice)).carried()) {
+        continue;
+      }
+      int writers = 0, reader = -1;
+      for (int s = 0; s < program.steps_size(); ++s) {
+        for (int j = 0; j < program.steps(s).accesses_size(); ++j) {
+          if (program.steps(s).accesses(j).slice() == slice) {
+            writers += writes(program.steps(s), j);
+            reader = reads(program.steps(s), j) && reader < 0 ? s : reader;
+          }
+        }
+      }
+      if (writers == 1 && reader > from.step) {
+        found.push_back({from, {from.program, reader}});
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<At> needed(const plan::Plan &plan, Random &random,
+                       const StepTest &writer) {
+  std::vector<At> found;
+  for (const Result &result : results(plan, random, writer)) {
+    found.push_back(result.by);
+  }
+  return found;
+}
+
+/// Makes new states of a trained unit.
+bool updates(const plan::Plan &plan, const plan::Step &step) {
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Slice &slice = plan.slices(int(step.accesses(i).slice()));
+    if (!isCollective(step) && writes(step, i) && slice.carried() &&
+        (slice.slice_class() == plan::PARAM_SHARD ||
+         slice.slice_class() == plan::OPTIMIZER) &&
+        plan.units(slice.unit()).trainable()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Zeroes sums of gradients.
+bool zeroes(const plan::Plan &plan, const plan::Step &step) {
+  const plan::Slice &slice = plan.slices(int(step.accesses(0).slice()));
+  return step.has_fill() && slice.carried() &&
+         slice.slice_class() == plan::GRAD_SHARD;
+}
+
+Change drop(plan::Plan &plan, std::vector<At> found) {
   if (found.empty()) {
     return std::nullopt;
   }
@@ -28,8 +92,7 @@ Change drop(plan::Plan &plan, Random &random, const StepTest &test) {
   return text;
 }
 
-Change twice(plan::Plan &plan, Random &random, const StepTest &test) {
-  std::vector<At> found = steps(plan, random, test);
+Change twice(plan::Plan &plan, std::vector<At> found) {
   if (found.empty()) {
     return std::nullopt;
   }
@@ -42,54 +105,74 @@ Change twice(plan::Plan &plan, Random &random, const StepTest &test) {
 }
 
 Change dropCompute(plan::Plan &plan, Random &random) {
-  return drop(plan, random, [](const plan::Step &step) {
-    return step.has_launch() || isLibraryCall(step);
-  });
+  return drop(plan, needed(plan, random, [](const plan::Step &step) {
+                return step.has_launch() || isLibraryCall(step);
+              }));
 }
 Change dropFill(plan::Plan &plan, Random &random) {
-  return drop(plan, random, [](const plan::Step &step) {
-    return step.has_fill() || step.has_copy();
-  });
+  return drop(plan, needed(plan, random, [](const plan::Step &step) {
+                return step.has_fill() || step.has_copy();
+              }));
+}
+Change dropUpdate(plan::Plan &plan, Random &random) {
+  return drop(plan, steps(plan, random, [&](const plan::Step &step) {
+                return updates(plan, step);
+              }));
+}
+Change dropZeroing(plan::Plan &plan, Random &random) {
+  return drop(plan, steps(plan, random, [&](const plan::Step &step) {
+                return zeroes(plan, step);
+              }));
 }
 Change dropGather(plan::Plan &plan, Random &random) {
   if (plan.world() == 1) {
     return std::nullopt; // one rank has everything
   }
-  return drop(plan, random,
-              [](const plan::Step &step) { return step.has_all_gather(); });
+  return drop(plan, steps(plan, random, [](const plan::Step &step) {
+                return step.has_all_gather();
+              }));
 }
 Change dropReduction(plan::Plan &plan, Random &random) {
   if (plan.world() == 1) {
     return std::nullopt; // one rank has everything
   }
-  return drop(plan, random,
-              [](const plan::Step &step) { return step.has_reduce_scatter(); });
+  return drop(plan, steps(plan, random, [](const plan::Step &step) {
+                return step.has_reduce_scatter();
+              }));
 }
 Change dropSum(plan::Plan &plan, Random &random) {
-  return drop(plan, random,
-              [](const plan::Step &step) { return step.has_all_reduce(); });
+  return drop(plan, steps(plan, random, [](const plan::Step &step) {
+                return step.has_all_reduce();
+              }));
 }
 
-Change computeTwice(plan::Plan &plan, Random &random) {
-  return twice(plan, random, [](const plan::Step &step) {
-    return step.has_launch() || isLibraryCall(step) || step.has_fill();
-  });
+Change updateTwice(plan::Plan &plan, Random &random) {
+  return twice(plan, steps(plan, random, [&](const plan::Step &step) {
+                 return updates(plan, step);
+               }));
+}
+Change zeroTwice(plan::Plan &plan, Random &random) {
+  return twice(plan, steps(plan, random, [&](const plan::Step &step) {
+                 return zeroes(plan, step);
+               }));
 }
 Change gatherTwice(plan::Plan &plan, Random &random) {
   if (plan.world() == 1) {
     return std::nullopt; // one rank has everything
   }
-  return twice(plan, random,
-               [](const plan::Step &step) { return step.has_all_gather(); });
+  return twice(plan, steps(plan, random, [](const plan::Step &step) {
+                 return step.has_all_gather();
+               }));
 }
 Change reduceTwice(plan::Plan &plan, Random &random) {
-  return twice(plan, random, [](const plan::Step &step) {
-    return step.has_reduce_scatter();
-  });
+  return twice(plan, steps(plan, random, [](const plan::Step &step) {
+                 return step.has_reduce_scatter();
+               }));
 }
 Change sumTwice(plan::Plan &plan, Random &random) {
-  return twice(plan, random,
-               [](const plan::Step &step) { return step.has_all_reduce(); });
+  return twice(plan, steps(plan, random, [](const plan::Step &step) {
+                 return step.has_all_reduce();
+               }));
 }
 
 /// The steps that read what each step writes, nothing having written it in
@@ -128,11 +211,11 @@ void hoist(plan::Plan &plan, At early, At late) {
 }
 
 Change readFirst(plan::Plan &plan, Random &random) {
-  auto pairs = dependences(plan, random, [](auto &) { return true; });
-  if (pairs.empty()) {
+  auto all = results(plan, random, [](auto &) { return true; });
+  if (all.empty()) {
     return std::nullopt;
   }
-  auto [a, b] = pairs[0];
+  auto [a, b] = all[0];
   std::string text = absl::StrCat(nameOf(plan, b), " put before ",
                                   nameOf(plan, a), ", whose results it reads");
   hoist(plan, a, b);
@@ -234,12 +317,10 @@ std::vector<Mutation> stepMutations() {
       {"dropped",
        "launch or library call",
        dropCompute,
-       {"read before it is written: ", "missing update: ", "no agreement: ",
-        "gradients not zeroed: ", "unused gradients: ", kNotAsStated}},
-      {"dropped",
-       "fill or copy",
-       dropFill,
-       {"read before it is written: ", "gradients not zeroed: ", kNotAsStated}},
+       {"read before it is written: ", "no agreement: "}},
+      {"dropped", "fill or copy", dropFill, {"read before it is written: "}},
+      {"dropped", "update", dropUpdate, {"missing update: "}},
+      {"dropped", "zeroing", dropZeroing, {"gradients not zeroed: "}},
       {"dropped",
        "gather",
        dropGather,
@@ -247,11 +328,8 @@ std::vector<Mutation> stepMutations() {
         "gradients not reduced: "}},
       {"dropped", "reduction", dropReduction, {"missing reduction: "}},
       {"dropped", "sum of loss or stop", dropSum, {"no agreement: "}},
-      {"doubled",
-       "launch, library call or fill",
-       computeTwice,
-       {"doubled update: ", "doubled zeroing: ", "late gradients: ",
-        "needless step: ", "lost gradients: ", kNotAsStated}},
+      {"doubled", "update", updateTwice, {"doubled update: "}},
+      {"doubled", "zeroing", zeroTwice, {"doubled zeroing: "}},
       {"doubled",
        "gather",
        gatherTwice,
@@ -261,9 +339,7 @@ std::vector<Mutation> stepMutations() {
       {"misplaced",
        "before what it reads",
        readFirst,
-       {"read before it is written: ", "late gradients: ", "missing wait: ",
-        "race: ", "missing gather: ", "gradients not reduced: ",
-        "lost gradients: ", "needless step: ", kNotAsStated}},
+       {"read before it is written: "}},
       {"misplaced",
        "gather of stale data",
        gatherStale,

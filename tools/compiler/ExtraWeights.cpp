@@ -3,7 +3,6 @@
 #include "runtime/base/Status.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/io/TensorFile.h"
-#include "runtime/plan/Digests.h"
 #include "tools/compiler/Compile.h"
 
 #include <filesystem>
@@ -77,7 +76,6 @@ absl::Status writeExtraWeights(CompileResult &result,
     source->set_offset(extent.offset);
     source->set_length(extent.bytes);
   }
-  stateDigests(result.plan); // of what uses these parameters
   return absl::OkStatus();
 }
 

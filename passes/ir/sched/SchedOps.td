@@ -181,8 +181,7 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
 
 def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
     TypeAttr:$element_type, I64Attr:$batch, I64Attr:$m, I64Attr:$n, I64Attr:$k,
-    UnitAttr:$transpose_a, UnitAttr:$transpose_b, DenseI64ArrayAttr:$parts,
-    I64Attr:$scratch_stride)> {
+    UnitAttr:$transpose_a, UnitAttr:$transpose_b)> {
   let summary = "Products of matrices by the device's library.";
   let description = [{
     ```mlir
@@ -193,26 +192,22 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
       %0 = sched.matmul on(compute)
           (read %a[0 for 128], read %b[0 for 256], write %c[0 for 128]) "fc1"
           batch 1 m 4 n 8 k 8 : f32 transpose_b
-          parts [0, 1, 0, 4, 0, 8] scratch 0
     }
     ```
-    Accesses: A, B, C and, if `scratch` is not 0, scratch. Matrices are
-    row-major and dense; `transpose_a` says that A is stored as [K, M]. `parts`
-    holds for each part its batch, row and column ranges, each a begin and an
-    end; a part is one single-threaded call with `scratch` bytes of its own.
+    Accesses: A, B, C and, where the library needs it, scratch. Matrices are
+    row-major and dense; `transpose_a` says that A is stored as [K, M]. The
+    device cuts C into parts by the shape.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - Sizes are positive.
-    - The accesses are A, B, C and, as needed, scratch, with the bytes the sizes
-      ask for.
-    - Parts lie within C and cover it exactly once.
+    - The accesses are A, B, C, with the bytes the sizes ask for, and at most
+      one more, which is written: scratch.
   }];
   let assemblyFormat = stepFormat # [{
     `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
-    (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
-    `parts` $parts `scratch` $scratch_stride attr-dict
+    (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -220,8 +215,7 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
 def Sched_ConvolutionOp : Sched_StepOp<"convolution", (ins
     NN_ConvolutionKindAttr:$kind, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-    TypeAttr:$lhs, TypeAttr:$rhs, TypeAttr:$result, DenseI64ArrayAttr:$cuts,
-    I64Attr:$scratch_stride)> {
+    TypeAttr:$lhs, TypeAttr:$rhs, TypeAttr:$result)> {
   let summary = "A convolution, or a gradient of one, by the device's library.";
   let description = [{
     ```mlir
@@ -233,25 +227,23 @@ def Sched_ConvolutionOp : Sched_StepOp<"convolution", (ins
           (read %x[0 for 1536], read %w[0 for 1728], write %y[0 for 2048])
           "conv1" forward strides [2, 2] low [1, 1] dilations [1, 1] groups 1
           : tensor<2x3x8x8xf32>, tensor<16x3x3x3xf32> -> tensor<2x16x4x4xf32>
-          cuts [0, 1, 2] scratch 0
     }
     ```
     The kinds and their operands are those of `nn.convolution`. Accesses: the
-    two operands, the result and, if `scratch` is not 0, scratch. Part i, one
-    single-threaded call with `scratch` bytes of its own, computes from cut i to
-    cut i + 1 of the result: samples, or, of weights, features.
+    two operands, the result and, where the library needs it, scratch. The
+    device cuts the result into parts by the shape.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - The types fit as those of `nn.convolution` do.
-    - The accesses have their bytes, and scratch those of all parts.
-    - Cuts ascend from 0 to the samples, or, of weights, to the features.
+    - The accesses have their bytes; at most one more, which is written, is
+      scratch.
   }];
   let assemblyFormat = stepFormat # [{
     `` $kind `strides` $strides `low` $low `dilations` $dilations
     `groups` $groups `:` $lhs `,` $rhs `->` $result
-    `cuts` $cuts `scratch` $scratch_stride attr-dict
+    attr-dict
   }];
   let hasVerifier = 1;
 }

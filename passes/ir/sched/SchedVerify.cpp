@@ -70,6 +70,15 @@ LogicalResult verifyModes(Step step, ArrayRef<Mode> expected) {
   return success();
 }
 
+/// Two operands, a result and, where there is a fourth access, scratch.
+LogicalResult verifyLibraryModes(Step step) {
+  SmallVector<Mode> modes{Mode::read, Mode::read, Mode::write};
+  if (step.getAccesses().size() == 4) {
+    modes.push_back(Mode::write);
+  }
+  return verifyModes(step, modes);
+}
+
 LogicalResult verifyBytes(Step step, unsigned index, int64_t bytes,
                           StringRef what) {
   if (step.access(index).getBytes() != bytes) {
@@ -180,28 +189,12 @@ LogicalResult sched::ConvolutionOp::verify() {
   if (failed(convolution.verify(*this))) {
     return failure();
   }
-  int64_t scratch = getScratchStride();
-  SmallVector<Mode> modes{Mode::read, Mode::read, Mode::write};
-  if (scratch != 0) {
-    modes.push_back(Mode::write);
-  }
   Step step = *this;
-  if (failed(verifyModes(step, modes)) ||
+  if (failed(verifyLibraryModes(step)) ||
       failed(verifyBytes(step, 0, nn::tensorBytes(getLhs()), "the left")) ||
       failed(verifyBytes(step, 1, nn::tensorBytes(getRhs()), "the right")) ||
       failed(
           verifyBytes(step, 2, nn::tensorBytes(getResult()), "the result"))) {
-    return failure();
-  }
-  ArrayRef<int64_t> cuts = getCuts();
-  int64_t extent = convolution.extent();
-  if (cuts.size() < 2 || cuts.front() != 0 || cuts.back() != extent ||
-      !llvm::is_sorted(cuts, std::less_equal<>())) {
-    return emitOpError("needs cuts that ascend from 0 to ") << extent;
-  }
-  int64_t count = cuts.size() - 1;
-  if (scratch != 0 &&
-      failed(verifyBytes(step, 3, count * scratch, "the parts' scratch"))) {
     return failure();
   }
   return success();
@@ -212,48 +205,13 @@ LogicalResult sched::MatmulOp::verify() {
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) {
     return emitOpError("has an empty size");
   }
-  int64_t scratch = getScratchStride();
-  SmallVector<Mode> modes{Mode::read, Mode::read, Mode::write};
-  if (scratch != 0) {
-    modes.push_back(Mode::write);
-  }
   Step step = *this;
   int64_t element = nn::elementBytes(getElementType());
-  if (failed(verifyModes(step, modes)) ||
+  if (failed(verifyLibraryModes(step)) ||
       failed(verifyBytes(step, 0, batch * m * k * element, "A")) ||
       failed(verifyBytes(step, 1, batch * k * n * element, "B")) ||
       failed(verifyBytes(step, 2, batch * m * n * element, "C"))) {
     return failure();
-  }
-  ArrayRef<int64_t> parts = getParts();
-  if (parts.size() % 6 != 0 || parts.empty()) {
-    return emitOpError("needs six numbers a part");
-  }
-  int64_t count = parts.size() / 6;
-  if (scratch != 0 &&
-      failed(verifyBytes(step, 3, count * scratch, "the parts' scratch"))) {
-    return failure();
-  }
-  int64_t covered = 0;
-  auto part = [&](int64_t i) { return parts.slice(i * 6, 6); };
-  for (int64_t i = 0; i < count; ++i) {
-    ArrayRef<int64_t> p = part(i);
-    if (p[0] < 0 || p[0] >= p[1] || p[1] > batch || p[2] < 0 || p[2] >= p[3] ||
-        p[3] > m || p[4] < 0 || p[4] >= p[5] || p[5] > n) {
-      return emitOpError("part ") << i << " is empty or leaves C";
-    }
-    covered += (p[1] - p[0]) * (p[3] - p[2]) * (p[5] - p[4]);
-    for (int64_t j = 0; j < i; ++j) {
-      ArrayRef<int64_t> q = part(j);
-      if (p[0] < q[1] && q[0] < p[1] && p[2] < q[3] && q[2] < p[3] &&
-          p[4] < q[5] && q[4] < p[5]) {
-        return emitOpError("parts ") << j << " and " << i << " overlap";
-      }
-    }
-  }
-  if (covered != batch * m * n) {
-    return emitOpError("parts cover ")
-           << covered << " of " << batch * m * n << " elements";
   }
   return success();
 }

@@ -5,8 +5,6 @@
 #include "runtime/device/host/OneDnn.h"
 #include "runtime/plan/Supported.h"
 
-#include "absl/strings/str_join.h"
-
 #include <algorithm>
 #include <array>
 
@@ -42,9 +40,9 @@ struct PartShape {
   bool whole_channels = true; // else those of the part's groups
 };
 
-PartShape partOf(const plan::Convolution &whole, int part) {
+/// With `size` samples or features.
+PartShape partOf(const plan::Convolution &whole, uint64_t size) {
   PartShape shape{whole, whole.features(), whole.groups() == 1};
-  uint64_t size = whole.cuts(part + 1) - whole.cuts(part);
   if (!ofWeights(whole)) {
     shape.c.set_samples(size);
   } else {
@@ -55,8 +53,6 @@ PartShape partOf(const plan::Convolution &whole, int part) {
       shape.c.set_groups(groups);
     }
   }
-  shape.c.clear_cuts();
-  shape.c.clear_scratch_stride();
   return shape;
 }
 
@@ -224,16 +220,12 @@ absl::Status check(const plan::Convolution &c) {
         absl::StrCat("oneDNN's convolutions are of F32 here, found ",
                      plan::ElementType_Name(c.type())));
   }
-  if (c.cuts_size() < 2) {
-    return absl::InvalidArgumentError("a convolution has no parts");
-  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const PartPrimitive>>
-primitiveOf(const plan::Convolution &convolution, int index) {
+primitiveOf(const PartShape &shape) {
   static auto *cache = new PrimitiveCache<std::string, PartPrimitive>;
-  PartShape shape = partOf(convolution, index);
   std::string key =
       absl::StrCat(shape.all_features, shape.whole_channels ? " " : " of ",
                    shape.c.SerializeAsString());
@@ -244,6 +236,28 @@ primitiveOf(const plan::Convolution &convolution, int index) {
                             " cannot make this convolution: ", error, " (",
                             shape.c.ShortDebugString(), ")");
       });
+}
+
+/// Where a convolution is cut, and the scratch of the part that needs most.
+struct CutConvolution {
+  std::vector<uint64_t> cuts;
+  std::vector<std::shared_ptr<const PartPrimitive>> primitives; // by part
+  uint64_t scratch = 0;
+
+  uint64_t allScratch() const { return scratch * primitives.size(); }
+};
+
+absl::StatusOr<CutConvolution> cut(const plan::Convolution &c) {
+  ZG_RETURN_IF_ERROR(check(c));
+  CutConvolution all;
+  all.cuts = cutConvolution(c);
+  for (size_t i = 0; i + 1 < all.cuts.size(); ++i) {
+    ZG_ASSIGN_OR_RETURN(
+        auto primitive, primitiveOf(partOf(c, all.cuts[i + 1] - all.cuts[i])));
+    all.scratch = std::max(all.scratch, primitive->scratchBytes());
+    all.primitives.push_back(std::move(primitive));
+  }
+  return all;
 }
 
 /// A part's calls in order: moves in, the convolution, the move out.
@@ -314,11 +328,11 @@ void bindPart(BoundPart &bound, plan::ConvolutionKind kind,
   }
 }
 
-/// Where the part's input, weights and output begin.
-std::array<std::byte *, 3> addressesOf(const plan::Convolution &c, int part,
+/// Where input, weights and output of the part from `cut` on begin.
+std::array<std::byte *, 3> addressesOf(const plan::Convolution &c, uint64_t cut,
                                        std::array<std::byte *, 3> whole) {
   constexpr uint64_t kBytes = 4;
-  uint64_t begin = c.cuts(part) * kBytes;
+  uint64_t begin = cut * kBytes;
   uint64_t input = product(c.input()), output = product(c.output());
   if (!ofWeights(c)) {
     whole[kInput] += begin * c.channels() * input;
@@ -329,7 +343,7 @@ std::array<std::byte *, 3> addressesOf(const plan::Convolution &c, int part,
   whole[kWeights] += begin * channels * product(c.window());
   whole[kOutput] += begin * output;
   if (c.groups() > 1) {
-    uint64_t group = c.cuts(part) / (c.features() / c.groups());
+    uint64_t group = cut / (c.features() / c.groups());
     whole[kInput] += group * channels * input * kBytes;
   }
   return whole;
@@ -358,29 +372,17 @@ std::vector<uint64_t> zerograph::cutConvolution(const plan::Convolution &c) {
 
 absl::StatusOr<uint64_t>
 zerograph::scratchBytes(const plan::Convolution &convolution) {
-  ZG_RETURN_IF_ERROR(check(convolution));
-  uint64_t most = 0;
-  for (int i = 0; i + 1 < convolution.cuts_size(); ++i) {
-    ZG_ASSIGN_OR_RETURN(auto primitive, primitiveOf(convolution, i));
-    most = std::max(most, primitive->scratchBytes());
-  }
-  return most;
+  ZG_ASSIGN_OR_RETURN(CutConvolution all, cut(convolution));
+  return all.allScratch();
 }
 
 absl::StatusOr<std::unique_ptr<LibraryCall>>
 zerograph::bindConvolution(const plan::Convolution &convolution, void *a,
                            void *b, void *c, void *scratch,
                            uint64_t scratch_bytes) {
-  ZG_RETURN_IF_ERROR(check(convolution));
-  // The bits follow from the shape only if the cuts do.
-  std::vector<uint64_t> cuts = cutConvolution(convolution);
-  if (!std::equal(cuts.begin(), cuts.end(), convolution.cuts().begin(),
-                  convolution.cuts().end())) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the plan cuts a convolution at ",
-                     absl::StrJoin(convolution.cuts(), ", "),
-                     "; its shape is cut at ", absl::StrJoin(cuts, ", ")));
-  }
+  ZG_ASSIGN_OR_RETURN(CutConvolution all, cut(convolution));
+  ZG_RETURN_IF_ERROR(
+      checkScratch("convolution", all.allScratch(), scratch_bytes));
   auto *lhs = static_cast<std::byte *>(a), *rhs = static_cast<std::byte *>(b);
   auto *result = static_cast<std::byte *>(c);
   std::array<std::byte *, 3> whole; // input, weights, output
@@ -396,20 +398,20 @@ zerograph::bindConvolution(const plan::Convolution &convolution, void *a,
     break;
   }
   auto call = std::make_unique<BoundConvolution>();
-  call->bound.resize(cuts.size() - 1);
+  call->bound.resize(all.primitives.size());
+  auto *part_scratch = static_cast<std::byte *>(scratch);
   for (size_t i = 0; i < call->bound.size(); ++i) {
     BoundPart &bound = call->bound[i];
-    ZG_ASSIGN_OR_RETURN(bound.primitive, primitiveOf(convolution, int(i)));
-    ZG_ASSIGN_OR_RETURN(
-        std::byte * part_scratch,
-        scratchOfPart("convolution", i, bound.primitive->scratchBytes(),
-                      convolution.scratch_stride(), scratch, scratch_bytes));
+    bound.primitive = all.primitives[i];
     try {
       bindPart(bound, convolution.kind(),
-               addressesOf(convolution, int(i), whole), part_scratch);
+               addressesOf(convolution, all.cuts[i], whole), part_scratch);
     } catch (const dnnl::error &error) {
       return absl::InternalError(
           absl::StrCat("oneDNN refuses an operand: ", error.what()));
+    }
+    if (part_scratch) {
+      part_scratch += all.scratch;
     }
   }
   return call;

@@ -22,17 +22,17 @@ namespace zerograph {
 
 /// Cuts by shape alone into at most 8 parts, each of about 8 MFLOP or more: of
 /// weights along whole groups, or, where there is one group, along features at
-/// multiples of 16; else along samples.
+/// multiples of 16; else along samples. Ascend from 0 to the features or samples.
+/// Whoever changes the rule counts kCutVersion up.
 std::vector<uint64_t> cutConvolution(const plan::Convolution &convolution);
 
-/// Scratch of one part: the most that any part needs, a multiple of 64; cuts
-/// must be set. It depends on the library's version and ISA, which the plan
-/// records.
+/// Scratch of all parts, a multiple of 64. It depends on the library's version
+/// and ISA, which the plan records.
 absl::StatusOr<uint64_t> scratchBytes(const plan::Convolution &convolution);
 
 /// Makes (or finds) the primitives and binds them to the operands `a` and `b`,
-/// the result `c` and, for each part, scratch_stride bytes of `scratch`. Cuts
-/// other than cutConvolution's are refused.
+/// the result `c` and `scratch`. Other `scratch_bytes` than scratchBytes are
+/// refused.
 absl::StatusOr<std::unique_ptr<LibraryCall>>
 bindConvolution(const plan::Convolution &convolution, void *a, void *b, void *c,
                 void *scratch, uint64_t scratch_bytes);

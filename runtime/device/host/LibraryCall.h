@@ -5,9 +5,14 @@
 
 #include "runtime/base/Status.h"
 
+#include <cstdint>
 #include <string>
 
 namespace zerograph {
+
+/// Of cutMatmul and cutConvolution, on which the bits of a call depend: another
+/// number where one of them changes. A plan records it.
+inline constexpr uint32_t kCutVersion = 1;
 
 /// "oneDNN 2.6.3".
 std::string libraryVersion();

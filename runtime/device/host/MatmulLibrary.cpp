@@ -20,6 +20,7 @@ struct PartShape {
   plan::ElementType type = plan::F32;
   uint64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
+  // Elements from a matrix to the next, and from a row, as stored, to the next.
   uint64_t a_stride = 0, b_stride = 0, c_stride = 0;
   uint64_t lda = 0, ldb = 0, ldc = 0;
   bool pack = false; // B, before the product
@@ -78,10 +79,8 @@ dnnl::memory::desc operand(const PartShape &shape, uint64_t rows,
   Dims strides =
       transposed ? Dims{1, int64_t(leading)} : Dims{int64_t(leading), 1};
   if (shape.batch > 1) {
-    // A stride of 0 is one matrix for the whole batch.
-    dims.insert(dims.begin(), stride == 0 ? 1 : int64_t(shape.batch));
-    strides.insert(strides.begin(),
-                   stride == 0 ? int64_t(rows * columns) : int64_t(stride));
+    dims.insert(dims.begin(), int64_t(shape.batch));
+    strides.insert(strides.begin(), int64_t(stride));
   }
   return dnnl::memory::desc(dims, type, strides);
 }
@@ -128,46 +127,34 @@ absl::Status checkType(const plan::Matmul &matmul) {
         "a product of ", matmul.batch(), " matrices ", matmul.m(), " x ",
         matmul.k(), " by ", matmul.k(), " x ", matmul.n(), " is empty"));
   }
-  if (matmul.parts().empty()) {
-    return absl::InvalidArgumentError("a product has no parts");
-  }
   return absl::OkStatus();
 }
 
-absl::StatusOr<PartShape> shapeOf(const plan::Matmul &matmul,
-                                  const plan::MatmulPart &part,
-                                  Packing packing) {
-  if (part.batch_begin() >= part.batch_end() ||
-      part.batch_end() > matmul.batch() || part.m_begin() >= part.m_end() ||
-      part.m_end() > matmul.m() || part.n_begin() >= part.n_end() ||
-      part.n_end() > matmul.n()) {
-    return absl::InvalidArgumentError("a part of a product exceeds it");
-  }
+PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
+                  Packing packing) {
   PartShape shape;
   shape.type = matmul.type();
-  shape.batch = part.batch_end() - part.batch_begin();
-  shape.m = part.m_end() - part.m_begin();
-  shape.n = part.n_end() - part.n_begin();
+  shape.batch = part.batch_end - part.batch_begin;
+  shape.m = part.m_end - part.m_begin;
+  shape.n = part.n_end - part.n_begin;
   shape.k = matmul.k();
   shape.transpose_a = matmul.transpose_a();
   shape.transpose_b = matmul.transpose_b();
   if (shape.batch > 1) { // else they say nothing
-    shape.a_stride = matmul.a_stride();
-    shape.b_stride = matmul.b_stride();
-    shape.c_stride = matmul.c_stride();
+    shape.a_stride = matmul.m() * matmul.k();
+    shape.b_stride = matmul.k() * matmul.n();
+    shape.c_stride = matmul.m() * matmul.n();
   }
-  shape.lda = matmul.lda();
-  shape.ldb = matmul.ldb();
-  shape.ldc = matmul.ldc();
+  shape.lda = matmul.transpose_a() ? matmul.m() : matmul.k();
+  shape.ldb = matmul.transpose_b() ? matmul.k() : matmul.n();
+  shape.ldc = matmul.n();
   shape.pack = packsB(shape, packing);
   return shape;
 }
 
 absl::StatusOr<std::shared_ptr<const PartPrimitive>>
-primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part,
-            Packing packing) {
+primitiveOf(const PartShape &shape) {
   static auto *cache = new PrimitiveCache<PartShape, PartPrimitive>;
-  ZG_ASSIGN_OR_RETURN(PartShape shape, shapeOf(matmul, part, packing));
   return cache->find(
       shape, [&] { return makePrimitive(shape); },
       [&](const char *error) {
@@ -176,6 +163,28 @@ primitiveOf(const plan::Matmul &matmul, const plan::MatmulPart &part,
                             shape.k, " x ", shape.n, " of ",
                             plan::ElementType_Name(shape.type), ": ", error);
       });
+}
+
+/// The parts of a product, and the scratch of the one that needs most.
+struct CutProduct {
+  std::vector<MatmulPart> parts;
+  std::vector<std::shared_ptr<const PartPrimitive>> primitives; // by part
+  uint64_t scratch = 0;
+
+  uint64_t allScratch() const { return scratch * parts.size(); }
+};
+
+absl::StatusOr<CutProduct> cut(const plan::Matmul &matmul, Packing packing) {
+  ZG_RETURN_IF_ERROR(checkType(matmul));
+  CutProduct product;
+  product.parts = cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k());
+  for (const MatmulPart &part : product.parts) {
+    ZG_ASSIGN_OR_RETURN(auto primitive,
+                        primitiveOf(shapeOf(matmul, part, packing)));
+    product.scratch = std::max(product.scratch, primitive->scratchBytes());
+    product.primitives.push_back(std::move(primitive));
+  }
+  return product;
 }
 
 /// Part of a product with memory objects that keep their addresses.
@@ -200,16 +209,14 @@ public:
 };
 
 void bindPart(BoundPart &bound, const plan::Matmul &matmul,
-              const plan::MatmulPart &part, std::byte *a, std::byte *b,
-              std::byte *c, std::byte *scratch) {
+              const MatmulPart &part, std::byte *a, std::byte *b, std::byte *c,
+              std::byte *scratch) {
   uint64_t bytes = matmul.type() == plan::F32 ? 4 : 2;
-  uint64_t first = part.batch_begin();
-  a += bytes * (first * matmul.a_stride() +
-                part.m_begin() * (matmul.transpose_a() ? 1 : matmul.lda()));
-  b += bytes * (first * matmul.b_stride() +
-                part.n_begin() * (matmul.transpose_b() ? matmul.ldb() : 1));
-  c += bytes * (first * matmul.c_stride() + part.m_begin() * matmul.ldc() +
-                part.n_begin());
+  uint64_t m = matmul.m(), n = matmul.n(), k = matmul.k();
+  uint64_t first = part.batch_begin;
+  a += bytes * (first * m * k + part.m_begin * (matmul.transpose_a() ? 1 : k));
+  b += bytes * (first * k * n + part.n_begin * (matmul.transpose_b() ? k : 1));
+  c += bytes * (first * m * n + part.m_begin * n + part.n_begin);
   const PartPrimitive &primitive = *bound.primitive;
   std::byte *calls = scratch ? scratch + primitive.packedBytes() : nullptr;
   if (primitive.packed) {
@@ -229,70 +236,36 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
   }
 }
 
-/// The bits follow from the shape only if the cut does.
-absl::Status checkCut(const plan::Matmul &matmul) {
-  auto text = [](const plan::MatmulPart &part) {
-    return absl::StrCat("matrices ", part.batch_begin(), " to ",
-                        part.batch_end(), ", rows ", part.m_begin(), " to ",
-                        part.m_end(), ", columns ", part.n_begin(), " to ",
-                        part.n_end());
-  };
-  std::vector<plan::MatmulPart> cut =
-      cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k());
-  if (cut.size() != size_t(matmul.parts_size())) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the plan cuts the product of ", matmul.batch(), " matrices ",
-        matmul.m(), " x ", matmul.k(), " by ", matmul.k(), " x ", matmul.n(),
-        " into ", matmul.parts_size(), " parts; its shape is cut into ",
-        cut.size()));
-  }
-  for (int i = 0; i < matmul.parts_size(); ++i) {
-    std::string found = text(matmul.parts(i));
-    std::string expected = text(cut[size_t(i)]);
-    if (found != expected) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("part ", i, " of the product is ", found,
-                       "; its shape is cut so that it is ", expected));
-    }
-  }
-  return absl::OkStatus();
-}
-
 } // namespace
 
 absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul,
                                                  Packing packing) {
-  ZG_RETURN_IF_ERROR(checkType(matmul));
-  uint64_t most = 0;
-  for (const plan::MatmulPart &part : matmul.parts()) {
-    ZG_ASSIGN_OR_RETURN(auto primitive, primitiveOf(matmul, part, packing));
-    most = std::max(most, primitive->scratchBytes());
-  }
-  return most;
+  ZG_ASSIGN_OR_RETURN(CutProduct product, cut(matmul, packing));
+  return product.allScratch();
 }
 
 absl::StatusOr<std::unique_ptr<LibraryCall>>
 zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
                       void *scratch, uint64_t scratch_bytes, Packing packing) {
-  ZG_RETURN_IF_ERROR(checkType(matmul));
-  ZG_RETURN_IF_ERROR(checkCut(matmul));
+  ZG_ASSIGN_OR_RETURN(CutProduct product, cut(matmul, packing));
+  ZG_RETURN_IF_ERROR(
+      checkScratch("product", product.allScratch(), scratch_bytes));
   auto call = std::make_unique<BoundMatmul>();
-  call->bound.resize(size_t(matmul.parts_size()));
-  for (int i = 0; i < matmul.parts_size(); ++i) {
-    BoundPart &bound = call->bound[size_t(i)];
-    ZG_ASSIGN_OR_RETURN(bound.primitive,
-                        primitiveOf(matmul, matmul.parts(i), packing));
-    ZG_ASSIGN_OR_RETURN(
-        std::byte * part_scratch,
-        scratchOfPart("product", uint64_t(i), bound.primitive->scratchBytes(),
-                      matmul.scratch_stride(), scratch, scratch_bytes));
+  call->bound.resize(product.parts.size());
+  auto *part_scratch = static_cast<std::byte *>(scratch);
+  for (size_t i = 0; i < call->bound.size(); ++i) {
+    BoundPart &bound = call->bound[i];
+    bound.primitive = product.primitives[i];
     try {
-      bindPart(bound, matmul, matmul.parts(i), static_cast<std::byte *>(a),
+      bindPart(bound, matmul, product.parts[i], static_cast<std::byte *>(a),
                static_cast<std::byte *>(b), static_cast<std::byte *>(c),
                part_scratch);
     } catch (const dnnl::error &error) {
       return absl::InternalError(
           absl::StrCat("oneDNN refuses an operand: ", error.what()));
+    }
+    if (part_scratch) {
+      part_scratch += product.scratch;
     }
   }
   return call;

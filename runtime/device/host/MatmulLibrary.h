@@ -21,26 +21,34 @@
 
 namespace zerograph {
 
-/// The parts of a product by its shape alone: at most 8, each of about 8 MFLOP
-/// or more. The matrices of a batch are divided first; where there are fewer of
-/// them than parts, each is cut along n at multiples of 64, or along m at
-/// multiples of 16 where n is too narrow.
-std::vector<plan::MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
-                                        uint64_t k);
+/// A block of C: ranges of matrices, rows and columns.
+struct MatmulPart {
+  uint64_t batch_begin = 0, batch_end = 0;
+  uint64_t m_begin = 0, m_end = 0;
+  uint64_t n_begin = 0, n_end = 0;
+};
+
+/// The parts of a product by its shape alone, which cover C exactly once: at
+/// most 8, each of about 8 MFLOP or more. The matrices of a batch are divided
+/// first; where there are fewer of them than parts, each is cut along n at
+/// multiples of 64, or along m at multiples of 16 where n is too narrow. Whoever
+/// changes the rule counts kCutVersion up.
+std::vector<MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
+                                  uint64_t k);
 
 /// Whether B is first copied into the layout that the library likes best. It
 /// changes speed and scratch, not bits; plans take `automatic`, a rule by shape
 /// and ISA.
 enum class Packing { automatic, always, never };
 
-/// Scratch of one part: the most that any part needs, a multiple of 64; parts
-/// must be set. Of types, only F32 and BF16 are this library's. It depends on
-/// the library's version and ISA, which the plan records.
+/// Scratch of all parts, a multiple of 64. Of types, only F32 and BF16 are this
+/// library's. It depends on the library's version and ISA, which the plan
+/// records.
 absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul,
                                       Packing packing = Packing::automatic);
 
-/// Makes (or finds) the primitives and binds them. `scratch` holds a
-/// scratch_stride for each part. Parts other than cutMatmul's are refused.
+/// Makes (or finds) the primitives and binds them. Other `scratch_bytes` than
+/// scratchBytes are refused.
 absl::StatusOr<std::unique_ptr<LibraryCall>>
 bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c, void *scratch,
            uint64_t scratch_bytes, Packing packing = Packing::automatic);

@@ -29,8 +29,8 @@ cutRange(uint64_t extent, uint64_t grain, uint64_t pieces) {
 
 } // namespace
 
-std::vector<plan::MatmulPart> zerograph::cutMatmul(uint64_t batch, uint64_t m,
-                                                   uint64_t n, uint64_t k) {
+std::vector<MatmulPart> zerograph::cutMatmul(uint64_t batch, uint64_t m,
+                                             uint64_t n, uint64_t k) {
   double flops = 2.0 * double(batch) * double(m) * double(n) * double(k);
   uint64_t wanted =
       uint64_t(std::clamp(flops / kFlopsOfPart, 1.0, double(kMostParts)));
@@ -41,17 +41,12 @@ std::vector<plan::MatmulPart> zerograph::cutMatmul(uint64_t batch, uint64_t m,
   auto columns = cutRange(n, kColumns, along_n ? pieces : 1);
   auto rows = cutRange(m, kRows, along_n ? 1 : pieces);
 
-  std::vector<plan::MatmulPart> parts;
+  std::vector<MatmulPart> parts;
   for (auto [batch_begin, batch_end] : cutRange(batch, 1, batches)) {
     for (auto [m_begin, m_end] : rows) {
       for (auto [n_begin, n_end] : columns) {
-        plan::MatmulPart &part = parts.emplace_back();
-        part.set_batch_begin(batch_begin);
-        part.set_batch_end(batch_end);
-        part.set_m_begin(m_begin);
-        part.set_m_end(m_end);
-        part.set_n_begin(n_begin);
-        part.set_n_end(n_end);
+        parts.push_back(
+            {batch_begin, batch_end, m_begin, m_end, n_begin, n_end});
       }
     }
   }

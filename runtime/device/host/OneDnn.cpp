@@ -57,18 +57,15 @@ SingleThread::SingleThread() : before(omp_get_max_threads()) {
 }
 SingleThread::~SingleThread() { omp_set_num_threads(before); }
 
-absl::StatusOr<std::byte *>
-onednn::scratchOfPart(const char *what, uint64_t index, uint64_t needed,
-                      uint64_t stride, void *scratch, uint64_t scratch_bytes) {
-  uint64_t begin = index * stride;
-  if (needed > stride ||
-      (needed > 0 && (!scratch || begin + needed > scratch_bytes))) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a part of the ", what, " needs ", needed,
-        " bytes of scratch here, the plan gives each ", stride, " of ",
-        scratch_bytes, " bytes; compile the plan on this machine"));
+absl::Status onednn::checkScratch(const char *what, uint64_t needed,
+                                  uint64_t planned) {
+  if (needed == planned) {
+    return absl::OkStatus();
   }
-  return needed > 0 ? static_cast<std::byte *>(scratch) + begin : nullptr;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the ", what, " needs ", needed,
+                   " bytes of scratch here, the plan has ", planned,
+                   " for it; compile the plan on this machine"));
 }
 
 void Arguments::add(int index, const dnnl::memory::desc &description,

@@ -63,12 +63,9 @@ private:
   std::map<Key, std::shared_ptr<const Primitive>> primitives;
 };
 
-/// Where scratch of part `index` begins, null where it needs none; an error
-/// where the plan gives a part of `what` less than it needs.
-absl::StatusOr<std::byte *> scratchOfPart(const char *what, uint64_t index,
-                                          uint64_t needed, uint64_t stride,
-                                          void *scratch,
-                                          uint64_t scratch_bytes);
+/// An error where the plan's bytes of scratch for `what` are not those that the
+/// library needs here.
+absl::Status checkScratch(const char *what, uint64_t needed, uint64_t planned);
 
 /// The arguments of one call, with memory objects that keep their addresses: a
 /// call allocates nothing of size.

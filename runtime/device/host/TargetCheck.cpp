@@ -110,6 +110,11 @@ absl::Status zerograph::checkTarget(const plan::Target &target) {
                                     target.math_isa(), ", oneDNN uses ", isa,
                                     " here"));
   }
+  if (target.cut_version() != kCutVersion) {
+    problems.push_back(absl::StrCat(
+        "its library calls are cut by version ", target.cut_version(),
+        " of the rule, this runtime has version ", kCutVersion));
+  }
   if (problems.empty()) {
     return absl::OkStatus();
   }

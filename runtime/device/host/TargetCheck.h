@@ -20,7 +20,7 @@ std::vector<std::string> missingFeatures(const plan::Target &target,
                                          const std::set<std::string> &flags);
 
 /// An error that lists everything this machine lacks: the device, CPU features,
-/// the library's version or its instruction set.
+/// the library's version, its instruction set or how its calls are cut.
 absl::Status checkTarget(const plan::Target &target);
 
 } // namespace zerograph

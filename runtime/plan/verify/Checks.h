@@ -58,8 +58,6 @@ void checkLifetimes(const Subject &subject, Problems &problems);
 void checkDefinitions(const Subject &subject, Problems &problems);
 /// Every step makes something that is used.
 void checkUnread(const Subject &subject, Problems &problems);
-/// Every step does what the plan states of it, to that data.
-void checkDigests(const Subject &subject, Problems &problems);
 /// Bytes are read with the type they were written with.
 void checkTypes(const Subject &subject, Problems &problems);
 /// Collectives move what they say: the segments of their unit.

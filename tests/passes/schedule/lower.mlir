@@ -246,7 +246,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK: sched.program @step
   func.func @step(%x: tensor<2x4x10xf32> {nn.input = #nn.input<"x", per_sample = false>}, %y: tensor<2x16x7xf32> {nn.input = #nn.input<"y", per_sample = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
-    // CHECK-NEXT: sched.convolution on(compute) (read %[[X]][0 for 320], read %[[Y]][0 for 896], write %[[FLAT:.+]][0 for 1024]) {{.*}} weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32> cuts [0, 16] scratch 0
+    // CHECK-NEXT: sched.convolution on(compute) (read %[[X]][0 for 320], read %[[Y]][0 for 896], write %[[FLAT:.+]][0 for 1024]) {{.*}} weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     %0 = nn.convolution weights %x, %y strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     // CHECK-NEXT: sched.reduce_scatter
     %p = zero.pack %0 at [0] unit 0 : tensor<16x4x4xf32> -> tensor<256xf32>

@@ -78,9 +78,6 @@ struct Case {
       convolution.add_low(shape.low[i]);
       convolution.add_dilations(shape.dilations[i]);
     }
-    for (uint64_t cut : cutConvolution(convolution)) {
-      convolution.add_cuts(cut);
-    }
     std::mt19937 random(7);
     std::uniform_real_distribution<float> values(-1, 1);
     tensors[0].resize(count(shape.samples, shape.channels, shape.input));
@@ -153,16 +150,14 @@ struct Case {
   std::vector<float> run() {
     auto bytes = scratchBytes(convolution);
     EXPECT_TRUE(bytes.ok()) << shape.name << ": " << bytes.status();
-    convolution.set_scratch_stride(bytes.value_or(0));
-    uint64_t parts = uint64_t(convolution.cuts_size() - 1);
-    std::vector<float> room((*bytes * parts + 64) / 4, NAN);
+    std::vector<float> room((bytes.value_or(0) + 64) / 4, NAN);
     auto address = reinterpret_cast<uintptr_t>(room.data());
     auto *scratch = reinterpret_cast<void *>((address + 63) / 64 * 64);
     std::array<int, 3> tensor = order();
     std::vector<float> result(tensors[tensor[2]].size(), NAN);
     auto call = bindConvolution(convolution, tensors[tensor[0]].data(),
                                 tensors[tensor[1]].data(), result.data(),
-                                scratch, *bytes * parts);
+                                scratch, bytes.value_or(0));
     EXPECT_TRUE(call.ok()) << shape.name << ": " << call.status();
     for (unsigned i = 0; call.ok() && i < (*call)->parts(); ++i) {
       EXPECT_TRUE((*call)->run(i).ok());
@@ -236,27 +231,28 @@ TEST(Convolution, LargeOnesHaveSeveralParts) {
     for (const char *name : {"large", "large groups"}) {
       for (const Shape &shape : kShapes) {
         if (std::string(name) == shape.name) {
-          EXPECT_GT(Case(shape, kind).convolution.cuts_size(), 2) << name;
+          EXPECT_GT(cutConvolution(Case(shape, kind).convolution).size(), 2u)
+              << name;
         }
       }
     }
   }
 }
 
-TEST(Convolution, CutsAndScratchOfAnotherAreRefused) {
+TEST(Convolution, ScratchOfAnotherIsRefused) {
   Case test(kShapes[0], plan::FORWARD);
-  test.convolution.set_scratch_stride(0);
   auto *tensors = test.tensors.data();
-  auto bind = [&] {
-    return bindConvolution(test.convolution, tensors[0].data(),
-                           tensors[1].data(), tensors[2].data(), nullptr, 0)
-        .status();
+  auto refusal = [&](uint64_t scratch) {
+    auto call = bindConvolution(test.convolution, tensors[0].data(),
+                                tensors[1].data(), tensors[2].data(), nullptr,
+                                scratch);
+    return std::string(call.status().message());
   };
-  test.convolution.add_cuts(9);
-  EXPECT_THAT(std::string(bind().message()),
-              ::testing::HasSubstr("its shape is cut at"));
+  auto bytes = scratchBytes(test.convolution);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_THAT(refusal(*bytes + 64), ::testing::HasSubstr("bytes of scratch"));
   test.convolution.set_type(plan::BF16);
-  EXPECT_THAT(std::string(bind().message()), ::testing::HasSubstr("BF16"));
+  EXPECT_THAT(refusal(*bytes), ::testing::HasSubstr("BF16"));
 }
 
 } // namespace

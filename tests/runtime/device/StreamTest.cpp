@@ -276,7 +276,11 @@ TEST(TargetTest, FeaturesAreFoundByEitherName) {
       missingFeatures(target, {"avx512_vnni", "sse4_2", "bmi1", "avx512f"}),
       (std::vector<std::string>{"avx2", "amx-int8"}));
   target.clear_features();
+  target.set_cut_version(kCutVersion);
   EXPECT_TRUE(checkTarget(target).ok());
+  target.set_cut_version(kCutVersion + 1);
+  EXPECT_NE(checkTarget(target).message().find("cut by version 2 of the rule"),
+            std::string::npos);
   target.set_device("cuda");
   target.set_math_isa("sse1");
   absl::Status status = checkTarget(target);

@@ -4,7 +4,7 @@
 
 #include "PlanBuilder.h"
 
-#include "runtime/plan/KernelSymbol.h"
+#include "runtime/device/host/MatmulLibrary.h"
 
 #include <fstream>
 #include <iterator>
@@ -26,6 +26,7 @@ public:
     b.plan.mutable_optimizer()->set_kind("sgd");
     b.plan.mutable_optimizer()->set_learning_rate(0.125);
     b.plan.set_dump_gradients(options.dump_gradients);
+    b.plan.mutable_target()->set_cut_version(kCutVersion);
     std::ifstream file(ZEROGRAPH_TEST_KERNELS, std::ios::binary);
     b.plan.set_kernel_module(
         std::string(std::istreambuf_iterator<char>(file), {}));
@@ -40,7 +41,7 @@ private:
                   const std::vector<uint32_t> &waits) {
     uint32_t step = b.launch(symbol, accesses, waits);
     Kernel &kernel = *b.plan.mutable_kernels(b.plan.kernels_size() - 1);
-    kernel.set_symbol(kernelSymbol(symbol, extent, grain));
+    kernel.set_symbol(symbol);
     kernel.set_extent(extent);
     kernel.set_grain(grain);
     return step;
@@ -107,18 +108,13 @@ uint32_t Builder::product(const std::vector<uint32_t> &waits) {
   matmul.set_m(2);
   matmul.set_n(8);
   matmul.set_k(8);
-  matmul.set_lda(8);
-  matmul.set_ldb(8);
-  matmul.set_ldc(8);
-  matmul.set_scratch_stride(4096);
-  MatmulPart &part = *matmul.add_parts();
-  part.set_batch_end(1);
-  part.set_m_end(2);
-  part.set_n_end(8);
-  uint32_t scratch = b.slice("scratch", STAGING, 4096, false);
-  for (const Access &access : {b.all(x, READ), b.part(whole, 0, 256, 0, READ),
-                               b.all(y, WRITE), b.all(scratch, READ_WRITE)}) {
+  for (const Access &access :
+       {b.all(x, READ), b.part(whole, 0, 256, 0, READ), b.all(y, WRITE)}) {
     *step.add_accesses() = access;
+  }
+  if (uint64_t bytes = scratchBytes(matmul).value_or(0); bytes != 0) {
+    *step.add_accesses() =
+        b.all(b.slice("scratch", STAGING, bytes, false), WRITE);
   }
   return b.add(COMPUTE, step, waits);
 }

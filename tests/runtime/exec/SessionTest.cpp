@@ -5,7 +5,6 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/RankRun.h"
 #include "runtime/io/SafetensorsWriter.h"
-#include "runtime/plan/Digests.h"
 
 #include "gtest/gtest.h"
 
@@ -47,7 +46,6 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
   LoadedPlan same = linearPlan({kWorld, 3, 1, false});
   plan::Plan changed = same.plan;
   changed.mutable_optimizer()->set_learning_rate(0.5);
-  stateDigests(changed);
   auto bytes = serializePlan(changed);
   ASSERT_TRUE(bytes.ok());
   auto other = parsePlan(*bytes);

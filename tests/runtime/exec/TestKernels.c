@@ -30,16 +30,3 @@ void linear_update(void *const *buffers, int64_t begin, int64_t end) {
     w[i] = w[i] - *rate * (g[i] * *scale);
   }
 }
-
-// The symbols that plans know them by name extent and grain: one for each
-// number of ranks that share the parameters.
-#define KERNEL(name, range)                                                    \
-  void name##_##range(void *const *buffers, int64_t begin, int64_t end)        \
-      __attribute__((alias(#name)))
-KERNEL(linear_loss, e1_g1);
-KERNEL(linear_gradient, e3072_g64);
-KERNEL(linear_update, e3072_g32);
-KERNEL(linear_update, e1536_g32);
-KERNEL(linear_update, e1024_g32);
-KERNEL(linear_update, e768_g32);
-KERNEL(linear_update, e512_g32);

@@ -2,8 +2,6 @@
 
 #include "PlanBuilder.h"
 
-#include "runtime/plan/Digests.h"
-#include "runtime/plan/KernelSymbol.h"
 #include "runtime/plan/Traffic.h"
 
 #include <algorithm>
@@ -126,8 +124,7 @@ uint32_t PlanBuilder::launch(const std::string &name,
                              const std::vector<plan::Access> &accesses,
                              const std::vector<uint32_t> &waits) {
   plan::Kernel &kernel = *plan.add_kernels();
-  kernel.set_symbol(
-      kernelSymbol("k" + std::to_string(plan.kernels_size()), 1, 1));
+  kernel.set_symbol("k" + std::to_string(plan.kernels_size()));
   kernel.set_extent(1);
   kernel.set_grain(1);
   plan::Step step;
@@ -245,7 +242,6 @@ static uint64_t mostLive(const plan::Plan &plan, uint32_t arena) {
 void stateFacts(plan::Plan &plan) {
   signKernels(plan);
   stateUses(plan);
-  stateDigests(plan);
 }
 
 void stateUses(plan::Plan &plan) {

@@ -60,8 +60,7 @@ private:
 /// States of every kernel that it touches, as f32, what its last launch brings.
 void signKernels(plan::Plan &plan);
 
-/// States signatures, lifetimes, sizes, traffic and digests of a plan changed
-/// by hand.
+/// States signatures, lifetimes, sizes and traffic of a plan changed by hand.
 void stateFacts(plan::Plan &plan);
 
 /// Lifetimes, sizes and traffic only.

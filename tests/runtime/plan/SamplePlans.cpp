@@ -79,17 +79,6 @@ plan::Plan stageThreePlan() {
   matmul.set_m(2);
   matmul.set_n(8);
   matmul.set_k(8);
-  matmul.set_lda(8);
-  matmul.set_ldb(8);
-  matmul.set_ldc(8);
-  matmul.set_scratch_stride(64);
-  for (uint64_t begin : {0, 4}) {
-    MatmulPart &part = *matmul.add_parts();
-    part.set_batch_end(1);
-    part.set_m_end(2);
-    part.set_n_begin(begin);
-    part.set_n_end(begin + 4);
-  }
   *step.add_accesses() = b.all(h, READ);
   *step.add_accesses() = b.part(fb, 0, 256, 0, READ);
   *step.add_accesses() = b.all(y, WRITE);

@@ -30,10 +30,6 @@ plan::Convolution &convolution(plan::Plan &plan) {
   c.add_strides(1);
   c.add_low(0);
   c.add_dilations(1);
-  for (uint64_t cut : {0, 1, 2}) {
-    c.add_cuts(cut);
-  }
-  c.set_scratch_stride(64);
   return c;
 }
 
@@ -61,9 +57,6 @@ TEST(Validate, Convolutions) {
       // The operands of another kind have other sizes.
       {"not the output",
        [](Convolution &c) { c.set_kind(plan::WEIGHTS_GRADIENT); }},
-      {"do not ascend from 0 to 2", [](Convolution &c) { c.set_cuts(1, 2); }},
-      {"do not ascend", [](Convolution &c) { c.mutable_cuts()->RemoveLast(); }},
-      {"bytes of scratch", [](Convolution &c) { c.set_scratch_stride(65); }},
   };
   for (const auto &[cause, make] : faults) {
     plan::Plan plan = testing::stageThreePlan();

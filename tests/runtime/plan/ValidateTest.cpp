@@ -80,21 +80,19 @@ const Fault kFaults[] = {
        p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());
      }},
     {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(0); }},
-    {"kernel k1_e1_g1 has extent 1 and grain 2; its symbol",
-     [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(2); }},
     // A launch brings what its kernel touches.
-    {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1_e1_g1 has 3",
+    {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses()->RemoveLast(); }},
     {"has 4 accesses",
      [](plan::Plan &p) { *step(p, 2)->add_accesses() = step(p, 2)->accesses(0); }},
     {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of kernel "
-     "k1_e1_g1 is read of 2048",
+     "k1 is read of 2048",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses(1)->set_bytes(4); }},
-    {"is read_write of 64 bytes; operand 2 of kernel k1_e1_g1 is write of 64",
+    {"is read_write of 64 bytes; operand 2 of kernel k1 is write of 64",
      [](plan::Plan &p) {
        step(p, 2)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
      }},
-    {"kernel k1_e1_g1: operand 0 has 63 bytes of elements of type f32",
+    {"kernel k1: operand 0 has 63 bytes of elements of type f32",
      [](plan::Plan &p) {
        p.mutable_kernels(0)->mutable_operands(0)->set_bytes(63);
      }},
@@ -117,7 +115,7 @@ const Fault kFaults[] = {
        step(p, 2)->mutable_accesses(2)->set_slice(
            testing::sliceNamed(p, "a/gathered"));
      }},
-    {"kernel k1_e1_g1 wants them apart",
+    {"kernel k1 wants them apart",
      [](plan::Plan &p) {
        step(p, 2)->mutable_accesses(2)->set_slice(step(p, 2)->accesses(0).slice());
      }},
@@ -142,12 +140,9 @@ const Fault kFaults[] = {
      [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_offset(2); }},
     {"begins at byte 4 + rank * 0; both must be multiples of 64",
      [](plan::Plan &p) {
-       matmul(p)->set_scratch_stride(0);
        step(p, 3)->mutable_accesses(3)->set_bytes(64);
        step(p, 3)->mutable_accesses(3)->set_offset(4);
      }},
-    {"gives each part 60 bytes",
-     [](plan::Plan &p) { matmul(p)->set_scratch_stride(60); }},
     {"begins at byte 2 + rank * 0",
      [](plan::Plan &p) {
        step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(128);
@@ -208,25 +203,11 @@ const Fault kFaults[] = {
        p.set_micro_batch(uint64_t(1) << 63);
        p.mutable_inputs(0)->set_per_sample(false);
      }},
-    // Matmul: its parts, its sizes, what it may share.
-    {"exactly once", [](plan::Plan &p) { matmul(p)->mutable_parts()->RemoveLast(); }},
-    {"exactly once",
-     [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_begin(3); }},
-    {"exactly once",
-     [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_begin(5); }},
-    {"empty or outside",
-     [](plan::Plan &p) { matmul(p)->mutable_parts(1)->set_n_end(9); }},
+    // Matmul: its sizes, what it may share.
     {"3 x 8, are not", [](plan::Plan &p) { matmul(p)->set_m(3); }},
-    {"2 x 7, are not", [](plan::Plan &p) { matmul(p)->set_k(7); matmul(p)->set_lda(7); }},
-    {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); matmul(p)->set_lda(kHuge); }},
-    {"begin 7 apart", [](plan::Plan &p) { matmul(p)->set_lda(7); }},
-    {"overlap each other",
-     [](plan::Plan &p) {
-       // A and B are the same for both, C is one over the other.
-       matmul(p)->set_batch(2);
-       matmul(p)->set_c_stride(0);
-     }},
-    {"bytes of scratch", [](plan::Plan &p) { matmul(p)->set_scratch_stride(65); }},
+    {"2 x 7, are not", [](plan::Plan &p) { matmul(p)->set_k(7); }},
+    {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); }},
+    {"multiplies 0 times", [](plan::Plan &p) { matmul(p)->set_batch(0); }},
     {"share bytes",
      [](plan::Plan &p) { *step(p, 3)->mutable_accesses(2) = step(p, 3)->accesses(0);
        step(p, 3)->mutable_accesses(2)->set_mode(plan::WRITE); }},

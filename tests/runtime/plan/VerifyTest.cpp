@@ -295,21 +295,6 @@ TEST(Verify, GathersBringNews) {
   expectFault(plan, "needless gather: ", "step 6");
 }
 
-TEST(Verify, DigestsOfTheSteps) {
-  plan::Plan plan = testing::stageThreePlan();
-  plan.mutable_optimizer()->set_learning_rate(0.5);
-  expectFault(plan, "not as stated: ", "step 10");
-  plan = testing::stageThreePlan();
-  step(plan, 3)->mutable_matmul()->set_transpose_b(true);
-  expectFault(plan, "not as stated: ", "step 3");
-  // Texts, streams, waits and places are no part of them.
-  plan = testing::stageThreePlan();
-  plan.set_model("another");
-  step(plan, 3)->set_name("another");
-  plan.mutable_units(0)->set_reason("another");
-  EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
-}
-
 TEST(HappensBefore, StreamsWaitsAndCollectives) {
   plan::Plan plan = testing::stageThreePlan();
   HappensBefore order(plan.programs(0));

@@ -122,52 +122,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
-    // expected-error @below {{'sched.matmul' op part 0 is empty or leaves C}}
-    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 5, 0, 8] scratch 0
-  }
-}
-
-// -----
-
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
-  %x = sched.slice "x" transient in device bytes 1024
-  %y = sched.slice "y" transient in device bytes 1024
-  sched.program @step {
-    // expected-error @below {{'sched.matmul' op parts 0 and 1 overlap}}
-    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8, 0, 1, 3, 4, 0, 8] scratch 0
-  }
-}
-
-// -----
-
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
-  %x = sched.slice "x" transient in device bytes 1024
-  %y = sched.slice "y" transient in device bytes 1024
-  sched.program @step {
-    // expected-error @below {{'sched.matmul' op parts cover 16 of 32 elements}}
-    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 2, 0, 8] scratch 0
-  }
-}
-
-// -----
-
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
-  %x = sched.slice "x" transient in device bytes 1024
-  %y = sched.slice "y" transient in device bytes 1024
-  sched.program @step {
-    // expected-error @below {{'sched.matmul' op needs six numbers a part}}
-    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 2] scratch 0
-  }
-}
-
-// -----
-
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
-  %x = sched.slice "x" transient in device bytes 1024
-  %y = sched.slice "y" transient in device bytes 1024
-  sched.program @step {
-    // expected-error @below {{'sched.matmul' op needs 4 accesses, not 3}}
-    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8] scratch 64
+    // expected-error @below {{'sched.matmul' op access 3 must be write, not read}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128], read %x[512 for 64]) "m" batch 1 m 4 n 8 k 8 : f32
   }
 }
 
@@ -178,7 +134,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.matmul' op access 0 has 64 bytes, but A has 128}}
-    %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8] scratch 0
+    %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32
   }
 }
 
@@ -189,7 +145,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.matmul' op has an empty size}}
-    %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 0 n 8 k 8 : f32 parts [0, 1, 0, 4, 0, 8] scratch 0
+    %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 0 n 8 k 8 : f32
   }
 }
 
@@ -366,7 +322,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
     // expected-error @below {{'sched.convolution' op samples differ: 'tensor<2x4x8xf32>' and 'tensor<3x8x6xf32>'}}
-    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 576]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<3x8x6xf32> cuts [0, 3] scratch 0
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 576]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<3x8x6xf32>
   }
 }
 
@@ -377,7 +333,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
     // expected-error @below {{'sched.convolution' op needs tensor types}}
-    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, f32 -> tensor<2x8x6xf32> cuts [0, 2] scratch 0
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, f32 -> tensor<2x8x6xf32>
   }
 }
 
@@ -388,30 +344,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 4096
   sched.program @step {
     // expected-error @below {{'sched.convolution' op access 1 has 256 bytes, but the right has 384}}
-    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 256], write %y[0 for 384]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 2] scratch 0
-  }
-}
-
-// -----
-
-// Of weights, features are cut.
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
-  %x = sched.slice "x" transient in device bytes 4096
-  %y = sched.slice "y" transient in device bytes 4096
-  sched.program @step {
-    // expected-error @below {{'sched.convolution' op needs cuts that ascend from 0 to 8}}
-    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384]) "c" weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<2x8x6xf32> -> tensor<8x4x3xf32> cuts [0, 2] scratch 0
-  }
-}
-
-// -----
-
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
-  %x = sched.slice "x" transient in device bytes 4096
-  %y = sched.slice "y" transient in device bytes 4096
-  sched.program @step {
-    // expected-error @below {{'sched.convolution' op access 3 has 64 bytes, but the parts' scratch has 128}}
-    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 384], write %y[0 for 384], write %y[512 for 64]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32> cuts [0, 1, 2] scratch 64
+    %0 = sched.convolution on(compute) (read %x[0 for 256], read %x[0 for 256], write %y[0 for 384]) "c" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32>
   }
 }
 
