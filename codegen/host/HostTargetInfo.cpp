@@ -81,7 +81,7 @@ plan::Convolution mlir::zg::planConvolution(const nn::Convolution &shape) {
   plan::Convolution convolution;
   switch (shape.kind) {
   case nn::ConvolutionKind::forward:
-    convolution.set_kind(plan::FORWARD);
+    convolution.set_kind(plan::CONVOLVE);
     break;
   case nn::ConvolutionKind::input:
     convolution.set_kind(plan::INPUT_GRADIENT);

@@ -66,6 +66,7 @@ void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
   parameter.set_elements(type.getNumElements());
   parameter.set_trainable(attribute.getTrainable());
   parameter.set_init(planInit(attribute.getInit()));
+  parameter.set_group(place.getGroup());
   if (auto decision = info.decisions.find(parameter.name());
       decision != info.decisions.end()) {
     auto &[trained, reason] = decision->second;
@@ -103,7 +104,6 @@ LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
     unit.set_type(planType(attribute.getElementType()));
     unit.set_elements(attribute.getElements());
     unit.set_trainable(attribute.getTrainable());
-    unit.set_persistent(attribute.getPersistent());
     unit.set_local(attribute.getLocal());
     int64_t offset = 0;
     for (int64_t elements : attribute.getSegments()) {
@@ -119,17 +119,27 @@ LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
   return success();
 }
 
+/// Of what lives in a slice.
+plan::ElementType elementTypeOf(sched::SliceOp op) {
+  return planType(
+      cast<RankedTensorType>(op.getTensorAttr().getValue()).getElementType());
+}
+
 LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
                          uint32_t slice, plan::Plan &plan) {
+  plan::ElementType type = elementTypeOf(op);
   if (state.getUnit() < 0) {
-    if (state.getRole() == zero::kLossRole) {
-      plan.set_loss_slice(slice);
-    } else if (state.getRole() == zero::kStopRole) {
-      plan.set_stop_slice(slice);
-    } else {
+    bool loss = state.getRole() == zero::kLossRole;
+    if (!loss && state.getRole() != zero::kStopRole) {
       return op.emitOpError("keeps ") << state.getRole()
                                       << " of no unit; the plan has no place "
                                          "for it";
+    }
+    plan::Total &total = loss ? *plan.mutable_loss() : *plan.mutable_stop();
+    total.set_type(type);
+    total.set_slice(slice);
+    for (int axis = 0; axis < plan.mesh_size(); ++axis) {
+      total.add_axes(axis); // over all ranks
     }
     return success();
   }
@@ -140,9 +150,14 @@ LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
   plan::State &entry = *plan.mutable_units(state.getUnit())->add_states();
   entry.set_role(state.getRole().str());
   entry.set_segment(state.getSegment());
-  entry.set_sharded(state.getSharded());
   entry.set_slice(slice);
-  return success();
+  entry.set_type(type);
+  auto unit = cast<zero::ParamUnitAttr>(
+      op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+          zero::kUnitsAttr)[state.getUnit()]);
+  return state.getSharded()
+             ? host::writeAxes(op, unit.getAxes(), plan, *entry.mutable_axes())
+             : success();
 }
 
 LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
@@ -209,13 +224,31 @@ LogicalResult writeArena(ModuleOp module, plan::Plan &plan) {
 
 } // namespace
 
+LogicalResult host::writeAxes(Operation *op, ArrayAttr names,
+                              const plan::Plan &plan,
+                              google::protobuf::RepeatedField<uint32_t> &axes) {
+  for (auto name : names.getAsRange<StringAttr>()) {
+    int axis = 0;
+    while (axis < plan.mesh_size() &&
+           name.getValue() != plan.mesh(axis).name()) {
+      ++axis;
+    }
+    if (axis == plan.mesh_size()) {
+      return op->emitOpError("names ") << name
+                                       << ", which is no axis of the "
+                                          "mesh";
+    }
+    axes.Add(axis);
+  }
+  return success();
+}
+
 LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
                                       plan::Plan &plan, PlanIndex &index) {
   if (failed(writeArena(module, plan)) ||
       failed(writeUnits(module, info, plan))) {
     return failure();
   }
-  bool hasLoss = false, hasStop = false;
   for (auto op : module.getOps<sched::SliceOp>()) {
     if (!op.getOffset()) {
       return op.emitOpError("'")
@@ -236,8 +269,6 @@ LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
       if (failed(writeState(op, *state, number, plan))) {
         return failure();
       }
-      hasLoss |= state->getRole() == zero::kLossRole;
-      hasStop |= state->getRole() == zero::kStopRole;
     } else if (std::optional<nn::InputAttr> input = op.getInput()) {
       if (failed(writeInput(op, *input, number, plan))) {
         return failure();
@@ -247,6 +278,7 @@ LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
     } else if (std::optional<StringRef> name = op.getScalar()) {
       plan::Scalar &scalar = *plan.add_scalars();
       scalar.set_name(name->str());
+      scalar.set_type(elementTypeOf(op));
       scalar.set_slice(number);
     }
   }
@@ -254,9 +286,9 @@ LogicalResult host::writeDeclarations(ModuleOp module, const PlanInfo &info,
     plan.set_micro_batch(1); // no input has samples
   }
   // Where there are outputs, the plan only runs forward.
-  if (plan.outputs_size() == 0 && (!hasLoss || !hasStop)) {
+  if (plan.outputs_size() == 0 && (!plan.has_loss() || !plan.has_stop())) {
     return module.emitError("keeps no state '")
-           << (hasLoss ? zero::kStopRole : zero::kLossRole) << "'";
+           << (plan.has_loss() ? zero::kStopRole : zero::kLossRole) << "'";
   }
   return success();
 }

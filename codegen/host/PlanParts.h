@@ -14,16 +14,23 @@ namespace mlir::zg::host {
 struct PlanIndex {
   DenseMap<Value, uint32_t> slices;
   llvm::StringMap<uint32_t> kernels;
+  std::map<sched::Stream, uint32_t> streams;
 };
+
+/// Adds the numbers of axes of the plan's mesh. Fails, on `op`, on another
+/// name.
+LogicalResult writeAxes(Operation *op, ArrayAttr names,
+                        const zerograph::plan::Plan &plan,
+                        google::protobuf::RepeatedField<uint32_t> &axes);
 
 /// Arenas and slices, and what lives in them: units with their parameters and
 /// states, inputs, scalars, loss and stop.
 LogicalResult writeDeclarations(ModuleOp module, const PlanInfo &info,
                                 zerograph::plan::Plan &plan, PlanIndex &index);
 
-/// The steps of one program; adds what they move to the prediction, and their
-/// lifetimes to the slices.
-LogicalResult writeProgram(sched::ProgramOp program, const PlanIndex &index,
+/// The steps of one program; declares their streams, and adds their lifetimes
+/// to the slices.
+LogicalResult writeProgram(sched::ProgramOp program, PlanIndex &index,
                            zerograph::plan::Plan &plan);
 
 } // namespace mlir::zg::host

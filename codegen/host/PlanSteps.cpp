@@ -12,33 +12,6 @@ namespace plan = zerograph::plan;
 
 namespace {
 
-plan::Stay planStay(std::optional<zero::Stay> stay) {
-  if (!stay) {
-    return plan::STAY_NONE;
-  }
-  switch (*stay) {
-  case zero::Stay::forward:
-    return plan::STAY_FORWARD;
-  case zero::Stay::backward:
-    return plan::STAY_BACKWARD;
-  case zero::Stay::kept:
-    return plan::STAY_KEPT;
-  }
-  llvm_unreachable("unknown stay");
-}
-
-plan::Stream planStream(sched::Stream stream) {
-  switch (stream) {
-  case sched::Stream::compute:
-    return plan::COMPUTE;
-  case sched::Stream::gather:
-    return plan::GATHER;
-  case sched::Stream::scatter:
-    return plan::SCATTER;
-  }
-  llvm_unreachable("all streams are handled");
-}
-
 plan::Mode planMode(sched::Mode mode) {
   switch (mode) {
   case sched::Mode::read:
@@ -69,28 +42,6 @@ plan::Convolution writeConvolution(sched::ConvolutionOp op) {
       op.getLow(), op.getDilations(), op.getGroups()));
 }
 
-/// What one run of the step brings in from other ranks: of a segment, or of
-/// its gradients, the shards of the others; of scalars, everyone's.
-void predict(sched::Step step, uint64_t runs, plan::Plan &plan) {
-  plan::Prediction &prediction = *plan.mutable_prediction();
-  uint64_t others = plan.world() - 1;
-  uint64_t bytes = 0;
-  if (isa<sched::AllGatherOp>(step)) {
-    for (unsigned i = 0; i < step.getAccesses().size(); i += 2) {
-      bytes += step.access(i).getBytes() * others;
-    }
-    prediction.set_gather_bytes(prediction.gather_bytes() + runs * bytes);
-  } else if (isa<sched::ReduceScatterOp>(step)) {
-    bytes = step.access(1).getBytes() * others;
-    prediction.set_reduce_bytes(prediction.reduce_bytes() + runs * bytes);
-  } else if (isa<sched::AllReduceOp>(step)) {
-    for (unsigned i = 0; i < step.getAccesses().size(); i += 2) {
-      bytes += step.access(i).getBytes() * others;
-    }
-    prediction.set_scalar_bytes(prediction.scalar_bytes() + runs * bytes);
-  }
-}
-
 /// The operation of a step.
 void writeOperation(sched::Step step, const host::PlanIndex &index,
                     plan::Step &entry) {
@@ -109,80 +60,109 @@ void writeOperation(sched::Step step, const host::PlanIndex &index,
         plan::AllGather &gather = *entry.mutable_all_gather();
         gather.set_unit(op.getUnit());
         gather.set_type(planType(op.getElementType()));
-        gather.set_stay(planStay(op.getStay()));
       })
       .Case([&](sched::ReduceScatterOp op) {
         plan::ReduceScatter &reduce = *entry.mutable_reduce_scatter();
         reduce.set_unit(op.getUnit());
         reduce.set_segment(op.getSegment());
-        reduce.set_type(planType(op.getElementType()));
+        reduce.set_wire(planType(op.getElementType()));
+        reduce.set_accumulator(planType(op.getElementType()));
         reduce.set_accumulate(op.getAccumulate());
         reduce.set_chunk_bytes(op.getChunkBytes());
       })
       .Case([&](sched::AllReduceOp op) {
-        entry.mutable_all_reduce()->set_type(planType(op.getElementType()));
+        plan::AllReduce &reduce = *entry.mutable_all_reduce();
+        reduce.set_wire(planType(op.getElementType()));
+        reduce.set_accumulator(planType(op.getElementType()));
       })
       .Case([&](sched::CopyOp) { entry.mutable_copy(); })
       .Case([&](sched::FillOp) { entry.mutable_fill(); });
 }
 
+plan::ProgramKind programKind(StringRef name) {
+  return name == zero::kMicroProgram    ? plan::MICRO
+         : name == zero::kUpdateProgram ? plan::UPDATE
+         : name == zero::kStepProgram   ? plan::STEP
+                                        : plan::FORWARD;
+}
+
+/// The number of a stream, which is declared with its first step.
+uint32_t streamNumber(sched::Stream stream, host::PlanIndex &index,
+                      plan::Plan &plan) {
+  auto [entry, added] = index.streams.try_emplace(stream, plan.streams_size());
+  if (added) {
+    plan::Stream &declared = *plan.add_streams();
+    declared.set_name(stringifyStream(stream).str());
+    declared.set_kind(stream == sched::Stream::compute ? plan::COMPUTE
+                                                       : plan::COLLECTIVE);
+  }
+  return entry->second;
+}
+
+LogicalResult writeCollective(sched::Collective op, const plan::Plan &plan,
+                              plan::Step &step) {
+  step.set_reason(op.getReason().str());
+  step.set_sequence(op.getSequence());
+  return host::writeAxes(op, op.getGroup(), plan, *step.mutable_axes());
+}
+
+/// The slice lives in step `position` of the program that is written.
+void extendLife(plan::Slice &slice, uint32_t program, uint32_t position) {
+  int lives = slice.lifetimes_size();
+  if (lives == 0 || slice.lifetimes(lives - 1).program() != program) {
+    plan::Lifetime &life = *slice.add_lifetimes();
+    life.set_program(program);
+    life.set_first(position);
+  }
+  slice.mutable_lifetimes(slice.lifetimes_size() - 1)->set_last(position);
+}
+
+void writeAccesses(sched::Step step, const host::PlanIndex &index,
+                   uint32_t position, plan::Plan &plan, plan::Step &out) {
+  for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
+    sched::AccessAttr access = step.access(i);
+    plan::Access &range = *out.add_accesses();
+    range.set_slice(index.slices.lookup(step.getSlices()[i]));
+    range.set_offset(access.getOffset());
+    range.set_bytes(access.getBytes());
+    range.set_mode(planMode(access.getMode()));
+    if (access.getRankStride() != 0) {
+      range.add_strides(access.getRankStride()); // of the one axis
+    }
+    plan::Slice &slice = *plan.mutable_slices(range.slice());
+    if (!slice.carried()) {
+      extendLife(slice, plan.programs_size() - 1, position);
+    }
+    if (access.writes() && plan.has_loss() &&
+        range.slice() == plan.loss().slice()) {
+      plan.mutable_loss()->set_name(step.getLabel().str());
+    }
+  }
+}
+
 } // namespace
 
-LogicalResult host::writeProgram(sched::ProgramOp program,
-                                 const PlanIndex &index, plan::Plan &plan) {
-  uint32_t number = plan.programs_size();
+LogicalResult host::writeProgram(sched::ProgramOp program, PlanIndex &index,
+                                 plan::Plan &plan) {
   plan::Program &entry = *plan.add_programs();
   entry.set_name(program.getName().str());
-  uint64_t runs =
-      program.getName() == zero::kMicroProgram ? plan.accumulate() : 1;
-
+  entry.set_kind(programKind(program.getName()));
   DenseMap<Value, uint32_t> steps; // by timepoint
   for (auto step : program.getOps<sched::Step>()) {
     uint32_t position = entry.steps_size();
     steps[step->getResult(0)] = position;
     plan::Step &out = *entry.add_steps();
-    out.set_stream(planStream(step.getStream()));
+    out.set_stream(streamNumber(step.getStream(), index, plan));
     for (Value await : step.getAwaits()) {
       out.add_waits(steps.at(await));
     }
     out.set_name(step.getLabel().str());
-    if (auto collective = dyn_cast<sched::Collective>(step.getOperation())) {
-      out.set_reason(collective.getReason().str());
-      out.set_sequence(collective.getSequence());
+    auto collective = dyn_cast<sched::Collective>(step.getOperation());
+    if (collective && failed(writeCollective(collective, plan, out))) {
+      return failure();
     }
-    for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
-      sched::AccessAttr access = step.access(i);
-      plan::Access &range = *out.add_accesses();
-      range.set_slice(index.slices.lookup(step.getSlices()[i]));
-      range.set_offset(access.getOffset());
-      range.set_bytes(access.getBytes());
-      range.set_rank_stride(access.getRankStride());
-      range.set_mode(planMode(access.getMode()));
-
-      plan::Slice &slice = *plan.mutable_slices(range.slice());
-      if (slice.carried()) {
-        continue;
-      }
-      int lives = slice.lifetimes_size();
-      plan::Lifetime *life =
-          lives > 0 && slice.lifetimes(lives - 1).program() == number
-              ? slice.mutable_lifetimes(lives - 1)
-              : nullptr;
-      if (!life) {
-        life = slice.add_lifetimes();
-        life->set_program(number);
-        life->set_first(position);
-      }
-      life->set_last(position);
-    }
+    writeAccesses(step, index, position, plan, out);
     writeOperation(step, index, out);
-    predict(step, runs, plan);
-
-    auto reduce = dyn_cast<sched::AllReduceOp>(step.getOperation());
-    if (reduce &&
-        index.slices.lookup(step.getSlices()[1]) == plan.loss_slice()) {
-      plan.set_loss_name(step.getLabel().str());
-    }
   }
   return success();
 }

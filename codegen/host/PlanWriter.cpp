@@ -5,8 +5,10 @@
 #include "codegen/host/HostTargetInfo.h"
 #include "codegen/host/PlanParts.h"
 #include "passes/schedule/InPlace.h"
+#include "passes/zero/Passes.h"
 #include "runtime/base/Version.h"
 #include "runtime/device/host/MatmulLibrary.h"
+#include "runtime/plan/Traffic.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -19,7 +21,7 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
   if (!info.optimizer.kind().empty()) {
-    *plan.mutable_optimizer() = info.optimizer;
+    *plan.add_groups() = info.optimizer;
   }
   plan.set_dump_gradients(info.dump_gradients);
   auto number = [&](StringRef name) -> int64_t {
@@ -32,10 +34,14 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
       return module.emitError("has no '") << name << "'";
     }
   }
-  plan.set_world(zero::meshOf(module).ranks());
+  zero::MeshAttr mesh = zero::meshOf(module);
+  for (auto [name, size] : llvm::zip_equal(mesh.getNames(), mesh.getSizes())) {
+    plan::Axis &axis = *plan.add_mesh();
+    axis.set_name(name.str());
+    axis.set_size(size);
+  }
   plan.set_zero_stage(number(zero::kStageAttr));
   plan.set_accumulate(number(zero::kAccumulateAttr));
-  plan.mutable_prediction();
   return success();
 }
 
@@ -100,8 +106,8 @@ LogicalResult writeKernels(ModuleOp module, KernelModuleBuilder &kernels,
     index.kernels[op.getName()] = plan.kernels_size();
     plan::Kernel &kernel = *plan.add_kernels();
     kernel.set_symbol(info->symbol);
-    kernel.set_extent(info->extent);
-    kernel.set_grain(info->grain);
+    kernel.mutable_host()->set_extent(info->extent);
+    kernel.mutable_host()->set_grain(info->grain);
     if (failed(writeOperands(op.kernel(), kernel))) {
       return failure();
     }
@@ -110,7 +116,7 @@ LogicalResult writeKernels(ModuleOp module, KernelModuleBuilder &kernels,
   if (failed(bytes)) {
     return failure();
   }
-  plan.set_kernel_module(std::string(bytes->begin(), bytes->end()));
+  plan.add_modules()->set_elf(std::string(bytes->begin(), bytes->end()));
   return success();
 }
 
@@ -126,11 +132,16 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module,
       failed(writeKernels(module, kernels, plan, index))) {
     return failure();
   }
-  writeTarget(kernels.hostTarget(), *plan.mutable_target());
+  writeTarget(kernels.hostTarget(), *plan.add_devices());
   for (auto program : module.getOps<sched::ProgramOp>()) {
     if (failed(host::writeProgram(program, index, plan))) {
       return failure();
     }
   }
+  zerograph::Traffic traffic = zerograph::trafficOf(plan);
+  plan::Prediction &stated = *plan.mutable_prediction();
+  stated.set_gather_bytes(traffic.gather.value().value_or(0));
+  stated.set_reduce_bytes(traffic.reduce.value().value_or(0));
+  stated.set_scalar_bytes(traffic.scalar.value().value_or(0));
   return plan;
 }

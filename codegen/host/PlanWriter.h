@@ -20,7 +20,7 @@ struct PlanInfo {
   /// The model's folder, as given: where parameters lie.
   std::string folder;
   /// Without a kind: the plan only runs forward.
-  zerograph::plan::Optimizer optimizer;
+  zerograph::plan::OptimizerGroup optimizer;
   bool dump_gradients = false;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;

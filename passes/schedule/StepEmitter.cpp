@@ -96,8 +96,8 @@ LogicalResult StepEmitter::launch(Operation *op) {
   return success();
 }
 
-FailureOr<StepEmitter::Accesses>
-StepEmitter::libraryAccesses(Operation *op, int64_t scratch) {
+FailureOr<StepEmitter::Accesses> StepEmitter::libraryAccesses(Operation *op,
+                                                              int64_t scratch) {
   Accesses accesses;
   for (Value operand : op->getOperands()) {
     if (operand.getDefiningOp<nn::ConstantOp>()) {

@@ -36,12 +36,7 @@ void fold(std::byte *to, bool accumulate,
 } // namespace
 
 absl::Status zerograph::checkFoldType(plan::ElementType type) {
-  if (canReduce(type)) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("a reduction of ", plan::ElementType_Name(type),
-                   " was asked for; F32 and F64 can be reduced"));
+  return needReducible(type, type);
 }
 
 void zerograph::foldContributions(

@@ -54,14 +54,14 @@ bindGather(HostCommunicator &comm, CollectiveSite site,
 absl::StatusOr<std::unique_ptr<Operation>>
 bindReduceScatter(HostCommunicator &comm, const plan::ReduceScatter &reduce,
                   CollectiveSite site, const std::vector<DeviceRange> &ranges) {
-  ZG_RETURN_IF_ERROR(checkFoldType(reduce.type()));
+  ZG_RETURN_IF_ERROR(checkFoldType(reduce.accumulator()));
   if (ranges.size() != 3) {
     return absl::InvalidArgumentError(
         absl::StrCat("it has ", ranges.size(),
                      " accesses, expected gradients, a shard and staging"));
   }
   ReduceScatterCall call;
-  call.type = reduce.type();
+  call.type = reduce.accumulator();
   ZG_ASSIGN_OR_RETURN(call.whole, hostAddress(ranges[0]));
   ZG_ASSIGN_OR_RETURN(call.shard, hostAddress(ranges[1]));
   ZG_ASSIGN_OR_RETURN(call.staging, hostAddress(ranges[2]));
@@ -114,8 +114,8 @@ HostCommunicator::bind(const plan::Step &step, CollectiveSite site,
     return bindReduceScatter(*this, step.reduce_scatter(), std::move(site),
                              ranges);
   case plan::Step::kAllReduce:
-    return bindAllReduce(*this, step.all_reduce().type(), std::move(site),
-                         ranges);
+    return bindAllReduce(*this, step.all_reduce().accumulator(),
+                         std::move(site), ranges);
   default:
     return absl::InvalidArgumentError("it is no collective");
   }

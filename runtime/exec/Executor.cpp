@@ -3,10 +3,11 @@
 #include "runtime/exec/Executor.h"
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 using namespace zerograph;
 
@@ -16,12 +17,20 @@ constexpr uint64_t kCounterBytes = 64;
 
 /// The plan's streams, by their numbers.
 std::vector<StreamBinding> streamsOf(const plan::Plan &plan) {
-  std::vector<StreamBinding> streams(plan::Stream_ARRAYSIZE);
-  for (int i = 0; i < plan::Stream_ARRAYSIZE; ++i) {
-    streams[size_t(i)] = {std::string(nameOf(plan::Stream(i))),
-                          i == plan::COMPUTE};
+  std::vector<StreamBinding> streams;
+  for (const plan::Stream &stream : plan.streams()) {
+    streams.push_back({stream.name(), stream.kind() == plan::COMPUTE});
   }
   return streams;
+}
+
+/// By the number of the stream.
+std::vector<unsigned> deviceOfStreams(const plan::Plan &plan) {
+  std::vector<unsigned> devices;
+  for (const plan::Stream &stream : plan.streams()) {
+    devices.push_back(stream.device());
+  }
+  return devices;
 }
 
 /// The collectives of a program in the plan's order: step -> place from 0.
@@ -45,9 +54,13 @@ std::map<uint32_t, uint32_t> collectiveOrder(const plan::Program &program) {
 absl::StatusOr<std::unique_ptr<Executor>>
 Executor::create(const plan::Plan &plan, Collectives &collectives,
                  RankDevices devices) {
+  if (devices.size() < size_t(plan.devices_size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan runs on ", plan.devices_size(),
+                     " devices of a rank, and there are ", devices.size()));
+  }
   std::unique_ptr<Executor> executor(
       new Executor(plan, collectives, std::move(devices)));
-  executor->devices.of_stream.resize(plan::Stream_ARRAYSIZE);
   ZG_RETURN_IF_ERROR(executor->allocate());
   for (const plan::Program &program : plan.programs()) {
     absl::Status status = executor->bindProgram(program);
@@ -55,7 +68,7 @@ Executor::create(const plan::Plan &plan, Collectives &collectives,
       return annotate(status, absl::StrCat("program \"", program.name(), "\""));
     }
   }
-  for (RankDevice &device : executor->devices.devices) {
+  for (RankDevice &device : executor->devices) {
     device.device->onFailure(
         [self = executor.get()](const absl::Status &status) {
           self->onFailure(status);
@@ -68,25 +81,26 @@ absl::StatusOr<std::unique_ptr<Executor>>
 Executor::create(const plan::Plan &plan, Collectives &collectives,
                  std::unique_ptr<Device> device, const Module &module) {
   RankDevices devices;
-  devices.devices.push_back({std::move(device), &module});
+  devices.push_back({std::move(device), &module});
   return create(plan, collectives, std::move(devices));
 }
 
 absl::Status Executor::allocate() {
   memory_.rank = collectives.rank();
-  Device &device = *devices.devices[0].device;
   for (const plan::Arena &arena : plan.arenas()) {
+    Device &device = *devices[arena.device()].device;
     ZG_ASSIGN_OR_RETURN(
         auto memory,
         device.allocate(arena.space(), arena.bytes(), arena.alignment()));
     memory_.arenas.push_back(memory.get());
     arenas_.push_back(std::move(memory));
   }
-  if (devices.devices.size() > 1) {
-    ZG_ASSIGN_OR_RETURN(
-        counters,
-        device.allocate(plan::PINNED, kCounterBytes * devices.of_stream.size(),
-                        kCounterBytes));
+  if (devices.size() > 1) {
+    ZG_ASSIGN_OR_RETURN(counters,
+                        devices[0].device->allocate(
+                            plan::PINNED,
+                            kCounterBytes * uint64_t(plan.streams_size()),
+                            kCounterBytes));
   }
   return absl::OkStatus();
 }
@@ -94,7 +108,7 @@ absl::Status Executor::allocate() {
 absl::Status Executor::bindProgram(const plan::Program &program) {
   Bound bound;
   std::vector<ProgramPart> parts =
-      splitProgram(program, streamsOf(plan), devices.of_stream);
+      splitProgram(program, streamsOf(plan), deviceOfStreams(plan));
   bound.counts = needCounters(parts);
   for (ProgramPart &part : parts) {
     ZG_ASSIGN_OR_RETURN(Part made, bindPart(program, std::move(part)));
@@ -107,7 +121,7 @@ absl::Status Executor::bindProgram(const plan::Program &program) {
 absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
                                                   ProgramPart part) {
   std::map<uint32_t, uint32_t> order = collectiveOrder(program);
-  const RankDevice &device = devices.devices[part.device];
+  const RankDevice &device = devices[part.device];
   Part made;
   part.binding.module = device.module;
   if (counters) {
@@ -141,10 +155,11 @@ absl::Status Executor::bindCollective(const plan::Program &program,
                     ? plan.slices(int(what.accesses(0).slice())).name()
                     : "nothing";
   site.sequence = sequence;
-  std::vector<unsigned> group(collectives.world());
-  std::iota(group.begin(), group.end(), 0u);
-  ZG_ASSIGN_OR_RETURN(step.operation, collectives.bind(what, std::move(site),
-                                                       group, step.ranges));
+  ZG_ASSIGN_OR_RETURN(
+      step.operation,
+      collectives.bind(what, std::move(site),
+                       Mesh(plan).group(what.axes(), memory_.rank),
+                       step.ranges));
   return absl::OkStatus();
 }
 

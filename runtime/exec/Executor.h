@@ -18,13 +18,8 @@ struct RankDevice {
   const Module *module = nullptr;
 };
 
-/// The devices that run one rank's plan. The first has its arenas.
-struct RankDevices {
-  std::vector<RankDevice> devices;
-  /// By the number of the plan's stream; a stream that is not there runs on the
-  /// first.
-  std::vector<unsigned> of_stream;
-};
+/// By the numbers of the plan's devices.
+using RankDevices = std::vector<RankDevice>;
 
 /// The arenas of one rank, with every step of every program bound to a device
 /// or to collectives. Running a program allocates nothing.
@@ -33,7 +28,7 @@ public:
   /// `plan` is verified; it and `collectives` outlive the executor.
   static absl::StatusOr<std::unique_ptr<Executor>>
   create(const plan::Plan &plan, Collectives &collectives, RankDevices devices);
-  /// On one device.
+  /// Of a plan for one device.
   static absl::StatusOr<std::unique_ptr<Executor>>
   create(const plan::Plan &plan, Collectives &collectives,
          std::unique_ptr<Device> device, const Module &module);

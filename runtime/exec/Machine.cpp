@@ -13,7 +13,7 @@ using namespace zerograph;
 absl::StatusOr<Machine> Machine::open(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(verifyPlan(plan));
   Machine machine;
-  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.target()));
+  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0)));
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan));
   return machine;
 }

@@ -23,7 +23,7 @@ public:
     const plan::Plan &plan = session.plan();
     const DataSource &data = *session.data;
     uint64_t first = step * data.samplesOfStep() +
-                     (micro_batch * plan.world() + rank) * plan.micro_batch();
+                     (micro_batch * worldOf(plan) + rank) * plan.micro_batch();
     return data.read(input, first % data.samples(), to);
   }
 

@@ -2,7 +2,7 @@
 
 #include "runtime/exec/Scalars.h"
 
-#include "runtime/plan/Describe.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/plan/Supported.h"
 
 #include <algorithm>
@@ -12,8 +12,11 @@ using namespace zerograph;
 
 absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
                                               const std::string &name,
-                                              const ScalarInputs &inputs) {
-  const plan::Optimizer &optimizer = plan.optimizer();
+                                              const ScalarInputs &inputs,
+                                              uint32_t group) {
+  static const plan::OptimizerGroup none;
+  const plan::OptimizerGroup &optimizer =
+      group < uint32_t(plan.groups_size()) ? plan.groups(int(group)) : none;
   double lr = inputs.learning_rate;
   double update = double(inputs.update);
   std::optional<ScalarKind> kind = scalarKind(name);
@@ -26,7 +29,7 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
   case ScalarKind::learning_rate:
     return lr;
   case ScalarKind::gradient_scale:
-    return 1 / (double(plan.world()) *
+    return 1 / (double(worldOf(plan)) *
                 double(std::max<uint32_t>(1, plan.accumulate())));
   case ScalarKind::step_size:
     return lr / (1 - std::pow(optimizer.beta1(), update));
@@ -73,9 +76,10 @@ absl::Status zerograph::writeScalars(const plan::Plan &plan,
       ZG_RETURN_IF_ERROR(memory.slice(plan, scalar.slice()).write(&*whole));
       continue;
     }
-    ZG_ASSIGN_OR_RETURN(double value, scalarValue(plan, scalar.name(), inputs));
+    ZG_ASSIGN_OR_RETURN(
+        double value, scalarValue(plan, scalar.name(), inputs, scalar.group()));
     float rounded = float(value);
-    bool wide = floatType(plan, scalar.slice()) == plan::F64;
+    bool wide = scalar.type() == plan::F64;
     const void *from = wide ? static_cast<const void *>(&value) : &rounded;
     ZG_RETURN_IF_ERROR(memory.slice(plan, scalar.slice()).write(from));
   }

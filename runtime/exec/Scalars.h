@@ -30,10 +30,12 @@ struct ScalarInputs {
   uint64_t sample_base = 0;
 };
 
-/// The value of an f32 scalar, before rounding; unknown names are an error.
+/// The value of a floating-point scalar of a group of parameters, before
+/// rounding; unknown names are an error.
 absl::StatusOr<double> scalarValue(const plan::Plan &plan,
                                    const std::string &name,
-                                   const ScalarInputs &inputs);
+                                   const ScalarInputs &inputs,
+                                   uint32_t group = 0);
 
 /// Writes every scalar of the plan into its slice.
 absl::Status writeScalars(const plan::Plan &plan, const ScalarInputs &inputs,

@@ -128,7 +128,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   const plan::Plan &plan = loaded.plan;
   ZG_ASSIGN_OR_RETURN(session->machine, Machine::open(plan));
   ZG_RETURN_IF_ERROR(TrainingPrograms::of(plan).status());
-  session->options.threads = threadsOf(options.threads, plan.world());
+  session->options.threads = threadsOf(options.threads, worldOf(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
   if (options.handle_interrupt) {
     session->signal = std::make_unique<StopSignal>(session->first());

@@ -36,7 +36,7 @@ struct Session {
 
   const plan::Plan &plan() const { return loaded->plan; }
   double learningRate() const {
-    return options.learning_rate.value_or(plan().optimizer().learning_rate());
+    return options.learning_rate.value_or(plan().groups(0).learning_rate());
   }
   WeightFileOptions gradientOptions() const {
     return {"grad", /*trainable_only=*/true, gradientScale(plan())};

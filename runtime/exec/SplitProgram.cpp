@@ -47,7 +47,7 @@ private:
   }
 
   void add(const plan::Step &step, uint32_t number) {
-    unsigned stream = unsigned(step.stream());
+    unsigned stream = step.stream();
     ProgramPart &part = partOf(device_of[stream]);
     StepBinding bound;
     bound.step = &step;

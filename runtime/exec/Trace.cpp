@@ -58,15 +58,15 @@ absl::Status TraceFile::write(const plan::Plan &plan,
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     events.push_back(
         named("process_name", rank, 0, absl::StrCat("rank ", rank)));
-    std::set<plan::Stream> streams;
+    std::set<uint32_t> streams;
     for (int p = 0; p < plan.programs_size(); ++p) {
       const plan::Program &program = plan.programs(p);
       for (int i = 0; i < program.steps_size(); ++i) {
         const plan::Step &step = program.steps(i);
         const StepTime &time = ranks[rank][p][i];
         if (streams.insert(step.stream()).second) {
-          events.push_back(
-              named("thread_name", rank, step.stream(), nameOf(step.stream())));
+          events.push_back(named("thread_name", rank, step.stream(),
+                                 streamName(plan, step)));
         }
         events.push_back(
             {{"ph", "X"},

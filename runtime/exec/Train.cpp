@@ -35,9 +35,9 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       openSession(loaded, options));
   ZG_RETURN_IF_ERROR(
-      session->machine.checkArenas(loaded.plan, loaded.plan.world()));
+      session->machine.checkArenas(loaded.plan, worldOf(loaded.plan)));
   LocalGroupOptions group;
-  group.world = loaded.plan.world();
+  group.world = worldOf(loaded.plan);
   group.deadline = std::chrono::duration<double>(options.deadline_seconds);
   group.on_enter = options.on_collective;
 

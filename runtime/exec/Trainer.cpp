@@ -3,7 +3,7 @@
 #include "runtime/exec/Trainer.h"
 
 #include "runtime/comm/local/LocalGroup.h"
-#include "runtime/plan/Describe.h"
+#include "runtime/plan/Mesh.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ using namespace zerograph;
 Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
     : loaded(loaded), plan(loaded.plan), options(options) {
   scalars.learning_rate =
-      options.learning_rate.value_or(plan.optimizer().learning_rate());
+      options.learning_rate.value_or(plan.groups(0).learning_rate());
   scalars.seed = options.seed;
 }
 
@@ -32,10 +32,10 @@ absl::Status Trainer::prepare() {
     options.collectives = alone[0].get();
     options.control = alone[0].get();
   }
-  if (options.control->world() != plan.world()) {
+  if (options.control->world() != worldOf(plan)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the plan is for ", plan.world(), " ranks, and there are ",
-                     options.control->world()));
+        absl::StrCat("the plan is for ", worldOf(plan),
+                     " ranks, and there are ", options.control->world()));
   }
   if (!options.machine) {
     ZG_ASSIGN_OR_RETURN(own_machine, Machine::open(plan));
@@ -44,10 +44,10 @@ absl::Status Trainer::prepare() {
   }
   ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));
   ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
-  ZG_ASSIGN_OR_RETURN(
-      auto device,
-      options.machine->driver->createDevice(
-          {options.control->rank(), threadsOf(options.threads, plan.world())}));
+  ZG_ASSIGN_OR_RETURN(auto device,
+                      options.machine->driver->createDevice(
+                          {options.control->rank(),
+                           threadsOf(options.threads, worldOf(plan))}));
   ZG_ASSIGN_OR_RETURN(executor, Executor::create(plan, *options.collectives,
                                                  std::move(device),
                                                  *options.machine->module));
@@ -77,7 +77,7 @@ absl::Status Trainer::runMicroBatch(const Batch &batch, uint64_t micro_batch) {
     ZG_RETURN_IF_ERROR(range.write(input.data()));
   }
   scalars.sample_base =
-      (micro_batch * plan.world() + memory().rank) * plan.micro_batch();
+      (micro_batch * worldOf(plan) + memory().rank) * plan.micro_batch();
   ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, memory()));
   return executor->run(programs.micro);
 }
@@ -87,8 +87,8 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop) {
   scalars.step = scalars.update = steps_done + 1;
   scalars.stop = stop;
   auto run = [&] {
-    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss_slice()).fill());
-    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop_slice()).fill());
+    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss().slice()).fill());
+    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).fill());
     for (uint64_t k = 0; k < programs.micro_batches; ++k) {
       ZG_RETURN_IF_ERROR(runMicroBatch(batch, k));
     }
@@ -123,11 +123,11 @@ absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop) {
 absl::StatusOr<StepResult> Trainer::readResult() const {
   double loss = 0;
   float rounded = 0, stops = 0;
-  bool wide = floatType(plan, plan.loss_slice()) == plan::F64;
+  bool wide = plan.loss().type() == plan::F64;
   ZG_RETURN_IF_ERROR(memory()
-                         .slice(plan, plan.loss_slice())
+                         .slice(plan, plan.loss().slice())
                          .read(wide ? static_cast<void *>(&loss) : &rounded));
-  ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop_slice()).read(&stops));
+  ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).read(&stops));
   loss = wide ? loss : double(rounded);
   return StepResult{loss * gradientScale(plan), stops > 0};
 }

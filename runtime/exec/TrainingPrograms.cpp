@@ -2,20 +2,16 @@
 
 #include "runtime/exec/TrainingPrograms.h"
 
-#include <algorithm>
+#include "runtime/plan/Mesh.h"
 
 using namespace zerograph;
 
 namespace {
 
-uint64_t microBatches(const plan::Plan &plan) {
-  return std::max<uint32_t>(1, plan.accumulate());
-}
-
-std::optional<unsigned> programNamed(const plan::Plan &plan,
-                                     const std::string &name) {
+std::optional<unsigned> programOf(const plan::Plan &plan,
+                                  plan::ProgramKind kind) {
   for (int i = 0; i < plan.programs_size(); ++i) {
-    if (plan.programs(i).name() == name) {
+    if (plan.programs(i).kind() == kind) {
       return unsigned(i);
     }
   }
@@ -26,27 +22,18 @@ std::optional<unsigned> programNamed(const plan::Plan &plan,
 
 absl::StatusOr<TrainingPrograms> TrainingPrograms::of(const plan::Plan &plan) {
   TrainingPrograms programs;
-  programs.micro_batches = microBatches(plan);
-  if (auto step = programNamed(plan, "step");
-      step && programs.micro_batches == 1) {
-    programs.micro = *step;
-    return programs;
-  }
-  auto micro = programNamed(plan, "micro");
-  programs.update = programNamed(plan, "update");
-  if (!micro || !programs.update) {
+  programs.micro_batches = plan.accumulate();
+  programs.update = programOf(plan, plan::UPDATE);
+  auto micro = programOf(plan, programs.update ? plan::MICRO : plan::STEP);
+  if (!micro) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the plan accumulates ", programs.micro_batches,
-                     " micro-batches and lacks the program \"",
-                     programs.micro_batches == 1 ? "step"
-                     : micro                     ? "update"
-                                                 : "micro",
-                     "\""));
+        "the plan trains nothing: it runs forward; compile the model without "
+        "that, or use `zerograph run`");
   }
   programs.micro = *micro;
   return programs;
 }
 
 double zerograph::gradientScale(const plan::Plan &plan) {
-  return 1 / (double(plan.world()) * double(microBatches(plan)));
+  return 1 / (double(worldOf(plan)) * double(plan.accumulate()));
 }

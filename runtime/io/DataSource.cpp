@@ -104,7 +104,7 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
   std::unique_ptr<DataSource> source(new DataSource);
   source->path = path;
   source->micro_batch = plan.micro_batch();
-  source->step = plan.world() * plan.micro_batch() *
+  source->step = worldOf(plan) * plan.micro_batch() *
                  std::max<uint64_t>(1, plan.accumulate());
   std::vector<std::string> problems;
   std::optional<uint64_t> seen; // samples of the inputs so far
@@ -138,7 +138,7 @@ DataSource::open(const std::string &path, const plan::Plan &plan) {
   if (source->usable == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": holds ", source->total, " samples; a step takes ",
-                     source->step, " (", plan.world(), " ranks x ",
+                     source->step, " (", worldOf(plan), " ranks x ",
                      std::max<uint64_t>(1, plan.accumulate()),
                      " micro-batches x ", plan.micro_batch(), " samples)"));
   }

@@ -2,8 +2,12 @@
 
 #include "runtime/plan/Describe.h"
 
+#include "runtime/plan/steps/Step.h"
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+
+#include <algorithm>
 
 namespace zerograph {
 namespace {
@@ -44,59 +48,27 @@ std::string nameOf(plan::Space space) {
 std::string nameOf(plan::SliceClass slice_class) {
   return lower(plan::SliceClass_Name(slice_class), slice_class);
 }
-std::string nameOf(plan::Stream stream) {
-  return lower(plan::Stream_Name(stream), stream);
+std::string nameOf(plan::StreamKind kind) {
+  return lower(plan::StreamKind_Name(kind), kind);
 }
 std::string nameOf(plan::Mode mode) {
   return lower(plan::Mode_Name(mode), mode);
 }
 
-absl::string_view opName(const plan::Step &step) {
-  switch (step.op_case()) {
-  case plan::Step::kLaunch:
-    return "launch";
-  case plan::Step::kMatmul:
-    return "matmul";
-  case plan::Step::kConvolution:
-    return "convolution";
-  case plan::Step::kAllGather:
-    return "all_gather";
-  case plan::Step::kReduceScatter:
-    return "reduce_scatter";
-  case plan::Step::kAllReduce:
-    return "all_reduce";
-  case plan::Step::kCopy:
-    return "copy";
-  case plan::Step::kFill:
-    return "fill";
-  case plan::Step::OP_NOT_SET:
-    break;
-  }
-  return "nothing";
-}
+absl::string_view opName(const plan::Step &step) { return kindOf(step).name(); }
 
-bool isCollective(const plan::Step &step) {
-  return step.has_all_gather() || step.has_reduce_scatter() ||
-         step.has_all_reduce();
-}
-
-bool isLibraryCall(const plan::Step &step) {
-  return step.has_matmul() || step.has_convolution();
+std::string streamName(const plan::Plan &plan, const plan::Step &step) {
+  return step.stream() < uint32_t(plan.streams_size())
+             ? plan.streams(int(step.stream())).name()
+             : absl::StrCat("?", step.stream());
 }
 
 bool isForward(const plan::Plan &plan) {
-  return plan.programs_size() == 1 && plan.programs(0).name() == "forward";
-}
-
-plan::ElementType floatType(const plan::Plan &plan, uint32_t slice) {
-  return slice < uint32_t(plan.slices_size()) &&
-                 plan.slices(int(slice)).bytes() == elementSize(plan::F64)
-             ? plan::F64
-             : plan::F32;
+  return plan.programs_size() == 1 && plan.programs(0).kind() == plan::FORWARD;
 }
 
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program) {
-  return program.name() == "micro" ? plan.accumulate() : 1;
+  return program.kind() == plan::MICRO ? plan.accumulate() : 1;
 }
 
 std::string describeStep(const plan::Plan &plan, size_t program, size_t step) {
@@ -118,6 +90,28 @@ std::string describeSlice(const plan::Plan &plan, size_t slice) {
     return absl::StrCat("slice ", slice);
   }
   return absl::StrCat("slice ", slice, " (", plan.slices(slice).name(), ")");
+}
+
+std::string describeBegin(uint64_t begin, const Strides &strides) {
+  bool several = std::any_of(strides.begin() + 1, strides.end(),
+                             [](uint64_t stride) { return stride != 0; });
+  std::string text = absl::StrCat(begin);
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    if (strides[axis] != 0) {
+      absl::StrAppend(&text, " + ",
+                      several ? absl::StrCat("[", axis, "]") : "rank", " * ",
+                      strides[axis]);
+    }
+  }
+  return text;
+}
+
+std::string describeBegin(const plan::Access &access) {
+  Strides strides{};
+  for (int i = 0; i < std::min(access.strides_size(), kMaxAxes); ++i) {
+    strides[i] = access.strides(i);
+  }
+  return describeBegin(access.offset(), strides);
 }
 
 } // namespace zerograph

@@ -2,7 +2,7 @@
 
 #include "runtime/plan/HappensBefore.h"
 
-#include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace zerograph {
 namespace {
 
 void join(Clock &into, const Clock &from) {
-  for (int i = 0; i < kStreams; ++i) {
+  for (int i = 0; i < kMaxStreams; ++i) {
     into[i] = std::max(into[i], from[i]);
   }
 }
@@ -23,7 +23,7 @@ HappensBefore::HappensBefore(const plan::Program &program) {
   streams.resize(count);
   positions.resize(count);
   // Issue order extends all the orders below, so one walk is enough.
-  std::array<Clock, kStreams> latest{};
+  std::array<Clock, kMaxStreams> latest{};
   Clock collectives{};
   for (size_t i = 0; i < count; ++i) {
     const plan::Step &step = program.steps(i);

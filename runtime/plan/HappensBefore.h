@@ -22,10 +22,10 @@
 
 namespace zerograph {
 
-/// Room for every value of plan::Stream.
-inline constexpr int kStreams = 8;
+/// The most streams of a plan.
+inline constexpr int kMaxStreams = 16;
 /// Steps of each stream, counted from its beginning.
-using Clock = std::array<uint32_t, kStreams>;
+using Clock = std::array<uint32_t, kMaxStreams>;
 
 class HappensBefore {
 public:

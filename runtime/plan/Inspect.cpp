@@ -7,13 +7,14 @@
 #include "runtime/plan/Textbook.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/plan/Validate.h"
+#include "runtime/plan/Verify.h"
 
 namespace zerograph {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json optimizerJson(const plan::Optimizer &optimizer) {
+Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   Json json{{"kind", optimizer.kind()},
             {"learning_rate", optimizer.learning_rate()}};
   if (optimizer.kind() == "sgd") {
@@ -29,9 +30,10 @@ Json optimizerJson(const plan::Optimizer &optimizer) {
 
 Json headerJson(const LoadedPlan &loaded) {
   const plan::Plan &plan = loaded.plan;
-  Json features = Json::array();
-  for (const std::string &feature : plan.target().features()) {
-    features.push_back(feature);
+  const plan::Target &target = plan.devices(0);
+  uint64_t code = 0;
+  for (const plan::Module &module : plan.modules()) {
+    code += module.elf().size() + module.ptx().text().size();
   }
   Json inputs = Json::array();
   for (const plan::Input &input : plan.inputs()) {
@@ -45,23 +47,25 @@ Json headerJson(const LoadedPlan &loaded) {
           {"producer", plan.producer()},
           {"hash", loaded.hash_hex},
           {"target",
-           {{"device", plan.target().device()},
-            {"features", features},
-            {"math_library", plan.target().math_library()},
-            {"math_isa", plan.target().math_isa()}}},
-          {"ranks", plan.world()},
+           {{"device", target.device()},
+            {"features", std::vector<std::string>(target.features().begin(),
+                                                  target.features().end())},
+            {"math_library", target.math_library()},
+            {"math_isa", target.math_isa()}}},
+          {"ranks", worldOf(plan)},
           {"zero_stage", plan.zero_stage()},
           {"accumulate", plan.accumulate()},
           {"micro_batch", plan.micro_batch()},
-          {"optimizer", optimizerJson(plan.optimizer())},
-          {"loss", plan.loss_name()},
+          {"optimizer", optimizerJson(isForward(plan) ? plan::OptimizerGroup()
+                                                      : plan.groups(0))},
+          {"loss", plan.loss().name()},
           {"dump_gradients", plan.dump_gradients()},
           {"inputs", inputs},
           {"kernels", plan.kernels_size()},
-          {"kernel_module_bytes", plan.kernel_module().size()}};
+          {"kernel_module_bytes", code}};
 }
 
-Json unitJson(const plan::Unit &unit) {
+Json unitJson(const plan::Plan &plan, const plan::Unit &unit) {
   Json parameters = Json::array();
   uint64_t used = 0;
   for (const plan::Parameter &parameter : unit.parameters()) {
@@ -78,14 +82,14 @@ Json unitJson(const plan::Unit &unit) {
   Json states = Json::array();
   for (const plan::State &state : unit.states()) {
     states.push_back({{"role", state.role()},
+                      {"type", nameOf(state.type())},
                       {"segment", state.segment()},
-                      {"sharded", state.sharded()}});
+                      {"sharded", Mesh(plan).groupSize(state.axes()) > 1}});
   }
   return {{"name", unit.name()},
           {"reason", unit.reason()},
           {"type", nameOf(unit.type())},
           {"trainable", unit.trainable()},
-          {"persistent", unit.persistent()},
           {"local", unit.local()},
           {"elements", used},
           {"padding", unit.elements() - used},
@@ -149,9 +153,10 @@ Json collectivesJson(const plan::Plan &plan) {
              {"step", i},
              {"sequence", step.sequence()},
              {"op", opName(step)},
-             {"stream", nameOf(step.stream())},
+             {"stream", streamName(plan, step)},
              {"name", step.name()},
-             {"received", receivedBytes(plan, step).value().value_or(0)},
+             {"received",
+              kindOf(step).traffic(plan, step).all().value().value_or(0)},
              {"runs_per_step", runsPerStep(plan, program)},
              {"reason", step.reason()}});
       }
@@ -188,15 +193,17 @@ Json stepsJson(const plan::Plan &plan) {
       Json accesses = Json::array();
       for (const plan::Access &access : step.accesses()) {
         bytes += access.bytes();
-        accesses.push_back({{"slice", plan.slices(access.slice()).name()},
-                            {"mode", nameOf(access.mode())},
-                            {"offset", access.offset()},
-                            {"bytes", access.bytes()},
-                            {"rank_stride", access.rank_stride()}});
+        accesses.push_back(
+            {{"slice", plan.slices(access.slice()).name()},
+             {"mode", nameOf(access.mode())},
+             {"offset", access.offset()},
+             {"bytes", access.bytes()},
+             {"strides", std::vector<uint64_t>(access.strides().begin(),
+                                               access.strides().end())}});
       }
       list.push_back({{"program", program.name()},
                       {"step", i},
-                      {"stream", nameOf(step.stream())},
+                      {"stream", streamName(plan, step)},
                       {"waits", std::vector<uint32_t>(step.waits().begin(),
                                                       step.waits().end())},
                       {"op", opName(step)},
@@ -215,13 +222,14 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   const plan::Plan &plan = loaded.plan;
   Json units = Json::array();
   for (const plan::Unit &unit : plan.units()) {
-    units.push_back(unitJson(unit));
+    units.push_back(unitJson(plan, unit));
   }
   Json report = headerJson(loaded);
   report["units"] = units;
   report["memory"] = memoryJson(plan);
   report["collectives"] = collectivesJson(plan);
   report["traffic"] = trafficJson(plan);
+  report["waste"] = findWaste(plan).value_or(std::vector<std::string>());
   report["steps"] = stepsJson(plan);
   return report;
 }

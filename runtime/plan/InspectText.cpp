@@ -67,13 +67,11 @@ void units(const Json &report, std::string &out) {
   absl::StrAppend(&out, "\nUnits\n");
   for (const Json &unit : report["units"]) {
     absl::StrAppendFormat(
-        &out,
-        "  %s: %s elements of %s + %s padding, %d segments, %s%s%s (%s)\n",
+        &out, "  %s: %s elements of %s + %s padding, %d segments, %s%s (%s)\n",
         text(unit["name"]), grouped(number(unit["elements"])),
         text(unit["type"]), grouped(number(unit["padding"])),
         number(unit["segments"]),
         unit["trainable"].get<bool>() ? "trainable" : "frozen",
-        unit["persistent"].get<bool>() ? ", persistent" : "",
         unit["local"].get<bool>() ? ", each rank's own" : "",
         text(unit["reason"]));
     for (const Json &parameter : unit["parameters"]) {
@@ -148,6 +146,13 @@ void traffic(const Json &report, std::string &out) {
   }
 }
 
+void waste(const Json &report, std::string &out) {
+  if (!report["waste"].empty()) {
+    absl::StrAppend(&out, "\nWasteful\n  ", listed(report["waste"], "\n  "),
+                    "\n");
+  }
+}
+
 void steps(const Json &report, std::string &out) {
   absl::StrAppend(&out, "\nSteps\n");
   for (const Json &step : report["steps"]) {
@@ -167,6 +172,7 @@ std::string inspectText(const Json &report, bool with_steps) {
   units(report, out);
   memory(report, out);
   traffic(report, out);
+  waste(report, out);
   if (with_steps) {
     steps(report, out);
   }

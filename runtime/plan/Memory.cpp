@@ -67,23 +67,6 @@ std::vector<ArenaMemory> memoryOf(const plan::Plan &plan) {
   return arenas;
 }
 
-ClassBytes memoryByClass(const plan::Plan &plan, plan::Space space) {
-  ClassBytes peaks{};
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    walk(
-        plan, p,
-        [&](const plan::Slice &slice) {
-          return plan.arenas(slice.arena()).space() == space;
-        },
-        [&](uint32_t, const ClassBytes &live) {
-          for (size_t i = 0; i < live.size(); ++i) {
-            peaks[i] = std::max(peaks[i], live[i]);
-          }
-        });
-  }
-  return peaks;
-}
-
 uint64_t writtenEnd(const plan::Plan &plan, int arena) {
   uint64_t end = 0;
   for (const plan::Slice &slice : plan.slices()) {

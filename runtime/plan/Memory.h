@@ -35,11 +35,6 @@ struct ArenaMemory {
 /// One an arena. The plan must be valid.
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
 
-/// Each class at its own peak over all programs, the arenas of one space
-/// together.
-ClassBytes memoryByClass(const plan::Plan &plan,
-                         plan::Space space = plan::DEVICE);
-
 /// End of the highest slice that is written to its last byte. What lies above
 /// it, up to the arena's peak, is working space (class staging), of which a
 /// library may leave the last bytes unused.

@@ -2,6 +2,8 @@
 
 #include "runtime/plan/Supported.h"
 
+#include "runtime/plan/Describe.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <utility>
@@ -21,7 +23,50 @@ constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
     {"sample_base", ScalarKind::sample_base},
 };
 
+template <typename... Args>
+absl::Status unsupported(const Args &...args) {
+  return absl::UnimplementedError(absl::StrCat(args..., "; not built yet"));
+}
+
 } // namespace
+
+absl::Status checkSupported(const plan::Plan &plan) {
+  if (plan.mesh_size() != 1) {
+    return unsupported("the plan's ranks form a mesh of ", plan.mesh_size(),
+                       " axes, expected one");
+  }
+  if (plan.groups_size() > 1) {
+    return unsupported("the plan has ", plan.groups_size(),
+                       " groups of parameters with an optimizer each, expected "
+                       "one");
+  }
+  for (const plan::Target &device : plan.devices()) {
+    if (device.device() != "host") {
+      return unsupported("the plan is for the device ", device.device(),
+                         ", expected host");
+    }
+  }
+  for (const plan::Module &module : plan.modules()) {
+    if (!module.has_elf()) {
+      return unsupported("the plan has machine code that is no shared object");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status needReducible(plan::ElementType wire,
+                           plan::ElementType accumulator) {
+  if (accumulator != plan::F32 && accumulator != plan::F64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("adds up elements of type ", nameOf(accumulator),
+                     "; reductions of f32 and f64 exist"));
+  }
+  if (wire != accumulator) {
+    return unsupported("adds up elements of type ", nameOf(accumulator),
+                       " that travel as ", nameOf(wire));
+  }
+  return absl::OkStatus();
+}
 
 std::optional<ScalarKind> scalarKind(absl::string_view name) {
   for (const auto &[known, kind] : kScalars) {

@@ -1,13 +1,14 @@
 //===- Supported.h - types and names that a runtime can work with ---------===//
 //
-// The format has more types than every operation takes. A plan that asks for
-// one of the others is refused before it runs, not by the step that meets it.
+// The format can say more than a runtime can do. A plan that asks for such a
+// thing is refused before it runs, not by the step that meets it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H
 #define ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
 
 #include "absl/strings/string_view.h"
@@ -17,10 +18,14 @@
 
 namespace zerograph {
 
-/// Whether contributions of this type can be added up over ranks.
-constexpr bool canReduce(plan::ElementType type) {
-  return type == plan::F32 || type == plan::F64;
-}
+/// An error where a sound plan asks for what no runtime of this build can do:
+/// several axes, groups of parameters, other devices than the host.
+absl::Status checkSupported(const plan::Plan &plan);
+
+/// An error unless contributions of type `wire` can be added up over ranks in
+/// type `accumulator`.
+absl::Status needReducible(plan::ElementType wire,
+                           plan::ElementType accumulator);
 
 /// Whether a library takes products of this type. Those of other types are
 /// generated kernels.
@@ -46,19 +51,18 @@ enum class ScalarKind {
   sample_base, // the micro-batch's first sample, counted in the global batch
 };
 
-/// How a scalar lies in its slice: i64 where it is a whole number, f32 as the
-/// stop flag, else as `floating`, the slice's `floatType`.
-constexpr plan::ElementType scalarType(ScalarKind kind,
-                                       plan::ElementType floating) {
+/// Whether a scalar can be of this type: i64 where it is a whole number, f32 as
+/// the stop flag, else f32 or f64.
+constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
   switch (kind) {
   case ScalarKind::seed:
   case ScalarKind::step:
   case ScalarKind::sample_base:
-    return plan::I64;
+    return type == plan::I64;
   case ScalarKind::stop:
-    return plan::F32;
+    return type == plan::F32;
   default:
-    return floating;
+    return type == plan::F32 || type == plan::F64;
   }
 }
 

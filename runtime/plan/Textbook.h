@@ -2,7 +2,7 @@
 //
 // With Psi bytes of trainable parameters on N ranks and K micro-batches a
 // step, a rank receives Psi * (N - 1) / N bytes each time they are gathered or
-// reduced: K reductions, and 1 gather (stages 0 to 2) or 2 K (stage 3).
+// reduced: K reductions, and 1 gather or, where parameters are sharded, 2 K.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,61 +4,102 @@
 
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Ranges.h"
-#include "runtime/plan/StepChecks.h"
+#include "runtime/plan/Supported.h"
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Step.h"
 
+#include "absl/strings/ascii.h"
+
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace zerograph {
 namespace {
 
-using detail::invalid;
+using steps::invalid;
 
 /// The most samples of a step: numbers of samples stay far below 64 bits.
 constexpr uint64_t kMaxSamplesOfStep = uint64_t(1) << 32;
 /// Cache lines; the library's scratch wants no less.
 constexpr uint64_t kMinAlignment = 64;
 
+absl::Status validateMesh(const plan::Plan &plan) {
+  if (plan.mesh_size() < 1 || plan.mesh_size() > kMaxAxes) {
+    return invalid("the plan's ranks form a mesh of ", plan.mesh_size(),
+                   " axes; 1 to ", kMaxAxes, " are possible");
+  }
+  Checked world = 1;
+  std::set<std::string> names;
+  for (const plan::Axis &axis : plan.mesh()) {
+    if (axis.name().empty() || !names.insert(axis.name()).second) {
+      return invalid("axis \"", axis.name(),
+                     "\" of the mesh has no name or a taken one");
+    }
+    world = world * axis.size();
+  }
+  if (world.is(0) || !world.atMost(kMaxWorld)) {
+    return invalid("the plan is for ", world.value().value_or(0),
+                   " ranks; 1 to ", kMaxWorld, " are possible");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateGroups(const plan::Plan &plan) {
+  if (isForward(plan) != plan.groups().empty()) {
+    return invalid("a plan that trains has an optimizer, and one that runs "
+                   "forward has none");
+  }
+  for (const plan::OptimizerGroup &group : plan.groups()) {
+    if (group.kind() != "sgd" && group.kind() != "adam" &&
+        group.kind() != "adamw") {
+      return invalid("the plan's optimizer is \"", group.kind(),
+                     "\"; sgd, adam and adamw exist");
+    }
+    for (double value :
+         {group.learning_rate(), group.momentum(), group.beta1(), group.beta2(),
+          group.epsilon(), group.weight_decay()}) {
+      if (!std::isfinite(value)) {
+        return invalid("a number of the plan's optimizer is not finite");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status validateHeader(const plan::Plan &plan) {
-  if (plan.world() < 1 || plan.world() > kMaxWorld) {
-    return invalid("the plan is for ", plan.world(), " ranks; 1 to ", kMaxWorld,
-                   " are possible");
-  }
-  if (plan.zero_stage() > 3) {
-    return invalid("the plan has ZeRO stage ", plan.zero_stage(),
-                   "; there are stages 0 to 3");
-  }
+  ZG_RETURN_IF_ERROR(validateMesh(plan));
   if (plan.accumulate() < 1 || plan.micro_batch() < 1) {
     return invalid("a step of the plan has ", plan.accumulate(),
                    " micro-batches of ", plan.micro_batch(),
                    " samples; both must be at least 1");
   }
-  if (!(Checked(plan.world()) * plan.micro_batch() * plan.accumulate())
+  if (!(Checked(worldOf(plan)) * plan.micro_batch() * plan.accumulate())
            .atMost(kMaxSamplesOfStep)) {
-    return invalid("a step of the plan takes ", plan.world(), " ranks x ",
+    return invalid("a step of the plan takes ", worldOf(plan), " ranks x ",
                    plan.accumulate(), " micro-batches x ", plan.micro_batch(),
                    " samples; at most ", kMaxSamplesOfStep, " are possible");
   }
-  if (plan.target().device().empty()) {
+  if (plan.devices().empty()) {
     return invalid("the plan does not say which device it is for");
   }
-  const plan::Optimizer &optimizer = plan.optimizer();
-  if (isForward(plan)) {
-    if (plan.has_optimizer()) {
-      return invalid("the plan runs forward, and has an optimizer");
-    }
-    return absl::OkStatus();
+  return validateGroups(plan);
+}
+
+absl::Status validateStreams(const plan::Plan &plan) {
+  if (plan.streams_size() > kMaxStreams) {
+    return invalid("the plan has ", plan.streams_size(), " streams; ",
+                   kMaxStreams, " are possible");
   }
-  if (optimizer.kind() != "sgd" && optimizer.kind() != "adam" &&
-      optimizer.kind() != "adamw") {
-    return invalid("the plan's optimizer is \"", optimizer.kind(),
-                   "\"; sgd, adam and adamw exist");
-  }
-  for (double value :
-       {optimizer.learning_rate(), optimizer.momentum(), optimizer.beta1(),
-        optimizer.beta2(), optimizer.epsilon(), optimizer.weight_decay()}) {
-    if (!std::isfinite(value)) {
-      return invalid("a number of the plan's optimizer is not finite");
+  for (int i = 0; i < plan.streams_size(); ++i) {
+    const plan::Stream &stream = plan.streams(i);
+    if (stream.kind() < plan::COMPUTE || stream.kind() > plan::FILE_WRITE ||
+        stream.device() >= uint32_t(plan.devices_size())) {
+      return invalid("stream ", i, " (", stream.name(), ") is of unknown kind ",
+                     stream.kind(), " or of device ", stream.device(), " of ",
+                     plan.devices_size());
     }
   }
   return absl::OkStatus();
@@ -68,8 +109,11 @@ absl::Status validateArenas(const plan::Plan &plan) {
   for (int i = 0; i < plan.arenas_size(); ++i) {
     const plan::Arena &arena = plan.arenas(i);
     uint64_t alignment = arena.alignment();
-    if (arena.space() < plan::DEVICE || arena.space() > plan::NVME) {
-      return invalid("arena ", i, " is in unknown space ", arena.space());
+    if (arena.space() < plan::DEVICE || arena.space() > plan::HOST ||
+        arena.device() >= uint32_t(plan.devices_size())) {
+      return invalid("arena ", i, " is in unknown space ", arena.space(),
+                     " or of device ", arena.device(), " of ",
+                     plan.devices_size());
     }
     if (alignment < kMinAlignment || (alignment & (alignment - 1)) != 0 ||
         alignment > (uint64_t(1) << 30)) {
@@ -154,23 +198,28 @@ absl::Status validateAccess(const plan::Plan &plan, const plan::Step &step,
     return invalid("access ", index, " to ",
                    describeSlice(plan, access.slice()), " touches no bytes");
   }
-  Checked end = Checked(access.rank_stride()) * (plan.world() - 1) +
-                access.offset() + access.bytes();
+  if (access.strides_size() != 0 && access.strides_size() != plan.mesh_size()) {
+    return invalid("access ", index, " has ", access.strides_size(),
+                   " strides; the mesh has ", plan.mesh_size(), " axes");
+  }
+  Checked end = Checked(access.offset()) + access.bytes();
+  for (int axis = 0; axis < access.strides_size(); ++axis) {
+    end = end + Checked(access.strides(axis)) * (plan.mesh(axis).size() - 1);
+  }
   uint64_t limit = plan.slices(access.slice()).bytes();
   if (!end.atMost(limit)) {
-    return invalid("access ", index, " to ",
-                   describeSlice(plan, access.slice()), ": bytes [",
-                   access.offset(), " + rank * ", access.rank_stride(), ", + ",
-                   access.bytes(), ") of the last of ", plan.world(),
-                   " ranks lie outside its ", limit);
+    return invalid(
+        "access ", index, " to ", describeSlice(plan, access.slice()),
+        ": bytes [", describeBegin(access), ", + ", access.bytes(),
+        ") of the last of ", worldOf(plan), " ranks lie outside its ", limit);
   }
   return absl::OkStatus();
 }
 
 absl::Status validateStep(const plan::Plan &plan, const plan::Step &step,
                           uint32_t index) {
-  if (step.stream() < plan::COMPUTE || step.stream() > plan::NVME_WRITE) {
-    return invalid("unknown stream ", step.stream());
+  if (step.stream() >= uint32_t(plan.streams_size())) {
+    return invalid("is on stream ", step.stream(), " of ", plan.streams_size());
   }
   for (uint32_t wait : step.waits()) {
     if (wait >= index) {
@@ -181,33 +230,38 @@ absl::Status validateStep(const plan::Plan &plan, const plan::Step &step,
   for (int i = 0; i < step.accesses_size(); ++i) {
     ZG_RETURN_IF_ERROR(validateAccess(plan, step, i));
   }
-  if (!isCollective(step) && step.sequence() != 0) {
-    return invalid("has a place in the order of collectives and is none");
+  if (!isCollective(step) && (step.sequence() != 0 || !step.axes().empty())) {
+    return invalid("has a place in the order of collectives, or a group, and "
+                   "is none");
   }
-  return detail::validateOperation(plan, step);
+  return kindOf(step).validate(plan, step);
 }
 
-/// Either "step" alone, or "micro" and then "update", or "forward".
+/// Either STEP alone, or MICRO and then UPDATE, or FORWARD.
 absl::Status validatePrograms(const plan::Plan &plan) {
-  bool single = plan.programs_size() == 1 && plan.programs(0).name() == "step";
-  bool split = plan.programs_size() == 2 &&
-               plan.programs(0).name() == "micro" &&
-               plan.programs(1).name() == "update";
-  bool forward = isForward(plan);
-  if (!single && !split && !forward) {
-    std::string names;
+  auto are = [&](std::initializer_list<plan::ProgramKind> kinds) {
+    return std::equal(plan.programs().begin(), plan.programs().end(),
+                      kinds.begin(), kinds.end(),
+                      [](const plan::Program &program, plan::ProgramKind kind) {
+                        return program.kind() == kind;
+                      });
+  };
+  bool split = are({plan::MICRO, plan::UPDATE});
+  if (!are({plan::STEP}) && !split && !isForward(plan)) {
+    std::string kinds;
     for (const plan::Program &program : plan.programs()) {
-      absl::StrAppend(&names, " \"", program.name(), "\"");
+      absl::StrAppend(
+          &kinds, " ",
+          absl::AsciiStrToLower(plan::ProgramKind_Name(program.kind())));
     }
-    return invalid("the plan's programs are", names.empty() ? " none" : names,
-                   "; a plan has \"step\", or \"micro\" and \"update\", or "
-                   "\"forward\"");
+    return invalid("the plan's programs are", kinds.empty() ? " none" : kinds,
+                   "; a plan has step, or micro and update, or forward");
   }
-  if (forward && plan.world() != 1) {
+  if (isForward(plan) && worldOf(plan) != 1) {
     return invalid("the plan runs forward, which one rank does, and is for ",
-                   plan.world(), " ranks");
+                   worldOf(plan), " ranks");
   }
-  if (forward && plan.dump_gradients()) {
+  if (isForward(plan) && plan.dump_gradients()) {
     return invalid("the plan runs forward, and has gradients to dump");
   }
   if (!split && plan.accumulate() != 1) {
@@ -235,6 +289,7 @@ absl::Status validateSteps(const plan::Plan &plan) {
 absl::Status validatePlan(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(validateHeader(plan));
   ZG_RETURN_IF_ERROR(validateArenas(plan));
+  ZG_RETURN_IF_ERROR(validateStreams(plan));
   ZG_RETURN_IF_ERROR(validatePrograms(plan));
   for (int i = 0; i < plan.slices_size(); ++i) {
     ZG_RETURN_IF_ERROR(validateSlice(plan, i));
@@ -243,9 +298,11 @@ absl::Status validatePlan(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(detail::validateUnits(plan));
   ZG_RETURN_IF_ERROR(detail::validateInputs(plan));
   ZG_RETURN_IF_ERROR(detail::validateScalars(plan));
+  ZG_RETURN_IF_ERROR(detail::validateTotals(plan));
   ZG_RETURN_IF_ERROR(detail::validateOutputs(plan));
   ZG_RETURN_IF_ERROR(detail::validateMeanings(plan));
-  return validateSteps(plan);
+  ZG_RETURN_IF_ERROR(validateSteps(plan));
+  return checkSupported(plan);
 }
 
 } // namespace zerograph

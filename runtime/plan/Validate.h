@@ -21,7 +21,7 @@ namespace zerograph {
 absl::Status validatePlan(const plan::Plan &plan);
 
 namespace detail {
-/// Kernels and what they touch.
+/// Modules, kernels and what they touch. Devices are counted.
 absl::Status validateKernels(const plan::Plan &plan);
 /// Units, parameters and states. Slices must be valid.
 absl::Status validateUnits(const plan::Plan &plan);
@@ -29,19 +29,12 @@ absl::Status validateUnits(const plan::Plan &plan);
 /// programs must be valid.
 absl::Status validateInputs(const plan::Plan &plan);
 absl::Status validateScalars(const plan::Plan &plan);
+absl::Status validateTotals(const plan::Plan &plan);
 absl::Status validateOutputs(const plan::Plan &plan);
 /// A slice is at most one of a state, an input, an output, a scalar, the loss
 /// and the stop flag, and of the class that goes with it; a carried one is just
 /// one of them. Those must be valid.
 absl::Status validateMeanings(const plan::Plan &plan);
-/// A launch against its kernel. Kernels and the step's accesses must be valid.
-absl::Status validateLaunch(const plan::Plan &plan, const plan::Step &step);
-/// A library call: its shape against its accesses, which must be valid.
-absl::Status validateMatmul(const plan::Plan &plan, const plan::Step &step);
-absl::Status validateConvolution(const plan::Plan &plan,
-                                 const plan::Step &step);
-/// The operation of one step. Its accesses and the units must be valid.
-absl::Status validateOperation(const plan::Plan &plan, const plan::Step &step);
 } // namespace detail
 
 } // namespace zerograph

@@ -1,4 +1,4 @@
-//===- ValidateEnds.cpp - inputs, outputs and scalars ---------------------===//
+//===- ValidateEnds.cpp - inputs, outputs, scalars and totals -------------===//
 //
 // What passes between the runtime and a program, by its declaration.
 //
@@ -8,8 +8,8 @@
 
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/StepChecks.h"
 #include "runtime/plan/Supported.h"
+#include "runtime/plan/steps/Checks.h"
 
 #include <set>
 
@@ -17,14 +17,28 @@ namespace zerograph {
 namespace detail {
 namespace {
 
-absl::Status validateScalarSlice(const plan::Plan &plan, uint32_t slice,
-                                 absl::string_view name,
-                                 plan::ElementType type = plan::F32) {
+using steps::invalid;
+
+absl::Status needNumber(const plan::Plan &plan, uint32_t slice,
+                        absl::string_view name, plan::ElementType type) {
   if (slice >= uint32_t(plan.slices_size()) ||
-      plan.slices(slice).bytes() != elementSize(type)) {
-    return invalid("the scalar \"", name, "\" is in slice ", slice,
+      plan.slices(int(slice)).bytes() != elementSize(type)) {
+    return invalid(name, " is in slice ", slice,
                    ", which does not exist or has not the ", elementSize(type),
                    " bytes of an ", nameOf(type));
+  }
+  return absl::OkStatus();
+}
+
+/// A sum over ranks, of elements that can be summed.
+absl::Status validateTotal(const plan::Plan &plan, const plan::Total &total,
+                           absl::string_view name) {
+  ZG_RETURN_IF_ERROR(needReducible(total.type(), total.type()));
+  ZG_RETURN_IF_ERROR(steps::needAxes(plan, total.axes()));
+  ZG_RETURN_IF_ERROR(needNumber(plan, total.slice(), name, total.type()));
+  if (!plan.slices(int(total.slice())).carried()) {
+    return invalid(describeSlice(plan, total.slice()), " holds ", name,
+                   ", which outlives programs, and is not carried");
   }
   return absl::OkStatus();
 }
@@ -74,31 +88,34 @@ absl::Status validateScalars(const plan::Plan &plan) {
       return invalid("the plan asks for the scalar \"", scalar.name(),
                      "\"; this runtime knows ", scalarNames());
     }
-    ZG_RETURN_IF_ERROR(validateScalarSlice(
-        plan, scalar.slice(), scalar.name(),
-        scalarType(*kind, floatType(plan, scalar.slice()))));
+    std::string name = absl::StrCat("the scalar \"", scalar.name(), "\"");
+    if (!canHave(*kind, scalar.type())) {
+      return invalid(name, " is ", nameOf(scalar.type()),
+                     ", which it cannot be");
+    }
+    if (scalar.group() != 0 && scalar.group() >= uint32_t(plan.groups_size())) {
+      return invalid(name, " is of group ", scalar.group(), " of ",
+                     plan.groups_size());
+    }
+    ZG_RETURN_IF_ERROR(needNumber(plan, scalar.slice(), name, scalar.type()));
   }
-  if (plan.has_loss_slice() == isForward(plan) ||
-      plan.has_stop_slice() == isForward(plan)) {
+  return absl::OkStatus();
+}
+
+absl::Status validateTotals(const plan::Plan &plan) {
+  if (plan.has_loss() == isForward(plan) ||
+      plan.has_stop() == isForward(plan)) {
     return invalid("a plan that trains has a loss and a stop flag, and one "
                    "that runs forward has none");
   }
   if (isForward(plan)) {
     return absl::OkStatus();
   }
-  ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.loss_slice(), "loss",
-                                         floatType(plan, plan.loss_slice())));
-  ZG_RETURN_IF_ERROR(validateScalarSlice(plan, plan.stop_slice(), "stop"));
-  for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
-    if (!plan.slices(slice).carried()) {
-      return invalid(describeSlice(plan, slice),
-                     " holds the loss or the stop flag, which outlive "
-                     "programs, and is not carried");
-    }
-  }
-  if (plan.loss_slice() == plan.stop_slice()) {
-    return invalid("the loss and the stop flag share ",
-                   describeSlice(plan, plan.loss_slice()));
+  ZG_RETURN_IF_ERROR(validateTotal(plan, plan.loss(), "the loss"));
+  ZG_RETURN_IF_ERROR(validateTotal(plan, plan.stop(), "the sum of stop flags"));
+  if (plan.stop().type() != plan::F32) {
+    return invalid("the sum of stop flags is ", nameOf(plan.stop().type()),
+                   "; expected f32");
   }
   return absl::OkStatus();
 }

@@ -8,7 +8,7 @@
 #include "runtime/plan/Validate.h"
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/StepChecks.h"
+#include "runtime/plan/steps/Checks.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -17,6 +17,8 @@
 namespace zerograph {
 namespace detail {
 namespace {
+
+using steps::invalid;
 
 class Meanings {
 public:
@@ -94,9 +96,9 @@ absl::Status validateMeanings(const plan::Plan &plan) {
   }
   if (!isForward(plan)) {
     ZG_RETURN_IF_ERROR(
-        meanings.add(plan.loss_slice(), "the loss", {plan::SCALAR}));
-    ZG_RETURN_IF_ERROR(meanings.add(plan.stop_slice(), "the sum of stop flags",
-                                    {plan::SCALAR}));
+        meanings.add(plan.loss().slice(), "the loss", {plan::SCALAR}));
+    ZG_RETURN_IF_ERROR(meanings.add(plan.stop().slice(),
+                                    "the sum of stop flags", {plan::SCALAR}));
   }
   return meanings.needAll();
 }

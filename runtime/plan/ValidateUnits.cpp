@@ -5,8 +5,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
-#include "runtime/plan/StepChecks.h"
-#include "runtime/plan/Supported.h"
+#include "runtime/plan/steps/Checks.h"
 
 #include <map>
 #include <set>
@@ -15,11 +14,13 @@ namespace zerograph {
 namespace detail {
 namespace {
 
+using steps::invalid;
+
 absl::Status validateSegments(const plan::Plan &plan, const plan::Unit &unit) {
   Checked end = 0;
   for (const plan::Segment &segment : unit.segments()) {
     if (!end.is(segment.offset()) || segment.elements() == 0 ||
-        segment.elements() % (uint64_t(plan.world()) * 256) != 0) {
+        segment.elements() % (uint64_t(worldOf(plan)) * 256) != 0) {
       return invalid("segment [", segment.offset(), ", + ", segment.elements(),
                      ") does not begin where the one before it ends, or is no "
                      "multiple of 256 elements a rank");
@@ -34,7 +35,8 @@ absl::Status validateSegments(const plan::Plan &plan, const plan::Unit &unit) {
   return absl::OkStatus();
 }
 
-absl::Status validateParameters(const plan::Unit &unit) {
+absl::Status validateParameters(const plan::Plan &plan,
+                                const plan::Unit &unit) {
   uint64_t end = 0;
   for (const plan::Parameter &parameter : unit.parameters()) {
     if (parameter.name().empty()) {
@@ -60,6 +62,11 @@ absl::Status validateParameters(const plan::Unit &unit) {
                      parameter.trainable() ? "" : "not ",
                      "trainable and its unit is",
                      unit.trainable() ? "" : " not");
+    }
+    if (parameter.trainable() &&
+        parameter.group() >= uint32_t(plan.groups_size())) {
+      return invalid("parameter ", parameter.name(), " is trained in group ",
+                     parameter.group(), " of ", plan.groups_size());
     }
     if (parameter.init() < plan::NORMAL || parameter.init() > plan::ONES) {
       return invalid("parameter ", parameter.name(),
@@ -88,28 +95,29 @@ uint64_t elementsOf(const plan::Plan &plan, const plan::Unit &unit,
     return unit.elements();
   }
   uint64_t elements = unit.segments(state.segment()).elements();
-  return state.sharded() ? elements / plan.world() : elements;
+  return elements / Mesh(plan).groupSize(state.axes());
 }
 
 absl::Status validateState(const plan::Plan &plan, const plan::Unit &unit,
                            const plan::State &state) {
   if (state.role().empty() || state.slice() >= uint32_t(plan.slices_size()) ||
       state.segment() < -1 || state.segment() >= unit.segments_size() ||
-      (state.segment() < 0 && state.sharded())) {
+      (state.segment() < 0 && !state.axes().empty())) {
     return invalid("state \"", state.role(), "\" of segment ", state.segment(),
                    " in slice ", state.slice(),
                    " names what does not exist, or shards the whole buffer");
   }
+  ZG_RETURN_IF_ERROR(steps::needAxes(plan, state.axes()));
   uint64_t elements = elementsOf(plan, unit, state);
-  uint64_t bytes = plan.slices(state.slice()).bytes();
-  bool exact = state.role() == "param"
-                   ? bytes == elements * elementSize(unit.type())
-                   : bytes % elements == 0 && bytes / elements >= 1 &&
-                         bytes / elements <= 8;
-  if (!exact) {
+  uint64_t bytes = plan.slices(int(state.slice())).bytes();
+  if (bytes == 0 || bytes != elements * elementSize(state.type())) {
     return invalid("state \"", state.role(), "\" has ", elements,
-                   " elements and ", bytes, " bytes in ",
-                   describeSlice(plan, state.slice()));
+                   " elements of type ", nameOf(state.type()), " and ", bytes,
+                   " bytes in ", describeSlice(plan, state.slice()));
+  }
+  if (state.role() == "param" && state.type() != unit.type()) {
+    return invalid("state \"param\" is ", nameOf(state.type()),
+                   ", and the unit is computed in ", nameOf(unit.type()));
   }
   // Gradients of one step alone are states only so that they can be dumped.
   if (!plan.slices(state.slice()).carried() &&
@@ -124,8 +132,14 @@ absl::Status validateState(const plan::Plan &plan, const plan::Unit &unit,
 /// Each role is there for every segment once, or once for all.
 absl::Status validateStates(const plan::Plan &plan, const plan::Unit &unit) {
   std::map<std::string, std::set<int>> roles;
+  std::map<std::string, plan::ElementType> types;
   for (const plan::State &state : unit.states()) {
     ZG_RETURN_IF_ERROR(validateState(plan, unit, state));
+    if (types.emplace(state.role(), state.type()).first->second !=
+        state.type()) {
+      return invalid("state \"", state.role(),
+                     "\" has segments of several types");
+    }
     if (!roles[state.role()].insert(state.segment()).second) {
       return invalid("state \"", state.role(), "\" of segment ",
                      state.segment(), " is there twice");
@@ -151,13 +165,12 @@ absl::Status validateStates(const plan::Plan &plan, const plan::Unit &unit) {
 }
 
 /// What a rank changes by itself is whole on it, and nothing trains it.
-absl::Status validateLocal(const plan::Plan &plan, const plan::Unit &unit) {
+absl::Status validateLocal(const plan::Unit &unit) {
   if (!unit.local()) {
     return absl::OkStatus();
   }
-  bool whole = unit.states_size() == 1 && !unit.states(0).sharded();
-  if (unit.trainable() || !whole ||
-      unit.persistent() != (plan.zero_stage() == 3)) {
+  bool whole = unit.states_size() == 1 && unit.states(0).axes().empty();
+  if (unit.trainable() || !whole) {
     return invalid("it is each rank's own, and is trained, or not whole on "
                    "every rank");
   }
@@ -172,9 +185,9 @@ absl::Status validateUnit(const plan::Plan &plan, const plan::Unit &unit) {
     return invalid("it has no segments");
   }
   ZG_RETURN_IF_ERROR(validateSegments(plan, unit));
-  ZG_RETURN_IF_ERROR(validateParameters(unit));
+  ZG_RETURN_IF_ERROR(validateParameters(plan, unit));
   ZG_RETURN_IF_ERROR(validateStates(plan, unit));
-  return validateLocal(plan, unit);
+  return validateLocal(unit);
 }
 
 } // namespace

@@ -6,41 +6,60 @@
 #include "runtime/plan/verify/Checks.h"
 
 namespace zerograph {
+namespace {
 
-absl::Status verifyPlan(const plan::Plan &plan) {
+using Check = void (*)(const verify::Subject &, verify::Findings &);
+
+constexpr Check kChecks[] = {
+    verify::checkStreams,
+    verify::checkCollectiveOrder,
+    verify::checkRaces,
+    verify::checkLifetimes,
+    verify::checkDefinitions,
+    verify::checkTypes,
+    verify::checkOperandsOfCollectives,
+    verify::checkReductions,
+    verify::checkAccumulators,
+    verify::checkUpdates,
+    verify::checkSharing,
+    verify::checkTotals,
+    verify::checkStatements,
+    verify::checkUnread,
+};
+
+} // namespace
+
+absl::StatusOr<std::vector<std::string>> findWaste(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(validatePlan(plan));
-  verify::Subject subject{plan, {}};
-  for (const plan::Program &program : plan.programs()) {
-    subject.orders.emplace_back(program);
-  }
-  using Check = void (*)(const verify::Subject &, verify::Problems &);
-  constexpr Check kChecks[] = {
-      verify::checkStreams,      verify::checkCollectiveOrder,
-      verify::checkRaces,        verify::checkLifetimes,
-      verify::checkDefinitions,  verify::checkTypes,
-      verify::checkMoves,        verify::checkReductions,
-      verify::checkAccumulators, verify::checkUpdates,
-      verify::checkSharding,     verify::checkAgreement,
-      verify::checkTraffic,      verify::checkArenas,
-      verify::checkUnread};
+  verify::Subject subject(plan);
   std::string text;
   size_t dropped = 0;
+  std::vector<std::string> waste;
   for (Check check : kChecks) {
-    verify::Problems problems;
-    check(subject, problems);
-    for (const std::string &line : problems.kept()) {
+    verify::Findings findings;
+    check(subject, findings);
+    for (const std::string &line : findings.problems.kept()) {
       absl::StrAppend(&text, "\n  ", line);
     }
-    dropped += problems.dropped();
+    dropped += findings.problems.dropped();
+    waste.insert(waste.end(), findings.waste.kept().begin(),
+                 findings.waste.kept().end());
+    if (size_t more = findings.waste.dropped(); more != 0) {
+      waste.push_back(absl::StrCat("and ", more, " more of the kind"));
+    }
   }
   if (text.empty()) {
-    return absl::OkStatus();
+    return waste;
   }
   if (dropped != 0) {
     absl::StrAppend(&text, "\n  and ", dropped, " more");
   }
   return absl::FailedPreconditionError(
       absl::StrCat("the plan is not safe to run:", text));
+}
+
+absl::Status verifyPlan(const plan::Plan &plan) {
+  return findWaste(plan).status();
 }
 
 } // namespace zerograph

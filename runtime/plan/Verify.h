@@ -7,15 +7,17 @@
 //     buffers share bytes only one after the other;
 //   - every rank meets the same collectives in the same order, and no wait can
 //     last for ever;
+//   - bytes are read with the type they were written with, by a device that
+//     reaches them;
 //   - each gradient is reduced exactly once, updates see reduced gradients
-//     only, and no rank reads parameters that another one holds the news of;
+//     only, and no rank reads what another one has the news of;
 //   - collectives move the segments of the units that they name; every state of
 //     a trainable unit is written once a step, from gradients and states of the
 //     same elements; sums over micro-batches are zeroed once, after their use;
 //   - the loss and the stop count are each made by one sum over the ranks;
-//   - every step makes something that is used; the traffic, the memory and the
-//     lifetimes that the plan states are those of its steps.
-// What a kernel computes is not looked at.
+//   - the traffic and the memory that the plan states are those of its steps.
+// It checks the layout that the plan declares, whatever made it. What a kernel
+// computes is not looked at.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +27,20 @@
 #include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
 
+#include <string>
+#include <vector>
+
 namespace zerograph {
 
 /// OK, or the first problems, a line each: the cause, then the program, the
 /// step and the slice. Any plan may be given; it is validated first. About a
 /// second for 10,000 steps on 8 streams.
 absl::Status verifyPlan(const plan::Plan &plan);
+
+/// Of a plan that is safe, what is done for nothing, a line each: waits for the
+/// own stream, gathers of what is everywhere, results and reductions that
+/// nobody uses, lives longer than their uses. Otherwise verifyPlan's error.
+absl::StatusOr<std::vector<std::string>> findWaste(const plan::Plan &plan);
 
 } // namespace zerograph
 

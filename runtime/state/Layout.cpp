@@ -3,6 +3,7 @@
 #include "runtime/state/Layout.h"
 
 #include "runtime/io/TensorFile.h"
+#include "runtime/plan/Mesh.h"
 
 #include <algorithm>
 
@@ -10,12 +11,20 @@ using namespace zerograph;
 
 namespace {
 
-/// The rank's shard of a segment.
-HeldRange shardOf(const plan::Plan &plan, const plan::Segment &segment,
-                  unsigned rank) {
-  uint64_t elements = segment.elements() / plan.world();
-  uint64_t begin = segment.offset() + rank * elements;
+/// The rank's shard of a segment over `axes`.
+HeldRange shardOf(const Mesh &mesh, const plan::Segment &segment,
+                  const Axes &axes, unsigned rank) {
+  uint64_t elements = segment.elements() / mesh.groupSize(axes);
+  uint64_t begin = segment.offset() + mesh.rankInGroup(axes, rank) * elements;
   return {begin, begin + elements, {}};
+}
+
+Axes allAxes(const plan::Plan &plan) {
+  Axes axes;
+  for (int axis = 0; axis < plan.mesh_size(); ++axis) {
+    axes.Add(uint32_t(axis));
+  }
+  return axes;
 }
 
 } // namespace
@@ -24,17 +33,13 @@ std::vector<HeldRange> zerograph::heldRanges(const plan::Plan &plan,
                                              const plan::Unit &unit,
                                              const plan::State &state,
                                              const RankMemory &memory) {
-  uint64_t element = elementSize(unit.type());
+  uint64_t element = elementSize(state.type());
   DeviceRange slice = memory.slice(plan, state.slice());
   if (state.segment() < 0) {
     return {{0, unit.elements(), slice.part(0, unit.elements() * element)}};
   }
   const plan::Segment &segment = unit.segments(state.segment());
-  HeldRange range = {
-      segment.offset(), segment.offset() + segment.elements(), {}};
-  if (state.sharded()) {
-    range = shardOf(plan, segment, memory.rank);
-  }
+  HeldRange range = shardOf(Mesh(plan), segment, state.axes(), memory.rank);
   range.bytes = slice.part(0, (range.end - range.begin) * element);
   return {range};
 }
@@ -44,17 +49,18 @@ std::vector<HeldRange> zerograph::ownedRanges(const plan::Plan &plan,
                                               const plan::State &state,
                                               const RankMemory &memory) {
   std::vector<HeldRange> held = heldRanges(plan, unit, state, memory);
-  if (state.sharded()) {
+  if (!state.axes().empty()) {
     return held;
   }
   if (!unit.trainable() || unit.segments().empty()) {
     return memory.rank == 0 ? held : std::vector<HeldRange>();
   }
-  uint64_t element = elementSize(unit.type());
+  uint64_t element = elementSize(state.type());
+  Axes axes = allAxes(plan);
   std::vector<HeldRange> owned;
   for (const HeldRange &whole : held) {
     for (const plan::Segment &segment : unit.segments()) {
-      HeldRange part = shardOf(plan, segment, memory.rank);
+      HeldRange part = shardOf(Mesh(plan), segment, axes, memory.rank);
       if (part.begin >= whole.begin && part.end <= whole.end) {
         part.bytes = whole.bytes.part((part.begin - whole.begin) * element,
                                       (part.end - part.begin) * element);
@@ -68,7 +74,7 @@ std::vector<HeldRange> zerograph::ownedRanges(const plan::Plan &plan,
 std::vector<ParameterPart> zerograph::partsOf(const plan::Unit &unit,
                                               const plan::State &state,
                                               const HeldRange &range) {
-  uint64_t element = elementSize(unit.type());
+  uint64_t element = elementSize(state.type());
   std::vector<ParameterPart> parts;
   for (const plan::Parameter &parameter : unit.parameters()) {
     uint64_t begin = std::max(range.begin, parameter.offset());

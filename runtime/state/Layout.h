@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_STATE_LAYOUT_H
 
 #include "runtime/device/Buffer.h"
+#include "runtime/plan/Mesh.h"
 
 #include <cstdint>
 #include <vector>
@@ -21,8 +22,10 @@ struct RankMemory {
   }
   /// What this rank touches by an access.
   DeviceRange access(const plan::Plan &plan, const plan::Access &access) const {
-    uint64_t begin = access.offset() + rank * access.rank_stride();
-    return slice(plan, access.slice()).part(begin, access.bytes());
+    Mesh mesh(plan);
+    uint64_t begin = mesh.offset(mesh.strides(access), rank);
+    return slice(plan, access.slice())
+        .part(access.offset() + begin, access.bytes());
   }
 };
 

@@ -19,6 +19,16 @@ bool hasRole(const plan::Unit &unit, const WeightFileOptions &options) {
       [&](const plan::State &state) { return state.role() == options.role; });
 }
 
+/// Of the states of this role, which are of one type.
+plan::ElementType typeOf(const plan::Unit &unit, absl::string_view role) {
+  for (const plan::State &state : unit.states()) {
+    if (state.role() == role) {
+      return state.type();
+    }
+  }
+  return unit.type();
+}
+
 /// The update's own arithmetic: one factor of the element's type.
 template <typename Element>
 void scaleAll(std::byte *data, uint64_t bytes, double scale) {
@@ -46,7 +56,7 @@ absl::Status scaleBlock(plan::ElementType type, std::byte *data, uint64_t bytes,
 
 absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
                        double scale) {
-  plan::ElementType type = part.unit->type();
+  plan::ElementType type = part.state->type();
   const std::string &name = part.parameter->name();
   uint64_t begin = part.first * elementSize(type);
   return readBlocks(
@@ -73,7 +83,7 @@ zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
     }
     for (const plan::Parameter &parameter : unit.parameters()) {
       entries.push_back({parameter.name(),
-                         unit.type(),
+                         typeOf(unit, options.role),
                          {parameter.shape().begin(), parameter.shape().end()}});
     }
   }
@@ -88,21 +98,10 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
     if (!hasRole(unit, options)) {
       continue;
     }
-    uint64_t element = elementSize(unit.type());
     std::set<std::tuple<const plan::Parameter *, uint64_t, uint64_t>> written;
     for (const plan::State &state : unit.states()) {
       if (state.role() != options.role) {
         continue;
-      }
-      uint64_t held = 0;
-      for (const HeldRange &range : heldRanges(plan, unit, state, memory)) {
-        held += range.end - range.begin;
-      }
-      if (plan.slices(int(state.slice())).bytes() != held * element) {
-        return absl::UnimplementedError(absl::StrCat(
-            "state \"", options.role, "\" of ", unit.name(),
-            " has elements of another type than its parameters; such a state "
-            "is not written to files"));
       }
       for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
         for (const ParameterPart &part : partsOf(unit, state, range)) {

@@ -3,6 +3,7 @@
 #include "tests/e2e/Harness.h"
 
 #include "runtime/plan/Memory.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanFile.h"
 
 #include "absl/strings/str_cat.h"
@@ -65,7 +66,7 @@ struct Scratch {
 void expectAccount(const plan::Plan &plan, const TrainResult &result,
                    const std::string &what) {
   const plan::Prediction &prediction = plan.prediction();
-  EXPECT_EQ(result.ranks.size(), plan.world()) << what;
+  EXPECT_EQ(result.ranks.size(), worldOf(plan)) << what;
   for (const RankResult &rank : result.ranks) {
     uint64_t bytes = 0;
     for (int arena = 0; arena < plan.arenas_size(); ++arena) {

@@ -69,7 +69,9 @@ bool seedOfPlan(const fs::path &file, const fs::path &seed) {
   if (!loaded.ok()) {
     return false;
   }
-  loaded->plan.mutable_kernel_module()->resize(64);
+  for (plan::Module &module : *loaded->plan.mutable_modules()) {
+    module.mutable_elf()->resize(64);
+  }
   return write(seed, loaded->plan.SerializeAsString());
 }
 

@@ -1,6 +1,7 @@
 //===- HeaderMutations.cpp - inputs, scalars, sizes of the whole ----------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -33,8 +34,7 @@ Change inputShape(plan::Plan &plan, Random &random) {
 Change inputRange(plan::Plan &plan, Random &random) {
   for (plan::Input &input : *plan.mutable_inputs()) {
     if (input.has_max()) {
-      random.below(2) == 0 ? input.clear_min()
-                           : input.set_min(input.max() + 1);
+      random.below(2) == 0 ? input.clear_min() : input.set_min(input.max() + 1);
       return absl::StrCat("legal values of ", input.name());
     }
   }
@@ -70,17 +70,37 @@ Change unknownScalar(plan::Plan &plan, Random &random) {
 }
 
 Change lossIsStop(plan::Plan &plan, Random &random) {
-  uint32_t loss = plan.loss_slice();
-  plan.set_loss_slice(plan.stop_slice());
-  plan.set_stop_slice(loss);
+  uint32_t loss = plan.loss().slice();
+  plan.mutable_loss()->set_slice(plan.stop().slice());
+  plan.mutable_stop()->set_slice(loss);
   return "loss and stop count swapped";
 }
 
 Change lossElsewhere(plan::Plan &plan, Random &random) {
   uint32_t slice = plan.scalars(int(random.below(plan.scalars_size()))).slice();
-  random.below(2) == 0 ? plan.set_loss_slice(slice)
-                       : plan.set_stop_slice(slice);
+  plan::Total &total =
+      random.below(2) == 0 ? *plan.mutable_loss() : *plan.mutable_stop();
+  total.set_slice(slice);
   return absl::StrCat("loss or stop count in ", describeSlice(plan, slice));
+}
+
+Change totalAxes(plan::Plan &plan, Random &random) {
+  if (worldOf(plan) == 1) {
+    return std::nullopt; // of any ranks
+  }
+  (random.below(2) == 0 ? plan.mutable_loss() : plan.mutable_stop())
+      ->clear_axes();
+  return "loss or stop count of one rank alone";
+}
+
+Change scalarType(plan::Plan &plan, Random &random) {
+  plan::Scalar &scalar =
+      *plan.mutable_scalars(int(random.below(plan.scalars_size())));
+  scalar.set_type(scalar.type() == plan::I64   ? plan::F64
+                  : scalar.type() == plan::F64 ? plan::I64
+                                               : plan::I32);
+  return absl::StrCat("scalar ", scalar.name(), " is ",
+                      zerograph::nameOf(scalar.type()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,23 +124,20 @@ Change prediction(plan::Plan &plan, Random &random) {
 }
 
 Change world(plan::Plan &plan, Random &random) {
-  const uint32_t worlds[] = {0, 5, plan.world() + 1, 1 << 17};
-  plan.set_world(worlds[random.below(4)]);
-  return absl::StrCat(plan.world(), " ranks");
+  const uint32_t worlds[] = {0, 5, worldOf(plan) + 1, 1 << 17};
+  plan.mutable_mesh(0)->set_size(worlds[random.below(4)]);
+  return absl::StrCat(worldOf(plan), " ranks");
 }
 
-Change stage(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
-    return std::nullopt; // all the same
-  }
-  plan.set_zero_stage(plan.zero_stage() == 3   ? 0
-                      : plan.zero_stage() == 0 ? 1 + random.below(3)
-                                               : 3 * random.below(2));
-  return absl::StrCat("stage ", plan.zero_stage());
+Change axis(plan::Plan &plan, Random &random) {
+  plan::Axis &second = *plan.add_mesh();
+  second.set_name(random.below(2) == 0 ? "data" : "model");
+  second.set_size(1);
+  return absl::StrCat("an axis ", second.name());
 }
 
 Change accumulate(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1 && plan.programs_size() == 2) {
+  if (worldOf(plan) == 1 && plan.programs_size() == 2) {
     return std::nullopt; // no traffic gives it away
   }
   plan.set_accumulate(plan.accumulate() + 1 + random.below(3));
@@ -134,7 +151,7 @@ Change microBatch(plan::Plan &plan, Random &random) {
 }
 
 Change optimizer(plan::Plan &plan, Random &random) {
-  plan::Optimizer &optimizer = *plan.mutable_optimizer();
+  plan::OptimizerGroup &optimizer = *plan.mutable_groups(0);
   if (random.below(2) == 0) {
     optimizer.set_learning_rate(std::numeric_limits<double>::infinity());
     return "an infinite learning rate";
@@ -144,7 +161,7 @@ Change optimizer(plan::Plan &plan, Random &random) {
 }
 
 Change dumpGradients(plan::Plan &plan, Random &random) {
-  if (plan.dump_gradients()) {
+  if (plan.dump_gradients() || plan.accumulate() > 1) {
     return std::nullopt; // sums that are carried may be dumped or not
   }
   plan.set_dump_gradients(true);
@@ -152,7 +169,7 @@ Change dumpGradients(plan::Plan &plan, Random &random) {
 }
 
 Change target(plan::Plan &plan, Random &random) {
-  plan::Target &target = *plan.mutable_target();
+  plan::Target &target = *plan.mutable_devices(0);
   switch (random.below(5)) {
   case 0:
     target.set_device("cuda");
@@ -173,7 +190,7 @@ Change target(plan::Plan &plan, Random &random) {
 }
 
 Change noModule(plan::Plan &plan, Random &random) {
-  plan.clear_kernel_module();
+  plan.clear_modules();
   return "no machine code";
 }
 
@@ -197,24 +214,27 @@ std::vector<Mutation> headerMutations() {
       {"scalars",
        "stop and another swapped",
        swapScalars,
-       {"no agreement: ", "gradients not reduced: ", kOtherType}},
+       {"no agreement: ", "gradients not reduced: ", kOtherType,
+        "which it cannot be"}},
       {"scalars", "unknown", unknownScalar, {"this runtime knows"}},
       {"scalars", "loss and stop swapped", lossIsStop, {"no agreement: "}},
       {"scalars",
        "loss or stop elsewhere",
        lossElsewhere,
        {"a slice holds one of them", "no agreement: ", kOtherType}},
+      {"scalars", "ranks of loss or stop", totalAxes, {"no agreement: "}},
+      {"scalars", "type", scalarType, {"which it cannot be"}},
       {"predictions", "traffic", prediction, {"wrong prediction: "}},
       {"header",
        "ranks",
        world,
        {"are possible", "256 elements a rank", "a segment has",
-        "lie outside its", " elements and "}},
+        "lie outside its", " elements of type "}},
       {"header",
-       "stage",
-       stage,
-       {"has the stay",
-        "wrong layout: ", "wrong unit: ", "it is each rank's own"}},
+       "another axis",
+       axis,
+       {"has no name or a taken one", "axes, expected one",
+        "strides; the mesh has"}},
       {"header",
        "micro-batches",
        accumulate,
@@ -232,8 +252,11 @@ std::vector<Mutation> headerMutations() {
        "dumping of gradients",
        dumpGradients,
        {"no state \"grad\"", "which is not carried"}},
-      {"header", "target", target, {"this machine cannot run the plan"}},
-      {"header", "no machine code", noModule, {"no module that holds them"}},
+      {"header",
+       "target",
+       target,
+       {"this machine cannot run the plan", "expected host; not built yet"}},
+      {"header", "no machine code", noModule, {"it is in module 0 of 0"}},
   };
 }
 

@@ -1,6 +1,7 @@
 //===- LibraryMutations.cpp - library calls and collectives ---------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -48,8 +49,8 @@ Change matmulSize(plan::Plan &plan, Random &random) {
 
 Change scratch(plan::Plan &plan, Random &random) {
   return first(plan, random, "scratch", [](plan::Step &step) {
-    if (!isLibraryCall(step) || step.accesses_size() != 4 ||
-        step.accesses(3).bytes() <= 64) {
+    if (!(step.has_matmul() || step.has_convolution()) ||
+        step.accesses_size() != 4 || step.accesses(3).bytes() <= 64) {
       return false;
     }
     step.mutable_accesses(3)->set_bytes(step.accesses(3).bytes() - 64);
@@ -104,8 +105,8 @@ Change convolutionKind(plan::Plan &plan, Random &random) {
       return false;
     }
     plan::Convolution &c = *step.mutable_convolution();
-    c.set_kind(c.kind() == plan::FORWARD ? plan::WEIGHTS_GRADIENT
-                                         : plan::FORWARD);
+    c.set_kind(c.kind() == plan::CONVOLVE ? plan::WEIGHTS_GRADIENT
+                                          : plan::CONVOLVE);
     return true;
   });
 }
@@ -174,9 +175,11 @@ Change collectiveType(plan::Plan &plan, Random &random) {
     if (step.has_all_gather()) {
       step.mutable_all_gather()->set_type(plan::I32);
     } else if (step.has_reduce_scatter()) {
-      step.mutable_reduce_scatter()->set_type(plan::F64);
+      step.mutable_reduce_scatter()->set_wire(plan::F64);
+      step.mutable_reduce_scatter()->set_accumulator(plan::F64);
     } else if (step.has_all_reduce()) {
-      step.mutable_all_reduce()->set_type(plan::I32);
+      step.mutable_all_reduce()->set_wire(plan::I32);
+      step.mutable_all_reduce()->set_accumulator(plan::I32);
     } else {
       return false;
     }
@@ -184,14 +187,26 @@ Change collectiveType(plan::Plan &plan, Random &random) {
   });
 }
 
-Change stay(plan::Plan &plan, Random &random) {
-  return first(plan, random, "the stay", [](plan::Step &step) {
-    if (!step.has_all_gather()) {
+Change wireType(plan::Plan &plan, Random &random) {
+  return first(plan, random, "the type on the wire", [](plan::Step &step) {
+    if (!step.has_reduce_scatter()) {
       return false;
     }
-    plan::AllGather &gather = *step.mutable_all_gather();
-    gather.set_stay(gather.stay() == plan::STAY_NONE ? plan::STAY_KEPT
-                                                     : plan::STAY_NONE);
+    step.mutable_reduce_scatter()->set_wire(plan::BF16);
+    return true;
+  });
+}
+
+Change group(plan::Plan &plan, Random &random) {
+  bool none = random.below(2) == 0;
+  return first(plan, random, "the group", [&](plan::Step &step) {
+    if (!isCollective(step)) {
+      return false;
+    }
+    step.clear_axes();
+    if (!none) {
+      step.add_axes(1);
+    }
     return true;
   });
 }
@@ -200,8 +215,8 @@ Change stay(plan::Plan &plan, Random &random) {
 
 std::vector<Mutation> libraryMutations() {
   const std::vector<std::string> wrongUnit = {
-      "wrong unit: ",  "a segment has",       "accesses and needs",
-      "names segment", "doubled reduction: ", "has the stay"};
+      "wrong unit: ", "a segment has", "accesses and needs", "names segment",
+      "doubled reduction: "};
   return {
       {"products", "a dimension", matmulSize, {"are not the"}},
       {"products", "type", products, {"are not the", "wrong type: "}},
@@ -227,7 +242,8 @@ std::vector<Mutation> libraryMutations() {
        "element type",
        collectiveType,
        {"wrong type: ", "adds up elements of type", "a segment has"}},
-      {"collectives", "stay", stay, {"has the stay"}},
+      {"collectives", "type on the wire", wireType, {"that travel as"}},
+      {"collectives", "group", group, {"and so no group", "names axis 1"}},
   };
 }
 

@@ -16,7 +16,14 @@ struct Mutation {
   std::optional<std::string> (*apply)(plan::Plan &plan, Random &random);
   /// What a refusal may name as the cause, the most telling first.
   std::vector<std::string> causes;
+  /// Kinds of step that it is claimed for, each by itself; none: it is not
+  /// about steps, or about one kind alone.
+  std::vector<const char *> kinds = {};
 };
+
+inline const std::vector<const char *> kEveryKind = {
+    "launch",         "matmul",     "convolution", "all_gather",
+    "reduce_scatter", "all_reduce", "copy",        "fill"};
 
 std::vector<Mutation> orderMutations();
 std::vector<Mutation> stepMutations();

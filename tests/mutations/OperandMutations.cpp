@@ -1,6 +1,7 @@
 //===- OperandMutations.cpp - kernels, accesses, collectives --------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,11 @@ bool ofUnit(const plan::Plan &plan, const plan::Access &access) {
          of == plan::GATHERED || of == plan::GRAD || of == plan::GRAD_SHARD;
 }
 
+/// Whether ranks touch different bytes.
+bool isPart(const plan::Plan &plan, const plan::Access &access) {
+  return Mesh(plan).strides(access) != Strides{};
+}
+
 /// A step that makes new states of a trainable unit.
 bool updates(const plan::Plan &plan, const plan::Step &step) {
   for (int i = 0; i < step.accesses_size(); ++i) {
@@ -72,9 +78,9 @@ Change otherRange(plan::Plan &plan, Random &random) {
       const plan::Slice &other = plan.slices(i);
       if (other.unit() != slice.unit() && other.bytes() == slice.bytes() &&
           other.slice_class() == slice.slice_class()) {
-        std::string text = absl::StrCat(nameOf(plan, operand), " is ",
-                                        describeSlice(plan, i), " and not ",
-                                        describeSlice(plan, access.slice()));
+        std::string text =
+            absl::StrCat(nameOf(plan, operand), " is ", describeSlice(plan, i),
+                         " and not ", describeSlice(plan, access.slice()));
         access.set_slice(uint32_t(i));
         restate(plan);
         return text;
@@ -92,7 +98,8 @@ Change shiftOffset(plan::Plan &plan, Random &random) {
          return (isCollective(step) || updates(plan, step)) &&
                 ofUnit(plan, access) &&
                 access.offset() + access.bytes() +
-                        access.rank_stride() * (plan.world() - 1) + 64 <=
+                        Mesh(plan).lastOffset(Mesh(plan).strides(access)) +
+                        64 <=
                     plan.slices(int(access.slice())).bytes();
        })) {
     at(plan, operand).set_offset(at(plan, operand).offset() + 64);
@@ -102,37 +109,44 @@ Change shiftOffset(plan::Plan &plan, Random &random) {
 }
 
 Change beyondSlice(plan::Plan &plan, Random &random) {
-  Operand operand = operands(plan, random, [](auto &, int) { return true; })[0];
-  plan::Access &access = at(plan, operand);
-  access.set_offset(plan.slices(access.slice()).bytes() - access.bytes() +
-                    64 * (1 + random.below(4)));
-  return absl::StrCat(nameOf(plan, operand), " moved out of its slice");
+  for (const Operand &operand :
+       operands(plan, random, [](auto &, int) { return true; })) {
+    plan::Access &access = at(plan, operand);
+    access.set_offset(plan.slices(int(access.slice())).bytes() -
+                      access.bytes() + 64 * (1 + random.below(4)));
+    return absl::StrCat(nameOf(plan, operand), " moved out of its slice");
+  }
+  return std::nullopt;
+}
+
+/// Scratch aside, of which only the device knows how much is needed.
+bool isScratch(const plan::Step &step, int index) {
+  return (step.has_matmul() || step.has_convolution()) && index == 3;
 }
 
 Change halveBytes(plan::Plan &plan, Random &random) {
-  Operand operand =
-      operands(plan, random, [](const plan::Step &step, int index) {
-        bool scratch = isLibraryCall(step) && index == 3;
-        return !scratch && step.accesses(index).bytes() >= 8;
-      })[0];
-  plan::Access &access = at(plan, operand);
-  access.set_bytes(access.bytes() / 8 * 4);
-  return absl::StrCat("half the bytes for ", nameOf(plan, operand));
+  for (const Operand &operand :
+       operands(plan, random, [](const plan::Step &step, int index) {
+         return !isScratch(step, index) && step.accesses(index).bytes() >= 2;
+       })) {
+    plan::Access &access = at(plan, operand);
+    access.set_bytes(access.bytes() >= 8 ? access.bytes() / 8 * 4
+                                         : access.bytes() / 2);
+    return absl::StrCat("half the bytes for ", nameOf(plan, operand));
+  }
+  return std::nullopt;
 }
 
 /// The last rank's part, on every rank.
 Change othersShard(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
-    return std::nullopt; // there is no other
-  }
   for (const Operand &operand :
-       operands(plan, random, [](const plan::Step &step, int index) {
-         return step.accesses(index).rank_stride() != 0;
+       operands(plan, random, [&](const plan::Step &step, int index) {
+         return isPart(plan, step.accesses(index));
        })) {
     plan::Access &access = at(plan, operand);
-    access.set_offset(access.offset() +
-                      (plan.world() - 1) * access.rank_stride());
-    access.set_rank_stride(0);
+    Mesh mesh(plan);
+    access.set_offset(access.offset() + mesh.lastOffset(mesh.strides(access)));
+    access.clear_strides();
     return absl::StrCat(nameOf(plan, operand), " is the last rank's shard");
   }
   return std::nullopt;
@@ -140,30 +154,30 @@ Change othersShard(plan::Plan &plan, Random &random) {
 
 /// What each rank has of its own, apart by another distance.
 Change otherStride(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
-    return std::nullopt;
-  }
   for (const Operand &operand :
-       operands(plan, random, [](const plan::Step &step, int index) {
-         return step.accesses(index).rank_stride() > 64;
+       operands(plan, random, [&](const plan::Step &step, int index) {
+         return isPart(plan, step.accesses(index)) &&
+                step.accesses(index).strides(0) > 64;
        })) {
     plan::Access &access = at(plan, operand);
-    access.set_rank_stride(access.rank_stride() - 64);
+    access.set_strides(0, access.strides(0) - 64);
     return absl::StrCat(nameOf(plan, operand), " overlaps the next rank's");
   }
   return std::nullopt;
 }
 
 Change otherMode(plan::Plan &plan, Random &random) {
-  Operand operand =
-      operands(plan, random, [](const plan::Step &step, int index) {
-        bool scratch = isLibraryCall(step) && index == 3;
-        return !scratch && !(step.has_reduce_scatter() && index == 2);
-      })[0];
-  plan::Access &access = at(plan, operand);
-  access.set_mode(access.mode() == plan::READ ? plan::WRITE : plan::READ);
-  return absl::StrCat(nameOf(plan, operand), " is ",
-                      zerograph::nameOf(access.mode()));
+  for (const Operand &operand :
+       operands(plan, random, [](const plan::Step &step, int index) {
+         return !isScratch(step, index) &&
+                !(step.has_reduce_scatter() && index == 2);
+       })) {
+    plan::Access &access = at(plan, operand);
+    access.set_mode(access.mode() == plan::READ ? plan::WRITE : plan::READ);
+    return absl::StrCat(nameOf(plan, operand), " is ",
+                        zerograph::nameOf(access.mode()));
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,21 +243,36 @@ std::vector<Mutation> operandMutations() {
        "shifted in its slice",
        shiftOffset,
        {"wrong unit: ", "without being the rank's own part", "shares bytes",
-        "share bytes"}},
-      {"operands", "out of its slice", beyondSlice, {"lie outside its"}},
+        "share bytes"},
+       {"all_gather", "reduce_scatter"}},
+      {"operands",
+       "out of its slice",
+       beyondSlice,
+       {"lie outside its"},
+       kEveryKind},
       {"operands",
        "half the bytes",
        halveBytes,
        {"bytes; operand", "are not the", "which is not the",
         "bytes to it and its shard have", "a segment has", "copies ",
-        "values of ", "read before it is written: ", "gradients not zeroed: ",
-        "chunks of"}},
+        "values of ",
+        "read before it is written: ", "gradients not zeroed: ", "chunks of"},
+       kEveryKind},
       {"operands",
        "another mode",
        otherMode,
-       {"bytes; operand", " and should be "}},
-      {"ranks", "another rank's shard", othersShard, shard},
-      {"ranks", "shards apart by less", otherStride, shard},
+       {"bytes; operand", " and should be "},
+       kEveryKind},
+      {"ranks",
+       "another rank's shard",
+       othersShard,
+       shard,
+       {"launch", "all_gather", "reduce_scatter"}},
+      {"ranks",
+       "shards apart by less",
+       otherStride,
+       shard,
+       {"launch", "all_gather", "reduce_scatter"}},
       {"kernels",
        "size of an operand",
        kernelOperand,

@@ -1,6 +1,7 @@
 //===- OrderMutations.cpp - waits, streams, the order of collectives ------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -96,7 +97,7 @@ Change otherEvent(plan::Plan &plan, Random &random) {
                      plan::Step &of = at(changed, wait.of);
                      const plan::Program &program =
                          changed.programs(wait.of.program);
-                     plan::Stream stream =
+                     uint32_t stream =
                          program.steps(of.waits(wait.index)).stream();
                      for (int s = wait.of.step - 1; s >= 0; --s) {
                        if (program.steps(s).stream() != stream &&
@@ -109,58 +110,77 @@ Change otherEvent(plan::Plan &plan, Random &random) {
                    });
 }
 
-Change ownStream(plan::Plan &plan, Random &random) {
+Change laterEvent(plan::Plan &plan, Random &random) {
   for (At where : steps(plan, random, [](auto &) { return true; })) {
-    for (int s = where.step - 1; s >= 0; --s) {
-      if (plan.programs(where.program).steps(s).stream() ==
-          at(plan, where).stream()) {
-        at(plan, where).add_waits(s);
-        return absl::StrCat(nameOf(plan, where), " waits for step ", s,
-                            " of its own stream");
+    uint64_t later =
+        plan.programs(where.program).steps_size() - uint64_t(where.step);
+    uint32_t wait = uint32_t(where.step + random.below(later));
+    at(plan, where).add_waits(wait);
+    return absl::StrCat(nameOf(plan, where), " waits for step ", wait);
+  }
+  return std::nullopt;
+}
+
+/// A compute step on a stream of collectives, or the other way round.
+Change wrongStream(plan::Plan &plan, Random &random) {
+  for (At where : steps(plan, random, [](const plan::Step &step) {
+         return !step.has_copy() && !step.has_fill();
+       })) {
+    plan::Step &step = at(plan, where);
+    for (int i = 0; i < plan.streams_size(); ++i) {
+      if (isCollective(step) != (plan.streams(i).kind() == plan::COLLECTIVE)) {
+        step.set_stream(i);
+        return absl::StrCat(nameOf(plan, where), " put on ",
+                            plan.streams(i).name());
       }
     }
   }
   return std::nullopt;
 }
 
-Change laterEvent(plan::Plan &plan, Random &random) {
-  At where = steps(plan, random, [](auto &) { return true; })[0];
-  uint64_t later =
-      plan.programs(where.program).steps_size() - uint64_t(where.step);
-  uint32_t wait = uint32_t(where.step + random.below(later));
-  at(plan, where).add_waits(wait);
-  return absl::StrCat(nameOf(plan, where), " waits for step ", wait);
-}
-
-Change wrongStream(plan::Plan &plan, Random &random) {
-  At where = steps(plan, random, [](auto &) { return true; })[0];
-  plan::Step &step = at(plan, where);
-  plan::Stream stream = isCollective(step) ? plan::COMPUTE
-                        : step.has_fill()  ? plan::NVME_READ
-                                           : plan::GATHER;
-  step.set_stream(stream);
-  return absl::StrCat(nameOf(plan, where), " put on ",
-                      zerograph::nameOf(stream));
+Change streamKind(plan::Plan &plan, Random &random) {
+  plan::Stream &stream =
+      *plan.mutable_streams(int(random.below(plan.streams_size())));
+  stream.set_kind(plan::FILE_READ);
+  return absl::StrCat("stream ", stream.name(), " reads files");
 }
 
 /// A stream that may do it, where nothing orders it as before.
 Change looseStream(plan::Plan &plan, Random &random) {
-  for (At where : steps(plan, random, [](const plan::Step &step) {
-         return isCollective(step) || step.has_fill() || step.has_copy();
-       })) {
-    for (plan::Stream stream : {plan::SCATTER, plan::GATHER, plan::COMPUTE}) {
+  for (At where : steps(plan, random, [](auto &) { return true; })) {
+    for (int i = 0; i < plan.streams_size(); ++i) {
       plan::Plan changed = plan;
       plan::Step &step = at(changed, where);
-      if (step.stream() == stream ||
-          (isCollective(step) && stream == plan::COMPUTE)) {
+      bool can =
+          step.has_fill() || step.has_copy() ||
+          isCollective(step) == (plan.streams(i).kind() == plan::COLLECTIVE);
+      if (step.stream() == uint32_t(i) || !can) {
         continue;
       }
-      step.set_stream(stream);
+      step.set_stream(i);
       if (loosened(plan, changed, where.program)) {
         plan = std::move(changed);
         return absl::StrCat(nameOf(plan, where), " put on ",
-                            zerograph::nameOf(stream));
+                            plan.streams(i).name());
       }
+    }
+  }
+  return std::nullopt;
+}
+
+/// On a second stream that computes, which nothing waits for.
+Change newStream(plan::Plan &plan, Random &random) {
+  for (At where : steps(plan, random, [](const plan::Step &step) {
+         return !isCollective(step);
+       })) {
+    plan::Plan changed = plan;
+    plan::Stream &stream = *changed.add_streams();
+    stream.set_name("aside");
+    stream.set_kind(plan::COMPUTE);
+    at(changed, where).set_stream(changed.streams_size() - 1);
+    if (loosened(plan, changed, where.program)) {
+      plan = std::move(changed);
+      return absl::StrCat(nameOf(plan, where), " put on a stream of its own");
     }
   }
   return std::nullopt;
@@ -194,21 +214,22 @@ Change swapSequence(plan::Plan &plan, Random &random) {
 }
 
 Change changeSequence(plan::Plan &plan, Random &random) {
-  std::vector<At> all = steps(plan, random, isCollective);
-  if (all.empty()) {
-    return std::nullopt; // one rank
+  for (At where : steps(plan, random, isCollective)) {
+    plan::Step &step = at(plan, where);
+    step.set_sequence(step.sequence() + 1 + uint32_t(random.below(3)));
+    return absl::StrCat("another sequence number for ", nameOf(plan, where));
   }
-  plan::Step &step = at(plan, all[0]);
-  step.set_sequence(step.sequence() + 1 + uint32_t(random.below(3)));
-  return absl::StrCat("another sequence number for ", nameOf(plan, all[0]));
+  return std::nullopt;
 }
 
 Change sequenceOfNone(plan::Plan &plan, Random &random) {
-  At where = steps(plan, random, [](const plan::Step &step) {
-    return !isCollective(step);
-  })[0];
-  at(plan, where).set_sequence(1 + uint32_t(random.below(9)));
-  return absl::StrCat("a sequence number for ", nameOf(plan, where));
+  for (At where : steps(plan, random, [](const plan::Step &step) {
+         return !isCollective(step);
+       })) {
+    at(plan, where).set_sequence(1 + uint32_t(random.below(9)));
+    return absl::StrCat("a sequence number for ", nameOf(plan, where));
+  }
+  return std::nullopt;
 }
 
 /// What two collectives of a kind do, one in the other's place.
@@ -240,16 +261,54 @@ std::vector<Mutation> orderMutations() {
       "missing wait: ", "race: ", "shared bytes: "};
   const std::vector<std::string> sequence = {"order of collectives: "};
   return {
-      {"waits", "dropped", dropWait, race},
-      {"waits", "moved later", delayWait, race},
-      {"waits", "for an earlier step", earlierEvent, race},
-      {"waits", "for another stream", otherEvent, race},
-      {"waits", "for its own stream", ownStream, {"useless wait: "}},
-      {"waits", "for a later step", laterEvent, {"it would wait for ever"}},
-      {"streams", "one that cannot do it", wrongStream, {"wrong stream: "}},
-      {"streams", "one that is not ordered", looseStream, race},
+      {"waits",
+       "dropped",
+       dropWait,
+       race,
+       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter"}},
+      {"waits",
+       "moved later",
+       delayWait,
+       race,
+       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter"}},
+      {"waits",
+       "for an earlier step",
+       earlierEvent,
+       race,
+       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter"}},
+      {"waits",
+       "for another stream",
+       otherEvent,
+       race,
+       {"all_gather", "reduce_scatter"}},
+      {"waits",
+       "for a later step",
+       laterEvent,
+       {"it would wait for ever"},
+       kEveryKind},
+      {"streams",
+       "one that cannot do it",
+       wrongStream,
+       {"wrong stream: "},
+       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter",
+        "all_reduce"}},
+      {"streams", "its kind", streamKind, {"wrong stream: "}},
+      {"streams",
+       "one that is not ordered",
+       looseStream,
+       race,
+       {"copy", "fill"}},
+      {"streams",
+       "one of its own",
+       newStream,
+       race,
+       {"launch", "matmul", "convolution", "copy", "fill"}},
       {"collectives", "sequence numbers swapped", swapSequence, sequence},
-      {"collectives", "sequence number changed", changeSequence, sequence},
+      {"collectives",
+       "sequence number changed",
+       changeSequence,
+       sequence,
+       {"all_gather", "reduce_scatter", "all_reduce"}},
       {"collectives",
        "sequence number of a step that is none",
        sequenceOfNone,

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/runtime/plan/PlanBuilder.h"
 
 #include <map>
@@ -58,7 +59,9 @@ std::vector<At> steps(const plan::Plan &plan, Random &random,
   std::vector<At> found;
   for (int p = 0; p < plan.programs_size(); ++p) {
     for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      if (test(plan.programs(p).steps(s))) {
+      const plan::Step &step = plan.programs(p).steps(s);
+      bool wanted = random.kind.empty() || random.kind == opName(step);
+      if (wanted && test(step)) {
         found.push_back({p, s});
       }
     }
@@ -89,8 +92,10 @@ bool writes(const plan::Step &step, int index) {
 bool touch(const plan::Plan &plan, const plan::Access &a,
            const plan::Access &b) {
   Range x = arenaRange(plan, a), y = arenaRange(plan, b);
-  for (uint64_t rank = 0; x.arena == y.arena && rank < plan.world(); ++rank) {
-    uint64_t from = x.begin + rank * x.stride, to = y.begin + rank * y.stride;
+  Mesh mesh(plan);
+  for (uint64_t rank = 0; x.arena == y.arena && rank < worldOf(plan); ++rank) {
+    uint64_t from = x.begin + mesh.offset(x.strides, uint32_t(rank));
+    uint64_t to = y.begin + mesh.offset(y.strides, uint32_t(rank));
     if (from < to + y.bytes && to < from + x.bytes) {
       return true;
     }

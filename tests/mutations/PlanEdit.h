@@ -17,7 +17,10 @@ namespace zerograph::testing {
 /// The same numbers from the same seed on every machine.
 class Random {
 public:
-  explicit Random(uint64_t seed) : engine(seed) {}
+  /// `kind`: of the steps that `steps` gives; empty: all.
+  explicit Random(uint64_t seed, std::string kind = "")
+      : kind(std::move(kind)), engine(seed) {}
+  const std::string kind;
   uint64_t below(uint64_t count) { return engine() % count; }
   template <typename T>
   std::vector<T> shuffled(std::vector<T> items) {
@@ -39,7 +42,7 @@ struct At {
 
 using StepTest = std::function<bool(const plan::Step &)>;
 
-/// All steps that `test` accepts, in random order.
+/// All steps of the wanted kind that `test` accepts, in random order.
 std::vector<At> steps(const plan::Plan &plan, Random &random,
                       const StepTest &test);
 const plan::Step &at(const plan::Plan &plan, At where);

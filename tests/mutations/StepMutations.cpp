@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -75,9 +76,14 @@ bool updates(const plan::Plan &plan, const plan::Step &step) {
 
 /// Zeroes sums of gradients.
 bool zeroes(const plan::Plan &plan, const plan::Step &step) {
-  const plan::Slice &slice = plan.slices(int(step.accesses(0).slice()));
-  return step.has_fill() && slice.carried() &&
-         slice.slice_class() == plan::GRAD_SHARD;
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Slice &slice = plan.slices(int(step.accesses(i).slice()));
+    if (!isCollective(step) && writes(step, i) && slice.carried() &&
+        slice.slice_class() == plan::GRAD_SHARD) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Change drop(plan::Plan &plan, std::vector<At> found) {
@@ -106,12 +112,8 @@ Change twice(plan::Plan &plan, std::vector<At> found) {
 
 Change dropCompute(plan::Plan &plan, Random &random) {
   return drop(plan, needed(plan, random, [](const plan::Step &step) {
-                return step.has_launch() || isLibraryCall(step);
-              }));
-}
-Change dropFill(plan::Plan &plan, Random &random) {
-  return drop(plan, needed(plan, random, [](const plan::Step &step) {
-                return step.has_fill() || step.has_copy();
+                return step.has_launch() ||
+                       (step.has_matmul() || step.has_convolution());
               }));
 }
 Change dropUpdate(plan::Plan &plan, Random &random) {
@@ -125,7 +127,7 @@ Change dropZeroing(plan::Plan &plan, Random &random) {
               }));
 }
 Change dropGather(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
+  if (worldOf(plan) == 1) {
     return std::nullopt; // one rank has everything
   }
   return drop(plan, steps(plan, random, [](const plan::Step &step) {
@@ -133,7 +135,7 @@ Change dropGather(plan::Plan &plan, Random &random) {
               }));
 }
 Change dropReduction(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
+  if (worldOf(plan) == 1) {
     return std::nullopt; // one rank has everything
   }
   return drop(plan, steps(plan, random, [](const plan::Step &step) {
@@ -154,14 +156,6 @@ Change updateTwice(plan::Plan &plan, Random &random) {
 Change zeroTwice(plan::Plan &plan, Random &random) {
   return twice(plan, steps(plan, random, [&](const plan::Step &step) {
                  return zeroes(plan, step);
-               }));
-}
-Change gatherTwice(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
-    return std::nullopt; // one rank has everything
-  }
-  return twice(plan, steps(plan, random, [](const plan::Step &step) {
-                 return step.has_all_gather();
                }));
 }
 Change reduceTwice(plan::Plan &plan, Random &random) {
@@ -247,7 +241,9 @@ Change gatherStale(plan::Plan &plan, Random &random) {
 /// A reduction before the last gradients are there.
 Change reduceEarly(plan::Plan &plan, Random &random) {
   for (auto [a, b] : dependences(plan, random, [](const plan::Step &step) {
-         return step.has_launch() || isLibraryCall(step) || step.has_fill();
+         return step.has_launch() ||
+                (step.has_matmul() || step.has_convolution()) ||
+                step.has_fill();
        })) {
     if (at(plan, b).has_reduce_scatter()) {
       std::string text =
@@ -261,10 +257,10 @@ Change reduceEarly(plan::Plan &plan, Random &random) {
 
 Change otherPrograms(plan::Plan &plan, Random &random) {
   if (plan.programs_size() == 1) {
-    const char *names[] = {"micro", "update", "", "Step"};
-    plan.mutable_programs(0)->set_name(names[random.below(4)]);
-    return absl::StrCat("the program renamed to \"", plan.programs(0).name(),
-                        "\"");
+    const plan::ProgramKind kinds[] = {plan::MICRO, plan::UPDATE, plan::FORWARD,
+                                       plan::PROGRAM_INVALID};
+    plan.mutable_programs(0)->set_kind(kinds[random.below(4)]);
+    return absl::StrCat("the program is of kind ", plan.programs(0).kind());
   }
   if (random.below(2) == 0) {
     plan.mutable_programs()->SwapElements(0, 1);
@@ -317,8 +313,8 @@ std::vector<Mutation> stepMutations() {
       {"dropped",
        "launch or library call",
        dropCompute,
-       {"read before it is written: ", "no agreement: "}},
-      {"dropped", "fill or copy", dropFill, {"read before it is written: "}},
+       {"read before it is written: ", "no agreement: "},
+       {"launch", "matmul", "convolution"}},
       {"dropped", "update", dropUpdate, {"missing update: "}},
       {"dropped", "zeroing", dropZeroing, {"gradients not zeroed: "}},
       {"dropped",
@@ -330,16 +326,13 @@ std::vector<Mutation> stepMutations() {
       {"dropped", "sum of loss or stop", dropSum, {"no agreement: "}},
       {"doubled", "update", updateTwice, {"doubled update: "}},
       {"doubled", "zeroing", zeroTwice, {"doubled zeroing: "}},
-      {"doubled",
-       "gather",
-       gatherTwice,
-       {"needless step: ", "needless gather: "}},
       {"doubled", "reduction", reduceTwice, {"doubled reduction: "}},
       {"doubled", "sum of loss or stop", sumTwice, {"no agreement: "}},
       {"misplaced",
        "before what it reads",
        readFirst,
-       {"read before it is written: "}},
+       {"read before it is written: "},
+       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter"}},
       {"misplaced",
        "gather of stale data",
        gatherStale,
@@ -353,8 +346,7 @@ std::vector<Mutation> stepMutations() {
       {"misplaced",
        "programs",
        otherPrograms,
-       {"the plan's programs are", "\"step\", for one micro-batch",
-        "a plan has \"step\""}},
+       {"the plan's programs are", "one that runs forward has none"}},
       {"misplaced", "update in a micro-batch", updateEarly, {"early update: "}},
   };
 }

@@ -1,6 +1,7 @@
 //===- UnitMutations.cpp - units, parameters, states ----------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
 #include "absl/strings/str_cat.h"
@@ -44,15 +45,6 @@ Change trainableParameter(plan::Plan &plan, Random &random) {
                       parameter.trainable() ? "trained" : "frozen");
 }
 
-Change persistent(plan::Plan &plan, Random &random) {
-  if (plan.zero_stage() != 3 || plan.world() == 1) {
-    return std::nullopt; // whole in any case
-  }
-  plan::Unit &unit = anyUnit(plan, random);
-  unit.set_persistent(!unit.persistent());
-  return absl::StrCat("unit ", unit.name(), " is persistent or not");
-}
-
 /// As if micro-batches made its parameters, or did not.
 Change local(plan::Plan &plan, Random &random) {
   plan::Unit &unit = anyUnit(plan, random);
@@ -69,7 +61,7 @@ Change unitType(plan::Plan &plan, Random &random) {
 
 Change elements(plan::Plan &plan, Random &random) {
   plan::Unit &unit = anyUnit(plan, random);
-  unit.set_elements(unit.elements() + 256 * plan.world());
+  unit.set_elements(unit.elements() + 256 * worldOf(plan));
   return absl::StrCat("unit ", unit.name(), " has ", unit.elements(),
                       " elements");
 }
@@ -97,8 +89,9 @@ Change moveParameter(plan::Plan &plan, Random &random) {
   plan::Unit &unit = anyUnit(plan, random);
   int i = int(random.below(unit.parameters_size()));
   plan::Parameter &parameter = *unit.mutable_parameters(i);
-  uint64_t end = i + 1 < unit.parameters_size() ? unit.parameters(i + 1).offset()
-                                                : unit.elements();
+  uint64_t end = i + 1 < unit.parameters_size()
+                     ? unit.parameters(i + 1).offset()
+                     : unit.elements();
   parameter.set_offset(end - parameter.elements() / 256 * 256);
   if (parameter.offset() + parameter.elements() <= end) {
     parameter.set_offset(parameter.offset() + 256);
@@ -176,15 +169,36 @@ Change dropState(plan::Plan &plan, Random &random) {
 }
 
 Change shardState(plan::Plan &plan, Random &random) {
-  if (plan.world() == 1) {
+  if (worldOf(plan) == 1) {
     return std::nullopt;
   }
   plan::Unit &unit = anyUnit(plan, random);
   plan::State &state =
       *unit.mutable_states(int(random.below(unit.states_size())));
-  state.set_sharded(!state.sharded());
+  bool whole = state.axes().empty();
+  state.clear_axes();
+  if (whole) {
+    state.add_axes(0);
+  }
   return absl::StrCat("\"", state.role(), "\" of unit ", unit.name(),
-                      state.sharded() ? " is a shard" : " is whole");
+                      whole ? " is a shard" : " is whole");
+}
+
+Change stateType(plan::Plan &plan, Random &random) {
+  plan::Unit &unit = anyUnit(plan, random);
+  plan::State &state =
+      *unit.mutable_states(int(random.below(unit.states_size())));
+  std::string role = state.role();
+  if (role == "param") {
+    return std::nullopt; // is as the unit
+  }
+  for (plan::State &each : *unit.mutable_states()) {
+    if (each.role() == role) {
+      each.set_type(random.below(2) == 0 ? plan::BF16 : plan::I32);
+    }
+  }
+  return absl::StrCat("\"", role, "\" of unit ", unit.name(),
+                      " has another type");
 }
 
 Change otherRole(plan::Plan &plan, Random &random) {
@@ -209,14 +223,17 @@ std::vector<Mutation> unitMutations() {
       {"trained",
        "a unit with its parameters",
        trainableAll,
-       {"frozen state: ", "needless reduction: ", "missing update: ",
-        "missing reduction: ", "unused gradients: "}},
-      {"units", "persistent", persistent, {"has the stay", "wrong layout: "}},
+       {"frozen state: ", "missing update: ", "missing reduction: ",
+        "unused gradients: ", "it is each rank's own"}},
       {"units",
        "each rank's own",
        local,
        {"it is each rank's own", "frozen state: "}},
-      {"units", "element type", unitType, {"wrong type: "}},
+      {"units", "element type", unitType, {"and the unit is computed in"}},
+      {"states",
+       "element type",
+       stateType,
+       {"wrong type: ", " elements of type "}},
       {"units", "elements", elements, {"do not make up its"}},
       {"units",
        "segments",
@@ -233,21 +250,17 @@ std::vector<Mutation> unitMutations() {
        {"must begin at a multiple of 256"}},
       {"parameters", "a name twice", sameName, {"is in the plan twice"}},
       {"parameters", "source", source, {"which is not its size"}},
-      {"states",
-       "swapped",
-       swapStates,
-       {"wrong unit: ", "missing gather: "}},
+      {"states", "swapped", swapStates, {"wrong unit: ", "missing gather: "}},
       {"states",
        "dropped",
        dropState,
        {"is no state, input", "does not cover each of", "has no state",
-        "names what does not exist", "wrong unit: ", "gradients not reduced: ",
-        "no state \"grad\""}},
+        "names what does not exist",
+        "wrong unit: ", "gradients not reduced: ", "no state \"grad\""}},
       {"states",
        "sharded or whole",
        shardState,
-       {" elements and ", "wrong layout: ", "shards the whole buffer",
-        "wrong unit: "}},
+       {" elements of type ", "shards the whole buffer"}},
       {"states",
        "another role",
        otherRole,

@@ -49,7 +49,7 @@ class ShadowDevice final : public Device {
 public:
   ShadowDevice(const plan::Plan &plan, uint32_t rank, uint64_t seed)
       : memory(plan, rank), places(placesOf(plan)) {
-    for (unsigned i = 0; i < plan::Stream_ARRAYSIZE; ++i) {
+    for (int i = 0; i < plan.streams_size(); ++i) {
       pauses.emplace_back(seed * 65536 + rank * 16 + i);
     }
     StepHooks hooks;

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
 #include <cstring>
@@ -49,7 +50,7 @@ ShadowMemory::Words ShadowMemory::words(int index) {
 
 ShadowMemory::Words ShadowMemory::words(const plan::Access &access) {
   Range range = arenaRange(plan, access);
-  uint64_t begin = range.begin + rank * range.stride;
+  uint64_t begin = range.begin + Mesh(plan).offset(range.strides, rank);
   uint64_t end = begin + range.bytes;
   return {&owners[range.arena][begin / kWord],
           (end + kWord - 1) / kWord - begin / kWord};

@@ -50,7 +50,7 @@ public:
       bool read = range.read(bytes.data()).ok();
       hash = read ? XXH3_64bits_withSeed(bytes.data(), bytes.size(), hash) : 0;
     };
-    add(plan.loss_slice());
+    add(plan.loss().slice());
     for (const plan::Unit &unit : plan.units()) {
       for (const plan::State &state : unit.states()) {
         add(state.slice());
@@ -71,14 +71,14 @@ private:
     ZG_RETURN_IF_ERROR(common.sources.initialize(executor->memory()));
     ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
     for (int step = 0; step < common.steps; ++step) {
-      for (uint32_t slice : {plan.loss_slice(), plan.stop_slice()}) {
+      for (uint32_t slice : {plan.loss().slice(), plan.stop().slice()}) {
         ZG_RETURN_IF_ERROR(executor->memory().slice(plan, slice).fill());
       }
       uint64_t number = uint64_t(step) + 1;
-      ScalarInputs scalars{plan.optimizer().learning_rate(), /*step=*/number,
+      ScalarInputs scalars{plan.groups(0).learning_rate(), /*step=*/number,
                            /*update=*/number, /*stop=*/false, /*seed=*/7};
       for (uint64_t k = 0; k < plan.accumulate(); ++k) {
-        scalars.sample_base = (k * plan.world() + rank) * plan.micro_batch();
+        scalars.sample_base = (k * worldOf(plan) + rank) * plan.micro_batch();
         uint64_t first = (uint64_t(step) * common.data.samplesOfStep() +
                           scalars.sample_base) %
                          common.data.samples();
@@ -116,11 +116,11 @@ absl::StatusOr<uint64_t> runPlan(const plan::Plan &plan,
   ZG_ASSIGN_OR_RETURN(auto sources, ParameterSources::open(plan, {}));
   Common common{plan, *module, *source, *sources, steps, seed};
   LocalGroupOptions options;
-  options.world = plan.world();
+  options.world = worldOf(plan);
   options.deadline = std::chrono::seconds(20);
   auto group = makeLocalGroup(options);
   std::vector<std::unique_ptr<Rank>> ranks;
-  std::vector<absl::Status> statuses(plan.world());
+  std::vector<absl::Status> statuses(worldOf(plan));
   std::vector<std::thread> threads;
   for (auto &communicator : group) {
     ranks.push_back(std::make_unique<Rank>(common, *communicator));

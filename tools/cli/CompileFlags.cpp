@@ -160,7 +160,8 @@ void CompileFlags::sayWithoutEffect() const {
   }
 }
 
-absl::Status CompileFlags::resolveOptimizer(plan::Optimizer &optimizer) const {
+absl::Status
+CompileFlags::resolveOptimizer(plan::OptimizerGroup &optimizer) const {
   optimizer.set_kind(kind);
   bool sgd = kind == "sgd";
   for (const char *option : {"--momentum", "--nesterov"}) {

@@ -44,7 +44,7 @@ public:
 private:
   bool isGiven(const std::string &option) const;
   absl::Status checkBuilt() const;
-  absl::Status resolveOptimizer(plan::Optimizer &optimizer) const;
+  absl::Status resolveOptimizer(plan::OptimizerGroup &optimizer) const;
   void sayWithoutEffect() const;
 
   CLI::App &command;

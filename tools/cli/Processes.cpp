@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "runtime/exec/StopSignal.h"
+#include "runtime/plan/Mesh.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -121,11 +122,11 @@ absl::StatusOr<MadePlan> Processes::share(const MakePlan &make) {
   if (comm->rank() == 0) {
     comm->setBusy(true);
     made = make(world);
-    if (made.ok() && made->plan.plan.world() != world) {
+    if (made.ok() && worldOf(made->plan.plan) != world) {
       made = absl::FailedPreconditionError(absl::StrCat(
-          "the plan is for ", made->plan.plan.world(), " ranks, and ", world,
+          "the plan is for ", worldOf(made->plan.plan), " ranks, and ", world,
           " processes were started, each of which is one rank: start ",
-          made->plan.plan.world(), ", or compile with --ranks ", world));
+          worldOf(made->plan.plan), ", or compile with --ranks ", world));
     }
     comm->setBusy(false);
   }

@@ -1,5 +1,6 @@
 //===- VerifyPlan.cpp - `verify PLAN` -------------------------------------===//
 
+#include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Verify.h"
 #include "tools/cli/CommandLine.h"
@@ -26,7 +27,7 @@ void addVerify(CommandLine &line) {
       steps += program.steps_size();
     }
     std::printf("%s: %zu steps for %u ranks verified\n", path->c_str(), steps,
-                loaded.plan.world());
+                worldOf(loaded.plan));
     return 0;
   });
 }

@@ -172,7 +172,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   if (planInfo.folder.empty()) {
     planInfo.folder = std::string("."); // empty means the plan's own
   }
-  planInfo.optimizer = options.optimizer;
+  if (!options.forward) {
+    planInfo.optimizer = options.optimizer;
+  }
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.decisions = result.decisions;
   mlir::zg::KernelModuleBuilder kernels(&context, target);

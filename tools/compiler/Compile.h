@@ -49,7 +49,7 @@ struct CompileOptions {
   std::string units;
   bool dump_gradients = false;
 
-  plan::Optimizer optimizer;
+  plan::OptimizerGroup optimizer;
 
   std::string target = "host:native"; ///< "host:native", "host:x86-64-v3", ...
   /// Numbered IR files, one after each phase; empty: none.

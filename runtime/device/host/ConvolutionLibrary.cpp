@@ -56,7 +56,7 @@ PartShape partOf(const plan::Convolution &whole, uint64_t size) {
   return shape;
 }
 
-uint64_t product(const google::protobuf::RepeatedField<uint64_t> &sizes) {
+uint64_t productOf(const google::protobuf::RepeatedField<uint64_t> &sizes) {
   uint64_t all = 1;
   for (uint64_t size : sizes) {
     all *= size;
@@ -111,7 +111,7 @@ struct PartPrimitive {
 
 /// The tensor that a kind writes, as the index of its tensor.
 int resultOf(plan::ConvolutionKind kind) {
-  return kind == plan::FORWARD          ? kOutput
+  return kind == plan::CONVOLVE         ? kOutput
          : kind == plan::INPUT_GRADIENT ? kInput
                                         : kWeights;
 }
@@ -174,7 +174,7 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
     part->scratch = description.scratchpad_desc();
   };
   switch (c.kind()) {
-  case plan::FORWARD:
+  case plan::CONVOLVE:
     part->compute = dnnl::convolution_forward(forward);
     take(forward, forward.src_desc(), forward.weights_desc(),
          forward.dst_desc());
@@ -252,8 +252,8 @@ absl::StatusOr<CutConvolution> cut(const plan::Convolution &c) {
   CutConvolution all;
   all.cuts = cutConvolution(c);
   for (size_t i = 0; i + 1 < all.cuts.size(); ++i) {
-    ZG_ASSIGN_OR_RETURN(
-        auto primitive, primitiveOf(partOf(c, all.cuts[i + 1] - all.cuts[i])));
+    ZG_ASSIGN_OR_RETURN(auto primitive,
+                        primitiveOf(partOf(c, all.cuts[i + 1] - all.cuts[i])));
     all.scratch = std::max(all.scratch, primitive->scratchBytes());
     all.primitives.push_back(std::move(primitive));
   }
@@ -291,7 +291,7 @@ public:
 /// The names of input, weights and output in a call of each kind.
 std::array<int, 3> argumentsOf(plan::ConvolutionKind kind) {
   switch (kind) {
-  case plan::FORWARD:
+  case plan::CONVOLVE:
     return {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
   case plan::INPUT_GRADIENT:
     return {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
@@ -333,14 +333,14 @@ std::array<std::byte *, 3> addressesOf(const plan::Convolution &c, uint64_t cut,
                                        std::array<std::byte *, 3> whole) {
   constexpr uint64_t kBytes = 4;
   uint64_t begin = cut * kBytes;
-  uint64_t input = product(c.input()), output = product(c.output());
+  uint64_t input = productOf(c.input()), output = productOf(c.output());
   if (!ofWeights(c)) {
     whole[kInput] += begin * c.channels() * input;
     whole[kOutput] += begin * c.features() * output;
     return whole;
   }
   uint64_t channels = c.channels() / c.groups();
-  whole[kWeights] += begin * channels * product(c.window());
+  whole[kWeights] += begin * channels * productOf(c.window());
   whole[kOutput] += begin * output;
   if (c.groups() > 1) {
     uint64_t group = cut / (c.features() / c.groups());
@@ -354,7 +354,7 @@ std::array<std::byte *, 3> addressesOf(const plan::Convolution &c, uint64_t cut,
 std::vector<uint64_t> zerograph::cutConvolution(const plan::Convolution &c) {
   double flops = 2.0 * double(c.samples()) * double(c.features()) *
                  double(c.channels() / c.groups()) *
-                 double(product(c.window())) * double(product(c.output()));
+                 double(productOf(c.window())) * double(productOf(c.output()));
   uint64_t extent = ofWeights(c) ? c.features() : c.samples();
   uint64_t grain = !ofWeights(c)    ? 1
                    : c.groups() > 1 ? c.features() / c.groups()
@@ -387,7 +387,7 @@ zerograph::bindConvolution(const plan::Convolution &convolution, void *a,
   auto *result = static_cast<std::byte *>(c);
   std::array<std::byte *, 3> whole; // input, weights, output
   switch (convolution.kind()) {
-  case plan::FORWARD:
+  case plan::CONVOLVE:
     whole = {lhs, rhs, result};
     break;
   case plan::INPUT_GRADIENT:

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,10 +14,13 @@ using namespace zerograph;
 
 namespace {
 
-class LoadedModule final : public HostKernelModule {
+/// A shared object that lies in memory alone.
+class SharedObject {
 public:
-  LoadedModule() = default;
-  ~LoadedModule() override {
+  SharedObject() = default;
+  SharedObject(const SharedObject &) = delete;
+  SharedObject &operator=(const SharedObject &) = delete;
+  ~SharedObject() {
     if (handle) {
       dlclose(handle);
     }
@@ -27,18 +31,19 @@ public:
     }
   }
 
-  absl::Status load(const plan::Plan &plan);
-  const Kernel &kernel(unsigned index) const override { return kernels[index]; }
+  absl::Status open(absl::string_view bytes);
+  void *find(const std::string &symbol) const {
+    return dlsym(handle, symbol.c_str());
+  }
 
 private:
   absl::Status write(absl::string_view bytes);
 
   int descriptor = -1;
   void *handle = nullptr;
-  std::vector<Kernel> kernels;
 };
 
-absl::Status LoadedModule::write(absl::string_view bytes) {
+absl::Status SharedObject::write(absl::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) {
@@ -53,15 +58,7 @@ absl::Status LoadedModule::write(absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status LoadedModule::load(const plan::Plan &plan) {
-  if (plan.kernels().empty()) {
-    return absl::OkStatus();
-  }
-  if (plan.kernel_module().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the plan names ", plan.kernels_size(),
-                     " kernels but holds no kernel module"));
-  }
+absl::Status SharedObject::open(absl::string_view bytes) {
   static std::atomic<unsigned> count{0};
   std::string name = absl::StrCat("zerograph-kernels-", count++);
   descriptor = memfd_create(name.c_str(), MFD_CLOEXEC);
@@ -69,7 +66,7 @@ absl::Status LoadedModule::load(const plan::Plan &plan) {
     return absl::InternalError(
         absl::StrCat("memfd_create: ", std::strerror(errno)));
   }
-  ZG_RETURN_IF_ERROR(write(plan.kernel_module()));
+  ZG_RETURN_IF_ERROR(write(bytes));
   std::string path = absl::StrCat("/proc/self/fd/", descriptor);
   handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
@@ -78,15 +75,34 @@ absl::Status LoadedModule::load(const plan::Plan &plan) {
         absl::StrCat("the plan's kernel module cannot be loaded: ",
                      reason ? reason : "unknown reason"));
   }
+  return absl::OkStatus();
+}
+
+class LoadedModule final : public HostKernelModule {
+public:
+  absl::Status load(const plan::Plan &plan);
+  const Kernel &kernel(unsigned index) const override { return kernels[index]; }
+
+private:
+  std::map<uint32_t, SharedObject> modules; // that have kernels
+  std::vector<Kernel> kernels;
+};
+
+absl::Status LoadedModule::load(const plan::Plan &plan) {
   for (const plan::Kernel &kernel : plan.kernels()) {
-    void *address = dlsym(handle, kernel.symbol().c_str());
+    auto [module, added] = modules.try_emplace(kernel.module());
+    if (added) {
+      ZG_RETURN_IF_ERROR(
+          module->second.open(plan.modules(int(kernel.module())).elf()));
+    }
+    void *address = module->second.find(kernel.symbol());
     if (!address) {
       return absl::InvalidArgumentError(
           absl::StrCat("the plan's kernel module has no symbol '",
                        kernel.symbol(), "', kernel ", kernels.size()));
     }
     kernels.push_back({reinterpret_cast<KernelFunction>(address),
-                       kernel.extent(), kernel.grain()});
+                       kernel.host().extent(), kernel.host().grain()});
   }
   return absl::OkStatus();
 }

@@ -24,8 +24,9 @@ public:
   virtual const Kernel &kernel(unsigned index) const = 0;
 };
 
-/// Loads plan.kernel_module and looks up every kernel. It runs code from the
-/// plan: check the target first. An error names the symbol that is missing.
+/// Loads the modules of a valid plan and looks up every kernel. It runs code
+/// from the plan: check the target first. An error names the symbol that is
+/// missing.
 absl::StatusOr<std::unique_ptr<HostKernelModule>>
 loadKernelModule(const plan::Plan &plan);
 

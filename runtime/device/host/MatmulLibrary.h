@@ -31,8 +31,8 @@ struct MatmulPart {
 /// The parts of a product by its shape alone, which cover C exactly once: at
 /// most 8, each of about 8 MFLOP or more. The matrices of a batch are divided
 /// first; where there are fewer of them than parts, each is cut along n at
-/// multiples of 64, or along m at multiples of 16 where n is too narrow. Whoever
-/// changes the rule counts kCutVersion up.
+/// multiples of 64, or along m at multiples of 16 where n is too narrow.
+/// Whoever changes the rule counts kCutVersion up.
 std::vector<MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
                                   uint64_t k);
 

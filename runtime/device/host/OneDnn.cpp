@@ -62,10 +62,9 @@ absl::Status onednn::checkScratch(const char *what, uint64_t needed,
   if (needed == planned) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the ", what, " needs ", needed,
-                   " bytes of scratch here, the plan has ", planned,
-                   " for it; compile the plan on this machine"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the ", what, " needs ", needed, " bytes of scratch here, the plan has ",
+      planned, " for it; compile the plan on this machine"));
 }
 
 void Arguments::add(int index, const dnnl::memory::desc &description,

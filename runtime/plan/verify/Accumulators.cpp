@@ -1,68 +1,69 @@
 //===- Accumulators.cpp - sums of gradients begin at zero every step ------===//
 //
-// A slice that reductions add to is written by them alone; then, in the program
-// that updates, it is zeroed exactly once, after everything that reads the sum.
-// Zeros are what a step writes that reads nothing, or copies from such bytes.
-// Steps are taken in issue order; the race check sees to it that order holds.
+// Gradients that are carried from one micro-batch to the next are written by
+// reductions alone (by any step where there is one rank, which adds them up
+// itself); then, when all micro-batches are done, they are zeroed exactly once,
+// after everything that reads the sum. Zeros are what a step writes that reads
+// nothing, or copies from such bytes. Steps are taken in issue order; the race
+// check sees to it that order holds.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/Places.h"
 
 #include <map>
 
 namespace zerograph::verify {
 namespace {
 
-bool touch(const Spans &a, const Spans &b) {
-  for (const auto &[first, second] : a) {
-    for (const auto &[begin, end] : b) {
-      if (first < end && begin < second) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 class Accumulators {
 public:
-  Accumulators(const plan::Plan &plan, Problems &problems)
-      : plan(plan), problems(problems) {
-    for (const plan::Program &program : plan.programs()) {
-      for (const plan::Step &step : program.steps()) {
-        if (step.has_reduce_scatter() && step.reduce_scatter().accumulate() &&
-            plan.slices(step.accesses(1).slice()).carried()) {
-          units.emplace(step.accesses(1).slice(), step.reduce_scatter().unit());
+  Accumulators(const Subject &subject, Problems &problems)
+      : plan(subject.plan), mesh(subject.mesh), problems(problems) {
+    // Gradients that are dumped are carried too, and not added to.
+    std::set<uint32_t> added;
+    forEachStep(plan, [&](int p, int, const plan::Step &step) {
+      std::set<uint32_t> read;
+      for (int i = 0; i < step.accesses_size(); ++i) {
+        uint32_t slice = step.accesses(i).slice();
+        if (effectOf(step, i).reads) {
+          read.insert(slice);
+        }
+        if (effectOf(step, i).writes && read.count(slice) != 0 &&
+            plan.programs(p).kind() == plan::MICRO) {
+          added.insert(slice); // reads come before writes
+        }
+      }
+    });
+    for (int unit = 0; unit < plan.units_size(); ++unit) {
+      for (const plan::State &state : plan.units(unit).states()) {
+        if (state.role() == "grad" && added.count(state.slice()) != 0) {
+          units.emplace(state.slice(), unit);
         }
       }
     }
   }
 
   void run() {
-    if (units.empty()) {
-      return;
-    }
-    for (int p = 0; p < plan.programs_size(); ++p) {
+    for (int p = 0; !units.empty() && p < plan.programs_size(); ++p) {
       zeroed.clear();
       for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
         visit(p, s);
       }
-      if (plan.programs(p).name() != "micro") {
+      if (plan.programs(p).kind() != plan::MICRO) {
         checkZeroed(p);
       }
     }
   }
 
 private:
-  Spans spansOf(const plan::Access &access) const {
-    Spans spans;
-    addSpans(spans, access.offset(), access.bytes(), access.rank_stride(),
-             plan.world());
-    return spans;
+  template <typename Visit>
+  void visitRanks(const plan::Access &access, Visit visit) const {
+    mesh.visitRanks(access.offset(), access.bytes(), mesh.strides(access),
+                    visit);
   }
 
   std::string describe(uint32_t slice) const {
@@ -74,26 +75,26 @@ private:
 
   bool isZero(const plan::Access &access) const {
     auto it = zeroed.find(access.slice());
-    if (it == zeroed.end() || access.rank_stride() != 0) {
-      return false;
-    }
-    uint64_t end = access.offset() + access.bytes();
-    Spans spans = it->second;
-    spans.emplace_back(0, access.offset());
-    return !firstGap(spans, end);
+    bool zero = it != zeroed.end();
+    visitRanks(access, [&](uint64_t begin, uint64_t end) {
+      zero = zero && !it->second.firstGap(begin, end);
+    });
+    return zero;
   }
 
   /// True if all that the step writes is zero.
   bool writesZeros(const plan::Step &step) const {
-    if (step.has_copy()) {
-      return isZero(step.accesses(0));
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      if (int from = kindOf(step).copied(i); from >= 0) {
+        return isZero(step.accesses(from));
+      }
     }
     for (int i = 0; i < step.accesses_size(); ++i) {
       if (effectOf(step, i).reads) {
         return false;
       }
     }
-    return step.has_fill() || step.has_launch();
+    return true;
   }
 
   void visit(int p, int s) {
@@ -102,16 +103,21 @@ private:
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
       auto it = zeroed.find(access.slice());
-      if (effectOf(step, i).reads && !zeros && it != zeroed.end() &&
-          units.count(access.slice()) != 0 &&
-          touch(it->second, spansOf(access))) {
-        problems.add("lost gradients: ", describeStep(plan, p, s), " reads ",
-                     describe(access.slice()),
-                     ", which has been zeroed before; expected to read first");
+      if (!effectOf(step, i).reads || zeros || it == zeroed.end() ||
+          units.count(access.slice()) == 0) {
+        continue;
       }
+      visitRanks(access, [&](uint64_t begin, uint64_t end) {
+        if (it->second.touches(begin, end)) {
+          problems.add("lost gradients: ", describeStep(plan, p, s), " reads ",
+                       describe(access.slice()),
+                       ", which has been zeroed before; expected to read "
+                       "first");
+        }
+      });
     }
     for (int i = 0; i < step.accesses_size(); ++i) {
-      if (effectOf(step, i).writes && step.accesses(i).bytes() != 0) {
+      if (effectOf(step, i).writes) {
         write(p, s, i, zeros);
       }
     }
@@ -120,41 +126,38 @@ private:
   void write(int p, int s, int index, bool zeros) {
     const plan::Step &step = plan.programs(p).steps(s);
     const plan::Access &access = step.accesses(index);
+    bool micro = plan.programs(p).kind() == plan::MICRO;
     if (units.count(access.slice()) == 0) {
       // A buffer that zeros are copied from.
-      if (zeros) {
-        addSpans(zeroed[access.slice()], access.offset(), access.bytes(),
-                 access.rank_stride(), plan.world());
-      } else {
-        zeroed.erase(access.slice());
-      }
+      visitRanks(access, [&](uint64_t begin, uint64_t end) {
+        zeros ? zeroed[access.slice()].assign(begin, end, true)
+              : zeroed[access.slice()].erase(begin, end);
+      });
       return;
     }
-    if (step.has_reduce_scatter()) {
+    if (step.has_reduce_scatter() || (micro && mesh.world() == 1 && !zeros)) {
       return;
     }
-    if (!zeros || plan.programs(p).name() == "micro") {
+    if (!zeros || micro) {
       problems.add("wrong gradients: ", describeStep(plan, p, s), " writes ",
                    describe(access.slice()), "; expected only reductions to",
-                   plan.programs(p).name() == "micro"
-                       ? ""
-                       : ", and one step that zeroes it");
+                   micro ? "" : ", and one step that zeroes it");
       return;
     }
-    Spans spans = spansOf(access);
-    Spans &before = zeroed[access.slice()];
-    if (touch(before, spans)) {
-      problems.add("doubled zeroing: ", describeStep(plan, p, s), " zeroes ",
-                   describe(access.slice()),
-                   " a second time; expected it once a step");
-    }
-    before.insert(before.end(), spans.begin(), spans.end());
+    visitRanks(access, [&](uint64_t begin, uint64_t end) {
+      if (zeroed[access.slice()].touches(begin, end)) {
+        problems.add("doubled zeroing: ", describeStep(plan, p, s), " zeroes ",
+                     describe(access.slice()),
+                     " a second time; expected it once a step");
+      }
+      zeroed[access.slice()].assign(begin, end, true);
+    });
   }
 
   void checkZeroed(int p) {
     for (const auto &[slice, unit] : units) {
-      auto gap = firstGap(zeroed[slice], plan.slices(slice).bytes());
-      if (gap) {
+      if (auto gap =
+              zeroed[slice].firstGap(0, plan.slices(int(slice)).bytes())) {
         problems.add("gradients not zeroed: no step of \"",
                      plan.programs(p).name(), "\" zeroes bytes [", gap->first,
                      ", ", gap->second, ") of ", describe(slice),
@@ -164,15 +167,16 @@ private:
   }
 
   const plan::Plan &plan;
+  const Mesh &mesh;
   Problems &problems;
   std::map<uint32_t, int> units; // by slice that is added to
-  std::map<uint32_t, Spans> zeroed;
+  std::map<uint32_t, ByteMap<bool>> zeroed;
 };
 
 } // namespace
 
-void checkAccumulators(const Subject &subject, Problems &problems) {
-  Accumulators(subject.plan, problems).run();
+void checkAccumulators(const Subject &subject, Findings &findings) {
+  Accumulators(subject, findings.problems).run();
 }
 
 } // namespace zerograph::verify

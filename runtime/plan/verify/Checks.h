@@ -9,7 +9,7 @@
 #define ZEROGRAPH_RUNTIME_PLAN_VERIFY_CHECKS_H
 
 #include "runtime/plan/HappensBefore.h"
-#include "runtime/plan/plan.pb.h"
+#include "runtime/plan/Mesh.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -39,44 +39,67 @@ private:
   size_t count = 0;
 };
 
+/// What a check found: problems make a plan unsafe; what is wasteful is not
+/// wrong, and a compiler should not make it.
+struct Findings {
+  Problems problems;
+  Problems waste;
+};
+
 /// A valid plan and the order of each of its programs.
 struct Subject {
+  explicit Subject(const plan::Plan &plan) : plan(plan), mesh(plan) {
+    for (const plan::Program &program : plan.programs()) {
+      orders.emplace_back(program);
+    }
+  }
+
   const plan::Plan &plan;
+  Mesh mesh;
   std::vector<HappensBefore> orders;
 };
 
-/// Waits name other streams; each operation is on a stream that can do it.
-void checkStreams(const Subject &subject, Problems &problems);
+/// Calls visit(p, s, step) for every step, in issue order.
+template <typename Visit>
+void forEachStep(const plan::Plan &plan, Visit visit) {
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
+      visit(p, s, plan.programs(p).steps(s));
+    }
+  }
+}
+
+/// Each step is on a stream, and in memory, that can do it.
+void checkStreams(const Subject &subject, Findings &findings);
 /// Sequence numbers count up from 0 in issue order.
-void checkCollectiveOrder(const Subject &subject, Problems &problems);
+void checkCollectiveOrder(const Subject &subject, Findings &findings);
 /// No two unordered steps touch the same bytes, one of them writing.
-void checkRaces(const Subject &subject, Problems &problems);
+void checkRaces(const Subject &subject, Findings &findings);
 /// Accesses lie within stated lifetimes; buffers that share bytes are used one
 /// after the other; carried ones share with none.
-void checkLifetimes(const Subject &subject, Problems &problems);
+void checkLifetimes(const Subject &subject, Findings &findings);
 /// What a program reads and does not carry was written in it before.
-void checkDefinitions(const Subject &subject, Problems &problems);
-/// Every step makes something that is used.
-void checkUnread(const Subject &subject, Problems &problems);
+void checkDefinitions(const Subject &subject, Findings &findings);
 /// Bytes are read with the type they were written with.
-void checkTypes(const Subject &subject, Problems &problems);
+void checkTypes(const Subject &subject, Findings &findings);
 /// Collectives move what they say: the segments of their unit.
-void checkMoves(const Subject &subject, Problems &problems);
+void checkOperandsOfCollectives(const Subject &subject, Findings &findings);
 /// Each segment's gradients are reduced once.
-void checkReductions(const Subject &subject, Problems &problems);
+void checkReductions(const Subject &subject, Findings &findings);
 /// Sums over micro-batches are made by reductions and zeroed once a step.
-void checkAccumulators(const Subject &subject, Problems &problems);
+void checkAccumulators(const Subject &subject, Findings &findings);
 /// Each state is updated once a step, from its own gradients.
-void checkUpdates(const Subject &subject, Problems &problems);
-/// The loss and the stop count are each made by one sum over the ranks.
-void checkAgreement(const Subject &subject, Problems &problems);
+void checkUpdates(const Subject &subject, Findings &findings);
 /// Updates use reduced gradients; parts that only their rank has are gathered
-/// before others read them; states are sharded as the stage says.
-void checkSharding(const Subject &subject, Problems &problems);
-/// The prediction is the sum over the collectives.
-void checkTraffic(const Subject &subject, Problems &problems);
-/// Stated peaks are the highest bytes used.
-void checkArenas(const Subject &subject, Problems &problems);
+/// before others read them.
+void checkSharing(const Subject &subject, Findings &findings);
+/// The loss and the stop count are each made by one sum over the ranks.
+void checkTotals(const Subject &subject, Findings &findings);
+/// The stated traffic is the sum over the collectives, and the stated sizes and
+/// peaks are those of the slices.
+void checkStatements(const Subject &subject, Findings &findings);
+/// Every step makes something that is used.
+void checkUnread(const Subject &subject, Findings &findings);
 
 } // namespace zerograph::verify
 

@@ -1,33 +1,52 @@
-//===- Collectives.cpp - one order of collectives -------------------------===//
+//===- Collectives.cpp - one order of collectives, of their units ---------===//
 //
 // All ranks run the same plan, so one order of issue that the communicator
-// keeps is enough: no two ranks can wait for each other.
+// keeps is enough: no two ranks can wait for each other. What a collective says
+// that it moves is what its accesses are of.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 
 namespace zerograph::verify {
 
-void checkCollectiveOrder(const Subject &subject, Problems &problems) {
+void checkCollectiveOrder(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    uint32_t next = 0;
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      const plan::Step &step = plan.programs(p).steps(s);
-      if (!isCollective(step)) {
+  std::vector<uint32_t> next(plan.programs_size());
+  forEachStep(plan, [&](int p, int s, const plan::Step &step) {
+    if (!isCollective(step)) {
+      return;
+    }
+    if (step.sequence() != next[p]) {
+      findings.problems.add("order of collectives: ", describeStep(plan, p, s),
+                            " has sequence number ", step.sequence(),
+                            " and is collective ", next[p],
+                            " of its program: ranks could wait for each other");
+    }
+    ++next[p];
+  });
+}
+
+void checkOperandsOfCollectives(const Subject &subject, Findings &findings) {
+  const plan::Plan &plan = subject.plan;
+  UnitParts parts(plan);
+  forEachStep(plan, [&](int p, int s, const plan::Step &step) {
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      Expected expected = kindOf(step).expected(parts, step, i);
+      std::optional<UnitPart> found = parts.of(step.accesses(i));
+      if (expected.any || found == expected.part) {
         continue;
       }
-      if (step.sequence() != next) {
-        problems.add("order of collectives: ", describeStep(plan, p, s),
-                     " has sequence number ", step.sequence(),
-                     " and is collective ", next,
-                     " of its program: ranks could wait for each other");
-      }
-      ++next;
+      findings.problems.add(
+          "wrong unit: ", describeStep(plan, p, s),
+          effectOf(step, i).writes ? " writes " : " reads ",
+          describeSlice(plan, step.accesses(i).slice()), ", which holds ",
+          found ? describe(plan, *found) : "nothing of a unit", "; expected ",
+          expected.part ? describe(plan, *expected.part) : "a buffer of none");
     }
-  }
+  });
 }
 
 } // namespace zerograph::verify

@@ -7,43 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
 
-#include <map>
-
 namespace zerograph::verify {
 namespace {
-
-/// A set of bytes as disjoint ranges that do not touch.
-class ByteSet {
-public:
-  void add(uint64_t begin, uint64_t end) {
-    auto it = ranges.upper_bound(begin);
-    if (it != ranges.begin() && std::prev(it)->second >= begin) {
-      --it;
-      begin = it->first;
-    }
-    while (it != ranges.end() && it->first <= end) {
-      end = std::max(end, it->second);
-      it = ranges.erase(it);
-    }
-    ranges.emplace(begin, end);
-  }
-  /// The first byte of [begin, end) that is not in the set, or `end`.
-  uint64_t firstMissing(uint64_t begin, uint64_t end) const {
-    auto it = ranges.upper_bound(begin);
-    if (it == ranges.begin() || std::prev(it)->second <= begin) {
-      return begin;
-    }
-    return std::min(std::prev(it)->second, end);
-  }
-
-private:
-  std::map<uint64_t, uint64_t> ranges;
-};
 
 struct Use {
   uint32_t step;
@@ -64,50 +35,50 @@ std::vector<const plan::Output *> outputsBySlice(const plan::Plan &plan) {
 bool checkSlice(const Subject &subject, int program, int slice,
                 const std::vector<Use> &uses, uint32_t rank,
                 const plan::Output *output, Problems &problems) {
-  ByteSet written;
+  ByteMap<bool> written;
+  auto range = [&](const plan::Access &access) {
+    uint64_t begin = access.offset() +
+                     subject.mesh.offset(subject.mesh.strides(access), rank);
+    return std::pair(begin, begin + access.bytes());
+  };
   for (size_t i = 0; i < uses.size();) {
     // All reads of a step come before all its writes.
     size_t end = i;
     while (end < uses.size() && uses[end].step == uses[i].step) {
-      const plan::Access &access = *uses[end].access;
-      uint64_t begin = access.offset() + rank * access.rank_stride();
-      uint64_t stop = begin + access.bytes();
-      uint64_t missing =
-          uses[end].effect.reads ? written.firstMissing(begin, stop) : stop;
-      if (missing < stop) {
+      auto [begin, stop] = range(*uses[end].access);
+      auto gap =
+          uses[end].effect.reads ? written.firstGap(begin, stop) : std::nullopt;
+      if (gap) {
         problems.add("read before it is written: ",
                      describeStep(subject.plan, program, uses[end].step),
                      " reads bytes [", begin, ", ", stop, ") of ",
                      describeSlice(subject.plan, slice),
-                     ", and no step before "
-                     "it writes byte ",
-                     missing, rank == 0 ? "" : absl::StrCat(" on rank ", rank));
+                     ", and no step before it writes byte ", gap->first,
+                     rank == 0 ? "" : absl::StrCat(" on rank ", rank));
         return true;
       }
       ++end;
     }
     for (; i < end; ++i) {
-      const plan::Access &access = *uses[i].access;
-      uint64_t begin = access.offset() + rank * access.rank_stride();
-      if (uses[i].effect.writes && access.bytes() != 0) {
-        written.add(begin, begin + access.bytes());
+      auto [begin, stop] = range(*uses[i].access);
+      if (uses[i].effect.writes) {
+        written.assign(begin, stop, true);
       }
     }
   }
-  uint64_t bytes = subject.plan.slices(slice).bytes();
-  uint64_t missing = output ? written.firstMissing(0, bytes) : bytes;
-  if (missing < bytes) {
+  auto gap = output ? written.firstGap(0, subject.plan.slices(slice).bytes())
+                    : std::nullopt;
+  if (gap) {
     problems.add("read before it is written: the runtime reads ",
                  describeSlice(subject.plan, slice), " as output ",
-                 output->name(), ", and no step writes byte ", missing);
-    return true;
+                 output->name(), ", and no step writes byte ", gap->first);
   }
-  return false;
+  return gap.has_value();
 }
 
 } // namespace
 
-void checkDefinitions(const Subject &subject, Problems &problems) {
+void checkDefinitions(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
   std::vector<const plan::Output *> outputs = outputsBySlice(plan);
   for (int p = 0; p < plan.programs_size(); ++p) {
@@ -125,20 +96,20 @@ void checkDefinitions(const Subject &subject, Problems &problems) {
         }
         slices[access.slice()].push_back(
             {uint32_t(s), &access, effectOf(program.steps(s), i)});
-        if (access.rank_stride() != 0) {
+        if (subject.mesh.strides(access) != Strides{}) {
           by_rank[access.slice()] = true;
         }
       }
     }
     for (int slice = 0; slice < plan.slices_size(); ++slice) {
-      uint32_t ranks = by_rank[slice] ? plan.world() : 1;
+      uint32_t ranks = by_rank[slice] ? subject.mesh.world() : 1;
       for (uint32_t rank = 0; rank < ranks; ++rank) {
         if (checkSlice(subject, p, slice, slices[slice], rank, outputs[slice],
-                       problems)) {
+                       findings.problems)) {
           break;
         }
       }
-      if (problems.enough()) {
+      if (findings.problems.enough()) {
         return;
       }
     }

@@ -6,7 +6,7 @@ namespace zerograph::verify {
 
 std::vector<bool> setByRuntime(const plan::Plan &plan, int program) {
   std::vector<bool> set(plan.slices_size());
-  if (plan.programs(program).name() != "update") {
+  if (plan.programs(program).kind() != plan::UPDATE) {
     for (const plan::Input &input : plan.inputs()) {
       set[input.slice()] = true;
     }

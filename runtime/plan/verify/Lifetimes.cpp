@@ -53,7 +53,7 @@ std::vector<Uses> usesIn(const Subject &subject, int program) {
       // The step's own position does not count: it isn't over when it starts.
       Clock clock = order.clock(s);
       --clock[stream];
-      for (int i = 0; i < kStreams; ++i) {
+      for (int i = 0; i < kMaxStreams; ++i) {
         uses.ready[i] = std::min(uses.ready[i], clock[i]);
       }
     }
@@ -70,7 +70,7 @@ bool precedes(const Uses &a, const Uses &b) {
   if (b.set_before || a.read_after) {
     return false;
   }
-  for (int i = 0; i < kStreams; ++i) {
+  for (int i = 0; i < kMaxStreams; ++i) {
     if (a.reach[i] > b.ready[i]) {
       return false;
     }
@@ -79,7 +79,7 @@ bool precedes(const Uses &a, const Uses &b) {
 }
 
 void checkStated(const Subject &subject, int program,
-                 const std::vector<Uses> &all, Problems &problems) {
+                 const std::vector<Uses> &all, Findings &findings) {
   const plan::Plan &plan = subject.plan;
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
@@ -103,26 +103,28 @@ void checkStated(const Subject &subject, int program,
       uint32_t step = life != nullptr && uses.first >= life->first()
                           ? uses.last
                           : uses.first;
-      problems.add("outside its lifetime: ", describeStep(plan, program, step),
-                   " uses ", describeSlice(plan, i), ", which lives ", lives);
+      findings.problems.add(
+          "outside its lifetime: ", describeStep(plan, program, step), " uses ",
+          describeSlice(plan, i), ", which lives ", lives);
     } else if (life != nullptr && (!touched || life->first() != uses.first ||
                                    life->last() != uses.last)) {
-      problems.add("needless lifetime: ", describeSlice(plan, i), " lives ",
-                   lives, " of \"", plan.programs(program).name(), "\"",
-                   touched ? absl::StrCat(" and is used from step ", uses.first,
-                                          " to step ", uses.last)
-                           : std::string(" and is not used there"));
+      findings.waste.add(
+          "needless lifetime: ", describeSlice(plan, i), " lives ", lives,
+          " of \"", plan.programs(program).name(), "\"",
+          touched ? absl::StrCat(" and is used from step ", uses.first,
+                                 " to step ", uses.last)
+                  : std::string(" and is not used there"));
     }
   }
 }
 
-class Sharing {
+class SharedBytes {
 public:
-  Sharing(const Subject &subject, Problems &problems)
-      : subject(subject), plan(subject.plan), problems(problems) {
+  SharedBytes(const Subject &subject, Findings &findings)
+      : plan(subject.plan), problems(findings.problems) {
     for (int p = 0; p < plan.programs_size(); ++p) {
       programs.push_back(usesIn(subject, p));
-      checkStated(subject, p, programs.back(), problems);
+      checkStated(subject, p, programs.back(), findings);
     }
   }
 
@@ -243,7 +245,6 @@ private:
                         describeStep(plan, program, uses.last), ",");
   }
 
-  const Subject &subject;
   const plan::Plan &plan;
   Problems &problems;
   std::vector<std::vector<Uses>> programs;
@@ -251,8 +252,8 @@ private:
 
 } // namespace
 
-void checkLifetimes(const Subject &subject, Problems &problems) {
-  Sharing(subject, problems).run();
+void checkLifetimes(const Subject &subject, Findings &findings) {
+  SharedBytes(subject, findings).run();
 }
 
 } // namespace zerograph::verify

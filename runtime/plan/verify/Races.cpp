@@ -9,6 +9,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 
 #include <algorithm>
@@ -29,8 +30,8 @@ struct Touch {
 class Sweep {
 public:
   Sweep(const Subject &subject, size_t program, Problems &problems)
-      : plan(subject.plan), program(program), order(subject.orders[program]),
-        problems(problems) {}
+      : plan(subject.plan), mesh(subject.mesh), program(program),
+        order(subject.orders[program]), problems(problems) {}
 
   void run(std::vector<Touch> touches) {
     std::sort(touches.begin(), touches.end(),
@@ -40,7 +41,7 @@ public:
               });
     for (const Touch &touch : touches) {
       int own = order.stream(touch.step);
-      for (int stream = 0; stream < kStreams; ++stream) {
+      for (int stream = 0; stream < kMaxStreams; ++stream) {
         if (stream == own) {
           continue;
         }
@@ -66,7 +67,7 @@ private:
         continue;
       }
       if (!order.ordered(active[i].step, touch.step) &&
-          overlap(active[i].range, touch.range, plan.world())) {
+          overlap(mesh, active[i].range, touch.range)) {
         report(active[i], touch);
       }
       ++i;
@@ -95,17 +96,18 @@ private:
   }
 
   const plan::Plan &plan;
+  const Mesh &mesh;
   size_t program;
   const HappensBefore &order;
   Problems &problems;
-  std::vector<Touch> writers[kStreams];
-  std::vector<Touch> readers[kStreams];
+  std::vector<Touch> writers[kMaxStreams];
+  std::vector<Touch> readers[kMaxStreams];
   std::set<std::pair<uint32_t, uint32_t>> reported;
 };
 
 } // namespace
 
-void checkRaces(const Subject &subject, Problems &problems) {
+void checkRaces(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
   for (int p = 0; p < plan.programs_size(); ++p) {
     std::vector<std::vector<Touch>> arenas(plan.arenas_size());
@@ -115,14 +117,16 @@ void checkRaces(const Subject &subject, Problems &problems) {
         const plan::Access &access = program.steps(s).accesses(i);
         Range range = arenaRange(plan, access);
         if (range.bytes != 0) {
-          arenas[range.arena].push_back({range, range.end(plan.world()),
-                                         uint32_t(s), access.slice(),
+          uint64_t end = range.begin + subject.mesh.lastOffset(range.strides) +
+                         range.bytes;
+          arenas[range.arena].push_back({range, end, uint32_t(s),
+                                         access.slice(),
                                          effectOf(program.steps(s), i).writes});
         }
       }
     }
     for (std::vector<Touch> &touches : arenas) {
-      Sweep(subject, p, problems).run(std::move(touches));
+      Sweep(subject, p, findings.problems).run(std::move(touches));
     }
   }
 }

@@ -18,53 +18,53 @@ std::string describeSegment(const plan::Plan &plan, int unit, int segment) {
                       plan.units(unit).name(), ")");
 }
 
-void checkReduction(const plan::Plan &plan, int p, int s, Problems &problems) {
+void checkReduction(const plan::Plan &plan, int p, int s, Findings &findings) {
   const plan::Step &step = plan.programs(p).steps(s);
   const plan::ReduceScatter &op = step.reduce_scatter();
   if (!plan.units(op.unit()).trainable()) {
-    problems.add("needless reduction: ", describeStep(plan, p, s),
-                 " reduces gradients of unit ", op.unit(), " (",
-                 plan.units(op.unit()).name(), "), which is frozen");
+    findings.waste.add("needless reduction: ", describeStep(plan, p, s),
+                       " reduces gradients of unit ", op.unit(), " (",
+                       plan.units(op.unit()).name(), "), which is frozen");
   }
   // A later micro-batch would overwrite what this one leaves.
   bool repeated = runsPerStep(plan, plan.programs(p)) > 1;
   uint32_t shard = step.accesses(1).slice();
   if (repeated && (!op.accumulate() || !plan.slices(shard).carried())) {
-    problems.add("lost gradients: ", describeStep(plan, p, s),
-                 " runs for every micro-batch and ",
-                 op.accumulate() ? "its sum in " : "does not add to ",
-                 describeSlice(plan, shard),
-                 op.accumulate() ? " is not carried"
-                                 : ": only the last one's would remain");
+    findings.problems.add("lost gradients: ", describeStep(plan, p, s),
+                          " runs for every micro-batch and ",
+                          op.accumulate() ? "its sum in " : "does not add to ",
+                          describeSlice(plan, shard),
+                          op.accumulate()
+                              ? " is not carried"
+                              : ": only the last one's would remain");
   }
 }
 
-void checkCounts(const plan::Plan &plan, Problems &problems) {
+} // namespace
+
+void checkReductions(const Subject &subject, Findings &findings) {
+  const plan::Plan &plan = subject.plan;
   // By unit and segment: the steps that reduce it.
   std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> found;
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      const plan::Step &step = plan.programs(p).steps(s);
-      if (step.has_reduce_scatter()) {
-        found[{step.reduce_scatter().unit(), step.reduce_scatter().segment()}]
-            .emplace_back(p, s);
-        checkReduction(plan, p, s, problems);
-      }
+  forEachStep(plan, [&](int p, int s, const plan::Step &step) {
+    if (step.has_reduce_scatter()) {
+      found[{step.reduce_scatter().unit(), step.reduce_scatter().segment()}]
+          .emplace_back(p, s);
+      checkReduction(plan, p, s, findings);
     }
-  }
+  });
   for (int unit = 0; unit < plan.units_size(); ++unit) {
-    if (!plan.units(unit).trainable()) {
-      continue;
-    }
     for (int i = 0; i < plan.units(unit).segments_size(); ++i) {
       const auto &steps = found[{unit, i}];
       // A single rank has nothing to sum.
-      if (steps.empty() && plan.world() > 1) {
-        problems.add("missing reduction: no step reduces the gradients of ",
-                     describeSegment(plan, unit, i));
+      if (steps.empty() && plan.units(unit).trainable() &&
+          subject.mesh.world() > 1) {
+        findings.problems.add(
+            "missing reduction: no step reduces the gradients of ",
+            describeSegment(plan, unit, i));
       }
       if (steps.size() > 1) {
-        problems.add(
+        findings.problems.add(
             "doubled reduction: ",
             describeStep(plan, steps[0].first, steps[0].second), " and ",
             describeStep(plan, steps[1].first, steps[1].second),
@@ -72,12 +72,6 @@ void checkCounts(const plan::Plan &plan, Problems &problems) {
       }
     }
   }
-}
-
-} // namespace
-
-void checkReductions(const Subject &subject, Problems &problems) {
-  checkCounts(subject.plan, problems);
 }
 
 } // namespace zerograph::verify

@@ -1,42 +1,45 @@
 //===- Unread.cpp - nothing is done for nothing ---------------------------===//
 //
-// What a step writes is read by a later step, or carried, or dumped. Else it is
-// there by mistake, or who should have read it reads something else.
+// What a step writes is read by a later step, or carried, or dumped.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Writers.h"
+#include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
 
 namespace zerograph::verify {
 
-void checkUnread(const Subject &subject, Problems &problems) {
+void checkUnread(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
-  std::vector<bool> dumped = readByRuntime(plan);
+  std::vector<bool> kept = readByRuntime(plan);
   for (int p = 0; p < plan.programs_size(); ++p) {
     int count = plan.programs(p).steps_size();
     std::vector<bool> used(count);
-    // Ranks differ in where they read, not in who wrote it.
-    Writers writers(plan, 0);
+    // By arena, who wrote the bytes of rank 0: ranks differ in where they read,
+    // not in who wrote it.
+    std::vector<ByteMap<int>> writers(plan.arenas_size());
     for (int s = 0; s < count; ++s) {
       const plan::Step &step = plan.programs(p).steps(s);
       for (int i = 0; i < step.accesses_size(); ++i) {
         if (effectOf(step, i).reads) {
-          writers.read(arenaRange(plan, step.accesses(i)),
-                       [&](uint64_t, const Writers::Piece &piece) {
-                         if (piece.origin != 0) {
-                           used[piece.origin - 1] = true;
-                         }
-                       });
+          Range range = arenaRange(plan, step.accesses(i));
+          writers[range.arena].visit(
+              range.begin, range.begin + range.bytes,
+              [&](uint64_t, uint64_t, int writer) { used[writer] = true; });
         }
       }
       for (int i = 0; i < step.accesses_size(); ++i) {
-        const plan::Access &access = step.accesses(i);
         if (effectOf(step, i).writes) {
-          writers.write(arenaRange(plan, access), uint64_t(s) + 1);
-          if (plan.slices(access.slice()).carried() || dumped[access.slice()]) {
+          const plan::Access &access = step.accesses(i);
+          Range range = arenaRange(plan, access);
+          writers[range.arena].assign(range.begin, range.begin + range.bytes,
+                                      s);
+          if (plan.slices(int(access.slice())).carried() ||
+              kept[access.slice()]) {
             used[s] = true;
           }
         }
@@ -44,8 +47,8 @@ void checkUnread(const Subject &subject, Problems &problems) {
     }
     for (int s = 0; s < count; ++s) {
       if (!used[s]) {
-        problems.add("needless step: nothing reads what ",
-                     describeStep(plan, p, s), " writes");
+        findings.waste.add("needless step: nothing reads what ",
+                           describeStep(plan, p, s), " writes");
       }
     }
   }

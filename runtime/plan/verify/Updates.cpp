@@ -1,53 +1,49 @@
 //===- Updates.cpp - each state is updated once, from its own gradients ---===//
 //
 // Every byte of a parameter or optimizer state of a trainable unit is written
-// once a step, by "step" or "update", from gradients and states of the same
-// elements; frozen parameters are never written, but those that are each
-// rank's own (running statistics) are by every micro-batch, once. Gathers write
-// parameters too, but nothing new: Moves.cpp sees to that.
+// once a step, when all micro-batches are done, from gradients and states of
+// the same elements; frozen parameters are never written, but those that are
+// each rank's own (running statistics) are by every micro-batch, once. Gathers
+// write parameters too, but nothing new: Collectives.cpp sees to that.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/Places.h"
 
 #include <map>
 
 namespace zerograph::verify {
 namespace {
 
-/// The bytes of one state that steps have written, and which step each.
-struct Written {
-  Spans spans;
-  std::map<std::pair<uint64_t, uint64_t>, std::pair<int, int>> steps;
-};
+/// By byte of one state: the step that has written it.
+using Written = ByteMap<std::pair<int, int>>;
 
 class Updates {
 public:
-  Updates(const plan::Plan &plan, Problems &problems)
-      : plan(plan), problems(problems), places(plan),
+  Updates(const Subject &subject, Problems &problems)
+      : plan(subject.plan), mesh(subject.mesh), problems(problems), parts(plan),
         gradients(plan.units_size()) {}
 
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
-    std::optional<Place> updated;
+    std::optional<UnitPart> updated;
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
-      std::optional<Place> place = places.of(access);
-      if (place && isCollective(step) && plan.units(place->unit).local()) {
+      std::optional<UnitPart> part = parts.of(access);
+      if (part && isCollective(step) && plan.units(part->unit).local()) {
         problems.add("shared statistics: ", describeStep(plan, p, s),
                      effectOf(step, i).writes ? " writes " : " reads ",
                      describeSlice(plan, access.slice()), " of unit ",
-                     plan.units(place->unit).name(),
+                     plan.units(part->unit).name(),
                      ", which is each rank's own");
         continue;
       }
-      if (!place || place->role == Role::Gradient ||
+      if (!part || part->role == Role::Gradient ||
           !plan.slices(access.slice()).carried() || !effectOf(step, i).writes ||
-          access.bytes() == 0 ||
-          !mayWrite(p, s, access, plan.units(place->unit))) {
+          !mayWrite(p, s, access, plan.units(part->unit))) {
         continue;
       }
       if (isCollective(step)) {
@@ -55,8 +51,8 @@ public:
       }
       write(p, s, access);
       // A local value may be made of anything that the rank has.
-      if (!updated && !plan.units(place->unit).local()) {
-        updated = place;
+      if (!updated && !plan.units(part->unit).local()) {
+        updated = part;
       }
     }
     if (updated) {
@@ -77,7 +73,7 @@ public:
       for (const plan::State &state : of.states()) {
         all &= state.role() == "grad" || covered(unit, state);
       }
-      auto gap = firstGap(gradients[unit], of.elements());
+      auto gap = gradients[unit].firstGap(0, of.elements());
       if (all && gap) {
         problems.add("unused gradients: unit ", unit, " (", of.name(),
                      ") is updated and no step that does so reads its "
@@ -90,13 +86,12 @@ public:
 private:
   /// All parameters are made anew; what lies between them is nobody's.
   void checkLocal(int index, const plan::Unit &unit) {
-    uint64_t bytes = elementSize(unit.type());
+    uint64_t bytes = elementSize(unit.states(0).type());
     const Written &done = written[unit.states(0).slice()];
     for (const plan::Parameter &parameter : unit.parameters()) {
       uint64_t begin = parameter.offset() * bytes;
-      Spans spans = done.spans;
-      spans.emplace_back(0, begin);
-      if (auto gap = firstGap(spans, begin + parameter.elements() * bytes)) {
+      if (auto gap =
+              done.firstGap(begin, begin + parameter.elements() * bytes)) {
         problems.add("missing update: no step writes bytes [", gap->first, ", ",
                      gap->second, ") of ",
                      describeSlice(plan, unit.states(0).slice()), ", where ",
@@ -108,7 +103,7 @@ private:
 
   bool mayWrite(int p, int s, const plan::Access &access,
                 const plan::Unit &unit) {
-    bool update = plan.programs(p).name() == "update";
+    bool update = plan.programs(p).kind() == plan::UPDATE;
     if (unit.local()) {
       if (update) {
         problems.add("late update: ", describeStep(plan, p, s), " writes ",
@@ -123,7 +118,7 @@ private:
                    unit.name(), ", which is not trained");
       return false;
     }
-    if (plan.programs(p).name() == "micro") {
+    if (plan.programs(p).kind() == plan::MICRO) {
       problems.add("early update: ", describeStep(plan, p, s), " writes ",
                    describeSlice(plan, access.slice()), " of unit ",
                    unit.name(), " before all micro-batches are done");
@@ -133,62 +128,55 @@ private:
   }
 
   void write(int p, int s, const plan::Access &access) {
-    Spans spans;
-    addSpans(spans, access.offset(), access.bytes(), access.rank_stride(),
-             plan.world());
     Written &state = written[access.slice()];
-    for (const auto &span : spans) {
-      // Ranges written so far are apart from each other, so the only one that
-      // may reach into this one from the left is the last that begins there.
-      auto it = state.steps.lower_bound({span.second, 0});
-      if (it != state.steps.begin() &&
-          std::prev(it)->first.second > span.first) {
-        const auto &[first, step] = *std::prev(it);
-        problems.add(
-            "doubled update: ", describeStep(plan, step.first, step.second),
-            " and ", describeStep(plan, p, s), " both write ",
-            describeSlice(plan, access.slice()), " at byte ",
-            std::max(first.first, span.first), "; expected one write a step");
-        return;
-      }
-      state.steps.emplace(span, std::pair(p, s));
-      state.spans.push_back(span);
-    }
+    mesh.visitRanks(
+        access.offset(), access.bytes(), mesh.strides(access),
+        [&](uint64_t begin, uint64_t end) {
+          state.visit(begin, end, [&](uint64_t at, uint64_t, auto before) {
+            problems.add("doubled update: ",
+                         describeStep(plan, before.first, before.second),
+                         " and ", describeStep(plan, p, s), " both write ",
+                         describeSlice(plan, access.slice()), " at byte ", at,
+                         "; expected one write a step");
+          });
+          state.assign(begin, end, std::pair(p, s));
+        });
   }
 
   /// Of states and gradients, a step reads and writes the same elements.
   void checkSources(int p, int s, const plan::Step &step,
-                    const Place &updated) {
+                    const UnitPart &updated) {
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
-      std::optional<Place> place = places.of(access);
-      if (!place || access.bytes() == 0) {
+      std::optional<UnitPart> part = parts.of(access);
+      if (!part) {
         continue;
       }
-      if (!place->sameElements(updated)) {
+      if (!part->sameElements(updated)) {
         problems.add("wrong unit: ", describeStep(plan, p, s), " updates ",
-                     describePlace(plan, updated), " and ",
+                     describe(plan, updated), " and ",
                      effectOf(step, i).reads ? "reads " : "writes ",
                      describeSlice(plan, access.slice()), ", which holds ",
-                     describePlace(plan, *place),
-                     "; expected the same elements");
-      } else if (place->role == Role::Gradient && effectOf(step, i).reads) {
-        addSpans(gradients[place->unit], place->begin, place->elements,
-                 place->stride, plan.world());
+                     describe(plan, *part), "; expected the same elements");
+      } else if (part->role == Role::Gradient && effectOf(step, i).reads) {
+        mesh.visitRanks(part->begin, part->elements, part->strides,
+                        [&](uint64_t begin, uint64_t end) {
+                          gradients[part->unit].assign(begin, end, true);
+                        });
       }
     }
   }
 
   bool covered(int unit, const plan::State &state) {
-    const Spans &spans = written[state.slice()].spans;
+    const Written &bytes = written[state.slice()];
     const std::string &name = plan.units(unit).name();
-    if (spans.empty()) {
+    if (bytes.empty()) {
       problems.add("missing update: no step writes state \"", state.role(),
                    "\" of trainable unit ", unit, " (", name, "), ",
                    describeSlice(plan, state.slice()));
       return false;
     }
-    auto gap = firstGap(spans, plan.slices(state.slice()).bytes());
+    auto gap = bytes.firstGap(0, plan.slices(int(state.slice())).bytes());
     if (gap) {
       problems.add("missing update: no step writes bytes [", gap->first, ", ",
                    gap->second, ") of state \"", state.role(),
@@ -199,22 +187,19 @@ private:
   }
 
   const plan::Plan &plan;
+  const Mesh &mesh;
   Problems &problems;
-  Places places;
-  std::map<uint32_t, Written> written; // by slice
-  std::vector<Spans> gradients;        // elements that updates read, by unit
+  UnitParts parts;
+  std::map<uint32_t, Written> written;  // by slice
+  std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit
 };
 
 } // namespace
 
-void checkUpdates(const Subject &subject, Problems &problems) {
-  const plan::Plan &plan = subject.plan;
-  Updates updates(plan, problems);
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      updates.visit(p, s);
-    }
-  }
+void checkUpdates(const Subject &subject, Findings &findings) {
+  Updates updates(subject, findings.problems);
+  forEachStep(subject.plan,
+              [&](int p, int s, const plan::Step &) { updates.visit(p, s); });
   updates.checkCoverage();
 }
 

@@ -94,7 +94,7 @@ struct Case {
   /// What is read, and what is written, of input, weights and output.
   std::array<int, 3> order() const {
     switch (convolution.kind()) {
-    case plan::FORWARD:
+    case plan::CONVOLVE:
       return {0, 1, 2};
     case plan::INPUT_GRADIENT:
       return {2, 1, 0};
@@ -170,7 +170,7 @@ struct Case {
   std::array<std::vector<float>, 3> tensors; // input, weights, output
 };
 
-const plan::ConvolutionKind kKinds[] = {plan::FORWARD, plan::INPUT_GRADIENT,
+const plan::ConvolutionKind kKinds[] = {plan::CONVOLVE, plan::INPUT_GRADIENT,
                                         plan::WEIGHTS_GRADIENT};
 
 const Shape kShapes[] = {
@@ -240,12 +240,12 @@ TEST(Convolution, LargeOnesHaveSeveralParts) {
 }
 
 TEST(Convolution, ScratchOfAnotherIsRefused) {
-  Case test(kShapes[0], plan::FORWARD);
+  Case test(kShapes[0], plan::CONVOLVE);
   auto *tensors = test.tensors.data();
   auto refusal = [&](uint64_t scratch) {
-    auto call = bindConvolution(test.convolution, tensors[0].data(),
-                                tensors[1].data(), tensors[2].data(), nullptr,
-                                scratch);
+    auto call =
+        bindConvolution(test.convolution, tensors[0].data(), tensors[1].data(),
+                        tensors[2].data(), nullptr, scratch);
     return std::string(call.status().message());
   };
   auto bytes = scratchBytes(test.convolution);

@@ -81,9 +81,9 @@ struct Case {
     const float *at_b = b.data() + batch * shape.k * shape.n;
     double sum = 0;
     for (uint64_t p = 0; p < shape.k; ++p) {
-      sum += double(at_a[shape.transpose_a ? p * shape.m + i
-                                           : i * shape.k + p]) *
-             at_b[shape.transpose_b ? j * shape.k + p : p * shape.n + j];
+      sum +=
+          double(at_a[shape.transpose_a ? p * shape.m + i : i * shape.k + p]) *
+          at_b[shape.transpose_b ? j * shape.k + p : p * shape.n + j];
     }
     return sum;
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/device/host/HostArena.h"
 #include "runtime/device/host/KernelModule.h"
+#include "runtime/device/host/LibraryCall.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/device/host/WorkerPool.h"
 
@@ -257,8 +258,7 @@ TEST(KernelModuleTest, WhatCannotBeLoadedIsSaid) {
   plan::Plan plan;
   EXPECT_TRUE(loadKernelModule(plan).ok()); // nothing to load
   plan.add_kernels()->set_symbol("k");
-  EXPECT_FALSE(loadKernelModule(plan).ok());
-  plan.set_kernel_module("not an object");
+  plan.add_modules()->set_elf("not an object");
   auto module = loadKernelModule(plan);
   ASSERT_FALSE(module.ok());
   EXPECT_NE(module.status().message().find("cannot be loaded"),

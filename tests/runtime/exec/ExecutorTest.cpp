@@ -110,11 +110,12 @@ TEST(ExecutorTest, WhatTheDeviceCannotDoIsSaid) {
 
 TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
   plan::Plan plan;
-  plan.set_world(3);
+  plan.add_mesh()->set_size(3);
   plan.set_accumulate(2);
-  plan.mutable_optimizer()->set_beta1(0.9);
-  plan.mutable_optimizer()->set_beta2(0.999);
-  plan.mutable_optimizer()->set_weight_decay(0.1);
+  plan::OptimizerGroup &group = *plan.add_groups();
+  group.set_beta1(0.9);
+  group.set_beta2(0.999);
+  group.set_weight_decay(0.1);
   ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4, /*stop=*/true};
   auto value = [&](const char *name) {
     return *scalarValue(plan, name, inputs);
@@ -133,8 +134,9 @@ TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
 // corrections count differently.
 TEST(ScalarsTest, TheTwoCountersMayDiffer) {
   plan::Plan plan;
-  plan.mutable_optimizer()->set_beta1(0.9);
-  plan.mutable_optimizer()->set_beta2(0.999);
+  plan::OptimizerGroup &group = *plan.add_groups();
+  group.set_beta1(0.9);
+  group.set_beta2(0.999);
   uint32_t offset = 0;
   for (auto [name, bytes] :
        {std::pair("step", 8), {"step_size", 4}, {"bias_correction2_sqrt", 4}}) {
@@ -144,6 +146,7 @@ TEST(ScalarsTest, TheTwoCountersMayDiffer) {
     offset += bytes;
     plan::Scalar *scalar = plan.add_scalars();
     scalar->set_name(name);
+    scalar->set_type(bytes == 8 ? plan::I64 : plan::F32);
     scalar->set_slice(plan.slices_size() - 1);
   }
   struct {

@@ -23,12 +23,12 @@ public:
   explicit Builder(const LinearOptions &options)
       : options(options), b(options.world, options.stage, options.accumulate),
         shard(kBytes / options.world) {
-    b.plan.mutable_optimizer()->set_kind("sgd");
-    b.plan.mutable_optimizer()->set_learning_rate(0.125);
+    b.plan.mutable_groups(0)->set_kind("sgd");
+    b.plan.mutable_groups(0)->set_learning_rate(0.125);
     b.plan.set_dump_gradients(options.dump_gradients);
-    b.plan.mutable_target()->set_cut_version(kCutVersion);
+    b.plan.mutable_devices(0)->set_cut_version(kCutVersion);
     std::ifstream file(ZEROGRAPH_TEST_KERNELS, std::ios::binary);
-    b.plan.set_kernel_module(
+    b.plan.mutable_modules(0)->set_elf(
         std::string(std::istreambuf_iterator<char>(file), {}));
   }
 
@@ -42,8 +42,8 @@ private:
     uint32_t step = b.launch(symbol, accesses, waits);
     Kernel &kernel = *b.plan.mutable_kernels(b.plan.kernels_size() - 1);
     kernel.set_symbol(symbol);
-    kernel.set_extent(extent);
-    kernel.set_grain(grain);
+    kernel.mutable_host()->set_extent(extent);
+    kernel.mutable_host()->set_grain(grain);
     return step;
   }
   uint32_t product(const std::vector<uint32_t> &waits);
@@ -71,20 +71,11 @@ void Builder::slices() {
   input.set_per_sample(true);
   input.set_slice(x);
   loss_local = b.slice("loss of this rank", SCALAR, 4, false);
-  loss = b.slice("loss", SCALAR, 4, true);
-  stop_local = b.slice("stop of this rank", SCALAR, 4, true);
-  stop = b.slice("stop", SCALAR, 4, true);
-  rate = b.slice("learning_rate", SCALAR, 4, true);
-  scale = b.slice("gradient_scale", SCALAR, 4, true);
-  b.plan.set_loss_slice(loss);
-  b.plan.set_stop_slice(stop);
-  for (auto [name, slice] :
-       {std::pair("learning_rate", rate), std::pair("gradient_scale", scale),
-        std::pair("stop", stop_local)}) {
-    Scalar &scalar = *b.plan.add_scalars();
-    scalar.set_name(name);
-    scalar.set_slice(slice);
-  }
+  loss = b.total(*b.plan.mutable_loss(), "loss");
+  stop_local = b.scalar("stop");
+  stop = b.total(*b.plan.mutable_stop(), "stop");
+  rate = b.scalar("learning_rate");
+  scale = b.scalar("gradient_scale");
   unit = b.unit("linear", kElements, sharded());
   Parameter &parameter = *b.plan.mutable_units(unit)->mutable_parameters(0);
   parameter.set_name("w");
@@ -116,7 +107,7 @@ uint32_t Builder::product(const std::vector<uint32_t> &waits) {
     *step.add_accesses() =
         b.all(b.slice("scratch", STAGING, bytes, false), WRITE);
   }
-  return b.add(COMPUTE, step, waits);
+  return b.add(kCompute, step, waits);
 }
 
 void Builder::micro() {
@@ -152,7 +143,7 @@ void Builder::update(const std::vector<uint32_t> &waits) {
     b.gather(unit, part, b.all(param, WRITE), {step});
   }
   if (options.accumulate > 1) {
-    b.fill(COMPUTE, b.all(reduced, WRITE));
+    b.fill(kCompute, b.all(reduced, WRITE));
   }
 }
 

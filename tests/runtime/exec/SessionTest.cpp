@@ -45,7 +45,7 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
   constexpr unsigned kWorld = 3;
   LoadedPlan same = linearPlan({kWorld, 3, 1, false});
   plan::Plan changed = same.plan;
-  changed.mutable_optimizer()->set_learning_rate(0.5);
+  changed.mutable_groups(0)->set_learning_rate(0.5);
   auto bytes = serializePlan(changed);
   ASSERT_TRUE(bytes.ok());
   auto other = parsePlan(*bytes);

@@ -259,8 +259,8 @@ TEST_F(TrainTest, AFailingRankEndsAllWithItsError) {
 
 TEST_F(TrainTest, AnotherMachinesPlanIsRefused) {
   LoadedPlan loaded = linearPlan({});
-  loaded.plan.mutable_target()->add_features("avx9000");
-  loaded.plan.mutable_target()->set_math_library("oneDNN 0.1");
+  loaded.plan.mutable_devices(0)->add_features("avx9000");
+  loaded.plan.mutable_devices(0)->set_math_library("oneDNN 0.1");
   auto result = train(loaded, options);
   ASSERT_FALSE(result.ok());
   std::string message(result.status().message());

@@ -62,7 +62,7 @@ absl::Status trainRank(const LoadedPlan &loaded, HostCommunicator &comm,
       ZG_RETURN_IF_ERROR(part.bytes.write(w.data()));
     }
   }
-  uint32_t world = loaded.plan.world();
+  uint32_t world = worldOf(loaded.plan);
   for (int step = 0; step < kSteps; ++step) {
     std::vector<Floats> arrays;
     ArrayBatch::Arrays views;

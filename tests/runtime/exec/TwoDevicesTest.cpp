@@ -2,11 +2,14 @@
 
 #include "LinearPlan.h"
 
+#include "PlanBuilder.h"
+
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Scalars.h"
+#include "runtime/plan/Verify.h"
 
 #include "gtest/gtest.h"
 
@@ -18,18 +21,30 @@ using namespace zerograph::testing;
 namespace {
 
 constexpr unsigned kWorld = 2;
-constexpr plan::Stream kUpdates = plan::D2H; // no other step is on it
+constexpr uint32_t kUpdates = 3; // a stream of theirs alone
 
-/// The linear plan with its update on a stream of its own: it awaits the
-/// reduction, and all that comes after it awaits it.
-LoadedPlan planWithUpdatesApart(uint32_t accumulate) {
+/// The linear plan with its update on a stream of its own, of this device: it
+/// awaits the reduction, and all that comes after it awaits it.
+LoadedPlan planWithUpdatesApart(uint32_t accumulate, uint32_t device) {
   LoadedPlan loaded = linearPlan({kWorld, /*stage=*/1, accumulate, false});
+  plan::Stream &updates = *loaded.plan.add_streams();
+  updates.set_name("updates");
+  updates.set_kind(plan::COMPUTE);
+  updates.set_device(device);
+  loaded.plan.mutable_arenas(0)->set_space(plan::PINNED);
+  if (device != 0) {
+    *loaded.plan.add_devices() = loaded.plan.devices(0);
+    *loaded.plan.add_modules() = loaded.plan.modules(0);
+    loaded.plan.mutable_modules(1)->set_device(device);
+  }
   for (plan::Program &program : *loaded.plan.mutable_programs()) {
     std::optional<uint32_t> update;
     for (int i = 0; i < program.steps_size(); ++i) {
       plan::Step &step = *program.mutable_steps(i);
       if (step.name() == "linear_update") {
         step.set_stream(kUpdates);
+        loaded.plan.mutable_kernels(int(step.launch().kernel()))
+            ->set_module(device);
         update = uint32_t(i);
       } else if (update) {
         step.clear_waits();
@@ -40,20 +55,18 @@ LoadedPlan planWithUpdatesApart(uint32_t accumulate) {
   return loaded;
 }
 
-/// Which devices a rank has, the second of them running the updates.
+/// Which devices a rank has.
 using MakeDevices = std::function<RankDevices(const Module &)>;
 
 RankDevices oneDevice(const Module &module) {
   RankDevices devices;
-  devices.devices.push_back({makeHostDevice({}), &module});
+  devices.push_back({makeHostDevice({}), &module});
   return devices;
 }
 
 RankDevices twoDevices(const Module &module) {
   RankDevices devices = oneDevice(module);
-  devices.devices.push_back({makeHostDevice({}), &module});
-  devices.of_stream.resize(kUpdates + 1);
-  devices.of_stream[kUpdates] = 1;
+  devices.push_back({makeHostDevice({}), &module});
   return devices;
 }
 
@@ -128,8 +141,10 @@ std::vector<Rank> train(const plan::Plan &plan, const MakeDevices &make) {
 /// awaits the new parameters: the same bits.
 TEST(TwoDevices, AnUpdateOnTheSecondGivesTheSameBits) {
   for (uint32_t accumulate : {1u, 2u}) {
-    LoadedPlan loaded = planWithUpdatesApart(accumulate);
-    std::vector<Rank> one = train(loaded.plan, oneDevice);
+    LoadedPlan apart = planWithUpdatesApart(accumulate, 0);
+    LoadedPlan loaded = planWithUpdatesApart(accumulate, 1);
+    EXPECT_TRUE(verifyPlan(loaded.plan).ok()) << verifyPlan(loaded.plan);
+    std::vector<Rank> one = train(apart.plan, oneDevice);
     std::vector<Rank> two = train(loaded.plan, twoDevices);
     for (unsigned rank = 0; rank < kWorld; ++rank) {
       EXPECT_TRUE(one[rank].status.ok()) << one[rank].status;
@@ -142,10 +157,10 @@ TEST(TwoDevices, AnUpdateOnTheSecondGivesTheSameBits) {
 
 /// The parts of a program, and what they tell each other.
 TEST(TwoDevices, WaitsBetweenDevicesAreCounts) {
-  LoadedPlan loaded = planWithUpdatesApart(1);
+  LoadedPlan loaded = planWithUpdatesApart(1, 1);
   const plan::Program &program = loaded.plan.programs(0);
-  std::vector<unsigned> device_of(plan::Stream_ARRAYSIZE);
-  std::vector<StreamBinding> streams(plan::Stream_ARRAYSIZE);
+  std::vector<unsigned> device_of(size_t(loaded.plan.streams_size()));
+  std::vector<StreamBinding> streams(device_of.size());
   EXPECT_EQ(splitProgram(program, streams, device_of).size(), 1u);
   EXPECT_FALSE(needCounters(splitProgram(program, streams, device_of)));
   device_of[kUpdates] = 1;
@@ -157,7 +172,7 @@ TEST(TwoDevices, WaitsBetweenDevicesAreCounts) {
   ASSERT_EQ(update.awaits.size(), 1u);
   EXPECT_TRUE(update.waits.empty());
   // The reduction is the only step of its stream that is awaited.
-  EXPECT_EQ(update.awaits[0].counter, unsigned(plan::SCATTER));
+  EXPECT_EQ(update.awaits[0].counter, unsigned(kScatter));
   EXPECT_EQ(update.awaits[0].value, 1u);
   ASSERT_TRUE(update.publishes);
   EXPECT_EQ(update.publishes->counter, unsigned(kUpdates));
@@ -173,7 +188,7 @@ TEST(TwoDevices, WaitsBetweenDevicesAreCounts) {
 /// A step that fails on one device ends the other, and is the one that is
 /// named.
 TEST(TwoDevices, AFailureOnOneEndsBoth) {
-  LoadedPlan loaded = planWithUpdatesApart(1);
+  LoadedPlan loaded = planWithUpdatesApart(1, 1);
   for (unsigned failing : {0u, 1u}) {
     auto make = [&](const Module &module) {
       RankDevices devices = twoDevices(module);
@@ -185,7 +200,7 @@ TEST(TwoDevices, AFailureOnOneEndsBoth) {
                                     : absl::OkStatus();
       };
       hooks.after = [](const plan::Step &) { return absl::OkStatus(); };
-      devices.devices[failing].device = makeHostDevice({}, hooks);
+      devices[failing].device = makeHostDevice({}, hooks);
       return devices;
     };
     bool named = false;

@@ -17,7 +17,7 @@ protected:
   void SetUp() override {
     path = std::filesystem::path(::testing::TempDir()) /
            ("data" + std::to_string(getpid()));
-    plan.set_world(2);
+    plan.add_mesh()->set_size(2);
     plan.set_micro_batch(3);
     plan.set_accumulate(2);
     addInput("ids", plan::I64, {3, 2}, true);

@@ -14,7 +14,7 @@ namespace {
 
 TEST(Memory, ClassesAtTheirPeaks) {
   plan::Plan plan = testing::stageThreePlan();
-  ClassBytes peaks = memoryByClass(plan);
+  ClassBytes peaks = memoryOf(plan)[0].class_peaks;
   EXPECT_EQ(peaks[plan::PARAM_SHARD], 2 * 1024u);
   EXPECT_EQ(peaks[plan::OPTIMIZER], 2 * 1024u);
   // Both gathered buffers are live at once; so are both gradients never: b's
@@ -66,53 +66,39 @@ TEST(Textbook, DifferencesAddUp) {
   }
 }
 
-// Stays of a plan's gathers, in order of steps.
-void setStays(plan::Plan &plan, std::vector<plan::Stay> stays) {
-  size_t next = 0;
-  for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
-    if (step.has_all_gather()) {
-      step.mutable_all_gather()->set_stay(stays.at(next++));
-    }
-  }
-}
-
-TEST(Textbook, StageThreeSaysWhyUnitsAreGatheredLessOften) {
+TEST(Textbook, SaysWhyUnitsAreGatheredLessOften) {
   // Two units of 500 elements, gathered once and not twice.
-  plan::Plan plan = testing::stageThreePlan();
-  setStays(plan, {plan::STAY_FORWARD, plan::STAY_KEPT});
-  Textbook book = compareWithTextbook(plan);
+  Textbook book = compareWithTextbook(testing::stageThreePlan());
   EXPECT_EQ(book.formula, "3 Psi (N - 1) / N");
   EXPECT_EQ(book.psi, 2 * 500 * 4u);
   EXPECT_EQ(book.bytes, 3 * book.psi / 2);
-  ASSERT_EQ(book.differences.size(), 4u);
-  EXPECT_EQ(book.differences[0].reason, "not needed in backward");
-  EXPECT_EQ(book.differences[0].bytes, -1024);
-  EXPECT_EQ(book.differences[1].reason,
-            "kept gathered from forward to backward");
-  EXPECT_EQ(book.differences[1].bytes, -1024);
-  EXPECT_EQ(book.differences[2].bytes, 3 * 2 * 12 * 4 / 2); // padding
-  EXPECT_EQ(book.differences[3].bytes, 8);                  // scalars
+  ASSERT_EQ(book.differences.size(), 3u);
+  EXPECT_EQ(book.differences[0].reason,
+            "kept gathered from forward to backward, or used in one of them "
+            "alone");
+  EXPECT_EQ(book.differences[0].bytes, -2048);
+  EXPECT_EQ(book.differences[1].bytes, 3 * 2 * 12 * 4 / 2); // padding
+  EXPECT_EQ(book.differences[2].bytes, 8);                  // scalars
 }
 
-// A tied parameter is gathered for each use in forward, and once more is
-// saved where the last one lasts until backward.
+// A tied parameter is gathered for each use that lies apart.
 TEST(Textbook, TiedParametersAreGatheredAgain) {
   plan::Plan plan = testing::stageThreePlan();
-  setStays(plan, {plan::STAY_FORWARD, plan::STAY_KEPT});
   for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
     if (step.has_all_gather()) {
       step.mutable_all_gather()->set_unit(0);
     }
   }
+  plan::Step again = plan.programs(0).steps(0);
+  *plan.mutable_programs(0)->add_steps() = again;
   Textbook book = compareWithTextbook(plan);
   std::map<std::string, int64_t> differences;
   for (const Difference &difference : book.differences) {
     differences[difference.reason] = difference.bytes;
   }
-  EXPECT_EQ(differences.at("gathered again in forward, where uses lie apart, "
-                           "as of tied parameters"),
+  EXPECT_EQ(differences.at("gathered again where uses lie apart, as of tied "
+                           "parameters"),
             1024);
-  EXPECT_EQ(differences.at("kept gathered from forward to backward"), -1024);
 }
 
 TEST(Textbook, AccumulationReducesEveryMicroBatch) {
@@ -140,6 +126,17 @@ TEST(Inspect, ReportsWhatIsInThePlan) {
     EXPECT_THAT(text, ::testing::HasSubstr(part));
   }
   EXPECT_LT(inspectText(*report, false).size(), text.size());
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("Wasteful")));
+}
+
+TEST(Inspect, ListsWhatIsWasteful) {
+  LoadedPlan loaded{testing::stageOnePlan(), ""};
+  plan::Step &update = *loaded.plan.mutable_programs(0)->mutable_steps(4);
+  update.add_waits(1);
+  absl::StatusOr<nlohmann::ordered_json> report = inspectPlan(loaded);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(inspectText(*report, false),
+              ::testing::HasSubstr("Wasteful\n  useless wait: step 4 of "));
 }
 
 TEST(Inspect, RefusesUnsoundPlans) {

@@ -11,6 +11,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/Validate.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 
 #include "gmock/gmock.h"
@@ -27,8 +28,8 @@ constexpr int kPool = 13; // lines of 64 bytes that the slices share, two each
 /// One program of copies, fills and sums on five streams over a small pool.
 plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
   testing::PlanBuilder b(1, 0);
-  b.plan.set_loss_slice(b.slice("loss", plan::SCALAR, 4, true));
-  b.plan.set_stop_slice(b.slice("stop", plan::SCALAR, 4, true));
+  b.total(*b.plan.mutable_loss(), "loss");
+  b.total(*b.plan.mutable_stop(), "stop");
   uint64_t base = b.plan.arenas(0).bytes();
   uint32_t first = b.plan.slices_size();
   int slices = 2 + random() % 4;
@@ -41,10 +42,11 @@ plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
   }
   b.plan.mutable_arenas(0)->set_bytes(base + kPool * 64);
   b.program("step");
-  constexpr plan::Stream kOn[] = {plan::COMPUTE, plan::GATHER, plan::SCATTER,
-                                  plan::H2D, plan::D2H};
+  uint32_t on[] = {testing::kCompute, testing::kGather, testing::kScatter,
+                   b.stream("in", plan::COPY_IN),
+                   b.stream("out", plan::COPY_OUT)};
   for (int i = 0; i < steps; ++i) {
-    plan::Stream stream = kOn[random() % 5];
+    uint32_t stream = on[random() % 5];
     std::vector<uint32_t> waits;
     for (int j = 0; j < i; ++j) {
       if (b.plan.programs(0).steps(j).stream() != stream &&
@@ -56,14 +58,15 @@ plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
     uint32_t from = pick();
     uint32_t to = pick();
     plan::Step step;
-    bool apart = !overlap({0, b.plan.slices(from).offset(), 128, 0},
-                          {0, b.plan.slices(to).offset(), 128, 0}, 1);
+    bool apart = !overlap(Mesh(b.plan), {0, b.plan.slices(from).offset(), 128},
+                          {0, b.plan.slices(to).offset(), 128});
     if (random() % 3 == 0 || !apart) {
       step.mutable_fill();
       *step.add_accesses() = b.all(to, plan::WRITE);
     } else if (random() % 4 == 0 &&
-               (stream == plan::GATHER || stream == plan::SCATTER)) {
-      step.mutable_all_reduce()->set_type(plan::F32);
+               (stream == testing::kGather || stream == testing::kScatter)) {
+      step.mutable_all_reduce()->set_wire(plan::F32);
+      step.mutable_all_reduce()->set_accumulator(plan::F32);
       *step.add_accesses() = b.all(from, plan::READ);
       *step.add_accesses() = b.all(to, plan::READ_WRITE);
     } else {
@@ -110,7 +113,7 @@ bool conflict(const plan::Plan &plan, const plan::Step &a,
   for (const plan::Access &x : a.accesses()) {
     for (const plan::Access &y : b.accesses()) {
       if ((x.mode() != plan::READ || y.mode() != plan::READ) &&
-          overlap(arenaRange(plan, x), arenaRange(plan, y), 1)) {
+          overlap(Mesh(plan), arenaRange(plan, x), arenaRange(plan, y))) {
         return true;
       }
     }
@@ -199,17 +202,15 @@ std::string problemsOf(const plan::Plan &plan) {
   if (!valid.ok()) {
     return std::string(valid.message());
   }
-  verify::Subject subject{plan, {}};
-  subject.orders.emplace_back(plan.programs(0));
-  verify::Problems problems;
-  for (auto check :
-       {verify::checkStreams, verify::checkCollectiveOrder, verify::checkRaces,
-        verify::checkLifetimes, verify::checkDefinitions, verify::checkTraffic,
-        verify::checkArenas}) {
-    check(subject, problems);
+  verify::Subject subject(plan);
+  verify::Findings findings;
+  for (auto check : {verify::checkStreams, verify::checkCollectiveOrder,
+                     verify::checkRaces, verify::checkLifetimes,
+                     verify::checkDefinitions, verify::checkStatements}) {
+    check(subject, findings);
   }
   std::string text;
-  for (const std::string &line : problems.kept()) {
+  for (const std::string &line : findings.problems.kept()) {
     text += line + "\n";
   }
   return text;
@@ -221,12 +222,11 @@ TEST(Interleaving, RacesAreExactlyWhatCanOverlapInTime) {
   int clean = 0;
   for (int i = 0; i < 2000; ++i) {
     plan::Plan plan = randomSchedule(random, 2 + random() % 5, i % 2 == 0);
-    verify::Subject subject{plan, {}};
-    subject.orders.emplace_back(plan.programs(0));
-    verify::Problems problems;
-    verify::checkRaces(subject, problems);
-    ASSERT_EQ(problems.kept().empty(), !canRace(plan)) << plan.DebugString();
-    ++(problems.kept().empty() ? clean : races);
+    verify::Findings findings;
+    verify::checkRaces(verify::Subject(plan), findings);
+    bool none = findings.problems.kept().empty();
+    ASSERT_EQ(none, !canRace(plan)) << plan.DebugString();
+    ++(none ? clean : races);
   }
   EXPECT_GT(races, 200);
   EXPECT_GT(clean, 200);
@@ -254,16 +254,16 @@ TEST(Interleaving, WhatPassesNeverGoesWrong) {
 // before B's first in the list, and nothing makes it so in time.
 TEST(Interleaving, IssueOrderIsNoOrder) {
   testing::PlanBuilder b(1, 0);
-  b.plan.set_loss_slice(b.slice("loss", plan::SCALAR, 4, true));
-  b.plan.set_stop_slice(b.slice("stop", plan::SCALAR, 4, true));
+  b.total(*b.plan.mutable_loss(), "loss");
+  b.total(*b.plan.mutable_stop(), "stop");
   uint32_t a = b.slice("A", plan::TRANSIENT, 64, false);
   uint32_t c = b.slice("C", plan::TRANSIENT, 64, false);
   uint32_t shares = b.slice("B", plan::TRANSIENT, 64, false);
   b.plan.mutable_slices(shares)->set_offset(b.plan.slices(a).offset());
   b.program("step");
-  b.fill(plan::COMPUTE, b.all(a, plan::WRITE));
+  b.fill(testing::kCompute, b.all(a, plan::WRITE));
   b.launch("use A", {b.all(a, plan::READ), b.all(c, plan::WRITE)});
-  b.fill(plan::GATHER, b.all(shares, plan::WRITE));
+  b.fill(testing::kGather, b.all(shares, plan::WRITE));
   plan::Plan plan = b.finish();
   std::string message = problemsOf(plan);
   EXPECT_THAT(message, ::testing::HasSubstr("race: "));

@@ -24,6 +24,10 @@ public:
       arena.set_space(space);
       arena.set_alignment(64);
     }
+    out = b.stream("out", COPY_OUT);
+    in = b.stream("in", COPY_IN);
+    write = b.stream("write", FILE_WRITE);
+    read = b.stream("read", FILE_READ);
     scalars();
     for (int i = 0; i < layers; ++i) {
       b.unit(name(i), kElements, true);
@@ -52,22 +56,11 @@ private:
     x.add_shape(kActivation / 8);
     x.set_per_sample(true);
     x.set_slice(input);
-    auto scalar = [&](const char *name, bool carried) {
-      return b.slice(name, SCALAR, 4, carried);
-    };
-    loss_local = scalar("loss of this rank", false);
-    loss = scalar("loss", true);
-    stop_local = scalar("stop of this rank", true);
-    stop = scalar("stop", true);
-    rate = scalar("learning_rate", true);
-    for (auto [name, slice] :
-         {std::pair("learning_rate", rate), std::pair("stop", stop_local)}) {
-      Scalar &entry = *b.plan.add_scalars();
-      entry.set_name(name);
-      entry.set_slice(slice);
-    }
-    b.plan.set_loss_slice(loss);
-    b.plan.set_stop_slice(stop);
+    loss_local = b.slice("loss of this rank", SCALAR, 4, false);
+    loss = b.total(*b.plan.mutable_loss(), "loss");
+    stop_local = b.scalar("stop");
+    stop = b.total(*b.plan.mutable_stop(), "stop");
+    rate = b.scalar("learning_rate");
   }
 
   /// A buffer at place `at` of the area behind everything carried, in units of
@@ -83,7 +76,7 @@ private:
     return slice;
   }
 
-  uint32_t copy(Stream stream, uint32_t from, uint32_t to,
+  uint32_t copy(uint32_t stream, uint32_t from, uint32_t to,
                 const std::vector<uint32_t> &waits) {
     Step step;
     step.set_name("copy");
@@ -145,14 +138,14 @@ private:
   /// To a file and back: the slice that it comes back to.
   uint32_t offload(const std::string &of, uint32_t kept, uint32_t made,
                    int turn) {
-    uint32_t out = buffer(of + " out", ACTIVATION, kActivation, turn, 1);
+    uint32_t pinned = buffer(of + " out", ACTIVATION, kActivation, turn, 1);
     uint32_t file = buffer(of + " file", ACTIVATION, kActivation, turn, 2);
-    uint32_t in = buffer(of + " in", ACTIVATION, kActivation, 2 + turn, 1);
+    uint32_t again = buffer(of + " in", ACTIVATION, kActivation, 2 + turn, 1);
     uint32_t back = buffer(of + " back", ACTIVATION, kActivation, 8 + turn);
-    uint32_t d2h = copy(D2H, kept, out, {made});
-    uint32_t write = copy(NVME_WRITE, out, file, {d2h});
-    uint32_t read = copy(NVME_READ, file, in, {write});
-    loaded = copy(H2D, in, back, {read});
+    uint32_t left = copy(out, kept, pinned, {made});
+    uint32_t written = copy(write, pinned, file, {left});
+    uint32_t loading = copy(read, file, again, {written});
+    loaded = copy(in, again, back, {loading});
     return back;
   }
 
@@ -167,6 +160,7 @@ private:
   uint64_t base = 0;
   uint32_t input = 0, loss_local = 0, loss = 0, stop_local = 0, stop = 0;
   uint32_t rate = 0, act_before = 0, loaded = 0;
+  uint32_t out = 0, in = 0, write = 0, read = 0; // streams
   uint32_t backward[2] = {};
 };
 

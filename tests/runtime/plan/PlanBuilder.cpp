@@ -2,6 +2,7 @@
 
 #include "PlanBuilder.h"
 
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/Traffic.h"
 
 #include <algorithm>
@@ -21,18 +22,48 @@ void appendAll(plan::Step &step, const std::vector<plan::Access> &accesses) {
 PlanBuilder::PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate) {
   plan.set_producer("zerograph test");
   plan.set_model("model.onnx");
-  plan.mutable_target()->set_device("host");
-  plan.set_world(world);
+  plan.add_devices()->set_device("host");
+  plan::Axis &axis = *plan.add_mesh();
+  axis.set_name("data");
+  axis.set_size(world);
+  stream("compute", plan::COMPUTE);
+  stream("gather", plan::COLLECTIVE);
+  stream("scatter", plan::COLLECTIVE);
   plan.set_zero_stage(stage);
   plan.set_accumulate(accumulate);
   plan.set_micro_batch(2);
-  plan.mutable_optimizer()->set_kind("adamw");
-  plan.mutable_optimizer()->set_learning_rate(1e-3);
+  plan::OptimizerGroup &group = *plan.add_groups();
+  group.set_kind("adamw");
+  group.set_learning_rate(1e-3);
   plan::Arena &arena = *plan.add_arenas();
   arena.set_space(plan::DEVICE);
   arena.set_alignment(64);
-  plan.set_kernel_module("\x7f"
-                         "ELF");
+  plan.add_modules()->set_elf("\x7f"
+                              "ELF");
+}
+
+uint32_t PlanBuilder::stream(const std::string &name, plan::StreamKind kind) {
+  plan::Stream &stream = *plan.add_streams();
+  stream.set_name(name);
+  stream.set_kind(kind);
+  return plan.streams_size() - 1;
+}
+
+uint32_t PlanBuilder::scalar(const std::string &name, plan::ElementType type) {
+  plan::Scalar &scalar = *plan.add_scalars();
+  scalar.set_name(name);
+  scalar.set_type(type);
+  scalar.set_slice(slice(name == "stop" ? "stop of this rank" : name,
+                         plan::SCALAR, elementSize(type), true));
+  return scalar.slice();
+}
+
+uint32_t PlanBuilder::total(plan::Total &total, const std::string &name) {
+  total.set_name(name);
+  total.set_type(plan::F32);
+  total.set_slice(slice(name, plan::SCALAR, 4, true));
+  total.add_axes(0);
+  return total.slice();
 }
 
 uint32_t PlanBuilder::slice(const std::string &name,
@@ -72,7 +103,7 @@ int PlanBuilder::unit(const std::string &name, uint64_t elements,
 
 uint32_t PlanBuilder::state(int unit, const std::string &role, bool sharded) {
   plan::Unit &owner = *plan.mutable_units(unit);
-  uint64_t bytes = owner.elements() * 4 / (sharded ? plan.world() : 1);
+  uint64_t bytes = owner.elements() * 4 / (sharded ? worldOf(plan) : 1);
   plan::SliceClass slice_class =
       role == "param" ? plan::PARAM_SHARD
                       : (role == "grad" ? plan::GRAD_SHARD : plan::OPTIMIZER);
@@ -81,13 +112,21 @@ uint32_t PlanBuilder::state(int unit, const std::string &role, bool sharded) {
   plan::State &state = *owner.add_states();
   state.set_role(role);
   state.set_segment(0);
-  state.set_sharded(sharded);
   state.set_slice(index);
+  state.set_type(owner.type());
+  if (sharded) {
+    state.add_axes(0);
+  }
   return index;
 }
 
 void PlanBuilder::program(const std::string &name) {
-  plan.add_programs()->set_name(name);
+  plan::Program &program = *plan.add_programs();
+  program.set_name(name);
+  program.set_kind(name == "micro"    ? plan::MICRO
+                   : name == "update" ? plan::UPDATE
+                   : name == "step"   ? plan::STEP
+                                      : plan::FORWARD);
   collectives = 0;
 }
 
@@ -101,20 +140,22 @@ plan::Access PlanBuilder::part(uint32_t slice, uint64_t offset, uint64_t bytes,
   access.set_slice(slice);
   access.set_offset(offset);
   access.set_bytes(bytes);
-  access.set_rank_stride(rank_stride);
+  if (rank_stride != 0) {
+    access.add_strides(rank_stride);
+  }
   access.set_mode(mode);
   return access;
 }
 
-uint32_t PlanBuilder::add(plan::Stream stream, plan::Step step,
+uint32_t PlanBuilder::add(uint32_t stream, plan::Step step,
                           const std::vector<uint32_t> &waits) {
   step.set_stream(stream);
   for (uint32_t wait : waits) {
     step.add_waits(wait);
   }
-  if (step.has_all_gather() || step.has_reduce_scatter() ||
-      step.has_all_reduce()) {
+  if (isCollective(step)) {
     step.set_sequence(collectives++);
+    step.add_axes(0);
   }
   *current().add_steps() = std::move(step);
   return current().steps_size() - 1;
@@ -125,13 +166,13 @@ uint32_t PlanBuilder::launch(const std::string &name,
                              const std::vector<uint32_t> &waits) {
   plan::Kernel &kernel = *plan.add_kernels();
   kernel.set_symbol("k" + std::to_string(plan.kernels_size()));
-  kernel.set_extent(1);
-  kernel.set_grain(1);
+  kernel.mutable_host()->set_extent(1);
+  kernel.mutable_host()->set_grain(1);
   plan::Step step;
   step.set_name(name);
   step.mutable_launch()->set_kernel(plan.kernels_size() - 1);
   appendAll(step, accesses);
-  return add(plan::COMPUTE, std::move(step), waits);
+  return add(kCompute, std::move(step), waits);
 }
 
 uint32_t PlanBuilder::gather(int unit, const plan::Access &shard,
@@ -142,11 +183,8 @@ uint32_t PlanBuilder::gather(int unit, const plan::Access &shard,
   step.set_reason("parameters of " + plan.units(unit).name());
   step.mutable_all_gather()->set_unit(unit);
   step.mutable_all_gather()->set_type(plan::F32);
-  if (plan.zero_stage() == 3) {
-    step.mutable_all_gather()->set_stay(plan::STAY_KEPT);
-  }
   appendAll(step, {shard, segment});
-  return add(plan::GATHER, std::move(step), waits);
+  return add(kGather, std::move(step), waits);
 }
 
 uint32_t PlanBuilder::reduce(int unit, const plan::Access &gradients,
@@ -158,11 +196,12 @@ uint32_t PlanBuilder::reduce(int unit, const plan::Access &gradients,
   step.set_reason("gradients of " + plan.units(unit).name() + " complete");
   plan::ReduceScatter &op = *step.mutable_reduce_scatter();
   op.set_unit(unit);
-  op.set_type(plan::F32);
+  op.set_wire(plan::F32);
+  op.set_accumulator(plan::F32);
   op.set_accumulate(shard.mode() == plan::READ_WRITE);
-  op.set_chunk_bytes(staging.bytes() / plan.world());
+  op.set_chunk_bytes(staging.bytes() / worldOf(plan));
   appendAll(step, {gradients, shard, staging});
-  return add(plan::SCATTER, std::move(step), waits);
+  return add(kScatter, std::move(step), waits);
 }
 
 uint32_t PlanBuilder::sum(const std::vector<plan::Access> &accesses,
@@ -170,12 +209,13 @@ uint32_t PlanBuilder::sum(const std::vector<plan::Access> &accesses,
   plan::Step step;
   step.set_name("sum the loss");
   step.set_reason("the loss");
-  step.mutable_all_reduce()->set_type(plan::F32);
+  step.mutable_all_reduce()->set_wire(plan::F32);
+  step.mutable_all_reduce()->set_accumulator(plan::F32);
   appendAll(step, accesses);
-  return add(plan::SCATTER, std::move(step), waits);
+  return add(kScatter, std::move(step), waits);
 }
 
-uint32_t PlanBuilder::fill(plan::Stream stream, const plan::Access &access,
+uint32_t PlanBuilder::fill(uint32_t stream, const plan::Access &access,
                            const std::vector<uint32_t> &waits) {
   plan::Step step;
   step.set_name("fill");

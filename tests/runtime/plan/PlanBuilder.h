@@ -11,6 +11,9 @@
 
 namespace zerograph::testing {
 
+/// The streams that every plan of a builder has.
+enum : uint32_t { kCompute, kGather, kScatter };
+
 /// Makes plans step by step. Slices lie one after another in one device arena;
 /// `finish` states lifetimes, peak and traffic as they are.
 class PlanBuilder {
@@ -22,6 +25,11 @@ public:
   /// A unit of one f32 segment. With `sharded`, parameters are shards.
   int unit(const std::string &name, uint64_t elements, bool sharded);
   uint32_t state(int unit, const std::string &role, bool sharded);
+  /// Another stream.
+  uint32_t stream(const std::string &name, plan::StreamKind kind);
+  /// Each with a slice of its own: its index.
+  uint32_t scalar(const std::string &name, plan::ElementType type = plan::F32);
+  uint32_t total(plan::Total &total, const std::string &name);
 
   void program(const std::string &name);
   /// Whole slices, or parts of them.
@@ -41,9 +49,9 @@ public:
                   const std::vector<uint32_t> &waits = {});
   uint32_t sum(const std::vector<plan::Access> &accesses,
                const std::vector<uint32_t> &waits = {});
-  uint32_t fill(plan::Stream stream, const plan::Access &access,
+  uint32_t fill(uint32_t stream, const plan::Access &access,
                 const std::vector<uint32_t> &waits = {});
-  uint32_t add(plan::Stream stream, plan::Step step,
+  uint32_t add(uint32_t stream, plan::Step step,
                const std::vector<uint32_t> &waits = {});
 
   plan::Plan finish();

@@ -62,7 +62,7 @@ TEST(PlanFile, EachDamageHasItsOwnMessage) {
   newer[8] = kPlanVersion + 1;
   EXPECT_THAT(message(newer), HasSubstr("newer Zerograph"));
   std::string older = bytes;
-  older[8] = 0;
+  older[8] = kPlanVersion - 1;
   EXPECT_THAT(message(older), HasSubstr("compile the model again"));
   std::string damaged = bytes;
   damaged.back() = static_cast<char>(damaged.back() ^ 1);

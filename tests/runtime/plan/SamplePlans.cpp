@@ -13,10 +13,10 @@ struct Common {
   explicit Common(PlanBuilder &builder) {
     input = builder.slice("x", plan::INPUT, 64, true);
     loss_local = builder.slice("loss of this rank", plan::SCALAR, 4, false);
-    loss = builder.slice("loss", plan::SCALAR, 4, true);
-    stop_local = builder.slice("stop of this rank", plan::SCALAR, 4, true);
-    stop = builder.slice("stop", plan::SCALAR, 4, true);
-    rate = builder.slice("learning_rate", plan::SCALAR, 4, true);
+    loss = builder.total(*builder.plan.mutable_loss(), "loss");
+    stop_local = builder.scalar("stop");
+    stop = builder.total(*builder.plan.mutable_stop(), "stop");
+    rate = builder.scalar("learning_rate");
     plan::Input &x = *builder.plan.add_inputs();
     x.set_name("x");
     x.set_type(plan::F32);
@@ -24,14 +24,6 @@ struct Common {
     x.add_shape(8);
     x.set_per_sample(true);
     x.set_slice(input);
-    for (auto [name, slice] :
-         {std::pair("learning_rate", rate), std::pair("stop", stop_local)}) {
-      plan::Scalar &scalar = *builder.plan.add_scalars();
-      scalar.set_name(name);
-      scalar.set_slice(slice);
-    }
-    builder.plan.set_loss_slice(loss);
-    builder.plan.set_stop_slice(stop);
   }
 
   uint32_t sum(PlanBuilder &b, const std::vector<uint32_t> &waits) const {
@@ -83,7 +75,7 @@ plan::Plan stageThreePlan() {
   *step.add_accesses() = b.part(fb, 0, 256, 0, READ);
   *step.add_accesses() = b.all(y, WRITE);
   *step.add_accesses() = b.all(scratch, READ_WRITE);
-  b.add(COMPUTE, step, {g1});
+  b.add(kCompute, step, {g1});
   uint32_t loss = b.launch("loss", {b.all(y, READ), b.all(dy, WRITE),
                                     b.all(common.loss_local, WRITE)});
   uint32_t bb =
@@ -169,7 +161,7 @@ static plan::Plan accumulating(bool local) {
                                    b.part(p, 0, 1024, 1024, READ_WRITE),
                                    b.all(m, READ_WRITE)});
   b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
-  b.fill(COMPUTE, b.all(s, WRITE));
+  b.fill(kCompute, b.all(s, WRITE));
   return b.finish();
 }
 
@@ -179,7 +171,7 @@ plan::Plan localUnitPlan() { return accumulating(true); }
 
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);
-  b.plan.clear_optimizer();
+  b.plan.clear_groups();
   uint32_t input = b.slice("x", plan::INPUT, 64, true);
   plan::Input &x = *b.plan.add_inputs();
   x.set_name("x");

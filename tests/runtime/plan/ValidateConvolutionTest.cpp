@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 plan::Convolution &convolution(plan::Plan &plan) {
   plan::Convolution &c =
       *plan.mutable_programs(0)->mutable_steps(3)->mutable_convolution();
-  c.set_kind(plan::FORWARD);
+  c.set_kind(plan::CONVOLVE);
   c.set_type(plan::F32);
   c.set_samples(2);
   c.set_groups(1);

@@ -33,9 +33,8 @@ plan::Matmul *matmul(plan::Plan &plan) {
 constexpr uint64_t kHuge = ~uint64_t(0);
 
 const Fault kFaults[] = {
-    {"0 ranks", [](plan::Plan &p) { p.set_world(0); }},
-    {"stage 4", [](plan::Plan &p) { p.set_zero_stage(4); }},
-    {"optimizer is", [](plan::Plan &p) { p.mutable_optimizer()->set_kind("x"); }},
+    {"0 ranks", [](plan::Plan &p) { p.mutable_mesh(0)->set_size(0); }},
+    {"optimizer is", [](plan::Plan &p) { p.mutable_groups(0)->set_kind("x"); }},
     {"programs are", [](plan::Plan &p) { p.clear_programs(); }},
     {"alignment 48", [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(48); }},
     {"outside its arena",
@@ -56,10 +55,10 @@ const Fault kFaults[] = {
     {"names slice 999",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->set_slice(999); }},
     {"of the last of 2 ranks lie outside",
-     [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->set_rank_stride(4); }},
+     [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->add_strides(4); }},
     {"of the last of 2 ranks lie outside",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(0)->set_rank_stride(kHuge);
+       step(p, 2)->mutable_accesses(0)->add_strides(kHuge);
        step(p, 2)->mutable_accesses(0)->set_bytes(1);
      }},
     {"unknown mode",
@@ -67,19 +66,83 @@ const Fault kFaults[] = {
        step(p, 2)->mutable_accesses(0)->set_mode(plan::Mode(9));
      }},
     {"wait for ever", [](plan::Plan &p) { step(p, 2)->add_waits(2); }},
-    {"unknown stream",
-     [](plan::Plan &p) { step(p, 2)->set_stream(plan::Stream(77)); }},
+    {"is on stream 77 of 3",
+     [](plan::Plan &p) { step(p, 2)->set_stream(77); }},
     {"launches kernel 50",
      [](plan::Plan &p) { step(p, 2)->mutable_launch()->set_kernel(50); }},
     {"does nothing", [](plan::Plan &p) { step(p, 2)->clear_op(); }},
     {"place in the order",
      [](plan::Plan &p) { step(p, 2)->set_sequence(1); }},
-    {"no module", [](plan::Plan &p) { p.clear_kernel_module(); }},
+    {"kernel k1: it is in module 0 of 0",
+     [](plan::Plan &p) { p.clear_modules(); }},
+    {"module 0 is for device 0 of 1, or has no code",
+     [](plan::Plan &p) { p.mutable_modules(0)->clear_code(); }},
+    {"module 0 is for device 1 of 1",
+     [](plan::Plan &p) { p.mutable_modules(0)->set_device(1); }},
+    {"kernel k1: it is not launched as its module's kernels are",
+     [](plan::Plan &p) { p.mutable_kernels(0)->mutable_cuda(); }},
+    {"launches kernel k1 of device 1 on a stream of another",
+     [](plan::Plan &p) {
+       *p.add_devices() = p.devices(0);
+       p.mutable_modules(0)->set_device(1);
+     }},
+    {"has 3 accesses; kernel k1 has 3 operands and scratch",
+     [](plan::Plan &p) { p.mutable_kernels(0)->set_scratch_bytes(64); }},
+    // Streams, devices, the mesh.
+    {"stream 1 (gather) is of unknown kind 0",
+     [](plan::Plan &p) { p.mutable_streams(1)->clear_kind(); }},
+    {"or of device 1 of 1",
+     [](plan::Plan &p) { p.mutable_streams(1)->set_device(1); }},
+    {"arena 0 is in unknown space 1 or of device 3",
+     [](plan::Plan &p) { p.mutable_arenas(0)->set_device(3); }},
+    {"has 17 streams",
+     [](plan::Plan &p) {
+       while (p.streams_size() < 17) {
+         *p.add_streams() = p.streams(0);
+       }
+     }},
+    {"a mesh of 0 axes", [](plan::Plan &p) { p.clear_mesh(); }},
+    {"axis \"data\" of the mesh has no name or a taken one",
+     [](plan::Plan &p) { *p.add_mesh() = p.mesh(0); }},
+    {"access 0 has 2 strides; the mesh has 1 axes",
+     [](plan::Plan &p) {
+       step(p, 2)->mutable_accesses(0)->add_strides(0);
+       step(p, 2)->mutable_accesses(0)->add_strides(0);
+     }},
+    {"names axis 1 of 1; axes exist",
+     [](plan::Plan &p) { step(p, 0)->set_axes(0, 1); }},
+    {"names no axes, and so no group",
+     [](plan::Plan &p) { step(p, 0)->clear_axes(); }},
+    {"or a group, and is none", [](plan::Plan &p) { step(p, 2)->add_axes(0); }},
+    {"names axis 1 of 1",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(0)->set_axes(0, 1);
+     }},
+    {"names axis 1 of 1", [](plan::Plan &p) { p.mutable_loss()->set_axes(0, 1); }},
+    // What the format can say and no runtime can do yet.
+    {"a mesh of 2 axes, expected one; not built yet",
+     [](plan::Plan &p) {
+       plan::Axis &axis = *p.add_mesh();
+       axis.set_name("model");
+       axis.set_size(1);
+     }},
+    {"for the device cuda, expected host; not built yet",
+     [](plan::Plan &p) { p.mutable_devices(0)->set_device("cuda"); }},
+    {"no shared object; not built yet",
+     [](plan::Plan &p) {
+       *p.add_modules()->mutable_ptx()->mutable_architecture() = "sm_90";
+     }},
+    {"2 groups of parameters with an optimizer each",
+     [](plan::Plan &p) { *p.add_groups() = p.groups(0); }},
+    {"adds up elements of type f64 that travel as f32; not built yet",
+     [](plan::Plan &p) {
+       step(p, 6)->mutable_reduce_scatter()->set_accumulator(plan::F64);
+     }},
     {"which is empty or taken",
      [](plan::Plan &p) {
        p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());
      }},
-    {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->set_grain(0); }},
+    {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->mutable_host()->set_grain(0); }},
     // A launch brings what its kernel touches.
     {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
      [](plan::Plan &p) { step(p, 2)->mutable_accesses()->RemoveLast(); }},
@@ -101,7 +164,7 @@ const Fault kFaults[] = {
        p.mutable_kernels(0)->mutable_operands(0)->clear_type();
      }},
     {"513 work items",
-     [](plan::Plan &p) { p.mutable_kernels(0)->set_extent(513); }},
+     [](plan::Plan &p) { p.mutable_kernels(0)->mutable_host()->set_extent(513); }},
     {"operand 2 may lie on operand 1",
      [](plan::Plan &p) {
        p.mutable_kernels(0)->mutable_operands(2)->add_in_place(1);
@@ -124,26 +187,26 @@ const Fault kFaults[] = {
      [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(32); }},
     {"slice 3 (stop of this rank) begins at byte 193",
      [](plan::Plan &p) { p.mutable_slices(3)->set_offset(193); }},
-    {"begins at byte 2 + rank * 0; both must be multiples of 4",
+    {"begins at byte 2; all must be multiples of 4",
      [](plan::Plan &p) {
        p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
        step(p, 4)->mutable_accesses(0)->set_bytes(60);
        step(p, 4)->mutable_accesses(0)->set_offset(2);
      }},
-    {"begins at byte 0 + rank * 2; both must be multiples of 4",
+    {"begins at byte 0 + rank * 2; all must be multiples of 4",
      [](plan::Plan &p) {
        p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
        step(p, 4)->mutable_accesses(0)->set_bytes(60);
-       step(p, 4)->mutable_accesses(0)->set_rank_stride(2);
+       step(p, 4)->mutable_accesses(0)->add_strides(2);
      }},
     {"access 1 to slice 11 (b/gathered) begins at byte 2",
      [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_offset(2); }},
-    {"begins at byte 4 + rank * 0; both must be multiples of 64",
+    {"begins at byte 4; all must be multiples of 64",
      [](plan::Plan &p) {
        step(p, 3)->mutable_accesses(3)->set_bytes(64);
        step(p, 3)->mutable_accesses(3)->set_offset(4);
      }},
-    {"begins at byte 2 + rank * 0",
+    {"begins at byte 2; all",
      [](plan::Plan &p) {
        step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(128);
        step(p, 6)->mutable_accesses(2)->set_bytes(256);
@@ -156,10 +219,10 @@ const Fault kFaults[] = {
        p.mutable_inputs(1)->set_name("z");
      }},
     {"slice 3 (stop of this rank) holds scalar \"stop\" and the sum of stop",
-     [](plan::Plan &p) { p.set_stop_slice(p.scalars(1).slice()); }},
+     [](plan::Plan &p) { p.mutable_stop()->set_slice(p.scalars(0).slice()); }},
     {"holds scalar \"learning_rate\" and the loss",
-     [](plan::Plan &p) { p.set_loss_slice(p.scalars(0).slice()); }},
-    {"holds scalar \"learning_rate\" and scalar \"stop\"",
+     [](plan::Plan &p) { p.mutable_loss()->set_slice(p.scalars(1).slice()); }},
+    {"holds scalar \"stop\" and scalar \"learning_rate\"",
      [](plan::Plan &p) {
        p.mutable_scalars(1)->set_slice(p.scalars(0).slice());
      }},
@@ -186,18 +249,45 @@ const Fault kFaults[] = {
     // What no runtime can do.
     {"step 9 of \"step\" (all_reduce, sum the loss): adds up elements of type "
      "i32",
-     [](plan::Plan &p) { step(p, 9)->mutable_all_reduce()->set_type(plan::I32); }},
+     [](plan::Plan &p) {
+       step(p, 9)->mutable_all_reduce()->set_wire(plan::I32);
+       step(p, 9)->mutable_all_reduce()->set_accumulator(plan::I32);
+     }},
     {"(reduce_scatter, reduce b): adds up elements of type i32",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_type(plan::I32);
+       step(p, 6)->mutable_reduce_scatter()->set_wire(plan::I32);
+       step(p, 6)->mutable_reduce_scatter()->set_accumulator(plan::I32);
      }},
     {"multiplies elements of type i32",
      [](plan::Plan &p) { matmul(p)->set_type(plan::I32); }},
     {"scalar \"bogus\"; this runtime knows learning_rate, gradient_scale",
      [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
+    {"the scalar \"seed\" is f32, which it cannot be",
+     [](plan::Plan &p) { p.mutable_scalars(1)->set_name("seed"); }},
     {"the scalar \"seed\" is in slice 5, which does not exist or has not the 8 "
      "bytes of an i64",
-     [](plan::Plan &p) { p.mutable_scalars(0)->set_name("seed"); }},
+     [](plan::Plan &p) {
+       p.mutable_scalars(1)->set_name("seed");
+       p.mutable_scalars(1)->set_type(plan::I64);
+     }},
+    {"is of group 1 of 1", [](plan::Plan &p) { p.mutable_scalars(1)->set_group(1); }},
+    {"is trained in group 2 of 1",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_parameters(0)->set_group(2);
+     }},
+    {"elements of type bf16 and 1024 bytes",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(1)->set_type(plan::BF16);
+     }},
+    {"state \"param\" is i32, and the unit is computed in f32",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(0)->set_type(plan::I32);
+     }},
+    {"the sum of stop flags is f64",
+     [](plan::Plan &p) {
+       p.mutable_stop()->set_type(plan::F64);
+       p.mutable_slices(int(p.stop().slice()))->set_bytes(8);
+     }},
     {"2 ranks x 1 micro-batches x 9223372036854775808 samples",
      [](plan::Plan &p) {
        p.set_micro_batch(uint64_t(1) << 63);
@@ -218,14 +308,6 @@ const Fault kFaults[] = {
     // Collectives.
     {"names unit 5",
      [](plan::Plan &p) { step(p, 0)->mutable_all_gather()->set_unit(5); }},
-    {"the stay 7",
-     [](plan::Plan &p) {
-       step(p, 0)->mutable_all_gather()->set_stay(plan::Stay(7));
-     }},
-    {"the stay 0",
-     [](plan::Plan &p) {
-       step(p, 0)->mutable_all_gather()->set_stay(plan::STAY_NONE);
-     }},
     {"a segment has 512",
      [](plan::Plan &p) { step(p, 0)->mutable_accesses(0)->set_bytes(1020); }},
     {"names segment 1",
@@ -288,8 +370,10 @@ const Fault kFaults[] = {
        p.mutable_inputs(0)->set_min(3);
        p.mutable_inputs(0)->set_max(2);
      }},
-    {"the scalar", [](plan::Plan &p) { p.set_loss_slice(12345); }},
-    {"share", [](plan::Plan &p) { p.set_loss_slice(p.stop_slice()); }},
+    {"the loss is in slice 12345",
+     [](plan::Plan &p) { p.mutable_loss()->set_slice(12345); }},
+    {"holds the loss and the sum of stop flags",
+     [](plan::Plan &p) { p.mutable_loss()->set_slice(p.stop().slice()); }},
 };
 
 TEST(Validate, AcceptsSoundPlans) {
@@ -327,10 +411,10 @@ TEST(Validate, InPlaceLaunches) {
   EXPECT_FALSE(validatePlan(plan).ok());
   launch.mutable_accesses(2)->set_offset(64);
   EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
-  launch.mutable_accesses(0)->set_rank_stride(64);
+  launch.mutable_accesses(0)->add_strides(64);
   EXPECT_FALSE(validatePlan(plan).ok()); // rank 1 reads them
   launch.mutable_accesses(2)->set_offset(0);
-  launch.mutable_accesses(2)->set_rank_stride(64);
+  launch.mutable_accesses(2)->add_strides(64);
   EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
 }
 

@@ -29,23 +29,23 @@ struct Fault {
 const Fault kFaults[] = {
     {"which one rank does, and is for 2",
      [](plan::Plan &p) {
-       p.set_world(2);
+       p.mutable_mesh(0)->set_size(2);
        p.set_micro_batch(2);
      }},
     {"runs forward, and has gradients to dump",
      [](plan::Plan &p) { p.set_dump_gradients(true); }},
-    {"runs forward, and has an optimizer",
-     [](plan::Plan &p) { p.mutable_optimizer()->set_kind("sgd"); }},
+    {"one that runs forward has none",
+     [](plan::Plan &p) { p.add_groups()->set_kind("sgd"); }},
     {"\"forward\", for one micro-batch a step, and accumulates over 2",
      [](plan::Plan &p) { p.set_accumulate(2); }},
     {"has a loss and a stop flag, and one that runs forward has none",
-     [](plan::Plan &p) { p.set_loss_slice(0); }},
+     [](plan::Plan &p) { p.mutable_loss(); }},
     {"a plan that runs forward has outputs",
      [](plan::Plan &p) { p.clear_outputs(); }},
-    {"the plan's programs are \"forward\" \"update\"",
+    {"the plan's programs are forward update",
      [](plan::Plan &p) {
-       p.add_programs()->set_name("update");
-       p.mutable_optimizer()->set_kind("sgd");
+       p.add_programs()->set_kind(plan::UPDATE);
+       p.add_groups()->set_kind("sgd");
      }},
     {"output \"y\" has no name or a taken one",
      [](plan::Plan &p) { p.mutable_outputs(1)->set_name("y"); }},
@@ -82,7 +82,7 @@ TEST(VerifyForward, APlanThatTrainsHasNoOutputs) {
   EXPECT_THAT(std::string(verifyPlan(plan).message()),
               ::testing::HasSubstr("one that trains has none; there are 1"));
   plan = testing::stageThreePlan();
-  plan.clear_stop_slice();
+  plan.clear_stop();
   EXPECT_THAT(std::string(verifyPlan(plan).message()),
               ::testing::HasSubstr("a plan that trains has a loss and a stop"));
 }

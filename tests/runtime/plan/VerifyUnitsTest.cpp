@@ -101,7 +101,6 @@ TEST(Verify, FrozenAndEarlyWrites) {
   plan.mutable_units(0)->set_trainable(false);
   plan.mutable_units(0)->mutable_parameters(0)->set_trainable(false);
   expectFault(plan, "frozen state: ", "update a");
-  expectFault(plan, "needless reduction: ", "reduce a");
   plan = testing::accumulatingPlan();
   step(plan, 1)->add_accesses()->CopyFrom(step(plan, 0, 1)->accesses(3));
   expectFault(plan, "early update: ", "backward");
@@ -149,8 +148,8 @@ TEST(Verify, GathersMoveTheirUnit) {
   plan::Step *gather = step(plan, 5);
   gather->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/exp_avg"));
-  gather->mutable_accesses(0)->set_rank_stride(0);
-  expectFault(plan, "wrong unit: ", "optimizer state [0 + rank * 256");
+  gather->mutable_accesses(0)->clear_strides();
+  expectFault(plan, "wrong unit: ", "expected optimizer state [0, + 512)");
   plan = testing::stageThreePlan();
   slice(plan, "b/gathered")->set_slice_class(plan::TRANSIENT);
   expectFault(plan, "wrong unit: ", "which holds nothing of a unit");
@@ -158,11 +157,14 @@ TEST(Verify, GathersMoveTheirUnit) {
   plan = testing::stageThreePlan();
   step(plan, 0)->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/shard"));
-  expectFault(plan, "wrong unit: ", "expected parameters [0");
-  // A launch that overwrites what has been gathered.
+  expectFault(plan, "read before it is written: ", "gather a");
+  // A shard in place of what is gathered of it.
   plan = testing::stageThreePlan();
-  step(plan, 2)->mutable_accesses(1)->set_mode(plan::READ_WRITE);
-  expectFault(plan, "no collective: ", "forward a");
+  step(plan, 2)->mutable_accesses(1)->set_slice(
+      testing::sliceNamed(plan, "a/param"));
+  step(plan, 2)->mutable_accesses(1)->set_bytes(1024);
+  testing::stateFacts(plan);
+  expectFault(plan, "missing gather: ", "a/param), which is one rank's shard");
 }
 
 TEST(Verify, ReductionsMoveTheirUnit) {
@@ -178,7 +180,7 @@ TEST(Verify, ReductionsMoveTheirUnit) {
   step(plan, 6)->mutable_accesses(2)->CopyFrom(step(plan, 0)->accesses(1));
   step(plan, 6)->mutable_reduce_scatter()->set_chunk_bytes(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "exchanges through", "a/gathered");
+  expectFault(plan, "expected a buffer of none", "a/gathered");
 }
 
 TEST(Verify, UpdatesUseTheirOwnGradients) {
@@ -195,7 +197,7 @@ TEST(Verify, UpdatesUseTheirOwnGradients) {
   expectFault(plan, "wrong unit: ", "a/exp_avg");
   // Another rank's part of the gradients, and none at all.
   plan = testing::stageOnePlan();
-  step(plan, 4)->mutable_accesses(0)->set_rank_stride(0);
+  step(plan, 4)->mutable_accesses(0)->clear_strides();
   expectFault(plan, "wrong unit: ", "gradients [0, + 256)");
   plan = testing::stageOnePlan();
   step(plan, 4)->mutable_accesses()->DeleteSubrange(0, 1);
@@ -290,10 +292,11 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   }
   // What the runtime sets on each rank; a slice that nothing sums.
   plan::Plan plan = testing::stageThreePlan();
-  plan.set_stop_slice(testing::sliceNamed(plan, "stop of this rank"));
+  plan.mutable_stop()->set_slice(
+      testing::sliceNamed(plan, "stop of this rank"));
   expectFault(plan, "a slice holds one of them", "stop of this rank");
   plan = testing::stageThreePlan();
-  plan.set_stop_slice(testing::sliceNamed(plan, "learning_rate"));
+  plan.mutable_stop()->set_slice(testing::sliceNamed(plan, "learning_rate"));
   expectFault(plan, "a slice holds one of them", "learning_rate");
   // The two sources swapped; the sum made twice, or overwritten.
   plan = testing::stageThreePlan();
@@ -311,12 +314,14 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   step(plan, 11)->add_waits(9);
   expectFault(plan, "no agreement: ", "update a");
   plan = testing::stageThreePlan();
-  step(plan, 9)->mutable_all_reduce()->set_type(plan::I32);
-  expectFault(plan, "adds up elements of type i32", "sum the loss");
-  // A loss of eight bytes is of f64, and summed as such.
+  // The type that is declared is the one that is summed.
+  plan.mutable_slices(int(plan.loss().slice()))->set_bytes(8);
+  plan.mutable_loss()->set_type(plan::F64);
+  expectFault(plan, "wrong type: ", "the loss for f64");
+  // A rank that is alone may make them as it likes, but must.
   plan = testing::stageThreePlan();
-  plan.mutable_slices(int(plan.loss_slice()))->set_bytes(8);
-  expectFault(plan, "no agreement: ", "the loss as f32; expected f64");
+  plan.mutable_loss()->clear_axes();
+  expectFault(plan, "no agreement: ", "over other ranks");
 }
 
 TEST(Verify, TheStopFlagIsTheRanksOwn) {

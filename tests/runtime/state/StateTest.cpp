@@ -92,7 +92,7 @@ protected:
   plan::Plan planFor(unsigned world, bool sharded,
                      plan::ElementType type = plan::F32) {
     plan::Plan plan;
-    plan.set_world(world);
+    plan.add_mesh()->set_size(world);
     uint64_t offset = 0;
     plan.add_arenas();
     plan::Unit &unit = *plan.add_units();
@@ -132,7 +132,10 @@ protected:
         plan::State &state = *unit.add_states();
         state.set_role(role);
         state.set_segment(i);
-        state.set_sharded(sharded);
+        state.set_type(type);
+        if (sharded) {
+          state.add_axes(0);
+        }
         state.set_slice(uint32_t(plan.slices_size()));
         plan::Slice &slice = *plan.add_slices();
         slice.set_offset(offset);
@@ -151,7 +154,7 @@ protected:
     auto sources = ParameterSources::open(plan, options);
     EXPECT_TRUE(sources.ok()) << sources.status();
     std::vector<std::vector<float>> ranks;
-    for (unsigned rank = 0; sources.ok() && rank < plan.world(); ++rank) {
+    for (unsigned rank = 0; sources.ok() && rank < worldOf(plan); ++rank) {
       auto &memory = ranks.emplace_back(plan.arenas(0).bytes() / 4, NAN);
       HostBuffer buffer(memory.data(), memory.size() * 4);
       EXPECT_TRUE((*sources)->initialize({rank, {&buffer}}).ok());
@@ -163,7 +166,7 @@ protected:
   std::vector<float> flat(const plan::Plan &plan, bool sharded,
                           std::vector<std::vector<float>> &ranks) {
     std::vector<float> all(6144, NAN);
-    for (unsigned rank = 0; rank < plan.world(); ++rank) {
+    for (unsigned rank = 0; rank < worldOf(plan); ++rank) {
       HostBuffer buffer(ranks[rank].data(), ranks[rank].size() * 4);
       RankMemory view = {rank, {&buffer}};
       for (const plan::State &state : plan.units(0).states()) {
@@ -340,7 +343,7 @@ TEST_F(StateTest, WeightsThatAreNoNumbersAreNamed) {
       auto sources = ParameterSources::open(plan, options);
       ASSERT_TRUE(sources.ok()) << sources.status();
       std::string errors;
-      for (unsigned rank = 0; rank < plan.world(); ++rank) {
+      for (unsigned rank = 0; rank < worldOf(plan); ++rank) {
         std::vector<float> memory(plan.arenas(0).bytes() / 4);
         HostBuffer buffer(memory.data(), memory.size() * 4);
         absl::Status status = (*sources)->initialize({rank, {&buffer}});

@@ -1,4 +1,4 @@
-//===- Agreement.cpp - ranks agree on the loss and on stopping ------------===//
+//===- Totals.cpp - ranks agree on the loss and on stopping ---------------===//
 //
 // The loss and the stop count of a step are sums over the ranks: each is made
 // by exactly one all_reduce in the program of a micro-batch, the stop count
@@ -9,39 +9,40 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Ranges.h"
+#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/External.h"
+
+#include <algorithm>
 
 namespace zerograph::verify {
 namespace {
 
-class Agreement {
+class Totals {
 public:
-  Agreement(const plan::Plan &plan, Problems &problems)
-      : plan(plan), problems(problems) {}
+  Totals(const Subject &subject, Problems &problems)
+      : plan(subject.plan), mesh(subject.mesh), problems(problems) {}
 
-  void check(uint32_t slice, const char *what, bool stop) {
+  void check(const plan::Total &total, const char *what, bool stop) {
+    bool alone = mesh.groupSize(total.axes()) == 1;
     for (int p = 0; p < plan.programs_size(); ++p) {
-      std::vector<bool> set = setByRuntime(plan, p);
+      bool update = plan.programs(p).kind() == plan::UPDATE;
       int sums = 0;
       for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
         const plan::Step &step = plan.programs(p).steps(s);
         for (int i = 0; i < step.accesses_size(); ++i) {
-          const plan::Access &access = step.accesses(i);
-          if (access.slice() != slice || access.mode() == plan::READ) {
-            continue;
-          }
-          if (!(step.has_all_reduce() || plan.world() == 1) ||
-              plan.programs(p).name() == "update") {
-            problems.add("no agreement: ", describeStep(plan, p, s), " writes ",
-                         describeSlice(plan, slice), ", the ", what,
-                         "; expected only the all_reduce of a micro-batch to");
+          if (step.accesses(i).slice() != total.slice() ||
+              !effectOf(step, i).writes) {
             continue;
           }
           ++sums;
-          if (step.has_all_reduce()) {
-            checkSum(p, s, i, set, what, stop);
+          if (update || (!alone && !step.has_all_reduce())) {
+            --sums;
+            problems.add("no agreement: ", describeStep(plan, p, s), " writes ",
+                         describeSlice(plan, total.slice()), ", the ", what,
+                         "; expected only the all_reduce of a micro-batch to");
+          } else if (step.has_all_reduce()) {
+            checkSum(p, s, i, total, what, stop);
           } else if (stop && !readsStopFlag(step)) {
             problems.add("no agreement: ", describeStep(plan, p, s),
                          " makes the stop count and does not read the scalar "
@@ -49,11 +50,11 @@ public:
           }
         }
       }
-      if (plan.programs(p).name() != "update" && sums != 1) {
+      if (!update && sums != 1) {
         problems.add("no agreement: ", sums,
-                     plan.world() == 1 ? " steps" : " all_reduces", " of \"",
+                     alone ? " steps of \"" : " all_reduces of \"",
                      plan.programs(p).name(), "\" make ",
-                     describeSlice(plan, slice), ", the ", what,
+                     describeSlice(plan, total.slice()), ", the ", what,
                      "; expected exactly one");
       }
     }
@@ -61,18 +62,16 @@ public:
 
 private:
   /// The access before `index` has the rank's own values.
-  void checkSum(int p, int s, int index, const std::vector<bool> &set,
+  void checkSum(int p, int s, int index, const plan::Total &total,
                 const char *what, bool stop) {
     const plan::Step &step = plan.programs(p).steps(s);
-    plan::ElementType expected =
-        stop ? plan::F32 : floatType(plan, plan.loss_slice());
-    if (step.all_reduce().type() != expected) {
+    if (!std::equal(step.axes().begin(), step.axes().end(),
+                    total.axes().begin(), total.axes().end())) {
       problems.add("no agreement: ", describeStep(plan, p, s), " sums the ",
-                   what, " as ", nameOf(step.all_reduce().type()),
-                   "; expected ", nameOf(expected));
+                   what, " over other ranks than those of the plan");
     }
     uint32_t from = step.accesses(index - 1).slice();
-    if (stop ? !isStopFlag(from) : set[from]) {
+    if (stop ? !isStopFlag(from) : setByRuntime(plan, p)[from]) {
       problems.add("no agreement: ", describeStep(plan, p, s), " makes the ",
                    what, " of ", describeSlice(plan, from), "; expected ",
                    stop ? "the scalar \"stop\" of this rank"
@@ -91,27 +90,27 @@ private:
   }
 
   bool isStopFlag(uint32_t slice) const {
-    for (const plan::Scalar &scalar : plan.scalars()) {
-      if (scalar.name() == kStopScalar && scalar.slice() == slice) {
-        return true;
-      }
-    }
-    return false;
+    return std::any_of(plan.scalars().begin(), plan.scalars().end(),
+                       [&](const plan::Scalar &scalar) {
+                         return scalar.name() == kStopScalar &&
+                                scalar.slice() == slice;
+                       });
   }
 
   const plan::Plan &plan;
+  const Mesh &mesh;
   Problems &problems;
 };
 
 } // namespace
 
-void checkAgreement(const Subject &subject, Problems &problems) {
+void checkTotals(const Subject &subject, Findings &findings) {
   if (isForward(subject.plan)) {
     return; // one rank, which no other waits for
   }
-  Agreement agreement(subject.plan, problems);
-  agreement.check(subject.plan.loss_slice(), "loss", false);
-  agreement.check(subject.plan.stop_slice(), "stop count", true);
+  Totals totals(subject, findings.problems);
+  totals.check(subject.plan.loss(), "loss", false);
+  totals.check(subject.plan.stop(), "stop count", true);
 }
 
 } // namespace zerograph::verify

@@ -1,6 +1,7 @@
-//===- Arenas.cpp - stated and used memory --------------------------------===//
+//===- Statements.cpp - what the plan says of memory and traffic ----------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Traffic.h"
 #include "runtime/plan/verify/Checks.h"
 
 #include <algorithm>
@@ -45,8 +46,9 @@ uint64_t leastBytes(const plan::Plan &plan, int arena) {
 
 } // namespace
 
-void checkArenas(const Subject &subject, Problems &problems) {
-  const plan::Plan &plan = subject.plan;
+namespace {
+
+void checkArenas(const plan::Plan &plan, Problems &problems) {
   std::vector<uint64_t> ends(plan.arenas_size());
   for (const plan::Slice &slice : plan.slices()) {
     uint64_t &end = ends[slice.arena()];
@@ -70,6 +72,30 @@ void checkArenas(const Subject &subject, Problems &problems) {
                    " bytes at least; most of them live at once are ", least);
     }
   }
+}
+
+void checkTraffic(const plan::Plan &plan, Problems &problems) {
+  Traffic traffic = trafficOf(plan);
+  auto compare = [&](const char *name, Checked sum, uint64_t predicted) {
+    if (!sum.is(predicted)) {
+      problems.add("wrong prediction: the plan states ", predicted,
+                   " bytes of ", name,
+                   " traffic a step and its collectives make ",
+                   sum.value() ? absl::StrCat(*sum.value())
+                               : std::string("more than 64 bits hold"));
+    }
+  };
+  const plan::Prediction &stated = plan.prediction();
+  compare("gather", traffic.gather, stated.gather_bytes());
+  compare("reduce", traffic.reduce, stated.reduce_bytes());
+  compare("scalar", traffic.scalar, stated.scalar_bytes());
+}
+
+} // namespace
+
+void checkStatements(const Subject &subject, Findings &findings) {
+  checkArenas(subject.plan, findings.problems);
+  checkTraffic(subject.plan, findings.problems);
 }
 
 } // namespace zerograph::verify

@@ -1,0 +1,84 @@
+//===- AllGather.cpp - every rank gets the whole segments of a unit -------===//
+
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Step.h"
+
+namespace zerograph {
+namespace {
+
+/// Access 2i is the rank's part of segment i, 2i + 1 the whole of it.
+class AllGather final : public StepKind {
+public:
+  absl::string_view name() const override { return "all_gather"; }
+  bool isCollective() const override { return true; }
+
+  absl::Status validate(const plan::Plan &plan,
+                        const plan::Step &step) const override {
+    int unit = step.all_gather().unit();
+    if (unit < 0 || unit >= plan.units_size()) {
+      return steps::invalid("names unit ", unit, " of ", plan.units_size());
+    }
+    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
+    const auto &segments = plan.units(unit).segments();
+    ZG_RETURN_IF_ERROR(steps::needAccesses(step, 2 * segments.size()));
+    for (int i = 0; i < segments.size(); ++i) {
+      ZG_RETURN_IF_ERROR(steps::needMode(step, 2 * i, {plan::READ}));
+      ZG_RETURN_IF_ERROR(steps::needMode(step, 2 * i + 1, {plan::WRITE}));
+      ZG_RETURN_IF_ERROR(steps::needSegment(plan, step, 2 * i + 1, 2 * i,
+                                            segments[i].elements(),
+                                            step.all_gather().type()));
+    }
+    return absl::OkStatus();
+  }
+
+  plan::ElementType type(const plan::Plan &, const plan::Step &step,
+                         int) const override {
+    return step.all_gather().type();
+  }
+
+  std::string wrongStream(const plan::Plan &, const plan::Step &,
+                          plan::StreamKind stream) const override {
+    return steps::unlessCollective(stream);
+  }
+
+  void share(const plan::Step &step, SharingState &state) const override {
+    for (int i = 0; i < step.accesses_size(); i += 2) {
+      bool local = state.read(step.accesses(i)) == Sharing::Local;
+      state.write(step.accesses(i + 1),
+                  local ? Sharing::Local : Sharing::Replicated);
+    }
+  }
+
+  /// Whatever role of the unit the first part has: all parts and segments.
+  Expected expected(const UnitParts &parts, const plan::Step &step,
+                    int access) const override {
+    std::optional<UnitPart> first = parts.of(step.accesses(0));
+    Role role = first ? first->role : Role::Param;
+    int unit = step.all_gather().unit();
+    return Expected::just(
+        access % 2 == 0 ? parts.shardOf(unit, access / 2, role, step.axes())
+                        : parts.segment(unit, access / 2, role));
+  }
+
+  Traffic traffic(const plan::Plan &plan,
+                  const plan::Step &step) const override {
+    Traffic traffic;
+    for (int i = 0; i < step.accesses_size(); i += 2) {
+      traffic.gather =
+          traffic.gather + Checked(Mesh(plan).groupSize(step.axes()) - 1) *
+                               step.accesses(i).bytes();
+    }
+    return traffic;
+  }
+};
+
+} // namespace
+
+namespace steps {
+const StepKind &allGather() {
+  static const AllGather kind;
+  return kind;
+}
+} // namespace steps
+
+} // namespace zerograph

@@ -1,0 +1,92 @@
+//===- AllReduce.cpp - scalars are added up over ranks --------------------===//
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Step.h"
+
+namespace zerograph {
+namespace {
+
+/// Access 2i are this rank's values, 2i + 1 the sum.
+class AllReduce final : public StepKind {
+public:
+  absl::string_view name() const override { return "all_reduce"; }
+  bool isCollective() const override { return true; }
+
+  absl::Status validate(const plan::Plan &plan,
+                        const plan::Step &step) const override {
+    const plan::AllReduce &op = step.all_reduce();
+    if (step.accesses_size() == 0 || step.accesses_size() % 2 != 0) {
+      return steps::invalid("sums in ", step.accesses_size(),
+                            " accesses; it needs pairs of values and sums");
+    }
+    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
+    ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
+    uint64_t element = elementSize(op.wire());
+    for (int i = 0; i < step.accesses_size(); i += 2) {
+      ZG_RETURN_IF_ERROR(steps::needMode(step, i, {plan::READ}));
+      ZG_RETURN_IF_ERROR(steps::needMode(step, i + 1, {plan::READ_WRITE}));
+      ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, i, element));
+      ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, i + 1, element));
+      uint64_t bytes = step.accesses(i).bytes();
+      if (bytes != step.accesses(i + 1).bytes() || bytes % element != 0) {
+        return steps::invalid("values of ", bytes, " bytes and their sum of ",
+                              step.accesses(i + 1).bytes(),
+                              " bytes differ or are no whole elements");
+      }
+    }
+    for (int i = 1; i < step.accesses_size(); i += 2) {
+      for (int j = 0; j < step.accesses_size(); ++j) {
+        if (i != j) {
+          ZG_RETURN_IF_ERROR(steps::needApart(plan, step, j, i));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  plan::ElementType type(const plan::Plan &, const plan::Step &step,
+                         int access) const override {
+    return access % 2 == 0 ? step.all_reduce().wire()
+                           : step.all_reduce().accumulator();
+  }
+
+  std::string wrongStream(const plan::Plan &, const plan::Step &,
+                          plan::StreamKind stream) const override {
+    return steps::unlessCollective(stream);
+  }
+
+  void share(const plan::Step &step, SharingState &state) const override {
+    for (int i = 1; i < step.accesses_size(); i += 2) {
+      state.write(step.accesses(i), Sharing::Replicated);
+    }
+  }
+
+  Expected expected(const UnitParts &, const plan::Step &,
+                    int access) const override {
+    return access % 2 == 0 ? Expected() : Expected::none();
+  }
+
+  Traffic traffic(const plan::Plan &plan,
+                  const plan::Step &step) const override {
+    Traffic traffic;
+    for (int i = 0; i < step.accesses_size(); i += 2) {
+      traffic.scalar =
+          traffic.scalar + Checked(Mesh(plan).groupSize(step.axes()) - 1) *
+                               step.accesses(i).bytes();
+    }
+    return traffic;
+  }
+};
+
+} // namespace
+
+namespace steps {
+const StepKind &allReduce() {
+  static const AllReduce kind;
+  return kind;
+}
+} // namespace steps
+
+} // namespace zerograph

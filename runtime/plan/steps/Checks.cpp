@@ -1,0 +1,152 @@
+//===- Checks.cpp - what kinds of steps ask of their accesses -------------===//
+
+#include "runtime/plan/steps/Checks.h"
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Ranges.h"
+
+namespace zerograph::steps {
+namespace {
+
+/// What libraries want of scratch.
+constexpr uint64_t kScratchAlignment = 64;
+
+} // namespace
+
+absl::Status needAccesses(const plan::Step &step, int count) {
+  if (step.accesses_size() != count) {
+    return invalid("has ", step.accesses_size(), " accesses and needs ", count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status needMode(const plan::Step &step, int index,
+                      std::initializer_list<plan::Mode> modes) {
+  for (plan::Mode mode : modes) {
+    if (step.accesses(index).mode() == mode) {
+      return absl::OkStatus();
+    }
+  }
+  return invalid("access ", index, " is ", nameOf(step.accesses(index).mode()),
+                 " and should be ", nameOf(*modes.begin()));
+}
+
+absl::Status needApart(const plan::Plan &plan, const plan::Step &step, int a,
+                       int b) {
+  if (overlap(Mesh(plan), arenaRange(plan, step.accesses(a)),
+              arenaRange(plan, step.accesses(b)))) {
+    return invalid("accesses ", a, " and ", b, " share bytes, to ",
+                   describeSlice(plan, step.accesses(a).slice()), " and ",
+                   describeSlice(plan, step.accesses(b).slice()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
+                         int index, uint64_t element) {
+  const plan::Access &access = step.accesses(index);
+  bool aligned = access.offset() % element == 0;
+  for (uint64_t stride : access.strides()) {
+    aligned = aligned && stride % element == 0;
+  }
+  if (!aligned) {
+    return invalid("access ", index, " to ",
+                   describeSlice(plan, access.slice()), " begins at byte ",
+                   describeBegin(access), "; all must be multiples of ",
+                   element);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
+                                 uint64_t element) {
+  if (step.accesses_size() != 3) {
+    ZG_RETURN_IF_ERROR(needAccesses(step, 4));
+    ZG_RETURN_IF_ERROR(needMode(step, 3, {plan::WRITE, plan::READ_WRITE}));
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, 3, kScratchAlignment));
+  }
+  ZG_RETURN_IF_ERROR(needMode(step, 0, {plan::READ}));
+  ZG_RETURN_IF_ERROR(needMode(step, 1, {plan::READ}));
+  ZG_RETURN_IF_ERROR(needMode(step, 2, {plan::WRITE}));
+  for (int i = 0; i < 3; ++i) {
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, i, element));
+  }
+  for (int i = 2; i < step.accesses_size(); ++i) {
+    for (int j = 0; j < i; ++j) {
+      ZG_RETURN_IF_ERROR(needApart(plan, step, j, i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status needAxes(const plan::Plan &plan, const Axes &axes) {
+  int64_t previous = -1;
+  for (uint32_t axis : axes) {
+    if (axis >= uint32_t(plan.mesh_size()) || int64_t(axis) <= previous) {
+      return invalid("names axis ", axis, " of ", plan.mesh_size(),
+                     "; axes exist and ascend");
+    }
+    previous = axis;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status needGroup(const plan::Plan &plan, const plan::Step &step) {
+  if (step.axes().empty()) {
+    return invalid("names no axes, and so no group");
+  }
+  return needAxes(plan, step.axes());
+}
+
+absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
+                         int whole, int part, uint64_t elements,
+                         plan::ElementType type) {
+  Mesh mesh(plan);
+  const plan::Access &segment = step.accesses(whole);
+  const plan::Access &shard = step.accesses(part);
+  uint32_t ranks = mesh.groupSize(step.axes());
+  // Elements were checked with the unit; a type has at most 8 bytes.
+  uint64_t bytes = elements * elementSize(type);
+  if (elementSize(type) == 0 || segment.bytes() != bytes ||
+      shard.bytes() != bytes / ranks) {
+    return invalid("a segment has ", elements, " elements of type ",
+                   nameOf(type), "; accesses ", whole, " and ", part,
+                   " to it and its shard have ", segment.bytes(), " and ",
+                   shard.bytes(), " bytes");
+  }
+  Strides strides = mesh.strides(segment);
+  for (uint32_t axis : step.axes()) {
+    if (strides[axis] != 0) {
+      return invalid("access ", whole,
+                     ", the whole segment, lies elsewhere on each rank");
+    }
+  }
+  for (int index : {whole, part}) {
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, index, elementSize(type)));
+  }
+  Range own = arenaRange(plan, segment);
+  own.bytes = shard.bytes();
+  Strides shift = mesh.shardStrides(step.axes(), own.bytes);
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    own.strides[axis] += shift[axis];
+  }
+  if (!same(arenaRange(plan, shard), own) &&
+      overlap(mesh, arenaRange(plan, shard), arenaRange(plan, segment))) {
+    return invalid("the shard in ", describeSlice(plan, shard.slice()),
+                   " shares bytes with its segment without being the rank's "
+                   "own part of it");
+  }
+  return absl::OkStatus();
+}
+
+std::string unlessComputes(plan::StreamKind stream) {
+  return stream == plan::COMPUTE ? "" : "streams of kind compute compute";
+}
+
+std::string unlessCollective(plan::StreamKind stream) {
+  return stream == plan::COLLECTIVE
+             ? ""
+             : "collectives are on streams of kind collective";
+}
+
+} // namespace zerograph::steps

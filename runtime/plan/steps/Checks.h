@@ -1,0 +1,55 @@
+//===- Checks.h - what kinds of steps ask of their accesses ---------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_STEPS_CHECKS_H
+#define ZEROGRAPH_RUNTIME_PLAN_STEPS_CHECKS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <initializer_list>
+#include <string>
+
+namespace zerograph::steps {
+
+template <typename... Args>
+absl::Status invalid(const Args &...args) {
+  return absl::InvalidArgumentError(absl::StrCat(args...));
+}
+
+// Each: OK, or what is wrong with the accesses of a step. The accesses must
+// exist and be valid, but for the first.
+
+absl::Status needAccesses(const plan::Step &step, int count);
+absl::Status needMode(const plan::Step &step, int index,
+                      std::initializer_list<plan::Mode> modes);
+/// Accesses a and b share no byte on any rank.
+absl::Status needApart(const plan::Plan &plan, const plan::Step &step, int a,
+                       int b);
+/// Access `index` begins at whole elements of `element` bytes on every rank.
+absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
+                         int index, uint64_t element);
+
+/// Of a library call: two operands that are read, a result that is written and,
+/// if there are four accesses, scratch; what is written lies apart from the
+/// rest. Operands and result are of whole elements.
+absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
+                                 uint64_t element);
+
+/// Axes that exist, in ascending order.
+absl::Status needAxes(const plan::Plan &plan,
+                      const google::protobuf::RepeatedField<uint32_t> &axes);
+/// Of a collective: at least one of them.
+absl::Status needGroup(const plan::Plan &plan, const plan::Step &step);
+/// Accesses `whole` and `part` are a segment, the same on every rank of the
+/// group, and this rank's part of it, which lies apart or in its place.
+absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
+                         int whole, int part, uint64_t elements,
+                         plan::ElementType type);
+
+/// Why a stream of this kind cannot compute, or run a collective; else empty.
+std::string unlessComputes(plan::StreamKind stream);
+std::string unlessCollective(plan::StreamKind stream);
+
+} // namespace zerograph::steps
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_STEPS_CHECKS_H

@@ -1,0 +1,41 @@
+//===- Fill.cpp - zero bytes ----------------------------------------------===//
+
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Step.h"
+
+namespace zerograph {
+namespace {
+
+class Fill final : public StepKind {
+public:
+  absl::string_view name() const override { return "fill"; }
+
+  absl::Status validate(const plan::Plan &,
+                        const plan::Step &step) const override {
+    ZG_RETURN_IF_ERROR(steps::needAccesses(step, 1));
+    return steps::needMode(step, 0, {plan::WRITE});
+  }
+
+  plan::ElementType type(const plan::Plan &, const plan::Step &,
+                         int) const override {
+    return plan::ELEMENT_INVALID;
+  }
+
+  std::string wrongStream(const plan::Plan &, const plan::Step &,
+                          plan::StreamKind stream) const override {
+    return stream == plan::FILE_READ || stream == plan::FILE_WRITE
+               ? "file streams only copy"
+               : "";
+  }
+};
+
+} // namespace
+
+namespace steps {
+const StepKind &fill() {
+  static const Fill kind;
+  return kind;
+}
+} // namespace steps
+
+} // namespace zerograph

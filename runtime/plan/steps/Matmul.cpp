@@ -1,0 +1,65 @@
+//===- Matmul.cpp - products of matrices by the device's library ----------===//
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Library.h"
+
+namespace zerograph {
+namespace {
+
+/// `batch` dense matrices of `rows` x `columns` elements.
+absl::Status needMatrices(const plan::Step &step, int index,
+                          absl::string_view name, uint64_t rows,
+                          uint64_t columns, uint64_t element) {
+  Checked elements = Checked(step.matmul().batch()) * rows * columns;
+  if (!(elements * element).is(step.accesses(index).bytes())) {
+    return steps::invalid("the matrices ", name, ", ", step.matmul().batch(),
+                          " of ", rows, " x ", columns, ", are not the ",
+                          step.accesses(index).bytes(), " bytes of access ",
+                          index);
+  }
+  return absl::OkStatus();
+}
+
+class Matmul final : public LibraryStep {
+public:
+  absl::string_view name() const override { return "matmul"; }
+
+  absl::Status validate(const plan::Plan &plan,
+                        const plan::Step &step) const override {
+    const plan::Matmul &matmul = step.matmul();
+    uint64_t m = matmul.m(), n = matmul.n(), k = matmul.k();
+    uint64_t element = elementSize(matmul.type());
+    if (element == 0 || matmul.batch() == 0 || m == 0 || n == 0 || k == 0) {
+      return steps::invalid("multiplies ", matmul.batch(), " times ", m, " x ",
+                            k, " by ", k, " x ", n, " elements of type ",
+                            nameOf(matmul.type()));
+    }
+    if (!canMultiply(matmul.type())) {
+      return steps::invalid("multiplies elements of type ",
+                            nameOf(matmul.type()),
+                            "; the library multiplies f32 and bf16");
+    }
+    ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(plan, step, element));
+    ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", m, k, element));
+    ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", k, n, element));
+    return needMatrices(step, 2, "C", m, n, element);
+  }
+
+private:
+  plan::ElementType elementType(const plan::Step &step) const override {
+    return step.matmul().type();
+  }
+};
+
+} // namespace
+
+namespace steps {
+const StepKind &matmul() {
+  static const Matmul kind;
+  return kind;
+}
+} // namespace steps
+
+} // namespace zerograph

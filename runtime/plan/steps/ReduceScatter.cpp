@@ -1,0 +1,127 @@
+//===- ReduceScatter.cpp - each rank gets its part of a sum of gradients --===//
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Step.h"
+
+namespace zerograph {
+namespace {
+
+/// Accesses: the whole segment, the rank's part of the sum, staging.
+enum { kWhole, kShard, kStaging };
+
+class ReduceScatter final : public StepKind {
+public:
+  absl::string_view name() const override { return "reduce_scatter"; }
+  bool isCollective() const override { return true; }
+
+  absl::Status validate(const plan::Plan &plan,
+                        const plan::Step &step) const override {
+    const plan::ReduceScatter &op = step.reduce_scatter();
+    if (op.unit() < 0 || op.unit() >= plan.units_size()) {
+      return steps::invalid("names unit ", op.unit(), " of ",
+                            plan.units_size());
+    }
+    const plan::Unit &unit = plan.units(op.unit());
+    if (op.segment() < 0 || op.segment() >= unit.segments_size()) {
+      return steps::invalid("names segment ", op.segment(), " of ",
+                            unit.segments_size());
+    }
+    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
+    ZG_RETURN_IF_ERROR(steps::needAccesses(step, 3));
+    ZG_RETURN_IF_ERROR(steps::needMode(step, kWhole, {plan::READ}));
+    ZG_RETURN_IF_ERROR(steps::needMode(
+        step, kShard, {op.accumulate() ? plan::READ_WRITE : plan::WRITE}));
+    ZG_RETURN_IF_ERROR(
+        steps::needMode(step, kStaging, {plan::WRITE, plan::READ_WRITE}));
+    ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
+    ZG_RETURN_IF_ERROR(
+        steps::needSegment(plan, step, kWhole, kShard,
+                           unit.segments(op.segment()).elements(), op.wire()));
+    if (op.accumulate()) {
+      ZG_RETURN_IF_ERROR(steps::needApart(plan, step, kWhole, kShard));
+    }
+    ZG_RETURN_IF_ERROR(needStaging(plan, step));
+    ZG_RETURN_IF_ERROR(steps::needApart(plan, step, kWhole, kStaging));
+    return steps::needApart(plan, step, kShard, kStaging);
+  }
+
+  /// What was in staging doesn't matter.
+  Effect effect(const plan::Step &step, int access) const override {
+    return access == kStaging ? Effect{false, true}
+                              : StepKind::effect(step, access);
+  }
+
+  plan::ElementType type(const plan::Plan &, const plan::Step &step,
+                         int access) const override {
+    const plan::ReduceScatter &op = step.reduce_scatter();
+    return access == kWhole   ? op.wire()
+           : access == kShard ? op.accumulator()
+                              : plan::ELEMENT_INVALID;
+  }
+
+  std::string wrongStream(const plan::Plan &, const plan::Step &,
+                          plan::StreamKind stream) const override {
+    return steps::unlessCollective(stream);
+  }
+
+  void share(const plan::Step &step, SharingState &state) const override {
+    state.write(step.accesses(kShard), Sharing::Sharded);
+    state.close(step.accesses(kWhole));
+  }
+
+  Expected expected(const UnitParts &parts, const plan::Step &step,
+                    int access) const override {
+    const plan::ReduceScatter &op = step.reduce_scatter();
+    switch (access) {
+    case kWhole:
+      return Expected::just(
+          parts.segment(op.unit(), op.segment(), Role::Gradient));
+    case kShard:
+      return Expected::just(
+          parts.shardOf(op.unit(), op.segment(), Role::Gradient, step.axes()));
+    default:
+      return Expected::none();
+    }
+  }
+
+  Traffic traffic(const plan::Plan &plan,
+                  const plan::Step &step) const override {
+    Traffic traffic;
+    // Contributions travel, each as large as the shard is in the wire's type.
+    uint32_t ranks = Mesh(plan).groupSize(step.axes());
+    traffic.reduce =
+        Checked(ranks - 1) * (step.accesses(kWhole).bytes() / ranks);
+    return traffic;
+  }
+
+private:
+  static absl::Status needStaging(const plan::Plan &plan,
+                                  const plan::Step &step) {
+    const plan::ReduceScatter &op = step.reduce_scatter();
+    uint64_t element = elementSize(op.wire());
+    ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, kStaging, element));
+    uint32_t ranks = Mesh(plan).groupSize(step.axes());
+    uint64_t staging = step.accesses(kStaging).bytes();
+    if (op.chunk_bytes() == 0 || op.chunk_bytes() % element != 0 ||
+        !(Checked(op.chunk_bytes()) * ranks).atMost(staging)) {
+      return steps::invalid("exchanges chunks of ", op.chunk_bytes(),
+                            " bytes, not whole elements or more than its "
+                            "staging of ",
+                            staging, " bytes holds for ", ranks, " ranks");
+    }
+    return absl::OkStatus();
+  }
+};
+
+} // namespace
+
+namespace steps {
+const StepKind &reduceScatter() {
+  static const ReduceScatter kind;
+  return kind;
+}
+} // namespace steps
+
+} // namespace zerograph
