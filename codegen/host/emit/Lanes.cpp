@@ -2,7 +2,6 @@
 
 #include "codegen/host/emit/Lanes.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/Sequence.h"
@@ -152,9 +151,35 @@ Value Lanes::min(Value x, Value y, bool isUnsigned) {
   return b.create<arith::MinimumFOp>(x, y);
 }
 
+// In range before it is converted: beyond it, LLVM's conversion means nothing.
+// Its saturating one is written element by element for x86.
 Value Lanes::toInteger(Value x, Type to, bool isUnsigned) {
-  StringRef name = isUnsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
-  return b.create<LLVM::CallIntrinsicOp>(to, name, ValueRange{x}).getResults();
+  Type type = x.getType();
+  auto element = cast<FloatType>(scalar(type));
+  unsigned width = scalar(to).getIntOrFloatBitWidth();
+  assert((!isUnsigned || width < 32) && "nn has no such type");
+  APInt least =
+      isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+  APInt greatest =
+      isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  // The floats nearest to zero; the greatest i32 is no f32.
+  auto bound = [&](const APInt &integer) {
+    APFloat value(element.getFloatSemantics());
+    value.convertFromAPInt(integer, !isUnsigned, APFloat::rmTowardZero);
+    return constant(type, b.getFloatAttr(element, value));
+  };
+  using FP = arith::CmpFPredicate;
+  Value low = bound(least), high = bound(greatest);
+  Value above = compare(FP::OGT, x, high);
+  Value inside = select(compare(FP::UNO, x, x), zero(type), x);
+  inside = select(compare(FP::OLT, x, low), low, select(above, high, inside));
+  Type through = width < 32 ? like(type, b.getI32Type()) : to;
+  Value whole = b.create<arith::FPToSIOp>(through, inside);
+  if (through != to) {
+    return b.create<arith::TruncIOp>(to, whole);
+  }
+  return select(above, constant(to, b.getIntegerAttr(scalar(to), greatest)),
+                whole);
 }
 
 Value Lanes::maskBelow(Value count) {
