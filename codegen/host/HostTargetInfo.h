@@ -4,7 +4,6 @@
 #define ZEROGRAPH_CODEGEN_HOST_HOSTTARGETINFO_H
 
 #include "passes/analysis/TargetInfo.h"
-#include "runtime/plan/plan.pb.h"
 
 namespace mlir::zg {
 
@@ -20,14 +19,6 @@ public:
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const override;
 };
-
-/// ELEMENT_INVALID where the plan has no such type.
-zerograph::plan::ElementType planType(Type elementType);
-
-zerograph::plan::Matmul planMatmul(const MatmulShape &shape);
-
-zerograph::plan::Convolution
-planConvolution(const nn::Convolution &convolution);
 
 } // namespace mlir::zg
 

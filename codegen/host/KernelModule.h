@@ -7,7 +7,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/ir/nn/NNDialect.h"
-#include <map>
 #include <vector>
 
 namespace mlir::zg {
@@ -38,20 +37,15 @@ public:
   /// Loads the dialects code generation needs into the context.
   KernelModuleBuilder(MLIRContext *context, HostTarget target);
 
-  /// Emits a kernel. Kernels equal but for locations and the operands' names
-  /// share one symbol. Errors are reported on the op.
-  FailureOr<KernelInfo> add(nn::KernelOp kernel);
-
-  /// A plain loop for a product of matrices: fixed order over k. Buffers: lhs,
-  /// rhs, result. Work items are rows of the result, all batches together.
-  FailureOr<KernelInfo> add(nn::MatmulOp matmul);
+  /// Emits an nn.kernel, or an nn.matmul as a plain loop: fixed order over k,
+  /// buffers lhs, rhs, result, work items rows of the result, all batches
+  /// together. Each call gives another symbol. Errors are reported on the op.
+  FailureOr<KernelInfo> add(Operation *op);
 
   /// Compiles all kernels: the bytes of an ELF shared object that needs no
   /// symbol of any other. Equal kernels added in the same order give equal
   /// bytes. The builder is empty afterwards.
   FailureOr<std::vector<char>> finish();
-
-  const HostTarget &hostTarget() const { return target; }
 
 private:
   std::string nextSymbol(StringRef form);
@@ -59,7 +53,7 @@ private:
   MLIRContext *context;
   HostTarget target;
   OwningOpRef<ModuleOp> module;
-  std::map<std::string, KernelInfo> kernels;
+  unsigned count = 0;
 };
 
 } // namespace mlir::zg

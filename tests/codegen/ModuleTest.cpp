@@ -12,29 +12,13 @@ using namespace mlir::zg::testing;
 
 namespace {
 
-std::string unary(const std::string &kind, int n, const std::string &element,
-                  const char *name = "node") {
+std::string unary(const std::string &kind, int n, const std::string &element) {
   std::string type = "tensor<" + std::to_string(n) + "x" + element + ">";
   return "func.func @f(%x: " + type +
          ") {\n  %0 = nn.kernel rows (%a = %x) "
          ": (" +
          type + ") -> " + type + " {\n    %1 = nn.unary " + kind +
-         " %a : " + type + " -> " + type + " loc(\"" + name +
-         "\")\n    nn.yield %1 : " + type + "\n  }\n  return\n}";
-}
-
-TEST(Module, EqualKernelsShareASymbol) {
-  Program program(unary("exp", 5, "f32", "one"));
-  Program other(unary("log", 5, "f32"));
-  nn::KernelOp kernel;
-  program.getModule().walk([&](nn::KernelOp op) { kernel = op; });
-  KernelModuleBuilder builder(program.getContext(), *parseHostTarget("native"));
-  std::string first = builder.add(kernel)->symbol;
-  // The same body under another name.
-  auto copy = cast<nn::KernelOp>(kernel->clone());
-  copy.getBody().front().front().setLoc(UnknownLoc::get(program.getContext()));
-  EXPECT_EQ(builder.add(copy)->symbol, first);
-  copy->destroy();
+         " %a : " + type + " -> " + type + "\n    nn.yield %1 : " + type + "\n  }\n  return\n}";
 }
 
 TEST(Module, BytesAreDeterministic) {

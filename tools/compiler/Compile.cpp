@@ -2,9 +2,9 @@
 
 #include "tools/compiler/Compile.h"
 
+#include "codegen/host/HostCode.h"
 #include "codegen/host/HostTargetInfo.h"
-#include "codegen/host/KernelModule.h"
-#include "codegen/host/PlanWriter.h"
+#include "codegen/plan/PlanWriter.h"
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -177,8 +177,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   }
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.decisions = result.decisions;
-  mlir::zg::KernelModuleBuilder kernels(&context, target);
-  auto plan = mlir::zg::writePlan(*module, kernels, planInfo);
+  mlir::zg::HostCode code(&context, target);
+  auto plan = mlir::zg::writePlan(*module, code, planInfo);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }

@@ -1,0 +1,175 @@
+//===- Math.cpp - expansions of exp, log, tanh, ... in f32 ----------------===//
+
+#include "codegen/emit/Math.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::emit;
+using FP = arith::CmpFPredicate;
+
+namespace {
+
+bool isF64(Value x) { return getElementTypeOrSelf(x).isF64(); }
+
+Type i32Like(Lanes &l, Value x) {
+  return l.like(x.getType(), l.b.getI32Type());
+}
+
+/// Computes in f64 and rounds.
+template <typename F>
+Value viaF64(Lanes &l, Value x, F function) {
+  if (isF64(x)) {
+    return function(x);
+  }
+  Type wide = l.like(x.getType(), l.b.getF64Type());
+  Value result = function(l.b.create<arith::ExtFOp>(wide, x));
+  return l.b.create<arith::TruncFOp>(x.getType(), result);
+}
+
+/// 2^e by its bits, for an i32 `e` in [-126, 127].
+Value powerOfTwo(Lanes &l, Type type, Value e) {
+  Value biased = l.add(e, l.integer(e.getType(), 127));
+  Value bits = l.b.create<arith::ShLIOp>(biased, l.integer(e.getType(), 23));
+  return l.b.create<arith::BitcastOp>(type, bits);
+}
+
+/// x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) by a polynomial of degree 6,
+/// then 2^n in two halves so that neither leaves the range of exponents.
+/// `limit < x ? limit : x` keeps a NaN. Below 2^-126 the result is 0.
+Value expF32(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value high = l.real(type, 88.7228394f), low = l.real(type, -87.3365402f);
+  Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
+  clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
+  Value n = l.b.create<math::RoundEvenOp>(
+      l.mul(clamped, l.real(type, 1.44269504088896341)));
+  Value r = l.fma(n, l.real(type, -0.693145752f), clamped);
+  r = l.fma(n, l.real(type, -1.42860677e-6f), r);
+  Value p = l.polynomial(r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2,
+                             1.66664720e-1, 4.99999851e-1, 1.0, 1.0});
+  Type i32 = i32Like(l, x);
+  Value whole = l.b.create<arith::FPToSIOp>(i32, n);
+  Value half = l.b.create<arith::ShRSIOp>(whole, l.integer(i32, 1));
+  Value rest = l.sub(whole, half);
+  Value y =
+      l.mul(l.mul(p, powerOfTwo(l, type, half)), powerOfTwo(l, type, rest));
+  y = l.select(l.compare(FP::OLT, x, low), l.zero(type), y);
+  return l.select(l.compare(FP::OGT, x, high), l.real(type, INFINITY), y);
+}
+
+/// Small |x| by an odd polynomial, else 1 - 2 / (exp(2|x|) + 1) with the sign
+/// of x.
+Value tanhF32(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value a = l.b.create<math::AbsFOp>(x);
+  Value twice = l.add(a, a), limit = l.real(type, 30.0);
+  // Beyond 30 the result is 1; a NaN stays.
+  Value e = expF32(l, l.select(l.compare(FP::OLT, limit, twice), limit, twice));
+  Value one = l.real(type, 1.0);
+  Value big = l.sub(one, l.div(l.real(type, 2.0), l.add(e, one)));
+  big = l.b.create<math::CopySignOp>(big, x);
+  Value s = l.mul(x, x);
+  Value p =
+      l.polynomial(s, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                       1.33314422036e-1, -3.33332819422e-1});
+  Value small = l.fma(l.mul(p, s), x, x);
+  return l.select(l.compare(FP::OLT, a, l.real(type, 0.625)), small, big);
+}
+
+/// x = 2^e m with m in [2/3, 4/3); log(m) by a polynomial in m - 1.
+Value logF32(Lanes &l, Value x) {
+  Type type = x.getType(), i32 = i32Like(l, x);
+  Value tiny = l.compare(FP::OLT, x, l.real(type, 1.17549435e-38));
+  Value scaled = l.select(tiny, l.mul(x, l.real(type, 8388608.0)), x);
+  Value bits = l.b.create<arith::BitcastOp>(i32, scaled);
+  // Subtracting the bits of 2/3 makes the exponent field that of x / (2/3).
+  Value e = l.b.create<arith::AndIOp>(
+      l.sub(bits, l.integer(i32, 0x3f2aaaab)),
+      l.integer(i32, static_cast<int32_t>(0xff800000)));
+  Value m = l.b.create<arith::BitcastOp>(type, l.sub(bits, e));
+  Value exponent = l.b.create<arith::SIToFPOp>(
+      type, l.b.create<arith::ShRSIOp>(e, l.integer(i32, 23)));
+  exponent = l.select(tiny, l.sub(exponent, l.real(type, 23.0)), exponent);
+  m = l.sub(m, l.real(type, 1.0));
+  Value s = l.mul(m, m);
+  Value r =
+      l.polynomial(s, {-0.130310059, -0.121483512, -0.166846126, -0.249996200});
+  Value t = l.polynomial(s, {0.140869141, 0.139814854, 0.200120345});
+  r = l.fma(t, m, r);
+  r = l.fma(r, m, l.real(type, 0.333331972));
+  r = l.fma(r, m, l.real(type, -0.5));
+  r = l.fma(r, s, m);
+  Value y = l.fma(exponent, l.real(type, 0.693147182), r);
+  Value infinity = l.real(type, INFINITY);
+  // +inf and NaN stay themselves.
+  y = l.select(l.compare(FP::ULT, x, infinity), y, x);
+  Value zero = l.zero(type);
+  y = l.select(l.compare(FP::OLT, x, zero), l.real(type, NAN), y);
+  y = l.select(l.compare(FP::OEQ, x, zero), l.real(type, -INFINITY), y);
+  return l.select(l.compare(FP::UNO, x, x), x, y);
+}
+
+/// Small |x| by an odd polynomial, else 1 - exp(p(|x|)) with the sign of x.
+Value erfF32(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value t = l.b.create<math::AbsFOp>(x);
+  Value s = l.mul(x, x);
+  Value small = l.polynomial(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2,
+                                 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  small = l.fma(small, x, x);
+  Value limit = l.real(type, 4.0); // erf is 1 from there on
+  t = l.select(l.compare(FP::OLT, limit, t), limit, t);
+  Value p = l.polynomial(t, {-1.72853470e-5, 3.83197126e-4});
+  Value q = l.polynomial(t, {-3.88396438e-3, 2.42546219e-2});
+  p = l.fma(p, l.mul(t, t), q);
+  p = l.fma(p, t, l.real(type, -1.06777877e-1));
+  p = l.fma(p, t, l.real(type, -6.34846687e-1));
+  p = l.fma(p, t, l.real(type, -1.28717512e-1));
+  p = l.fma(p, t, l.b.create<arith::NegFOp>(t));
+  Value big = l.sub(l.real(type, 1.0), expF32(l, p));
+  big = l.b.create<math::CopySignOp>(big, x);
+  return l.select(l.compare(FP::OGT, t, l.real(type, 0.927734375)), big, small);
+}
+
+} // namespace
+
+Value emit::emitExp(Lanes &l, Value x) {
+  return isF64(x) ? f64::exp(l, x) : expF32(l, x);
+}
+
+Value emit::emitLog(Lanes &l, Value x) {
+  return isF64(x) ? f64::log(l, x) : logF32(l, x);
+}
+
+Value emit::emitTanh(Lanes &l, Value x) {
+  return isF64(x) ? f64::tanh(l, x) : tanhF32(l, x);
+}
+
+Value emit::emitSigmoid(Lanes &l, Value x) {
+  Value one = l.real(x.getType(), 1.0);
+  Value e = emitExp(l, l.b.create<arith::NegFOp>(x));
+  return l.div(one, l.add(one, e));
+}
+
+Value emit::emitErf(Lanes &l, Value x) {
+  return isF64(x) ? f64::erf(l, x) : erfF32(l, x);
+}
+
+Value emit::emitSin(Lanes &l, Value x) {
+  return viaF64(l, x, [&](Value wide) { return f64::sine(l, wide, 0); });
+}
+
+Value emit::emitCos(Lanes &l, Value x) {
+  return viaF64(l, x, [&](Value wide) { return f64::sine(l, wide, 1); });
+}
+
+Value emit::emitPow(Lanes &l, Value x, Value y) {
+  return viaF64(l, x, [&](Value wide) {
+    Value exponent =
+        isF64(y) ? y : l.b.create<arith::ExtFOp>(wide.getType(), y).getResult();
+    return f64::pow(l, wide, exponent);
+  });
+}

@@ -1,0 +1,46 @@
+//===- HostCode.cpp - what the host brings to a plan ----------------------===//
+
+#include "codegen/host/HostCode.h"
+
+#include "runtime/device/host/MatmulLibrary.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+static void writeTarget(const HostTarget &host, plan::Target &target) {
+  target.set_device("host");
+  SmallVector<StringRef> features;
+  StringRef(host.features).split(features, ',', -1, /*KeepEmpty=*/false);
+  llvm::sort(features);
+  for (StringRef feature : features) {
+    // What is switched off is not needed.
+    if (!feature.starts_with("-")) {
+      target.add_features(feature.ltrim('+').str());
+    }
+  }
+  target.set_math_library(zerograph::libraryVersion());
+  target.set_math_isa(zerograph::effectiveIsa());
+  target.set_cut_version(zerograph::kCutVersion);
+}
+
+LogicalResult HostCode::add(Operation *op, plan::Kernel &kernel) {
+  FailureOr<KernelInfo> info = kernels.add(op);
+  if (failed(info)) {
+    return failure();
+  }
+  kernel.set_symbol(info->symbol);
+  kernel.mutable_host()->set_extent(info->extent);
+  kernel.mutable_host()->set_grain(info->grain);
+  return success();
+}
+
+LogicalResult HostCode::finish(plan::Plan &plan) {
+  FailureOr<std::vector<char>> bytes = kernels.finish();
+  if (failed(bytes)) {
+    return failure();
+  }
+  plan.add_modules()->set_elf(std::string(bytes->begin(), bytes->end()));
+  writeTarget(target, *plan.add_devices());
+  return success();
+}

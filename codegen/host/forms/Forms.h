@@ -1,0 +1,45 @@
+//===- Forms.h - the loops of each form of kernel -------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_HOST_FORMS_FORMS_H
+#define ZEROGRAPH_CODEGEN_HOST_FORMS_FORMS_H
+
+#include "codegen/host/forms/HostBody.h"
+#include "passes/ir/nn/Numerics.h"
+
+namespace mlir::zg::host {
+
+/// The work items of an emitted kernel; see KernelInfo.
+struct WorkRange {
+  int64_t extent = 0;
+  int64_t grain = 1;
+};
+
+/// Chunks of sixteen columns that one step of a loop handles, and partial
+/// results a reduction over columns keeps; the latter decides its bits.
+inline constexpr int64_t kUnroll = 4;
+
+// A segment of a row is a whole number of steps.
+static_assert(nn::kRowSegment % (kUnroll * kLanes) == 0);
+
+/// Rows that a reduction over rows adds up before it adds their sum to the
+/// total; decides its bits.
+inline constexpr int64_t kRowBlock = 64;
+
+/// Each emits `void name(void *const *buffers, int64_t begin, int64_t end)`
+/// at the builder, or an error that names the op.
+FailureOr<WorkRange> emitRows(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                              StringRef name);
+FailureOr<WorkRange> emitColumns(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                                 StringRef name);
+FailureOr<WorkRange> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                              StringRef name);
+FailureOr<WorkRange> emitScatter(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                                 StringRef name);
+
+/// A work item is a row of the result.
+FailureOr<WorkRange> emitMatmul(ImplicitLocOpBuilder &b, nn::MatmulOp matmul,
+                                StringRef name);
+
+} // namespace mlir::zg::host
+
+#endif // ZEROGRAPH_CODEGEN_HOST_FORMS_FORMS_H

@@ -1,0 +1,294 @@
+//===- PlanDeclarations.cpp - slices, units, inputs of a plan -------------===//
+
+#include "codegen/plan/PlanParts.h"
+#include "codegen/plan/PlanTypes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+namespace {
+
+/// The file of the weights that the compiler itself writes next to the plan.
+constexpr llvm::StringLiteral kPlanWeights = "PLAN.weights.safetensors";
+
+plan::SliceClass planClass(sched::SliceClass sliceClass) {
+  switch (sliceClass) {
+  case sched::SliceClass::param_shard:
+    return plan::PARAM_SHARD;
+  case sched::SliceClass::gathered:
+    return plan::GATHERED;
+  case sched::SliceClass::grad:
+    return plan::GRAD;
+  case sched::SliceClass::grad_shard:
+    return plan::GRAD_SHARD;
+  case sched::SliceClass::optimizer:
+    return plan::OPTIMIZER;
+  case sched::SliceClass::activation:
+    return plan::ACTIVATION;
+  case sched::SliceClass::transient:
+    return plan::TRANSIENT;
+  case sched::SliceClass::staging:
+    return plan::STAGING;
+  case sched::SliceClass::input:
+    return plan::INPUT;
+  case sched::SliceClass::scalar:
+    return plan::SCALAR;
+  case sched::SliceClass::output:
+    return plan::OUTPUT;
+  }
+  llvm_unreachable("all classes are handled");
+}
+
+plan::Init planInit(nn::InitKind kind) {
+  switch (kind) {
+  case nn::InitKind::normal:
+    return plan::NORMAL;
+  case nn::InitKind::zeros:
+    return plan::ZEROS;
+  case nn::InitKind::ones:
+    return plan::ONES;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
+                    plan::Parameter &parameter) {
+  nn::ParameterAttr attribute = place.getParameter();
+  auto type = cast<RankedTensorType>(place.getType().getValue());
+  parameter.set_name(attribute.getName().str());
+  for (int64_t size : type.getShape()) {
+    parameter.add_shape(size);
+  }
+  parameter.set_offset(place.getOffset());
+  parameter.set_elements(type.getNumElements());
+  parameter.set_trainable(attribute.getTrainable());
+  parameter.set_init(planInit(attribute.getInit()));
+  parameter.set_group(place.getGroup());
+  if (auto decision = info.decisions.find(parameter.name());
+      decision != info.decisions.end()) {
+    auto &[trained, reason] = decision->second;
+    // Differentiation freezes what turns out to have no gradient.
+    parameter.set_reason(
+        trained && !parameter.trainable() ? "no gradient reaches it" : reason);
+  }
+  if (nn::SourceAttr from = attribute.getSource()) {
+    plan::Source &source = *parameter.mutable_source();
+    source.set_file(from.getFile().str());
+    source.set_offset(from.getOffset());
+    source.set_length(from.getLength());
+    if (from.getFile() != kPlanWeights) {
+      source.set_folder(info.folder);
+      llvm::SmallString<128> path(info.folder);
+      llvm::sys::path::append(path, source.file());
+      uint64_t bytes = 0;
+      if (!llvm::sys::fs::file_size(path, bytes)) {
+        source.set_file_bytes(bytes);
+      }
+    }
+  }
+}
+
+LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
+                         plan::Plan &plan) {
+  auto units = module->getAttrOfType<ArrayAttr>(zero::kUnitsAttr);
+  if (!units) {
+    return module.emitError("has no '") << zero::kUnitsAttr << "'";
+  }
+  for (auto attribute : units.getAsRange<zero::ParamUnitAttr>()) {
+    plan::Unit &unit = *plan.add_units();
+    unit.set_name(attribute.getName().str());
+    unit.set_reason(attribute.getReason().str());
+    unit.set_type(planType(attribute.getElementType()));
+    unit.set_elements(attribute.getElements());
+    unit.set_trainable(attribute.getTrainable());
+    unit.set_local(attribute.getLocal());
+    int64_t offset = 0;
+    for (int64_t elements : attribute.getSegments()) {
+      plan::Segment &segment = *unit.add_segments();
+      segment.set_offset(offset);
+      segment.set_elements(elements);
+      offset += elements;
+    }
+    for (zero::PlacementAttr place : attribute.getPlacements()) {
+      writeParameter(place, info, *unit.add_parameters());
+    }
+  }
+  return success();
+}
+
+/// Of what lives in a slice.
+plan::ElementType elementTypeOf(sched::SliceOp op) {
+  return planType(
+      cast<RankedTensorType>(op.getTensorAttr().getValue()).getElementType());
+}
+
+LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
+                         uint32_t slice, plan::Plan &plan) {
+  plan::ElementType type = elementTypeOf(op);
+  if (state.getUnit() < 0) {
+    bool loss = state.getRole() == zero::kLossRole;
+    if (!loss && state.getRole() != zero::kStopRole) {
+      return op.emitOpError("keeps ") << state.getRole()
+                                      << " of no unit; the plan has no place "
+                                         "for it";
+    }
+    plan::Total &total = loss ? *plan.mutable_loss() : *plan.mutable_stop();
+    total.set_type(type);
+    total.set_slice(slice);
+    for (int axis = 0; axis < plan.mesh_size(); ++axis) {
+      total.add_axes(axis); // over all ranks
+    }
+    return success();
+  }
+  if (state.getUnit() >= plan.units_size()) {
+    return op.emitOpError("keeps a state of unit ")
+           << state.getUnit() << " of " << plan.units_size();
+  }
+  plan::State &entry = *plan.mutable_units(state.getUnit())->add_states();
+  entry.set_role(state.getRole().str());
+  entry.set_segment(state.getSegment());
+  entry.set_slice(slice);
+  entry.set_type(type);
+  auto unit = cast<zero::ParamUnitAttr>(
+      op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+          zero::kUnitsAttr)[state.getUnit()]);
+  return state.getSharded()
+             ? writeAxes(op, unit.getAxes(), plan, *entry.mutable_axes())
+             : success();
+}
+
+LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
+                         uint32_t slice, plan::Plan &plan) {
+  auto type = cast<RankedTensorType>(op.getTensorAttr().getValue());
+  plan::Input &input = *plan.add_inputs();
+  input.set_name(attribute.getName().str());
+  input.set_type(planType(type.getElementType()));
+  for (int64_t size : type.getShape()) {
+    input.add_shape(size);
+  }
+  input.set_per_sample(attribute.getPerSample());
+  input.set_slice(slice);
+  if (attribute.getMin()) {
+    input.set_min(*attribute.getMin());
+    input.set_max(*attribute.getMax());
+  }
+  for (int64_t value : attribute.getIgnored()) {
+    input.add_ignored(value);
+  }
+  if (attribute.getPerSample()) {
+    if (type.getRank() == 0) {
+      return op.emitOpError("input ")
+             << attribute.getName() << " has samples, but no dimension of them";
+    }
+    uint64_t samples = type.getDimSize(0);
+    if (plan.micro_batch() != 0 && plan.micro_batch() != samples) {
+      return op.emitOpError("input ")
+             << attribute.getName() << " has " << samples
+             << " samples, another one " << plan.micro_batch();
+    }
+    plan.set_micro_batch(samples);
+  }
+  return success();
+}
+
+void writeOutput(sched::SliceOp op, zero::OutputAttr attribute, uint32_t slice,
+                 plan::Plan &plan) {
+  auto type = cast<RankedTensorType>(op.getTensorAttr().getValue());
+  plan::Output &output = *plan.add_outputs();
+  output.set_name(attribute.getName().str());
+  output.set_type(planType(type.getElementType()));
+  for (int64_t size : type.getShape()) {
+    output.add_shape(size);
+  }
+  output.set_per_sample(attribute.getPerSample());
+  output.set_slice(slice);
+}
+
+LogicalResult writeArena(ModuleOp module, plan::Plan &plan) {
+  auto arenas = module->getAttrOfType<ArrayAttr>(sched::kArenasAttr);
+  if (!arenas || arenas.size() != 1) {
+    return module.emitError("has no arena; run sched-pack");
+  }
+  auto attribute = cast<sched::ArenaAttr>(arenas[0]);
+  plan::Arena &arena = *plan.add_arenas();
+  arena.set_space(plan::DEVICE);
+  arena.set_bytes(attribute.getBytes());
+  arena.set_alignment(attribute.getAlignment());
+  arena.set_peak(attribute.getPeak());
+  arena.set_lower_bound(attribute.getLowerBound());
+  return success();
+}
+
+} // namespace
+
+LogicalResult
+mlir::zg::writeAxes(Operation *op, ArrayAttr names, const plan::Plan &plan,
+                    google::protobuf::RepeatedField<uint32_t> &axes) {
+  for (auto name : names.getAsRange<StringAttr>()) {
+    int axis = 0;
+    while (axis < plan.mesh_size() &&
+           name.getValue() != plan.mesh(axis).name()) {
+      ++axis;
+    }
+    if (axis == plan.mesh_size()) {
+      return op->emitOpError("names ") << name
+                                       << ", which is no axis of the "
+                                          "mesh";
+    }
+    axes.Add(axis);
+  }
+  return success();
+}
+
+LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
+                                          plan::Plan &plan, PlanIndex &index) {
+  if (failed(writeArena(module, plan)) ||
+      failed(writeUnits(module, info, plan))) {
+    return failure();
+  }
+  for (auto op : module.getOps<sched::SliceOp>()) {
+    if (!op.getOffset()) {
+      return op.emitOpError("'")
+             << op.getLabel() << "' has no offset; run sched-pack";
+    }
+    uint32_t number = plan.slices_size();
+    index.slices[op] = number;
+    plan::Slice &slice = *plan.add_slices();
+    slice.set_arena(0);
+    slice.set_offset(*op.getOffset());
+    slice.set_bytes(op.getBytes());
+    slice.set_slice_class(planClass(op.getSliceClass()));
+    slice.set_name(op.getLabel().str());
+    slice.set_carried(op.getCarried());
+    slice.set_unit(op.getUnit());
+    slice.set_segment(op.getSegment());
+    if (std::optional<zero::StateAttr> state = op.getState()) {
+      if (failed(writeState(op, *state, number, plan))) {
+        return failure();
+      }
+    } else if (std::optional<nn::InputAttr> input = op.getInput()) {
+      if (failed(writeInput(op, *input, number, plan))) {
+        return failure();
+      }
+    } else if (std::optional<zero::OutputAttr> output = op.getOutput()) {
+      writeOutput(op, *output, number, plan);
+    } else if (std::optional<StringRef> name = op.getScalar()) {
+      plan::Scalar &scalar = *plan.add_scalars();
+      scalar.set_name(name->str());
+      scalar.set_type(elementTypeOf(op));
+      scalar.set_slice(number);
+    }
+  }
+  if (plan.micro_batch() == 0) {
+    plan.set_micro_batch(1); // no input has samples
+  }
+  // Where there are outputs, the plan only runs forward.
+  if (plan.outputs_size() == 0 && (!plan.has_loss() || !plan.has_stop())) {
+    return module.emitError("keeps no state '")
+           << (plan.has_loss() ? zero::kStopRole : zero::kLossRole) << "'";
+  }
+  return success();
+}

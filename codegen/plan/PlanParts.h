@@ -1,0 +1,38 @@
+//===- PlanParts.h - the parts of writing a plan --------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_PLAN_PLANPARTS_H
+#define ZEROGRAPH_CODEGEN_PLAN_PLANPARTS_H
+
+#include "codegen/plan/PlanWriter.h"
+#include "passes/ir/sched/SchedDialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::zg {
+
+/// Positions in the plan of what steps refer to.
+struct PlanIndex {
+  DenseMap<Value, uint32_t> slices;
+  llvm::StringMap<uint32_t> kernels;
+  std::map<sched::Stream, uint32_t> streams;
+};
+
+/// Adds the numbers of axes of the plan's mesh. Fails, on `op`, on another
+/// name.
+LogicalResult writeAxes(Operation *op, ArrayAttr names,
+                        const zerograph::plan::Plan &plan,
+                        google::protobuf::RepeatedField<uint32_t> &axes);
+
+/// Arenas and slices, and what lives in them: units with their parameters and
+/// states, inputs, scalars, loss and stop.
+LogicalResult writeDeclarations(ModuleOp module, const PlanInfo &info,
+                                zerograph::plan::Plan &plan, PlanIndex &index);
+
+/// The steps of one program; declares their streams, and adds their lifetimes
+/// to the slices.
+LogicalResult writeProgram(sched::ProgramOp program, PlanIndex &index,
+                           zerograph::plan::Plan &plan);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_CODEGEN_PLAN_PLANPARTS_H

@@ -1,0 +1,112 @@
+//===- PlanWriter.cpp - from the sched dialect to a plan ------------------===//
+
+#include "codegen/plan/PlanWriter.h"
+
+#include "codegen/plan/PlanParts.h"
+#include "codegen/plan/PlanTypes.h"
+#include "passes/schedule/InPlace.h"
+#include "passes/zero/Passes.h"
+#include "runtime/base/Version.h"
+#include "runtime/plan/Traffic.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+namespace {
+
+LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
+                          plan::Plan &plan) {
+  plan.set_producer(zerograph::kProducer);
+  plan.set_model(info.model);
+  if (!info.optimizer.kind().empty()) {
+    *plan.add_groups() = info.optimizer;
+  }
+  plan.set_dump_gradients(info.dump_gradients);
+  auto number = [&](StringRef name) -> int64_t {
+    auto attribute = module->getAttrOfType<IntegerAttr>(name);
+    return attribute ? attribute.getInt() : -1;
+  };
+  for (StringRef name :
+       {StringRef(zero::kStageAttr), StringRef(zero::kAccumulateAttr)}) {
+    if (number(name) < 0) {
+      return module.emitError("has no '") << name << "'";
+    }
+  }
+  zero::MeshAttr mesh = zero::meshOf(module);
+  for (auto [name, size] : llvm::zip_equal(mesh.getNames(), mesh.getSizes())) {
+    plan::Axis &axis = *plan.add_mesh();
+    axis.set_name(name.str());
+    axis.set_size(size);
+  }
+  plan.set_zero_stage(number(zero::kStageAttr));
+  plan.set_accumulate(number(zero::kAccumulateAttr));
+  return success();
+}
+
+/// What launches of the kernel must bring: its operands, then its results.
+LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
+  auto add = [&](Type type, plan::Mode mode) {
+    plan::Operand &operand = *entry.add_operands();
+    operand.set_bytes(nn::tensorBytes(type));
+    operand.set_mode(mode);
+    operand.set_type(planType(cast<RankedTensorType>(type).getElementType()));
+    return operand.type() != plan::ELEMENT_INVALID;
+  };
+  for (Type type : kernel->getOperandTypes()) {
+    if (!add(type, plan::READ)) {
+      return kernel->emitError("reads ") << type << ", which no plan can hold";
+    }
+  }
+  auto fused = dyn_cast<nn::KernelOp>(kernel);
+  for (OpResult result : kernel->getResults()) {
+    if (!add(result.getType(), plan::WRITE)) {
+      return kernel->emitError("makes ")
+             << result.getType() << ", which no plan can hold";
+    }
+    plan::Operand &written = *entry.mutable_operands(entry.operands_size() - 1);
+    for (unsigned i = 0; fused && i < kernel->getNumOperands(); ++i) {
+      if (sched::canShareStorage(fused, i, result.getResultNumber())) {
+        written.add_in_place(i);
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult writeKernels(ModuleOp module, DeviceCode &code, plan::Plan &plan,
+                           PlanIndex &index) {
+  for (auto op : module.getOps<sched::KernelOp>()) {
+    index.kernels[op.getName()] = plan.kernels_size();
+    plan::Kernel &kernel = *plan.add_kernels();
+    if (failed(code.add(op.kernel(), kernel)) ||
+        failed(writeOperands(op.kernel(), kernel))) {
+      return failure();
+    }
+  }
+  return code.finish(plan);
+}
+
+} // namespace
+
+FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module, DeviceCode &code,
+                                          const PlanInfo &info) {
+  plan::Plan plan;
+  PlanIndex index;
+  if (failed(writeHeader(module, info, plan)) ||
+      failed(writeDeclarations(module, info, plan, index)) ||
+      failed(writeKernels(module, code, plan, index))) {
+    return failure();
+  }
+  for (auto program : module.getOps<sched::ProgramOp>()) {
+    if (failed(writeProgram(program, index, plan))) {
+      return failure();
+    }
+  }
+  zerograph::Traffic traffic = zerograph::trafficOf(plan);
+  plan::Prediction &stated = *plan.mutable_prediction();
+  stated.set_gather_bytes(traffic.gather.value().value_or(0));
+  stated.set_reduce_bytes(traffic.reduce.value().value_or(0));
+  stated.set_scalar_bytes(traffic.scalar.value().value_or(0));
+  return plan;
+}

@@ -1,0 +1,37 @@
+//===- PlanWriter.h - from the sched dialect to a plan --------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_PLAN_PLANWRITER_H
+#define ZEROGRAPH_CODEGEN_PLAN_PLANWRITER_H
+
+#include "codegen/plan/DeviceCode.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace mlir::zg {
+
+/// What a plan says and the IR does not.
+struct PlanInfo {
+  /// File name of the model, without its folder.
+  std::string model;
+  /// The model's folder, as given: where parameters lie.
+  std::string folder;
+  /// Without a kind: the plan only runs forward.
+  zerograph::plan::OptimizerGroup optimizer;
+  bool dump_gradients = false;
+  /// Parameter -> whether the importer chose to train it, and why.
+  std::map<std::string, std::pair<bool, std::string>> decisions;
+};
+
+/// Writes the plan of a packed module (see `sched-pack`) for a device, whose
+/// `code` is empty before and after. Errors are diagnostics. The same module
+/// and device give the same plan.
+FailureOr<zerograph::plan::Plan> writePlan(ModuleOp module, DeviceCode &code,
+                                           const PlanInfo &info);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_CODEGEN_PLAN_PLANWRITER_H
