@@ -74,6 +74,7 @@ void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
 
 void buildKernels(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(nn::createWidenHalf());
+  passes.addNestedPass<func::FuncOp>(nn::createSplitLongRows());
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<func::FuncOp>(nn::createSimplifyMatmul());
   addCleanup(passes);

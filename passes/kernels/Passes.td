@@ -74,6 +74,25 @@ def WidenHalf : Pass<"nn-widen-half", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"widened", "widened", "Ops that compute in f32">];
 }
 
+def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::func::FuncOp"> {
+  let summary = "Reduces the segments of few long rows in parallel.";
+  let description = [{
+    One row is one work item of a kernel. Where there are few and they are long,
+    each of their segments becomes a row: a reduction of `[rows, segments, 4096]`,
+    and one that folds the segments in order. What is left of a row behind its
+    last whole segment is folded last. Products are left alone.
+
+    bitwise: it is the order that a reduction of a long row has anyway.
+  }];
+  let options = [
+    Option<"maxRows", "max-rows", "int64_t", "8",
+           "Most rows of a reduction that is split">,
+    Option<"minSegments", "min-segments", "int64_t", "8",
+           "Fewest segments of a row that is">
+  ];
+  let statistics = [Statistic<"splits", "splits", "Reductions split">];
+}
+
 def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
   let summary = "Folds transpositions into the flags of matmul.";
   let description = [{

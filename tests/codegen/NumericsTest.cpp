@@ -152,6 +152,42 @@ func.func @f(%x: tensor<2x9001xf32>) {
   }
 }
 
+// What nn-split-long-rows makes of a reduction: whole segments as rows, a
+// running sum of theirs, and what is left of the row.
+TEST(LongRows, SegmentsMayBeReducedApart) {
+  const int64_t cols = 40000;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> x(cols);
+  std::generate(x.begin(), x.end(), [&] { return uniform(random); });
+  const char *parts = R"(
+func.func @f(%x: tensor<1x40000xf32>) {
+  %0 = nn.kernel rows (%a = %x) : (tensor<1x40000xf32>) -> tensor<1x9x1xf32> {
+    %s = nn.slice %a [0, 0] step [1, 1] : tensor<1x40000xf32> -> tensor<1x36864xf32>
+    %t = nn.reshape %s : tensor<1x36864xf32> -> tensor<1x9x4096xf32>
+    %r = nn.reduce sum %t [2] : tensor<1x9x4096xf32> -> tensor<1x9x1xf32>
+    nn.yield %r : tensor<1x9x1xf32>
+  }
+  return
+})";
+  const char *fold = R"(
+func.func @f(%x: tensor<1x9xf32>) {
+  %0 = nn.kernel scan (%a = %x) : (tensor<1x9xf32>) -> tensor<1x9xf32> {
+    %r = nn.cumsum %a dim 1 : tensor<1x9xf32>
+    nn.yield %r : tensor<1x9xf32>
+  }
+  return
+})";
+  CompiledKernel segments(parts), sums(fold);
+  ASSERT_TRUE(segments.ok() && sums.ok())
+      << segments.diagnostics() << sums.diagnostics();
+  EXPECT_EQ(segments.info().extent, 9);
+  std::vector<float> running =
+      valuesOf<float>(sums.run({segments.run({bytesOf(x)})[0]})[0]);
+  float rest = sumOfSegment(x.data() + 9 * 4096, cols - 9 * 4096);
+  EXPECT_EQ(running[8] + rest, sumOfRow(x.data(), cols));
+}
+
 //===----------------------------------------------------------------------===//
 // max and min
 //===----------------------------------------------------------------------===//
