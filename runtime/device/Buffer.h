@@ -34,7 +34,7 @@ public:
 };
 
 /// Of device memory in memory of the process, at a time.
-constexpr uint64_t kBlockBytes = 1 << 20;
+constexpr uint64_t kBlockBytes = 256 << 10;
 
 /// Bytes [offset, offset + bytes) of a buffer: what everybody but its device
 /// has in place of an address.
@@ -55,8 +55,8 @@ struct DeviceRange {
 };
 
 /// Calls `visit(offset, data, bytes)` for all of a range, in order and in
-/// blocks of at most a MiB, multiples of 8 bytes but for the last; until an
-/// error.
+/// blocks of at most kBlockBytes, multiples of 8 bytes but for the last; until
+/// an error.
 template <typename Visit>
 absl::Status readBlocks(const DeviceRange &range, const Visit &visit) {
   std::vector<std::byte> block(std::min(range.bytes, kBlockBytes));

@@ -93,9 +93,8 @@ class BoundProgram {
 public:
   virtual ~BoundProgram() = default;
 
-  /// Begins a run, whose inputs are in slot `slot`. Returns when everything is
-  /// issued, or at once.
-  virtual void start(unsigned slot) = 0;
+  /// Begins a run. Returns when everything is issued, or at once.
+  virtual void start() = 0;
   /// Waits until all steps are done, or one failed. After a failure of another
   /// step, or `cancel`, it is CANCELLED. `failed` is then the step's number.
   virtual absl::Status finish(uint32_t &failed) = 0;

@@ -210,7 +210,7 @@ absl::Status Executor::run(unsigned index) {
     ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));
   }
   for (Part &part : bound.parts) {
-    part.program->start(/*slot=*/0);
+    part.program->start();
   }
   if (failed) {
     bound.cancel(); // parts that began after the failure

@@ -47,7 +47,7 @@ void HostProgram::add(HostStream &stream, unsigned index, StreamEntry entry,
   done.push_back({index, uint32_t(part->entries.size())});
 }
 
-void HostProgram::start(unsigned slot) {
+void HostProgram::start() {
   timelines.reset();
   for (Part &part : parts) {
     part.stream->start(part.entries,

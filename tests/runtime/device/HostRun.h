@@ -59,7 +59,7 @@ public:
     return absl::OkStatus();
   }
   absl::Status run() {
-    bound->start(0);
+    bound->start();
     return bound->finish(failed);
   }
 

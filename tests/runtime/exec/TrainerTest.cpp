@@ -1,5 +1,6 @@
 //===- TrainerTest.cpp - training without files or a command line ---------===//
 
+#include "InOrderDevice.h"
 #include "LinearPlan.h"
 
 #include "runtime/comm/local/LocalGroup.h"
@@ -45,9 +46,10 @@ struct Trained {
 };
 
 /// One rank: its part of w is written, trained and read through `state`.
-absl::Status trainRank(const LoadedPlan &loaded, HostCommunicator &comm,
-                       Trained &trained) {
+absl::Status trainRank(const LoadedPlan &loaded, const Machine *machine,
+                       HostCommunicator &comm, Trained &trained) {
   TrainerOptions options;
+  options.machine = machine;
   options.threads = 1;
   options.collectives = &comm;
   options.control = &comm;
@@ -88,7 +90,9 @@ absl::Status trainRank(const LoadedPlan &loaded, HostCommunicator &comm,
   return comm.barrier("the end"); // others may read this rank's memory
 }
 
-Trained trainAll(const LinearOptions &linear) {
+/// On `machine`, or null, each on its own.
+Trained trainAll(const LinearOptions &linear,
+                 const Machine *machine = nullptr) {
   LoadedPlan loaded = linearPlan(linear);
   LocalGroupOptions options;
   options.world = linear.world;
@@ -97,7 +101,7 @@ Trained trainAll(const LinearOptions &linear) {
   std::vector<std::thread> threads;
   for (auto &comm : group) {
     threads.emplace_back([&] {
-      absl::Status status = trainRank(loaded, *comm, trained);
+      absl::Status status = trainRank(loaded, machine, *comm, trained);
       EXPECT_TRUE(status.ok()) << status;
     });
   }
@@ -133,6 +137,24 @@ TEST(Trainer, AnyDivisionOfAStepGivesTheSameBits) {
     for (uint32_t stage : {1u, 3u}) {
       Trained trained = trainAll({world, stage, 4 / world, false});
       // Of parameters that all ranks hold whole, each has read all.
+      EXPECT_EQ(trained.weights, reference.weights) << world << " " << stage;
+      EXPECT_EQ(trained.losses, reference.losses) << world << " " << stage;
+    }
+  }
+}
+
+/// A device that issues every program from one thread, in the plan's order.
+TEST(Trainer, ADeviceThatIssuesInOrderGivesTheSameBits) {
+  Trained reference = trainAll({1, 1, 4, false});
+  for (uint32_t world : {1u, 2u}) {
+    for (uint32_t stage : {1u, 3u}) {
+      LinearOptions linear{world, stage, 4 / world, false};
+      Machine machine;
+      machine.driver = makeInOrderDriver();
+      auto module = machine.driver->load(linearPlan(linear).plan);
+      ASSERT_TRUE(module.ok()) << module.status();
+      machine.module = *std::move(module);
+      Trained trained = trainAll(linear, &machine);
       EXPECT_EQ(trained.weights, reference.weights) << world << " " << stage;
       EXPECT_EQ(trained.losses, reference.losses) << world << " " << stage;
     }
