@@ -9,6 +9,7 @@
 #include "passes/kernels/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/zero/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -16,6 +17,14 @@ using namespace mlir;
 using namespace mlir::zg;
 
 namespace {
+
+/// A pass's options, of what the user decides.
+template <typename PassOptions>
+PassOptions take(const TrainingOptions &options) {
+  PassOptions result;
+  zerograph::options::copy(options.user, result);
+  return result;
+}
 
 /// Folds and removes what a phase left over.
 void addCleanup(OpPassManager &passes) {
@@ -43,12 +52,12 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   // Must follow the cleanups of the phases above, which would share the views
   // again. Later ones may: by then it is decided what is gathered for whom.
   passes.addPass(zero::createLocalizeViews());
-  passes.addPass(zero::createLayout(options.layout));
+  passes.addPass(zero::createLayout(take<zero::LayoutOptions>(options)));
   passes.addPass(zero::createGathers());
   passes.addPass(zero::createReductions());
   // Updates units in the order in which they are reduced.
-  passes.addPass(zero::createUpdates(options.updates));
-  passes.addPass(zero::createFuseStep({options.keepGradients}));
+  passes.addPass(zero::createUpdates(take<zero::UpdatesOptions>(options)));
+  passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
   passes.addPass(zero::createOneRank());
   // A sum that is carried to another program cannot lie among the gradients.
   passes.addPass(zero::createReduceInPlace());
@@ -66,9 +75,7 @@ void buildForward(OpPassManager &passes) {
 }
 
 void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
-  zero::PrefetchOptions prefetch;
-  prefetch.distance = options.prefetchDistance;
-  passes.addPass(zero::createPrefetch(prefetch));
+  passes.addPass(zero::createPrefetch(take<zero::PrefetchOptions>(options)));
   passes.addPass(zero::createVerifyZero());
 }
 

@@ -3,10 +3,10 @@
 #ifndef ZEROGRAPH_PASSES_PIPELINES_H
 #define ZEROGRAPH_PASSES_PIPELINES_H
 
-#include "mlir/Pass/PassOptions.h"
-#include "passes/zero/Passes.h"
+#include "options/Options.h"
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace mlir {
@@ -17,15 +17,11 @@ namespace mlir::zg {
 
 class TargetInfo;
 
-/// Everything a user decides about a training plan's passes.
+/// What decides a training plan's passes.
 struct TrainingOptions {
   /// Empty: inferred. See `nn-differentiate`.
   std::string loss;
-  zero::LayoutOptions layout;
-  zero::UpdatesOptions updates;
-  /// See `zero-fuse-step`.
-  bool keepGradients = false;
-  int64_t prefetchDistance = 1;
+  zerograph::options::Compile user;
 };
 
 /// A run of passes with a name; the IR between two phases is worth reading,

@@ -24,6 +24,10 @@ DEVICE_INTERFACES = [
 # Folder -> (what it may include, why). The longest folder that holds a file
 # counts; every folder may include itself.
 RULES = {
+    "options": (
+        [],
+        "the table of options stands on nothing, so that all may use it",
+    ),
     "runtime/base": (
         [],
         "runtime/base stands on nothing of this project",
@@ -34,7 +38,7 @@ RULES = {
         "compiler and the runtime can use it",
     ),
     "runtime": (
-        ["runtime"],
+        ["runtime", "options"],
         "the runtime knows plans, never the compiler that made them",
     ),
     "runtime/device": (
@@ -77,7 +81,7 @@ RULES = {
         "them",
     ),
     "passes": (
-        ["passes"],
+        ["passes", "options"],
         "passes transform dialects; they know no ONNX, no plan and no machine",
     ),
     "frontend": (
@@ -109,7 +113,7 @@ RULES = {
         "the plan, and its own libraries for workspaces",
     ),
 }
-FOLDERS = ["runtime", "passes", "frontend", "codegen", "tools", "tests"]
+FOLDERS = ["options", "runtime", "passes", "frontend", "codegen", "tools", "tests"]
 
 # Libraries -> the folders that may use them, and why no other.
 LIBRARIES = {

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-TREES = ["codegen", "frontend", "models", "passes", "runtime", "tests", "tools"]
+TREES = ["codegen", "frontend", "models", "options", "passes", "runtime", "tests", "tools"]
 SOURCES = {".h", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
 LINES, WORDS = 60, 600
 

@@ -14,12 +14,12 @@ struct OptimizerOptions {
   Kind kind = sgd;
   /// The learning rate of the configuration. Not in the program: the runtime
   /// computes the scalars below from it each step, so a schedule may vary it.
-  double lr = 1e-3;
+  double lr = 0;
   double momentum = 0;   // sgd
   bool nesterov = false; // sgd
-  double beta1 = 0.9;    // adam, adamw
-  double beta2 = 0.999;
-  double eps = 1e-8;
+  double beta1 = 0;      // adam, adamw
+  double beta2 = 0;
+  double eps = 0;
   double weight_decay = 0;
 };
 

@@ -93,7 +93,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
     DenseMap<Attribute, Value> last = updatesOf(update);
     step.eraseResults([&](unsigned i) {
       Attribute state = step.function().getResultAttr(i, kUpdatesAttr);
-      return sums.contains(state) ? !keepGradients : last.contains(state);
+      return sums.contains(state) ? !dump_gradients : last.contains(state);
     });
     for (auto [index, value] :
          llvm::enumerate(update.front().getTerminator()->getOperands())) {

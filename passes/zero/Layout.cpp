@@ -39,19 +39,19 @@ struct Layout : impl::LayoutBase<Layout> {
       module.emitError("has no function @micro; run nn-differentiate");
       return signalPassFailure();
     }
-    if (world < 1 || stage < 0 || stage > 3 || accumulate < 1 ||
-        bucketBytes < 1) {
-      module.emitError("needs world >= 1, stage 0 to 3, accumulate >= 1 "
-                       "and bucket-bytes >= 1");
+    if (ranks < 1 || zero_stage < 0 || zero_stage > 3 || accumulate < 1 ||
+        bucket_bytes < 1) {
+      module.emitError("needs ranks >= 1, zero 0 to 3, accumulate >= 1 and "
+                       "bucket-bytes >= 1");
       return signalPassFailure();
     }
     useReturnedArguments(micro);
-    std::vector<Unit> units = groupIntoUnits(
-        micro, {world, stage, bucketBytes, persistenceThreshold, grouping});
-    declareUnits(module, units, world, stage, accumulate);
+    std::vector<Unit> groups = groupIntoUnits(
+        micro, {ranks, zero_stage, bucket_bytes, persistence_threshold, units});
+    declareUnits(module, groups, ranks, zero_stage, accumulate);
     UnitStates states = *UnitStates::of(module);
     Program program(micro);
-    viewParameters(program, units, states);
+    viewParameters(program, groups, states);
     packResults(program, states);
   }
 

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "options/Options.h"
 #include "passes/ir/zero/ZeroDialect.h"
 
 namespace mlir::zg::zero {

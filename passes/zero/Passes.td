@@ -4,6 +4,7 @@
 #define ZEROGRAPH_ZERO_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "options/PassOptions.td"
 
 def LocalizeViews : Pass<"zero-localize-views", "::mlir::ModuleOp"> {
   let summary = "Gives each user of a parameter's view a view of its own.";
@@ -42,16 +43,7 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
-    Option<"world", "world", "int64_t", "1", "Number of ranks">,
-    Option<"stage", "stage", "int64_t", "0", "ZeRO stage, 0 to 3">,
-    Option<"accumulate", "accumulate", "int64_t", "1",
-           "Micro-batches a rank and step">,
-    Option<"bucketBytes", "bucket-bytes", "int64_t", "33554432",
-           "Most bytes of a segment, a collective's grain">,
-    Option<"persistenceThreshold", "persistence-threshold", "int64_t", "0",
-           "Units of at most so many elements stay whole in stage 3">,
-    Option<"grouping", "units", "std::string", "\"\"",
-           "How parameters form units: a glob pattern or a size in bytes">
+    ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units
   ];
 }
 
@@ -111,15 +103,7 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
-           "sgd, adam or adamw">,
-    Option<"learningRate", "lr", "double", "1e-3", "Learning rate">,
-    Option<"momentum", "momentum", "double", "0.0", "SGD's momentum">,
-    Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
-    Option<"beta1", "beta1", "double", "0.9", "Adam's first beta">,
-    Option<"beta2", "beta2", "double", "0.999", "Adam's second beta">,
-    Option<"epsilon", "eps", "double", "1e-8", "Adam's epsilon">,
-    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay">
+    optimizer, lr, momentum, nesterov, betas, eps, weight_decay
   ];
 }
 
@@ -137,10 +121,7 @@ def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {
     bitwise: a sum from +0.0, as before.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let options = [
-    Option<"keepGradients", "keep-gradients", "bool", "false",
-           "Keep the sums of gradients to the end of the step, to be read">
-  ];
+  let options = [dump_gradients];
 }
 
 def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
@@ -204,15 +185,14 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
   let summary = "Starts gathers early.";
   let description = [{
     Splits each gather of sharded parameters into `zero.prefetch`, placed where
-    the gather `distance` before it is awaited (at the beginning of the program
-    for the first ones), and `zero.await` where the gather was. With distance 0
+    the gather `prefetch` before it is awaited (at the beginning of the program
+    for the first ones), and `zero.await` where the gather was. With `prefetch=0`
     nothing changes.
 
     bitwise: for speed only; more buffers are live at once.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let options = [Option<"distance", "distance", "int64_t", "1",
-                        "How many gathers ahead">];
+  let options = [prefetch];
   let statistics = [Statistic<"started", "prefetches", "gathers split">];
 }
 

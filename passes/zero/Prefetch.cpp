@@ -18,7 +18,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
   using PrefetchBase::PrefetchBase;
 
   void runOnOperation() override {
-    if (distance <= 0) {
+    if (prefetch <= 0) {
       return;
     }
     for (auto program : getOperation().getOps<func::FuncOp>()) {
@@ -42,9 +42,9 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     Operation *lastAtStart = nullptr;
     for (auto [index, op] : llvm::enumerate(gathers)) {
       OpBuilder builder(op);
-      if (static_cast<int64_t>(index) >= distance) {
+      if (static_cast<int64_t>(index) >= prefetch) {
         // After the await, and after what was already started there.
-        Operation *anchor = awaits[index - distance];
+        Operation *anchor = awaits[index - prefetch];
         while (isa_and_nonnull<PrefetchOp>(anchor->getNextNode())) {
           anchor = anchor->getNextNode();
         }
@@ -55,15 +55,15 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
         builder.setInsertionPointToStart(&block);
       }
       auto type = cast<RankedTensorType>(op.getType());
-      auto prefetch = builder.create<PrefetchOp>(
+      auto begun = builder.create<PrefetchOp>(
           op.getLoc(), HandleType::get(&getContext(), type), op.getShards(),
           op.getUnit(), op.getGroup(), op.getReason(), op.getStayAttr());
-      if (static_cast<int64_t>(index) < distance) {
-        lastAtStart = prefetch;
+      if (static_cast<int64_t>(index) < prefetch) {
+        lastAtStart = begun;
       }
       builder.setInsertionPoint(op);
       auto await =
-          builder.create<AwaitOp>(op.getLoc(), type, prefetch.getHandle());
+          builder.create<AwaitOp>(op.getLoc(), type, begun.getHandle());
       op.replaceAllUsesWith(await.getResult());
       op.erase();
       awaits.push_back(await);

@@ -22,7 +22,7 @@ struct UnitOptions {
   int64_t stage = 0;
   /// Most bytes of a segment, a collective's grain, where there is more than
   /// one rank. At least world x 256 elements are taken whatever it says.
-  int64_t bucketBytes = 32 << 20;
+  int64_t bucketBytes = 0;
   /// Units of at most this many elements stay whole on every rank in stage 3.
   int64_t persistenceThreshold = 0;
   /// How to group: empty (by the names), a number of bytes (consecutive

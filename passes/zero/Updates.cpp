@@ -58,14 +58,20 @@ struct Updates : impl::UpdatesBase<Updates> {
       return getOperation().emitError("knows no optimizer '")
              << optimizer << "'; there are sgd, adam and adamw";
     }
-    nn::OptimizerOptions options{static_cast<nn::OptimizerOptions::Kind>(kind),
-                                 learningRate,
-                                 momentum,
-                                 nesterov,
-                                 beta1,
-                                 beta2,
-                                 epsilon,
-                                 weightDecay};
+    auto coefficients = zerograph::options::parseBetas(betas.getValue());
+    if (!coefficients) {
+      return getOperation().emitError("has the betas '")
+             << betas << "'; two numbers in [0, 1) are needed, as 0.9,0.999";
+    }
+    nn::OptimizerOptions options{
+        static_cast<nn::OptimizerOptions::Kind>(kind),
+        lr,
+        momentum,
+        nesterov,
+        coefficients->first,
+        coefficients->second,
+        eps,
+        zerograph::options::weightDecay(optimizer.getValue(), weight_decay)};
     if (std::string wrong = nn::checkOptimizer(options); !wrong.empty()) {
       return getOperation().emitError(wrong);
     }

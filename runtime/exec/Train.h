@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
 #define ZEROGRAPH_RUNTIME_EXEC_TRAIN_H
 
+#include "options/Options.h"
 #include "runtime/comm/Collectives.h"
 #include "runtime/comm/ControlPlane.h"
 #include "runtime/exec/TrainLog.h"
@@ -17,7 +18,7 @@
 namespace zerograph {
 
 struct TrainOptions {
-  uint64_t steps = 1;
+  uint64_t steps = options::Train().steps;
   /// .safetensors file, or folder of .npy files.
   std::string data;
   /// Where the plan came from: its weight file lies beside it.
@@ -40,7 +41,7 @@ struct TrainOptions {
   /// A trace of the last step, for Perfetto; empty for none.
   std::string trace;
   /// The longest that a rank waits for another.
-  double deadline_seconds = 300;
+  double deadline_seconds = options::Train().deadline_seconds;
   /// Instead of the plan's.
   std::optional<double> learning_rate;
   /// A line of rate and time left on standard error where it is a terminal.

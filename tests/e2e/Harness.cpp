@@ -7,6 +7,7 @@
 #include "runtime/plan/PlanFile.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -39,14 +40,13 @@ CompileOptions compileOptions(const Training &training,
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
   options.dropout = training.dropout;
-  options.optimizer.set_kind(run.optimizer);
-  options.optimizer.set_learning_rate(run.lr);
-  options.optimizer.set_momentum(run.momentum);
-  options.optimizer.set_nesterov(run.nesterov);
-  options.optimizer.set_beta1(run.beta1);
-  options.optimizer.set_beta2(run.beta2);
-  options.optimizer.set_epsilon(run.epsilon);
-  options.optimizer.set_weight_decay(run.weight_decay);
+  options.optimizer = run.optimizer;
+  options.lr = run.lr;
+  options.momentum = run.momentum;
+  options.nesterov = run.nesterov;
+  options.betas = absl::StrFormat("%.17g,%.17g", run.beta1, run.beta2);
+  options.eps = run.epsilon;
+  options.weight_decay = run.weight_decay;
   return options;
 }
 

@@ -6,15 +6,15 @@
 
 // RUN: zerograph-opt --mlir-print-debuginfo %t/00-import.mlir --zg-differentiate=loss=loss > %t/1 && diff %t/1 %t/01-differentiate.mlir
 // RUN: zerograph-opt --mlir-print-debuginfo %t/01-differentiate.mlir --zg-decompose > %t/2 && diff %t/2 %t/02-decompose.mlir
-// RUN: zerograph-opt --mlir-print-debuginfo %t/02-decompose.mlir --zg-zero="world=2 stage=3 accumulate=2 bucket-bytes=4096 optimizer=sgd lr=0.1 momentum=0.9" > %t/3 && diff %t/3 %t/03-zero.mlir
-// RUN: zerograph-opt --mlir-print-debuginfo %t/03-zero.mlir --zg-prefetch=distance=2 > %t/4 && diff %t/4 %t/04-prefetch.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/02-decompose.mlir --zg-zero="ranks=2 zero=3 accumulate=2 bucket-bytes=4096 optimizer=sgd lr=0.1 momentum=0.9" > %t/3 && diff %t/3 %t/03-zero.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/03-zero.mlir --zg-prefetch=prefetch=2 > %t/4 && diff %t/4 %t/04-prefetch.mlir
 // RUN: zerograph-opt --mlir-print-debuginfo %t/04-prefetch.mlir --zg-kernels > %t/5 && diff %t/5 %t/05-kernels.mlir
 // RUN: zerograph-opt --mlir-print-debuginfo %t/05-kernels.mlir --zg-schedule > %t/6 && diff %t/6 %t/06-schedule.mlir
 // RUN: zerograph-opt --mlir-print-debuginfo %t/06-schedule.mlir --zg-memory > %t/7 && diff %t/7 %t/07-memory.mlir
 
 // All of them in one pipeline.
 
-// RUN: zerograph-opt --mlir-print-debuginfo %t/00-import.mlir --zg-differentiate --zg-decompose --zg-zero="world=2 stage=3 accumulate=2 bucket-bytes=4096 optimizer=sgd lr=0.1 momentum=0.9" --zg-prefetch=distance=2 --zg-kernels --zg-schedule --zg-memory > %t/8 && diff %t/8 %t/07-memory.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/00-import.mlir --zg-differentiate --zg-decompose --zg-zero="ranks=2 zero=3 accumulate=2 bucket-bytes=4096 optimizer=sgd lr=0.1 momentum=0.9" --zg-prefetch=prefetch=2 --zg-kernels --zg-schedule --zg-memory > %t/8 && diff %t/8 %t/07-memory.mlir
 
 // An option matters, and one that a phase lacks is refused.
 

@@ -6,110 +6,61 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
-#include "tools/cli/SharedFlags.h"
 
 #include <cmath>
 #include <cstdio>
-#include <tuple>
 
 namespace zerograph {
 
-absl::StatusOr<std::map<std::string, int64_t>>
-parseDims(const std::vector<std::string> &dims) {
-  std::map<std::string, int64_t> result;
-  for (const std::string &dim : dims) {
-    std::pair<std::string, std::string> parts =
-        absl::StrSplit(dim, absl::MaxSplits('=', 1));
+namespace {
+
+/// "NAME=REST" into its halves; an error where there is no such thing.
+absl::StatusOr<std::pair<std::string, std::string>>
+split(const char *option, const std::string &text, const char *expected) {
+  std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits('=', 1));
+  if (parts.first.empty() || parts.second.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " ", text, ": expected ", expected));
+  }
+  return parts;
+}
+
+absl::Status givenTwice(const char *option, const std::string &name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " ", name, " is given twice"));
+}
+
+} // namespace
+
+absl::Status bindNames(CompileOptions &options) {
+  constexpr char kDim[] = "NAME=SIZE with a positive SIZE";
+  options.dims.clear();
+  options.inputs.clear();
+  for (const std::string &text : options.dim) {
+    ZG_ASSIGN_OR_RETURN(auto parts, split("--dim", text, kDim));
     int64_t size;
-    if (parts.first.empty() || !absl::SimpleAtoi(parts.second, &size) ||
-        size < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--dim ", dim, ": expected NAME=SIZE with a positive SIZE"));
-    }
-    if (!result.emplace(parts.first, size).second) {
+    if (!absl::SimpleAtoi(parts.second, &size) || size < 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--dim ", parts.first, " is given twice"));
+          absl::StrCat("--dim ", text, ": expected ", kDim));
+    }
+    if (!options.dims.emplace(parts.first, size).second) {
+      return givenTwice("--dim", parts.first);
     }
   }
-  return result;
-}
-
-absl::StatusOr<std::map<std::string, std::string>>
-parseInputs(const std::vector<std::string> &inputs) {
-  std::map<std::string, std::string> result;
-  for (const std::string &input : inputs) {
-    std::pair<std::string, std::string> parts =
-        absl::StrSplit(input, absl::MaxSplits('=', 1));
-    if (parts.first.empty() || parts.second.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--input ", input, ": expected NAME=VALUE"));
-    }
-    if (!result.insert(parts).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--input ", parts.first, " is given twice"));
+  for (const std::string &text : options.input) {
+    ZG_ASSIGN_OR_RETURN(auto parts, split("--input", text, "NAME=VALUE"));
+    if (!options.inputs.insert(parts).second) {
+      return givenTwice("--input", parts.first);
     }
   }
-  return result;
+  return absl::OkStatus();
 }
 
-CompileFlags::CompileFlags(CLI::App &command) : command(command) {
+CompileFlags::CompileFlags(CLI::App &command, OptionCommands as)
+    : command(command) {
   group = command.add_option_group("compile", "Compile options");
-  auto &app = *group;
-  app.add_option("--ranks", options.ranks, "Number of ranks")
-      ->check(CLI::Range(1, 1 << 16));
-  app.add_option("--zero", options.zero_stage, "ZeRO stage: 0, 1, 2 or 3")
-      ->check(CLI::Range(0, 3));
-  app.add_option("--dim", dims, "NAME=SIZE of a symbolic dimension")
-      ->allow_extra_args(false);
-  app.add_option("--input", inputs,
-                 "NAME=VALUE of an input of one element, bound while compiling")
-      ->allow_extra_args(false);
-  app.add_option("--micro-batch", micro_batch,
-                 "Samples of one rank's micro-batch")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
-  app.add_option("--accumulate", options.accumulate,
-                 "Micro-batches a rank and step")
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--optimizer", kind, "sgd, adam or adamw (default)")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw"}));
-  app.add_option("--lr", lr, "Learning rate, default 1e-3");
-  app.add_option("--momentum", momentum, "SGD's momentum");
-  app.add_flag("--nesterov", nesterov, "SGD with Nesterov's momentum");
-  app.add_option("--betas", betas, "Adam's betas, default 0.9,0.999");
-  app.add_option("--eps", eps, "Adam's epsilon, default 1e-8");
-  app.add_option("--weight-decay", weight_decay,
-                 "Default 0.01 for adamw, as in PyTorch, else 0");
-  app.add_option("--train", options.train,
-                 "Train only initializers that match PATTERN")
-      ->allow_extra_args(false);
-  app.add_option("--freeze", options.freeze,
-                 "Do not train initializers that match PATTERN")
-      ->allow_extra_args(false);
-  app.add_option("--loss-output", options.loss_output,
-                 "Graph output to minimize");
-  app.add_option("--target", options.target,
-                 "host:native (default), host:x86-64-v3 or host:x86-64-v4");
-  app.add_option("--dump-ir", options.dump_ir,
-                 "Folder for the IR after each phase");
-  app.add_option("--prefetch", options.prefetch,
-                 "Stage 3: how many gathers ahead, default 1")
-      ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--bucket-bytes", options.bucket_bytes,
-                 "Most bytes of a segment, a collective's grain; default "
-                 "33554432")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
-  app.add_option("--persistence-threshold", options.persistence_threshold,
-                 "Stage 3: units of at most so many elements stay whole")
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
-  app.add_option("--units", options.units,
-                 "How parameters form units: a PATTERN or BYTES");
-  addDropout(app, options.dropout);
-  app.add_flag("--allow-exporter-damage", options.allow_exporter_damage,
-               "Train a file whose exporter dropped parameters");
-  app.add_option("--reduce", reduce, "each (default): fold every micro-batch");
-  app.add_option("--clip-norm", clip_norm, "Not built yet");
-  app.add_option("--config", config, "Not built yet");
-  app.add_option("--memory", memory, "Not built yet");
+  addOptions(*group, as, static_cast<options::Compile &>(options));
 }
 
 std::string CompileFlags::given() const {
@@ -126,23 +77,20 @@ bool CompileFlags::isGiven(const std::string &option) const {
   return group->get_option(option)->count() > 0;
 }
 
-absl::Status CompileFlags::checkBuilt() const {
-  const std::pair<const char *, const char *> kNotBuilt[] = {
-      {"--clip-norm", "train without clipping"},
-      {"--config", "give the options themselves"},
-      {"--memory", "look at the arena with 'zerograph inspect'"}};
+absl::Status CompileFlags::checkBuilt() {
   std::vector<std::string> problems;
-  for (auto [option, instead] : kNotBuilt) {
-    if (isGiven(option)) {
-      problems.push_back(absl::StrCat(option, " is not built yet; ", instead));
+  eachOption(options, [&](const OptionRow &row, auto &) {
+    if (row.check.instead != nullptr && isGiven(dashed(row))) {
+      problems.push_back(
+          absl::StrCat(dashed(row), " is not built yet; ", row.check.instead));
     }
-  }
-  if (reduce == "last") {
+  });
+  if (options.reduce == "last") {
     problems.push_back("--reduce last is not built yet; use --reduce each, "
                        "the default");
-  } else if (reduce != "each") {
+  } else if (options.reduce != "each") {
     problems.push_back(
-        absl::StrCat("--reduce ", reduce, ": there is only 'each'"));
+        absl::StrCat("--reduce ", options.reduce, ": there is only 'each'"));
   }
   return problems.empty()
              ? absl::OkStatus()
@@ -160,9 +108,8 @@ void CompileFlags::sayWithoutEffect() const {
   }
 }
 
-absl::Status
-CompileFlags::resolveOptimizer(plan::OptimizerGroup &optimizer) const {
-  optimizer.set_kind(kind);
+absl::Status CompileFlags::checkOptimizer() const {
+  const std::string &kind = options.optimizer;
   bool sgd = kind == "sgd";
   for (const char *option : {"--momentum", "--nesterov"}) {
     if (!sgd && isGiven(option)) {
@@ -176,55 +123,38 @@ CompileFlags::resolveOptimizer(plan::OptimizerGroup &optimizer) const {
           absl::StrCat(option, " is for adam and adamw; sgd does not use it"));
     }
   }
-  if (nesterov && momentum == 0) {
+  if (options.nesterov && options.momentum == 0) {
     return absl::InvalidArgumentError("--nesterov needs --momentum");
   }
-  const std::tuple<const char *, double> kNumbers[] = {
-      {"--lr", lr},
-      {"--momentum", momentum},
-      {"--eps", eps},
-      {"--weight-decay", weight_decay}};
+  const std::pair<const char *, double> kNumbers[] = {
+      {"--lr", options.lr},
+      {"--momentum", options.momentum},
+      {"--eps", options.eps},
+      {"--weight-decay", options.weight_decay}};
   for (auto [option, value] : kNumbers) {
     if (isGiven(option) && !(value >= 0 && std::isfinite(value))) {
       return absl::InvalidArgumentError(absl::StrCat(
           option, " ", value, ": expected a number that is not negative"));
     }
   }
-  optimizer.set_learning_rate(lr);
-  optimizer.set_momentum(momentum);
-  optimizer.set_nesterov(nesterov);
-  if (!sgd) {
-    std::pair<std::string, std::string> parts =
-        absl::StrSplit(betas, absl::MaxSplits(',', 1));
-    double beta1, beta2;
-    if (!absl::SimpleAtod(parts.first, &beta1) ||
-        !absl::SimpleAtod(parts.second, &beta2) || !(beta1 >= 0) ||
-        !(beta1 < 1) || !(beta2 >= 0) || !(beta2 < 1)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--betas ", betas, ": expected two numbers in [0, 1), as 0.9,0.999"));
-    }
-    optimizer.set_beta1(beta1);
-    optimizer.set_beta2(beta2);
-    optimizer.set_epsilon(eps);
+  if (!options::parseBetas(options.betas)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--betas ", options.betas,
+                     ": expected two numbers in [0, 1), as 0.9,0.999"));
   }
-  optimizer.set_weight_decay(isGiven("--weight-decay") ? weight_decay
-                             : kind == "adamw"         ? 0.01
-                                                       : 0.0);
   return absl::OkStatus();
 }
 
-absl::StatusOr<CompileOptions> CompileFlags::resolve() const {
+absl::StatusOr<CompileOptions> CompileFlags::resolve() {
   ZG_RETURN_IF_ERROR(checkBuilt());
-  CompileOptions result = options;
-  ZG_ASSIGN_OR_RETURN(result.dims, parseDims(dims));
-  ZG_ASSIGN_OR_RETURN(result.inputs, parseInputs(inputs));
+  ZG_RETURN_IF_ERROR(bindNames(options));
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));
   }
-  ZG_RETURN_IF_ERROR(resolveOptimizer(result.optimizer));
+  ZG_RETURN_IF_ERROR(checkOptimizer());
   sayWithoutEffect();
-  return result;
+  return options;
 }
 
 absl::Status CompileFlags::setRanks(CompileOptions &options,

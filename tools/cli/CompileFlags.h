@@ -4,6 +4,7 @@
 #define ZEROGRAPH_TOOLS_CLI_COMPILEFLAGS_H
 
 #include "absl/status/status.h"
+#include "tools/cli/OptionTable.h"
 #include "tools/compiler/Compile.h"
 
 #include <CLI/App.hpp>
@@ -12,19 +13,15 @@
 
 namespace zerograph {
 
-/// Sizes by name, of "NAME=SIZE" each.
-absl::StatusOr<std::map<std::string, int64_t>>
-parseDims(const std::vector<std::string> &dims);
-
-/// Values by name, of "NAME=VALUE" each.
-absl::StatusOr<std::map<std::string, std::string>>
-parseInputs(const std::vector<std::string> &inputs);
+/// Reads `options.dim` and `options.input`, texts NAME=SIZE and NAME=VALUE,
+/// into `dims` and `inputs`.
+absl::Status bindNames(CompileOptions &options);
 
 /// Declares compile's options on a command (`compile`, and `train` of a
 /// model), and turns what was given into CompileOptions.
 class CompileFlags {
 public:
-  explicit CompileFlags(CLI::App &command);
+  CompileFlags(CLI::App &command, OptionCommands as);
 
   /// The compile options that were given, as "--zero, --ranks"; a plan takes
   /// none.
@@ -32,30 +29,21 @@ public:
 
   /// Checks the options against each other; `model` and the dims that data
   /// decides are the caller's. Says on standard error which have no effect.
-  absl::StatusOr<CompileOptions> resolve() const;
+  absl::StatusOr<CompileOptions> resolve();
 
   /// For as many ranks as processes were started; an error where --ranks says
   /// otherwise.
   absl::Status setRanks(CompileOptions &options, unsigned processes) const;
 
-  /// 0 where --micro-batch was not given.
-  int64_t microBatch() const { return micro_batch; }
-
 private:
   bool isGiven(const std::string &option) const;
-  absl::Status checkBuilt() const;
-  absl::Status resolveOptimizer(plan::OptimizerGroup &optimizer) const;
+  absl::Status checkBuilt();
+  absl::Status checkOptimizer() const;
   void sayWithoutEffect() const;
 
   CLI::App &command;
   CLI::Option_group *group;
   CompileOptions options;
-  std::vector<std::string> dims, inputs;
-  int64_t micro_batch = 0;
-  std::string kind = "adamw", betas = "0.9,0.999", reduce = "each";
-  double lr = 1e-3, momentum = 0, eps = 1e-8, weight_decay = 0;
-  bool nesterov = false;
-  std::string clip_norm, config, memory;
 };
 
 } // namespace zerograph

@@ -79,7 +79,6 @@ absl::Status checkIsNoPlan(const std::string &model) {
 }
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           int64_t micro_batch,
                                            const std::string &data,
                                            const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
@@ -87,10 +86,9 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   std::string batch = frontend::batchDim(inputs);
-  options.micro_batch = micro_batch;
-  if (micro_batch > 0 && !batch.empty()) {
+  if (options.micro_batch > 0 && !batch.empty()) {
     ZG_RETURN_IF_ERROR(
-        bindDim(options.dims, batch, micro_batch, "--micro-batch"));
+        bindDim(options.dims, batch, options.micro_batch, "--micro-batch"));
   }
   if (!data.empty()) {
     ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, data, options.dims));

@@ -8,11 +8,10 @@
 
 namespace zerograph {
 
-/// Binds the dims that `micro_batch` (0: not given) and the arrays in `data`
+/// Binds the dims that the micro-batch (0: not given) and the arrays in `data`
 /// (empty: none) decide, compiles, prints warnings on standard error, and
 /// writes the weights that the plan needs beside `plan_path`.
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           int64_t micro_batch,
                                            const std::string &data,
                                            const std::string &plan_path);
 

@@ -7,10 +7,6 @@
 #include "runtime/base/Text.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/state/Initialize.h"
-#include "tools/cli/SharedFlags.h"
-
-#include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -96,36 +92,15 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
 } // namespace
 
 TrainFlags::TrainFlags(CLI::App &command) : command(command) {
-  auto &app = *command.add_option_group("train", "Training options");
-  app.add_option("--data", options.data,
-                 "FILE.safetensors or a folder of .npy files: one array an "
-                 "input, its first dimension samples")
-      ->required();
-  app.add_option("--steps", options.steps, "Steps to train, default 1")
-      ->check(CLI::Range(uint64_t(0), uint64_t(1) << 60));
-  app.add_option("--log", options.log, "FILE.jsonl: one object a step");
-  app.add_option("--threads", options.threads,
-                 "Threads of a rank; default: the processors, divided")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--load-weights", options.load_weights,
-                 "FILE.safetensors with initial weights by name");
-  app.add_option("--save-weights", options.save_weights,
-                 "FILE.safetensors for the final weights");
-  app.add_option("--init-missing", init_missing,
-                 "normal:STD for parameters that no file holds");
-  addSeed(app, options.seed);
-  app.add_option("--dump-gradients", options.dump_gradients,
-                 "FILE.safetensors for the first step's mean gradients");
-  app.add_option(
-      "--trace", options.trace,
-      "FILE.json: when the last step's operations ran, for Perfetto");
-  app.add_option("--deadline", options.deadline_seconds,
-                 "Seconds a rank waits for another, default 300");
+  addOptions(*command.add_option_group("train", "Training options"), kTrains,
+             given);
 }
 
 absl::Status TrainFlags::parse() {
-  if (!init_missing.empty()) {
-    ZG_ASSIGN_OR_RETURN(options.init_missing, parseInitMissing(init_missing));
+  options::copy(given, options);
+  if (!given.init_missing.empty()) {
+    ZG_ASSIGN_OR_RETURN(options.init_missing,
+                        parseInitMissing(given.init_missing));
   }
   // Not a number fails both.
   if (!(options.deadline_seconds > 0 && options.deadline_seconds <= 1e6)) {

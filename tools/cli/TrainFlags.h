@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/exec/Train.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/OptionTable.h"
 #include "tools/cli/Processes.h"
 
 #include <CLI/App.hpp>
@@ -17,8 +18,8 @@ class TrainFlags {
 public:
   explicit TrainFlags(CLI::App &command);
 
-  bool dumpsGradients() const { return !options.dump_gradients.empty(); }
-  const std::string &data() const { return options.data; }
+  bool dumpsGradients() const { return !given.dump_gradients.empty(); }
+  const std::string &data() const { return given.data; }
 
   /// Trains with what `make` gives and reports on standard output: each step's
   /// loss as it ends (not on a terminal, where the progress line has it), then
@@ -36,8 +37,8 @@ private:
   int tell(const plan::Plan &plan, const TrainResult &result) const;
 
   CLI::App &command;
-  TrainOptions options;
-  std::string init_missing;
+  options::Train given;
+  TrainOptions options; ///< of `given`, once parsed
 };
 
 } // namespace zerograph

@@ -14,7 +14,7 @@ namespace {
 /// What `train` of a model compiles never becomes a file, but the weights it
 /// may need besides the model's do, until the run has ended.
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
-                                  const CompileFlags &compile,
+                                  CompileFlags &compile,
                                   const TrainFlags &train,
                                   std::optional<unsigned> ranks) {
   ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
@@ -27,9 +27,8 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   made.model = model;
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
   made.path = made.folder->path() + "/plan";
-  ZG_ASSIGN_OR_RETURN(
-      CompileResult result,
-      compileModel(options, compile.microBatch(), train.data(), made.path));
+  ZG_ASSIGN_OR_RETURN(CompileResult result,
+                      compileModel(options, train.data(), made.path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
   return made;
@@ -43,7 +42,7 @@ void addTrainModel(CommandLine &line) {
   auto path = std::make_shared<std::string>();
   command.add_option("FILE", *path, "MODEL.onnx or a plan")->required();
   auto train = std::make_shared<TrainFlags>(command);
-  auto compile = std::make_shared<CompileFlags>(command);
+  auto compile = std::make_shared<CompileFlags>(command, kTrains);
   line.onRun(command, [path, train, compile, &line]() -> absl::StatusOr<int> {
     return train->run(
         line, [=](std::optional<unsigned> ranks) -> absl::StatusOr<MadePlan> {

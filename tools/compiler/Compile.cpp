@@ -62,29 +62,22 @@ absl::StatusOr<mlir::zg::HostTarget> parseTarget(absl::string_view text) {
   return *target;
 }
 
-mlir::zg::TrainingOptions passOptions(const CompileOptions &options,
-                                      const std::string &loss) {
-  mlir::zg::TrainingOptions training;
-  training.loss = loss;
-  training.prefetchDistance = options.prefetch;
-  training.keepGradients = options.dump_gradients;
-  auto &layout = training.layout;
-  layout.world = options.ranks;
-  layout.stage = options.zero_stage;
-  layout.accumulate = options.accumulate;
-  layout.bucketBytes = options.bucket_bytes;
-  layout.persistenceThreshold = options.persistence_threshold;
-  layout.grouping = options.units;
-  auto &updates = training.updates;
-  updates.optimizer = options.optimizer.kind();
-  updates.learningRate = options.optimizer.learning_rate();
-  updates.momentum = options.optimizer.momentum();
-  updates.nesterov = options.optimizer.nesterov();
-  updates.beta1 = options.optimizer.beta1();
-  updates.beta2 = options.optimizer.beta2();
-  updates.epsilon = options.optimizer.epsilon();
-  updates.weightDecay = options.optimizer.weight_decay();
-  return training;
+plan::OptimizerGroup optimizerOf(const options::Compile &options) {
+  plan::OptimizerGroup optimizer;
+  optimizer.set_kind(options.optimizer);
+  optimizer.set_learning_rate(options.lr);
+  optimizer.set_weight_decay(
+      options::weightDecay(options.optimizer, options.weight_decay));
+  if (options.optimizer == "sgd") {
+    optimizer.set_momentum(options.momentum);
+    optimizer.set_nesterov(options.nesterov);
+    return optimizer;
+  }
+  auto betas = options::parseBetas(options.betas).value_or(std::pair(0., 0.));
+  optimizer.set_beta1(betas.first);
+  optimizer.set_beta2(betas.second);
+  optimizer.set_epsilon(options.eps);
+  return optimizer;
 }
 
 void takeReport(frontend::ImportReport &report, CompileResult &result) {
@@ -130,14 +123,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 
   frontend::ImportReport report;
   frontend::ImportOptions import;
+  options::copy(options, import);
   import.dims = options.dims;
   import.inputs = options.inputs;
-  import.micro_batch = options.micro_batch;
-  import.train = options.train;
-  import.freeze = options.freeze;
-  import.loss_output = options.loss_output;
-  import.dropout = options.dropout;
-  import.allow_exporter_damage = options.allow_exporter_damage;
   import.require_loss = !options.forward;
   import.replaced = options.replaced;
   ZG_ASSIGN_OR_RETURN(
@@ -151,9 +139,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 
   mlir::zg::HostTargetInfo info;
   std::vector<mlir::zg::Phase> phases =
-      options.forward ? mlir::zg::forwardPhases(info)
-                      : mlir::zg::trainingPhases(
-                            passOptions(options, report.loss_output), info);
+      options.forward
+          ? mlir::zg::forwardPhases(info)
+          : mlir::zg::trainingPhases({report.loss_output, options}, info);
   for (const mlir::zg::Phase &phase : phases) {
     mlir::PassManager passes(&context);
     passes.enableVerifier(true);
@@ -173,7 +161,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     planInfo.folder = std::string("."); // empty means the plan's own
   }
   if (!options.forward) {
-    planInfo.optimizer = options.optimizer;
+    planInfo.optimizer = optimizerOf(options);
   }
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.decisions = result.decisions;

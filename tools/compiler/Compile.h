@@ -9,6 +9,7 @@
 #define ZEROGRAPH_TOOLS_COMPILER_COMPILE_H
 
 #include "absl/status/statusor.h"
+#include "options/Options.h"
 #include "runtime/plan/plan.pb.h"
 
 #include <cstdint>
@@ -20,40 +21,18 @@
 
 namespace zerograph {
 
-/// What `zerograph compile` takes.
-struct CompileOptions {
+/// What `zerograph compile` takes, and what is not an option of it.
+struct CompileOptions : options::Compile {
   std::string model; ///< path of the .onnx file
 
-  std::map<std::string, int64_t> dims;
+  std::map<std::string, int64_t> dims; ///< of `dim`
   /// Values of inputs of one element, by name: constants of the plan.
-  std::map<std::string, std::string> inputs;
-  /// Samples of a micro-batch, where the file fixes it: compared; 0: any.
-  int64_t micro_batch = 0;
-  std::vector<std::string> train, freeze;
-  std::string loss_output;
-  bool allow_exporter_damage = false;
-  /// The ratio of every dropout of the model; none: those of the file.
-  std::optional<double> dropout;
-  /// The model is only run, on one rank: of what follows, `target` and
-  /// `dump_ir` count.
+  std::map<std::string, std::string> inputs; ///< of `input`
+  /// The model is only run, on one rank: of the options, those of the model,
+  /// `target` and `dump_ir` count.
   bool forward = false;
   /// To be run forward: names of initializers that --load-weights holds.
   std::set<std::string> replaced;
-
-  int64_t ranks = 1;
-  int64_t zero_stage = 0;
-  int64_t accumulate = 1;
-  int64_t bucket_bytes = 32 << 20;
-  int64_t persistence_threshold = 0;
-  int64_t prefetch = 1;
-  std::string units;
-  bool dump_gradients = false;
-
-  plan::OptimizerGroup optimizer;
-
-  std::string target = "host:native"; ///< "host:native", "host:x86-64-v3", ...
-  /// Numbered IR files, one after each phase; empty: none.
-  std::string dump_ir;
 };
 
 /// Bytes of a parameter that the model file does not hold in plain form.

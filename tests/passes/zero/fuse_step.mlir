@@ -1,5 +1,5 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics --zero-fuse-step | FileCheck %s
-// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-fuse-step{keep-gradients=true})' | FileCheck %s --check-prefix=KEEP
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-fuse-step{dump-gradients=true})' | FileCheck %s --check-prefix=KEEP
 
 // With one micro-batch the sum of gradients is not carried: it is added to
 // nothing, read where it is made, and not zeroed. Other states are as they were.

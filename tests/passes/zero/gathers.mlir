@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-layout{world=2 stage=3},zero-gathers)' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-layout{ranks=2 zero=3},zero-gathers)' | FileCheck %s
 
 // A unit is gathered again for its backward uses if another unit was used in
 // between, and kept if not; what backward does not need is not gathered.

@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-layout{world=2 stage=3 accumulate=4})' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-layout{ranks=2 zero=3 accumulate=4})' | FileCheck %s
 
 // Parameters are views of their unit's whole buffer, one for each op that reads
 // one; gradients are a pack, right behind the last of them; next values update

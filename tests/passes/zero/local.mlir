@@ -1,6 +1,6 @@
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=0 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE0
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE3
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefix=ACCUMULATE
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=0 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE0
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE3
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefix=ACCUMULATE
 
 // What every micro-batch makes anew (running statistics) is a unit of its own,
 // whole on every rank in every stage, packed where the micro-batch ends, and

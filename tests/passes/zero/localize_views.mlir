@@ -1,5 +1,5 @@
 // RUN: zerograph-opt %s --zero-localize-views | FileCheck %s
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-localize-views,zero-layout{world=2 stage=3},zero-gathers)' | FileCheck %s --check-prefix=SHARD
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-localize-views,zero-layout{ranks=2 zero=3},zero-gathers)' | FileCheck %s --check-prefix=SHARD
 
 // Each user reads the parameter through a chain of its own, next to it, so
 // that stage 3 gathers the unit again for a later user.

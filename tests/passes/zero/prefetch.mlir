@@ -1,6 +1,6 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{distance=1})' | FileCheck %s
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{distance=2})' | FileCheck %s --check-prefix=TWO
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{distance=0})' | FileCheck %s --check-prefix=NONE
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{prefetch=1})' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{prefetch=2})' | FileCheck %s --check-prefix=TWO
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-prefetch{prefetch=0})' | FileCheck %s --check-prefix=NONE
 
 // Each gather starts where the one `distance` before it is awaited, so that
 // many units more are live; the order of collectives stays.

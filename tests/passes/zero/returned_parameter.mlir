@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd" | FileCheck %s
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd" | FileCheck %s
 
 // A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. It is
 // gathered for it, and released after it is packed.

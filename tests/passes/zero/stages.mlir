@@ -1,9 +1,9 @@
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=0 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE0
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=1 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE1
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=2 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE2
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE3
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd persistence-threshold=512" | FileCheck %s --check-prefixes=CHECK,STAGE2
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefixes=ACCUMULATE
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=0 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE0
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=1 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE1
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=2 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE2
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE3
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd persistence-threshold=512" | FileCheck %s --check-prefixes=CHECK,STAGE2
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefixes=ACCUMULATE
 
 // What the passes of the phase make together: what each stage keeps, gathers and
 // reduces. A unit under the persistence threshold behaves in stage 3 as all units

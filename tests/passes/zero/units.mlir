@@ -1,6 +1,6 @@
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd bucket-bytes=2048" | FileCheck %s
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd units=1048576" | FileCheck %s --check-prefix=BYTES
-// RUN: zerograph-opt %s --zg-zero="world=2 stage=3 optimizer=sgd units=h*" | FileCheck %s --check-prefix=PATTERN
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd bucket-bytes=2048" | FileCheck %s
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd units=1048576" | FileCheck %s --check-prefix=BYTES
+// RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd units=h*" | FileCheck %s --check-prefix=PATTERN
 
 // Blocks by their number, modules by their name, frozen parameters apart.
 // Parameters begin at multiples of 256 elements; segments hold at most

@@ -1,0 +1,78 @@
+//===- Options.h - what a user can set, as fields -------------------------===//
+//
+// The rows of Options.def as structs. No checks here: those are the command
+// line's, and of passes and the runtime for what they are given.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_OPTIONS_OPTIONS_H
+#define ZEROGRAPH_OPTIONS_OPTIONS_H
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zerograph::options {
+
+/// What decides a plan, with its defaults.
+struct Compile {
+#define ZG_COMPILE_OPTION(type, field, value, ...) type field = value;
+#include "options/Options.def"
+};
+
+/// What decides a run, with its defaults.
+struct Train {
+#define ZG_TRAIN_OPTION(type, field, value, ...) type field = value;
+#include "options/Options.def"
+};
+
+/// Gives each field of `to` (a pass's options, an interface's) that has the
+/// name of an option that option's value.
+template <typename To>
+void copy(const Compile &from, To &to) {
+#define ZG_COMPILE_OPTION(type, field, ...)                                    \
+  if constexpr (requires { to.field = from.field; }) {                         \
+    to.field = from.field;                                                     \
+  }
+#include "options/Options.def"
+}
+template <typename To>
+void copy(const Train &from, To &to) {
+#define ZG_TRAIN_OPTION(type, field, ...)                                      \
+  if constexpr (requires { to.field = from.field; }) {                         \
+    to.field = from.field;                                                     \
+  }
+#include "options/Options.def"
+}
+
+/// The two numbers of `--betas`, each in [0, 1); nothing if it is not that.
+inline std::optional<std::pair<double, double>>
+parseBetas(std::string_view text) {
+  std::pair<double, double> betas;
+  const char *end = text.data() + text.size();
+  auto good = [](double beta) { return beta >= 0 && beta < 1; };
+  auto first = std::from_chars(text.data(), end, betas.first);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ',') {
+    return std::nullopt;
+  }
+  auto second = std::from_chars(first.ptr + 1, end, betas.second);
+  if (second.ec != std::errc() || second.ptr != end || !good(betas.first) ||
+      !good(betas.second)) {
+    return std::nullopt;
+  }
+  return betas;
+}
+
+/// What `--weight-decay` means: where it was not given, PyTorch's default.
+inline double weightDecay(std::string_view optimizer, double given) {
+  return !std::isnan(given) ? given : optimizer == "adamw" ? 0.01 : 0;
+}
+
+} // namespace zerograph::options
+
+#endif // ZEROGRAPH_OPTIONS_OPTIONS_H

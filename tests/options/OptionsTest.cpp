@@ -1,0 +1,104 @@
+//===- OptionsTest.cpp - the table of options -----------------------------===//
+
+#include "tools/cli/OptionTable.h"
+#include "gtest/gtest.h"
+
+#include <map>
+#include <set>
+
+namespace zerograph {
+namespace {
+
+/// As of a pass or an interface: of four fields three are options, and one of
+/// those is of a type that takes no option's.
+struct Taker {
+  int64_t ranks = 7;
+  double lr = 7;
+  struct {
+  } units;
+  int other = 7;
+};
+
+TEST(Options, AreCopiedByTheNamesOfFields) {
+  options::Compile given;
+  given.ranks = 3;
+  given.lr = 0.5;
+  given.units = "h*";
+  Taker taker;
+  options::copy(given, taker);
+  EXPECT_EQ(taker.ranks, 3);
+  EXPECT_EQ(taker.lr, 0.5);
+  EXPECT_EQ(taker.other, 7);
+}
+
+TEST(Options, BetasAreTwoNumbersBelowOne) {
+  auto betas = options::parseBetas("0.9,0.999");
+  ASSERT_TRUE(betas);
+  EXPECT_EQ(*betas, std::pair(0.9, 0.999));
+  EXPECT_TRUE(options::parseBetas(options::Compile().betas));
+  for (const char *text : {"", "0.9", "0.9,", ",0.9", "0.9,1", "-0.1,0.9",
+                           "0.9,0.9,0.9", "0.9;0.9", "nan,0.9", "a,b"}) {
+    EXPECT_FALSE(options::parseBetas(text)) << text;
+  }
+}
+
+TEST(Options, WeightDecayIsPyTorchsWhereNotGiven) {
+  double none = options::Compile().weight_decay;
+  EXPECT_EQ(options::weightDecay("adamw", none), 0.01);
+  EXPECT_EQ(options::weightDecay("adam", none), 0);
+  EXPECT_EQ(options::weightDecay("sgd", none), 0);
+  EXPECT_EQ(options::weightDecay("adamw", 0), 0);
+}
+
+/// No command has two options of one name, every option a command, and a text
+/// or a reason for not being built.
+TEST(Options, AreComplete) {
+  std::map<std::string, unsigned> commands;
+  auto look = [&](const OptionRow &row, const auto &) {
+    EXPECT_NE(row.commands, 0u) << row.name;
+    EXPECT_EQ(commands[row.name] & row.commands, 0u) << row.name;
+    commands[row.name] |= row.commands;
+    EXPECT_NE(*row.help != '\0', row.check.instead != nullptr) << row.name;
+  };
+  options::Compile compile;
+  options::Train train;
+  eachOption(compile, look);
+  eachOption(train, look);
+  EXPECT_EQ(commands["dump-gradients"], kCompiles | kTrains);
+}
+
+/// What a command line of one command gives.
+template <typename Fields>
+Fields parse(OptionCommands command, std::vector<std::string> arguments) {
+  Fields fields;
+  CLI::App app;
+  addOptions(app, command, fields);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return fields;
+}
+
+TEST(Options, AreReadIntoTheirFields) {
+  auto given = parse<options::Compile>(
+      kTrains, {"--zero", "3", "--dim", "a=1", "--dim", "b=2", "--nesterov",
+                "--dropout", "0.5", "--weight-decay", "0"});
+  EXPECT_EQ(given.zero_stage, 3);
+  EXPECT_EQ(given.dim, (std::vector<std::string>{"a=1", "b=2"}));
+  EXPECT_TRUE(given.nesterov);
+  EXPECT_EQ(given.dropout, 0.5);
+  EXPECT_EQ(given.weight_decay, 0);
+  EXPECT_EQ(given.ranks, 1);
+  EXPECT_EQ(given.bucket_bytes, 32 << 20);
+  for (std::vector<std::string> wrong :
+       std::vector<std::vector<std::string>>{{"--zero", "4"},
+                                             {"--optimizer", "lion"},
+                                             {"--dropout", "1"},
+                                             {"--timing"}}) {
+    EXPECT_THROW(parse<options::Compile>(kTrains, wrong), CLI::Error)
+        << wrong[0];
+  }
+  EXPECT_THROW(parse<options::Train>(kTrains, {}), CLI::Error); // no --data
+}
+
+} // namespace
+} // namespace zerograph

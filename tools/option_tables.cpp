@@ -1,0 +1,86 @@
+//===- option_tables.cpp - the tables of options in README.md -------------===//
+//
+//     option_tables README.md           fails where they are not the table's
+//     option_tables README.md --write   writes them anew: `ninja docs`
+//
+// A table stands between `<!-- options: NAME -->` and `<!-- end -->`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/cli/OptionTable.h"
+
+#include "absl/strings/str_replace.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace zerograph {
+namespace {
+
+template <typename Fields>
+std::string table(unsigned commands) {
+  std::string text = "| option | default | | `run` |\n|---|---|---|---|\n";
+  Fields fields;
+  eachOption(fields, [&](const OptionRow &row, const auto &field) {
+    if ((row.commands & commands) == 0 || row.check.instead != nullptr) {
+      return;
+    }
+    std::string usage = absl::StrReplaceAll(dashed(row), {{",", "`, `"}});
+    if (*row.value != '\0') {
+      absl::StrAppend(&usage, " ", row.value);
+    }
+    std::string value = defaultText(row, field);
+    absl::StrAppend(&text, "| `", absl::StrReplaceAll(usage, {{"|", "\\|"}}),
+                    "` | ", value.empty() ? "" : absl::StrCat("`", value, "`"),
+                    " | ", row.help, " | ",
+                    (row.commands & kRuns) != 0 ? "too" : "", " |\n");
+  });
+  return text;
+}
+
+/// Replaces what stands between a table's marks; false where these are not.
+bool replace(std::string &text, const std::string &name,
+             const std::string &table) {
+  std::string begin = absl::StrCat("<!-- options: ", name, " -->\n");
+  size_t at = text.find(begin);
+  size_t end = text.find("<!-- end -->", at);
+  if (at == std::string::npos || end == std::string::npos) {
+    std::cerr << "there is no table '" << name << "' between marks\n";
+    return false;
+  }
+  at += begin.size();
+  text.replace(at, end - at, table);
+  return true;
+}
+
+int run(const std::string &path, bool write) {
+  std::stringstream content;
+  content << std::ifstream(path).rdbuf();
+  std::string text = content.str();
+  if (!replace(text, "compile", table<options::Compile>(kPlans | kRuns)) ||
+      !replace(text, "train", table<options::Train>(kTrains | kRuns))) {
+    return 1;
+  }
+  if (write) {
+    return (std::ofstream(path) << text).flush() ? 0 : 1;
+  }
+  if (text != content.str()) {
+    std::cerr << path << " does not have the options of options/Options.def; "
+              << "`ninja -C build docs` writes them\n";
+    return 1;
+  }
+  return 0;
+}
+
+} // namespace
+} // namespace zerograph
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    std::cerr << "usage: option_tables README.md [--write]\n";
+    return 2;
+  }
+  return zerograph::run(argv[1], argc > 2);
+}
