@@ -70,6 +70,8 @@ RULES = {
             "runtime/comm",
             "runtime/io",
             "runtime/state",
+            # What train can be asked for.
+            "options",
             *DEVICE_INTERFACES,
         ],
         "plans run on any device: no address of its memory, no class of the "

@@ -18,7 +18,7 @@
 
 // An option matters, and one that a phase lacks is refused.
 
-// RUN: zerograph-opt --mlir-print-debuginfo %t/02-decompose.mlir --zg-zero=stage=2 > %t/9 && not diff %t/9 %t/03-zero.mlir
+// RUN: zerograph-opt --mlir-print-debuginfo %t/02-decompose.mlir --zg-zero=zero=2 > %t/9 && not diff %t/9 %t/03-zero.mlir
 // RUN: not zerograph-opt %t/02-decompose.mlir --zg-zero=steps=3 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: no such option steps
 // RUN: not zerograph-opt %t/04-prefetch.mlir --zg-kernels=max=3 2>&1 | FileCheck %s --check-prefix=NONE
