@@ -95,10 +95,11 @@ TEST(RunningStatistics, ThatAreComputedAreNotKeptAndThatIsSaid) {
 // inputs of the node, in either mode.
 TEST(RunningStatistics, OfTheBatchAreNoneThatNeedBeKept) {
   const std::string kStatistics = R"(
-  m = ReduceMean <axes = [0], keepdims = 0> (x)
+  rows = Constant <value_ints = [0]> ()
+  m = ReduceMean <keepdims = 0> (x, rows)
   c = Sub(x, m)
   d = Mul(c, c)
-  v = ReduceMean <axes = [0], keepdims = 0> (d)
+  v = ReduceMean <keepdims = 0> (d, rows)
 )";
   for (const char *node :
        {"y = BatchNormalization <epsilon = 0.0> (x, s, b, m, v)\n",
@@ -120,8 +121,9 @@ g (float[2, 2] x) => (float loss)
 <float[2] s = {1, 1}, float[2] b = {0, 0}, float[2] shift = {3, 2}> {
   n = Sub(x, shift)
   d = Mul(n, n)
-  m = ReduceMean <axes = [0], keepdims = 0> (n)
-  v = ReduceMean <axes = [0], keepdims = 0> (d)
+  rows = Constant <value_ints = [0]> ()
+  m = ReduceMean <keepdims = 0> (n, rows)
+  v = ReduceMean <keepdims = 0> (d, rows)
   y = BatchNormalization (x, s, b, m, v)
   loss = ReduceMean <keepdims = 0> (y)
 })");
