@@ -57,7 +57,7 @@ absl::Status checkSupported(const plan::Plan &plan) {
 absl::Status needReducible(plan::ElementType wire,
                            plan::ElementType accumulator) {
   if (accumulator != plan::F32 && accumulator != plan::F64) {
-    return absl::InvalidArgumentError(
+    return absl::UnimplementedError(
         absl::StrCat("adds up elements of type ", nameOf(accumulator),
                      "; reductions of f32 and f64 exist"));
   }

@@ -74,8 +74,15 @@ class Models(BadInput):
     def test_dims(self):
         for dim, part in ((1 << 62, "more than 2^38 elements"),
                           (1 << 63, "size -9223372036854775808"),
-                          (-4, "size -4"), (-1, "size -1")):
+                          (-4, "size -4")):
             self.refuses_model(linear(dims=("n", dim)), ["x", part])
+        # One of -1 has no name: it is called by its place.
+        self.write("m.onnx", linear(dims=("n", -1)))
+        self.unchanged("compile", "m.onnx", "-o", "p", "--micro-batch", "2",
+                       parts=["dims without a size", "--dim", "x.1"], lines=2)
+        self.succeeds("compile", "m.onnx", "-o", "p", "--micro-batch", "2",
+                      "--dim", "x.1=4")
+        os.remove(self.path("p"))
         self.refuses_model(linear(tensor("w", [1 << 62], [])),
                            ["w", "more than 2^38 elements"])
         self.refuses_model(linear(tensor("w", [1 << 31, 1 << 31, 4], [])),
