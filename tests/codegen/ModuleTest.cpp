@@ -18,7 +18,8 @@ std::string unary(const std::string &kind, int n, const std::string &element) {
          ") {\n  %0 = nn.kernel rows (%a = %x) "
          ": (" +
          type + ") -> " + type + " {\n    %1 = nn.unary " + kind +
-         " %a : " + type + " -> " + type + "\n    nn.yield %1 : " + type + "\n  }\n  return\n}";
+         " %a : " + type + " -> " + type + "\n    nn.yield %1 : " + type +
+         "\n  }\n  return\n}";
 }
 
 TEST(Module, BytesAreDeterministic) {
