@@ -287,8 +287,8 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
   std::vector<Unit> units;
   for (auto &[key, members] : groups) {
     std::string name = key.first.str();
-    bool shared = llvm::count_if(groups, [&](auto &other) {
-                    return other.first.first == key.first;
+    bool shared = llvm::count_if(groups, [&, first = key.first](auto &other) {
+                    return other.first.first == first;
                   }) > 1;
     if (shared && key.second.second != Candidate::kTrainable) {
       name += key.second.second == Candidate::kFrozen ? ".frozen" : ".local";
