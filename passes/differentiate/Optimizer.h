@@ -24,8 +24,8 @@ struct OptimizerOptions {
 };
 
 // Per-step scalars. The runtime computes them in double and rounds once to
-// f32; `lr` is the step's learning rate; `update` counts the updates made, from
-// 1, not the steps of the run, of which random numbers are made.
+// f32 or f64; `lr` is the step's learning rate; `update` counts the updates
+// made, from 1, not the steps of the run, of which random numbers are made.
 
 /// 1 / (ranks * micro-batches), times a clipping factor where there is one.
 inline constexpr llvm::StringLiteral kGradientScale = "gradient_scale";
@@ -67,8 +67,8 @@ struct Update {
 /// Emits the update of one flat shard `tensor<NxT>`; `gradientSum` is the fold
 /// over ranks and micro-batches before scaling, states are as
 /// `optimizerStates` names them, all of the parameter's type. `scalar(name)`
-/// gives the `tensor<1xf32>` of a scalar and is called once for each of
-/// `optimizerScalars`. With g = gradientSum * gradient_scale:
+/// gives the `tensor<1xf32>`, or f64's, of a scalar and is called once for each
+/// of `optimizerScalars`. With g = gradientSum * gradient_scale:
 ///
 ///     sgd:    g = g + weight_decay * p                   if weight_decay != 0
 ///             buf = momentum * buf + g                   if momentum != 0
