@@ -129,7 +129,7 @@ std::vector<NamedSlot> Importer::runBody(const onnx::GraphProto &proto,
     } catch (const ImportError &error) {
       addProblem(inner, error.what());
     }
-    assumeOutputs(inner);
+    addPlaceholders(inner);
   }
   std::vector<NamedSlot> outputs;
   for (const auto &output : proto.output()) {

@@ -293,7 +293,7 @@ void Importer::walk() {
     } catch (const ImportError &error) {
       addProblem(node, error.what());
     }
-    assumeOutputs(node);
+    addPlaceholders(node);
   }
   if (problems.empty()) {
     return;

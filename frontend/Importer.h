@@ -79,7 +79,7 @@ private:
   void checkTypes(Op &op);
   /// Gives the outputs of a node that failed something to go on with, or marks
   /// them as failed.
-  void assumeOutputs(const onnx::NodeProto &node);
+  void addPlaceholders(const onnx::NodeProto &node);
   void finish();
   void reportDropouts();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);

@@ -4,7 +4,7 @@
 
 - Every folder with sources has a README.md, in it or at most two folders above.
 - A README of a folder has at most a page: 60 lines and 600 words.
-- A path in it, `Foo.cpp` or `passes/kernels/Plan`, is there: from the root or
+- A path in it, `Foo.cpp` or `passes/kernels/Materialize`, is there: from the root or
   from the README's folder; a bare file name anywhere.
 """
 

@@ -7,8 +7,8 @@
 
 #include "frontend/ops/Ops.h"
 
+#include "frontend/ConstantGather.h"
 #include "frontend/Synthesize.h"
-#include "frontend/Take.h"
 
 #include <algorithm>
 
@@ -270,7 +270,7 @@ void emitCompress(Op &op) {
   if (places.empty()) {
     fail("nothing is left; only constants may be empty");
   }
-  op.set(0, takeAlong(op.emit, x, axis, places));
+  op.set(0, gatherConstant(op.emit, x, axis, places));
 }
 
 /// The first elements of each sequence, as many as it is long, backwards.

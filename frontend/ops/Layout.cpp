@@ -2,7 +2,7 @@
 
 #include "frontend/ops/Ops.h"
 
-#include "frontend/Take.h"
+#include "frontend/ConstantGather.h"
 
 #include <algorithm>
 
@@ -290,7 +290,7 @@ void emitRepeatingPad(Op &op, const Border &border, const std::string &mode) {
       fail("the pads cut off more than there is");
     }
     if (border.low[axis] != 0 || border.high[axis] != 0) {
-      x = takeAlong(op.emit, x, axis, places);
+      x = gatherConstant(op.emit, x, axis, places);
     }
   }
   op.set(0, x);

@@ -10,7 +10,7 @@
 
 #include "frontend/ops/Ops.h"
 
-#include "frontend/Take.h"
+#include "frontend/ConstantGather.h"
 
 #include <algorithm>
 #include <cmath>
@@ -183,7 +183,7 @@ Value addTaps(Op &op, Value x, const Axis &axis) {
     Shape column(Emitter::rankOf(x), 1);
     column[axis.dim] = axis.output;
     Value part =
-        op.emit.mul(takeAlong(op.emit, x, axis.dim, indices),
+        op.emit.mul(gatherConstant(op.emit, x, axis.dim, indices),
                     op.emit.reshape(op.emit.constant(weights), column));
     sum = sum ? op.emit.add(sum, part) : part;
   }
@@ -196,7 +196,7 @@ Value resizeAxis(Op &op, Value x, const Axis &axis) {
     for (const auto &taps : axis.taps) {
       indices.push_back(taps[0].index);
     }
-    return takeAlong(op.emit, x, axis.dim, indices);
+    return gatherConstant(op.emit, x, axis.dim, indices);
   }
   if (!Emitter::isFloat(x)) {
     fail("modes 'linear' and 'cubic' need floats, not ", typeName(op.type(0)));

@@ -3,8 +3,8 @@
 #include "passes/ir/zero/ZeroDialect.h"
 #include "passes/kernels/Grouping.h"
 #include "passes/kernels/KernelWriter.h"
+#include "passes/kernels/Materialize.h"
 #include "passes/kernels/Passes.h"
-#include "passes/kernels/Plan.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_FORMKERNELS
@@ -17,12 +17,13 @@ using namespace mlir::zg::kernels;
 
 namespace {
 
-/// Rewrites a block by its plans: kernels are written from the beginning to
-/// the end, then the ops they stand for are erased.
+/// Rewrites a block by the specs of its kernels: kernels are written from the
+/// beginning to the end, then the ops they stand for are erased.
 class Rewriter {
 public:
-  Rewriter(Block &block, const Grouping &grouping, const Planner &planner)
-      : block(block), grouping(grouping), planner(planner),
+  Rewriter(Block &block, const Grouping &grouping,
+           const Materializer &materializer)
+      : block(block), grouping(grouping), materializer(materializer),
         builder(block.getParentOp()->getContext()) {}
 
   void run() {
@@ -46,9 +47,9 @@ public:
       for (; !order.empty() && order.front()->position == number;
            order = order.drop_front()) {
         builder.setInsertionPoint(ops[number + 1]);
-        if (const KernelPlan *plan = planner.planOf(order.front())) {
-          write(*plan);
-          fused += plan->members.size();
+        if (const KernelSpec *spec = materializer.specOf(order.front())) {
+          write(*spec);
+          fused += spec->members.size();
         }
       }
     }
@@ -69,7 +70,7 @@ private:
     if (Value known = buffers.lookup(value)) {
       return known;
     }
-    if (const KernelPlan *copy = planner.copyOf(value)) {
+    if (const KernelSpec *copy = materializer.copySpecOf(value)) {
       write(*copy);
       ++copies;
       return buffers.lookup(value);
@@ -94,12 +95,12 @@ private:
     return builder.create<nn::ReshapeOp>(buffer.getLoc(), type, buffer);
   }
 
-  void write(const KernelPlan &plan) {
-    nn::KernelOp kernel = KernelWriter(builder, plan, [&](Value leaf) {
+  void write(const KernelSpec &spec) {
+    nn::KernelOp kernel = KernelWriter(builder, spec, [&](Value leaf) {
                             return bufferOf(leaf);
                           }).write();
     for (auto [value, result] :
-         llvm::zip_equal(plan.results, kernel.getResults())) {
+         llvm::zip_equal(spec.results, kernel.getResults())) {
       buffers[value] = reshaped(result, value.getType());
     }
     ++kernels;
@@ -107,7 +108,7 @@ private:
 
   Block &block;
   const Grouping &grouping;
-  const Planner &planner;
+  const Materializer &materializer;
   OpBuilder builder;
   /// Original values and what holds them now.
   llvm::DenseMap<Value, Value> buffers;
@@ -173,9 +174,9 @@ struct FormKernelsPass : nn::impl::FormKernelsBase<FormKernelsPass> {
       if (failed(grouping.run())) {
         return signalPassFailure();
       }
-      Planner planner(block, grouping, freeValues);
-      planner.run();
-      Rewriter rewriter(block, grouping, planner);
+      Materializer materializer(block, grouping, freeValues);
+      materializer.run();
+      Rewriter rewriter(block, grouping, materializer);
       rewriter.run();
       sinkReleases(block);
       kernels += rewriter.kernels;

@@ -49,7 +49,7 @@ Value KernelWriter::reading(Value value) {
   }
   Operation *op = value.getDefiningOp();
   Value result;
-  if (!op || plan.inputs.leaves.contains(value)) {
+  if (!op || spec.inputs.leaves.contains(value)) {
     result = argument(value);
   } else {
     SmallVector<Value> operands;
@@ -68,7 +68,7 @@ Value KernelWriter::operandAt(Value value, Level level) {
     return result;
   }
   Value member = computed.lookup(trace(value).root);
-  ArrayRef<int64_t> shape = plan.shapeAt(level);
+  ArrayRef<int64_t> shape = spec.shapeAt(level);
   if (!member) {
     return result = reshaped(reading(value), shape);
   }
@@ -81,7 +81,7 @@ Value KernelWriter::operandAt(Value value, Level level) {
 
 void KernelWriter::writeMember(Operation *op) {
   Value result = op->getResult(0);
-  if (plan.form == Form::Scan || plan.form == Form::Scatter) {
+  if (spec.form == Form::Scan || spec.form == Form::Scatter) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
       operands.push_back(reading(operand));
@@ -89,12 +89,12 @@ void KernelWriter::writeMember(Operation *op) {
     computed[result] = cloneAt(op, operands, shapeOf(result));
     return;
   }
-  Level level = plan.group->levels.lookup(op);
+  Level level = spec.group->levels.lookup(op);
   if (isa<nn::GatherOp>(op)) {
     Value table = reading(op->getOperand(0));
     Value indices = reading(op->getOperand(1));
     Value rows = cloneAt(op, {table, indices}, shapeOf(result));
-    computed[result] = reshaped(rows, plan.shapeAt(level));
+    computed[result] = reshaped(rows, spec.shapeAt(level));
     return;
   }
   auto reduce = dyn_cast<nn::ReduceOp>(op);
@@ -103,11 +103,11 @@ void KernelWriter::writeMember(Operation *op) {
     operands.push_back(operandAt(operand, reduce ? Level::Full : level));
   }
   if (!reduce) {
-    computed[result] = cloneAt(op, operands, plan.shapeAt(level));
+    computed[result] = cloneAt(op, operands, spec.shapeAt(level));
     return;
   }
-  SmallVector<int64_t> shape(plan.shape);
-  int64_t dim = shape.size() - (plan.form == Form::Rows ? 1 : 2);
+  SmallVector<int64_t> shape(spec.shape);
+  int64_t dim = shape.size() - (spec.form == Form::Rows ? 1 : 2);
   shape[dim] = 1;
   computed[result] = inside.create<nn::ReduceOp>(
       op->getLoc(), withShape(result, shape), reduce.getKind(), operands[0],
@@ -118,10 +118,10 @@ void KernelWriter::writeMember(Operation *op) {
 /// since that is the name that messages show.
 Location KernelWriter::location() const {
   llvm::SetVector<Location> parts;
-  for (Value result : llvm::reverse(plan.results)) {
+  for (Value result : llvm::reverse(spec.results)) {
     parts.insert(result.getLoc());
   }
-  for (Operation *member : plan.members) {
+  for (Operation *member : spec.members) {
     parts.insert(member->getLoc());
   }
   return FusedLoc::get(builder.getContext(), parts.getArrayRef());
@@ -131,18 +131,18 @@ nn::KernelOp KernelWriter::write() {
   auto region = std::make_unique<Region>();
   body = &region->emplaceBlock();
   inside.setInsertionPointToStart(body);
-  for (Operation *member : plan.members) {
+  for (Operation *member : spec.members) {
     writeMember(member);
   }
   SmallVector<Value> yields;
-  for (Value result : plan.results) {
+  for (Value result : spec.results) {
     Value member = computed.lookup(result);
     yields.push_back(member ? member : reading(result));
   }
   Location loc = location();
   inside.create<nn::YieldOp>(loc, yields);
   auto kernel = builder.create<nn::KernelOp>(loc, TypeRange(ValueRange(yields)),
-                                             formName(plan.form), operands);
+                                             formName(spec.form), operands);
   kernel.getBody().takeBody(*region);
   return kernel;
 }

@@ -4,23 +4,23 @@
 #define ZEROGRAPH_PASSES_KERNELS_KERNELWRITER_H
 
 #include "passes/ir/nn/NNDialect.h"
-#include "passes/kernels/Plan.h"
+#include "passes/kernels/Materialize.h"
 
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::zg::kernels {
 
-/// Writes the kernel of a plan at the builder's insertion point.
+/// Writes the kernel of a spec at the builder's insertion point.
 class KernelWriter {
 public:
   /// `bufferOf` gives the function's value that holds a leaf, of the leaf's
   /// type. It may create ops at the insertion point.
-  KernelWriter(OpBuilder &builder, const KernelPlan &plan,
+  KernelWriter(OpBuilder &builder, const KernelSpec &spec,
                llvm::function_ref<Value(Value)> bufferOf)
-      : builder(builder), inside(builder.getContext()), plan(plan),
+      : builder(builder), inside(builder.getContext()), spec(spec),
         bufferOf(bufferOf) {}
 
-  /// The results are those of the plan, each with its number of elements but
+  /// The results are those of the spec, each with its number of elements but
   /// perhaps another shape.
   nn::KernelOp write();
 
@@ -35,7 +35,7 @@ private:
 
   OpBuilder &builder;
   OpBuilder inside;
-  const KernelPlan &plan;
+  const KernelSpec &spec;
   llvm::function_ref<Value(Value)> bufferOf;
   Block *body = nullptr;
   SmallVector<Value> operands;

@@ -1,6 +1,6 @@
 //===- Gathers.cpp - sharded parameters gathered before use ---------------===//
 
-#include "passes/zero/GatherPlan.h"
+#include "passes/zero/GatherPlacement.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
 
@@ -28,7 +28,7 @@ struct Gathers : impl::GathersBase<Gathers> {
     // Positions are those before anything is inserted.
     SmallVector<Operation *> ops = llvm::to_vector(
         llvm::map_range(program->body(), [](Operation &op) { return &op; }));
-    for (const Gather &gather : planGathers(program->function(), *states)) {
+    for (const Gather &gather : placeGathers(program->function(), *states)) {
       insert(*program, *states, gather, ops);
     }
     program->eraseArguments([&](BlockArgument argument) {

@@ -32,23 +32,23 @@ private:
 };
 
 /// Which step of which program a step of the plan is.
-using Places = std::map<const plan::Step *, std::pair<int, int>>;
+using StepPositions = std::map<const plan::Step *, std::pair<int, int>>;
 
-Places placesOf(const plan::Plan &plan) {
-  Places places;
+StepPositions positionsOf(const plan::Plan &plan) {
+  StepPositions positions;
   for (int p = 0; p < plan.programs_size(); ++p) {
     const plan::Program &program = plan.programs(p);
     for (int s = 0; s < program.steps_size(); ++s) {
-      places[&program.steps(s)] = {p, s};
+      positions[&program.steps(s)] = {p, s};
     }
   }
-  return places;
+  return positions;
 }
 
 class ShadowDevice final : public Device {
 public:
   ShadowDevice(const plan::Plan &plan, uint32_t rank, uint64_t seed)
-      : memory(plan, rank), places(placesOf(plan)) {
+      : memory(plan, rank), positions(positionsOf(plan)) {
     for (int i = 0; i < plan.streams_size(); ++i) {
       pauses.emplace_back(seed * 65536 + rank * 16 + i);
     }
@@ -79,7 +79,7 @@ public:
 
 private:
   absl::Status before(const plan::Step &step) {
-    auto [program, number] = places.at(&step);
+    auto [program, number] = positions.at(&step);
     Pauses &pause = pauses[step.stream()];
     pause.maybe();
     ZG_RETURN_IF_ERROR(memory.begin(program, number));
@@ -87,12 +87,12 @@ private:
     return absl::OkStatus();
   }
   absl::Status after(const plan::Step &step) {
-    auto [program, number] = places.at(&step);
+    auto [program, number] = positions.at(&step);
     return memory.end(program, number);
   }
 
   ShadowMemory memory;
-  Places places;
+  StepPositions positions;
   std::vector<Pauses> pauses;    // by stream, each of its thread
   std::unique_ptr<Device> inner; // its threads use the rest
 };

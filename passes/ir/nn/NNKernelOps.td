@@ -33,7 +33,7 @@ def NN_KernelOp : NN_PureOp<"kernel", [
     - `scan`: one `nn.cumsum`, the only result. `scatter`: one
       `nn.scatter`, the only result. Elementwise ops may make what it reads:
       cheap ones are computed in the kernel where that saves a buffer
-      (`Planner::tryRecompute`). There are no reductions. The `into` of a
+      (`Materializer::tryRecompute`). There are no reductions. The `into` of a
       `nn.scatter` is an argument, perhaps reshaped, and the result may
       have its bytes.
 

@@ -1,6 +1,6 @@
-//===- PlanRecompute.cpp - what a kernel computes again -------------------===//
+//===- Recompute.cpp - what a kernel computes again -----------------------===//
 
-#include "passes/kernels/Plan.h"
+#include "passes/kernels/Materialize.h"
 
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/zero/ZeroDialect.h"
@@ -23,10 +23,10 @@ bool haveOneUse(ArrayRef<Operation *> ops) {
 
 /// Whether the value lies in a gathered buffer that is gone, in the original
 /// order, when the kernel runs. To read it there would keep the buffer.
-bool isReleasedBefore(Value value, const KernelPlan &plan) {
+bool isReleasedBefore(Value value, const KernelSpec &spec) {
   auto view = value.getDefiningOp<zero::ViewOp>();
-  Operation *place = plan.members.empty() ? plan.results.front().getDefiningOp()
-                                          : plan.members.back();
+  Operation *place = spec.members.empty() ? spec.results.front().getDefiningOp()
+                                          : spec.members.back();
   return view && llvm::any_of(view.getFlat().getUsers(), [&](Operation *user) {
            return isa<zero::ReleaseOp>(user) && user->isBeforeInBlock(place);
          });
@@ -34,8 +34,8 @@ bool isReleasedBefore(Value value, const KernelPlan &plan) {
 
 } // namespace
 
-bool Planner::collect(const KernelPlan &plan, Operation *op, bool exclusive,
-                      Attempt &attempt) {
+bool Materializer::collect(const KernelSpec &spec, Operation *op,
+                           bool exclusive, Attempt &attempt) {
   bool single = elementsOf(op->getResult(0)) == 1;
   if (!isElementwise(op) || (isCostly(op) && !single && !exclusive) ||
       attempt.ops.size() >= kMaxRecomputedOps) {
@@ -49,10 +49,10 @@ bool Planner::collect(const KernelPlan &plan, Operation *op, bool exclusive,
     Source source = trace(operand);
     Operation *root = source.root.getDefiningOp();
     if (attempt.ops.contains(root) || attempt.leaves.contains(source.root) ||
-        plan.inputs.recomputed.contains(root)) {
+        spec.inputs.recomputed.contains(root)) {
       continue;
     }
-    if (isReleasedBefore(source.root, plan)) {
+    if (isReleasedBefore(source.root, spec)) {
       return false;
     }
     if (isStored(source.root) || expected.contains(source.root)) {
@@ -61,7 +61,7 @@ bool Planner::collect(const KernelPlan &plan, Operation *op, bool exclusive,
     }
     Attempt deeper = attempt;
     if (!isPadded(source.chain) &&
-        collect(plan, root,
+        collect(spec, root,
                 exclusive && root->hasOneUse() && haveOneUse(source.chain),
                 deeper) &&
         deeper.newBytes - attempt.newBytes < bytesOf(source.root)) {
@@ -74,7 +74,7 @@ bool Planner::collect(const KernelPlan &plan, Operation *op, bool exclusive,
   return true;
 }
 
-bool Planner::tryRecompute(KernelPlan &plan, const Source &source) {
+bool Materializer::tryRecompute(KernelSpec &spec, const Source &source) {
   Operation *root = source.root.getDefiningOp();
   if (!isElementwise(root) || isPadded(source.chain)) {
     return false;
@@ -84,20 +84,20 @@ bool Planner::tryRecompute(KernelPlan &plan, const Source &source) {
   // A copy is made once, however many read it.
   bool exclusive =
       root->hasOneUse() &&
-      haveOneUse(plan.group || chain.empty() ? chain : chain.drop_back());
+      haveOneUse(spec.group || chain.empty() ? chain : chain.drop_back());
   Attempt attempt;
-  if (!collect(plan, root, exclusive, attempt) ||
+  if (!collect(spec, root, exclusive, attempt) ||
       attempt.leaves.size() > kMaxRecomputedLeaves) {
     return false;
   }
   if (attempt.newBytes >= bytesOf(source.root)) {
     return false;
   }
-  if (plan.group && plan.form == Form::Rows) {
+  if (spec.group && spec.form == Form::Rows) {
     // One large buffer may be read instead of another, but not several.
     int64_t large = 0;
     for (Value leaf : attempt.leaves) {
-      if (!plan.inputs.leaves.contains(leaf) &&
+      if (!spec.inputs.leaves.contains(leaf) &&
           elementsOf(leaf) >= elementsOf(source.root)) {
         large += bytesOf(leaf);
       }
@@ -106,13 +106,13 @@ bool Planner::tryRecompute(KernelPlan &plan, const Source &source) {
       return false;
     }
   }
-  Inputs inputs = plan.inputs;
+  Inputs inputs = spec.inputs;
   inputs.leaves.insert(attempt.leaves.begin(), attempt.leaves.end());
   inputs.recomputed.insert(attempt.ops.begin(), attempt.ops.end());
   if (!isReadable(end, inputs)) {
     return false;
   }
-  plan.inputs = std::move(inputs);
+  spec.inputs = std::move(inputs);
   for (Value leaf : attempt.leaves) {
     demand(leaf);
   }

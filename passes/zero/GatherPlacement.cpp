@@ -1,6 +1,6 @@
-//===- GatherPlan.cpp - when sharded parameters are gathered, released ----===//
+//===- GatherPlacement.cpp - when parameters are gathered, released -------===//
 
-#include "passes/zero/GatherPlan.h"
+#include "passes/zero/GatherPlacement.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -52,9 +52,9 @@ std::string describe(const Gather &gather, StringRef unit,
   return where.str() + unit.str() + ", first needed by " + name;
 }
 
-class Planner {
+class GatherPlacer {
 public:
-  Planner(func::FuncOp program, const UnitStates &states)
+  GatherPlacer(func::FuncOp program, const UnitStates &states)
       : program(program), states(states) {
     for (BlockArgument argument : program.getArguments()) {
       auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
@@ -81,7 +81,7 @@ private:
   DenseMap<Operation *, int64_t> positions;
 };
 
-SmallVector<Use> Planner::usesOf(Operation &op) {
+SmallVector<Use> GatherPlacer::usesOf(Operation &op) {
   SmallVector<Use> uses;
   if (isForOneUser(&op)) {
     return uses;
@@ -106,7 +106,7 @@ SmallVector<Use> Planner::usesOf(Operation &op) {
 /// Walking the block, a stay is open until another unit is used after it; it is
 /// extended as long as its unit was the last one, or one of the units of the
 /// same op, to be used.
-std::vector<Gather> Planner::run() {
+std::vector<Gather> GatherPlacer::run() {
   Operation *terminator = program.front().getTerminator();
   int64_t loss = positions.lookup(terminator->getOperand(0).getDefiningOp());
   std::vector<Gather> gathers;
@@ -140,7 +140,7 @@ std::vector<Gather> Planner::run() {
 
 } // namespace
 
-std::vector<Gather> mlir::zg::zero::planGathers(func::FuncOp program,
-                                                const UnitStates &states) {
-  return Planner(program, states).run();
+std::vector<Gather> mlir::zg::zero::placeGathers(func::FuncOp program,
+                                                 const UnitStates &states) {
+  return GatherPlacer(program, states).run();
 }

@@ -1,6 +1,6 @@
-//===- Plan.cpp - what each kernel reads, computes and stores -------------===//
+//===- Materialize.cpp - what each kernel reads, computes and stores ------===//
 
-#include "passes/kernels/Plan.h"
+#include "passes/kernels/Materialize.h"
 
 #include "passes/ir/nn/NNDialect.h"
 
@@ -18,45 +18,45 @@ bool isOutside(Operation *op) {
 
 } // namespace
 
-const KernelPlan *Planner::planOf(const Group *group) const {
-  auto it = groupPlans.find(group);
-  return it == groupPlans.end() ? nullptr : it->second.get();
+const KernelSpec *Materializer::specOf(const Group *group) const {
+  auto it = groupSpecs.find(group);
+  return it == groupSpecs.end() ? nullptr : it->second.get();
 }
 
-const KernelPlan *Planner::copyOf(Value value) const {
-  auto it = copyPlans.find(value);
-  return it == copyPlans.end() ? nullptr : it->second.get();
+const KernelSpec *Materializer::copySpecOf(Value value) const {
+  auto it = copySpecs.find(value);
+  return it == copySpecs.end() ? nullptr : it->second.get();
 }
 
-bool Planner::isStored(Value root) const {
+bool Materializer::isStored(Value root) const {
   Operation *op = root.getDefiningOp();
   return !op || isOutside(op) || stored.contains(root);
 }
 
-void Planner::demand(Value value) {
+void Materializer::demand(Value value) {
   Operation *op = value.getDefiningOp();
   if (op && !isOutside(op) && stored.insert(value) && !grouping.groupOf(op)) {
     demandCopy(value);
   }
 }
 
-void Planner::demandCopy(Value value) {
-  auto plan = std::make_unique<KernelPlan>();
-  plan->shape.assign(shapeOf(value).begin(), shapeOf(value).end());
-  plan->results = {value};
-  planCopy(value, *plan);
-  copyPlans[value] = std::move(plan);
+void Materializer::demandCopy(Value value) {
+  auto spec = std::make_unique<KernelSpec>();
+  spec->shape.assign(shapeOf(value).begin(), shapeOf(value).end());
+  spec->results = {value};
+  specifyCopy(value, *spec);
+  copySpecs[value] = std::move(spec);
 }
 
-void Planner::planGroup(const Group &group) {
-  auto owned = std::make_unique<KernelPlan>();
-  KernelPlan &plan = *owned;
-  plan.form = group.form;
-  plan.group = &group;
+void Materializer::specifyGroup(const Group &group) {
+  auto owned = std::make_unique<KernelSpec>();
+  KernelSpec &spec = *owned;
+  spec.form = group.form;
+  spec.group = &group;
   SmallVector<Operation *> needed;
   for (Operation *member : group.members) {
     if (stored.contains(member->getResult(0))) {
-      plan.results.push_back(member->getResult(0));
+      spec.results.push_back(member->getResult(0));
       needed.push_back(member);
     }
   }
@@ -81,68 +81,68 @@ void Planner::planGroup(const Group &group) {
     if (!reached.contains(member)) {
       continue;
     }
-    plan.members.insert(member);
+    spec.members.insert(member);
     Level level =
         isa<nn::ReduceOp>(member) ? Level::Full : group.levels.lookup(member);
     if (auto gather = dyn_cast<nn::GatherOp>(member)) {
       // First, since nothing else could be done where the shape did not fit.
-      readIndices(plan, gather);
+      readIndices(spec, gather);
       operands.insert(operands.begin(), {gather.getResult(), level});
       continue;
     }
     OperandRange reads = member->getOperands();
     if (auto scatter = dyn_cast<nn::ScatterOp>(member);
         scatter && scatter.getInto()) {
-      readTable(plan, scatter);
+      readTable(spec, scatter);
       reads = reads.drop_back();
     }
     for (Value operand : reads) {
       operands.push_back({operand, level});
     }
   }
-  resolve(plan, operands);
+  resolve(spec, operands);
   if (group.form == Form::Rows) {
     // Members' values are no leaves and set no shape.
     llvm::erase_if(operands, [&](const Operand &operand) {
       Operation *root = trace(operand.value).root.getDefiningOp();
-      return plan.members.contains(root) &&
+      return spec.members.contains(root) &&
              !operand.value.getDefiningOp<nn::GatherOp>() &&
              !freeValues.contains(operand.value);
     });
-    chooseShape(plan, operands);
-    splitUnreadable(plan, operands);
+    chooseShape(spec, operands);
+    splitUnreadable(spec, operands);
   } else if (group.form == Form::Columns) {
     const Reduction &r = group.reduction;
-    plan.shape = {r.reduced, r.inner};
+    spec.shape = {r.reduced, r.inner};
     if (r.outer != 1) {
-      plan.shape.insert(plan.shape.begin(), r.outer);
+      spec.shape.insert(spec.shape.begin(), r.outer);
     }
-    splitUnreadable(plan, operands);
+    splitUnreadable(spec, operands);
   } else {
     for (const Operand &operand : operands) {
-      if (!isReadable(operand.value, plan.inputs)) {
-        plan.inputs.leaves.insert(operand.value);
+      if (!isReadable(operand.value, spec.inputs)) {
+        spec.inputs.leaves.insert(operand.value);
         demand(operand.value);
       }
     }
   }
-  if (!plan.results.empty()) {
-    groupPlans[&group] = std::move(owned);
+  if (!spec.results.empty()) {
+    groupSpecs[&group] = std::move(owned);
   }
 }
 
-void Planner::run() {
+void Materializer::run() {
   // The first round finds out what will be stored, on which it is worth
   // relying in the second.
-  planBlock();
+  specifyBlock();
   expected = std::move(stored);
   stored.clear();
-  groupPlans.clear();
-  copyPlans.clear();
-  planBlock();
+  groupSpecs.clear();
+  copySpecs.clear();
+  specifyBlock();
 }
 
-void Planner::planBlock() {
+void Materializer::specifyBlock() {
   SmallVector<Value> outside;
   for (Operation &op : block) {
     if (isOutside(&op)) {
@@ -163,6 +163,6 @@ void Planner::planBlock() {
     demand(value);
   }
   for (const Group *group : llvm::reverse(grouping.getOrder())) {
-    planGroup(*group);
+    specifyGroup(*group);
   }
 }

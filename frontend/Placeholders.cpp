@@ -1,4 +1,4 @@
-//===- Assume.cpp - what stands for the outputs of a node that failed -----===//
+//===- Placeholders.cpp - what stands for what a failed node gives --------===//
 //
 // One error should list everything of a model that cannot be imported. So the
 // walk goes on behind a node that failed, with zeros of the types that ONNX
@@ -58,7 +58,7 @@ bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
 
 } // namespace
 
-void Importer::assumeOutputs(const onnx::NodeProto &node) {
+void Importer::addPlaceholders(const onnx::NodeProto &node) {
   for (const std::string &output : node.output()) {
     if (!output.empty()) {
       slotOf(output) = Slot();

@@ -1,7 +1,7 @@
-//===- GatherPlan.h - when sharded parameters are gathered and released ---===//
+//===- GatherPlacement.h - when parameters are gathered, released ---------===//
 
-#ifndef ZEROGRAPH_PASSES_ZERO_GATHERPLAN_H
-#define ZEROGRAPH_PASSES_ZERO_GATHERPLAN_H
+#ifndef ZEROGRAPH_PASSES_ZERO_GATHERPLACEMENT_H
+#define ZEROGRAPH_PASSES_ZERO_GATHERPLACEMENT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/zero/UnitStates.h"
@@ -25,8 +25,9 @@ struct Gather {
 /// reads parameters through views right before their users, and its first
 /// result is the loss. A unit's consecutive uses share a stay unless a use of
 /// another sharded unit lies between them.
-std::vector<Gather> planGathers(func::FuncOp program, const UnitStates &states);
+std::vector<Gather> placeGathers(func::FuncOp program,
+                                 const UnitStates &states);
 
 } // namespace mlir::zg::zero
 
-#endif // ZEROGRAPH_PASSES_ZERO_GATHERPLAN_H
+#endif // ZEROGRAPH_PASSES_ZERO_GATHERPLACEMENT_H

@@ -1,18 +1,18 @@
-//===- Plan.h - what each kernel reads, computes and stores ---------------===//
+//===- Materialize.h - what each kernel reads, computes and stores --------===//
 //
 // Grouping says where an op's value is computed; this says which values need a
 // buffer at all. It goes from the end of the block to its beginning: what
 // matmuls, collectives and the return read needs one, and so does what a
 // kernel reads, unless the kernel can compute it again at less cost.
 //
-// Plan.cpp goes over the block; PlanInputs.cpp settles where operands come
-// from, PlanRecompute.cpp what is computed again, PlanShape.cpp over which
+// Materialize.cpp goes over the block; KernelInputs.cpp settles where operands
+// come from, Recompute.cpp what is computed again, KernelShape.cpp over which
 // shape the members of a rows kernel run.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ZEROGRAPH_PASSES_KERNELS_PLAN_H
-#define ZEROGRAPH_PASSES_KERNELS_PLAN_H
+#ifndef ZEROGRAPH_PASSES_KERNELS_MATERIALIZE_H
+#define ZEROGRAPH_PASSES_KERNELS_MATERIALIZE_H
 
 #include "passes/kernels/Grouping.h"
 #include "passes/kernels/Reading.h"
@@ -27,7 +27,7 @@ class ScatterOp;
 
 namespace mlir::zg::kernels {
 
-struct KernelPlan {
+struct KernelSpec {
   Form form = Form::Rows;
   /// Null: the kernel gives a view or an expression of constants a buffer.
   const Group *group = nullptr;
@@ -44,18 +44,18 @@ struct KernelPlan {
   }
 };
 
-class Planner {
+class Materializer {
 public:
-  Planner(Block &block, const Grouping &grouping, FreeValues &freeValues)
+  Materializer(Block &block, const Grouping &grouping, FreeValues &freeValues)
       : block(block), grouping(grouping), freeValues(freeValues) {}
 
   void run();
 
   /// Null if nothing needs the group's values.
-  const KernelPlan *planOf(const Group *group) const;
-  /// The plan of the kernel that makes a buffer of a value that no group
+  const KernelSpec *specOf(const Group *group) const;
+  /// The spec of the kernel that makes a buffer of a value that no group
   /// computes; null if it needs none.
-  const KernelPlan *copyOf(Value value) const;
+  const KernelSpec *copySpecOf(Value value) const;
 
 private:
   /// An operand of a member, and the level at which it is read.
@@ -70,33 +70,33 @@ private:
     int64_t newBytes = 0;
   };
 
-  void planBlock();
+  void specifyBlock();
   bool isStored(Value root) const;
   void demand(Value value);
   void demandCopy(Value value);
-  void planGroup(const Group &group);
-  void planCopy(Value value, KernelPlan &plan);
-  void resolve(KernelPlan &plan, ArrayRef<Operand> operands);
-  bool resolveOperand(KernelPlan &plan, Value operand, bool certainOnly);
-  void readIndices(KernelPlan &plan, nn::GatherOp gather);
-  void readTable(KernelPlan &plan, nn::ScatterOp scatter);
-  bool tryRecompute(KernelPlan &plan, const Source &source);
-  bool collect(const KernelPlan &plan, Operation *op, bool exclusive,
+  void specifyGroup(const Group &group);
+  void specifyCopy(Value value, KernelSpec &spec);
+  void resolve(KernelSpec &spec, ArrayRef<Operand> operands);
+  bool resolveOperand(KernelSpec &spec, Value operand, bool certainOnly);
+  void readIndices(KernelSpec &spec, nn::GatherOp gather);
+  void readTable(KernelSpec &spec, nn::ScatterOp scatter);
+  bool tryRecompute(KernelSpec &spec, const Source &source);
+  bool collect(const KernelSpec &spec, Operation *op, bool exclusive,
                Attempt &attempt);
-  void chooseShape(KernelPlan &plan, ArrayRef<Operand> operands);
-  void splitUnreadable(KernelPlan &plan, ArrayRef<Operand> operands);
+  void chooseShape(KernelSpec &spec, ArrayRef<Operand> operands);
+  void splitUnreadable(KernelSpec &spec, ArrayRef<Operand> operands);
 
   Block &block;
   const Grouping &grouping;
   FreeValues &freeValues;
   /// Values that need a buffer.
   llvm::SetVector<Value> stored;
-  /// Those that another round of planning found to need one.
+  /// Those that the first round found to need one.
   llvm::SetVector<Value> expected;
-  llvm::DenseMap<const Group *, std::unique_ptr<KernelPlan>> groupPlans;
-  llvm::DenseMap<Value, std::unique_ptr<KernelPlan>> copyPlans;
+  llvm::DenseMap<const Group *, std::unique_ptr<KernelSpec>> groupSpecs;
+  llvm::DenseMap<Value, std::unique_ptr<KernelSpec>> copySpecs;
 };
 
 } // namespace mlir::zg::kernels
 
-#endif // ZEROGRAPH_PASSES_KERNELS_PLAN_H
+#endif // ZEROGRAPH_PASSES_KERNELS_MATERIALIZE_H

@@ -1,6 +1,6 @@
-//===- PlanInputs.cpp - where a kernel's operands come from ---------------===//
+//===- KernelInputs.cpp - where a kernel's operands come from -------------===//
 
-#include "passes/kernels/Plan.h"
+#include "passes/kernels/Materialize.h"
 
 #include "passes/ir/nn/NNDialect.h"
 
@@ -10,15 +10,15 @@ using namespace mlir::zg::kernels;
 
 /// Settles where an operand comes from. With `certainOnly`, returns false
 /// where there is a choice.
-bool Planner::resolveOperand(KernelPlan &plan, Value operand,
-                             bool certainOnly) {
+bool Materializer::resolveOperand(KernelSpec &spec, Value operand,
+                                  bool certainOnly) {
   if (freeValues.contains(operand)) {
     return true;
   }
   Source source = trace(operand);
   Operation *root = source.root.getDefiningOp();
-  if (plan.members.contains(root) || plan.inputs.recomputed.contains(root) ||
-      plan.inputs.leaves.contains(source.root) ||
+  if (spec.members.contains(root) || spec.inputs.recomputed.contains(root) ||
+      spec.inputs.leaves.contains(source.root) ||
       isa_and_present<nn::ConstantOp, nn::IotaOp>(root)) {
     return true;
   }
@@ -28,39 +28,39 @@ bool Planner::resolveOperand(KernelPlan &plan, Value operand,
     if (choice && certainOnly) {
       return false;
     }
-    if (choice && tryRecompute(plan, source)) {
+    if (choice && tryRecompute(spec, source)) {
       return true;
     }
     demand(source.root);
   }
-  plan.inputs.leaves.insert(source.root);
+  spec.inputs.leaves.insert(source.root);
   return true;
 }
 
 /// The table and the indices of a gather come from buffers.
-void Planner::readIndices(KernelPlan &plan, nn::GatherOp gather) {
+void Materializer::readIndices(KernelSpec &spec, nn::GatherOp gather) {
   Value table = trace(gather.getTable()).root;
   if (!isa_and_present<nn::ConstantOp>(table.getDefiningOp())) {
-    plan.inputs.leaves.insert(table);
+    spec.inputs.leaves.insert(table);
     demand(table);
   }
   Value indices = stripReshapes(gather.getIndices());
   if (!isa_and_present<nn::ConstantOp, nn::IotaOp>(indices.getDefiningOp())) {
-    plan.inputs.leaves.insert(indices);
+    spec.inputs.leaves.insert(indices);
     demand(indices);
   }
 }
 
 /// What rows are brought into comes from a buffer, which the result may take.
-void Planner::readTable(KernelPlan &plan, nn::ScatterOp scatter) {
+void Materializer::readTable(KernelSpec &spec, nn::ScatterOp scatter) {
   Value table = stripReshapes(scatter.getInto());
-  plan.inputs.leaves.insert(table);
+  spec.inputs.leaves.insert(table);
   demand(table);
 }
 
-void Planner::resolve(KernelPlan &plan, ArrayRef<Operand> operands) {
+void Materializer::resolve(KernelSpec &spec, ArrayRef<Operand> operands) {
   for (const Operand &operand : operands) {
-    resolveOperand(plan, operand.value, /*certainOnly=*/true);
+    resolveOperand(spec, operand.value, /*certainOnly=*/true);
   }
   // From the beginning of the block, since later values follow from earlier
   // ones.
@@ -71,59 +71,60 @@ void Planner::resolve(KernelPlan &plan, ArrayRef<Operand> operands) {
     return first && second ? first->isBeforeInBlock(second) : !first && second;
   });
   for (const Operand &operand : sorted) {
-    resolveOperand(plan, operand.value, /*certainOnly=*/false);
+    resolveOperand(spec, operand.value, /*certainOnly=*/false);
   }
 }
 
 /// What cannot be read through its views is copied first.
-void Planner::splitUnreadable(KernelPlan &plan, ArrayRef<Operand> operands) {
+void Materializer::splitUnreadable(KernelSpec &spec,
+                                   ArrayRef<Operand> operands) {
   for (const Operand &operand : operands) {
     Value value = operand.value;
-    if (plan.members.contains(trace(value).root.getDefiningOp()) &&
+    if (spec.members.contains(trace(value).root.getDefiningOp()) &&
         !value.getDefiningOp<nn::GatherOp>()) {
       continue;
     }
-    if (isReadable(value, plan.inputs, plan.shapeAt(operand.level))) {
+    if (isReadable(value, spec.inputs, spec.shapeAt(operand.level))) {
       continue;
     }
     // Rows that do not fit the other members' shape get a kernel of their own.
     if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
-      plan.members.remove(gather);
-      llvm::erase(plan.results, value);
-      plan.inputs.leaves.insert(value);
+      spec.members.remove(gather);
+      llvm::erase(spec.results, value);
+      spec.inputs.leaves.insert(value);
       stored.insert(value);
       demandCopy(value);
       continue;
     }
-    plan.inputs.leaves.insert(value);
+    spec.inputs.leaves.insert(value);
     demand(value);
   }
 }
 
-void Planner::planCopy(Value value, KernelPlan &plan) {
+void Materializer::specifyCopy(Value value, KernelSpec &spec) {
   if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
-    readIndices(plan, gather);
-    if (!isReadable(value, plan.inputs)) {
-      plan.inputs.leaves.insert(gather.getTable());
+    readIndices(spec, gather);
+    if (!isReadable(value, spec.inputs)) {
+      spec.inputs.leaves.insert(gather.getTable());
       demand(gather.getTable());
     }
     return;
   }
-  resolveOperand(plan, value, /*certainOnly=*/false);
-  if (isReadable(value, plan.inputs)) {
+  resolveOperand(spec, value, /*certainOnly=*/false);
+  if (isReadable(value, spec.inputs)) {
     return;
   }
   // Cut the chain where its first part can still be read.
   Source source = trace(value);
   Value cut = source.root;
   for (Operation *op : llvm::reverse(ArrayRef(source.chain).drop_back())) {
-    if (isReadable(op->getResult(0), plan.inputs)) {
+    if (isReadable(op->getResult(0), spec.inputs)) {
       cut = op->getResult(0);
       break;
     }
   }
   auto restIsReadableFrom = [&](Value leaf) {
-    Inputs inputs = plan.inputs;
+    Inputs inputs = spec.inputs;
     inputs.leaves.insert(leaf);
     return isReadable(value, inputs);
   };
@@ -136,6 +137,6 @@ void Planner::planCopy(Value value, KernelPlan &plan) {
       }
     }
   }
-  plan.inputs.leaves.insert(cut);
+  spec.inputs.leaves.insert(cut);
   demand(cut);
 }

@@ -1,6 +1,6 @@
-//===- PlanShape.cpp - the shape that a rows kernel runs over -------------===//
+//===- KernelShape.cpp - the shape that a rows kernel runs over -----------===//
 
-#include "passes/kernels/Plan.h"
+#include "passes/kernels/Materialize.h"
 
 #include "passes/ir/nn/NNDialect.h"
 #include <set>
@@ -41,16 +41,16 @@ bool isChain(const std::set<int64_t> &boundaries) {
 /// The members of a rows kernel run over one shape, whatever shapes their ops
 /// had: the coarsest one that has a dimension wherever the strides of some
 /// leaf change, so that every leaf has an address formula in it.
-void Planner::chooseShape(KernelPlan &plan, ArrayRef<Operand> operands) {
-  const Space &space = plan.group->space;
+void Materializer::chooseShape(KernelSpec &spec, ArrayRef<Operand> operands) {
+  const Space &space = spec.group->space;
   std::optional<ArrayRef<int64_t>> common;
   bool same = true;
   int64_t last = 1;
-  for (Operation *member : plan.members) {
+  for (Operation *member : spec.members) {
     Value value = isa<nn::ReduceOp>(member) ? member->getOperand(0)
                                             : member->getResult(0);
     if (!isa<nn::ReduceOp>(member) &&
-        plan.group->levels.lookup(member) == Level::Row) {
+        spec.group->levels.lookup(member) == Level::Row) {
       continue;
     }
     ArrayRef<int64_t> shape = shapeOf(value);
@@ -60,7 +60,7 @@ void Planner::chooseShape(KernelPlan &plan, ArrayRef<Operand> operands) {
   }
   if (common && same &&
       (space.columns == 0 || common->back() == space.columns)) {
-    plan.shape.assign(common->begin(), common->end());
+    spec.shape.assign(common->begin(), common->end());
   } else {
     std::set<int64_t> boundaries{space.elements};
     if (space.columns != 0) {
@@ -70,7 +70,7 @@ void Planner::chooseShape(KernelPlan &plan, ArrayRef<Operand> operands) {
     for (const Operand &operand : operands) {
       std::set<int64_t> more;
       int64_t factor = operand.level == Level::Row ? space.columns : 1;
-      isReadable(operand.value, plan.inputs, std::nullopt,
+      isReadable(operand.value, spec.inputs, std::nullopt,
                  [&](const View &view) {
                    std::set<int64_t> found;
                    addBoundaries(view, found);
@@ -91,17 +91,17 @@ void Planner::chooseShape(KernelPlan &plan, ArrayRef<Operand> operands) {
     }
     int64_t previous = 1;
     if (space.columns == 1) {
-      plan.shape.push_back(1);
+      spec.shape.push_back(1);
     }
     for (int64_t boundary : boundaries) {
-      plan.shape.push_back(boundary / previous);
+      spec.shape.push_back(boundary / previous);
       previous = boundary;
     }
-    if (plan.shape.empty() || (plan.shape.size() == 1 && space.columns != 0)) {
-      plan.shape.push_back(1); // A single row, or number.
+    if (spec.shape.empty() || (spec.shape.size() == 1 && space.columns != 0)) {
+      spec.shape.push_back(1); // A single row, or number.
     }
-    std::reverse(plan.shape.begin(), plan.shape.end());
+    std::reverse(spec.shape.begin(), spec.shape.end());
   }
-  plan.rowShape = plan.shape;
-  plan.rowShape.back() = 1;
+  spec.rowShape = spec.shape;
+  spec.rowShape.back() = 1;
 }

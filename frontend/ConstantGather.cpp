@@ -1,6 +1,6 @@
-//===- Take.cpp - the elements of an axis in a constant order -------------===//
+//===- ConstantGather.cpp - the elements of an axis in a constant order ---===//
 
-#include "frontend/Take.h"
+#include "frontend/ConstantGather.h"
 
 using mlir::Value;
 
@@ -61,14 +61,14 @@ Value repeat(Emitter &emit, Value x, int64_t axis, int64_t count) {
 
 } // namespace
 
-Value takeAlong(Emitter &emit, Value x, int64_t axis,
-                const std::vector<int64_t> &indices) {
+Value gatherConstant(Emitter &emit, Value x, int64_t axis,
+                     const std::vector<int64_t> &indices) {
   if (size_t count = repetitions(indices); count > 1) {
     std::vector<int64_t> once;
     for (size_t i = 0; i < indices.size(); i += count) {
       once.push_back(indices[i]);
     }
-    return repeat(emit, takeAlong(emit, x, axis, once), axis,
+    return repeat(emit, gatherConstant(emit, x, axis, once), axis,
                   static_cast<int64_t>(count));
   }
   std::vector<Run> runs = runsOf(indices);
