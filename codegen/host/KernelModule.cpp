@@ -25,6 +25,21 @@ LogicalResult checkNotEmpty(Operation *op) {
   return success();
 }
 
+FailureOr<host::WorkRange> emitForm(ImplicitLocOpBuilder &b,
+                                    nn::KernelOp kernel, StringRef symbol) {
+  switch (kernel.getForm()) {
+  case nn::KernelForm::rows:
+    return host::emitRows(b, kernel, symbol);
+  case nn::KernelForm::columns:
+    return host::emitColumns(b, kernel, symbol);
+  case nn::KernelForm::scan:
+    return host::emitScan(b, kernel, symbol);
+  case nn::KernelForm::scatter:
+    return host::emitScatter(b, kernel, symbol);
+  }
+  llvm_unreachable("every form has a case");
+}
+
 } // namespace
 
 KernelModuleBuilder::KernelModuleBuilder(MLIRContext *context,
@@ -51,12 +66,8 @@ FailureOr<KernelInfo> KernelModuleBuilder::add(Operation *op) {
     range = host::emitMatmul(b, matmul, info.symbol);
   } else {
     auto kernel = cast<nn::KernelOp>(op);
-    auto emit = kernel.getForm() == "rows"      ? host::emitRows
-                : kernel.getForm() == "columns" ? host::emitColumns
-                : kernel.getForm() == "scan"    ? host::emitScan
-                                                : host::emitScatter;
-    info.symbol = nextSymbol(kernel.getForm());
-    range = emit(b, kernel, info.symbol);
+    info.symbol = nextSymbol(nn::stringifyKernelForm(kernel.getForm()));
+    range = emitForm(b, kernel, info.symbol);
   }
   if (failed(range)) {
     return failure();

@@ -2,25 +2,9 @@
 
 #include "passes/kernels/Grouping.h"
 
-#include "passes/ir/nn/NNDialect.h"
-
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::kernels;
-
-StringRef kernels::formName(Form form) {
-  switch (form) {
-  case Form::Rows:
-    return "rows";
-  case Form::Columns:
-    return "columns";
-  case Form::Scan:
-    return "scan";
-  case Form::Scatter:
-    return "scatter";
-  }
-  llvm_unreachable("all forms are named");
-}
 
 unsigned Grouping::find(unsigned id) const {
   while (nodes[id].mergedInto != id) {
@@ -48,7 +32,8 @@ bool Grouping::reaches(unsigned from, unsigned to) const {
   return false;
 }
 
-unsigned Grouping::create(Operation *op, Form form, Space space, Level level) {
+unsigned Grouping::create(Operation *op, KernelForm form, Space space,
+                          Level level) {
   unsigned id = nodes.size();
   Node &node = nodes.emplace_back();
   node.mergedInto = id;
@@ -110,7 +95,7 @@ void Grouping::merge(unsigned into, unsigned other) {
 bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
                        ArrayRef<Use> uses) {
   Group &a = nodes[other].group, &b = nodes[own].group;
-  if (a.form != Form::Rows ||
+  if (a.form != KernelForm::rows ||
       a.members.size() + b.members.size() > limits.members) {
     return false;
   }
@@ -162,7 +147,7 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
 
 void Grouping::addMember(Operation *op, Space space, Level slot, Level level,
                          bool operandsStored) {
-  unsigned own = create(op, Form::Rows, space, level);
+  unsigned own = create(op, KernelForm::rows, space, level);
   SmallVector<Use> uses;
   llvm::SmallSetVector<unsigned, 4> groups;
   for (Value operand : op->getOperands()) {
@@ -224,7 +209,7 @@ void Grouping::addColumnReduction(nn::ReduceOp op, const Reduction &reduction) {
   for (unsigned id = 0; id < nodes.size(); ++id) {
     Node &node = nodes[id];
     Group &group = node.group;
-    if (find(id) == id && node.open && group.form == Form::Columns &&
+    if (find(id) == id && node.open && group.form == KernelForm::columns &&
         group.reduction == reduction &&
         group.members.size() < limits.columnResults &&
         (group.sources.contains(root) || (read && readsMuchOf(node, *read))) &&
@@ -240,7 +225,7 @@ void Grouping::addColumnReduction(nn::ReduceOp op, const Reduction &reduction) {
       return;
     }
   }
-  unsigned own = create(op, Form::Columns, space, Level::Full);
+  unsigned own = create(op, KernelForm::columns, space, Level::Full);
   nodes[own].group.reduction = reduction;
   nodes[own].group.sources.insert(root);
   if (read) {
@@ -248,7 +233,7 @@ void Grouping::addColumnReduction(nn::ReduceOp op, const Reduction &reduction) {
   }
 }
 
-void Grouping::addAlone(Operation *op, Form form) {
+void Grouping::addAlone(Operation *op, KernelForm form) {
   closeSources(op);
   unsigned own =
       create(op, form, {elementsOf(op->getResult(0)), 0}, Level::Full);
@@ -288,11 +273,11 @@ LogicalResult Grouping::visit(Operation *op) {
     return success();
   }
   if (isa<nn::CumsumOp>(op)) {
-    addAlone(op, Form::Scan);
+    addAlone(op, KernelForm::scan);
     return success();
   }
   if (isa<nn::ScatterOp>(op)) {
-    addAlone(op, Form::Scatter);
+    addAlone(op, KernelForm::scatter);
     return success();
   }
   if (isa<nn::NNDialect>(op->getDialect()) && !isa<nn::KernelOp>(op) &&

@@ -18,6 +18,7 @@
 #ifndef ZEROGRAPH_PASSES_KERNELS_GROUPING_H
 #define ZEROGRAPH_PASSES_KERNELS_GROUPING_H
 
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Members.h"
 
 #include "mlir/IR/Block.h"
@@ -26,8 +27,7 @@
 
 namespace mlir::zg::kernels {
 
-enum class Form { Rows, Columns, Scan, Scatter };
-StringRef formName(Form form);
+using nn::KernelForm;
 
 /// What a member has a value for: every element, or every row.
 enum class Level { Full, Row };
@@ -40,7 +40,7 @@ struct Space {
 };
 
 struct Group {
-  Form form = Form::Rows;
+  KernelForm form = KernelForm::rows;
   Space space;
   /// Of a columns group.
   Reduction reduction;
@@ -91,7 +91,7 @@ private:
   unsigned find(unsigned id) const;
   /// Whether `from` reads `to`, perhaps through other open groups.
   bool reaches(unsigned from, unsigned to) const;
-  unsigned create(Operation *op, Form form, Space space, Level level);
+  unsigned create(Operation *op, KernelForm form, Space space, Level level);
   void close(unsigned id);
   void closeSources(Operation *op);
   void merge(unsigned into, unsigned other);
@@ -102,7 +102,7 @@ private:
   void addMember(Operation *op, Space space, Level slot, Level level,
                  bool operandsStored);
   void addColumnReduction(nn::ReduceOp op, const Reduction &reduction);
-  void addAlone(Operation *op, Form form);
+  void addAlone(Operation *op, KernelForm form);
   bool readsMuchOf(const Node &node, unsigned other) const;
   void place(unsigned id);
 

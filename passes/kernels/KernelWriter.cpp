@@ -81,7 +81,7 @@ Value KernelWriter::operandAt(Value value, Level level) {
 
 void KernelWriter::writeMember(Operation *op) {
   Value result = op->getResult(0);
-  if (spec.form == Form::Scan || spec.form == Form::Scatter) {
+  if (spec.form == KernelForm::scan || spec.form == KernelForm::scatter) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
       operands.push_back(reading(operand));
@@ -107,7 +107,7 @@ void KernelWriter::writeMember(Operation *op) {
     return;
   }
   SmallVector<int64_t> shape(spec.shape);
-  int64_t dim = shape.size() - (spec.form == Form::Rows ? 1 : 2);
+  int64_t dim = shape.size() - (spec.form == KernelForm::rows ? 1 : 2);
   shape[dim] = 1;
   computed[result] = inside.create<nn::ReduceOp>(
       op->getLoc(), withShape(result, shape), reduce.getKind(), operands[0],
@@ -142,7 +142,7 @@ nn::KernelOp KernelWriter::write() {
   Location loc = location();
   inside.create<nn::YieldOp>(loc, yields);
   auto kernel = builder.create<nn::KernelOp>(loc, TypeRange(ValueRange(yields)),
-                                             formName(spec.form), operands);
+                                             spec.form, operands);
   kernel.getBody().takeBody(*region);
   return kernel;
 }

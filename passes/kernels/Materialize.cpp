@@ -66,7 +66,7 @@ void Materializer::specifyGroup(const Group &group) {
   llvm::SetVector<Operation *> reached;
   while (!needed.empty()) {
     Operation *op = needed.pop_back_val();
-    if (!reached.insert(op) || group.form != Form::Rows) {
+    if (!reached.insert(op) || group.form != KernelForm::rows) {
       continue;
     }
     for (Value operand : op->getOperands()) {
@@ -101,7 +101,7 @@ void Materializer::specifyGroup(const Group &group) {
     }
   }
   resolve(spec, operands);
-  if (group.form == Form::Rows) {
+  if (group.form == KernelForm::rows) {
     // Members' values are no leaves and set no shape.
     llvm::erase_if(operands, [&](const Operand &operand) {
       Operation *root = trace(operand.value).root.getDefiningOp();
@@ -111,7 +111,7 @@ void Materializer::specifyGroup(const Group &group) {
     });
     chooseShape(spec, operands);
     splitUnreadable(spec, operands);
-  } else if (group.form == Form::Columns) {
+  } else if (group.form == KernelForm::columns) {
     const Reduction &r = group.reduction;
     spec.shape = {r.reduced, r.inner};
     if (r.outer != 1) {

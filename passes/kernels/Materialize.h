@@ -28,7 +28,7 @@ class ScatterOp;
 namespace mlir::zg::kernels {
 
 struct KernelSpec {
-  Form form = Form::Rows;
+  KernelForm form = KernelForm::rows;
   /// Null: the kernel gives a view or an expression of constants a buffer.
   const Group *group = nullptr;
   /// Members that the results need, in block order.

@@ -93,7 +93,7 @@ bool Materializer::tryRecompute(KernelSpec &spec, const Source &source) {
   if (attempt.newBytes >= bytesOf(source.root)) {
     return false;
   }
-  if (spec.group && spec.form == Form::Rows) {
+  if (spec.group && spec.form == KernelForm::rows) {
     // One large buffer may be read instead of another, but not several.
     int64_t large = 0;
     for (Value leaf : attempt.leaves) {

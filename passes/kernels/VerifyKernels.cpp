@@ -20,6 +20,10 @@ InFlightDiagnostic report(Operation *op) {
   return op->emitError("'") << nn::nameOf(op->getLoc()) << "': ";
 }
 
+StringRef formOf(nn::KernelOp kernel) {
+  return nn::stringifyKernelForm(kernel.getForm());
+}
+
 bool isMember(Operation *op) {
   return isElementwise(op) || isa<nn::ReduceOp>(op);
 }
@@ -35,9 +39,10 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
       continue;
     }
     if (alone &&
-        kernel.getForm() != (isa<nn::CumsumOp>(op) ? "scan" : "scatter")) {
+        kernel.getForm() != (isa<nn::CumsumOp>(op) ? nn::KernelForm::scan
+                                                   : nn::KernelForm::scatter)) {
       result = report(&op) << op.getName() << " in a kernel of the form '"
-                           << kernel.getForm() << "'";
+                           << formOf(kernel) << "'";
     }
     if (auto scatter = dyn_cast<nn::ScatterOp>(op)) {
       Value table = scatter.getInto();
@@ -70,7 +75,7 @@ LogicalResult verifyReductions(nn::KernelOp kernel, int64_t fromLast) {
     if (reduce.getDims().size() != 1 ||
         reduce.getDims().front() != rank - fromLast) {
       result = report(reduce)
-               << "a kernel of the form '" << kernel.getForm()
+               << "a kernel of the form '" << formOf(kernel)
                << "' reduces dimension " << rank - fromLast << " of " << own
                << ", not [" << reduce.getDims() << "]";
     } else if (shape && own != *shape) {
@@ -133,23 +138,34 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
     count += isa<nn::CumsumOp, nn::ScatterOp>(op);
     if (isa<nn::ReduceOp>(op)) {
       result = report(&op) << "a reduction beside the one op of the form '"
-                           << kernel.getForm() << "'";
+                           << formOf(kernel) << "'";
     }
   }
   if (count != 1 || yield->getNumOperands() != 1 ||
       !isa_and_present<nn::CumsumOp, nn::ScatterOp>(
           yield->getOperand(0).getDefiningOp())) {
-    result = report(kernel) << "the form '" << kernel.getForm()
-                            << "' has one op and its result";
+    result = report(kernel)
+             << "the form '" << formOf(kernel) << "' has one op and its result";
   }
   return result;
 }
 
+LogicalResult verifyForm(nn::KernelOp kernel) {
+  switch (kernel.getForm()) {
+  case nn::KernelForm::rows:
+    return verifyRows(kernel);
+  case nn::KernelForm::columns:
+    return verifyColumns(kernel);
+  case nn::KernelForm::scan:
+  case nn::KernelForm::scatter:
+    return verifyAlone(kernel);
+  }
+  llvm_unreachable("every form has a case");
+}
+
 LogicalResult verifyKernel(nn::KernelOp kernel) {
   LogicalResult common = verifyCommon(kernel);
-  LogicalResult form = kernel.getForm() == "rows"      ? verifyRows(kernel)
-                       : kernel.getForm() == "columns" ? verifyColumns(kernel)
-                                                       : verifyAlone(kernel);
+  LogicalResult form = verifyForm(kernel);
   return success(succeeded(common) && succeeded(form));
 }
 

@@ -45,7 +45,7 @@ bool usedOnlyBy(Value value, OpOperand &use) {
 } // namespace
 
 OpOperand *mlir::zg::sched::tableOperand(nn::KernelOp kernel) {
-  if (kernel.getForm() != "scatter") {
+  if (kernel.getForm() != nn::KernelForm::scatter) {
     return nullptr;
   }
   Operation *yield = kernel.getBody().front().getTerminator();
@@ -68,8 +68,9 @@ bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
       table && table->getOperandNumber() == operand) {
     return true;
   }
-  if (kernel.getForm() != "rows" || kernel.getOperand(operand).getType() !=
-                                        kernel.getResult(result).getType()) {
+  if (kernel.getForm() != nn::KernelForm::rows ||
+      kernel.getOperand(operand).getType() !=
+          kernel.getResult(result).getType()) {
     return false;
   }
   Block &body = kernel.getBody().front();

@@ -1,4 +1,4 @@
-//===- NNEnums.td - kinds of elementwise functions and reductions ---------===//
+//===- NNEnums.td - kinds of functions, reductions and kernels ------------===//
 
 #ifndef ZEROGRAPH_NN_ENUMS
 #define ZEROGRAPH_NN_ENUMS
@@ -60,6 +60,13 @@ def NN_ConvolutionKind : NN_Enum<"ConvolutionKind", "what a convolution gives", 
 ]>;
 def NN_ConvolutionKindAttr
     : EnumAttr<NN_Dialect, NN_ConvolutionKind, "convolution_kind">;
+
+// How a kernel runs over its elements: see `nn.kernel`.
+def NN_KernelForm : NN_Enum<"KernelForm", "loops of a kernel", [
+  NN_Case<"rows", 0>, NN_Case<"columns", 1>, NN_Case<"scan", 2>,
+  NN_Case<"scatter", 3>
+]>;
+def NN_KernelFormAttr : EnumAttr<NN_Dialect, NN_KernelForm, "kernel_form">;
 
 // How a parameter that no file holds begins (`--init-missing`).
 def NN_InitKind : NN_Enum<"InitKind", "initial value of a missing parameter", [

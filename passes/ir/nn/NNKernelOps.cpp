@@ -5,6 +5,16 @@
 using namespace mlir;
 using namespace mlir::zg::nn;
 
+/// rows, columns, ...
+static std::string formNames() {
+  std::string names;
+  for (unsigned form = 0; form <= getMaxEnumValForKernelForm(); ++form) {
+    names += form == 0 ? "" : ", ";
+    names += stringifyKernelForm(*symbolizeKernelForm(form));
+  }
+  return names;
+}
+
 LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
   if (body.getArgumentTypes() != getOperandTypes()) {
@@ -14,17 +24,13 @@ LogicalResult KernelOp::verify() {
   if (!yield || yield.getOperandTypes() != getResultTypes()) {
     return emitOpError("yielded values do not match the results");
   }
-  if (!llvm::is_contained({"rows", "columns", "scan", "scatter"}, getForm())) {
-    return emitOpError("has no form '")
-           << getForm() << "'; forms are rows, columns, scan, scatter";
-  }
   return success();
 }
 
 // nn.kernel rows (%a = %x, ...) : (types) -> types attr-dict { body }
 void KernelOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
-  printer << " " << getForm() << " (";
+  printer << " " << stringifyKernelForm(getForm()) << " (";
   llvm::interleaveComma(
       llvm::zip(body.getArguments(), getOperands()), printer, [&](auto pair) {
         printer << std::get<0>(pair) << " = " << std::get<1>(pair);
@@ -37,19 +43,27 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringRef form;
+  StringRef name;
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   FunctionType type;
-  if (parser.parseKeyword(&form) ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() {
+  SMLoc nameLocation = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name)) {
+    return failure();
+  }
+  std::optional<KernelForm> form = symbolizeKernelForm(name);
+  if (!form) {
+    return parser.emitError(nameLocation)
+           << "has no form '" << name << "'; forms are " << formNames();
+  }
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() {
         return failure(parser.parseArgument(arguments.emplace_back()) ||
                        parser.parseEqual() ||
                        parser.parseOperand(operands.emplace_back()));
       })) {
     return failure();
   }
-  result.addAttribute("form", parser.getBuilder().getStringAttr(form));
+  result.addAttribute("form", KernelFormAttr::get(parser.getContext(), *form));
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseColonType(type) ||
       parser.resolveOperands(operands, type.getInputs(), location,

@@ -50,7 +50,7 @@ def NN_KernelOp : NN_PureOp<"kernel", [
     - The form is `rows`, `columns`, `scan` or `scatter`.
     - Block arguments match the operands, yielded values the results.
   }];
-  let arguments = (ins StrAttr:$form, Variadic<NN_Tensor>:$operands);
+  let arguments = (ins NN_KernelFormAttr:$form, Variadic<NN_Tensor>:$operands);
   let results = (outs Variadic<NN_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

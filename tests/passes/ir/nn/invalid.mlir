@@ -437,7 +437,7 @@ func.func @cross_entropy_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>) {
 
 func.func @kernel_arguments(%x: tensor<4xf32>) {
   // expected-error @+1 {{'nn.kernel' op block arguments do not match the operands}}
-  "nn.kernel"(%x) <{form = "rows"}> ({
+  "nn.kernel"(%x) <{form = #nn<kernel_form rows>}> ({
   ^bb0(%a: tensor<5xf32>):
     nn.yield
   }) : (tensor<4xf32>) -> ()
@@ -457,7 +457,7 @@ func.func @kernel_results(%x: tensor<4xf32>) {
 // -----
 
 func.func @kernel_form(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.kernel' op has no form 'spiral'; forms are rows, columns, scan, scatter}}
+  // expected-error @+1 {{custom op 'nn.kernel' has no form 'spiral'; forms are rows, columns, scan, scatter}}
   %0 = nn.kernel spiral (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
     nn.yield %a : tensor<4xf32>
   }
