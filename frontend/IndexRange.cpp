@@ -45,9 +45,7 @@ bool Importer::boundInput(Value indices, const IndexRange &range) {
   bool part = false;
   while (Operation *op = indices.getDefiningOp()) {
     auto convert = dyn_cast<nn::ConvertOp>(op);
-    if (!(convert ? keepsValues(convert)
-                  : isa<nn::ReshapeOp, nn::SliceOp, nn::TransposeOp,
-                        nn::BroadcastOp, nn::PadOp>(op))) {
+    if (!(convert ? keepsValues(convert) : nn::isPlainView(op))) {
       return false;
     }
     part |= isa<nn::SliceOp>(op);

@@ -368,8 +368,7 @@ LogicalResult emit::checkElementType(Operation *op, Type element) {
     return success();
   }
   bool half = element.isF16() || element.isBF16();
-  if (half && !isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::ReduceOp,
-                   nn::CumsumOp, nn::ScatterOp, nn::MatmulOp>(op)) {
+  if (half && !nn::computes(op)) {
     return success(); // moved or converted
   }
   return op->emitError("'")

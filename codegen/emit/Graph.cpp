@@ -91,12 +91,12 @@ FailureOr<Node *> Graph::build(Value value, const Chain &chain, Extent extent,
 FailureOr<Node *> Graph::buildUncached(Value value, const Chain &chain,
                                        Extent extent, bool padded) {
   Operation *op = value.getDefiningOp();
-  if (op && isViewOp(op)) {
+  if (op && nn::isView(op)) {
     Chain longer = chain;
     longer.insert(longer.begin(), op);
     return build(op->getOperand(0), longer, extent, padded);
   }
-  if (!op || isa<nn::IotaOp, nn::ConstantOp>(op)) {
+  if (!op || nn::isLiteral(op)) {
     return buildLeaf(value, chain, extent, padded);
   }
   if (!padded && isPadded(chain)) {
@@ -168,7 +168,7 @@ FailureOr<Node *> Graph::buildLeaf(Value value, const Chain &chain,
   if (view->indirection) {
     Value index = view->indirection->index->base;
     Operation *op = index.getDefiningOp();
-    if (op && !isa<nn::IotaOp, nn::ConstantOp>(op)) {
+    if (op && !nn::isLiteral(op)) {
       op->emitError("'") << nn::nameOf(op->getLoc())
                          << "': the indices of a gather must be an operand of "
                             "its kernel, not a member";

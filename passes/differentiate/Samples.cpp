@@ -47,14 +47,13 @@ Samples SampleAnalysis::compute(Operation *op) const {
     return shapeOf(op->getResult(0)).empty() ? Samples::mixedBy(op)
                                              : Samples::at(0);
   }
+  if (keepsSamples(op)) {
+    return joinOperands(op);
+  }
   return llvm::TypeSwitch<Operation *, Samples>(op)
       .Case<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
             CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp>(
           [&](auto concrete) { return through(concrete); })
-      // One result element an operand element; a row keeps its samples.
-      .Case<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp, BroadcastOp,
-            DropoutOp, SoftmaxOp, SoftmaxCrossEntropyOp>(
-          [&](auto) { return joinOperands(op); })
       .Case([&](LayerNormOp norm) { return of(norm.getOperand()); })
       // It depends on where samples are, not on what they hold.
       .Case([&](RandomLikeOp random) {

@@ -34,9 +34,7 @@ public:
     ArrayRef<const Group *> order = grouping.getOrder();
     for (auto [number, op] : llvm::enumerate(ops)) {
       builder.setInsertionPoint(op);
-      bool outside = !isa<nn::NNDialect>(op->getDialect()) ||
-                     isa<nn::KernelOp>(op) || nn::isLibraryCall(op);
-      if (outside) {
+      if (isOutside(op)) {
         for (OpOperand &operand : op->getOpOperands()) {
           operand.set(bufferOf(operand.get()));
         }

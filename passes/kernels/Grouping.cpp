@@ -241,7 +241,7 @@ void Grouping::addAlone(Operation *op, KernelForm form) {
 }
 
 LogicalResult Grouping::visit(Operation *op) {
-  if (isPlainView(op) || isa<nn::ConstantOp, nn::IotaOp>(op)) {
+  if (isPlainView(op) || isLiteral(op)) {
     return success();
   }
   if (isElementwise(op)) {
@@ -272,16 +272,11 @@ LogicalResult Grouping::visit(Operation *op) {
     }
     return success();
   }
-  if (isa<nn::CumsumOp>(op)) {
-    addAlone(op, KernelForm::scan);
+  if (std::optional<KernelForm> form = nn::ownForm(op)) {
+    addAlone(op, *form);
     return success();
   }
-  if (isa<nn::ScatterOp>(op)) {
-    addAlone(op, KernelForm::scatter);
-    return success();
-  }
-  if (isa<nn::NNDialect>(op->getDialect()) && !isa<nn::KernelOp>(op) &&
-      !nn::isLibraryCall(op)) {
+  if (!isOutside(op)) {
     return op->emitError("'")
            << nn::nameOf(op->getLoc()) << "': " << op->getName()
            << " has no place in a kernel; nn-decompose must run before";

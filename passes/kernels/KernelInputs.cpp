@@ -18,8 +18,7 @@ bool Materializer::resolveOperand(KernelSpec &spec, Value operand,
   Source source = trace(operand);
   Operation *root = source.root.getDefiningOp();
   if (spec.members.contains(root) || spec.inputs.recomputed.contains(root) ||
-      spec.inputs.leaves.contains(source.root) ||
-      isa_and_present<nn::ConstantOp, nn::IotaOp>(root)) {
+      spec.inputs.leaves.contains(source.root) || (root && isLiteral(root))) {
     return true;
   }
   if (!isStored(source.root)) {
@@ -45,7 +44,8 @@ void Materializer::readIndices(KernelSpec &spec, nn::GatherOp gather) {
     demand(table);
   }
   Value indices = stripReshapes(gather.getIndices());
-  if (!isa_and_present<nn::ConstantOp, nn::IotaOp>(indices.getDefiningOp())) {
+  Operation *source = indices.getDefiningOp();
+  if (!source || !isLiteral(source)) {
     spec.inputs.leaves.insert(indices);
     demand(indices);
   }

@@ -8,16 +8,6 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::kernels;
 
-namespace {
-
-/// What neither is in a kernel nor can move into one.
-bool isOutside(Operation *op) {
-  return !isa<nn::NNDialect>(op->getDialect()) || isa<nn::KernelOp>(op) ||
-         nn::isLibraryCall(op);
-}
-
-} // namespace
-
 const KernelSpec *Materializer::specOf(const Group *group) const {
   auto it = groupSpecs.find(group);
   return it == groupSpecs.end() ? nullptr : it->second.get();

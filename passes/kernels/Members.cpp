@@ -35,40 +35,9 @@ ArrayRef<int64_t> kernels::shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-bool kernels::isPlainView(Operation *op) {
-  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
-             nn::PadOp>(op);
-}
-
-bool kernels::isCostly(Operation *op) {
-  if (auto unary = dyn_cast<nn::UnaryOp>(op)) {
-    switch (unary.getKind()) {
-    case nn::UnaryKind::neg:
-    case nn::UnaryKind::abs:
-    case nn::UnaryKind::sign:
-    case nn::UnaryKind::floor:
-    case nn::UnaryKind::ceil:
-    case nn::UnaryKind::round:
-    case nn::UnaryKind::is_nan:
-    case nn::UnaryKind::is_inf:
-    case nn::UnaryKind::logical_not:
-      return false;
-    default:
-      return true;
-    }
-  }
-  if (auto binary = dyn_cast<nn::BinaryOp>(op)) {
-    switch (binary.getKind()) {
-    case nn::BinaryKind::div:
-    case nn::BinaryKind::pow:
-    case nn::BinaryKind::mod:
-    case nn::BinaryKind::rem:
-      return true;
-    default:
-      return false;
-    }
-  }
-  return !isa<nn::CompareOp, nn::SelectOp, nn::ConvertOp>(op);
+bool kernels::isOutside(Operation *op) {
+  return !isa<nn::NNDialect>(op->getDialect()) || isa<nn::KernelOp>(op) ||
+         nn::isLibraryCall(op);
 }
 
 Source kernels::trace(Value value) {
@@ -154,11 +123,9 @@ FreeValues::Info FreeValues::info(Value value) {
 }
 
 FreeValues::Info FreeValues::compute(Operation *op) {
-  if (isa<nn::IotaOp>(op)) {
-    return {true, false, 1};
-  }
-  if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
-    return {true, constant.getValue().isSplat(), 1};
+  if (nn::isLiteral(op)) {
+    auto constant = dyn_cast<nn::ConstantOp>(op);
+    return {true, constant && constant.getValue().isSplat(), 1};
   }
   bool view = isPlainView(op);
   // Emitters compute through views, but not through padding.

@@ -19,14 +19,14 @@ namespace mlir::zg::kernels {
 int64_t elementsOf(Value value);
 ArrayRef<int64_t> shapeOf(Value value);
 
+using nn::isCostly;
 using nn::isElementwise;
+using nn::isLiteral;
+using nn::isPlainView;
 using nn::stripReshapes;
 
-/// reshape, broadcast, transpose, slice, pad. A gather is a view too, but one
-/// that is not worth repeating: it counts as a member.
-bool isPlainView(Operation *op);
-/// Costs so much more than a load that no kernel may compute it again.
-bool isCostly(Operation *op);
+/// What neither is in a kernel nor can move into one.
+bool isOutside(Operation *op);
 
 /// Where a value comes from: `chain` leads from `root`, which is no plain
 /// view, to the value.

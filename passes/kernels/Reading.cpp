@@ -21,7 +21,7 @@ struct Reader {
   bool read(Value value, SmallVector<Operation *, 4> &chain) {
     Operation *op = value.getDefiningOp();
     bool leaf = !op || inputs.leaves.contains(value);
-    if (!leaf && isViewOp(op)) {
+    if (!leaf && nn::isView(op)) {
       chain.push_back(op);
       bool result = read(op->getOperand(0), chain);
       chain.pop_back();

@@ -32,15 +32,13 @@ bool isMember(Operation *op) {
 LogicalResult verifyCommon(nn::KernelOp kernel) {
   LogicalResult result = success();
   for (Operation &op : kernel.getBody().front()) {
-    bool alone = isa<nn::CumsumOp, nn::ScatterOp>(op);
-    if (!isMember(&op) && !isViewOp(&op) && !alone &&
-        !isa<nn::ConstantOp, nn::IotaOp, nn::YieldOp>(op)) {
+    std::optional<nn::KernelForm> own = nn::ownForm(&op);
+    if (!isMember(&op) && !nn::isView(&op) && !own && !isLiteral(&op) &&
+        !isa<nn::YieldOp>(op)) {
       result = report(&op) << op.getName() << " has no place in a kernel";
       continue;
     }
-    if (alone &&
-        kernel.getForm() != (isa<nn::CumsumOp>(op) ? nn::KernelForm::scan
-                                                   : nn::KernelForm::scatter)) {
+    if (own && *own != kernel.getForm()) {
       result = report(&op) << op.getName() << " in a kernel of the form '"
                            << formOf(kernel) << "'";
     }
@@ -50,12 +48,12 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
         result = report(&op) << "goes into a table that its own kernel makes";
       }
     }
-    if (isViewOp(&op) && !isReadable(op.getResult(0), Inputs())) {
+    if (nn::isView(&op) && !isReadable(op.getResult(0), Inputs())) {
       result = report(&op) << "a chain of views without one address formula";
     }
     if (auto gather = dyn_cast<nn::GatherOp>(op)) {
       Operation *index = trace(gather.getIndices()).root.getDefiningOp();
-      if (index && !isa<nn::IotaOp, nn::ConstantOp>(index)) {
+      if (index && !isLiteral(index)) {
         result = report(&op)
                  << "the indices of a gather are computed in its own kernel";
       }
@@ -135,15 +133,16 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
   LogicalResult result = success();
   Operation *yield = kernel.getBody().front().getTerminator();
   for (Operation &op : kernel.getBody().front()) {
-    count += isa<nn::CumsumOp, nn::ScatterOp>(op);
+    count += nn::ownForm(&op).has_value();
     if (isa<nn::ReduceOp>(op)) {
       result = report(&op) << "a reduction beside the one op of the form '"
                            << formOf(kernel) << "'";
     }
   }
-  if (count != 1 || yield->getNumOperands() != 1 ||
-      !isa_and_present<nn::CumsumOp, nn::ScatterOp>(
-          yield->getOperand(0).getDefiningOp())) {
+  Operation *last = yield->getNumOperands() == 1
+                        ? yield->getOperand(0).getDefiningOp()
+                        : nullptr;
+  if (count != 1 || !last || !nn::ownForm(last)) {
     result = report(kernel)
              << "the form '" << formOf(kernel) << "' has one op and its result";
   }
@@ -176,8 +175,7 @@ struct VerifyKernelsPass : nn::impl::VerifyKernelsBase<VerifyKernelsPass> {
       for (Operation &op : block) {
         if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
           failures |= failed(verifyKernel(kernel));
-        } else if (isa<nn::NNDialect>(op.getDialect()) &&
-                   !isa<nn::ReshapeOp>(op) && !nn::isLibraryCall(&op)) {
+        } else if (!isOutside(&op) && !isa<nn::ReshapeOp>(op)) {
           report(&op) << op.getName() << " is in no kernel";
           failures = true;
         }

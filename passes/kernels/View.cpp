@@ -21,11 +21,6 @@ SmallVector<int64_t, 4> View::shape() const {
   return llvm::map_to_vector<4>(dims, [](const ViewDim &d) { return d.size; });
 }
 
-bool zg::isViewOp(Operation *op) {
-  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
-             nn::PadOp, nn::GatherOp>(op);
-}
-
 namespace {
 
 ArrayRef<int64_t> shapeOf(Value value) {
@@ -299,7 +294,7 @@ FailureOr<View> zg::applyViewOp(const View &operand, Operation *op) {
 
 FailureOr<View> zg::composeView(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isViewOp(op)) {
+  if (!op || !nn::isView(op)) {
     return identityView(value);
   }
   FailureOr<View> operand = composeView(op->getOperand(0));

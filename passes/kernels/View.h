@@ -60,10 +60,6 @@ struct View {
   SmallVector<int64_t, 4> shape() const;
 };
 
-/// True for reshape, broadcast, transpose, slice, pad and gather. The value
-/// that is viewed is operand 0.
-bool isViewOp(Operation *op);
-
 /// The view of a value itself: its own shape, row-major.
 View identityView(Value base);
 

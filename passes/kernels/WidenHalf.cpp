@@ -29,14 +29,11 @@ Value convert(OpBuilder &builder, Location location, Value value,
       location, RankedTensorType::get(type.getShape(), element), value);
 }
 
-/// What computes with the numbers and not only moves their bits.
-bool computes(Operation *op) {
-  if (auto matmul = dyn_cast<nn::MatmulOp>(op)) {
-    // Libraries take bf16, and add in f32.
-    return elementOf(matmul.getType()).isF16();
-  }
-  return isa<nn::UnaryOp, nn::BinaryOp, nn::CompareOp, nn::ReduceOp,
-             nn::CumsumOp, nn::ScatterOp, nn::ConvolutionOp, nn::IotaOp>(op);
+/// Whether the op is widened where it has halves.
+bool isWidened(Operation *op) {
+  // Libraries take bf16 matrices, and add in f32.
+  auto matmul = dyn_cast<nn::MatmulOp>(op);
+  return nn::computes(op) && (!matmul || elementOf(matmul.getType()).isF16());
 }
 
 /// The same op on f32, with conversions around it.
@@ -81,7 +78,7 @@ struct WidenHalfPass : nn::impl::WidenHalfBase<WidenHalfPass> {
     getOperation().walk([&](Operation *op) {
       bool half = llvm::any_of(op->getOperandTypes(), isHalfTensor) ||
                   llvm::any_of(op->getResultTypes(), isHalfTensor);
-      if (half && (computes(op) || isa<nn::ConvertOp>(op))) {
+      if (half && (isWidened(op) || isa<nn::ConvertOp>(op))) {
         ops.push_back(op);
       }
     });

@@ -13,16 +13,15 @@ int64_t elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// Whether element i of the value reaches results at place i alone: on every
-/// way there are elementwise ops, and reshapes, which keep the place.
+/// Whether element i of the value reaches results at place i alone, whichever
+/// way it goes.
 bool keepsPlaces(Value value, DenseSet<Value> &visited) {
   if (!visited.insert(value).second) {
     return true;
   }
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     return isa<nn::YieldOp>(user) ||
-           ((nn::isElementwise(user) || isa<nn::ReshapeOp>(user)) &&
-            keepsPlaces(user->getResult(0), visited));
+           (nn::mayOverwrite(user) && keepsPlaces(user->getResult(0), visited));
   });
 }
 
@@ -74,13 +73,15 @@ bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
     return false;
   }
   Block &body = kernel.getBody().front();
-  // A reduction makes several passes over a row; a result of the first may not
-  // overwrite what a later one reads.
+  // What is not elementwise, such as a reduction, makes several passes over a
+  // row; a result of the first may not overwrite what a later one reads.
   int64_t size = elements(kernel.getResult(result));
   for (Operation &op : body.without_terminator()) {
-    if (isa<nn::ReduceOp, nn::CumsumOp, nn::ScatterOp, nn::GatherOp>(op) ||
-        (nn::isElementwise(&op) && elements(op.getResult(0)) != size &&
-         elements(op.getResult(0)) != 1)) {
+    if (nn::isPlainView(&op) || nn::isLiteral(&op)) {
+      continue;
+    }
+    int64_t own = elements(op.getResult(0));
+    if (!nn::isElementwise(&op) || (own != size && own != 1)) {
       return false;
     }
   }

@@ -8,6 +8,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "passes/ir/nn/NNAttrs.td"
 include "passes/ir/nn/NNInterfaces.td"
+include "passes/ir/nn/NNTraits.td"
 
 def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
 def NN_Int : AnyTypeOf<[AnySignlessInteger, UI8]>; // i1, i8, ui8, i16, i32, i64

@@ -5,7 +5,8 @@
 
 include "passes/ir/nn/NNBase.td"
 
-def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType]> {
+def NN_SoftmaxOp : NN_PureOp<"softmax", [
+    NN_KeepsSamples, SameOperandsAndResultType]> {
   let summary = "Softmax along the last dimension.";
   let description = [{
     ```mlir
@@ -61,7 +62,8 @@ def NN_LayerNormOp : NN_PureOp<"layer_norm", [
   let hasVerifier = 1;
 }
 
-def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
+def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy", [
+    NN_KeepsSamples]> {
   let summary = "Negative log-likelihood of a label under softmax, row by row.";
   let description = [{
     ```mlir
@@ -91,7 +93,7 @@ def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy"> {
 }
 
 def NN_DropoutOp : NN_PureOp<"dropout", [
-    AllTypesMatch<["operand", "result"]>]> {
+    NN_KeepsSamples, AllTypesMatch<["operand", "result"]>]> {
   let summary = "Sets elements to zero at random and scales the others.";
   let description = [{
     ```mlir

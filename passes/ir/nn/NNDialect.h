@@ -12,6 +12,8 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/ir/nn/NNTraits.h"
+#include "passes/ir/nn/Queries.h"
 
 #include "passes/ir/nn/NNEnums.h.inc"
 
@@ -54,11 +56,6 @@ inline constexpr int64_t kMaxConstantBytes = 64 * 1024;
 int64_t elementBytes(Type elementType);
 /// Bytes of a statically shaped tensor in memory.
 int64_t tensorBytes(Type tensorType);
-
-/// Whether the op is a call of the device's library, so in no kernel.
-inline bool isLibraryCall(Operation *op) {
-  return isa<MatmulOp, ConvolutionOp>(op);
-}
 
 /// The ONNX name an op came from, or the op's own name where there is none.
 std::string nameOf(Location location);

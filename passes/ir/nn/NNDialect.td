@@ -1,8 +1,8 @@
 //===- NNDialect.td - the nn dialect ------------------------*- tablegen -*-===//
 //
-// File map: NNDialect.td <- NNEnums.td <- NNAttrs.td, NNInterfaces.td
-//             <- NNBase.td <- NN{Elementwise,Shape,Reduce,Composite,Kernel}Ops.td
-//             <- NNOps.td
+// File map: NNDialect.td <- NNEnums.td <- NNAttrs.td
+//             <- NNBase.td, with NNInterfaces.td and NNTraits.td
+//             <- NN{Elementwise,Shape,Reduce,Composite,Kernel}Ops.td <- NNOps.td
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 include "passes/ir/nn/NNBase.td"
 
 def NN_ConstantOp : NN_PureOp<"constant", [
-    ConstantLike, AllTypesMatch<["value", "result"]>]> {
+    NN_Literal, ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "A constant tensor of at most 64 KiB, or a splat.";
   let description = [{
     ```mlir
@@ -28,7 +28,7 @@ def NN_ConstantOp : NN_PureOp<"constant", [
   let hasVerifier = 1;
 }
 
-def NN_IotaOp : NN_PureOp<"iota"> {
+def NN_IotaOp : NN_PureOp<"iota", [NN_Literal, NN_Computes]> {
   let summary = "The index along one dimension.";
   let description = [{
     ```mlir
@@ -50,7 +50,8 @@ def NN_IotaOp : NN_PureOp<"iota"> {
   let hasVerifier = 1;
 }
 
-def NN_UnaryOp : NN_PureOp<"unary", [SameOperandsAndResultShape]> {
+def NN_UnaryOp : NN_PureOp<"unary", [
+    NN_Elementwise, NN_Computes, NN_KeepsSamples, SameOperandsAndResultShape]> {
   let summary = "Applies a function to each element.";
   let description = [{
     ```mlir
@@ -76,7 +77,8 @@ def NN_UnaryOp : NN_PureOp<"unary", [SameOperandsAndResultShape]> {
   let hasVerifier = 1;
 }
 
-def NN_BinaryOp : NN_PureOp<"binary", [SameOperandsAndResultType]> {
+def NN_BinaryOp : NN_PureOp<"binary", [
+    NN_Elementwise, NN_Computes, NN_KeepsSamples, SameOperandsAndResultType]> {
   let summary = "Combines two tensors element by element.";
   let description = [{
     ```mlir
@@ -100,6 +102,7 @@ def NN_BinaryOp : NN_PureOp<"binary", [SameOperandsAndResultType]> {
 }
 
 def NN_CompareOp : NN_PureOp<"compare", [
+    NN_Elementwise, NN_Computes, NN_KeepsSamples,
     SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "Compares two tensors element by element.";
   let description = [{
@@ -124,6 +127,7 @@ def NN_CompareOp : NN_PureOp<"compare", [
 }
 
 def NN_SelectOp : NN_PureOp<"select", [
+    NN_Elementwise, NN_KeepsSamples,
     AllTypesMatch<["on_true", "on_false", "result"]>,
     AllShapesMatch<["condition", "result"]>]> {
   let summary = "Chooses between two tensors element by element.";
@@ -150,7 +154,8 @@ def NN_SelectOp : NN_PureOp<"select", [
   }];
 }
 
-def NN_ConvertOp : NN_PureOp<"convert", [SameOperandsAndResultShape]> {
+def NN_ConvertOp : NN_PureOp<"convert", [
+    NN_Elementwise, NN_KeepsSamples, SameOperandsAndResultShape]> {
   let summary = "Converts each element to another type.";
   let description = [{
     ```mlir
@@ -204,7 +209,7 @@ def NN_ScalarOp : NN_PureOp<"scalar"> {
 }
 
 def NN_RandomUniformOp : NN_PureOp<"random_uniform", [
-    SameTypeOperands, SameOperandsAndResultShape]> {
+    NN_Elementwise, NN_Costly, SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "Numbers in [0, 1) that follow from seed, step and index.";
   let description = [{
     ```mlir

@@ -5,7 +5,7 @@
 
 include "passes/ir/nn/NNBase.td"
 
-def NN_ReduceOp : NN_PureOp<"reduce"> {
+def NN_ReduceOp : NN_PureOp<"reduce", [NN_Computes]> {
   let summary = "Reduces dimensions to size 1.";
   let description = [{
     ```mlir
@@ -36,7 +36,8 @@ def NN_ReduceOp : NN_PureOp<"reduce"> {
   let hasFolder = 1;
 }
 
-def NN_CumsumOp : NN_PureOp<"cumsum", [SameOperandsAndResultType]> {
+def NN_CumsumOp : NN_PureOp<"cumsum", [
+    NN_AloneInScan, NN_Computes, SameOperandsAndResultType]> {
   let summary = "Running sums along one dimension.";
   let description = [{
     ```mlir
@@ -63,7 +64,7 @@ def NN_CumsumOp : NN_PureOp<"cumsum", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def NN_MatmulOp : NN_PureOp<"matmul"> {
+def NN_MatmulOp : NN_PureOp<"matmul", [NN_LibraryCall, NN_Computes]> {
   let summary = "Products of matrices.";
   let description = [{
     ```mlir
@@ -94,7 +95,7 @@ def NN_MatmulOp : NN_PureOp<"matmul"> {
   let hasVerifier = 1;
 }
 
-def NN_ConvolutionOp : NN_PureOp<"convolution"> {
+def NN_ConvolutionOp : NN_PureOp<"convolution", [NN_LibraryCall, NN_Computes]> {
   let summary = "A convolution, or one of its two gradients.";
   let description = [{
     ```mlir
@@ -141,7 +142,7 @@ def NN_ConvolutionOp : NN_PureOp<"convolution"> {
   let hasVerifier = 1;
 }
 
-def NN_GatherOp : NN_PureOp<"gather"> {
+def NN_GatherOp : NN_PureOp<"gather", [NN_View]> {
   let summary = "Rows of a table.";
   let description = [{
     ```mlir
@@ -171,6 +172,7 @@ def NN_GatherOp : NN_PureOp<"gather"> {
 }
 
 def NN_ScatterOp : NN_PureOp<"scatter", [
+    NN_AloneInScatter, NN_Computes,
     OptionalTypesMatchWith<"the table and the result have the same type",
                            "result", "into", "$_self">]> {
   let summary = "Brings rows into a table; sum: the gradient of gather.";

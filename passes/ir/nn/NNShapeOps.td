@@ -5,7 +5,7 @@
 
 include "passes/ir/nn/NNBase.td"
 
-def NN_BroadcastOp : NN_PureOp<"broadcast"> {
+def NN_BroadcastOp : NN_PureOp<"broadcast", [NN_PlainView, NN_KeepsSamples]> {
   let summary = "Repeats dimensions of size 1.";
   let description = [{
     ```mlir
@@ -29,7 +29,7 @@ def NN_BroadcastOp : NN_PureOp<"broadcast"> {
   let hasFolder = 1;
 }
 
-def NN_ReshapeOp : NN_PureOp<"reshape"> {
+def NN_ReshapeOp : NN_PureOp<"reshape", [NN_PlainView, NN_MayOverwrite]> {
   let summary = "The same elements in row-major order under another shape.";
   let description = [{
     ```mlir
@@ -52,7 +52,7 @@ def NN_ReshapeOp : NN_PureOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def NN_TransposeOp : NN_PureOp<"transpose"> {
+def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView]> {
   let summary = "Permutes the dimensions.";
   let description = [{
     ```mlir
@@ -78,7 +78,7 @@ def NN_TransposeOp : NN_PureOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def NN_SliceOp : NN_PureOp<"slice"> {
+def NN_SliceOp : NN_PureOp<"slice", [NN_PlainView]> {
   let summary = "A strided part of a tensor.";
   let description = [{
     ```mlir
@@ -109,7 +109,7 @@ def NN_SliceOp : NN_PureOp<"slice"> {
   let hasFolder = 1;
 }
 
-def NN_PadOp : NN_PureOp<"pad"> {
+def NN_PadOp : NN_PureOp<"pad", [NN_PlainView]> {
   let summary = "Adds a border of one value.";
   let description = [{
     ```mlir

@@ -8,8 +8,70 @@ using namespace mlir;
 using namespace mlir::zg;
 
 bool nn::isElementwise(Operation *op) {
-  return isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp,
-             RandomUniformOp>(op);
+  return op->hasTrait<traits::Elementwise>();
+}
+
+bool nn::isCostly(Operation *op) {
+  if (auto unary = dyn_cast<UnaryOp>(op)) {
+    switch (unary.getKind()) {
+    case UnaryKind::neg:
+    case UnaryKind::abs:
+    case UnaryKind::sign:
+    case UnaryKind::floor:
+    case UnaryKind::ceil:
+    case UnaryKind::round:
+    case UnaryKind::is_nan:
+    case UnaryKind::is_inf:
+    case UnaryKind::logical_not:
+      return false;
+    default:
+      return true;
+    }
+  }
+  if (auto binary = dyn_cast<BinaryOp>(op)) {
+    switch (binary.getKind()) {
+    case BinaryKind::div:
+    case BinaryKind::pow:
+    case BinaryKind::mod:
+    case BinaryKind::rem:
+      return true;
+    default:
+      return false;
+    }
+  }
+  return !isElementwise(op) || op->hasTrait<traits::Costly>();
+}
+
+bool nn::mayOverwrite(Operation *op) {
+  return op->hasTrait<traits::MayOverwrite>();
+}
+
+bool nn::isView(Operation *op) { return op->hasTrait<traits::View>(); }
+
+bool nn::isPlainView(Operation *op) {
+  return op->hasTrait<traits::PlainView>();
+}
+
+bool nn::isLiteral(Operation *op) { return op->hasTrait<traits::Literal>(); }
+
+bool nn::isLibraryCall(Operation *op) {
+  return op->hasTrait<traits::LibraryCall>();
+}
+
+std::optional<nn::KernelForm> nn::ownForm(Operation *op) {
+  if (op->hasTrait<traits::Alone<KernelForm::scan>::Impl>()) {
+    return KernelForm::scan;
+  }
+  if (op->hasTrait<traits::Alone<KernelForm::scatter>::Impl>()) {
+    return KernelForm::scatter;
+  }
+  return std::nullopt;
+}
+
+bool nn::computes(Operation *op) { return op->hasTrait<traits::Computes>(); }
+
+bool nn::keepsSamples(Operation *op) {
+  return op->hasTrait<traits::KeepsSamples>();
 }
 
 Value nn::stripReshapes(Value value) {

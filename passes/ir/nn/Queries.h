@@ -1,15 +1,46 @@
 //===- Queries.h - what passes and code generation ask of nn ops ----------===//
+//
+// Answered by the traits of the op (NNTraits.td, which says what each means)
+// and the facts of its function (NNEnums.td).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_PASSES_IR_NN_QUERIES_H
 #define ZEROGRAPH_PASSES_IR_NN_QUERIES_H
 
 #include "mlir/IR/Operation.h"
+#include <optional>
 
 namespace mlir::zg::nn {
+
+enum class KernelForm : uint32_t;
 
 /// Whether element i of the result is made of elements i of the operands alone:
 /// unary, binary, compare, select, convert, random_uniform.
 bool isElementwise(Operation *op);
+/// Costs so much more than a load that nothing should compute it again. What is
+/// not elementwise does.
+bool isCostly(Operation *op);
+/// Whether a kernel may write the op's result over what it reads.
+bool mayOverwrite(Operation *op);
+
+/// reshape, broadcast, transpose, slice, pad, gather.
+bool isView(Operation *op);
+/// The same without gather, which is a view that is not worth repeating: it
+/// counts as a member of a kernel.
+bool isPlainView(Operation *op);
+/// constant, iota.
+bool isLiteral(Operation *op);
+/// Whether the op is a call of the device's library, so in no kernel.
+bool isLibraryCall(Operation *op);
+/// The form of the kernel that the op has to itself; none: it shares one, or is
+/// in none.
+std::optional<KernelForm> ownForm(Operation *op);
+
+/// Whether the op computes with numbers, so that halves are widened for it.
+bool computes(Operation *op);
+/// Whether the result has the samples of a batch where the operands have them.
+bool keepsSamples(Operation *op);
 
 /// The value whose bytes `value` is under another shape.
 Value stripReshapes(Value value);
