@@ -331,36 +331,6 @@ Value emitConvert(Lanes &l, nn::ConvertOp op, Value x) {
 
 } // namespace
 
-bool emit::isCostly(Operation *op) {
-  if (auto unary = dyn_cast<nn::UnaryOp>(op)) {
-    switch (unary.getKind()) {
-    case nn::UnaryKind::exp:
-    case nn::UnaryKind::log:
-    case nn::UnaryKind::tanh:
-    case nn::UnaryKind::sigmoid:
-    case nn::UnaryKind::erf:
-    case nn::UnaryKind::sin:
-    case nn::UnaryKind::cos:
-      return true;
-    default:
-      return false;
-    }
-  }
-  if (auto binary = dyn_cast<nn::BinaryOp>(op)) {
-    switch (binary.getKind()) {
-    case nn::BinaryKind::pow:
-    case nn::BinaryKind::mod:
-    case nn::BinaryKind::rem:
-      return true;
-    case nn::BinaryKind::div:
-      return elementOf(binary.getResult()).isInteger();
-    default:
-      return false;
-    }
-  }
-  return isa<nn::RandomUniformOp>(op);
-}
-
 LogicalResult emit::checkElementType(Operation *op, Type element) {
   if (element.isF32() || element.isF64() || element.isInteger(1) ||
       element.isInteger(8) || element.isInteger(16) || element.isInteger(32) ||

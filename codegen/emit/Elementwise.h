@@ -11,9 +11,6 @@ namespace mlir::zg::emit {
 
 using nn::isElementwise;
 
-/// True if recomputing the op costs much more than a load.
-bool isCostly(Operation *op);
-
 /// Refuses element types no kernel can be generated for.
 LogicalResult checkElementType(Operation *op, Type element);
 

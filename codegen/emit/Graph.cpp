@@ -269,7 +269,7 @@ LogicalResult Graph::resolve() {
       node.costly |= operand->costly && operand->level == Level::Column;
     }
     if (node.kind == Node::Kind::Op) {
-      node.costly |= isCostly(node.op);
+      node.costly |= nn::isCostly(node.op);
     } else if (node.kind == Node::Kind::Reduce) {
       node.depth += 1;
       node.level = reducesColumns ? Level::Row : Level::Column;

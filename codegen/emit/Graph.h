@@ -79,7 +79,8 @@ struct Node {
   Level level = Level::Kernel;
   /// How many reductions, one after the other, must have ended before.
   unsigned depth = 0;
-  /// Recomputing it costs much more than reading it back.
+  /// To compute it again costs much more than to read it back. Decides what is
+  /// kept between two passes over a row, never what a value is.
   bool costly = false;
 };
 
