@@ -28,8 +28,8 @@ function(zg_mlir_library name)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
 endfunction()
 
-# zg_tablegen(target TD OUT_STEM gen-option...): each option is
-# "suffix:mlir-tblgen arguments".
+# zg_tablegen(target TD FILE:OPTIONS...): each file is made of TD by mlir-tblgen
+# with these options, tables by llvm-tblgen.
 function(zg_tablegen target td)
   set(LLVM_TARGET_DEFINITIONS ${td})
   foreach(output ${ARGN})
@@ -38,8 +38,13 @@ function(zg_tablegen target td)
     math(EXPR colon "${colon} + 1")
     string(SUBSTRING "${output}" ${colon} -1 options)
     separate_arguments(options)
-    mlir_tablegen(${file} ${options} EXTRA_INCLUDES
-                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    set(generator MLIR)
+    if("-gen-searchable-tables" IN_LIST options)
+      set(generator LLVM)
+      set(LLVM_TABLEGEN_EXE llvm-tblgen)
+    endif()
+    tablegen(${generator} ${file} ${options} EXTRA_INCLUDES
+             ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   endforeach()
   add_public_tablegen_target(${target})
 endfunction()

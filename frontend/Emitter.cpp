@@ -3,6 +3,7 @@
 #include "frontend/Emitter.h"
 
 #include "frontend/Error.h"
+#include "passes/ir/nn/NNFunctions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -133,26 +134,13 @@ Value Emitter::iota(int64_t dim, const Shape &shape, Type element) {
 Value Emitter::unary(nn::UnaryKind kind, Value x) {
   RankedTensorType type = typeOf(x);
   Type element = type.getElementType();
-  bool legal = isa<FloatType>(element);
-  switch (kind) {
-  case nn::UnaryKind::logical_not:
-    legal = element.isInteger(1);
-    break;
-  case nn::UnaryKind::neg:
-  case nn::UnaryKind::abs:
-  case nn::UnaryKind::sign:
-    legal = !element.isInteger(1);
-    break;
-  case nn::UnaryKind::is_nan:
-  case nn::UnaryKind::is_inf:
-    type = type.clone(builder.getI1Type());
-    break;
-  default:
-    break;
-  }
-  if (!legal) {
+  const nn::FunctionFacts &facts = nn::factsOf(kind);
+  if (!facts.accepts(element)) {
     fail(nn::stringifyUnaryKind(kind).str(), " of ",
          typeName(onnxTypeOf(element)), " is not supported");
+  }
+  if (facts.isTest) {
+    type = type.clone(builder.getI1Type());
   }
   return builder.create<nn::UnaryOp>(location, type, kind, x);
 }
@@ -162,9 +150,7 @@ Value Emitter::binary(nn::BinaryKind kind, Value x, Value y) {
     fail("operand types ", typeName(onnxTypeOf(elementOf(x))), " and ",
          typeName(onnxTypeOf(elementOf(y))), " differ");
   }
-  bool logical = kind >= nn::BinaryKind::logical_and;
-  if (logical != elementOf(x).isInteger(1) ||
-      (kind == nn::BinaryKind::pow && !isFloat(x))) {
+  if (!nn::factsOf(kind).accepts(elementOf(x))) {
     fail(nn::stringifyBinaryKind(kind).str(), " of ",
          typeName(onnxTypeOf(elementOf(x))), " is not supported");
   }

@@ -2,6 +2,8 @@
 
 #include "passes/differentiate/NNBuilder.h"
 
+#include "passes/ir/nn/NNFunctions.h"
+
 using namespace mlir;
 using namespace mlir::zg::nn;
 
@@ -55,8 +57,8 @@ Value NNBuilder::iota(ArrayRef<int64_t> shape, Type element, int64_t dim) {
 }
 
 Value NNBuilder::unary(UnaryKind kind, Value x) {
-  bool test = kind == UnaryKind::is_nan || kind == UnaryKind::is_inf;
-  Type type = test ? Type(typeOf(x).clone(builder.getI1Type())) : x.getType();
+  Type type = factsOf(kind).isTest ? Type(typeOf(x).clone(builder.getI1Type()))
+                                   : x.getType();
   return builder.create<UnaryOp>(location, type, kind, x);
 }
 

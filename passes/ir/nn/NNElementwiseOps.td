@@ -64,10 +64,10 @@ def NN_UnaryOp : NN_PureOp<"unary", [
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
 
     **Constraints:**
-    - `is_nan` and `is_inf` take floats and give i1; every other function
-      gives its operand's type.
+    - `is_nan` and `is_inf` give i1; every other function gives its operand's
+      type.
     - `logical_not` takes i1; `neg`, `abs` and `sign` floats and integers
-      but not i1; the others floats.
+      but not i1; the others floats. `NNEnums.td` says it of each function.
   }];
   let arguments = (ins NN_UnaryKindAttr:$kind, NN_Tensor:$operand);
   let results = (outs NN_Tensor:$result);

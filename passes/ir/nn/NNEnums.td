@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_NN_ENUMS
 #define ZEROGRAPH_NN_ENUMS
 
+include "llvm/TableGen/SearchableTable.td"
 include "mlir/IR/EnumAttr.td"
 include "passes/ir/nn/NNDialect.td"
 
@@ -13,14 +14,65 @@ class NN_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
+//===----------------------------------------------------------------------===//
+// Elementwise functions
+//===----------------------------------------------------------------------===//
+
+// What is said of a function beside its name and number: which elements it
+// takes; whether it costs so much more than a load that nothing should compute
+// it again; whether it is a test, which gives i1 instead of what it takes.
+// NNFunctions.h has it as tables.
+class NN_FunctionCase<string name, int number, code elements, bit costly,
+                      bit test> : NN_Case<name, number> {
+  bits<8> kind = number;
+  code takes = elements;
+  bit isCostly = costly;
+  bit isTest = test;
+}
+class NN_UnaryCase<string name, int number, code elements, bit costly = 0,
+                   bit test = 0>
+    : NN_FunctionCase<name, number, elements, costly, test>;
+class NN_BinaryCase<string name, int number, code elements, bit costly = 0>
+    : NN_FunctionCase<name, number, elements, costly, 0>;
+
+defvar NN_Floats = [{Takes::Floats}];
+defvar NN_Numbers = [{Takes::Numbers}]; // floats and integers, but not i1
+defvar NN_Bools = [{Takes::Bools}];     // i1
+
+class NN_FunctionTable<string cases> : GenericTable {
+  let FilterClass = cases;
+  let CppTypeName = "FunctionFacts";
+  let Fields = ["kind", "takes", "isCostly", "isTest"];
+  string TypeOf_takes = "code";
+  let PrimaryKey = ["kind"];
+}
+def UnaryFunctions : NN_FunctionTable<"NN_UnaryCase"> {
+  let PrimaryKeyName = "lookupUnary";
+}
+def BinaryFunctions : NN_FunctionTable<"NN_BinaryCase"> {
+  let PrimaryKeyName = "lookupBinary";
+}
+
 // To add an elementwise function: see CONTRIBUTING.md.
 def NN_UnaryKind : NN_Enum<"UnaryKind", "elementwise function of one value", [
-  NN_Case<"neg", 0>, NN_Case<"abs", 1>, NN_Case<"sign", 2>,
-  NN_Case<"exp", 3>, NN_Case<"log", 4>, NN_Case<"sqrt", 5>,
-  NN_Case<"reciprocal", 6>, NN_Case<"tanh", 7>, NN_Case<"sigmoid", 8>,
-  NN_Case<"erf", 9>, NN_Case<"sin", 10>, NN_Case<"cos", 11>,
-  NN_Case<"floor", 12>, NN_Case<"ceil", 13>, NN_Case<"round", 14>,
-  NN_Case<"is_nan", 15>, NN_Case<"is_inf", 16>, NN_Case<"logical_not", 17>
+  NN_UnaryCase<"neg", 0, NN_Numbers>,
+  NN_UnaryCase<"abs", 1, NN_Numbers>,
+  NN_UnaryCase<"sign", 2, NN_Numbers>,
+  NN_UnaryCase<"exp", 3, NN_Floats, costly=1>,
+  NN_UnaryCase<"log", 4, NN_Floats, costly=1>,
+  NN_UnaryCase<"sqrt", 5, NN_Floats, costly=1>,
+  NN_UnaryCase<"reciprocal", 6, NN_Floats, costly=1>,
+  NN_UnaryCase<"tanh", 7, NN_Floats, costly=1>,
+  NN_UnaryCase<"sigmoid", 8, NN_Floats, costly=1>,
+  NN_UnaryCase<"erf", 9, NN_Floats, costly=1>,
+  NN_UnaryCase<"sin", 10, NN_Floats, costly=1>,
+  NN_UnaryCase<"cos", 11, NN_Floats, costly=1>,
+  NN_UnaryCase<"floor", 12, NN_Floats>,
+  NN_UnaryCase<"ceil", 13, NN_Floats>,
+  NN_UnaryCase<"round", 14, NN_Floats>,
+  NN_UnaryCase<"is_nan", 15, NN_Floats, test=1>,
+  NN_UnaryCase<"is_inf", 16, NN_Floats, test=1>,
+  NN_UnaryCase<"logical_not", 17, NN_Bools>
 ]>;
 def NN_UnaryKindAttr : EnumAttr<NN_Dialect, NN_UnaryKind, "unary_kind">;
 
@@ -28,13 +80,24 @@ def NN_UnaryKindAttr : EnumAttr<NN_Dialect, NN_UnaryKind, "unary_kind">;
 // fmod=0), `rem` that of the dividend. Of max and min the order of the operands
 // does not matter: -0 is less than +0, and a NaN wins.
 def NN_BinaryKind : NN_Enum<"BinaryKind", "elementwise function of two values", [
-  NN_Case<"add", 0>, NN_Case<"sub", 1>, NN_Case<"mul", 2>, NN_Case<"div", 3>,
-  NN_Case<"max", 4>, NN_Case<"min", 5>, NN_Case<"pow", 6>,
-  NN_Case<"mod", 7>, NN_Case<"rem", 8>,
-  NN_Case<"logical_and", 9>, NN_Case<"logical_or", 10>,
-  NN_Case<"logical_xor", 11>
+  NN_BinaryCase<"add", 0, NN_Numbers>,
+  NN_BinaryCase<"sub", 1, NN_Numbers>,
+  NN_BinaryCase<"mul", 2, NN_Numbers>,
+  NN_BinaryCase<"div", 3, NN_Numbers, costly=1>,
+  NN_BinaryCase<"max", 4, NN_Numbers>,
+  NN_BinaryCase<"min", 5, NN_Numbers>,
+  NN_BinaryCase<"pow", 6, NN_Floats, costly=1>,
+  NN_BinaryCase<"mod", 7, NN_Numbers, costly=1>,
+  NN_BinaryCase<"rem", 8, NN_Numbers, costly=1>,
+  NN_BinaryCase<"logical_and", 9, NN_Bools>,
+  NN_BinaryCase<"logical_or", 10, NN_Bools>,
+  NN_BinaryCase<"logical_xor", 11, NN_Bools>
 ]>;
 def NN_BinaryKindAttr : EnumAttr<NN_Dialect, NN_BinaryKind, "binary_kind">;
+
+//===----------------------------------------------------------------------===//
+// Kinds of other ops
+//===----------------------------------------------------------------------===//
 
 def NN_CompareKind : NN_Enum<"CompareKind", "ordered comparison (ne: unordered)", [
   NN_Case<"eq", 0>, NN_Case<"ne", 1>, NN_Case<"lt", 2>, NN_Case<"le", 3>,

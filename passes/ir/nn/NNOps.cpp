@@ -1,6 +1,7 @@
 //===- NNOps.cpp - verifiers of the core ops ------------------------------===//
 
 #include "passes/ir/nn/Convolution.h"
+#include "passes/ir/nn/NNFunctions.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -13,8 +14,6 @@ namespace {
 RankedTensorType tensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
-
-bool isBool(Type type) { return type.isInteger(1); }
 
 LogicalResult verifyDim(Operation *op, int64_t dim, RankedTensorType type) {
   if (dim >= 0 && dim < type.getRank()) {
@@ -57,27 +56,13 @@ LogicalResult IotaOp::verify() {
 LogicalResult UnaryOp::verify() {
   Type from = tensor(getOperand()).getElementType();
   Type to = tensor(getResult()).getElementType();
-  UnaryKind kind = getKind();
-  bool test = kind == UnaryKind::is_nan || kind == UnaryKind::is_inf;
-  if (test ? !isBool(to) : from != to) {
-    return emitOpError() << stringifyUnaryKind(kind) << " of " << from
+  const FunctionFacts &facts = factsOf(getKind());
+  if (facts.isTest ? !to.isInteger(1) : from != to) {
+    return emitOpError() << stringifyUnaryKind(getKind()) << " of " << from
                          << " does not give " << to;
   }
-  bool legal;
-  switch (kind) {
-  case UnaryKind::logical_not:
-    legal = isBool(from);
-    break;
-  case UnaryKind::neg:
-  case UnaryKind::abs:
-  case UnaryKind::sign:
-    legal = !isBool(from);
-    break;
-  default:
-    legal = isa<FloatType>(from);
-  }
-  if (!legal) {
-    return emitOpError() << stringifyUnaryKind(kind) << " does not take "
+  if (!facts.accepts(from)) {
+    return emitOpError() << stringifyUnaryKind(getKind()) << " does not take "
                          << from;
   }
   return success();
@@ -85,20 +70,7 @@ LogicalResult UnaryOp::verify() {
 
 LogicalResult BinaryOp::verify() {
   Type element = tensor(getResult()).getElementType();
-  bool legal;
-  switch (getKind()) {
-  case BinaryKind::logical_and:
-  case BinaryKind::logical_or:
-  case BinaryKind::logical_xor:
-    legal = isBool(element);
-    break;
-  case BinaryKind::pow:
-    legal = isa<FloatType>(element);
-    break;
-  default:
-    legal = !isBool(element);
-  }
-  if (!legal) {
+  if (!factsOf(getKind()).accepts(element)) {
     return emitOpError() << stringifyBinaryKind(getKind()) << " does not take "
                          << element;
   }

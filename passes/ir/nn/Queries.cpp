@@ -2,7 +2,7 @@
 
 #include "passes/ir/nn/Queries.h"
 
-#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/NNFunctions.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -13,31 +13,10 @@ bool nn::isElementwise(Operation *op) {
 
 bool nn::isCostly(Operation *op) {
   if (auto unary = dyn_cast<UnaryOp>(op)) {
-    switch (unary.getKind()) {
-    case UnaryKind::neg:
-    case UnaryKind::abs:
-    case UnaryKind::sign:
-    case UnaryKind::floor:
-    case UnaryKind::ceil:
-    case UnaryKind::round:
-    case UnaryKind::is_nan:
-    case UnaryKind::is_inf:
-    case UnaryKind::logical_not:
-      return false;
-    default:
-      return true;
-    }
+    return factsOf(unary.getKind()).isCostly;
   }
   if (auto binary = dyn_cast<BinaryOp>(op)) {
-    switch (binary.getKind()) {
-    case BinaryKind::div:
-    case BinaryKind::pow:
-    case BinaryKind::mod:
-    case BinaryKind::rem:
-      return true;
-    default:
-      return false;
-    }
+    return factsOf(binary.getKind()).isCostly;
   }
   return !isElementwise(op) || op->hasTrait<traits::Costly>();
 }
