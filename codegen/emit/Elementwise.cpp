@@ -59,53 +59,9 @@ Value emitIntegerUnary(Lanes &l, nn::UnaryKind kind, bool isUnsigned, Value x) {
 
 Value emitUnary(Lanes &l, nn::UnaryOp op, Value x) {
   Type element = elementOf(op.getOperand());
-  if (element.isInteger()) {
-    return emitIntegerUnary(l, op.getKind(), element.isUnsignedInteger(), x);
-  }
-  Type type = x.getType();
-  switch (op.getKind()) {
-  case nn::UnaryKind::neg:
-    return negate(l, x);
-  case nn::UnaryKind::abs:
-    return l.b.create<math::AbsFOp>(x);
-  case nn::UnaryKind::sign: {
-    Value signedOne = l.b.create<math::CopySignOp>(l.real(type, 1.0), x);
-    Value nonZero = l.compare(FP::ONE, x, l.zero(type)); // A NaN stays.
-    return l.select(nonZero, signedOne, x);
-  }
-  case nn::UnaryKind::exp:
-    return emitExp(l, x);
-  case nn::UnaryKind::log:
-    return emitLog(l, x);
-  case nn::UnaryKind::sqrt:
-    return l.b.create<math::SqrtOp>(x);
-  case nn::UnaryKind::reciprocal:
-    return l.div(l.real(type, 1.0), x);
-  case nn::UnaryKind::tanh:
-    return emitTanh(l, x);
-  case nn::UnaryKind::sigmoid:
-    return emitSigmoid(l, x);
-  case nn::UnaryKind::erf:
-    return emitErf(l, x);
-  case nn::UnaryKind::sin:
-    return emitSin(l, x);
-  case nn::UnaryKind::cos:
-    return emitCos(l, x);
-  case nn::UnaryKind::floor:
-    return l.b.create<math::FloorOp>(x);
-  case nn::UnaryKind::ceil:
-    return l.b.create<math::CeilOp>(x);
-  case nn::UnaryKind::round:
-    return l.b.create<math::RoundEvenOp>(x);
-  case nn::UnaryKind::is_nan:
-    return l.compare(FP::UNO, x, x);
-  case nn::UnaryKind::is_inf:
-    return l.compare(FP::OEQ, l.b.create<math::AbsFOp>(x),
-                     l.real(type, INFINITY));
-  case nn::UnaryKind::logical_not:
-    break;
-  }
-  llvm_unreachable("the verifier admits logical_not on i1 alone");
+  return element.isInteger()
+             ? emitIntegerUnary(l, op.getKind(), element.isUnsignedInteger(), x)
+             : emitFloatUnary(l, op.getKind(), x);
 }
 
 /// Quotient and remainder, truncating. Neither x / 0 (made 0, remainder 0) nor

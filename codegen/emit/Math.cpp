@@ -1,4 +1,4 @@
-//===- Math.cpp - expansions of exp, log, tanh, ... in f32 ----------------===//
+//===- Math.cpp - functions of floats; expansions in f32 ------------------===//
 
 #include "codegen/emit/Math.h"
 
@@ -134,36 +134,73 @@ Value erfF32(Lanes &l, Value x) {
   return l.select(l.compare(FP::OGT, t, l.real(type, 0.927734375)), big, small);
 }
 
-} // namespace
-
-Value emit::emitExp(Lanes &l, Value x) {
+Value emitExp(Lanes &l, Value x) {
   return isF64(x) ? f64::exp(l, x) : expF32(l, x);
 }
 
-Value emit::emitLog(Lanes &l, Value x) {
-  return isF64(x) ? f64::log(l, x) : logF32(l, x);
-}
-
-Value emit::emitTanh(Lanes &l, Value x) {
-  return isF64(x) ? f64::tanh(l, x) : tanhF32(l, x);
-}
-
-Value emit::emitSigmoid(Lanes &l, Value x) {
+/// 1 / (1 + exp(-x)).
+Value emitSigmoid(Lanes &l, Value x) {
   Value one = l.real(x.getType(), 1.0);
   Value e = emitExp(l, l.b.create<arith::NegFOp>(x));
   return l.div(one, l.add(one, e));
 }
 
-Value emit::emitErf(Lanes &l, Value x) {
-  return isF64(x) ? f64::erf(l, x) : erfF32(l, x);
+Value emitSign(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value signedOne = l.b.create<math::CopySignOp>(l.real(type, 1.0), x);
+  Value nonZero = l.compare(FP::ONE, x, l.zero(type)); // A NaN stays.
+  return l.select(nonZero, signedOne, x);
 }
 
-Value emit::emitSin(Lanes &l, Value x) {
-  return viaF64(l, x, [&](Value wide) { return f64::sine(l, wide, 0); });
+/// Sine if `quarters` is 0, cosine if it is 1.
+Value emitSine(Lanes &l, Value x, int64_t quarters) {
+  return viaF64(l, x, [&](Value wide) { return f64::sine(l, wide, quarters); });
 }
 
-Value emit::emitCos(Lanes &l, Value x) {
-  return viaF64(l, x, [&](Value wide) { return f64::sine(l, wide, 1); });
+} // namespace
+
+Value emit::emitFloatUnary(Lanes &l, nn::UnaryKind kind, Value x) {
+  Type type = x.getType();
+  switch (kind) {
+  case nn::UnaryKind::neg:
+    return l.b.create<arith::NegFOp>(x);
+  case nn::UnaryKind::abs:
+    return l.b.create<math::AbsFOp>(x);
+  case nn::UnaryKind::sign:
+    return emitSign(l, x);
+  case nn::UnaryKind::exp:
+    return emitExp(l, x);
+  case nn::UnaryKind::log:
+    return isF64(x) ? f64::log(l, x) : logF32(l, x);
+  case nn::UnaryKind::sqrt:
+    return l.b.create<math::SqrtOp>(x);
+  case nn::UnaryKind::reciprocal:
+    return l.div(l.real(type, 1.0), x);
+  case nn::UnaryKind::tanh:
+    return isF64(x) ? f64::tanh(l, x) : tanhF32(l, x);
+  case nn::UnaryKind::sigmoid:
+    return emitSigmoid(l, x);
+  case nn::UnaryKind::erf:
+    return isF64(x) ? f64::erf(l, x) : erfF32(l, x);
+  case nn::UnaryKind::sin:
+    return emitSine(l, x, 0);
+  case nn::UnaryKind::cos:
+    return emitSine(l, x, 1);
+  case nn::UnaryKind::floor:
+    return l.b.create<math::FloorOp>(x);
+  case nn::UnaryKind::ceil:
+    return l.b.create<math::CeilOp>(x);
+  case nn::UnaryKind::round:
+    return l.b.create<math::RoundEvenOp>(x);
+  case nn::UnaryKind::is_nan:
+    return l.compare(FP::UNO, x, x);
+  case nn::UnaryKind::is_inf:
+    return l.compare(FP::OEQ, l.b.create<math::AbsFOp>(x),
+                     l.real(type, INFINITY));
+  case nn::UnaryKind::logical_not:
+    break;
+  }
+  llvm_unreachable("the verifier admits logical_not on i1 alone");
 }
 
 Value emit::emitPow(Lanes &l, Value x, Value y) {

@@ -1,4 +1,4 @@
-//===- Math.h - expansions of exp, log, tanh, ... -------------------------===//
+//===- Math.h - functions of floats ---------------------------------------===//
 //
 // One expansion of each function for vectors and scalars, without libm: an
 // element's bits do not depend on its place in a row or on the machine's C
@@ -11,17 +11,12 @@
 #define ZEROGRAPH_CODEGEN_EMIT_MATH_H
 
 #include "codegen/emit/Lanes.h"
+#include "passes/ir/nn/NNDialect.h"
 
 namespace mlir::zg::emit {
 
-Value emitExp(Lanes &lanes, Value x);
-Value emitLog(Lanes &lanes, Value x);
-Value emitTanh(Lanes &lanes, Value x);
-/// 1 / (1 + exp(-x)).
-Value emitSigmoid(Lanes &lanes, Value x);
-Value emitErf(Lanes &lanes, Value x);
-Value emitSin(Lanes &lanes, Value x);
-Value emitCos(Lanes &lanes, Value x);
+/// What a unary op makes of a float.
+Value emitFloatUnary(Lanes &lanes, nn::UnaryKind kind, Value x);
 Value emitPow(Lanes &lanes, Value x, Value y);
 
 /// The f64 expansions (MathF64.cpp); the f32 forms of the rarer functions
