@@ -15,12 +15,39 @@ namespace plan = zerograph::plan;
 
 namespace {
 
+/// By the names that nn::describeOptimizer gives; what is not there is 0.
+plan::OptimizerGroup writeGroup(zero::OptimizerGroupAttr group) {
+  DictionaryAttr options = group.getOptions();
+  auto number = [&](StringRef name) {
+    auto value = options.getAs<FloatAttr>(name);
+    return value ? value.getValueAsDouble() : 0;
+  };
+  plan::OptimizerGroup result;
+  if (auto kind = options.getAs<StringAttr>("optimizer")) {
+    result.set_kind(kind.str());
+  }
+  result.set_learning_rate(number("lr"));
+  result.set_momentum(number("momentum"));
+  auto nesterov = options.getAs<BoolAttr>("nesterov");
+  result.set_nesterov(nesterov && nesterov.getValue());
+  result.set_beta1(number("beta1"));
+  result.set_beta2(number("beta2"));
+  result.set_epsilon(number("eps"));
+  result.set_weight_decay(number("weight_decay"));
+  return result;
+}
+
 LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
                           plan::Plan &plan) {
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
-  if (!info.optimizer.kind().empty()) {
-    *plan.add_groups() = info.optimizer;
+  // What only runs forward is updated by nothing.
+  if (auto groups = module->getAttrOfType<ArrayAttr>(zero::kGroupsAttr)) {
+    for (auto group : groups.getAsRange<zero::OptimizerGroupAttr>()) {
+      if (group.getOptions()) {
+        *plan.add_groups() = writeGroup(group);
+      }
+    }
   }
   plan.set_dump_gradients(info.dump_gradients);
   auto number = [&](StringRef name) -> int64_t {

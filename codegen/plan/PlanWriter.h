@@ -19,8 +19,6 @@ struct PlanInfo {
   std::string model;
   /// The model's folder, as given: where parameters lie.
   std::string folder;
-  /// Without a kind: the plan only runs forward.
-  zerograph::plan::OptimizerGroup optimizer;
   bool dump_gradients = false;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;

@@ -62,24 +62,6 @@ absl::StatusOr<mlir::zg::HostTarget> parseTarget(absl::string_view text) {
   return *target;
 }
 
-plan::OptimizerGroup optimizerOf(const options::Compile &options) {
-  plan::OptimizerGroup optimizer;
-  optimizer.set_kind(options.optimizer);
-  optimizer.set_learning_rate(options.lr);
-  optimizer.set_weight_decay(
-      options::weightDecay(options.optimizer, options.weight_decay));
-  if (options.optimizer == "sgd") {
-    optimizer.set_momentum(options.momentum);
-    optimizer.set_nesterov(options.nesterov);
-    return optimizer;
-  }
-  auto betas = options::parseBetas(options.betas).value_or(std::pair(0., 0.));
-  optimizer.set_beta1(betas.first);
-  optimizer.set_beta2(betas.second);
-  optimizer.set_epsilon(options.eps);
-  return optimizer;
-}
-
 void takeReport(frontend::ImportReport &report, CompileResult &result) {
   result.warnings = std::move(report.warnings);
   result.notes = std::move(report.notes);
@@ -159,9 +141,6 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   planInfo.folder = llvm::sys::path::parent_path(options.model).str();
   if (planInfo.folder.empty()) {
     planInfo.folder = std::string("."); // empty means the plan's own
-  }
-  if (!options.forward) {
-    planInfo.optimizer = optimizerOf(options);
   }
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.decisions = result.decisions;
