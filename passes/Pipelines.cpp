@@ -32,6 +32,12 @@ void addCleanup(OpPassManager &passes) {
   passes.addPass(createCSEPass());
 }
 
+/// Makes sums the ones that every stage, rank and layout has, for which it
+/// stands before sharding.
+void addReassociations(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(nn::createSimplifyScatter());
+}
+
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
   passes.addPass(nn::createTrackSamples());
@@ -39,13 +45,7 @@ void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   differentiate.loss = options.loss;
   passes.addPass(nn::createDifferentiate(differentiate));
   addCleanup(passes);
-}
-
-void buildDecompose(OpPassManager &passes) {
-  passes.addNestedPass<func::FuncOp>(nn::createDecompose());
-  addCleanup(passes);
-  // Before anything depends on the stage: it changes the order of sums.
-  passes.addNestedPass<func::FuncOp>(nn::createSimplifyScatter());
+  addReassociations(passes);
 }
 
 void buildZero(OpPassManager &passes, const TrainingOptions &options) {
@@ -61,21 +61,27 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createOneRank());
   // A sum that is carried to another program cannot lie among the gradients.
   passes.addPass(zero::createReduceInPlace());
-  passes.addPass(zero::createBindScalars());
   passes.addPass(zero::createVerifyZero());
 }
 
 void buildForward(OpPassManager &passes) {
   addCleanup(passes);
   passes.addPass(nn::createTrackSamples());
-  buildDecompose(passes);
+  addReassociations(passes);
   passes.addPass(zero::createForward());
-  passes.addPass(zero::createBindScalars());
   passes.addPass(zero::createVerifyZero());
 }
 
 void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createPrefetch(take<zero::PrefetchOptions>(options)));
+  passes.addPass(zero::createVerifyZero());
+}
+
+void buildDecompose(OpPassManager &passes, const TargetInfo &target) {
+  passes.addNestedPass<func::FuncOp>(nn::createDecompose(target));
+  addCleanup(passes);
+  // Random numbers ask for scalars, which only now are there.
+  passes.addPass(zero::createBindScalars());
   passes.addPass(zero::createVerifyZero());
 }
 
@@ -116,6 +122,10 @@ void buildMemory(OpPassManager &passes) {
 /// From programs of the zero dialect on.
 static std::vector<Phase> loweringPhases(const TargetInfo &target) {
   return {
+      {"decompose",
+       "Rewrites to the core what the device does not compute whole.",
+       {},
+       [&target](OpPassManager &passes) { buildDecompose(passes, target); }},
       {"kernels", "Groups ops into kernels.", {}, buildKernels},
       {"schedule",
        "Makes steps on streams, and what they await.",
@@ -132,7 +142,6 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
        "Adds the backward graph.",
        {"nn-differentiate"},
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
-      {"decompose", "Rewrites composite ops to the core.", {}, buildDecompose},
       {"zero",
        "Shards, and inserts optimizer and collectives.",
        {"zero-layout", "zero-updates", "zero-fuse-step"},

@@ -11,6 +11,8 @@ namespace mlir::zg {
 /// machine's library and instruction set.
 class HostTargetInfo final : public TargetInfo {
 public:
+  /// The host has forms for core ops alone, which it fuses.
+  bool keeps(nn::Composite, Type) const override { return false; }
   bool hasMatmul(Type elementType) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,

@@ -9,6 +9,7 @@
 #define ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H
 
 #include "mlir/IR/Types.h"
+#include "passes/ir/nn/Composite.h"
 #include "passes/ir/nn/Convolution.h"
 #include "llvm/Support/LogicalResult.h"
 
@@ -28,6 +29,11 @@ class TargetInfo {
 public:
   virtual ~TargetInfo() = default;
 
+  /// Whether the device computes a composite of this element type, and its
+  /// gradient, whole: by a library or a form of kernel of its own. If not, both
+  /// are rewritten to core ops.
+  virtual bool keeps(nn::Composite composite, Type elementType) const = 0;
+
   /// Whether the library multiplies matrices of this element type; if not, a
   /// kernel is generated, and the rest is not asked.
   virtual bool hasMatmul(Type elementType) const = 0;
@@ -43,10 +49,11 @@ public:
                           std::string &error) const = 0;
 };
 
-/// A device whose library needs no workspace: what
+/// A device that keeps no composite and whose library needs no workspace: what
 /// passes assume when they are run alone, from zerograph-opt.
-class PlainTargetInfo final : public TargetInfo {
+class PlainTargetInfo : public TargetInfo {
 public:
+  bool keeps(nn::Composite, Type) const override { return false; }
   bool hasMatmul(Type elementType) const override {
     return elementType.isF32() || elementType.isBF16();
   }

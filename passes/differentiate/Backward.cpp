@@ -2,7 +2,7 @@
 
 #include "passes/differentiate/Backward.h"
 
-#include "passes/differentiate/NNBuilder.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,6 +10,11 @@
 
 using namespace mlir;
 using namespace mlir::zg::nn;
+
+Location mlir::zg::nn::gradientLocation(Location forward) {
+  std::string name = nameOf(forward) + ".gradient";
+  return NameLoc::get(StringAttr::get(forward.getContext(), name), forward);
+}
 
 namespace {
 

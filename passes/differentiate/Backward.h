@@ -7,6 +7,10 @@
 
 namespace mlir::zg::nn {
 
+/// The location of what is built for the gradient of an op or value at
+/// `forward`: named "NODE.gradient", with the forward location inside.
+Location gradientLocation(Location forward);
+
 /// Builds, at the builder's point (at the end of `body`, before its
 /// terminator), the gradients of `loss` with respect to `variables`, arguments
 /// of `body`. Returns one value a variable, null where the loss does not

@@ -1,8 +1,8 @@
 //===- Differentiate.cpp - @forward to @micro -----------------------------===//
 
 #include "passes/differentiate/Backward.h"
-#include "passes/differentiate/NNBuilder.h"
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNBuilder.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -2,7 +2,7 @@
 
 #include "passes/differentiate/Optimizer.h"
 
-#include "passes/differentiate/NNBuilder.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

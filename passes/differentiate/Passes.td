@@ -1,4 +1,4 @@
-//===- Passes.td - passes from a forward graph to core nn ops -------------===//
+//===- Passes.td - passes from a forward graph to gradients -------------===//
 
 #ifndef ZEROGRAPH_DIFFERENTIATE_PASSES
 #define ZEROGRAPH_DIFFERENTIATE_PASSES
@@ -47,30 +47,6 @@ def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
     `nn.random_like` says what it does where they are not known.
 
     bitwise: nothing is computed.
-  }];
-}
-
-def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
-  let summary = "Rewrites composites to the core and reductions to three forms.";
-  let description = [{
-    - `softmax`: `e = exp(x - max)`, `e * (1 / sum(e))`, one reciprocal a row.
-    - `layer_norm`: `mean = sum(x) * (1/C)`, `d = x - mean`,
-      `rstd = 1 / sqrt(sum(d * d) * (1/C) + epsilon)`,
-      `(d * rstd) * scale + bias`.
-    - `softmax_cross_entropy`: `lse = max + log(sum(exp(x - max)))`,
-      `loss = lse - sum(select(iota == label, x, 0))`.
-    - `dropout`: `select(random_uniform >= ratio, x * (1/(1-ratio)), 0)`, the
-      ratio rounded to f32 and the factor once to x's type.
-    - `random_like`: `random_uniform` of the index.
-    - `concat`: nested selects, by position, of the padded operands.
-    - `reduce`: dimensions of size 1 are dropped and neighbours that are both
-      reduced or both kept are merged by reshapes, so that what is left is
-      `[R, C] -> [R, 1]`, `[R, C] -> [1, C]` or `[O, R, C] -> [O, 1, C]`. A
-      reduction of several separate groups of dimensions reduces the last group
-      first. Reducing everything is one row. No transposes are made.
-
-    bitwise: composites and reductions of several groups get here the order of
-    operations that defines their bits; it depends on the shapes alone.
   }];
 }
 

@@ -2,7 +2,7 @@
 
 #include "passes/differentiate/Samples.h"
 
-#include "passes/differentiate/NNBuilder.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 //===- TrackSamples.cpp - tells which dimension holds samples -------------===//
 
-#include "passes/differentiate/NNBuilder.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/Samples.h"
+#include "passes/ir/nn/NNBuilder.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_TRACKSAMPLES

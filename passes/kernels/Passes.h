@@ -5,10 +5,19 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/analysis/TargetInfo.h"
 
 namespace mlir::zg::nn {
 
 #define GEN_PASS_DECL
+#include "passes/kernels/Passes.h.inc"
+
+/// `nn-decompose` for a plain device, see PlainTargetInfo.
+std::unique_ptr<Pass> createDecompose();
+
+/// `nn-decompose`, asking `target`, which outlives the pass, what it keeps.
+std::unique_ptr<Pass> createDecompose(const TargetInfo &target);
+
 #define GEN_PASS_REGISTRATION
 #include "passes/kernels/Passes.h.inc"
 

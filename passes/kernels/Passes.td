@@ -5,6 +5,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
+  let summary = "Rewrites composites to the core and reductions to three forms.";
+  let description = [{
+    A composite that the target keeps (`TargetInfo::keeps`) stays, and so does
+    its gradient op; the others are rewritten. `zerograph-opt` knows no target
+    and rewrites all.
+
+    - `softmax`: `e = exp(x - max)`, `e * (1 / sum(e))`, one reciprocal a row.
+    - `layer_norm`: `mean = sum(x) * (1/C)`, `d = x - mean`,
+      `rstd = 1 / sqrt(sum(d * d) * (1/C) + epsilon)`,
+      `(d * rstd) * scale + bias`.
+    - `softmax_cross_entropy`: `lse = max + log(sum(exp(x - max)))`,
+      `loss = lse - sum(select(iota == label, x, 0))`.
+    - their gradient ops: as each op's description says, in this order of
+      operations.
+    - `dropout`: `select(random_uniform >= ratio, x * (1/(1-ratio)), 0)`, the
+      ratio rounded to f32 and the factor once to x's type.
+    - `random_like`: `random_uniform` of the index.
+    - `concat`: nested selects, by position, of the padded operands.
+    - `reduce`: dimensions of size 1 are dropped and neighbours that are both
+      reduced or both kept are merged by reshapes, so that what is left is
+      `[R, C] -> [R, 1]`, `[R, C] -> [1, C]` or `[O, R, C] -> [O, 1, C]`. A
+      reduction of several separate groups of dimensions reduces the last group
+      first. Reducing everything is one row. No transposes are made.
+
+    bitwise: composites and reductions of several groups get here the order of
+    operations that defines their bits; it depends on the shapes alone.
+  }];
+  let constructor = "::mlir::zg::nn::createDecompose()";
+}
+
 def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Groups nn ops into kernels.";
   let description = [{

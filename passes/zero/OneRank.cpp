@@ -1,7 +1,7 @@
 //===- OneRank.cpp - no collectives where there is one rank ---------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/differentiate/NNBuilder.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 

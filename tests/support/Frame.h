@@ -70,8 +70,11 @@ private:
   void run(nn::ConvolutionOp op);
   void run(nn::MatmulOp op);
   void run(nn::SoftmaxOp op);
+  void run(nn::SoftmaxGradOp op);
   void run(nn::LayerNormOp op);
+  void run(nn::LayerNormGradOp op);
   void run(nn::SoftmaxCrossEntropyOp op);
+  void run(nn::SoftmaxCrossEntropyGradOp op);
   void run(nn::KernelOp op);
 
   llvm::DenseMap<Value, Tensor> values;

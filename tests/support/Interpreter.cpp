@@ -39,7 +39,8 @@ void Frame::execute(Operation *op) {
             ConvertOp, ScalarOp, RandomUniformOp, RandomLikeOp, DropoutOp,
             BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
             ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp,
-            SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, KernelOp>(
+            SoftmaxOp, SoftmaxGradOp, LayerNormOp, LayerNormGradOp,
+            SoftmaxCrossEntropyOp, SoftmaxCrossEntropyGradOp, KernelOp>(
           [&](auto concrete) { run(concrete); })
       .Default([](Operation *other) {
         llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +

@@ -3,7 +3,8 @@
 #ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_RULES_RULE_H
 #define ZEROGRAPH_PASSES_DIFFERENTIATE_RULES_RULE_H
 
-#include "passes/differentiate/NNBuilder.h"
+#include "passes/differentiate/Backward.h"
+#include "passes/ir/nn/NNBuilder.h"
 
 namespace mlir::zg::nn {
 

@@ -81,46 +81,79 @@ LogicalResult DropoutOp::verify() {
   return verifyNumber(*this, getNumber());
 }
 
-LogicalResult SoftmaxOp::verify() {
-  if (tensor(getResult()).getRank() < 1) {
-    return emitOpError("needs rank 1 or more");
+static LogicalResult verifySoftmax(Operation *op) {
+  if (tensor(op->getResult(0)).getRank() < 1) {
+    return op->emitOpError("needs rank 1 or more");
+  }
+  return success();
+}
+
+LogicalResult SoftmaxOp::verify() { return verifySoftmax(*this); }
+LogicalResult SoftmaxGradOp::verify() { return verifySoftmax(*this); }
+
+/// Of a layer_norm or its gradient.
+static LogicalResult verifyNorm(Operation *op, RankedTensorType x,
+                                RankedTensorType scale, RankedTensorType mean,
+                                RankedTensorType rstd) {
+  if (x.getRank() < 1) {
+    return op->emitOpError("needs rank 1 or more");
+  }
+  auto row = RankedTensorType::get({x.getShape().back()}, x.getElementType());
+  if (scale != row) {
+    return op->emitOpError("needs scale and bias ") << row << ", not " << scale;
+  }
+  SmallVector<int64_t> shape(x.getShape());
+  shape.back() = 1;
+  auto statistics = RankedTensorType::get(shape, x.getElementType());
+  if (mean != statistics || rstd != statistics) {
+    return op->emitOpError("has statistics ")
+           << statistics << ", not " << (mean != statistics ? mean : rstd);
   }
   return success();
 }
 
 LogicalResult LayerNormOp::verify() {
-  RankedTensorType x = tensor(getOperand());
-  if (x.getRank() < 1) {
-    return emitOpError("needs rank 1 or more");
+  return verifyNorm(*this, tensor(getOperand()), tensor(getScale()),
+                    tensor(getMean()), tensor(getRstd()));
+}
+
+LogicalResult LayerNormGradOp::verify() {
+  return verifyNorm(*this, tensor(getOperand()), tensor(getScale()),
+                    tensor(getMean()), tensor(getRstd()));
+}
+
+/// Of a softmax_cross_entropy or its gradient. `rows` have a number a row.
+static LogicalResult verifyCrossEntropy(Operation *op, RankedTensorType logits,
+                                        RankedTensorType labels,
+                                        ValueRange rows) {
+  if (logits.getRank() != 2) {
+    return op->emitOpError("needs logits of rank 2, not ") << logits;
   }
-  auto scale = RankedTensorType::get({x.getShape().back()}, x.getElementType());
-  if (tensor(getScale()) != scale) {
-    return emitOpError("needs scale and bias ")
-           << scale << ", not " << getScale().getType();
+  SmallVector<int64_t> shape{logits.getDimSize(0), 1};
+  auto row = RankedTensorType::get(shape, logits.getElementType());
+  if (labels.getShape() != ArrayRef<int64_t>(shape)) {
+    return op->emitOpError("needs labels of shape ")
+           << shape[0] << "x1, not " << labels;
   }
-  SmallVector<int64_t> shape(x.getShape());
-  shape.back() = 1;
-  auto statistics = RankedTensorType::get(shape, x.getElementType());
-  if (tensor(getMean()) != statistics || tensor(getRstd()) != statistics) {
-    return emitOpError("gives statistics ")
-           << statistics << ", not " << getMean().getType();
+  for (Value value : rows) {
+    if (value.getType() != row) {
+      return op->emitOpError("has one number a row, ")
+             << row << ", not " << value.getType();
+    }
   }
   return success();
 }
 
 LogicalResult SoftmaxCrossEntropyOp::verify() {
-  RankedTensorType logits = tensor(getLogits());
-  if (logits.getRank() != 2) {
-    return emitOpError("needs logits of rank 2, not ") << logits;
+  return verifyCrossEntropy(*this, tensor(getLogits()), tensor(getLabels()),
+                            {getLoss(), getLse()});
+}
+
+LogicalResult SoftmaxCrossEntropyGradOp::verify() {
+  SmallVector<Value> rows{getLse(), getDloss()};
+  if (getDlse()) {
+    rows.push_back(getDlse());
   }
-  SmallVector<int64_t> rows{logits.getDimSize(0), 1};
-  if (tensor(getLabels()).getShape() != ArrayRef<int64_t>(rows) ||
-      tensor(getLoss()) !=
-          RankedTensorType::get(rows, logits.getElementType()) ||
-      getLse().getType() != getLoss().getType()) {
-    return emitOpError("needs labels and loss of shape ")
-           << rows[0] << "x1, not " << getLabels().getType() << " and "
-           << getLoss().getType();
-  }
-  return success();
+  return verifyCrossEntropy(*this, tensor(getLogits()), tensor(getLabels()),
+                            rows);
 }

@@ -5,8 +5,15 @@
 
 include "passes/ir/nn/NNBase.td"
 
-def NN_SoftmaxOp : NN_PureOp<"softmax", [
-    NN_KeepsSamples, SameOperandsAndResultType]> {
+// An op that the device may keep: see NN_CompositeOpInterface.
+class NN_CompositeOp<string mnemonic, string composite, list<Trait> traits = []>
+    : NN_PureOp<mnemonic, !listconcat([NN_CompositeOpInterface], traits)> {
+  let extraClassDeclaration = "::mlir::zg::nn::Composite getComposite() "
+      "{ return ::mlir::zg::nn::Composite::" # composite # "; }";
+}
+
+def NN_SoftmaxOp : NN_CompositeOp<"softmax", "softmax",
+    [NN_KeepsSamples, SameOperandsAndResultType]> {
   let summary = "Softmax along the last dimension.";
   let description = [{
     ```mlir
@@ -28,7 +35,31 @@ def NN_SoftmaxOp : NN_PureOp<"softmax", [
   let hasVerifier = 1;
 }
 
-def NN_LayerNormOp : NN_PureOp<"layer_norm", [
+def NN_SoftmaxGradOp : NN_CompositeOp<"softmax_grad", "softmax",
+    [SameOperandsAndResultType]> {
+  let summary = "Gradient of softmax.";
+  let description = [{
+    ```mlir
+    func.func @example(%y: tensor<4x8xf32>, %dy: tensor<4x8xf32>) {
+      %dx = nn.softmax_grad %y, %dy : tensor<4x8xf32>
+      return
+    }
+    ```
+    Of the result `y` of `nn.softmax`: `dx = (dy - sum(dy * y)) * y`, row by
+    row.
+
+    **Lifespan**: `nn-differentiate` to `nn-decompose`.
+
+    **Constraints:**
+    - Rank 1 or more.
+  }];
+  let arguments = (ins NN_FloatTensor:$y, NN_FloatTensor:$dy);
+  let results = (outs NN_FloatTensor:$dx);
+  let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormOp : NN_CompositeOp<"layer_norm", "layer_norm", [
     AllTypesMatch<["operand", "result"]>, AllTypesMatch<["scale", "bias"]>]> {
   let summary = "Normalizes the last dimension.";
   let description = [{
@@ -62,8 +93,45 @@ def NN_LayerNormOp : NN_PureOp<"layer_norm", [
   let hasVerifier = 1;
 }
 
-def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy", [
-    NN_KeepsSamples]> {
+def NN_LayerNormGradOp : NN_CompositeOp<"layer_norm_grad", "layer_norm", [
+    AllTypesMatch<["operand", "dy", "dx"]>, AllTypesMatch<["mean", "rstd"]>,
+    AllTypesMatch<["scale", "dscale", "dbias"]>]> {
+  let summary = "Gradients of the operands of layer_norm.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
+                       %mean: tensor<4x1xf32>, %rstd: tensor<4x1xf32>,
+                       %dy: tensor<4x8xf32>) {
+      %dx, %dscale, %dbias = nn.layer_norm_grad %x, %scale, %mean, %rstd, %dy
+          : tensor<4x8xf32>, tensor<8xf32>, tensor<4x1xf32>
+      return
+    }
+    ```
+    With `n = (x - mean) * rstd` and `dn = dy * scale`:
+    `dx = rstd * ((dn - mean(dn)) - n * mean(dn * n))`, `dscale = sum(dy * n)`
+    and `dbias = sum(dy)`, the last two over all but the last dimension.
+
+    **Lifespan**: `nn-differentiate` to `nn-decompose`.
+
+    **Constraints:**
+    - The operand has rank 1 or more; its last dimension is C.
+    - The scale has the shape `[C]`, and the operand's element type.
+    - The statistics have the operand's shape but size 1 at the end.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, NN_FloatTensor:$scale,
+                       NN_FloatTensor:$mean, NN_FloatTensor:$rstd,
+                       NN_FloatTensor:$dy);
+  let results = (outs NN_FloatTensor:$dx, NN_FloatTensor:$dscale,
+                      NN_FloatTensor:$dbias);
+  let assemblyFormat = [{
+    $operand `,` $scale `,` $mean `,` $rstd `,` $dy attr-dict
+    `:` type($operand) `,` type($scale) `,` type($mean)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SoftmaxCrossEntropyOp : NN_CompositeOp<"softmax_cross_entropy",
+    "softmax_cross_entropy", [NN_KeepsSamples]> {
   let summary = "Negative log-likelihood of a label under softmax, row by row.";
   let description = [{
     ```mlir
@@ -80,14 +148,49 @@ def NN_SoftmaxCrossEntropyOp : NN_PureOp<"softmax_cross_entropy", [
     **Lifespan**: import to `nn-decompose`.
 
     **Constraints:**
-    - Logits are `[N, C]`; labels, loss and lse `[N, 1]`.
-    - Loss and lse have the element type of the logits.
+    - Logits are `[N, C]`.
+    - Labels are `[N, 1]`.
+    - Loss and lse are `[N, 1]`, of the logits' element type.
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels);
   let results = (outs NN_FloatTensor:$loss, NN_FloatTensor:$lse);
   let assemblyFormat = [{
     $logits `,` $labels attr-dict
     `:` type($logits) `,` type($labels) `->` type($loss) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SoftmaxCrossEntropyGradOp : NN_CompositeOp<"softmax_cross_entropy_grad",
+    "softmax_cross_entropy", [AllTypesMatch<["logits", "dlogits"]>,
+                              AllTypesMatch<["lse", "dloss"]>]> {
+  let summary = "Gradient of the logits of softmax_cross_entropy.";
+  let description = [{
+    ```mlir
+    func.func @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>,
+                       %lse: tensor<4x1xf32>, %dloss: tensor<4x1xf32>) {
+      %dx = nn.softmax_cross_entropy_grad %logits, %labels, %lse, %dloss
+          : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+      return
+    }
+    ```
+    With `p = exp(logits - lse) * (dloss + dlse)`, `dlse` being zero where it is
+    not given: `dlogits = p`, and `p - dloss` at the label.
+
+    **Lifespan**: `nn-differentiate` to `nn-decompose`.
+
+    **Constraints:**
+    - Logits are `[N, C]`.
+    - Labels are `[N, 1]`.
+    - lse, dloss and dlse are `[N, 1]`, of the logits' element type.
+  }];
+  let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels,
+                       NN_FloatTensor:$lse, NN_FloatTensor:$dloss,
+                       Optional<NN_FloatTensor>:$dlse);
+  let results = (outs NN_FloatTensor:$dlogits);
+  let assemblyFormat = [{
+    $logits `,` $labels `,` $lse `,` $dloss (`and` $dlse^ `:` type($dlse))?
+    attr-dict `:` type($logits) `,` type($labels) `,` type($lse)
   }];
   let hasVerifier = 1;
 }

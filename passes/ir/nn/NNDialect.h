@@ -15,6 +15,7 @@
 #include "passes/ir/nn/NNTraits.h"
 #include "passes/ir/nn/Queries.h"
 
+#include "passes/ir/nn/Composite.h"
 #include "passes/ir/nn/NNEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES

@@ -30,4 +30,19 @@ def NN_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   ];
 }
 
+def NN_CompositeOpInterface : OpInterface<"CompositeOpInterface"> {
+  let cppNamespace = "::mlir::zg::nn";
+  let description = [{
+    An op that core ops could say, and that a device may rather compute whole.
+    `nn-decompose` asks `TargetInfo::keeps` for its `composite` and the element
+    type of its first result. A composite and its gradient op have the same
+    `composite`: a device keeps both or neither, since the gradient reads what
+    the forward op leaves for it as results.
+  }];
+  let methods = [
+    InterfaceMethod<"Of which composite this is the op or the gradient op.",
+      "::mlir::zg::nn::Composite", "getComposite">
+  ];
+}
+
 #endif // ZEROGRAPH_NN_INTERFACES

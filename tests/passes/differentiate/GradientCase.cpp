@@ -3,6 +3,7 @@
 #include "tests/passes/differentiate/GradientCase.h"
 
 #include "passes/differentiate/Passes.h"
+#include "passes/kernels/Passes.h"
 #include "tests/support/Interpreter.h"
 #include "tests/support/Program.h"
 #include "llvm/ADT/StringExtras.h"

@@ -5,6 +5,7 @@
 #include "frontend/Import.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/Rules.h"
+#include "passes/kernels/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"

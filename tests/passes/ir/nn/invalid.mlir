@@ -412,7 +412,7 @@ func.func @layer_norm_scale(%x: tensor<4x8xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @layer_norm_statistics(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.layer_norm' op gives statistics 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
+  // expected-error @+1 {{'nn.layer_norm' op has statistics 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
   %0:3 = nn.layer_norm %x, %s, %s epsilon 1.0e-5 : tensor<4x8xf32>, tensor<8xf32> -> tensor<4xf32>, tensor<4x1xf32>
   return
 }
@@ -428,8 +428,72 @@ func.func @cross_entropy_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>) {
 // -----
 
 func.func @cross_entropy_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>) {
-  // expected-error @+1 {{'nn.softmax_cross_entropy' op needs labels and loss of shape 4x1, not 'tensor<4xi64>' and 'tensor<4x1xf32>'}}
+  // expected-error @+1 {{'nn.softmax_cross_entropy' op needs labels of shape 4x1, not 'tensor<4xi64>'}}
   %0:2 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_loss(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>) {
+  // expected-error @+1 {{'nn.softmax_cross_entropy' op has one number a row, 'tensor<4x1xf32>', not 'tensor<4x1xf64>'}}
+  %0:2 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf64>
+  return
+}
+
+// -----
+
+func.func @softmax_grad_rank(%x: tensor<f32>) {
+  // expected-error @+1 {{'nn.softmax_grad' op needs rank 1 or more}}
+  %0 = nn.softmax_grad %x, %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_rank(%x: tensor<f32>, %s: tensor<1xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op needs rank 1 or more}}
+  %0:3 = nn.layer_norm_grad %x, %s, %x, %x, %x : tensor<f32>, tensor<1xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_scale(%x: tensor<4x8xf32>, %s: tensor<4xf32>, %m: tensor<4x1xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op needs scale and bias 'tensor<8xf32>', not 'tensor<4xf32>'}}
+  %0:3 = nn.layer_norm_grad %x, %s, %m, %m, %x : tensor<4x8xf32>, tensor<4xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_statistics(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %m: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op has statistics 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
+  %0:3 = nn.layer_norm_grad %x, %s, %m, %m, %x : tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>, %r: tensor<2x1xf32>) {
+  // expected-error @+1 {{'nn.softmax_cross_entropy_grad' op needs logits of rank 2, not 'tensor<2x4x8xf32>'}}
+  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r : tensor<2x4x8xf32>, tensor<2x1xi64>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>, %r: tensor<4x1xf32>) {
+  // expected-error @+1 {{'nn.softmax_cross_entropy_grad' op needs labels of shape 4x1, not 'tensor<4xi64>'}}
+  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r : tensor<4x8xf32>, tensor<4xi64>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_lse(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>, %r: tensor<4x1xf32>, %d: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.softmax_cross_entropy_grad' op has one number a row, 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
+  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r and %d : tensor<4xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   return
 }
 

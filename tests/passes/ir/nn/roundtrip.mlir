@@ -85,6 +85,17 @@ func.func @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
   // CHECK: nn.softmax_cross_entropy %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
   %loss, %lse = nn.softmax_cross_entropy %x, %labels
       : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  // CHECK: nn.softmax_grad %{{.*}}, %{{.*}} : tensor<4x8xf32>
+  %dx = nn.softmax_grad %0, %x : tensor<4x8xf32>
+  // CHECK: nn.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8xf32>, tensor<4x1xf32>
+  %dn:3 = nn.layer_norm_grad %x, %scale, %mean, %rstd, %dx
+      : tensor<4x8xf32>, tensor<8xf32>, tensor<4x1xf32>
+  // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  %dl = nn.softmax_cross_entropy_grad %x, %labels, %lse, %loss
+      : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} and %{{.*}} : tensor<4x1xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  %dm = nn.softmax_cross_entropy_grad %x, %labels, %lse, %loss and %lse : tensor<4x1xf32>
+      : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   return
 }
 

@@ -1,6 +1,6 @@
 //===- NNBuilder.cpp - short names for building nn ops --------------------===//
 
-#include "passes/differentiate/NNBuilder.h"
+#include "passes/ir/nn/NNBuilder.h"
 
 #include "passes/ir/nn/NNFunctions.h"
 
@@ -34,11 +34,6 @@ Type mlir::zg::nn::elementOf(Value value) {
 bool mlir::zg::nn::isFloat(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   return tensor && isa<FloatType>(tensor.getElementType());
-}
-
-Location mlir::zg::nn::gradientLocation(Location forward) {
-  std::string name = nameOf(forward) + ".gradient";
-  return NameLoc::get(StringAttr::get(forward.getContext(), name), forward);
 }
 
 Value NNBuilder::splat(Value like, double value) {

@@ -1,7 +1,7 @@
 //===- NNBuilder.h - short names for building nn ops ----------------------===//
 
-#ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_NNBUILDER_H
-#define ZEROGRAPH_PASSES_DIFFERENTIATE_NNBUILDER_H
+#ifndef ZEROGRAPH_PASSES_IR_NN_NNBUILDER_H
+#define ZEROGRAPH_PASSES_IR_NN_NNBUILDER_H
 
 #include "passes/ir/nn/NNDialect.h"
 
@@ -13,10 +13,6 @@ ArrayRef<int64_t> shapeOf(Value value);
 Type elementOf(Value value);
 /// Whether a value's elements are floating-point numbers.
 bool isFloat(Value value);
-
-/// The location of what is built for the gradient of an op or value at
-/// `forward`: named "NODE.gradient", with the forward location inside.
-Location gradientLocation(Location forward);
 
 /// Builds nn ops at one location, at the insertion point of an `OpBuilder`.
 /// Result types follow from the operands. Nothing is folded: a term that is
@@ -75,4 +71,4 @@ public:
 
 } // namespace mlir::zg::nn
 
-#endif // ZEROGRAPH_PASSES_DIFFERENTIATE_NNBUILDER_H
+#endif // ZEROGRAPH_PASSES_IR_NN_NNBUILDER_H

@@ -1,6 +1,6 @@
 //===- DecomposeTest.cpp - decomposition keeps every value ----------------===//
 
-#include "passes/differentiate/Passes.h"
+#include "passes/kernels/Passes.h"
 #include "tests/support/Interpreter.h"
 #include "tests/support/Program.h"
 
@@ -9,6 +9,7 @@
 #include <cmath>
 
 using namespace mlir;
+using namespace mlir::zg;
 using namespace mlir::zg::nn;
 using namespace mlir::zg::testing;
 
@@ -34,8 +35,7 @@ std::string listText(ArrayRef<int64_t> numbers) {
 /// The forms of reduction that Passes.td promises.
 void expectCoreOnly(func::FuncOp func) {
   func.walk([](Operation *op) {
-    EXPECT_FALSE((isa<SoftmaxOp, LayerNormOp, SoftmaxCrossEntropyOp, ConcatOp,
-                      TransposeOp>(op)))
+    EXPECT_FALSE((isa<CompositeOpInterface, ConcatOp, TransposeOp>(op)))
         << op->getName().getStringRef().str();
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       size_t rank = reduce.getOperand().getType().getRank();
@@ -132,6 +132,69 @@ func.func @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>)
   return %loss, %lse : tensor<6x1xf64>, tensor<6x1xf64>
 })",
              1e-12);
+}
+
+TEST(Decompose, SoftmaxGrad) {
+  expectSame(R"(
+func.func @f(%y: tensor<2x3x5xf64>, %dy: tensor<2x3x5xf64>)
+    -> tensor<2x3x5xf64> {
+  %dx = nn.softmax_grad %y, %dy : tensor<2x3x5xf64>
+  return %dx : tensor<2x3x5xf64>
+})",
+             1e-12);
+}
+
+TEST(Decompose, LayerNormGrad) {
+  expectSame(R"(
+func.func @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %m: tensor<2x3x1xf64>,
+             %r: tensor<2x3x1xf64>, %dy: tensor<2x3x5xf64>)
+    -> (tensor<2x3x5xf64>, tensor<5xf64>, tensor<5xf64>) {
+  %d:3 = nn.layer_norm_grad %x, %s, %m, %r, %dy
+      : tensor<2x3x5xf64>, tensor<5xf64>, tensor<2x3x1xf64>
+  return %d#0, %d#1, %d#2 : tensor<2x3x5xf64>, tensor<5xf64>, tensor<5xf64>
+})",
+             1e-12);
+}
+
+TEST(Decompose, SoftmaxCrossEntropyGrad) {
+  for (std::string dlse : {"", "and %dlse : tensor<6x1xf64>"}) {
+    expectSame(R"(
+func.func @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>,
+             %lse: tensor<6x1xf64>, %dloss: tensor<6x1xf64>,
+             %dlse: tensor<6x1xf64>) -> tensor<6x2xf64> {
+  %dx = nn.softmax_cross_entropy_grad %x, %labels, %lse, %dloss )" +
+                   dlse + R"(
+      : tensor<6x2xf64>, tensor<6x1xi32>, tensor<6x1xf64>
+  return %dx : tensor<6x2xf64>
+})",
+               1e-12);
+  }
+}
+
+/// A device with a softmax of its own, for numbers of 32 bits.
+class KeepsSoftmax final : public PlainTargetInfo {
+public:
+  bool keeps(Composite composite, Type elementType) const override {
+    return composite == Composite::softmax && elementType.isF32();
+  }
+};
+
+TEST(Decompose, LeavesWhatTheTargetKeeps) {
+  auto left = [](StringRef element) {
+    std::string t = "tensor<2x5x" + element.str() + ">";
+    Program program("func.func @f(%x: " + t + ") -> (" + t + ", " + t +
+                    ") {\n  %y = nn.softmax %x : " + t +
+                    "\n  %dx = nn.softmax_grad %y, %x : " + t +
+                    "\n  return %y, %dx : " + t + ", " + t + "\n}");
+    EXPECT_TRUE(program.ok()) << program.diagnostics();
+    KeepsSoftmax target;
+    EXPECT_TRUE(succeeded(program.run(createDecompose(target))));
+    unsigned composites = 0;
+    program.function("f").walk([&](CompositeOpInterface) { ++composites; });
+    return composites;
+  };
+  EXPECT_EQ(left("f32"), 2u);
+  EXPECT_EQ(left("f64"), 0u);
 }
 
 /// Moves elements only, so nothing may differ, whatever the type.

@@ -1,8 +1,9 @@
-//===- Random.cpp - random numbers and what they are counted by -----------===//
+//===- Random.cpp - dropout and random_like by counted random numbers -----===//
 
-#include "passes/differentiate/Random.h"
+#include "passes/kernels/decompose/Decomposition.h"
 
 using namespace mlir;
+using namespace mlir::zg;
 using namespace mlir::zg::nn;
 
 namespace {
@@ -35,10 +36,10 @@ Value placeInMicroBatch(NNBuilder &b, ArrayRef<int64_t> shape,
   return b.reshape(place, shape);
 }
 
-} // namespace
-
-Value mlir::zg::nn::randomUniform(NNBuilder &b, ArrayRef<int64_t> shape,
-                                  ArrayRef<int64_t> samples, int64_t number) {
+/// An f32 in [0, 1) for each element of `shape`. `samples` and `number` are
+/// those of `nn.dropout`, where the index is told.
+Value randomUniform(NNBuilder &b, ArrayRef<int64_t> shape,
+                    ArrayRef<int64_t> samples, int64_t number) {
   Value index = placeInMicroBatch(b, shape, samples);
   if (!samples.empty()) {
     int64_t ofOne = ShapedType::getNumElements(shape) / samples[1];
@@ -50,4 +51,31 @@ Value mlir::zg::nn::randomUniform(NNBuilder &b, ArrayRef<int64_t> shape,
   auto type = RankedTensorType::get(shape, b.builder.getF32Type());
   return b.builder.create<RandomUniformOp>(b.location, type, seed, step, index,
                                            number);
+}
+
+Replacement dropout(DropoutOp op, NNBuilder &b) {
+  if (!op.getSamples()) {
+    return {}; // reported by the pass
+  }
+  Value x = op.getOperand();
+  double ratio = op.getRatio().convertToDouble();
+  Value uniform =
+      randomUniform(b, shapeOf(x), *op.getSamples(), op.getNumber());
+  Value kept = b.compare(CompareKind::ge, uniform, b.splat(uniform, ratio));
+  return {b.keepIf(kept, b.scale(x, 1 / (1 - ratio))), kept};
+}
+
+Replacement randomLike(RandomLikeOp op, NNBuilder &b) {
+  if (!op.getSamples()) {
+    return {}; // reported by the pass
+  }
+  return {randomUniform(b, shapeOf(op), *op.getSamples(), op.getNumber())};
+}
+
+} // namespace
+
+void mlir::zg::nn::addRandomDecompositions(RewritePatternSet &patterns,
+                                           const TargetInfo &target) {
+  addDecomposition<DropoutOp, dropout>(patterns, target);
+  addDecomposition<RandomLikeOp, randomLike>(patterns, target);
 }

@@ -1,0 +1,56 @@
+//===- Decompose.cpp - composites and reductions to the core --------------===//
+
+#include "passes/kernels/Passes.h"
+#include "passes/kernels/decompose/Decomposition.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::nn;
+
+namespace {
+
+struct DecomposePass : nn::impl::DecomposeBase<DecomposePass> {
+  explicit DecomposePass(const TargetInfo &target) : target(target) {}
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    addSoftmaxDecompositions(patterns, target);
+    addLayerNormDecompositions(patterns, target);
+    addCrossEntropyDecompositions(patterns, target);
+    addRandomDecompositions(patterns, target);
+    addConcatDecompositions(patterns, target);
+    addReduceDecompositions(patterns, target);
+    if (failed(applyPatternsAndFoldGreedily(getOperation(),
+                                            std::move(patterns)))) {
+      return signalPassFailure();
+    }
+    getOperation().walk([&](Operation *op) {
+      if (isa<DropoutOp, RandomLikeOp>(op)) {
+        op->emitError("node '")
+            << nameOf(op->getLoc())
+            << "': nothing says which samples it has; run nn-track-samples";
+        signalPassFailure();
+      }
+    });
+  }
+
+  const TargetInfo &target;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> nn::createDecompose(const TargetInfo &target) {
+  return std::make_unique<DecomposePass>(target);
+}
+
+std::unique_ptr<Pass> nn::createDecompose() {
+  static const PlainTargetInfo plain;
+  return createDecompose(plain);
+}
