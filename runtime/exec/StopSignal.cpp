@@ -42,6 +42,9 @@ extern "C" void requestStop(int number) {
 
 StopSignal::StopSignal(bool speaks) {
   says_so = speaks;
+  // Whoever reads the progress may go, as `head` does: no reason to lose what
+  // has been learned.
+  pipe_before = std::signal(SIGPIPE, SIG_IGN);
   stop_requested = 0;
   struct sigaction action = {};
   action.sa_handler = requestStop;
@@ -63,6 +66,7 @@ StopSignal::~StopSignal() {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &before[i], nullptr);
   }
+  std::signal(SIGPIPE, pipe_before);
 }
 
 void StopSignal::keep() {

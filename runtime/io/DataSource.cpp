@@ -62,7 +62,10 @@ absl::Status DataSource::checkInput(const TensorFile &tensors,
   if (found == tensors.end()) {
     return absl::NotFoundError(absl::StrCat(
         "input '", input.name(), "' is missing, expected ",
-        plan::ElementType_Name(input.type()), " ", expectedShape(input)));
+        plan::ElementType_Name(input.type()), " ", expectedShape(input),
+        input.shape_size() == 0 && !input.per_sample()
+            ? ", one value for the whole run"
+            : ""));
   }
   const TensorExtent &array = found->second;
   if (array.type != input.type() || !sameShape(input, array.shape)) {

@@ -222,9 +222,12 @@ ParameterSources::open(const plan::Plan &plan,
     }
   }
   if (!unused.empty()) {
-    sources->said.push_back(
-        absl::StrCat(options.load_weights, ": ", unused.size(),
-                     " arrays are no parameter: ", listOf(unused)));
+    sources->said.push_back(absl::StrCat(
+        options.load_weights, ": ", unused.size(),
+        " arrays are no parameter of the plan and are not read "
+        "(what no gradient reaches keeps the model's value, unless "
+        "--freeze names it): ",
+        listOf(unused)));
   }
   if (!options.load_weights.empty() && !absent.empty()) {
     sources->said.push_back(

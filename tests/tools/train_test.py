@@ -215,6 +215,16 @@ class Stop(Case):
         self.assertEqual(process.wait(60), 130)
         self.assertIn("the weights are in w", process.stderr.read())
 
+    def test_nobody_reads_the_progress(self):
+        process = subprocess.Popen(
+            [ZEROGRAPH, "train", MLP, "--data", MLP_DATA, *SGD, "--steps",
+             "20", "--save-weights", "w"], cwd=self.folder,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        process.stdout.close()
+        self.assertEqual(process.wait(60), 0, process.stderr.read())
+        self.assertTrue(os.path.exists(self.path("w")))
+
     def test_no_weights_to_save(self):
         _, process = self.start()
         process.send_signal(signal.SIGINT)
