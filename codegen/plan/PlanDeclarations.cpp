@@ -207,18 +207,30 @@ void writeOutput(sched::SliceOp op, zero::OutputAttr attribute, uint32_t slice,
   output.set_slice(slice);
 }
 
-LogicalResult writeArena(ModuleOp module, plan::Plan &plan) {
-  auto arenas = module->getAttrOfType<ArrayAttr>(sched::kArenasAttr);
-  if (!arenas || arenas.size() != 1) {
-    return module.emitError("has no arena; run sched-pack");
+plan::Space planSpace(sched::Space space) {
+  switch (space) {
+  case sched::Space::device:
+    return plan::DEVICE;
+  case sched::Space::pinned:
+    return plan::PINNED;
   }
-  auto attribute = cast<sched::ArenaAttr>(arenas[0]);
-  plan::Arena &arena = *plan.add_arenas();
-  arena.set_space(plan::DEVICE);
-  arena.set_bytes(attribute.getBytes());
-  arena.set_alignment(attribute.getAlignment());
-  arena.set_peak(attribute.getPeak());
-  arena.set_lower_bound(attribute.getLowerBound());
+  llvm_unreachable("all spaces are handled");
+}
+
+LogicalResult writeArenas(ModuleOp module, plan::Plan &plan, PlanIndex &index) {
+  auto arenas = module->getAttrOfType<ArrayAttr>(sched::kArenasAttr);
+  if (!arenas) {
+    return module.emitError("has no arenas; run sched-pack");
+  }
+  for (auto attribute : arenas.getAsRange<sched::ArenaAttr>()) {
+    index.arenas[attribute.getSpace()] = plan.arenas_size();
+    plan::Arena &arena = *plan.add_arenas();
+    arena.set_space(planSpace(attribute.getSpace()));
+    arena.set_bytes(attribute.getBytes());
+    arena.set_alignment(attribute.getAlignment());
+    arena.set_peak(attribute.getPeak());
+    arena.set_lower_bound(attribute.getLowerBound());
+  }
   return success();
 }
 
@@ -245,19 +257,20 @@ mlir::zg::writeAxes(Operation *op, ArrayAttr names, const plan::Plan &plan,
 
 LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
                                           plan::Plan &plan, PlanIndex &index) {
-  if (failed(writeArena(module, plan)) ||
+  if (failed(writeArenas(module, plan, index)) ||
       failed(writeUnits(module, info, plan))) {
     return failure();
   }
   for (auto op : module.getOps<sched::SliceOp>()) {
-    if (!op.getOffset()) {
+    auto arena = index.arenas.find(op.getSpace());
+    if (!op.getOffset() || arena == index.arenas.end()) {
       return op.emitOpError("'")
-             << op.getLabel() << "' has no offset; run sched-pack";
+             << op.getLabel() << "' has no offset, or no arena; run sched-pack";
     }
     uint32_t number = plan.slices_size();
     index.slices[op] = number;
     plan::Slice &slice = *plan.add_slices();
-    slice.set_arena(0);
+    slice.set_arena(arena->second);
     slice.set_offset(*op.getOffset());
     slice.set_bytes(op.getBytes());
     slice.set_slice_class(planClass(op.getSliceClass()));

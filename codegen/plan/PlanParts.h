@@ -15,6 +15,7 @@ struct PlanIndex {
   DenseMap<Value, uint32_t> slices;
   llvm::StringMap<uint32_t> kernels;
   std::map<sched::Stream, uint32_t> streams;
+  std::map<sched::Space, uint32_t> arenas;
 };
 
 /// Adds the numbers of axes of the plan's mesh. Fails, on `op`, on another

@@ -59,7 +59,7 @@ void writeOperation(sched::Step step, const PlanIndex &index,
       .Case([&](sched::AllGatherOp op) {
         plan::AllGather &gather = *entry.mutable_all_gather();
         gather.set_unit(op.getUnit());
-        gather.set_type(planType(op.getElementType()));
+        gather.set_element_type(planType(op.getElementType()));
       })
       .Case([&](sched::ReduceScatterOp op) {
         plan::ReduceScatter &reduce = *entry.mutable_reduce_scatter();
@@ -76,7 +76,11 @@ void writeOperation(sched::Step step, const PlanIndex &index,
         reduce.set_accumulator(planType(op.getElementType()));
       })
       .Case([&](sched::CopyOp) { entry.mutable_copy(); })
-      .Case([&](sched::FillOp) { entry.mutable_fill(); });
+      .Case([&](sched::FillOp) { entry.mutable_fill(); })
+      .Case([&](sched::CopyInOp op) {
+        entry.mutable_copy_in()->mutable_offsets()->Assign(
+            op.getOffsets().begin(), op.getOffsets().end());
+      });
 }
 
 plan::ProgramKind programKind(StringRef name) {
@@ -147,6 +151,9 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
   plan::Program &entry = *plan.add_programs();
   entry.set_name(program.getName().str());
   entry.set_kind(programKind(program.getName()));
+  for (Value slot : program.getSlots()) {
+    entry.add_slots(index.slices.lookup(slot));
+  }
   DenseMap<Value, uint32_t> steps; // by timepoint
   for (auto step : program.getOps<sched::Step>()) {
     uint32_t position = entry.steps_size();

@@ -46,7 +46,7 @@ plan::ElementType mlir::zg::planType(Type type) {
 
 plan::Matmul mlir::zg::planMatmul(const MatmulShape &shape) {
   plan::Matmul matmul;
-  matmul.set_type(planType(shape.elementType));
+  matmul.set_element_type(planType(shape.elementType));
   matmul.set_batch(shape.batch);
   matmul.set_m(shape.m);
   matmul.set_n(shape.n);
@@ -69,7 +69,7 @@ plan::Convolution mlir::zg::planConvolution(const nn::Convolution &shape) {
     convolution.set_kind(plan::WEIGHTS_GRADIENT);
     break;
   }
-  convolution.set_type(planType(shape.input.getElementType()));
+  convolution.set_element_type(planType(shape.input.getElementType()));
   convolution.set_samples(shape.samples());
   convolution.set_groups(shape.groups);
   convolution.set_channels(shape.channels());

@@ -23,11 +23,11 @@ struct Extent {
   std::vector<unsigned> reach, ready;
 };
 
-Extent extentOf(const PackedBuffer &buffer, const VectorClocks &clocks) {
+Extent extentOf(const std::vector<unsigned> &uses, const VectorClocks &clocks) {
   unsigned streams = clocks.numStreams();
   Extent extent{std::vector<unsigned>(streams, 0),
                 std::vector<unsigned>(streams, ~0u)};
-  for (unsigned step : buffer.uses) {
+  for (unsigned step : uses) {
     unsigned own = clocks.stream(step);
     extent.reach[own] = std::max(extent.reach[own], clocks.position(step) + 1);
     for (unsigned s = 0; s < streams; ++s) {
@@ -53,10 +53,11 @@ std::vector<int64_t> liveBytes(const std::vector<PackedBuffer> &buffers,
                                unsigned program, int64_t alignment) {
   std::vector<int64_t> delta;
   for (const PackedBuffer &buffer : buffers) {
-    if (buffer.program == program) {
-      delta.resize(std::max<size_t>(delta.size(), buffer.uses.back() + 2));
-      delta[buffer.uses.front()] += alignUp(buffer.bytes, alignment);
-      delta[buffer.uses.back() + 1] -= alignUp(buffer.bytes, alignment);
+    if (auto uses = buffer.uses.find(program); uses != buffer.uses.end()) {
+      unsigned first = uses->second.front(), last = uses->second.back();
+      delta.resize(std::max<size_t>(delta.size(), last + 2));
+      delta[first] += alignUp(buffer.bytes, alignment);
+      delta[last + 1] -= alignUp(buffer.bytes, alignment);
     }
   }
   std::partial_sum(delta.begin(), delta.end(), delta.begin());
@@ -130,27 +131,30 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
 
 Conflicts mlir::zg::findConflicts(const std::vector<PackedBuffer> &buffers,
                                   const std::vector<VectorClocks> &clocks) {
-  std::vector<Extent> extents;
-  extents.reserve(buffers.size());
-  for (const PackedBuffer &buffer : buffers) {
-    assert(!buffer.uses.empty() && "a buffer that nothing touches");
-    extents.push_back(extentOf(buffer, clocks[buffer.program]));
+  // By program: the buffers that it uses, each with how far it reaches.
+  std::vector<std::vector<std::pair<unsigned, Extent>>> programs(clocks.size());
+  for (unsigned i = 0; i < buffers.size(); ++i) {
+    assert(!buffers[i].uses.empty() && "a buffer that nothing touches");
+    for (const auto &[program, uses] : buffers[i].uses) {
+      programs[program].push_back({i, extentOf(uses, clocks[program])});
+    }
   }
   Conflicts conflicts(buffers.size());
-  for (unsigned i = 0; i < buffers.size(); ++i) {
-    for (unsigned j = i + 1; j < buffers.size(); ++j) {
-      if (buffers[i].program != buffers[j].program) {
-        continue;
-      }
-      if (!allBefore(extents[i], extents[j]) &&
-          !allBefore(extents[j], extents[i])) {
-        conflicts[i].push_back(j);
-        conflicts[j].push_back(i);
+  for (const auto &used : programs) {
+    for (size_t a = 0; a < used.size(); ++a) {
+      for (size_t b = a + 1; b < used.size(); ++b) {
+        const auto &[i, first] = used[a];
+        const auto &[j, second] = used[b];
+        if (!allBefore(first, second) && !allBefore(second, first)) {
+          conflicts[i].push_back(j);
+          conflicts[j].push_back(i);
+        }
       }
     }
   }
   for (std::vector<unsigned> &row : conflicts) {
     std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
   }
   return conflicts;
 }
@@ -161,7 +165,7 @@ Packing mlir::zg::pack(const std::vector<PackedBuffer> &buffers,
   base = alignUp(base, alignment);
   unsigned programs = 0;
   for (const PackedBuffer &buffer : buffers) {
-    programs = std::max(programs, buffer.program + 1);
+    programs = std::max(programs, buffer.uses.rbegin()->first + 1);
   }
   Packing result;
   result.lowerBound = base;
@@ -174,12 +178,14 @@ Packing mlir::zg::pack(const std::vector<PackedBuffer> &buffers,
   }
   std::vector<Features> features;
   for (const PackedBuffer &buffer : buffers) {
-    const std::vector<int64_t> &bytes = live[buffer.program];
-    int64_t width = buffer.uses.back() - buffer.uses.front() + 1;
-    features.push_back(
-        {*std::max_element(bytes.begin() + buffer.uses.front(),
-                           bytes.begin() + buffer.uses.back() + 1),
-         width, width * buffer.bytes, buffer.bytes});
+    int64_t most = 0, width = 0;
+    for (const auto &[program, uses] : buffer.uses) {
+      auto begin = live[program].begin();
+      most = std::max(most, *std::max_element(begin + uses.front(),
+                                              begin + uses.back() + 1));
+      width += uses.back() - uses.front() + 1;
+    }
+    features.push_back({most, width, width * buffer.bytes, buffer.bytes});
   }
 
   result.peak = std::numeric_limits<int64_t>::max();

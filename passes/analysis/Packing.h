@@ -11,6 +11,7 @@
 #include "passes/analysis/VectorClocks.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace mlir::zg {
@@ -18,18 +19,17 @@ namespace mlir::zg {
 /// A buffer that programs do not pass on to each other.
 struct PackedBuffer {
   int64_t bytes = 0;
-  /// Steps that touch it, ascending, not empty.
-  std::vector<unsigned> uses;
-  /// Buffers of different programs never conflict.
-  unsigned program = 0;
+  /// By program that uses it, at least one: the steps that do, ascending.
+  std::map<unsigned, std::vector<unsigned>> uses;
 };
 
 /// Row i: the buffers that must not share bytes with buffer i, ascending, i
 /// itself left out.
 using Conflicts = std::vector<std::vector<unsigned>>;
 
-/// Two buffers of a program conflict unless every use of one happens before
-/// every use of the other. `clocks[p]` orders the steps of program p.
+/// Two buffers conflict unless, in each program that uses both, every use of
+/// one happens before every use of the other. `clocks[p]` orders the steps of
+/// program p.
 Conflicts findConflicts(const std::vector<PackedBuffer> &buffers,
                         const std::vector<VectorClocks> &clocks);
 

@@ -27,57 +27,31 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
     ModuleOp module = getOperation();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     std::vector<VectorClocks> clocks;
-    llvm::MapVector<SliceOp, PackedBuffer> shared;
+    Buffers shared;
     for (auto [index, program] : llvm::enumerate(programs)) {
       HappensBefore order(program);
       clocks.push_back(order.clocks());
-      if (failed(collect(order, index, shared))) {
-        return signalPassFailure();
-      }
+      collect(order, index, shared);
     }
-
-    Builder builder(&getContext());
-    int64_t carried = 0;
     for (auto slice : llvm::make_early_inc_range(module.getOps<SliceOp>())) {
-      if (slice.getCarried()) {
-        slice.setOffset(carried);
-        unsharedBytes += slice.getBytes();
-        peakOfCarried = carried + slice.getBytes();
-        carried = llvm::alignTo(peakOfCarried, kSliceAlignment);
-      } else if (!shared.contains(slice)) {
+      if (!slice.getCarried() && !shared.contains(slice)) {
         slice.erase();
       }
     }
-    std::vector<PackedBuffer> buffers;
-    for (auto &[slice, buffer] : shared) {
-      buffers.push_back(buffer);
-      unsharedBytes += buffer.bytes;
+    SmallVector<Attribute> arenas;
+    for (unsigned space = 0; space <= getMaxEnumValForSpace(); ++space) {
+      if (failed(packSpace(Space(space), programs, clocks, shared, arenas))) {
+        return signalPassFailure();
+      }
     }
-    Packing packing =
-        pack(buffers, findConflicts(buffers, clocks), kSliceAlignment, carried);
-    for (auto [index, entry] : llvm::enumerate(shared)) {
-      auto &[slice, buffer] = entry;
-      slice.setOffset(packing.offsets[index]);
-      slice.setLifetime(
-          ArrayRef<int64_t>{buffer.uses.front(), buffer.uses.back()});
-    }
-    int64_t peak = buffers.empty() ? peakOfCarried : packing.peak;
-    int64_t bytes = llvm::alignTo(peak, kSliceAlignment);
-    arenaBytes += bytes;
-    boundBytes += packing.lowerBound;
-    module->setAttr(kArenasAttr,
-                    builder.getArrayAttr(ArenaAttr::get(
-                        &getContext(), Space::device, bytes, kSliceAlignment,
-                        peak, packing.lowerBound)));
-    if (limit > 0 && bytes > limit) {
-      refuse(bytes, carried, programs, shared);
-      signalPassFailure();
-    }
+    module->setAttr(kArenasAttr, ArrayAttr::get(&getContext(), arenas));
   }
 
-  /// The steps that touch each slice that is not carried.
-  LogicalResult collect(const HappensBefore &order, unsigned program,
-                        llvm::MapVector<SliceOp, PackedBuffer> &shared) {
+private:
+  /// The slices that are not carried, with the steps that touch them.
+  using Buffers = llvm::MapVector<SliceOp, PackedBuffer>;
+
+  void collect(const HappensBefore &order, unsigned program, Buffers &shared) {
     for (unsigned index = 0; index < order.steps().size(); ++index) {
       Step step = order.steps()[index];
       for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
@@ -85,27 +59,72 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
         if (slice.getCarried()) {
           continue;
         }
-        auto [it, isNew] = shared.try_emplace(slice);
-        PackedBuffer &buffer = it->second;
-        if (isNew) {
-          buffer.bytes = slice.getBytes();
-          buffer.program = program;
-        } else if (buffer.program != program) {
-          return slice.emitOpError("'")
-                 << slice.getLabel()
-                 << "' is used by two programs, but not carried";
-        }
-        if (buffer.uses.empty() || buffer.uses.back() != index) {
-          buffer.uses.push_back(index);
+        PackedBuffer &buffer = shared[slice];
+        buffer.bytes = slice.getBytes();
+        std::vector<unsigned> &uses = buffer.uses[program];
+        if (uses.empty() || uses.back() != index) {
+          uses.push_back(index);
         }
       }
+    }
+  }
+
+  /// An arena for the slices of a space, if there are any.
+  LogicalResult packSpace(Space space, ArrayRef<ProgramOp> programs,
+                          const std::vector<VectorClocks> &clocks,
+                          const Buffers &shared,
+                          SmallVectorImpl<Attribute> &arenas) {
+    int64_t carried = 0, peak = 0;
+    Buffers buffers;
+    bool used = false;
+    for (auto slice : getOperation().getOps<SliceOp>()) {
+      if (slice.getSpace() != space) {
+        continue;
+      }
+      used = true;
+      unsharedBytes += slice.getBytes();
+      if (slice.getCarried()) {
+        slice.setOffset(carried);
+        peak = carried + slice.getBytes();
+        carried = llvm::alignTo(peak, kSliceAlignment);
+      } else {
+        buffers.insert({slice, shared.lookup(slice)});
+      }
+    }
+    if (!used) {
+      return success();
+    }
+    std::vector<PackedBuffer> packed;
+    for (auto &[slice, buffer] : buffers) {
+      packed.push_back(buffer);
+    }
+    Packing packing =
+        pack(packed, findConflicts(packed, clocks), kSliceAlignment, carried);
+    for (auto [index, entry] : llvm::enumerate(buffers)) {
+      auto &[slice, buffer] = entry;
+      slice.setOffset(packing.offsets[index]);
+      SmallVector<int64_t> lives;
+      for (auto &[program, uses] : buffer.uses) {
+        lives.append({uses.front(), uses.back()});
+      }
+      slice.setLifetime(lives);
+    }
+    peak = buffers.empty() ? peak : packing.peak;
+    int64_t bytes = llvm::alignTo(peak, kSliceAlignment);
+    arenaBytes += bytes;
+    boundBytes += packing.lowerBound;
+    arenas.push_back(ArenaAttr::get(&getContext(), space, bytes,
+                                    kSliceAlignment, peak, packing.lowerBound));
+    if (space == Space::device && limit > 0 && bytes > limit) {
+      refuse(bytes, carried, programs, buffers);
+      return failure();
     }
     return success();
   }
 
   /// Says what is live at the step where most is.
   void refuse(int64_t bytes, int64_t carried, ArrayRef<ProgramOp> programs,
-              llvm::MapVector<SliceOp, PackedBuffer> &shared) {
+              const Buffers &buffers) {
     int64_t most = -1;
     Step peak;
     std::map<SliceClass, int64_t> peakClasses;
@@ -115,9 +134,10 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
       for (auto step : op.getOps<Step>()) {
         int64_t live = 0;
         std::map<SliceClass, int64_t> classes;
-        for (auto &[slice, buffer] : shared) {
-          if (buffer.program == program && buffer.uses.front() <= index &&
-              buffer.uses.back() >= index) {
+        for (auto [slice, buffer] : buffers) {
+          auto uses = buffer.uses.find(program);
+          if (uses != buffer.uses.end() && uses->second.front() <= index &&
+              uses->second.back() >= index) {
             live += buffer.bytes;
             classes[slice.getSliceClass()] += buffer.bytes;
           }
@@ -143,8 +163,6 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
       });
     }
   }
-
-  int64_t peakOfCarried = 0;
 };
 
 } // namespace

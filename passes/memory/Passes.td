@@ -6,27 +6,26 @@
 include "mlir/Pass/PassBase.td"
 
 def PackBuffers : Pass<"sched-pack", "::mlir::ModuleOp"> {
-  let summary = "Gives every slice its offset in the arena.";
+  let summary = "Gives every slice its offset in the arena of its space.";
   let description = [{
     Carried slices come first, one behind the other. The others share what
-    follows: two may have the same bytes only if every use of one happens before
-    every use of the other, by stream order, awaits and the order of
-    collectives (`passes/analysis/HappensBefore.h`), or if they belong to
-    different programs. Order in the block is not enough once there are two
-    streams.
+    follows: two may have the same bytes only if, in each program that uses both,
+    every use of one happens before every use of the other, by stream order,
+    awaits and the order of collectives (`passes/analysis/HappensBefore.h`).
+    Order in the block is not enough once there are two streams.
 
-    Records each slice's offset and its first and last step, and the arena with
-    its lower bound on the module. Slices that nothing uses and that are not
-    carried go.
+    Records each slice's offset and its first and last step, and an arena for
+    each space that has slices, with its lower bound, on the module. Slices that
+    nothing uses and that are not carried go.
 
-    Fails if `limit` is given and the arena is larger, naming the step where
-    most is live and what that is, by class.
+    Fails if `limit` is given and the arena of device memory is larger, naming
+    the step where most is live and what that is, by class.
 
     bitwise: a value does not depend on where it lies.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "0",
-           "Most bytes the arena may have; 0: any">
+           "Most bytes of device memory; 0: any">
   ];
   let statistics = [
     Statistic<"arenaBytes", "arena bytes", "bytes of the arena">,

@@ -52,10 +52,12 @@ struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
       return failure();
     }
     auto builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    auto program = builder.create<ProgramOp>(function.getLoc(), "lowered");
+    auto program =
+        builder.create<ProgramOp>(function.getLoc(), "lowered", ValueRange());
     program.getBody().emplaceBlock();
     program.setSymName(function.getName());
     StepEmitter emitter(program, slices, kernels, storage, target);
+    emitter.copyIn(function);
     for (Operation &op : function.front()) {
       if (failed(emitter.emit(&op))) {
         return failure();

@@ -96,7 +96,6 @@ def VerifySched : Pass<"sched-verify", "::mlir::ModuleOp"> {
     - Once slices have offsets: all of them have, aligned and within the arena;
       no slice overlaps a carried one; bytes are used for one slice at a time.
     - What is read of a slice that is not carried was written before.
-    - A slice that is not carried is used by one program only.
     - Collectives are numbered from 0 in issue order.
 
     With `ordered=false` order between streams is not asked for: what can be

@@ -1,6 +1,7 @@
 //===- PlaceEvents.cpp - awaits for what steps depend on ------------------===//
 
 #include "passes/schedule/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::zg::sched {
@@ -18,32 +19,55 @@ struct Uses {
 
 using Predecessors = DenseMap<Value, SmallVector<SliceOp>>;
 
-/// Of each packed slice, those whose bytes it takes over. Sweeps over the
-/// offsets; slices that are not packed or live across programs share nothing.
-Predecessors findPredecessors(ModuleOp module) {
-  SmallVector<SliceOp> slices;
-  for (auto slice : module.getOps<SliceOp>()) {
-    if (slice.getOffset() && slice.getLifetime() && slice.getBytes() > 0) {
-      slices.push_back(slice);
-    }
-  }
-  llvm::stable_sort(slices, [](SliceOp a, SliceOp b) {
-    return *a.getOffset() < *b.getOffset();
-  });
-  Predecessors predecessors;
-  SmallVector<SliceOp> open;
-  for (SliceOp slice : slices) {
-    llvm::erase_if(open, [&](SliceOp other) {
-      return *other.getOffset() + other.getBytes() <= *slice.getOffset();
-    });
-    for (SliceOp other : open) {
-      if (other.getLifetime()->back() < slice.getLifetime()->front()) {
-        predecessors[slice].push_back(other);
-      } else {
-        predecessors[other].push_back(slice);
+/// A slice in one program: the first step that touches it, and the last.
+struct Life {
+  SliceOp slice;
+  unsigned first, last;
+};
+
+/// The slices that a program uses and others may share bytes with, in order of
+/// their first byte.
+SmallVector<Life> livesOf(ProgramOp program) {
+  llvm::MapVector<Value, Life> lives;
+  for (auto [index, step] : llvm::enumerate(program.getOps<Step>())) {
+    for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
+      SliceOp slice = step.slice(i);
+      if (slice.getOffset() && !slice.getCarried()) {
+        unsigned at = index;
+        lives.try_emplace(slice, Life{slice, at, at}).first->second.last = at;
       }
     }
-    open.push_back(slice);
+  }
+  SmallVector<Life> sorted;
+  for (auto &[slice, life] : lives) {
+    sorted.push_back(life);
+  }
+  llvm::stable_sort(sorted, [](Life a, Life b) {
+    return std::pair(a.slice.getSpace(), *a.slice.getOffset()) <
+           std::pair(b.slice.getSpace(), *b.slice.getOffset());
+  });
+  return sorted;
+}
+
+/// Of each packed slice, those whose bytes it takes over.
+Predecessors findPredecessors(ProgramOp program) {
+  Predecessors predecessors;
+  SmallVector<Life> open;
+  for (const Life &life : livesOf(program)) {
+    SliceOp slice = life.slice;
+    llvm::erase_if(open, [&](Life &other) {
+      return other.slice.getSpace() != slice.getSpace() ||
+             *other.slice.getOffset() + other.slice.getBytes() <=
+                 *slice.getOffset();
+    });
+    for (Life &other : open) {
+      if (other.last < life.first) {
+        predecessors[slice].push_back(other.slice);
+      } else {
+        predecessors[other.slice].push_back(slice);
+      }
+    }
+    open.push_back(life);
   }
   return predecessors;
 }
@@ -55,8 +79,8 @@ Predecessors findPredecessors(ModuleOp module) {
 struct PlaceEvents : impl::PlaceEventsBase<PlaceEvents> {
   void runOnOperation() override {
     int64_t world = worldOf(getOperation());
-    Predecessors predecessors = findPredecessors(getOperation());
     for (auto program : getOperation().getOps<ProgramOp>()) {
+      Predecessors predecessors = findPredecessors(program);
       DenseMap<Value, Uses> history;
       for (auto step : program.getOps<Step>()) {
         llvm::SetVector<Value> awaits;
@@ -80,7 +104,7 @@ struct PlaceEvents : impl::PlaceEventsBase<PlaceEvents> {
           for (SliceOp before : predecessors.lookup(step.getSlices()[i])) {
             auto earlier = history.find(before);
             if (earlier == history.end()) {
-              continue; // of another program
+              continue; // not used yet: sched-verify says so
             }
             for (Step last : earlier->second.lastOn) {
               if (last) {

@@ -40,7 +40,7 @@ SliceTable::SliceTable(ModuleOp module)
   }
 }
 
-Place SliceTable::carried(Attribute meaning, RankedTensorType type) {
+Place SliceTable::named(Attribute meaning, RankedTensorType type) {
   // A scalar's name is a StringAttr; no other meaning is.
   auto [it, isNew] = byMeaning.try_emplace(meaning, records.size());
   if (isNew) {
@@ -58,12 +58,14 @@ Place SliceTable::carried(Attribute meaning, RankedTensorType type) {
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
       record.label = input.getName().str();
       record.sliceClass = SliceClass::input;
+      record.carried = false;
     } else if (auto output = dyn_cast<zero::OutputAttr>(meaning)) {
       record.label = output.getName().str();
       record.sliceClass = SliceClass::output;
     } else {
       record.label = cast<StringAttr>(meaning).str();
       record.sliceClass = SliceClass::scalar;
+      record.carried = false;
     }
     records.push_back(record);
   }
@@ -82,13 +84,20 @@ Place SliceTable::create(StringRef label, SliceClass sliceClass, int64_t bytes,
   return {static_cast<int>(records.size()) - 1, 0, 0};
 }
 
+Place SliceTable::createSlot(StringRef label, int64_t bytes) {
+  Place place = create(label, SliceClass::staging, bytes);
+  records[place.slice].carried = true;
+  records[place.slice].space = Space::pinned;
+  return place;
+}
+
 SliceOp SliceTable::op(int slice, Location location) {
   Record &record = records[slice];
   if (!record.op) {
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     auto op = builder.create<SliceOp>(
         location, SliceType::get(module.getContext()), record.label,
-        record.sliceClass, Space::device, record.bytes, record.carried,
+        record.sliceClass, record.space, record.bytes, record.carried,
         record.unit, record.segment, /*offset=*/IntegerAttr(),
         /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),
         /*input=*/nn::InputAttr(), /*output=*/zero::OutputAttr(),

@@ -30,11 +30,13 @@ public:
   explicit SliceTable(ModuleOp module);
 
   /// The slice of a state, input, output or scalar; the same one for all
-  /// programs.
-  Place carried(Attribute meaning, RankedTensorType type);
+  /// programs. States and outputs are carried from one to the next.
+  Place named(Attribute meaning, RankedTensorType type);
   /// A slice of the program being lowered.
   Place create(StringRef label, SliceClass sliceClass, int64_t bytes,
                int64_t unit = -1, int64_t segment = -1);
+  /// One where the runtime puts what it gives to a program.
+  Place createSlot(StringRef label, int64_t bytes);
 
   SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
   bool isCarried(int slice) const { return records[slice].carried; }
@@ -54,6 +56,7 @@ private:
   struct Record {
     std::string label;
     SliceClass sliceClass;
+    Space space = Space::device;
     int64_t bytes;
     bool carried = false;
     int64_t unit = -1, segment = -1;

@@ -78,6 +78,51 @@ void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
 }
 
 //===----------------------------------------------------------------------===//
+// Inputs and scalars
+//===----------------------------------------------------------------------===//
+
+/// Inputs, then the scalars that something reads.
+static SmallVector<BlockArgument> givenTo(func::FuncOp function) {
+  SmallVector<BlockArgument> inputs, scalars;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    if (function.getArgAttr(index, nn::kInputAttr)) {
+      inputs.push_back(argument);
+    } else if (function.getArgAttr(index, nn::kScalarAttr) &&
+               !argument.use_empty()) {
+      scalars.push_back(argument);
+    }
+  }
+  llvm::append_range(inputs, scalars);
+  return inputs;
+}
+
+void StepEmitter::copyIn(func::FuncOp function) {
+  SmallVector<BlockArgument> given = givenTo(function);
+  if (given.empty()) {
+    return;
+  }
+  location = function.getLoc();
+  SmallVector<int64_t> offsets;
+  int64_t bytes = 0;
+  for (BlockArgument argument : given) {
+    offsets.push_back(bytes);
+    bytes = llvm::alignTo(bytes + bytesOf(argument), kSliceAlignment);
+  }
+  Accesses accesses;
+  for (const char *slot : {"slot 0 of ", "slot 1 of "}) {
+    Place place = slices.createSlot(slot + program.getName().str(), bytes);
+    add(accesses, Mode::read, place, bytes);
+  }
+  program.getSlotsMutable().assign(accesses.slices);
+  for (BlockArgument argument : given) {
+    add(accesses, Mode::write, argument);
+  }
+  create<CopyInOp>(Stream::compute, accesses, "inputs and scalars",
+                   builder.getDenseI64ArrayAttr(offsets));
+}
+
+//===----------------------------------------------------------------------===//
 // Compute
 //===----------------------------------------------------------------------===//
 

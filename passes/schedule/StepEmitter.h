@@ -14,10 +14,13 @@ class StepEmitter {
 public:
   StepEmitter(ProgramOp program, SliceTable &slices, KernelTable &kernels,
               const Storage &storage, const TargetInfo &target)
-      : builder(OpBuilder::atBlockEnd(&program.getBody().front())),
+      : program(program),
+        builder(OpBuilder::atBlockEnd(&program.getBody().front())),
         context(program.getContext()), slices(slices), kernels(kernels),
         storage(storage), target(target) {}
 
+  /// Before all else: what the runtime gives to the program.
+  void copyIn(func::FuncOp function);
   /// Fails, with a diagnostic, on what has no step.
   LogicalResult emit(Operation *op);
 
@@ -52,6 +55,7 @@ private:
   void copy(Place from, Place to, int64_t bytes, StringRef label);
   void fill(Place place, int64_t bytes, StringRef label);
 
+  ProgramOp program;
   OpBuilder builder;
   MLIRContext *context;
   SliceTable &slices;

@@ -79,7 +79,7 @@ LogicalResult Storage::bindArguments() {
              << " is no state, input or scalar";
     }
     auto type = cast<RankedTensorType>(argument.getType());
-    Place place = slices.carried(meaning, type);
+    Place place = slices.named(meaning, type);
     bound[argument] = place;
     Location location = isa<UnknownLoc>(argument.getLoc()) ? function.getLoc()
                                                            : argument.getLoc();
@@ -105,7 +105,7 @@ LogicalResult Storage::bindResults(func::ReturnOp op) {
       return function.emitError("results of @")
              << function.getName() << " update " << state << " twice";
     }
-    Place want = slices.carried(state, cast<RankedTensorType>(value.getType()));
+    Place want = slices.named(state, cast<RankedTensorType>(value.getType()));
     if (slices.bytes(want.slice) != bytesOf(value)) {
       return function.emitError("result ")
              << index << " of @" << function.getName() << " has "

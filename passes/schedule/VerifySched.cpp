@@ -38,7 +38,12 @@ private:
   std::map<int64_t, int64_t> ranges; // begin -> end
 };
 
-/// One access in a program; bytes of the arena, or of the slice alone where
+/// Where a packed slice begins; arenas lie far apart.
+int64_t addressOf(SliceOp slice) {
+  return (static_cast<int64_t>(slice.getSpace()) << 56) + *slice.getOffset();
+}
+
+/// One access in a program; bytes of the arenas, or of the slice alone where
 /// slices have no offsets.
 struct Touch {
   unsigned step;
@@ -125,7 +130,7 @@ private:
         AccessAttr access = step.access(i);
         auto [it, isNew] = bases.try_emplace(slice, next);
         if (packed) {
-          it->second = *slice.getOffset();
+          it->second = addressOf(slice);
         } else if (isNew) {
           next += slice.getBytes();
         }
@@ -176,11 +181,12 @@ private:
       slices.push_back(slice.getDefiningOp<SliceOp>());
     }
     llvm::stable_sort(slices, [](SliceOp a, SliceOp b) {
-      return *a.getOffset() < *b.getOffset();
+      return addressOf(a) < addressOf(b);
     });
     for (SliceOp slice : slices) {
       llvm::erase_if(open, [&](SliceOp other) {
-        return *other.getOffset() + other.getBytes() <= *slice.getOffset();
+        return addressOf(other) + static_cast<int64_t>(other.getBytes()) <=
+               addressOf(slice);
       });
       for (SliceOp other : open) {
         if (!allBefore(uses[slice], uses[other]) &&
@@ -223,7 +229,7 @@ struct VerifySched : impl::VerifySchedBase<VerifySched> {
     SmallVector<SliceOp> slices(module.getOps<SliceOp>());
     bool packed = llvm::any_of(
         slices, [](SliceOp slice) { return slice.getOffset().has_value(); });
-    if (failed(verifyOwners()) || (packed && failed(verifyOffsets(slices)))) {
+    if (packed && failed(verifyOffsets(slices))) {
       return signalPassFailure();
     }
     for (auto program : module.getOps<ProgramOp>()) {
@@ -236,38 +242,18 @@ struct VerifySched : impl::VerifySchedBase<VerifySched> {
     }
   }
 
-  LogicalResult verifyOwners() {
-    DenseMap<Value, ProgramOp> owners;
-    for (auto program : getOperation().getOps<ProgramOp>()) {
-      for (auto step : program.getOps<Step>()) {
-        for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
-          SliceOp slice = step.slice(i);
-          ProgramOp &owner = owners[slice];
-          if (!owner) {
-            owner = program;
-          } else if (owner != program && !slice.getCarried()) {
-            return slice.emitOpError("'")
-                   << slice.getLabel() << "' is not carried, but used by @"
-                   << owner.getName() << " and @" << program.getName();
-          }
-        }
-      }
-    }
-    return success();
-  }
-
   LogicalResult verifyOffsets(ArrayRef<SliceOp> slices) {
-    auto arenas = getOperation()->getAttrOfType<ArrayAttr>(kArenasAttr);
-    if (!arenas || arenas.size() != 1) {
-      return getOperation().emitError("has offsets of slices, but no '")
-             << kArenasAttr << "' with one arena";
-    }
-    auto arena = cast<ArenaAttr>(arenas[0]);
-    SmallVector<SliceOp> sorted(slices);
     for (SliceOp slice : slices) {
       if (!slice.getOffset()) {
         return slice.emitOpError("'")
                << slice.getLabel() << "' has no offset, but others have";
+      }
+      ArenaAttr arena = arenaOf(getOperation(), slice.getSpace());
+      if (!arena) {
+        return slice.emitOpError("'")
+               << slice.getLabel() << "' is in "
+               << stringifySpace(slice.getSpace())
+               << ", which has no arena in '" << kArenasAttr << "'";
       }
       int64_t offset = *slice.getOffset();
       if (offset % arena.getAlignment() != 0) {
@@ -282,14 +268,15 @@ struct VerifySched : impl::VerifySchedBase<VerifySched> {
                << ", beyond the arena's " << arena.getBytes() << " bytes";
       }
     }
+    SmallVector<SliceOp> sorted(slices);
     // Sorted, a carried slice may overlap its neighbours only.
     llvm::stable_sort(sorted, [](SliceOp a, SliceOp b) {
-      return *a.getOffset() < *b.getOffset();
+      return addressOf(a) < addressOf(b);
     });
     int64_t end = 0, carriedEnd = 0;
     SliceOp last, lastCarried;
     for (SliceOp slice : sorted) {
-      int64_t begin = *slice.getOffset();
+      int64_t begin = addressOf(slice);
       SliceOp other = slice.getCarried() && end > begin ? last
                       : carriedEnd > begin              ? lastCarried
                                                         : SliceOp();

@@ -14,7 +14,7 @@ template <typename Call>
 class BlockingOperation final : public Operation {
 public:
   explicit BlockingOperation(Call call) : call(std::move(call)) {}
-  absl::Status issue(StreamHandle) override { return call(); }
+  absl::Status issue(const Issue &) override { return call(); }
 
 private:
   Call call;

@@ -93,8 +93,9 @@ class BoundProgram {
 public:
   virtual ~BoundProgram() = default;
 
-  /// Begins a run. Returns when everything is issued, or at once.
-  virtual void start() = 0;
+  /// Begins a run, which reads this one of the program's slots. Returns when
+  /// everything is issued, or at once.
+  virtual void start(unsigned slot) = 0;
   /// Waits until all steps are done, or one failed. After a failure of another
   /// step, or `cancel`, it is CANCELLED. `failed` is then the step's number.
   virtual absl::Status finish(uint32_t &failed) = 0;

@@ -7,18 +7,21 @@
 
 namespace zerograph {
 
-/// The device's own handle of a stream (a CUstream); null where the stream is
-/// the thread that issues.
-struct StreamHandle {
-  void *native = nullptr;
+/// What a run tells a step.
+struct Issue {
+  /// The device's own handle of the stream (a CUstream); null where the stream
+  /// is the thread that issues.
+  void *stream = nullptr;
+  /// Of the program's two slots, the one that the run reads.
+  unsigned slot = 0;
 };
 
 /// A step with its addresses.
 class Operation {
 public:
   virtual ~Operation() = default;
-  /// Does the work, or enqueues it on `stream`. Allocates nothing.
-  virtual absl::Status issue(StreamHandle stream) = 0;
+  /// Does the work, or enqueues it on the stream. Allocates nothing.
+  virtual absl::Status issue(const Issue &issue) = 0;
 };
 
 } // namespace zerograph

@@ -201,7 +201,7 @@ void Executor::onFailure(const absl::Status &status) {
   }
 }
 
-absl::Status Executor::run(unsigned index) {
+absl::Status Executor::run(unsigned index, unsigned slot) {
   Bound &bound = programs[index];
   collectives.beginProgram();
   failed = false;
@@ -210,7 +210,7 @@ absl::Status Executor::run(unsigned index) {
     ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));
   }
   for (Part &part : bound.parts) {
-    part.program->start();
+    part.program->start(slot);
   }
   if (failed) {
     bound.cancel(); // parts that began after the failure

@@ -33,10 +33,11 @@ public:
   create(const plan::Plan &plan, Collectives &collectives,
          std::unique_ptr<Device> device, const Module &module);
 
-  /// Runs a program to its end. An error names the program and the step, and
-  /// ends this rank's collectives. Other ranks may still read this one's memory
-  /// after an error: keep the executor until all have returned.
-  absl::Status run(unsigned program);
+  /// Runs a program to its end; it reads this one of its slots. An error names
+  /// the program and the step, and ends this rank's collectives. Other ranks
+  /// may still read this one's memory after an error: keep the executor until
+  /// all have returned.
+  absl::Status run(unsigned program, unsigned slot);
 
   /// From now on `run` notes when each step is worked on.
   void recordTimes();

@@ -4,8 +4,8 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/Executor.h"
-#include "runtime/exec/Scalars.h"
 #include "runtime/exec/Session.h"
+#include "runtime/exec/Staging.h"
 #include "runtime/io/Overwrite.h"
 
 #include "absl/strings/str_join.h"
@@ -147,20 +147,18 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
                       Executor::create(plan, *communicators[0],
                                        std::move(device), *machine.module));
   ZG_RETURN_IF_ERROR(sources->initialize(executor->memory()));
-  std::vector<std::byte> input;
+  ZG_ASSIGN_OR_RETURN(Staging staging,
+                      Staging::create(plan, 0, executor->memory()));
   for (uint64_t run = 0; run < runs.count(); ++run) {
-    for (int i = 0; i < plan.inputs_size(); ++i) {
-      DeviceRange range =
-          executor->memory().slice(plan, plan.inputs(i).slice());
-      input.resize(std::max<size_t>(input.size(), range.bytes));
-      ZG_RETURN_IF_ERROR(data->read(i, runs.first(run), input.data()));
-      ZG_RETURN_IF_ERROR(range.write(input.data()));
-    }
     ScalarInputs scalars;
     scalars.seed = options.seed;
     scalars.sample_base = runs.first(run);
-    ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
-    ZG_RETURN_IF_ERROR(executor->run(0));
+    ZG_ASSIGN_OR_RETURN(
+        unsigned slot,
+        staging.write(scalars, [&](int input, std::byte *to, uint64_t) {
+          return data->read(input, runs.first(run), to);
+        }));
+    ZG_RETURN_IF_ERROR(executor->run(0, slot));
     ZG_RETURN_IF_ERROR(
         writeOutputs(plan, runs, run, executor->memory(), *writer));
   }

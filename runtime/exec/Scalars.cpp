@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace zerograph;
 
@@ -66,22 +67,22 @@ std::optional<uint64_t> wholeScalar(ScalarKind kind,
 
 } // namespace
 
-absl::Status zerograph::writeScalars(const plan::Plan &plan,
-                                     const ScalarInputs &inputs,
-                                     const RankMemory &memory) {
-  for (const plan::Scalar &scalar : plan.scalars()) {
-    std::optional<ScalarKind> kind = scalarKind(scalar.name());
-    if (std::optional<uint64_t> whole =
-            kind ? wholeScalar(*kind, inputs) : std::nullopt) {
-      ZG_RETURN_IF_ERROR(memory.slice(plan, scalar.slice()).write(&*whole));
-      continue;
-    }
-    ZG_ASSIGN_OR_RETURN(
-        double value, scalarValue(plan, scalar.name(), inputs, scalar.group()));
+absl::Status zerograph::writeScalar(const plan::Plan &plan,
+                                    const plan::Scalar &scalar,
+                                    const ScalarInputs &inputs, void *to) {
+  std::optional<ScalarKind> kind = scalarKind(scalar.name());
+  if (std::optional<uint64_t> whole =
+          kind ? wholeScalar(*kind, inputs) : std::nullopt) {
+    std::memcpy(to, &*whole, sizeof(*whole));
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(double value,
+                      scalarValue(plan, scalar.name(), inputs, scalar.group()));
+  if (scalar.type() == plan::F64) {
+    std::memcpy(to, &value, sizeof(value));
+  } else {
     float rounded = float(value);
-    bool wide = scalar.type() == plan::F64;
-    const void *from = wide ? static_cast<const void *>(&value) : &rounded;
-    ZG_RETURN_IF_ERROR(memory.slice(plan, scalar.slice()).write(from));
+    std::memcpy(to, &rounded, sizeof(rounded));
   }
   return absl::OkStatus();
 }

@@ -9,7 +9,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_SCALARS_H
 
 #include "runtime/base/Status.h"
-#include "runtime/state/Layout.h"
+#include "runtime/plan/plan.pb.h"
 
 #include <string>
 
@@ -37,9 +37,9 @@ absl::StatusOr<double> scalarValue(const plan::Plan &plan,
                                    const ScalarInputs &inputs,
                                    uint32_t group = 0);
 
-/// Writes every scalar of the plan into its slice.
-absl::Status writeScalars(const plan::Plan &plan, const ScalarInputs &inputs,
-                          const RankMemory &memory);
+/// The bytes of a scalar of the plan, as many as its type has.
+absl::Status writeScalar(const plan::Plan &plan, const plan::Scalar &scalar,
+                         const ScalarInputs &inputs, void *to);
 
 } // namespace zerograph
 

@@ -5,8 +5,6 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/plan/Mesh.h"
 
-#include <algorithm>
-
 using namespace zerograph;
 
 Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
@@ -54,6 +52,11 @@ absl::Status Trainer::prepare() {
   if (options.record_times) {
     executor->recordTimes();
   }
+  for (int i = 0; i < plan.programs_size(); ++i) {
+    ZG_ASSIGN_OR_RETURN(Staging slots,
+                        Staging::create(plan, unsigned(i), memory()));
+    staging.push_back(std::move(slots));
+  }
   ZG_RETURN_IF_ERROR(zeroStates(plan, executor->memory()));
   if (options.initialize) {
     ZG_RETURN_IF_ERROR(options.initialize(executor->memory()));
@@ -70,16 +73,17 @@ absl::Status Trainer::fail(const absl::Status &status) {
 }
 
 absl::Status Trainer::runMicroBatch(const Batch &batch, uint64_t micro_batch) {
-  for (int i = 0; i < plan.inputs_size(); ++i) {
-    DeviceRange range = memory().slice(plan, plan.inputs(i).slice());
-    input.resize(std::max<size_t>(input.size(), range.bytes));
-    ZG_RETURN_IF_ERROR(batch.read(micro_batch, i, input.data(), range.bytes));
-    ZG_RETURN_IF_ERROR(range.write(input.data()));
-  }
   scalars.sample_base =
       (micro_batch * worldOf(plan) + memory().rank) * plan.micro_batch();
-  ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, memory()));
-  return executor->run(programs.micro);
+  return runProgram(programs.micro,
+                    [&](int input, std::byte *to, uint64_t bytes) {
+                      return batch.read(micro_batch, input, to, bytes);
+                    });
+}
+
+absl::Status Trainer::runProgram(unsigned program, Staging::ReadInput read) {
+  ZG_ASSIGN_OR_RETURN(unsigned slot, staging[program].write(scalars, read));
+  return executor->run(program, slot);
 }
 
 absl::Status Trainer::accumulate(const Batch &batch, bool stop) {
@@ -101,8 +105,10 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop) {
 absl::StatusOr<StepResult> Trainer::update() {
   auto run = [&]() -> absl::StatusOr<StepResult> {
     if (programs.update) {
-      ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, memory()));
-      ZG_RETURN_IF_ERROR(executor->run(*programs.update));
+      ZG_RETURN_IF_ERROR(
+          runProgram(*programs.update, [](int, std::byte *, uint64_t) {
+            return absl::InternalError("an update has no inputs");
+          }));
     }
     return readResult();
   };

@@ -12,7 +12,7 @@
 #include "runtime/exec/Batch.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Machine.h"
-#include "runtime/exec/Scalars.h"
+#include "runtime/exec/Staging.h"
 #include "runtime/exec/TrainingPrograms.h"
 #include "runtime/plan/PlanFile.h"
 
@@ -79,6 +79,7 @@ private:
   Trainer(const LoadedPlan &loaded, const TrainerOptions &options);
   absl::Status prepare();
   absl::Status runMicroBatch(const Batch &batch, uint64_t micro_batch);
+  absl::Status runProgram(unsigned program, Staging::ReadInput read);
   absl::StatusOr<StepResult> readResult() const;
   /// Ends all ranks with an error of this one, and gives it.
   absl::Status fail(const absl::Status &status);
@@ -91,7 +92,7 @@ private:
   TrainingPrograms programs;
   ScalarInputs scalars;
   uint64_t steps_done = 0;
-  std::vector<std::byte> input; // of a micro-batch, on its way to the device
+  std::vector<Staging> staging; // by program
   std::unique_ptr<Executor> executor;
 };
 

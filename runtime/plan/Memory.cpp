@@ -71,7 +71,7 @@ uint64_t writtenEnd(const plan::Plan &plan, int arena) {
   uint64_t end = 0;
   for (const plan::Slice &slice : plan.slices()) {
     if (slice.arena() == uint32_t(arena) &&
-        slice.slice_class() != plan::STAGING) {
+        (slice.slice_class() != plan::STAGING || slice.carried())) {
       end = std::max(end, slice.offset() + slice.bytes());
     }
   }

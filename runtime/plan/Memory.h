@@ -36,8 +36,8 @@ struct ArenaMemory {
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
 
 /// End of the highest slice that is written to its last byte. What lies above
-/// it, up to the arena's peak, is working space (class staging), of which a
-/// library may leave the last bytes unused.
+/// it, up to the arena's peak, is working space (class staging, not carried),
+/// of which a library may leave the last bytes unused.
 uint64_t writtenEnd(const plan::Plan &plan, int arena);
 
 /// What ZeRO shards, in device memory, each at its own peak.

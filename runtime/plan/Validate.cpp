@@ -298,6 +298,7 @@ absl::Status validatePlan(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(detail::validateUnits(plan));
   ZG_RETURN_IF_ERROR(detail::validateInputs(plan));
   ZG_RETURN_IF_ERROR(detail::validateScalars(plan));
+  ZG_RETURN_IF_ERROR(detail::validateSlots(plan));
   ZG_RETURN_IF_ERROR(detail::validateTotals(plan));
   ZG_RETURN_IF_ERROR(detail::validateOutputs(plan));
   ZG_RETURN_IF_ERROR(detail::validateMeanings(plan));

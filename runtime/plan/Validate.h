@@ -29,11 +29,12 @@ absl::Status validateUnits(const plan::Plan &plan);
 /// programs must be valid.
 absl::Status validateInputs(const plan::Plan &plan);
 absl::Status validateScalars(const plan::Plan &plan);
+absl::Status validateSlots(const plan::Plan &plan);
 absl::Status validateTotals(const plan::Plan &plan);
 absl::Status validateOutputs(const plan::Plan &plan);
-/// A slice is at most one of a state, an input, an output, a scalar, the loss
-/// and the stop flag, and of the class that goes with it; a carried one is just
-/// one of them. Those must be valid.
+/// A slice is at most one of a state, an input, an output, a scalar, a slot,
+/// the loss and the stop flag, and of the class that goes with it; a carried
+/// one is just one of them. Those must be valid.
 absl::Status validateMeanings(const plan::Plan &plan);
 } // namespace detail
 

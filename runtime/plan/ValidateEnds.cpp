@@ -30,6 +30,16 @@ absl::Status needNumber(const plan::Plan &plan, uint32_t slice,
   return absl::OkStatus();
 }
 
+/// Of an input or a scalar: each program that reads it copies it in.
+absl::Status needNotCarried(const plan::Plan &plan, uint32_t slice,
+                            absl::string_view name) {
+  if (plan.slices(int(slice)).carried()) {
+    return invalid(describeSlice(plan, slice), " holds ", name,
+                   ", which every program gets anew, and is carried");
+  }
+  return absl::OkStatus();
+}
+
 /// A sum over ranks, of elements that can be summed.
 absl::Status validateTotal(const plan::Plan &plan, const plan::Total &total,
                            absl::string_view name) {
@@ -61,6 +71,7 @@ absl::Status validateInputs(const plan::Plan &plan) {
       return invalid("input ", input.name(), " has not the ", bytes,
                      " bytes of ", describeSlice(plan, input.slice()));
     }
+    ZG_RETURN_IF_ERROR(needNotCarried(plan, input.slice(), input.name()));
     if (input.per_sample() &&
         (input.shape_size() == 0 || input.shape(0) % plan.micro_batch() != 0)) {
       return invalid("input ", input.name(),
@@ -98,6 +109,36 @@ absl::Status validateScalars(const plan::Plan &plan) {
                      plan.groups_size());
     }
     ZG_RETURN_IF_ERROR(needNumber(plan, scalar.slice(), name, scalar.type()));
+    ZG_RETURN_IF_ERROR(needNotCarried(plan, scalar.slice(), name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateSlots(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    if (program.slots_size() != 0 && program.slots_size() != 2) {
+      return invalid("\"", program.name(), "\" has ", program.slots_size(),
+                     " slots; expected two, or none");
+    }
+    for (uint32_t slot : program.slots()) {
+      if (slot >= uint32_t(plan.slices_size())) {
+        return invalid("\"", program.name(), "\" has its slot in slice ", slot,
+                       " of ", plan.slices_size());
+      }
+      const plan::Slice &slice = plan.slices(int(slot));
+      if (!slice.carried() ||
+          plan.arenas(int(slice.arena())).space() != plan::PINNED) {
+        return invalid(describeSlice(plan, slot), " is a slot of \"",
+                       program.name(),
+                       "\", which the runtime writes between programs; it must "
+                       "be carried, in pinned memory");
+      }
+      uint64_t bytes = plan.slices(int(program.slots(0))).bytes();
+      if (slice.bytes() != bytes) {
+        return invalid("the slots of \"", program.name(), "\" have ", bytes,
+                       " and ", slice.bytes(), " bytes; expected the same");
+      }
+    }
   }
   return absl::OkStatus();
 }

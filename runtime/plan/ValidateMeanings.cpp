@@ -45,8 +45,8 @@ public:
     for (int i = 0; i < plan.slices_size(); ++i) {
       if (plan.slices(i).carried() && meanings.count(uint32_t(i)) == 0) {
         return invalid(describeSlice(plan, i),
-                       " is carried across programs and is no state, input, "
-                       "output, scalar, loss or stop flag");
+                       " is carried across programs and is no state, slot, "
+                       "output, loss or stop flag");
       }
     }
     return absl::OkStatus();
@@ -88,6 +88,13 @@ absl::Status validateMeanings(const plan::Plan &plan) {
     ZG_RETURN_IF_ERROR(meanings.add(
         scalar.slice(), absl::StrCat("scalar \"", scalar.name(), "\""),
         {plan::SCALAR}));
+  }
+  for (const plan::Program &program : plan.programs()) {
+    for (uint32_t slot : program.slots()) {
+      ZG_RETURN_IF_ERROR(
+          meanings.add(slot, absl::StrCat("a slot of \"", program.name(), "\""),
+                       {plan::STAGING}));
+    }
   }
   for (const plan::Output &output : plan.outputs()) {
     ZG_RETURN_IF_ERROR(meanings.add(output.slice(),

@@ -11,19 +11,13 @@ namespace {
 using Check = void (*)(const verify::Subject &, verify::Findings &);
 
 constexpr Check kChecks[] = {
-    verify::checkStreams,
-    verify::checkCollectiveOrder,
-    verify::checkRaces,
-    verify::checkLifetimes,
-    verify::checkDefinitions,
-    verify::checkTypes,
-    verify::checkOperandsOfCollectives,
-    verify::checkReductions,
-    verify::checkAccumulators,
-    verify::checkUpdates,
-    verify::checkSharing,
-    verify::checkTotals,
-    verify::checkStatements,
+    verify::checkStreams,     verify::checkCollectiveOrder,
+    verify::checkRaces,       verify::checkLifetimes,
+    verify::checkDefinitions, verify::checkArrivals,
+    verify::checkTypes,       verify::checkOperandsOfCollectives,
+    verify::checkReductions,  verify::checkAccumulators,
+    verify::checkUpdates,     verify::checkSharing,
+    verify::checkTotals,      verify::checkStatements,
     verify::checkUnread,
 };
 

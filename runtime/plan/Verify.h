@@ -7,6 +7,8 @@
 //     buffers share bytes only one after the other;
 //   - every rank meets the same collectives in the same order, and no wait can
 //     last for ever;
+//   - inputs and scalars are copied once a run from the program's own slots,
+//     which nobody but the runtime writes;
 //   - bytes are read with the type they were written with, by a device that
 //     reaches them;
 //   - each gradient is reduced exactly once, updates see reduced gradients

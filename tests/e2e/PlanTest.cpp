@@ -424,7 +424,7 @@ TEST_F(Faults, NoAgreement) {
     plan = whole;
     for (const plan::Scalar &scalar : plan.scalars()) {
       plan.mutable_stop()->set_slice(scalar.slice());
-      expectRefused(plan, "stopping by a scalar", "a slice holds one of them");
+      expectRefused(plan, "stopping by a scalar", "the sum of stop flags");
     }
   }
 }

@@ -221,7 +221,7 @@ std::vector<Mutation> headerMutations() {
       {"scalars",
        "loss or stop elsewhere",
        lossElsewhere,
-       {"a slice holds one of them", "no agreement: ", kOtherType}},
+       {"and is not carried", kOtherType}},
       {"scalars", "ranks of loss or stop", totalAxes, {"no agreement: "}},
       {"scalars", "type", scalarType, {"which it cannot be"}},
       {"predictions", "traffic", prediction, {"wrong prediction: "}},

@@ -63,7 +63,7 @@ Change products(plan::Plan &plan, Random &random) {
     if (!step.has_matmul()) {
       return false;
     }
-    step.mutable_matmul()->set_type(plan::BF16);
+    step.mutable_matmul()->set_element_type(plan::BF16);
     return true;
   });
 }
@@ -173,7 +173,7 @@ Change chunks(plan::Plan &plan, Random &random) {
 Change collectiveType(plan::Plan &plan, Random &random) {
   return first(plan, random, "the type", [](plan::Step &step) {
     if (step.has_all_gather()) {
-      step.mutable_all_gather()->set_type(plan::I32);
+      step.mutable_all_gather()->set_element_type(plan::I32);
     } else if (step.has_reduce_scatter()) {
       step.mutable_reduce_scatter()->set_wire(plan::F64);
       step.mutable_reduce_scatter()->set_accumulator(plan::F64);

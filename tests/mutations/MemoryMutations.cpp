@@ -66,7 +66,8 @@ Change ontoCarried(plan::Plan &plan, Random &random) {
     for (int j :
          slices(plan, random, [](auto &slice) { return slice.carried(); })) {
       plan::Slice &slice = *plan.mutable_slices(i);
-      if (fits(plan, plan.slices(j).offset(), slice)) {
+      if (slice.arena() == plan.slices(j).arena() &&
+          fits(plan, plan.slices(j).offset(), slice)) {
         slice.set_offset(plan.slices(j).offset());
         restate(plan);
         return absl::StrCat(describeSlice(plan, i), " moved onto ",
@@ -79,12 +80,14 @@ Change ontoCarried(plan::Plan &plan, Random &random) {
 
 /// Two states on the same bytes.
 Change carriedTwice(plan::Plan &plan, Random &random) {
-  std::vector<int> carried =
-      slices(plan, random, [](auto &slice) { return slice.carried(); });
+  uint32_t arena = uint32_t(random.below(plan.arenas_size()));
+  std::vector<int> carried = slices(plan, random, [&](auto &slice) {
+    return slice.carried() && slice.arena() == arena;
+  });
   plan.mutable_slices(carried[0])->set_offset(plan.slices(carried[1]).offset());
   plan::Slice &moved = *plan.mutable_slices(carried[0]);
-  plan::Arena &arena = *plan.mutable_arenas(0);
-  arena.set_bytes(std::max(arena.bytes(), moved.offset() + moved.bytes()));
+  plan::Arena &of = *plan.mutable_arenas(int(arena));
+  of.set_bytes(std::max(of.bytes(), moved.offset() + moved.bytes()));
   restate(plan);
   return absl::StrCat(describeSlice(plan, carried[0]), " moved onto ",
                       describeSlice(plan, carried[1]));
@@ -114,7 +117,8 @@ Change growSlice(plan::Plan &plan, Random &random) {
        slices(plan, random, [](auto &slice) { return slice.carried(); })) {
     plan::Slice &slice = *plan.mutable_slices(i);
     for (const plan::Slice &next : plan.slices()) {
-      if (next.carried() && next.offset() > slice.offset()) {
+      if (next.carried() && next.arena() == slice.arena() &&
+          next.offset() > slice.offset()) {
         slice.set_bytes(next.offset() + 4 - slice.offset());
         restate(plan);
         return absl::StrCat(describeSlice(plan, i), " grown into the next");
@@ -184,12 +188,9 @@ Change otherProgram(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// What the runtime sets before each program need not be.
 Change notCarried(plan::Plan &plan, Random &random) {
-  int i = slices(plan, random, [&](const plan::Slice &slice) {
-    return slice.carried() && slice.slice_class() != plan::INPUT &&
-           slice.slice_class() != plan::SCALAR;
-  })[0];
+  int i = slices(plan, random,
+                 [](const plan::Slice &slice) { return slice.carried(); })[0];
   plan.mutable_slices(i)->set_carried(false);
   restate(plan);
   return absl::StrCat(describeSlice(plan, i), " is not carried");
@@ -210,7 +211,7 @@ Change otherClass(plan::Plan &plan, Random &random) {
   int i = slices(plan, random, [](const plan::Slice &slice) {
     return slice.slice_class() != plan::ACTIVATION &&
            slice.slice_class() != plan::TRANSIENT &&
-           slice.slice_class() != plan::STAGING &&
+           (slice.slice_class() != plan::STAGING || slice.carried()) &&
            // A scalar that only this rank has is like any other value.
            (slice.slice_class() != plan::SCALAR || slice.carried());
   })[0];
@@ -235,14 +236,21 @@ Change otherOwner(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
+plan::Arena &anyArena(plan::Plan &plan, Random &random) {
+  return *plan.mutable_arenas(int(random.below(plan.arenas_size())));
+}
+
 Change lessArena(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = *plan.mutable_arenas(0);
-  arena.set_bytes(arena.bytes() - arena.alignment() * (1 + random.below(100)));
+  plan::Arena &arena = anyArena(plan, random);
+  arena.set_bytes(arena.bytes() -
+                  arena.alignment() *
+                      (1 + random.below(std::min<uint64_t>(
+                               100, arena.bytes() / arena.alignment()))));
   return absl::StrCat("an arena of ", arena.bytes(), " bytes");
 }
 
 Change moreArena(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = *plan.mutable_arenas(0);
+  plan::Arena &arena = anyArena(plan, random);
   arena.set_bytes(arena.bytes() + arena.alignment() * (1 + random.below(100)));
   return absl::StrCat("an arena of ", arena.bytes(), " bytes");
 }
@@ -254,14 +262,14 @@ Change otherAlignment(plan::Plan &plan, Random &random) {
 }
 
 Change otherPeak(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = *plan.mutable_arenas(0);
+  plan::Arena &arena = anyArena(plan, random);
   arena.set_peak(arena.peak() - 1 - random.below(64));
   return absl::StrCat("a peak of ", arena.peak(), " bytes");
 }
 
 Change otherBound(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = *plan.mutable_arenas(0);
-  arena.set_lower_bound(arena.lower_bound() - 64 * (1 + random.below(9)));
+  plan::Arena &arena = anyArena(plan, random);
+  arena.set_lower_bound(arena.lower_bound() + 64 * (1 + random.below(9)));
   return absl::StrCat("a bound of ", arena.lower_bound(), " bytes");
 }
 
@@ -291,13 +299,13 @@ std::vector<Mutation> memoryMutations() {
       {"sizes",
        "half the bytes",
        shrinkSlice,
-       {"lie outside its", " elements of type ", "has not the",
-        "4 bytes of an"}},
+       {"lie outside its", " elements of type ", "has not the", "4 bytes of an",
+        "expected the same"}},
       {"sizes",
        "into the next",
        growSlice,
-       {"shared bytes: ", " elements of type ", "has not the",
-        "4 bytes of an"}},
+       {"shared bytes: ", " elements of type ", "has not the", "4 bytes of an",
+        "expected the same"}},
       {"lifetimes", "ends early", endEarly, outside},
       {"lifetimes", "begins late", beginLate, outside},
       {"lifetimes", "twice in a program", doubleLife, {"ascending order"}},
@@ -309,8 +317,8 @@ std::vector<Mutation> memoryMutations() {
       {"lifetimes",
        "not carried",
        notCarried,
-       {"not carried", "read before it is written: ", "shared bytes: ",
-        "unused gradients: ", "lost gradients: "}},
+       {"not carried", "must be carried", "read before it is written: ",
+        "shared bytes: ", "unused gradients: ", "lost gradients: "}},
       {"lifetimes",
        "carried as well",
        carriedToo,

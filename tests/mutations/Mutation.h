@@ -22,8 +22,8 @@ struct Mutation {
 };
 
 inline const std::vector<const char *> kEveryKind = {
-    "launch",         "matmul",     "convolution", "all_gather",
-    "reduce_scatter", "all_reduce", "copy",        "fill"};
+    "launch",     "matmul", "convolution", "all_gather", "reduce_scatter",
+    "all_reduce", "copy",   "fill",        "copy_in"};
 
 std::vector<Mutation> orderMutations();
 std::vector<Mutation> stepMutations();
@@ -32,6 +32,7 @@ std::vector<Mutation> libraryMutations();
 std::vector<Mutation> memoryMutations();
 std::vector<Mutation> unitMutations();
 std::vector<Mutation> headerMutations();
+std::vector<Mutation> arrivalMutations();
 
 } // namespace zerograph::testing
 

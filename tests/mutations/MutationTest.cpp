@@ -89,7 +89,7 @@ std::vector<Mutation> allMutations() {
   std::vector<Mutation> all;
   for (auto list :
        {orderMutations, stepMutations, operandMutations, libraryMutations,
-        memoryMutations, unitMutations, headerMutations}) {
+        memoryMutations, unitMutations, headerMutations, arrivalMutations}) {
     std::vector<Mutation> some = list();
     all.insert(all.end(), some.begin(), some.end());
   }

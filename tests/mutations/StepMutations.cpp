@@ -142,6 +142,11 @@ Change dropReduction(plan::Plan &plan, Random &random) {
                 return step.has_reduce_scatter();
               }));
 }
+Change dropCopyIn(plan::Plan &plan, Random &random) {
+  return drop(plan, steps(plan, random, [](const plan::Step &step) {
+                return step.has_copy_in();
+              }));
+}
 Change dropSum(plan::Plan &plan, Random &random) {
   return drop(plan, steps(plan, random, [](const plan::Step &step) {
                 return step.has_all_reduce();
@@ -161,6 +166,11 @@ Change zeroTwice(plan::Plan &plan, Random &random) {
 Change reduceTwice(plan::Plan &plan, Random &random) {
   return twice(plan, steps(plan, random, [](const plan::Step &step) {
                  return step.has_reduce_scatter();
+               }));
+}
+Change copyInTwice(plan::Plan &plan, Random &random) {
+  return twice(plan, steps(plan, random, [](const plan::Step &step) {
+                 return step.has_copy_in();
                }));
 }
 Change sumTwice(plan::Plan &plan, Random &random) {
@@ -324,15 +334,18 @@ std::vector<Mutation> stepMutations() {
         "gradients not reduced: "}},
       {"dropped", "reduction", dropReduction, {"missing reduction: "}},
       {"dropped", "sum of loss or stop", dropSum, {"no agreement: "}},
+      {"dropped", "copy_in", dropCopyIn, {"read before it is written: "}},
       {"doubled", "update", updateTwice, {"doubled update: "}},
       {"doubled", "zeroing", zeroTwice, {"doubled zeroing: "}},
       {"doubled", "reduction", reduceTwice, {"doubled reduction: "}},
       {"doubled", "sum of loss or stop", sumTwice, {"no agreement: "}},
+      {"doubled", "copy_in", copyInTwice, {"copied in twice: "}},
       {"misplaced",
        "before what it reads",
        readFirst,
        {"read before it is written: "},
-       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter"}},
+       {"launch", "matmul", "convolution", "all_gather", "reduce_scatter",
+        "copy_in"}},
       {"misplaced",
        "gather of stale data",
        gatherStale,

@@ -254,7 +254,7 @@ std::vector<Mutation> unitMutations() {
       {"states",
        "dropped",
        dropState,
-       {"is no state, input", "does not cover each of", "has no state",
+       {"is no state, slot", "does not cover each of", "has no state",
         "names what does not exist",
         "wrong unit: ", "gradients not reduced: ", "no state \"grad\""}},
       {"states",

@@ -21,22 +21,14 @@ uint32_t ownerOf(uint32_t slice) { return slice + 1; }
 } // namespace
 
 ShadowMemory::ShadowMemory(const plan::Plan &plan, uint32_t rank)
-    : plan(plan), rank(rank), uses(plan.slices_size()),
-      set(plan.slices_size()) {
-  for (const plan::Input &input : plan.inputs()) {
-    set[input.slice()] = true;
-  }
-  for (const plan::Scalar &scalar : plan.scalars()) {
-    set[scalar.slice()] = true;
-  }
-}
+    : plan(plan), rank(rank), uses(plan.slices_size()) {}
 
 void ShadowMemory::addArena(std::byte *data, uint64_t bytes) {
   memory.push_back(data);
   owners.emplace_back(bytes / kWord, kNobody);
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
-    if (slice.arena() + 1 == memory.size() && (slice.carried() || set[i])) {
+    if (slice.arena() + 1 == memory.size() && slice.carried()) {
       claim(i);
     }
   }
@@ -162,14 +154,7 @@ absl::Status ShadowMemory::end(int program, int number) {
     ++collectives;
     turn.notify_all();
   }
-  if (--steps_left == 0) {
-    // The runtime writes these before the next program.
-    for (int i = 0; i < plan.slices_size(); ++i) {
-      if (set[i]) {
-        claim(i);
-      }
-    }
-  }
+  --steps_left;
   return absl::OkStatus();
 }
 

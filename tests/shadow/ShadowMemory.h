@@ -62,7 +62,6 @@ private:
   std::vector<std::byte *> memory;       // by arena
   std::vector<std::vector<Word>> owners; // by arena
   std::vector<uint32_t> uses;            // by slice, to come in its life
-  std::vector<bool> set;                 // by slice, by the runtime
   int steps_left = 0;
 };
 

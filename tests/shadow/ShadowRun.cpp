@@ -6,7 +6,7 @@
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/exec/Executor.h"
-#include "runtime/exec/Scalars.h"
+#include "runtime/exec/Staging.h"
 #include "runtime/io/DataSource.h"
 #include "runtime/state/Initialize.h"
 #include "tests/shadow/ShadowDevice.h"
@@ -68,6 +68,11 @@ private:
                       common.seed ? makeShadowDevice(plan, rank, *common.seed)
                                   : makeHostDevice({rank}),
                       common.module));
+    for (int i = 0; i < plan.programs_size(); ++i) {
+      ZG_ASSIGN_OR_RETURN(Staging slots, Staging::create(plan, unsigned(i),
+                                                         executor->memory()));
+      staging.push_back(std::move(slots));
+    }
     ZG_RETURN_IF_ERROR(common.sources.initialize(executor->memory()));
     ZG_RETURN_IF_ERROR(communicator.barrier("reading weights"));
     for (int step = 0; step < common.steps; ++step) {
@@ -82,27 +87,30 @@ private:
         uint64_t first = (uint64_t(step) * common.data.samplesOfStep() +
                           scalars.sample_base) %
                          common.data.samples();
-        for (int i = 0; i < plan.inputs_size(); ++i) {
-          DeviceRange range =
-              executor->memory().slice(plan, plan.inputs(i).slice());
-          std::vector<std::byte> input(range.bytes);
-          ZG_RETURN_IF_ERROR(common.data.read(i, first, input.data()));
-          ZG_RETURN_IF_ERROR(range.write(input.data()));
-        }
-        ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
-        ZG_RETURN_IF_ERROR(executor->run(0));
+        ZG_RETURN_IF_ERROR(runProgram(0, scalars, first));
       }
       if (plan.programs_size() > 1) {
-        ZG_RETURN_IF_ERROR(writeScalars(plan, scalars, executor->memory()));
-        ZG_RETURN_IF_ERROR(executor->run(1));
+        ZG_RETURN_IF_ERROR(runProgram(1, scalars, 0));
       }
     }
     return absl::OkStatus();
   }
 
+  /// On the samples from `first` on.
+  absl::Status runProgram(unsigned program, const ScalarInputs &scalars,
+                          uint64_t first) {
+    ZG_ASSIGN_OR_RETURN(unsigned slot,
+                        staging[program].write(
+                            scalars, [&](int input, std::byte *to, uint64_t) {
+                              return common.data.read(input, first, to);
+                            }));
+    return executor->run(program, slot);
+  }
+
   const Common &common;
   const plan::Plan &plan;
   Communicator &communicator;
+  std::vector<Staging> staging; // by program
   std::unique_ptr<Executor> executor;
 };
 

@@ -37,10 +37,11 @@ class Figures(Case):
                           str(stage), "--micro-batch", "1", *options)
             report = self.inspect("p.zgplan")
             state, traffic = report["memory"]["model_state"], report["traffic"]
-            arena = report["memory"]["arenas"][0]["bytes"]
+            arenas = {arena["space"]: arena["bytes"]
+                      for arena in report["memory"]["arenas"]}
             if report["target"]["math_isa"] != isa:
-                arena = rows[stage][1]
-            said.append([stage, arena,
+                arenas["device"] = rows[stage][1]
+            said.append([stage, arenas["device"], arenas["pinned"],
                          state["parameters"], state["gradients"],
                          state["optimizer"], traffic["gather"],
                          traffic["reduce"]])

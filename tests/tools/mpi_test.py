@@ -43,7 +43,7 @@ class SameBits(Mpi):
             self.assertEqual(read_tensors(self.path("threads." + kind)), found)
             self.assertTrue(found)
         measured = re.findall(r"^  .*?([\d,]+) +([\d,]+)$", reports[1], re.M)
-        self.assertEqual(len(measured), 5, reports[1])
+        self.assertEqual(len(measured), 6, reports[1])
         for predicted, value in measured[2:]:
             self.assertEqual(predicted, value)
 

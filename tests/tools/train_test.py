@@ -58,7 +58,7 @@ class Train(Case):
         self.assertNotIn("\r", result.stdout)
         measured = re.findall(r"^  .*?([\d,]+) +([\d,]+)$", result.stdout,
                               re.M)
-        self.assertEqual(len(measured), 5, result.stdout)
+        self.assertEqual(len(measured), 6, result.stdout)
         for predicted, found in measured:
             self.assertEqual(predicted, found)
         self.assertIn("MiB resident", result.stdout)

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/state/Initialize.h"
 
@@ -49,7 +50,9 @@ void report(const plan::Plan &plan, const TrainResult &result) {
     for (const RankResult &rank : result.ranks) {
       touched = std::max(touched, rank.touched[arena]);
     }
-    row("  memory touched", peak, touched);
+    row(absl::StrCat("    touched, ", nameOf(plan.arenas(arena).space()))
+            .c_str(),
+        peak, touched);
     if (touched < peak && touched >= writtenEnd(plan, arena)) {
       absl::PrintF("    (the last %d bytes are working space that a library "
                    "left unused)\n",

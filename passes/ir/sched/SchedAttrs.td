@@ -20,7 +20,7 @@ def Sched_Stream : Sched_Enum<"Stream", "queue of steps that run in order", [
 def Sched_StreamAttr : EnumAttr<Sched_Dialect, Sched_Stream, "stream">;
 
 def Sched_Space : Sched_Enum<"Space", "kind of memory of an arena", [
-  Sched_Case<"device", 0>
+  Sched_Case<"device", 0>, Sched_Case<"pinned", 1>
 ]>;
 def Sched_SpaceAttr : EnumAttr<Sched_Dialect, Sched_Space, "space">;
 

@@ -41,6 +41,17 @@ int64_t mlir::zg::sched::worldOf(Operation *op) {
   return zero::meshOf(op).ranks();
 }
 
+ArenaAttr mlir::zg::sched::arenaOf(ModuleOp module, Space space) {
+  if (auto arenas = module->getAttrOfType<ArrayAttr>(kArenasAttr)) {
+    for (auto arena : arenas.getAsRange<ArenaAttr>()) {
+      if (arena.getSpace() == space) {
+        return arena;
+      }
+    }
+  }
+  return {};
+}
+
 bool mlir::zg::sched::overlap(AccessAttr a, AccessAttr b, int64_t world) {
   return a.getOffset() < b.end(world) && b.getOffset() < a.end(world);
 }

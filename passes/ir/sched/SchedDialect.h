@@ -46,6 +46,9 @@ inline constexpr unsigned kNumStreams = getMaxEnumValForStream() + 1;
 /// Number of ranks of the module that `op` is in; 1 where it says nothing.
 int64_t worldOf(Operation *op);
 
+/// The arena of a space; null where `sched.arenas` has none, or is missing.
+ArenaAttr arenaOf(ModuleOp module, Space space);
+
 /// Whether two accesses of one slice can touch the same byte on one of `world`
 /// ranks. Conservative: ranges are taken over all ranks.
 bool overlap(AccessAttr a, AccessAttr b, int64_t world);

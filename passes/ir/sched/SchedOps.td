@@ -26,19 +26,21 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
         {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>,
          tensor = tensor<1024xf32>}
     ```
-    A `carried` slice lives across programs; any other is used by one program.
-    `state`, `input`, `output` and `scalar` say what the runtime keeps, writes
-    or reads there, `tensor` its type. `sched-pack` adds the offset (`at`) and, where it is not
-    carried, the first and the last step that touches it (`live`).
+    A `carried` slice lives across programs; what any other holds is gone when
+    a program ends. `state`, `input`, `output` and `scalar` say what the runtime
+    keeps, gives or reads there, `tensor` its type. `sched-pack` adds the offset
+    (`at`) and, where it is not carried, the first and the last step that touches
+    it (`live`), of each program that does.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - `bytes` is positive.
     - `at` is not negative.
-    - `live` has a first and a last step.
+    - `live` has a first and a last step of each program.
     - At most one of `state`, `input`, `output` and `scalar`; they need
-      `carried` and `tensor`.
+      `tensor`.
+    - A state and an output are `carried`; an input and a scalar are not.
   }];
   let arguments = (ins
       StrAttr:$label, Sched_SliceClassAttr:$slice_class, Sched_SpaceAttr:$space,
@@ -103,15 +105,20 @@ def Sched_ProgramOp : Sched_Op<"program", [
     ```
     `step` does a whole step; or `micro` runs once a micro-batch and then
     `update` once. Nothing of one program is under way when another begins.
+    What the runtime gives a run it writes into one of the program's two
+    `slots`, in turn; see `sched.copy_in`.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - The block holds steps only and has no arguments.
+    - There are no slots, or two carried slices of equal size in pinned memory.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, Variadic<Sched_Slice>:$slots);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name (`slots` `(` $slots^ `)`)? attr-dict-with-keyword $body
+  }];
   let hasVerifier = 1;
 }
 
@@ -373,6 +380,38 @@ def Sched_FillOp : Sched_StepOp<"fill"> {
     **Constraints:**
     - One access, written.
   }];
+  let hasVerifier = 1;
+}
+
+def Sched_CopyInOp : Sched_StepOp<"copy_in", (ins DenseI64ArrayAttr:$offsets)> {
+  let summary = "Copies inputs and scalars from the slot of the run.";
+  let description = [{
+    ```mlir
+    %s0 = sched.slice "slot 0 of step" staging in pinned bytes 128 carried
+    %s1 = sched.slice "slot 1 of step" staging in pinned bytes 128 carried
+    %x = sched.slice "x" input in device bytes 64
+        {input = #nn.input<"x", per_sample = true>, tensor = tensor<2x8xf32>}
+    %r = sched.slice "learning_rate" scalar in device bytes 4
+        {scalar = "learning_rate", tensor = tensor<1xf32>}
+    sched.program @step slots(%s0, %s1) {
+      %0 = sched.copy_in on(compute)
+          (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64],
+           write %r[0 for 4]) "inputs and scalars" from [0, 64]
+    }
+    ```
+    Accesses: the program's slots, of which a run reads the one that it was
+    given, and what is written: access `i + 2` from byte `offsets[i]` on. The
+    runtime writes the other slot meanwhile.
+
+    **Lifespan**: `sched-lower` to the plan.
+
+    **Constraints:**
+    - The first two accesses are the program's slots, read.
+    - The others are written: inputs or scalars, whole.
+    - There is an offset for each of these: multiples of 64, in order, apart,
+      within the slot.
+  }];
+  let assemblyFormat = stepFormat # "`from` $offsets attr-dict";
   let hasVerifier = 1;
 }
 

@@ -102,7 +102,8 @@ LogicalResult sched::SliceOp::verify() {
   if (getOffset() && static_cast<int64_t>(*getOffset()) < 0) {
     return emitOpError("'") << getLabel() << "' lies at a negative offset";
   }
-  if (getLifetime() && getLifetime()->size() != 2) {
+  if (getLifetime() &&
+      (getLifetime()->empty() || getLifetime()->size() % 2 != 0)) {
     return emitOpError("'")
            << getLabel() << "' must be live from one step to another";
   }
@@ -113,9 +114,17 @@ LogicalResult sched::SliceOp::verify() {
            << getLabel()
            << "' is more than one of state, input, output and scalar";
   }
-  if (meanings == 1 && (!getCarried() || !getTensor())) {
+  if (meanings == 1 && !getTensor()) {
+    return emitOpError("'") << getLabel() << "' needs to have a tensor type";
+  }
+  bool arrives = getInput() || getScalar();
+  if (arrives && getCarried()) {
     return emitOpError("'")
-           << getLabel() << "' needs to be carried and to have a tensor type";
+           << getLabel() << "' arrives anew in each program, and is carried";
+  }
+  if (meanings == 1 && !arrives && !getCarried()) {
+    return emitOpError("'")
+           << getLabel() << "' outlives programs, and is not carried";
   }
   return success();
 }
@@ -133,6 +142,21 @@ LogicalResult sched::KernelOp::verify() {
 }
 
 LogicalResult ProgramOp::verify() {
+  if (!getSlots().empty() && getSlots().size() != 2) {
+    return emitOpError("has ") << getSlots().size() << " slots, not two";
+  }
+  for (Value value : getSlots()) {
+    auto slot = value.getDefiningOp<SliceOp>();
+    if (!slot || !slot.getCarried() || slot.getSpace() != Space::pinned) {
+      return emitOpError(
+          "has a slot that is no carried slice in pinned memory");
+    }
+    uint64_t bytes = getSlots()[0].getDefiningOp<SliceOp>().getBytes();
+    if (slot.getBytes() != bytes) {
+      return emitOpError("has slots of ")
+             << bytes << " and " << slot.getBytes() << " bytes";
+    }
+  }
   if (getBody().front().getNumArguments() != 0) {
     return emitOpError("has block arguments");
   }
@@ -304,3 +328,38 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult FillOp::verify() { return verifyModes(*this, {Mode::write}); }
+
+LogicalResult CopyInOp::verify() {
+  Step step = *this;
+  SmallVector<Mode> modes{Mode::read, Mode::read};
+  modes.append(getOffsets().size(), Mode::write);
+  if (failed(verifyModes(step, modes))) {
+    return failure();
+  }
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  if (!llvm::equal(getSlices().take_front(2), program.getSlots())) {
+    return emitOpError("does not read the slots of @") << program.getName();
+  }
+  int64_t end = 0;
+  for (auto [index, offset] : llvm::enumerate(getOffsets())) {
+    SliceOp to = step.slice(index + 2);
+    if (!to.getInput() && !to.getScalar()) {
+      return emitOpError("writes '")
+             << to.getLabel() << "', which is no input or scalar";
+    }
+    if (failed(verifyBytes(step, index + 2, to.getBytes(), "the slice"))) {
+      return failure();
+    }
+    if (offset % kSliceAlignment != 0 || offset < end) {
+      return emitOpError("copies '")
+             << to.getLabel() << "' from " << offset
+             << ", not a multiple of 64 behind what is before it";
+    }
+    end = offset + to.getBytes();
+  }
+  if (end > step.access(0).getBytes()) {
+    return emitOpError("copies ")
+           << end << " bytes of a slot of " << step.access(0).getBytes();
+  }
+  return success();
+}

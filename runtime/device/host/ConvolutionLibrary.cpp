@@ -215,10 +215,10 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
 }
 
 absl::Status check(const plan::Convolution &c) {
-  if (!canConvolve(c.type())) {
+  if (!canConvolve(c.element_type())) {
     return absl::UnimplementedError(
         absl::StrCat("oneDNN's convolutions are of F32 here, found ",
-                     plan::ElementType_Name(c.type())));
+                     plan::ElementType_Name(c.element_type())));
   }
   return absl::OkStatus();
 }

@@ -22,9 +22,9 @@ public:
                   std::unique_ptr<Operation> inner)
       : hooks(hooks), step(step), inner(std::move(inner)) {}
 
-  absl::Status issue(StreamHandle stream) override {
+  absl::Status issue(const Issue &issue) override {
     ZG_RETURN_IF_ERROR(hooks.before(step));
-    ZG_RETURN_IF_ERROR(inner->issue(stream));
+    ZG_RETURN_IF_ERROR(inner->issue(issue));
     return hooks.after(step);
   }
 

@@ -25,7 +25,7 @@ public:
       : pool(pool), kernel(kernel),
         buffers(addresses.begin(), addresses.end()) {}
 
-  absl::Status issue(StreamHandle) override {
+  absl::Status issue(const Issue &) override {
     if (kernel.extent <= kernel.grain) {
       kernel.function(buffers.data(), 0, int64_t(kernel.extent));
       return absl::OkStatus();
@@ -52,7 +52,7 @@ public:
   LibraryOperation(WorkerPool &pool, std::unique_ptr<LibraryCall> call)
       : pool(pool), call(std::move(call)) {}
 
-  absl::Status issue(StreamHandle) override {
+  absl::Status issue(const Issue &) override {
     if (call->parts() == 1) {
       return call->run(0);
     }
@@ -85,7 +85,7 @@ public:
                 std::byte *destination, uint64_t bytes)
       : pool(pool), source(source), destination(destination), bytes(bytes) {}
 
-  absl::Status issue(StreamHandle) override {
+  absl::Status issue(const Issue &) override {
     if (bytes <= kCopyGrain) {
       std::memcpy(destination, source, bytes);
       return absl::OkStatus();
@@ -112,7 +112,7 @@ public:
   FillOperation(WorkerPool &pool, std::byte *destination, uint64_t bytes)
       : pool(pool), destination(destination), bytes(bytes) {}
 
-  absl::Status issue(StreamHandle) override {
+  absl::Status issue(const Issue &) override {
     if (bytes <= kCopyGrain) {
       std::memset(destination, 0, bytes);
       return absl::OkStatus();
@@ -130,6 +130,37 @@ private:
   WorkerPool &pool;
   std::byte *destination;
   uint64_t bytes;
+};
+
+/// Of the slot that the run was given, each part to its place.
+class CopyInOperation final : public Operation {
+public:
+  CopyInOperation(const std::vector<std::byte *> &addresses,
+                  const StepBinding &step)
+      : slots{addresses[0], addresses[1]} {
+    const auto &offsets = step.step->copy_in().offsets();
+    for (int i = 0; i < offsets.size(); ++i) {
+      size_t access = std::size(slots) + size_t(i);
+      parts.push_back(
+          {offsets[i], addresses[access], step.ranges[access].bytes});
+    }
+  }
+
+  absl::Status issue(const Issue &issue) override {
+    for (const Part &part : parts) {
+      std::memcpy(part.to, slots[issue.slot] + part.offset, part.bytes);
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  struct Part {
+    uint64_t offset;
+    std::byte *to;
+    uint64_t bytes;
+  };
+  const std::byte *slots[2];
+  std::vector<Part> parts;
 };
 
 /// Where the step's accesses lie.
@@ -194,6 +225,14 @@ absl::StatusOr<std::unique_ptr<Operation>> makeFill(WorkerPool &pool,
                                          step.ranges[0].bytes);
 }
 
+absl::StatusOr<std::unique_ptr<Operation>> makeCopyIn(const StepBinding &step) {
+  ZG_RETURN_IF_ERROR(
+      expectAccesses(step, 2 + size_t(step.step->copy_in().offsets_size()),
+                     "two slots and a destination for each offset"));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  return std::make_unique<CopyInOperation>(addresses, step);
+}
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Operation>>
@@ -215,6 +254,8 @@ zerograph::makeOperation(WorkerPool &pool, const Module *module,
     return makeCopy(pool, step);
   case plan::Step::kFill:
     return makeFill(pool, step);
+  case plan::Step::kCopyIn:
+    return makeCopyIn(step);
   default:
     return absl::UnimplementedError("the host does not know its operation");
   }

@@ -47,10 +47,10 @@ void HostProgram::add(HostStream &stream, unsigned index, StreamEntry entry,
   done.push_back({index, uint32_t(part->entries.size())});
 }
 
-void HostProgram::start() {
+void HostProgram::start(unsigned slot) {
   timelines.reset();
   for (Part &part : parts) {
-    part.stream->start(part.entries,
+    part.stream->start(part.entries, slot,
                        step_times.empty() ? nullptr : step_times.data());
   }
 }

@@ -18,7 +18,7 @@ public:
   void add(HostStream &stream, unsigned index, StreamEntry entry,
            const std::vector<uint32_t> &waits);
 
-  void start() override;
+  void start(unsigned slot) override;
   absl::Status finish(uint32_t &failed) override;
   void cancel() override { timelines.cancel(); }
   void recordTimes() override { step_times.resize(done.size()); }

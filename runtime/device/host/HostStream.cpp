@@ -59,8 +59,10 @@ HostStream::~HostStream() {
   thread.join();
 }
 
-void HostStream::start(const StreamProgram &newProgram, StepTime *newTimes) {
+void HostStream::start(const StreamProgram &newProgram, unsigned newSlot,
+                       StepTime *newTimes) {
   program = &newProgram;
+  slot = newSlot;
   times = newTimes;
   status = absl::OkStatus();
   begun.fetch_add(1, std::memory_order_release);
@@ -110,7 +112,7 @@ absl::Status HostStream::runProgram() {
     failed_step = entry.number;
     ZG_RETURN_IF_ERROR(await(entry));
     int64_t begin = times ? now() : 0;
-    absl::Status result = entry.operation->issue(StreamHandle());
+    absl::Status result = entry.operation->issue({nullptr, slot});
     if (times) {
       times[entry.place] = {begin, now()};
     }

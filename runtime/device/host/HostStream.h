@@ -41,9 +41,9 @@ public:
 
   WorkerPool &workers() { return pool; }
 
-  /// Begins a program after Timelines::reset; `program` outlives its run.
-  /// `times`: by place in the list that was bound; or null.
-  void start(const StreamProgram &program, StepTime *times);
+  /// Begins a program after Timelines::reset; `program` outlives its run, which
+  /// reads slot `slot`. `times`: by place in the list that was bound; or null.
+  void start(const StreamProgram &program, unsigned slot, StepTime *times);
   /// Waits until all entries are done or one failed. After a failure on any
   /// stream the others end with CANCELLED. `failed`: an entry's number.
   absl::Status finish(uint32_t &failed);
@@ -58,6 +58,7 @@ private:
   WorkerPool pool;
   // Written by the caller before `begun`, read by the thread after it.
   const StreamProgram *program = nullptr;
+  unsigned slot = 0;
   StepTime *times = nullptr;
   // Written by the thread before `ended`.
   absl::Status status;

@@ -115,10 +115,10 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
 }
 
 absl::Status checkType(const plan::Matmul &matmul) {
-  if (!canMultiply(matmul.type())) {
+  if (!canMultiply(matmul.element_type())) {
     return absl::UnimplementedError(
         absl::StrCat("oneDNN's product takes F32 or BF16, found ",
-                     plan::ElementType_Name(matmul.type()),
+                     plan::ElementType_Name(matmul.element_type()),
                      "; products of other types are generated kernels"));
   }
   if (matmul.batch() == 0 || matmul.m() == 0 || matmul.n() == 0 ||
@@ -133,7 +133,7 @@ absl::Status checkType(const plan::Matmul &matmul) {
 PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
                   Packing packing) {
   PartShape shape;
-  shape.type = matmul.type();
+  shape.type = matmul.element_type();
   shape.batch = part.batch_end - part.batch_begin;
   shape.m = part.m_end - part.m_begin;
   shape.n = part.n_end - part.n_begin;
@@ -211,7 +211,7 @@ public:
 void bindPart(BoundPart &bound, const plan::Matmul &matmul,
               const MatmulPart &part, std::byte *a, std::byte *b, std::byte *c,
               std::byte *scratch) {
-  uint64_t bytes = matmul.type() == plan::F32 ? 4 : 2;
+  uint64_t bytes = matmul.element_type() == plan::F32 ? 4 : 2;
   uint64_t m = matmul.m(), n = matmul.n(), k = matmul.k();
   uint64_t first = part.batch_begin;
   a += bytes * (first * m * k + part.m_begin * (matmul.transpose_a() ? 1 : k));

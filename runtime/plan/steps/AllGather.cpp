@@ -26,14 +26,14 @@ public:
       ZG_RETURN_IF_ERROR(steps::needMode(step, 2 * i + 1, {plan::WRITE}));
       ZG_RETURN_IF_ERROR(steps::needSegment(plan, step, 2 * i + 1, 2 * i,
                                             segments[i].elements(),
-                                            step.all_gather().type()));
+                                            step.all_gather().element_type()));
     }
     return absl::OkStatus();
   }
 
   plan::ElementType type(const plan::Plan &, const plan::Step &step,
                          int) const override {
-    return step.all_gather().type();
+    return step.all_gather().element_type();
   }
 
   std::string wrongStream(const plan::Plan &, const plan::Step &,

@@ -10,7 +10,7 @@ namespace {
 
 absl::Status needShape(const plan::Step &step) {
   const plan::Convolution &c = step.convolution();
-  uint64_t element = elementSize(c.type());
+  uint64_t element = elementSize(c.element_type());
   int places = c.input_size();
   if (places < 1 || places > 3 || c.window_size() != places ||
       c.output_size() != places || c.strides_size() != places ||
@@ -76,21 +76,22 @@ public:
   absl::Status validate(const plan::Plan &plan,
                         const plan::Step &step) const override {
     const plan::Convolution &c = step.convolution();
-    if (!canConvolve(c.type())) {
-      return steps::invalid("convolves elements of type ", nameOf(c.type()),
+    if (!canConvolve(c.element_type())) {
+      return steps::invalid("convolves elements of type ",
+                            nameOf(c.element_type()),
                             "; the library takes f32");
     }
     if (c.kind() < plan::CONVOLVE || c.kind() > plan::WEIGHTS_GRADIENT) {
       return steps::invalid("is a convolution of the unknown kind ", c.kind());
     }
     ZG_RETURN_IF_ERROR(
-        steps::needLibraryAccesses(plan, step, elementSize(c.type())));
+        steps::needLibraryAccesses(plan, step, elementSize(c.element_type())));
     return needShape(step);
   }
 
 private:
   plan::ElementType elementType(const plan::Step &step) const override {
-    return step.convolution().type();
+    return step.convolution().element_type();
   }
 };
 

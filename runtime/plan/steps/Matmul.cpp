@@ -30,15 +30,15 @@ public:
                         const plan::Step &step) const override {
     const plan::Matmul &matmul = step.matmul();
     uint64_t m = matmul.m(), n = matmul.n(), k = matmul.k();
-    uint64_t element = elementSize(matmul.type());
+    uint64_t element = elementSize(matmul.element_type());
     if (element == 0 || matmul.batch() == 0 || m == 0 || n == 0 || k == 0) {
       return steps::invalid("multiplies ", matmul.batch(), " times ", m, " x ",
                             k, " by ", k, " x ", n, " elements of type ",
-                            nameOf(matmul.type()));
+                            nameOf(matmul.element_type()));
     }
-    if (!canMultiply(matmul.type())) {
+    if (!canMultiply(matmul.element_type())) {
       return steps::invalid("multiplies elements of type ",
-                            nameOf(matmul.type()),
+                            nameOf(matmul.element_type()),
                             "; the library multiplies f32 and bf16");
     }
     ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(plan, step, element));
@@ -49,7 +49,7 @@ public:
 
 private:
   plan::ElementType elementType(const plan::Step &step) const override {
-    return step.matmul().type();
+    return step.matmul().element_type();
   }
 };
 

@@ -18,6 +18,7 @@ const StepKind &reduceScatter();
 const StepKind &allReduce();
 const StepKind &copy();
 const StepKind &fill();
+const StepKind &copyIn();
 } // namespace steps
 
 Effect StepKind::effect(const plan::Step &step, int access) const {
@@ -85,6 +86,8 @@ const StepKind &kindOf(const plan::Step &step) {
     return steps::copy();
   case plan::Step::kFill:
     return steps::fill();
+  case plan::Step::kCopyIn:
+    return steps::copyIn();
   case plan::Step::OP_NOT_SET:
     break;
   }

@@ -49,6 +49,8 @@ public:
   virtual ~SharingState() = default;
   virtual Sharing read(const plan::Access &access) = 0;
   virtual void write(const plan::Access &access, Sharing sharing) = 0;
+  /// An input or a scalar is written, with what the plan declares of it.
+  virtual void arrive(const plan::Access &access) = 0;
   /// These gradients have been reduced: nothing may be added to them.
   virtual void close(const plan::Access &gradients) = 0;
 };

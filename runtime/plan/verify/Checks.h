@@ -80,6 +80,9 @@ void checkRaces(const Subject &subject, Findings &findings);
 void checkLifetimes(const Subject &subject, Findings &findings);
 /// What a program reads and does not carry was written in it before.
 void checkDefinitions(const Subject &subject, Findings &findings);
+/// Inputs and scalars are copied once a run from the program's own slots, which
+/// no step writes.
+void checkArrivals(const Subject &subject, Findings &findings);
 /// Bytes are read with the type they were written with.
 void checkTypes(const Subject &subject, Findings &findings);
 /// Collectives move what they say: the segments of their unit.

@@ -11,7 +11,6 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/External.h"
 
 namespace zerograph::verify {
 namespace {
@@ -82,16 +81,14 @@ void checkDefinitions(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
   std::vector<const plan::Output *> outputs = outputsBySlice(plan);
   for (int p = 0; p < plan.programs_size(); ++p) {
-    std::vector<bool> set = setByRuntime(plan, p);
     std::vector<std::vector<Use>> slices(plan.slices_size());
     std::vector<bool> by_rank(plan.slices_size());
     const plan::Program &program = plan.programs(p);
     for (int s = 0; s < program.steps_size(); ++s) {
       for (int i = 0; i < program.steps(s).accesses_size(); ++i) {
         const plan::Access &access = program.steps(s).accesses(i);
-        bool kept = plan.slices(access.slice()).carried() &&
-                    outputs[access.slice()] == nullptr;
-        if (kept || set[access.slice()]) {
+        if (plan.slices(access.slice()).carried() &&
+            outputs[access.slice()] == nullptr) {
           continue;
         }
         slices[access.slice()].push_back(

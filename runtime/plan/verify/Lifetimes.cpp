@@ -25,7 +25,6 @@ struct Uses {
   uint32_t last = 0;
   Clock reach{};           // position of the last use on each stream
   Clock ready{};           // of each stream, what has finished before every use
-  bool set_before = false; // the runtime writes it before the program
   bool read_after = false; // the runtime reads it after the program
 };
 
@@ -33,7 +32,6 @@ std::vector<Uses> usesIn(const Subject &subject, int program) {
   const plan::Plan &plan = subject.plan;
   const HappensBefore &order = subject.orders[program];
   std::vector<Uses> all(plan.slices_size());
-  std::vector<bool> before = setByRuntime(plan, program);
   std::vector<bool> after = readByRuntime(plan);
   for (int s = 0; s < plan.programs(program).steps_size(); ++s) {
     for (const plan::Access &access :
@@ -59,15 +57,13 @@ std::vector<Uses> usesIn(const Subject &subject, int program) {
     }
   }
   for (size_t i = 0; i < all.size(); ++i) {
-    all[i].set_before = before[i];
     all[i].read_after = after[i] && all[i].used;
-    all[i].used = all[i].used || before[i];
   }
   return all;
 }
 
 bool precedes(const Uses &a, const Uses &b) {
-  if (b.set_before || a.read_after) {
+  if (a.read_after) {
     return false;
   }
   for (int i = 0; i < kMaxStreams; ++i) {
@@ -87,7 +83,6 @@ void checkStated(const Subject &subject, int program,
       continue;
     }
     const Uses &uses = all[i];
-    bool touched = uses.reach != Clock{}; // by more than the runtime
     const plan::Lifetime *life = nullptr;
     for (const plan::Lifetime &candidate : slice.lifetimes()) {
       if (candidate.program() == uint32_t(program)) {
@@ -98,22 +93,22 @@ void checkStated(const Subject &subject, int program,
                             ? std::string("not at all in this program")
                             : absl::StrCat("from step ", life->first(),
                                            " to step ", life->last());
-    if (touched && (life == nullptr || uses.first < life->first() ||
-                    uses.last > life->last())) {
+    if (uses.used && (life == nullptr || uses.first < life->first() ||
+                      uses.last > life->last())) {
       uint32_t step = life != nullptr && uses.first >= life->first()
                           ? uses.last
                           : uses.first;
       findings.problems.add(
           "outside its lifetime: ", describeStep(plan, program, step), " uses ",
           describeSlice(plan, i), ", which lives ", lives);
-    } else if (life != nullptr && (!touched || life->first() != uses.first ||
+    } else if (life != nullptr && (!uses.used || life->first() != uses.first ||
                                    life->last() != uses.last)) {
       findings.waste.add(
           "needless lifetime: ", describeSlice(plan, i), " lives ", lives,
           " of \"", plan.programs(program).name(), "\"",
-          touched ? absl::StrCat(" and is used from step ", uses.first,
-                                 " to step ", uses.last)
-                  : std::string(" and is not used there"));
+          uses.used ? absl::StrCat(" and is used from step ", uses.first,
+                                   " to step ", uses.last)
+                    : std::string(" and is not used there"));
     }
   }
 }
@@ -147,13 +142,8 @@ public:
   }
 
 private:
-  /// First use and slice; what the runtime writes before comes first.
-  using Order = std::set<std::pair<int64_t, int>>;
-
-  int64_t firstUse(int program, int slice) const {
-    const Uses &uses = programs[program][slice];
-    return uses.set_before ? -1 : int64_t(uses.first);
-  }
+  /// First use and slice.
+  using Order = std::set<std::pair<uint32_t, int>>;
 
   void sweep(const std::vector<int> &slices) {
     std::set<std::pair<uint64_t, int>> ends; // of all that reach the byte
@@ -166,7 +156,7 @@ private:
         ends.erase(ends.begin());
         carried.erase(gone);
         for (size_t p = 0; p < orders.size(); ++p) {
-          orders[p].erase({firstUse(int(p), gone), gone});
+          orders[p].erase({programs[p][gone].first, gone});
         }
       }
       bool keeps = plan.slices(slice).carried();
@@ -192,7 +182,7 @@ private:
   }
 
   void insert(int p, Order &order, int slice) {
-    auto at = order.emplace(firstUse(p, slice), slice).first;
+    auto at = order.emplace(programs[p][slice].first, slice).first;
     if (at != order.begin()) {
       compare(p, std::prev(at)->second, slice);
     }
@@ -238,9 +228,6 @@ private:
   }
 
   std::string uses(int program, const Uses &uses) const {
-    if (uses.reach == Clock{}) {
-      return " (written by the runtime)";
-    }
     return absl::StrCat(", used from step ", uses.first, " to ",
                         describeStep(plan, program, uses.last), ",");
   }

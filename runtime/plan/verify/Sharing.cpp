@@ -11,12 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/External.h"
 
 #include <map>
 #include <set>
@@ -37,7 +36,8 @@ class Flow final : public SharingState {
 public:
   Flow(const Subject &subject, Findings &findings)
       : plan(subject.plan), mesh(subject.mesh), findings(findings),
-        problems(findings.problems), slices(plan.slices_size()) {
+        problems(findings.problems), slices(plan.slices_size()),
+        arrivals(arrivalsOf(plan)) {
     for (const plan::Unit &unit : plan.units()) {
       for (const plan::State &state : unit.states()) {
         if (unit.trainable() && state.role() != "grad") {
@@ -132,6 +132,11 @@ public:
     }
   }
 
+  void arrive(const plan::Access &access) override {
+    bool own = arrivals[access.slice()].isRanksOwn();
+    write(access, own ? Sharing::Local : Sharing::Replicated);
+  }
+
   void close(const plan::Access &gradients) override {
     auto [begin, end] = reach(gradients);
     closed[gradients.slice()].assign(begin, end, true);
@@ -148,20 +153,9 @@ private:
     for (uint32_t slice : sharded) {
       set(slice, Sharing::Sharded);
     }
-    for (const plan::Scalar &scalar : plan.scalars()) {
-      if (scalar.name() == kStopScalar ||
-          scalarKind(scalar.name()) == ScalarKind::sample_base) {
-        set(scalar.slice(), Sharing::Local);
-      }
-    }
     for (const plan::Unit &unit : plan.units()) {
       if (unit.local()) {
         set(unit.states(0).slice(), Sharing::Local);
-      }
-    }
-    for (const plan::Input &input : plan.inputs()) {
-      if (input.per_sample() && plan.programs(p).kind() != plan::UPDATE) {
-        set(input.slice(), Sharing::Local);
       }
     }
   }
@@ -236,6 +230,7 @@ private:
   Findings &findings;
   Problems &problems;
   std::vector<ByteMap<Content>> slices; // without what is replicated
+  std::vector<Arrival> arrivals;        // by slice
   std::set<uint32_t> updated;    // states of trained units, gradients aside
   std::set<uint32_t> sharded;    // states
   std::set<uint32_t> replicated; // states, gradients aside

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/External.h"
 
 #include <algorithm>
 
@@ -21,7 +21,8 @@ namespace {
 class Totals {
 public:
   Totals(const Subject &subject, Problems &problems)
-      : plan(subject.plan), mesh(subject.mesh), problems(problems) {}
+      : plan(subject.plan), mesh(subject.mesh), problems(problems),
+        arrivals(arrivalsOf(plan)) {}
 
   void check(const plan::Total &total, const char *what, bool stop) {
     bool alone = mesh.groupSize(total.axes()) == 1;
@@ -71,7 +72,7 @@ private:
                    what, " over other ranks than those of the plan");
     }
     uint32_t from = step.accesses(index - 1).slice();
-    if (stop ? !isStopFlag(from) : setByRuntime(plan, p)[from]) {
+    if (stop ? !arrivals[from].isStopFlag() : bool(arrivals[from])) {
       problems.add("no agreement: ", describeStep(plan, p, s), " makes the ",
                    what, " of ", describeSlice(plan, from), "; expected ",
                    stop ? "the scalar \"stop\" of this rank"
@@ -82,24 +83,18 @@ private:
 
   bool readsStopFlag(const plan::Step &step) const {
     for (int i = 0; i < step.accesses_size(); ++i) {
-      if (effectOf(step, i).reads && isStopFlag(step.accesses(i).slice())) {
+      if (effectOf(step, i).reads &&
+          arrivals[step.accesses(i).slice()].isStopFlag()) {
         return true;
       }
     }
     return false;
   }
 
-  bool isStopFlag(uint32_t slice) const {
-    return std::any_of(plan.scalars().begin(), plan.scalars().end(),
-                       [&](const plan::Scalar &scalar) {
-                         return scalar.name() == kStopScalar &&
-                                scalar.slice() == slice;
-                       });
-  }
-
   const plan::Plan &plan;
   const Mesh &mesh;
   Problems &problems;
+  std::vector<Arrival> arrivals; // by slice
 };
 
 } // namespace

@@ -50,7 +50,7 @@ struct Schedule {
       unsigned first = below(steps), length = 1 + below(8);
       for (unsigned s = first; s < std::min(steps, first + length); ++s) {
         if (s == first || below(2) == 0) {
-          buffer.uses.push_back(s);
+          buffer.uses[0].push_back(s);
         }
       }
       buffers.push_back(buffer);
@@ -106,7 +106,7 @@ TEST(Packing, NoInterleavingClashes) {
       std::vector<std::pair<unsigned, unsigned>> life;
       for (const PackedBuffer &buffer : schedule.buffers) {
         unsigned first = ~0u, last = 0;
-        for (unsigned step : buffer.uses) {
+        for (unsigned step : buffer.uses.at(0)) {
           first = std::min(first, place[step]);
           last = std::max(last, place[step]);
         }
@@ -170,8 +170,7 @@ TEST(Packing, ProgramsShare) {
   std::vector<PackedBuffer> buffers(2);
   for (unsigned i = 0; i < 2; ++i) {
     buffers[i].bytes = 1000;
-    buffers[i].uses = {0, 3};
-    buffers[i].program = i;
+    buffers[i].uses[i] = {0, 3};
   }
   Packing packing =
       pack(buffers, findConflicts(buffers, {schedule.clocks, schedule.clocks}),

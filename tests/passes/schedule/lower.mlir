@@ -7,7 +7,7 @@
 #unit = #zero.unit<"fc", f32, elements = 1024, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [512, 512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x32xf32>, offset = 256>]>
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [#unit]} {
   // CHECK-LABEL: module attributes
-  // CHECK-DAG: %[[X:.+]] = sched.slice "x" input in device bytes 2048 carried
+  // CHECK-DAG: %[[X:.+]] = sched.slice "x" input in device bytes 2048 {
   // CHECK-DAG: %[[W:.+]] = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
   // CHECK-DAG: %[[M:.+]] = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried unit 0 segment 1
   // CHECK-DAG: %[[G:.+]] = sched.slice "fc grad" grad_shard in device bytes 1024 carried unit 0 segment 0
@@ -93,12 +93,17 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 // A value that two packs want is copied into the second; one that is read after
 // an in-place reduction has taken its bytes, too. Sums without an accumulator
-// begin at zero.
+// begin at zero. Inputs, then scalars, come through the program's two slots.
 
 #unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK-LABEL: module attributes
-  // CHECK: sched.program @step
+  // CHECK: %[[X:.+]] = sched.slice "x" input in device bytes 1024 {
+  // CHECK: %[[S:.+]] = sched.slice "stop" scalar in device bytes 4 {
+  // CHECK: %[[S0:.+]] = sched.slice "slot 0 of step" staging in pinned bytes 1088 carried
+  // CHECK: %[[S1:.+]] = sched.slice "slot 1 of step" staging in pinned bytes 1088 carried
+  // CHECK: sched.program @step slots(%[[S0]], %[[S1]])
+  // CHECK-NEXT: sched.copy_in on(compute) (read %[[S0]][0 for 1088], read %[[S1]][0 for 1088], write %[[X]][0 for 1024], write %[[S]][0 for 4]) "inputs and scalars" from [0, 1024]
   func.func @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}, tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}) {
     // CHECK: sched.launch @k0 {{.*}}, write %[[OWN:.+]][0 for 1024])
@@ -135,6 +140,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK: sched.program @step
   func.func @step(%i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = false>}, %x: tensor<4x16xf32> {nn.input = #nn.input<"x", per_sample = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // CHECK-NEXT: sched.copy_in
     // CHECK-NEXT: sched.matmul on(compute) (read %[[X]][0 for 256], read %[[X]][0 for 256], write %[[FLAT:.+]][0 for 1024])
     %0 = nn.matmul %x, %x transpose_a : tensor<4x16xf32>, tensor<4x16xf32> -> tensor<16x16xf32>
     %1 = nn.reshape %0 : tensor<16x16xf32> -> tensor<256xf32>
@@ -171,6 +177,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
           tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
           tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>},
           tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "c", sharded = false>}) {
+    // CHECK-NEXT: sched.copy_in
     // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[S]][0 for 64], write %[[U:.+]][0 for 64])
     %u = nn.kernel rows (%x = %s) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.unary neg %x : tensor<4x4xf32> -> tensor<4x4xf32>
@@ -246,6 +253,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
   // CHECK: sched.program @step
   func.func @step(%x: tensor<2x4x10xf32> {nn.input = #nn.input<"x", per_sample = false>}, %y: tensor<2x16x7xf32> {nn.input = #nn.input<"y", per_sample = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
+    // CHECK-NEXT: sched.copy_in
     // CHECK-NEXT: sched.convolution on(compute) (read %[[X]][0 for 320], read %[[Y]][0 for 896], write %[[FLAT:.+]][0 for 1024]) {{.*}} weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     %0 = nn.convolution weights %x, %y strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     // CHECK-NEXT: sched.reduce_scatter

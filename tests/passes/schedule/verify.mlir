@@ -52,21 +52,22 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 // -----
 
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  // expected-error @below {{'a' is not carried, but used by @micro and @update}}
   %a = sched.slice "a" gathered in device bytes 64
+  %t = sched.slice "t" gathered in device bytes 64
   sched.program @micro {
     %0 = sched.fill on(compute) (write %a[0 for 64]) "fill a"
   }
   sched.program @update {
-    %0 = sched.fill on(compute) (write %a[0 for 64]) "fill a"
+    // expected-error @below {{'copy t' reads bytes [0, 64) of 'a' on rank 0, which nothing wrote}}
+    %0 = sched.copy on(compute) (read %a[0 for 64], write %t[0 for 64]) "copy t"
   }
 }
 
 // -----
 
-  // expected-error @below {{has offsets of slices, but no 'sched.arenas' with one arena}}
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %a = sched.slice "a" gathered in device bytes 64 at 0
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, sched.arenas = [#sched.arena<device, bytes = 256, alignment = 64, peak = 256, lower_bound = 64>]} {
+  // expected-error @below {{'a' is in pinned, which has no arena in 'sched.arenas'}}
+  %a = sched.slice "a" gathered in pinned bytes 64 at 0
 }
 
 // -----

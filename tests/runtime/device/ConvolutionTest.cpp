@@ -65,7 +65,7 @@ struct Case {
   Case(const Shape &shape, plan::ConvolutionKind kind) : shape(shape) {
     Sizes output = outputOf(shape);
     convolution.set_kind(kind);
-    convolution.set_type(plan::F32);
+    convolution.set_element_type(plan::F32);
     convolution.set_samples(shape.samples);
     convolution.set_groups(shape.groups);
     convolution.set_channels(shape.channels);
@@ -251,7 +251,7 @@ TEST(Convolution, ScratchOfAnotherIsRefused) {
   auto bytes = scratchBytes(test.convolution);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_THAT(refusal(*bytes + 64), ::testing::HasSubstr("bytes of scratch"));
-  test.convolution.set_type(plan::BF16);
+  test.convolution.set_element_type(plan::BF16);
   EXPECT_THAT(refusal(*bytes), ::testing::HasSubstr("BF16"));
 }
 

@@ -43,7 +43,7 @@ public:
     public:
       explicit Call(std::function<absl::Status()> function)
           : function(std::move(function)) {}
-      absl::Status issue(StreamHandle) override { return function(); }
+      absl::Status issue(const Issue &) override { return function(); }
 
     private:
       std::function<absl::Status()> function;
@@ -59,7 +59,7 @@ public:
     return absl::OkStatus();
   }
   absl::Status run() {
-    bound->start();
+    bound->start(0);
     return bound->finish(failed);
   }
 

@@ -24,7 +24,7 @@ struct Shape {
 /// A product and its operands.
 struct Case {
   explicit Case(const Shape &shape) : shape(shape) {
-    matmul.set_type(plan::F32);
+    matmul.set_element_type(plan::F32);
     matmul.set_batch(shape.batch);
     matmul.set_m(shape.m);
     matmul.set_n(shape.n);
@@ -195,7 +195,7 @@ TEST(MatmulTest, PartsCoverTheResultOnce) {
 
 TEST(MatmulTest, WhatTheLibraryCannotDoIsSaid) {
   Case wide({1, 4, 4, 4});
-  wide.matmul.set_type(plan::F64);
+  wide.matmul.set_element_type(plan::F64);
   auto bytes = scratchBytes(wide.matmul);
   ASSERT_FALSE(bytes.ok());
   EXPECT_NE(bytes.status().message().find("found F64"), std::string::npos);

@@ -128,7 +128,7 @@ TEST(HostDeviceTest, ACancelledRunEnds) {
   host.call(0, [] { return absl::OkStatus(); }).awaits = {{0, 1}};
   host.call(1, [] { return absl::OkStatus(); }, {0});
   ASSERT_TRUE(host.bind().ok());
-  host.bound->start();
+  host.bound->start(0);
   std::thread other([&] { host.bound->cancel(); });
   EXPECT_TRUE(absl::IsCancelled(host.bound->finish(host.failed)));
   other.join();
@@ -162,8 +162,8 @@ TEST(HostDeviceTest, DevicesAwaitEachOthersCounts) {
   for (int run = 0; run < 3; ++run) {
     events.clear();
     std::fill(std::begin(counters), std::end(counters), 0);
-    two.bound->start();
-    one.bound->start();
+    two.bound->start(0);
+    one.bound->start(0);
     ASSERT_TRUE(one.bound->finish(one.failed).ok());
     ASSERT_TRUE(two.bound->finish(two.failed).ok());
     ASSERT_EQ(events.size(), 2 * kRounds);

@@ -3,14 +3,14 @@
 #include "LinearPlan.h"
 
 #include "runtime/comm/local/LocalGroup.h"
-#include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/exec/Executor.h"
-#include "runtime/exec/Scalars.h"
+#include "runtime/exec/Staging.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -60,10 +60,10 @@ struct Bound {
 TEST(ExecutorTest, RunningAProgramAllocatesNothing) {
   LoadedPlan loaded = linearPlan({1, 3, 1, false});
   Bound bound(loaded);
-  ASSERT_TRUE(bound.executor->run(0).ok());
+  ASSERT_TRUE(bound.executor->run(0, 0).ok());
   uint64_t before = allocations;
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(bound.executor->run(0).ok());
+    ASSERT_TRUE(bound.executor->run(0, 0).ok());
   }
   EXPECT_LE(allocations - before, 50u * 2 * 8);
 
@@ -78,10 +78,10 @@ TEST(ExecutorTest, RunningAProgramAllocatesNothing) {
     }
   }
   Bound without(plain);
-  ASSERT_TRUE(without.executor->run(0).ok());
+  ASSERT_TRUE(without.executor->run(0, 0).ok());
   before = allocations;
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(without.executor->run(0).ok());
+    ASSERT_TRUE(without.executor->run(0, 0).ok());
   }
   EXPECT_EQ(allocations - before, 0u);
 }
@@ -96,11 +96,11 @@ TEST(ExecutorTest, WhatTheDeviceCannotDoIsSaid) {
   auto module = loadKernelModule(loaded.plan);
   ASSERT_TRUE(module.ok());
   auto group = makeLocalGroup(LocalGroupOptions());
-  product->mutable_matmul()->set_type(plan::F64);
+  product->mutable_matmul()->set_element_type(plan::F64);
   auto made =
       Executor::create(loaded.plan, *group[0], makeHostDevice({}), **module);
   ASSERT_FALSE(made.ok());
-  EXPECT_NE(made.status().message().find("program \"step\": step 1 'product'"),
+  EXPECT_NE(made.status().message().find("program \"step\": step 2 'product'"),
             std::string::npos)
       << made.status();
   loaded.plan.mutable_arenas(0)->set_space(plan::NVME);
@@ -137,28 +137,70 @@ TEST(ScalarsTest, TheTwoCountersMayDiffer) {
   plan::OptimizerGroup &group = *plan.add_groups();
   group.set_beta1(0.9);
   group.set_beta2(0.999);
-  uint32_t offset = 0;
-  for (auto [name, bytes] :
-       {std::pair("step", 8), {"step_size", 4}, {"bias_correction2_sqrt", 4}}) {
-    plan::Slice *slice = plan.add_slices();
-    slice->set_offset(offset);
-    slice->set_bytes(bytes);
-    offset += bytes;
-    plan::Scalar *scalar = plan.add_scalars();
-    scalar->set_name(name);
-    scalar->set_type(bytes == 8 ? plan::I64 : plan::F32);
-    scalar->set_slice(plan.slices_size() - 1);
-  }
-  struct {
-    uint64_t step;
-    float step_size, correction;
-  } written = {};
   ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4};
-  HostBuffer buffer(&written, sizeof(written));
-  ASSERT_TRUE(writeScalars(plan, inputs, RankMemory{0, {&buffer}}).ok());
-  EXPECT_EQ(written.step, 9u);
-  EXPECT_EQ(written.step_size, float(1e-3 / (1 - std::pow(0.9, 4))));
-  EXPECT_EQ(written.correction, float(std::sqrt(1 - std::pow(0.999, 4))));
+  auto write = [&](const char *name, plan::ElementType type, void *to) {
+    plan::Scalar scalar;
+    scalar.set_name(name);
+    scalar.set_type(type);
+    EXPECT_TRUE(writeScalar(plan, scalar, inputs, to).ok());
+  };
+  uint64_t step = 0;
+  float step_size = 0;
+  double correction = 0;
+  write("step", plan::I64, &step);
+  write("step_size", plan::F32, &step_size);
+  write("bias_correction2_sqrt", plan::F64, &correction);
+  EXPECT_EQ(step, 9u);
+  EXPECT_EQ(step_size, float(1e-3 / (1 - std::pow(0.9, 4))));
+  EXPECT_EQ(correction, std::sqrt(1 - std::pow(0.999, 4)));
+}
+
+/// One write a run, into the two slots in turn, of just what the program copies
+/// in.
+TEST(StagingTest, SlotsAreWrittenInTurn) {
+  LoadedPlan loaded = linearPlan({1, 1, 2, false});
+  Bound bound(loaded);
+  const plan::Program &micro = loaded.plan.programs(0);
+  auto staging = Staging::create(loaded.plan, 0, bound.executor->memory());
+  auto update = Staging::create(loaded.plan, 1, bound.executor->memory());
+  ASSERT_TRUE(staging.ok() && update.ok());
+  auto valueOf = [&](uint32_t slot, uint64_t offset) {
+    float value = 0;
+    DeviceRange range = bound.executor->memory().slice(loaded.plan, slot);
+    EXPECT_TRUE(range.part(offset, sizeof(value)).read(&value).ok());
+    return value;
+  };
+  int reads = 0;
+  for (unsigned run = 0; run < 4; ++run) {
+    auto slot = staging->write({0.5, 1, 1, /*stop=*/run == 3},
+                               [&](int input, std::byte *to, uint64_t bytes) {
+                                 EXPECT_EQ(input, 0);
+                                 EXPECT_EQ(bytes, 64u);
+                                 std::fill_n(reinterpret_cast<float *>(to),
+                                             bytes / sizeof(float), float(run));
+                                 ++reads;
+                                 return absl::OkStatus();
+                               });
+    ASSERT_TRUE(slot.ok()) << slot.status();
+    EXPECT_EQ(*slot, run % 2);
+    // The other one is as the run before left it.
+    EXPECT_EQ(valueOf(micro.slots(int(run % 2)), 0), float(run));
+    EXPECT_EQ(valueOf(micro.slots(int(1 - run % 2)), 0),
+              run == 0 ? 0 : float(run - 1));
+    EXPECT_EQ(valueOf(micro.slots(int(run % 2)), 64), run == 3 ? 1 : 0);
+    ASSERT_TRUE(bound.executor->run(0, *slot).ok());
+    EXPECT_EQ(valueOf(loaded.plan.inputs(0).slice(), 0), float(run));
+  }
+  EXPECT_EQ(reads, 4);
+  auto slot = update->write({0.5}, [](int, std::byte *, uint64_t) {
+    return absl::InternalError("no input was asked for");
+  });
+  ASSERT_TRUE(slot.ok()) << slot.status();
+  EXPECT_EQ(valueOf(loaded.plan.programs(1).slots(0), 0), 0.5f);
+  auto failed = staging->write({0.5}, [](int, std::byte *, uint64_t) {
+    return absl::DataLossError("lost");
+  });
+  EXPECT_EQ(failed.status().message(), "lost");
 }
 
 } // namespace

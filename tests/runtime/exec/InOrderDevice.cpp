@@ -15,7 +15,7 @@ public:
                  const std::function<void(const absl::Status &)> &failed)
       : binding(std::move(binding)), on_failure(failed) {}
 
-  void start() override {
+  void start(unsigned slot) override {
     std::vector<bool> recorded(binding.steps.size());
     status = absl::OkStatus();
     for (size_t i = 0; i < binding.steps.size() && status.ok(); ++i) {
@@ -27,7 +27,7 @@ public:
         }
       }
       if (status.ok()) {
-        status = step.operation->issue(StreamHandle());
+        status = step.operation->issue({nullptr, slot});
       }
       recorded[i] = true;
     }

@@ -62,7 +62,7 @@ private:
 };
 
 void Builder::slices() {
-  x = b.slice("x", INPUT, 64, true);
+  x = b.slice("x", INPUT, 64, false);
   Input &input = *b.plan.add_inputs();
   input.set_name("x");
   input.set_type(F32);
@@ -94,7 +94,7 @@ uint32_t Builder::product(const std::vector<uint32_t> &waits) {
   Step step;
   step.set_name("product");
   Matmul &matmul = *step.mutable_matmul();
-  matmul.set_type(F32);
+  matmul.set_element_type(F32);
   matmul.set_batch(1);
   matmul.set_m(2);
   matmul.set_n(8);
@@ -151,12 +151,15 @@ plan::Plan Builder::build() {
   slices();
   if (options.accumulate == 1) {
     b.program("step");
+    b.copyIn({x, stop_local, rate, scale});
     micro();
     update({last_reduce});
   } else {
     b.program("micro");
+    b.copyIn({x, stop_local});
     micro();
     b.program("update");
+    b.copyIn({rate, scale});
     update({});
   }
   return b.finish();

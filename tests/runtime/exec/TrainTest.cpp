@@ -174,9 +174,13 @@ TEST_F(TrainTest, TheAccountOfThePlanIsExact) {
         EXPECT_EQ(rank.first_step.reduce, predicted.reduce_bytes());
         EXPECT_EQ(rank.first_step.scalar, predicted.scalar_bytes());
         EXPECT_EQ(rank.total.reduce, 5 * predicted.reduce_bytes());
-        EXPECT_EQ(rank.arena_bytes, loaded.plan.arenas(0).bytes());
-        EXPECT_GE(rank.touched[0], writtenEnd(loaded.plan, 0));
-        EXPECT_LE(rank.touched[0], loaded.plan.arenas(0).peak());
+        uint64_t bytes = 0;
+        for (int i = 0; i < loaded.plan.arenas_size(); ++i) {
+          bytes += loaded.plan.arenas(i).bytes();
+          EXPECT_GE(rank.touched[size_t(i)], writtenEnd(loaded.plan, i));
+          EXPECT_LE(rank.touched[size_t(i)], loaded.plan.arenas(i).peak());
+        }
+        EXPECT_EQ(rank.arena_bytes, bytes);
       }
     }
   }

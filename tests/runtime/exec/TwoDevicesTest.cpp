@@ -8,11 +8,12 @@
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/exec/Executor.h"
-#include "runtime/exec/Scalars.h"
+#include "runtime/exec/Staging.h"
 #include "runtime/plan/Verify.h"
 
 #include "gtest/gtest.h"
 
+#include <cstring>
 #include <thread>
 
 using namespace zerograph;
@@ -43,6 +44,9 @@ LoadedPlan planWithUpdatesApart(uint32_t accumulate, uint32_t device) {
       plan::Step &step = *program.mutable_steps(i);
       if (step.name() == "linear_update") {
         step.set_stream(kUpdates);
+        if (step.waits().empty()) {
+          step.add_waits(0); // for its scalars
+        }
         loaded.plan.mutable_kernels(int(step.launch().kernel()))
             ->set_module(device);
         update = uint32_t(i);
@@ -84,6 +88,12 @@ absl::Status trainRank(const plan::Plan &plan, HostCommunicator &comm,
   for (int i = 0; i < plan.slices_size(); ++i) {
     ZG_RETURN_IF_ERROR(memory.slice(plan, uint32_t(i)).fill());
   }
+  std::vector<Staging> staging;
+  for (int i = 0; i < plan.programs_size(); ++i) {
+    ZG_ASSIGN_OR_RETURN(Staging slots,
+                        Staging::create(plan, unsigned(i), memory));
+    staging.push_back(std::move(slots));
+  }
   rank.executor->recordTimes();
   ZG_RETURN_IF_ERROR(comm.barrier("beginning"));
   for (uint64_t step = 1; step <= 20; ++step) {
@@ -91,11 +101,15 @@ absl::Status trainRank(const plan::Plan &plan, HostCommunicator &comm,
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] = float((step * 31 + comm.rank() * 7 + i) % 13) - 6;
     }
-    ZG_RETURN_IF_ERROR(
-        memory.slice(plan, plan.inputs(0).slice()).write(x.data()));
-    ZG_RETURN_IF_ERROR(writeScalars(plan, {0.125, step, step}, memory));
-    for (int program = 0; program < plan.programs_size(); ++program) {
-      ZG_RETURN_IF_ERROR(rank.executor->run(unsigned(program)));
+    for (unsigned program = 0; program < staging.size(); ++program) {
+      ZG_ASSIGN_OR_RETURN(
+          unsigned slot,
+          staging[program].write({0.125, step, step},
+                                 [&](int, std::byte *to, uint64_t bytes) {
+                                   std::memcpy(to, x.data(), bytes);
+                                   return absl::OkStatus();
+                                 }));
+      ZG_RETURN_IF_ERROR(rank.executor->run(program, slot));
     }
   }
   for (const plan::Unit &unit : plan.units()) {

@@ -33,8 +33,10 @@ public:
       b.unit(name(i), kElements, true);
       b.state(i, "exp_avg", true);
     }
-    base = b.plan.arenas(0).bytes();
+    base[0] = b.plan.arenas(0).bytes();
     b.program("step");
+    b.copyIn({input, stop_local, rate});
+    base[1] = b.plan.arenas(1).bytes();
     uint32_t last = 0;
     for (int i = 0; i < layers; ++i) {
       last = layer(i);
@@ -48,7 +50,7 @@ private:
   static std::string name(int layer) { return "layer" + std::to_string(layer); }
 
   void scalars() {
-    input = b.slice("x", INPUT, kActivation, true);
+    input = b.slice("x", INPUT, kActivation, false);
     Input &x = *b.plan.add_inputs();
     x.set_name("x");
     x.set_type(F32);
@@ -71,7 +73,7 @@ private:
     uint32_t slice = b.slice(name, slice_class, bytes, false, unit);
     b.plan.mutable_arenas(0)->set_bytes(before);
     b.plan.mutable_slices(slice)->set_arena(arena);
-    b.plan.mutable_slices(slice)->set_offset((arena == 0 ? base : 0) +
+    b.plan.mutable_slices(slice)->set_offset(base[arena] +
                                              uint64_t(at) * kElements * 4);
     return slice;
   }
@@ -157,7 +159,7 @@ private:
   }
 
   PlanBuilder b;
-  uint64_t base = 0;
+  uint64_t base[3] = {}; // by arena
   uint32_t input = 0, loss_local = 0, loss = 0, stop_local = 0, stop = 0;
   uint32_t rate = 0, act_before = 0, loaded = 0;
   uint32_t out = 0, in = 0, write = 0, read = 0; // streams

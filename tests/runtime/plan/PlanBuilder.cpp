@@ -54,7 +54,7 @@ uint32_t PlanBuilder::scalar(const std::string &name, plan::ElementType type) {
   scalar.set_name(name);
   scalar.set_type(type);
   scalar.set_slice(slice(name == "stop" ? "stop of this rank" : name,
-                         plan::SCALAR, elementSize(type), true));
+                         plan::SCALAR, elementSize(type), false));
   return scalar.slice();
 }
 
@@ -69,8 +69,15 @@ uint32_t PlanBuilder::total(plan::Total &total, const std::string &name) {
 uint32_t PlanBuilder::slice(const std::string &name,
                             plan::SliceClass slice_class, uint64_t bytes,
                             bool carried, int unit) {
-  plan::Arena &arena = *plan.mutable_arenas(0);
+  return sliceIn(0, name, slice_class, bytes, carried, unit);
+}
+
+uint32_t PlanBuilder::sliceIn(uint32_t in, const std::string &name,
+                              plan::SliceClass slice_class, uint64_t bytes,
+                              bool carried, int unit) {
+  plan::Arena &arena = *plan.mutable_arenas(int(in));
   plan::Slice &slice = *plan.add_slices();
+  slice.set_arena(in);
   slice.set_name(name);
   slice.set_slice_class(slice_class);
   slice.set_offset(arena.bytes());
@@ -161,6 +168,32 @@ uint32_t PlanBuilder::add(uint32_t stream, plan::Step step,
   return current().steps_size() - 1;
 }
 
+void PlanBuilder::copyIn(const std::vector<uint32_t> &slices) {
+  if (plan.arenas_size() == 1) {
+    plan::Arena &pinned = *plan.add_arenas();
+    pinned.set_space(plan::PINNED);
+    pinned.set_alignment(64);
+  }
+  plan::Step step;
+  step.set_name("copy in");
+  uint64_t bytes = 0;
+  for (uint32_t slice : slices) {
+    step.mutable_copy_in()->add_offsets(bytes);
+    bytes += (plan.slices(int(slice)).bytes() + 63) / 64 * 64;
+  }
+  for (int i = 0; i < 2; ++i) {
+    uint32_t slot =
+        sliceIn(1, "slot " + std::to_string(i) + " of " + current().name(),
+                plan::STAGING, bytes, true, -1);
+    current().add_slots(slot);
+    appendAll(step, {all(slot, plan::READ)});
+  }
+  for (uint32_t slice : slices) {
+    appendAll(step, {all(slice, plan::WRITE)});
+  }
+  add(kCompute, std::move(step));
+}
+
 uint32_t PlanBuilder::launch(const std::string &name,
                              const std::vector<plan::Access> &accesses,
                              const std::vector<uint32_t> &waits) {
@@ -182,7 +215,7 @@ uint32_t PlanBuilder::gather(int unit, const plan::Access &shard,
   step.set_name("gather " + plan.units(unit).name());
   step.set_reason("parameters of " + plan.units(unit).name());
   step.mutable_all_gather()->set_unit(unit);
-  step.mutable_all_gather()->set_type(plan::F32);
+  step.mutable_all_gather()->set_element_type(plan::F32);
   appendAll(step, {shard, segment});
   return add(kGather, std::move(step), waits);
 }

@@ -14,8 +14,9 @@ namespace zerograph::testing {
 /// The streams that every plan of a builder has.
 enum : uint32_t { kCompute, kGather, kScatter };
 
-/// Makes plans step by step. Slices lie one after another in one device arena;
-/// `finish` states lifetimes, peak and traffic as they are.
+/// Makes plans step by step. Slices lie one after another in one device arena,
+/// slots in one of pinned memory; `finish` states lifetimes, peak and traffic
+/// as they are.
 class PlanBuilder {
 public:
   PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate = 1);
@@ -37,6 +38,9 @@ public:
   plan::Access part(uint32_t slice, uint64_t offset, uint64_t bytes,
                     uint64_t rank_stride, plan::Mode mode) const;
 
+  /// The first step: copies these slices of inputs and scalars in, from slots
+  /// that the program gets, in pinned memory. On the compute stream.
+  void copyIn(const std::vector<uint32_t> &slices);
   /// Each returns the step's index in the current program.
   uint32_t launch(const std::string &name,
                   const std::vector<plan::Access> &accesses,
@@ -62,6 +66,9 @@ private:
   plan::Program &current() {
     return *plan.mutable_programs(plan.programs_size() - 1);
   }
+  uint32_t sliceIn(uint32_t arena, const std::string &name,
+                   plan::SliceClass slice_class, uint64_t bytes, bool carried,
+                   int unit);
   uint32_t collectives = 0;
 };
 
@@ -75,27 +82,27 @@ void stateFacts(plan::Plan &plan);
 void stateUses(plan::Plan &plan);
 
 /// World 2, stage 3, two units of 512 elements, one micro-batch:
-///   0 gather a, 1 gather b, 2 forward a, 3 forward b (matmul), 4 loss,
-///   5 backward b, 6 reduce b, 7 backward a, 8 reduce a, 9 sum loss,
-///   10 update b, 11 update a
+///   0 copy in, 1 gather a, 2 gather b, 3 forward a, 4 forward b (matmul),
+///   5 loss, 6 backward b, 7 reduce b, 8 backward a, 9 reduce a, 10 sum loss,
+///   11 update b, 12 update a
 plan::Plan stageThreePlan();
 
 /// World 2, stage 1: one whole unit, reduced into the rank's own part of its
 /// gradients, updated by parts and gathered in place:
-///   0 forward, 1 backward, 2 reduce, 3 sum, 4 update, 5 gather
+///   0 copy in, 1 forward, 2 backward, 3 reduce, 4 sum, 5 update, 6 gather
 plan::Plan stageOnePlan();
 
 /// World 2, stage 2, two micro-batches:
-///   micro: 0 forward, 1 backward, 2 reduce (accumulates), 3 sum
-///   update: 0 update, 1 gather, 2 fill
+///   micro: 0 copy in, 1 forward, 2 backward, 3 reduce (accumulates), 4 sum
+///   update: 0 copy in, 1 update, 2 gather, 3 fill
 plan::Plan accumulatingPlan();
 
 /// The same with a unit "buffers" of each rank's own:
-///   micro: ..., 4 statistics
+///   micro: ..., 5 statistics
 plan::Plan localUnitPlan();
 
-/// World 1, "forward" of one launch from input "x" (2 samples of 8) to the
-/// outputs "y", per sample, and "mean".
+/// World 1, "forward" of a copy_in and one launch from input "x" (2 samples of
+/// 8) to the outputs "y", per sample, and "mean".
 plan::Plan forwardPlan();
 
 /// Index of the slice with this name.

@@ -11,7 +11,7 @@ struct Common {
   uint32_t input, loss_local, loss, stop_local, stop, rate;
 
   explicit Common(PlanBuilder &builder) {
-    input = builder.slice("x", plan::INPUT, 64, true);
+    input = builder.slice("x", plan::INPUT, 64, false);
     loss_local = builder.slice("loss of this rank", plan::SCALAR, 4, false);
     loss = builder.total(*builder.plan.mutable_loss(), "loss");
     stop_local = builder.scalar("stop");
@@ -59,6 +59,7 @@ plan::Plan stageThreePlan() {
   uint32_t staging = b.slice("staging", STAGING, 512, false);
 
   b.program("step");
+  b.copyIn({common.input, common.stop_local, common.rate});
   uint32_t g0 = b.gather(a, b.all(pa, READ), b.all(fa, WRITE));
   uint32_t g1 = b.gather(c, b.all(pb, READ), b.all(fb, WRITE));
   b.launch("forward a",
@@ -66,7 +67,7 @@ plan::Plan stageThreePlan() {
   Step step;
   step.set_name("forward b");
   Matmul &matmul = *step.mutable_matmul();
-  matmul.set_type(F32);
+  matmul.set_element_type(F32);
   matmul.set_batch(1);
   matmul.set_m(2);
   matmul.set_n(8);
@@ -112,6 +113,7 @@ plan::Plan stageOnePlan() {
   uint32_t staging = b.slice("staging", STAGING, 512, false);
 
   b.program("step");
+  b.copyIn({common.input, common.stop_local, common.rate});
   b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
                        b.all(h, WRITE), b.all(common.loss_local, WRITE)});
   uint32_t backward = b.launch(
@@ -141,6 +143,7 @@ static plan::Plan accumulating(bool local) {
   uint32_t staging = b.slice("staging", STAGING, 512, false);
 
   b.program("micro");
+  b.copyIn({common.input, common.stop_local});
   b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
                        b.all(h, WRITE), b.all(common.loss_local, WRITE)});
   uint32_t backward = b.launch(
@@ -157,6 +160,7 @@ static plan::Plan accumulating(bool local) {
                             b.all(unit.states(0).slice(), READ_WRITE)});
   }
   b.program("update");
+  b.copyIn({common.rate});
   uint32_t u = b.launch("update", {b.all(s, READ), b.all(common.rate, READ),
                                    b.part(p, 0, 1024, 1024, READ_WRITE),
                                    b.all(m, READ_WRITE)});
@@ -172,7 +176,7 @@ plan::Plan localUnitPlan() { return accumulating(true); }
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);
   b.plan.clear_groups();
-  uint32_t input = b.slice("x", plan::INPUT, 64, true);
+  uint32_t input = b.slice("x", plan::INPUT, 64, false);
   plan::Input &x = *b.plan.add_inputs();
   x.set_name("x");
   x.set_type(plan::F32);
@@ -194,6 +198,7 @@ plan::Plan forwardPlan() {
   m.set_type(plan::F32);
   m.set_slice(mean);
   b.program("forward");
+  b.copyIn({input});
   b.launch("all of it", {b.all(input, plan::READ), b.all(rows, plan::WRITE),
                          b.all(mean, plan::WRITE)});
   return b.finish();

@@ -17,9 +17,9 @@ using ::testing::HasSubstr;
 /// The product of stageThreePlan as a convolution of one place.
 plan::Convolution &convolution(plan::Plan &plan) {
   plan::Convolution &c =
-      *plan.mutable_programs(0)->mutable_steps(3)->mutable_convolution();
+      *plan.mutable_programs(0)->mutable_steps(4)->mutable_convolution();
   c.set_kind(plan::CONVOLVE);
-  c.set_type(plan::F32);
+  c.set_element_type(plan::F32);
   c.set_samples(2);
   c.set_groups(1);
   c.set_channels(8);
@@ -39,7 +39,8 @@ TEST(Validate, Convolutions) {
   EXPECT_TRUE(validatePlan(sound).ok()) << validatePlan(sound);
   using Convolution = plan::Convolution;
   std::pair<const char *, std::function<void(Convolution &)>> faults[] = {
-      {"elements of type i32", [](Convolution &c) { c.set_type(plan::I32); }},
+      {"elements of type i32",
+       [](Convolution &c) { c.set_element_type(plan::I32); }},
       {"unknown kind 7",
        [](Convolution &c) { c.set_kind(plan::ConvolutionKind(7)); }},
       {"not the same number", [](Convolution &c) { c.add_window(1); }},

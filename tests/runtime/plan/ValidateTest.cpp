@@ -27,7 +27,7 @@ plan::Step *step(plan::Plan &plan, int index) {
 }
 
 plan::Matmul *matmul(plan::Plan &plan) {
-  return step(plan, 3)->mutable_matmul();
+  return step(plan, 4)->mutable_matmul();
 }
 
 constexpr uint64_t kHuge = ~uint64_t(0);
@@ -45,7 +45,9 @@ const Fault kFaults[] = {
        p.mutable_slices(3)->set_slice_class(plan::SliceClass(99));
      }},
     {"and has a lifetime",
-     [](plan::Plan &p) { p.mutable_slices(0)->add_lifetimes(); }},
+     [](plan::Plan &p) {
+       p.mutable_slices(p.units(0).states(0).slice())->add_lifetimes();
+     }},
     {"(h) is carried across programs and is no state",
      [](plan::Plan &p) {
        plan::Slice *h = p.mutable_slices(testing::sliceNamed(p, "h"));
@@ -53,26 +55,26 @@ const Fault kFaults[] = {
        h->clear_lifetimes();
      }},
     {"names slice 999",
-     [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->set_slice(999); }},
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(0)->set_slice(999); }},
     {"of the last of 2 ranks lie outside",
-     [](plan::Plan &p) { step(p, 2)->mutable_accesses(0)->add_strides(4); }},
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(0)->add_strides(4); }},
     {"of the last of 2 ranks lie outside",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(0)->add_strides(kHuge);
-       step(p, 2)->mutable_accesses(0)->set_bytes(1);
+       step(p, 3)->mutable_accesses(0)->add_strides(kHuge);
+       step(p, 3)->mutable_accesses(0)->set_bytes(1);
      }},
     {"unknown mode",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(0)->set_mode(plan::Mode(9));
+       step(p, 3)->mutable_accesses(0)->set_mode(plan::Mode(9));
      }},
-    {"wait for ever", [](plan::Plan &p) { step(p, 2)->add_waits(2); }},
+    {"wait for ever", [](plan::Plan &p) { step(p, 3)->add_waits(3); }},
     {"is on stream 77 of 3",
-     [](plan::Plan &p) { step(p, 2)->set_stream(77); }},
+     [](plan::Plan &p) { step(p, 3)->set_stream(77); }},
     {"launches kernel 50",
-     [](plan::Plan &p) { step(p, 2)->mutable_launch()->set_kernel(50); }},
-    {"does nothing", [](plan::Plan &p) { step(p, 2)->clear_op(); }},
+     [](plan::Plan &p) { step(p, 3)->mutable_launch()->set_kernel(50); }},
+    {"does nothing", [](plan::Plan &p) { step(p, 3)->clear_op(); }},
     {"place in the order",
-     [](plan::Plan &p) { step(p, 2)->set_sequence(1); }},
+     [](plan::Plan &p) { step(p, 3)->set_sequence(1); }},
     {"kernel k1: it is in module 0 of 0",
      [](plan::Plan &p) { p.clear_modules(); }},
     {"module 0 is for device 0 of 1, or has no code",
@@ -106,14 +108,14 @@ const Fault kFaults[] = {
      [](plan::Plan &p) { *p.add_mesh() = p.mesh(0); }},
     {"access 0 has 2 strides; the mesh has 1 axes",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(0)->add_strides(0);
-       step(p, 2)->mutable_accesses(0)->add_strides(0);
+       step(p, 3)->mutable_accesses(0)->add_strides(0);
+       step(p, 3)->mutable_accesses(0)->add_strides(0);
      }},
     {"names axis 1 of 1; axes exist",
-     [](plan::Plan &p) { step(p, 0)->set_axes(0, 1); }},
+     [](plan::Plan &p) { step(p, 1)->set_axes(0, 1); }},
     {"names no axes, and so no group",
-     [](plan::Plan &p) { step(p, 0)->clear_axes(); }},
-    {"or a group, and is none", [](plan::Plan &p) { step(p, 2)->add_axes(0); }},
+     [](plan::Plan &p) { step(p, 1)->clear_axes(); }},
+    {"or a group, and is none", [](plan::Plan &p) { step(p, 3)->add_axes(0); }},
     {"names axis 1 of 1",
      [](plan::Plan &p) {
        p.mutable_units(0)->mutable_states(0)->set_axes(0, 1);
@@ -136,7 +138,7 @@ const Fault kFaults[] = {
      [](plan::Plan &p) { *p.add_groups() = p.groups(0); }},
     {"adds up elements of type f64 that travel as f32; not built yet",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_accumulator(plan::F64);
+       step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::F64);
      }},
     {"which is empty or taken",
      [](plan::Plan &p) {
@@ -144,16 +146,16 @@ const Fault kFaults[] = {
      }},
     {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->mutable_host()->set_grain(0); }},
     // A launch brings what its kernel touches.
-    {"step 2 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
-     [](plan::Plan &p) { step(p, 2)->mutable_accesses()->RemoveLast(); }},
+    {"step 3 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses()->RemoveLast(); }},
     {"has 4 accesses",
-     [](plan::Plan &p) { *step(p, 2)->add_accesses() = step(p, 2)->accesses(0); }},
+     [](plan::Plan &p) { *step(p, 3)->add_accesses() = step(p, 3)->accesses(0); }},
     {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of kernel "
      "k1 is read of 2048",
-     [](plan::Plan &p) { step(p, 2)->mutable_accesses(1)->set_bytes(4); }},
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_bytes(4); }},
     {"is read_write of 64 bytes; operand 2 of kernel k1 is write of 64",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
+       step(p, 3)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
      }},
     {"kernel k1: operand 0 has 63 bytes of elements of type f32",
      [](plan::Plan &p) {
@@ -175,12 +177,12 @@ const Fault kFaults[] = {
      }},
     {"wants them apart or the very same",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(2)->set_slice(
+       step(p, 3)->mutable_accesses(2)->set_slice(
            testing::sliceNamed(p, "a/gathered"));
      }},
     {"kernel k1 wants them apart",
      [](plan::Plan &p) {
-       step(p, 2)->mutable_accesses(2)->set_slice(step(p, 2)->accesses(0).slice());
+       step(p, 3)->mutable_accesses(2)->set_slice(step(p, 3)->accesses(0).slice());
      }},
     // Alignment.
     {"alignment 32; it must be a power of two from 64",
@@ -190,27 +192,27 @@ const Fault kFaults[] = {
     {"begins at byte 2; all must be multiples of 4",
      [](plan::Plan &p) {
        p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
-       step(p, 4)->mutable_accesses(0)->set_bytes(60);
-       step(p, 4)->mutable_accesses(0)->set_offset(2);
+       step(p, 5)->mutable_accesses(0)->set_bytes(60);
+       step(p, 5)->mutable_accesses(0)->set_offset(2);
      }},
     {"begins at byte 0 + rank * 2; all must be multiples of 4",
      [](plan::Plan &p) {
        p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
-       step(p, 4)->mutable_accesses(0)->set_bytes(60);
-       step(p, 4)->mutable_accesses(0)->add_strides(2);
+       step(p, 5)->mutable_accesses(0)->set_bytes(60);
+       step(p, 5)->mutable_accesses(0)->add_strides(2);
      }},
     {"access 1 to slice 11 (b/gathered) begins at byte 2",
-     [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_offset(2); }},
+     [](plan::Plan &p) { step(p, 4)->mutable_accesses(1)->set_offset(2); }},
     {"begins at byte 4; all must be multiples of 64",
      [](plan::Plan &p) {
-       step(p, 3)->mutable_accesses(3)->set_bytes(64);
-       step(p, 3)->mutable_accesses(3)->set_offset(4);
+       step(p, 4)->mutable_accesses(3)->set_bytes(64);
+       step(p, 4)->mutable_accesses(3)->set_offset(4);
      }},
     {"begins at byte 2; all",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(128);
-       step(p, 6)->mutable_accesses(2)->set_bytes(256);
-       step(p, 6)->mutable_accesses(2)->set_offset(2);
+       step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(128);
+       step(p, 7)->mutable_accesses(2)->set_bytes(256);
+       step(p, 7)->mutable_accesses(2)->set_offset(2);
      }},
     // A slice has one meaning.
     {"slice 0 (x) holds input x and input z",
@@ -218,9 +220,10 @@ const Fault kFaults[] = {
        *p.add_inputs() = p.inputs(0);
        p.mutable_inputs(1)->set_name("z");
      }},
-    {"slice 3 (stop of this rank) holds scalar \"stop\" and the sum of stop",
+    {"slice 3 (stop of this rank) holds the sum of stop flags, which outlives",
      [](plan::Plan &p) { p.mutable_stop()->set_slice(p.scalars(0).slice()); }},
-    {"holds scalar \"learning_rate\" and the loss",
+    {"slice 5 (learning_rate) holds the loss, which outlives programs, and is "
+     "not carried",
      [](plan::Plan &p) { p.mutable_loss()->set_slice(p.scalars(1).slice()); }},
     {"holds scalar \"stop\" and scalar \"learning_rate\"",
      [](plan::Plan &p) {
@@ -246,20 +249,85 @@ const Fault kFaults[] = {
      [](plan::Plan &p) {
        p.mutable_slices(0)->set_slice_class(plan::TRANSIENT);
      }},
+    // Slots, and what is copied from them.
+    {"\"step\" has 1 slots; expected two, or none",
+     [](plan::Plan &p) { p.mutable_programs(0)->mutable_slots()->RemoveLast(); }},
+    {"has its slot in slice 999",
+     [](plan::Plan &p) { p.mutable_programs(0)->set_slots(1, 999); }},
+    {"it must be carried, in pinned memory",
+     [](plan::Plan &p) {
+       p.mutable_slices(int(p.programs(0).slots(0)))->set_carried(false);
+     }},
+    {"it must be carried, in pinned memory",
+     [](plan::Plan &p) { p.mutable_arenas(1)->set_space(plan::DEVICE); }},
+    {"the slots of \"step\" have 192 and 128 bytes; expected the same",
+     [](plan::Plan &p) {
+       p.mutable_slices(int(p.programs(0).slots(1)))->set_bytes(128);
+     }},
+    {"holds a slot of \"step\" and a slot of \"step\"",
+     [](plan::Plan &p) {
+       p.mutable_programs(0)->set_slots(1, p.programs(0).slots(0));
+     }},
+    {"holds a slot of \"step\" and has class transient; expected staging",
+     [](plan::Plan &p) {
+       p.mutable_slices(int(p.programs(0).slots(1)))
+           ->set_slice_class(plan::TRANSIENT);
+     }},
+    {"slice 0 (x) holds x, which every program gets anew, and is carried",
+     [](plan::Plan &p) {
+       p.mutable_slices(0)->set_carried(true);
+       p.mutable_slices(0)->clear_lifetimes();
+     }},
+    {"step 0 of \"step\" (copy_in, copy in): copies nothing in",
+     [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->clear_offsets(); }},
+    {"has 5 accesses and needs 4",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_copy_in()->mutable_offsets()->RemoveLast();
+     }},
+    {"access 1 is write and should be read",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_accesses(1)->set_mode(plan::WRITE);
+     }},
+    {"access 2 is read and should be write",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_accesses(2)->set_mode(plan::READ);
+     }},
+    {"which are not the two slots of a program",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_accesses(0)->Swap(step(p, 0)->mutable_accesses(1));
+     }},
+    {"reads its slots in part",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(1)->set_bytes(64); }},
+    {"writes slice 1 (loss of this rank), which is no input or scalar",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(3)->set_slice(1); }},
+    {"writes slice 0 (x), which is no input or scalar, or not whole",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(2)->set_bytes(32); }},
+    {"from byte 72 of the slot; expected a multiple of 64",
+     [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->set_offsets(1, 72); }},
+    {"from byte 0 of the slot; expected a multiple of 64 behind",
+     [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->set_offsets(1, 0); }},
+    {"copies more than the 192 bytes of its slot",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_copy_in()->set_offsets(2, kHuge - 63);
+     }},
+    {"accesses 3 and 4 share bytes",
+     [](plan::Plan &p) {
+       *step(p, 0)->mutable_accesses(4) = step(p, 0)->accesses(3);
+     }},
     // What no runtime can do.
-    {"step 9 of \"step\" (all_reduce, sum the loss): adds up elements of type "
+    {"step 10 of \"step\" (all_reduce, sum the loss): adds up elements of type "
      "i32",
      [](plan::Plan &p) {
-       step(p, 9)->mutable_all_reduce()->set_wire(plan::I32);
-       step(p, 9)->mutable_all_reduce()->set_accumulator(plan::I32);
+       step(p, 10)->mutable_all_reduce()->set_wire(plan::I32);
+       step(p, 10)->mutable_all_reduce()->set_accumulator(plan::I32);
      }},
     {"(reduce_scatter, reduce b): adds up elements of type i32",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_wire(plan::I32);
-       step(p, 6)->mutable_reduce_scatter()->set_accumulator(plan::I32);
+       step(p, 7)->mutable_reduce_scatter()->set_wire(plan::I32);
+       step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::I32);
      }},
     {"multiplies elements of type i32",
-     [](plan::Plan &p) { matmul(p)->set_type(plan::I32); }},
+     [](plan::Plan &p) { matmul(p)->set_element_type(plan::I32); }},
     {"scalar \"bogus\"; this runtime knows learning_rate, gradient_scale",
      [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
     {"the scalar \"seed\" is f32, which it cannot be",
@@ -299,38 +367,38 @@ const Fault kFaults[] = {
     {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); }},
     {"multiplies 0 times", [](plan::Plan &p) { matmul(p)->set_batch(0); }},
     {"share bytes",
-     [](plan::Plan &p) { *step(p, 3)->mutable_accesses(2) = step(p, 3)->accesses(0);
-       step(p, 3)->mutable_accesses(2)->set_mode(plan::WRITE); }},
+     [](plan::Plan &p) { *step(p, 4)->mutable_accesses(2) = step(p, 4)->accesses(0);
+       step(p, 4)->mutable_accesses(2)->set_mode(plan::WRITE); }},
     {"is read and should be write",
      [](plan::Plan &p) {
-       step(p, 3)->mutable_accesses(2)->set_mode(plan::READ);
+       step(p, 4)->mutable_accesses(2)->set_mode(plan::READ);
      }},
     // Collectives.
     {"names unit 5",
-     [](plan::Plan &p) { step(p, 0)->mutable_all_gather()->set_unit(5); }},
+     [](plan::Plan &p) { step(p, 1)->mutable_all_gather()->set_unit(5); }},
     {"a segment has 512",
-     [](plan::Plan &p) { step(p, 0)->mutable_accesses(0)->set_bytes(1020); }},
+     [](plan::Plan &p) { step(p, 1)->mutable_accesses(0)->set_bytes(1020); }},
     {"names segment 1",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_segment(1);
+       step(p, 7)->mutable_reduce_scatter()->set_segment(1);
      }},
     {"more than its staging",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(512);
+       step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(512);
      }},
     {"more than its staging",
      [](plan::Plan &p) {
-       step(p, 6)->mutable_reduce_scatter()->set_chunk_bytes(kHuge - 3);
+       step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(kHuge - 3);
      }},
     {"own part",
      [](plan::Plan &p) {
-       *step(p, 6)->mutable_accesses(1) = step(p, 6)->accesses(0);
-       step(p, 6)->mutable_accesses(1)->set_bytes(1024);
-       step(p, 6)->mutable_accesses(1)->set_mode(plan::WRITE);
+       *step(p, 7)->mutable_accesses(1) = step(p, 7)->accesses(0);
+       step(p, 7)->mutable_accesses(1)->set_bytes(1024);
+       step(p, 7)->mutable_accesses(1)->set_mode(plan::WRITE);
      }},
     {"and their sum",
      [](plan::Plan &p) {
-       step(p, 9)->mutable_accesses(0)->set_bytes(2);
+       step(p, 10)->mutable_accesses(0)->set_bytes(2);
      }},
     // Units, states, inputs.
     {"multiple of 256",
@@ -398,23 +466,22 @@ TEST(Validate, EachFaultIsRefusedWithItsCause) {
 // it.
 TEST(Validate, InPlaceLaunches) {
   plan::Plan plan = testing::stageThreePlan();
-  plan::Step &launch = *step(plan, 2);
-  launch.mutable_accesses(2)->set_slice(launch.accesses(0).slice());
+  plan::Step &launch = *step(plan, 5);
+  launch.mutable_accesses(1)->set_slice(launch.accesses(0).slice());
   EXPECT_FALSE(validatePlan(plan).ok());
-  plan.mutable_kernels(0)->mutable_operands(2)->add_in_place(0);
+  plan.mutable_kernels(1)->mutable_operands(1)->add_in_place(0);
   EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
   // On a part of it only, apart from it, and on each rank elsewhere.
-  plan.mutable_slices(0)->set_bytes(128);
-  plan.mutable_inputs(0)->set_shape(0, 4);
+  plan.mutable_slices(testing::sliceNamed(plan, "y"))->set_bytes(128);
   EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
-  launch.mutable_accesses(2)->set_offset(4);
+  launch.mutable_accesses(1)->set_offset(4);
   EXPECT_FALSE(validatePlan(plan).ok());
-  launch.mutable_accesses(2)->set_offset(64);
+  launch.mutable_accesses(1)->set_offset(64);
   EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
   launch.mutable_accesses(0)->add_strides(64);
   EXPECT_FALSE(validatePlan(plan).ok()); // rank 1 reads them
-  launch.mutable_accesses(2)->set_offset(0);
-  launch.mutable_accesses(2)->add_strides(64);
+  launch.mutable_accesses(1)->set_offset(0);
+  launch.mutable_accesses(1)->add_strides(64);
   EXPECT_TRUE(validatePlan(plan).ok()) << validatePlan(plan);
 }
 

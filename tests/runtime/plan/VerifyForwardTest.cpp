@@ -12,11 +12,11 @@ TEST(VerifyForward, AValidPlan) {
 
 TEST(VerifyForward, AnOutputIsWrittenWhole) {
   plan::Plan plan = testing::forwardPlan();
-  step(plan, 0)->mutable_accesses(1)->set_bytes(60);
+  step(plan, 1)->mutable_accesses(1)->set_bytes(60);
   expectFault(plan, "read before it is written: ",
               "as output y, and no step writes byte 60");
   plan = testing::forwardPlan();
-  step(plan, 0)->mutable_accesses()->DeleteSubrange(2, 1);
+  step(plan, 1)->mutable_accesses()->DeleteSubrange(2, 1);
   expectFault(plan, "read before it is written: ",
               "as output mean, and no step writes byte 0");
 }

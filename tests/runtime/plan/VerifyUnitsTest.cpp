@@ -37,37 +37,37 @@ void removeStep(plan::Plan &plan, int index, int program = 0) {
 
 TEST(Verify, MissingReduction) {
   plan::Plan plan = testing::stageThreePlan();
-  removeStep(plan, 6);
+  removeStep(plan, 7);
   expectFault(plan, "missing reduction: ", "unit 1 (b)");
   expectFault(plan, "read before it is written: ", "update b");
   plan = testing::stageOnePlan();
-  removeStep(plan, 2);
+  removeStep(plan, 3);
   expectFault(plan, "missing reduction: ", "unit 0 (a)");
   expectFault(plan, "gradients not reduced: ", "update");
 }
 
 TEST(Verify, DoubledReduction) {
   plan::Plan plan = testing::stageThreePlan();
-  *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(8);
-  step(plan, 12)->set_sequence(5);
-  step(plan, 12)->add_waits(11);
+  *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(9);
+  step(plan, 13)->set_sequence(5);
+  step(plan, 13)->add_waits(12);
   testing::stateFacts(plan);
   expectFault(plan, "doubled reduction: ", "reduce a");
 }
 
 TEST(Verify, LostMicroBatches) {
   plan::Plan plan = testing::accumulatingPlan();
-  step(plan, 2)->mutable_reduce_scatter()->set_accumulate(false);
-  step(plan, 2)->mutable_accesses(1)->set_mode(plan::WRITE);
+  step(plan, 3)->mutable_reduce_scatter()->set_accumulate(false);
+  step(plan, 3)->mutable_accesses(1)->set_mode(plan::WRITE);
   expectFault(plan, "lost gradients: ", "reduce a");
 }
 
 TEST(Verify, LateGradients) {
   // A launch that adds to gradients after their reduction.
   plan::Plan plan = testing::stageOnePlan();
-  plan::Step *late = step(plan, 4);
-  *late->mutable_accesses(0) = step(plan, 1)->accesses(0);
-  *late->add_accesses() = step(plan, 1)->accesses(2);
+  plan::Step *late = step(plan, 5);
+  *late->mutable_accesses(0) = step(plan, 2)->accesses(0);
+  *late->add_accesses() = step(plan, 2)->accesses(2);
   testing::stateFacts(plan);
   expectFault(plan, "late gradients: ", "update");
 }
@@ -75,24 +75,24 @@ TEST(Verify, LateGradients) {
 TEST(Verify, MissingGather) {
   // Ranks keep their own news of the parameters.
   plan::Plan plan = testing::stageOnePlan();
-  removeStep(plan, 5);
+  removeStep(plan, 6);
   expectFault(plan, "missing gather: ", "a/param");
   // Parameters are read between their update and their gather.
   plan = testing::stageOnePlan();
-  plan::Step gather = plan.programs(0).steps(5);
-  plan::Step again = plan.programs(0).steps(0);
-  *step(plan, 5) = again;
-  step(plan, 5)->add_waits(3);
+  plan::Step gather = plan.programs(0).steps(6);
+  plan::Step again = plan.programs(0).steps(1);
+  *step(plan, 6) = again;
+  step(plan, 6)->add_waits(4);
   *plan.mutable_programs(0)->add_steps() = gather;
-  step(plan, 6)->clear_waits();
-  step(plan, 6)->add_waits(5);
+  step(plan, 7)->clear_waits();
+  step(plan, 7)->add_waits(6);
   testing::stateFacts(plan);
-  expectFault(plan, "missing gather: ", "step 5");
+  expectFault(plan, "missing gather: ", "step 6");
 }
 
 TEST(Verify, MissingUpdate) {
   plan::Plan plan = testing::stageThreePlan();
-  removeStep(plan, 11);
+  removeStep(plan, 12);
   expectFault(plan, "missing update: ", "unit 0 (a)");
 }
 
@@ -102,7 +102,7 @@ TEST(Verify, FrozenAndEarlyWrites) {
   plan.mutable_units(0)->mutable_parameters(0)->set_trainable(false);
   expectFault(plan, "frozen state: ", "update a");
   plan = testing::accumulatingPlan();
-  step(plan, 1)->add_accesses()->CopyFrom(step(plan, 0, 1)->accesses(3));
+  step(plan, 2)->add_accesses()->CopyFrom(step(plan, 1, 1)->accesses(3));
   expectFault(plan, "early update: ", "backward");
 }
 
@@ -110,26 +110,26 @@ TEST(Verify, FrozenAndEarlyWrites) {
 TEST(Verify, LocalUnits) {
   plan::Plan plan = testing::localUnitPlan();
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
-  removeStep(plan, 4);
+  removeStep(plan, 5);
   expectFault(plan, "missing update: ", "buffers.weight of unit 1 (buffers)");
   plan = testing::localUnitPlan();
-  step(plan, 4)->mutable_accesses(1)->set_bytes(1024);
+  step(plan, 5)->mutable_accesses(1)->set_bytes(1024);
   expectFault(plan, "missing update: ", "bytes [1024, 2000)");
   plan = testing::localUnitPlan();
-  *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(4);
+  *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(5);
   expectFault(plan, "doubled update: ", "statistics");
   plan = testing::localUnitPlan();
-  *plan.mutable_programs(1)->add_steps() = plan.programs(0).steps(4);
+  *plan.mutable_programs(1)->add_steps() = plan.programs(0).steps(5);
   expectFault(plan, "late update: ", "statistics");
   plan = testing::localUnitPlan();
-  for (plan::Access &access : *step(plan, 1, 1)->mutable_accesses()) {
+  for (plan::Access &access : *step(plan, 2, 1)->mutable_accesses()) {
     access.set_slice(testing::sliceNamed(plan, "buffers/param"));
   }
   expectFault(plan, "shared statistics: ", "which is each rank's own");
   // Nothing of them may reach what ranks share.
   plan = testing::localUnitPlan();
-  step(plan, 0, 1)->add_accesses()->CopyFrom(step(plan, 4)->accesses(1));
-  step(plan, 0, 1)->mutable_accesses(4)->set_mode(plan::READ);
+  step(plan, 1, 1)->add_accesses()->CopyFrom(step(plan, 5)->accesses(1));
+  step(plan, 1, 1)->mutable_accesses(4)->set_mode(plan::READ);
   expectFault(plan, "gradients not reduced: ", "buffers/param");
 }
 
@@ -137,15 +137,15 @@ TEST(Verify, GathersMoveTheirUnit) {
   // Sources, then destinations, of two gathers swapped.
   for (int access : {0, 1}) {
     plan::Plan plan = testing::stageThreePlan();
-    step(plan, 0)->mutable_accesses(access)->Swap(
-        step(plan, 1)->mutable_accesses(access));
+    step(plan, 1)->mutable_accesses(access)->Swap(
+        step(plan, 2)->mutable_accesses(access));
     testing::stateFacts(plan);
     expectFault(plan, "wrong unit: ", "gather a");
     expectFault(plan, "expected parameters [0", "unit 1 (b)");
   }
   // In place: the part of the next rank, then a part of nothing.
   plan::Plan plan = testing::stageOnePlan();
-  plan::Step *gather = step(plan, 5);
+  plan::Step *gather = step(plan, 6);
   gather->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/exp_avg"));
   gather->mutable_accesses(0)->clear_strides();
@@ -155,14 +155,14 @@ TEST(Verify, GathersMoveTheirUnit) {
   expectFault(plan, "wrong unit: ", "which holds nothing of a unit");
   // Gradients that the rank has instead of its parameters.
   plan = testing::stageThreePlan();
-  step(plan, 0)->mutable_accesses(0)->set_slice(
+  step(plan, 1)->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/shard"));
   expectFault(plan, "read before it is written: ", "gather a");
   // A shard in place of what is gathered of it.
   plan = testing::stageThreePlan();
-  step(plan, 2)->mutable_accesses(1)->set_slice(
+  step(plan, 3)->mutable_accesses(1)->set_slice(
       testing::sliceNamed(plan, "a/param"));
-  step(plan, 2)->mutable_accesses(1)->set_bytes(1024);
+  step(plan, 3)->mutable_accesses(1)->set_bytes(1024);
   testing::stateFacts(plan);
   expectFault(plan, "missing gather: ", "a/param), which is one rank's shard");
 }
@@ -170,50 +170,50 @@ TEST(Verify, GathersMoveTheirUnit) {
 TEST(Verify, ReductionsMoveTheirUnit) {
   for (int access : {0, 1}) {
     plan::Plan plan = testing::stageThreePlan();
-    step(plan, 6)->mutable_accesses(access)->Swap(
-        step(plan, 8)->mutable_accesses(access));
+    step(plan, 7)->mutable_accesses(access)->Swap(
+        step(plan, 9)->mutable_accesses(access));
     testing::stateFacts(plan);
     expectFault(plan, "wrong unit: ", "reduce b");
     expectFault(plan, "expected gradients [0", "unit 0 (a)");
   }
   plan::Plan plan = testing::stageThreePlan();
-  step(plan, 6)->mutable_accesses(2)->CopyFrom(step(plan, 0)->accesses(1));
-  step(plan, 6)->mutable_reduce_scatter()->set_chunk_bytes(1024);
+  step(plan, 7)->mutable_accesses(2)->CopyFrom(step(plan, 1)->accesses(1));
+  step(plan, 7)->mutable_reduce_scatter()->set_chunk_bytes(1024);
   testing::stateFacts(plan);
   expectFault(plan, "expected a buffer of none", "a/gathered");
 }
 
 TEST(Verify, UpdatesUseTheirOwnGradients) {
   plan::Plan plan = testing::stageThreePlan();
-  step(plan, 10)->mutable_accesses(0)->Swap(
-      step(plan, 11)->mutable_accesses(0));
+  step(plan, 11)->mutable_accesses(0)->Swap(
+      step(plan, 12)->mutable_accesses(0));
   testing::stateFacts(plan);
   expectFault(plan, "wrong unit: ", "update b");
   expectFault(plan, "reads ", "a/shard");
   // Another's optimizer state is written.
   plan = testing::stageThreePlan();
-  step(plan, 10)->mutable_accesses(3)->Swap(
-      step(plan, 11)->mutable_accesses(3));
+  step(plan, 11)->mutable_accesses(3)->Swap(
+      step(plan, 12)->mutable_accesses(3));
   expectFault(plan, "wrong unit: ", "a/exp_avg");
   // Another rank's part of the gradients, and none at all.
   plan = testing::stageOnePlan();
-  step(plan, 4)->mutable_accesses(0)->clear_strides();
+  step(plan, 5)->mutable_accesses(0)->clear_strides();
   expectFault(plan, "wrong unit: ", "gradients [0, + 256)");
   plan = testing::stageOnePlan();
-  step(plan, 4)->mutable_accesses()->DeleteSubrange(0, 1);
+  step(plan, 5)->mutable_accesses()->DeleteSubrange(0, 1);
   testing::stateFacts(plan);
   expectFault(plan, "unused gradients: ", "unit 0 (a)");
 }
 
 TEST(Verify, DoubledUpdate) {
   plan::Plan plan = testing::stageThreePlan();
-  plan::Step again = plan.programs(0).steps(11);
+  plan::Step again = plan.programs(0).steps(12);
   *plan.mutable_programs(0)->add_steps() = again;
   testing::stateFacts(plan);
-  expectFault(plan, "doubled update: ", "step 12");
+  expectFault(plan, "doubled update: ", "step 13");
   plan = testing::accumulatingPlan();
-  again = plan.programs(1).steps(0);
-  *step(plan, 2, 1) = again;
+  again = plan.programs(1).steps(1);
+  *step(plan, 3, 1) = again;
   testing::stateFacts(plan);
   expectFault(plan, "doubled update: ", "a/exp_avg");
 }
@@ -221,33 +221,33 @@ TEST(Verify, DoubledUpdate) {
 TEST(Verify, PartialUpdate) {
   plan::Plan plan = testing::stageThreePlan();
   for (int access : {0, 2, 3}) {
-    step(plan, 10)->mutable_accesses(access)->set_bytes(512);
+    step(plan, 11)->mutable_accesses(access)->set_bytes(512);
   }
   expectFault(plan, "missing update: ", "bytes [512, 1024)");
 }
 
 TEST(Verify, SumsOfGradientsBeginAtZero) {
   plan::Plan plan = testing::accumulatingPlan();
-  removeStep(plan, 2, 1);
+  removeStep(plan, 3, 1);
   expectFault(plan, "gradients not zeroed: ", "bytes [0, 1024)");
   plan = testing::accumulatingPlan();
-  step(plan, 2, 1)->mutable_accesses(0)->set_bytes(512);
+  step(plan, 3, 1)->mutable_accesses(0)->set_bytes(512);
   expectFault(plan, "gradients not zeroed: ", "bytes [512, 1024)");
   // Twice, and before they are read.
   plan = testing::accumulatingPlan();
-  plan::Step fill = plan.programs(1).steps(2);
+  plan::Step fill = plan.programs(1).steps(3);
   *plan.mutable_programs(1)->add_steps() = fill;
-  expectFault(plan, "doubled zeroing: ", "step 3");
+  expectFault(plan, "doubled zeroing: ", "step 4");
   plan = testing::accumulatingPlan();
-  step(plan, 2, 1)->Swap(step(plan, 0, 1));
+  step(plan, 3, 1)->Swap(step(plan, 1, 1));
   expectFault(plan, "lost gradients: ", "zeroed before");
   // By the micro-batch; with something else than zeros.
   plan = testing::accumulatingPlan();
   *plan.mutable_programs(0)->add_steps() = fill;
-  step(plan, 4)->add_waits(2);
-  expectFault(plan, "wrong gradients: ", "step 4");
+  step(plan, 5)->add_waits(3);
+  expectFault(plan, "wrong gradients: ", "step 5");
   plan = testing::accumulatingPlan();
-  plan::Step *copy = step(plan, 2, 1);
+  plan::Step *copy = step(plan, 3, 1);
   copy->clear_fill();
   copy->mutable_copy();
   *copy->add_accesses() = copy->accesses(0);
@@ -266,7 +266,7 @@ TEST(Verify, ZerosMayBeCopied) {
   zeros->set_unit(-1);
   zeros->set_offset(plan.arenas(0).bytes());
   plan.mutable_arenas(0)->set_bytes(zeros->offset() + zeros->bytes());
-  plan::Step *fill = step(plan, 2, 1);
+  plan::Step *fill = step(plan, 3, 1);
   plan::Step copy = *fill;
   fill->mutable_accesses(0)->set_slice(plan.slices_size() - 1);
   copy.mutable_copy();
@@ -283,7 +283,7 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   for (int pair : {0, 1}) {
     for (plan::Plan plan :
          {testing::stageThreePlan(), testing::accumulatingPlan()}) {
-      int sum = plan.programs_size() == 1 ? 9 : 3;
+      int sum = plan.programs_size() == 1 ? 10 : 4;
       step(plan, sum)->mutable_accesses()->DeleteSubrange(2 * pair, 2);
       testing::stateFacts(plan);
       expectFault(plan, "no agreement: 0 all_reduces",
@@ -294,24 +294,25 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   plan::Plan plan = testing::stageThreePlan();
   plan.mutable_stop()->set_slice(
       testing::sliceNamed(plan, "stop of this rank"));
-  expectFault(plan, "a slice holds one of them", "stop of this rank");
+  expectFault(plan, "and is not carried", "stop of this rank");
   plan = testing::stageThreePlan();
   plan.mutable_stop()->set_slice(testing::sliceNamed(plan, "learning_rate"));
-  expectFault(plan, "a slice holds one of them", "learning_rate");
+  expectFault(plan, "and is not carried", "learning_rate");
   // The two sources swapped; the sum made twice, or overwritten.
   plan = testing::stageThreePlan();
-  step(plan, 9)->mutable_accesses(0)->Swap(step(plan, 9)->mutable_accesses(2));
+  step(plan, 10)->mutable_accesses(0)->Swap(
+      step(plan, 10)->mutable_accesses(2));
   expectFault(plan, "no agreement: ", "expected the scalar \"stop\"");
   expectFault(plan, "no agreement: ", "expected the loss of this rank");
   plan = testing::stageThreePlan();
-  plan::Step again = plan.programs(0).steps(9);
+  plan::Step again = plan.programs(0).steps(10);
   again.set_sequence(5);
   *plan.mutable_programs(0)->add_steps() = again;
   testing::stateFacts(plan);
   expectFault(plan, "no agreement: 2 all_reduces", "the stop count");
   plan = testing::stageThreePlan();
-  *step(plan, 11)->add_accesses() = again.accesses(3);
-  step(plan, 11)->add_waits(9);
+  *step(plan, 12)->add_accesses() = again.accesses(3);
+  step(plan, 12)->add_waits(10);
   expectFault(plan, "no agreement: ", "update a");
   plan = testing::stageThreePlan();
   // The type that is declared is the one that is summed.
@@ -326,8 +327,8 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
 
 TEST(Verify, TheStopFlagIsTheRanksOwn) {
   plan::Plan plan = testing::stageThreePlan();
-  plan::Access flag = step(plan, 9)->accesses(2);
-  *step(plan, 11)->add_accesses() = flag;
+  plan::Access flag = step(plan, 10)->accesses(2);
+  *step(plan, 12)->add_accesses() = flag;
   expectFault(plan, "gradients not reduced: ", "stop of this rank");
 }
 

@@ -257,8 +257,18 @@ module {
 
 // -----
 
-// expected-error @below {{'sched.slice' op 'x' needs to be carried and to have a tensor type}}
+// expected-error @below {{'sched.slice' op 'x' needs to have a tensor type}}
 %x = sched.slice "x" scalar in device bytes 4 {scalar = "step"}
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'x' arrives anew in each program, and is carried}}
+%x = sched.slice "x" scalar in device bytes 4 carried {scalar = "step", tensor = tensor<1xf32>}
+
+// -----
+
+// expected-error @below {{'sched.slice' op 'w' outlives programs, and is not carried}}
+%w = sched.slice "w" param_shard in device bytes 64 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
 
 // -----
 
@@ -356,5 +366,126 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   sched.program @step {
     // expected-error @below {{'sched.all_reduce' op goes over axes ["tensor"], not all of them in the mesh #zero.mesh<["data" = 2]>}}
     %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 4]) "g" : f32 group ["tensor"] sequence 0 reason "r"
+  }
+}
+
+// -----
+
+%s0 = sched.slice "s0" staging in pinned bytes 128 carried
+// expected-error @below {{'sched.program' op has 1 slots, not two}}
+sched.program @step slots(%s0) {
+}
+
+// -----
+
+%s0 = sched.slice "s0" staging in pinned bytes 128 carried
+%s1 = sched.slice "s1" staging in device bytes 128 carried
+// expected-error @below {{'sched.program' op has a slot that is no carried slice in pinned memory}}
+sched.program @step slots(%s0, %s1) {
+}
+
+// -----
+
+%s0 = sched.slice "s0" staging in pinned bytes 128 carried
+%s1 = sched.slice "s1" staging in pinned bytes 64 carried
+// expected-error @below {{'sched.program' op has slots of 128 and 64 bytes}}
+sched.program @step slots(%s0, %s1) {
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op needs 3 accesses, not 4}}
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64], write %r[0 for 4]) "c" from [0]
+  }
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op does not read the slots of @step}}
+    %0 = sched.copy_in on(compute) (read %s1[0 for 128], read %s0[0 for 128], write %x[0 for 64]) "c" from [0]
+  }
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op writes 't', which is no input or scalar}}
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %t[0 for 64]) "c" from [0]
+  }
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op access 2 has 32 bytes, but the slice has 64}}
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 32]) "c" from [0]
+  }
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op copies 'r' from 32, not a multiple of 64 behind what is before it}}
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64], write %r[0 for 4]) "c" from [0, 32]
+  }
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op copies 'r' from 0, not a multiple of 64 behind what is before it}}
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64], write %r[0 for 4]) "c" from [0, 0]
+  }
+}
+
+// -----
+
+module {
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %t = sched.slice "t" transient in device bytes 64
+  sched.program @step slots(%s0, %s1) {
+    // expected-error @below {{'sched.copy_in' op copies 132 bytes of a slot of 128}}
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64], write %r[0 for 4]) "c" from [0, 128]
   }
 }

@@ -19,6 +19,14 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.
       nn.yield %2 : tensor<4x8xf32>
     }
   }
+  %s0 = sched.slice "s0" staging in pinned bytes 128 carried
+  %s1 = sched.slice "s1" staging in pinned bytes 128 carried
+  %i = sched.slice "i" input in device bytes 64 live [0, 1, 0, 2] {input = #nn.input<"i", per_sample = true>, tensor = tensor<16xf32>}
+  // CHECK: sched.program @update slots(%[[S0:.+]], %[[S1:.+]]) {
+  sched.program @update slots(%s0, %s1) {
+    // CHECK: sched.copy_in on(compute) (read %[[S0]][0 for 128], read %[[S1]][0 for 128], write %{{.+}}[0 for 64]) "i" from [64]
+    %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %i[0 for 64]) "i" from [64]
+  }
   // CHECK: sched.program @step {
   sched.program @step {
     // CHECK: %[[F:.+]] = sched.fill on(compute) (write %[[X]][0 for 1024]) "x"{{$}}

@@ -1,0 +1,51 @@
+//===- Staging.h - inputs and scalars on their way to a program -----------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_STAGING_H
+#define ZEROGRAPH_RUNTIME_EXEC_STAGING_H
+
+#include "runtime/exec/Scalars.h"
+#include "runtime/state/Layout.h"
+
+#include "absl/functional/function_ref.h"
+
+namespace zerograph {
+
+/// The slots of one program: what it copies in is put together in memory of the
+/// process, and written into one of them, in turn.
+class Staging {
+public:
+  /// Number `input` of the plan's inputs, all of it, as `bytes` bytes.
+  using ReadInput =
+      absl::FunctionRef<absl::Status(int input, std::byte *to, uint64_t bytes)>;
+
+  /// The plan is verified, and outlives it. Fills the slots with zero bytes.
+  static absl::StatusOr<Staging>
+  create(const plan::Plan &plan, unsigned program, const RankMemory &memory);
+
+  /// Gives the slot that was written, for the program's next run. Nothing is
+  /// written, and no input read, where the program copies nothing in.
+  absl::StatusOr<unsigned> write(const ScalarInputs &scalars, ReadInput read);
+
+private:
+  explicit Staging(const plan::Plan &plan) : plan(&plan) {}
+
+  struct InputPart {
+    int input;
+    uint64_t offset, bytes;
+  };
+  struct ScalarPart {
+    const plan::Scalar *scalar;
+    uint64_t offset;
+  };
+
+  const plan::Plan *plan;
+  std::vector<InputPart> inputs;
+  std::vector<ScalarPart> scalars;
+  std::vector<DeviceRange> slots; // two, or none
+  std::vector<std::byte> image;   // of a slot
+  unsigned turn = 0;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_STAGING_H

@@ -1,0 +1,30 @@
+//===- Arrivals.h - what the runtime gives to programs --------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_ARRIVALS_H
+#define ZEROGRAPH_RUNTIME_PLAN_ARRIVALS_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include <vector>
+
+namespace zerograph {
+
+/// What arrives in a slice: an input of the plan, or a scalar, or neither.
+struct Arrival {
+  const plan::Input *input = nullptr;
+  const plan::Scalar *scalar = nullptr;
+  int number = -1; // of the input, or of the scalar
+
+  explicit operator bool() const { return input || scalar; }
+  bool isStopFlag() const;
+  /// Whether it differs from rank to rank: samples, what numbers them, and the
+  /// wish to stop.
+  bool isRanksOwn() const;
+};
+
+/// By slice. The slices of inputs and scalars must exist.
+std::vector<Arrival> arrivalsOf(const plan::Plan &plan);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_ARRIVALS_H
