@@ -86,7 +86,7 @@ private:
   void tellOthers(const std::string &text);
   void park();
   void end(Ending how);
-  bool succeeded(int code, const char *call);
+  bool succeeded(int code, const std::string &call);
 
   // The thread's alone.
   std::vector<MPI_Request> requests;

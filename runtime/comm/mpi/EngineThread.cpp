@@ -39,7 +39,7 @@ std::string zerograph::mpiVersion() {
 }
 
 /// An error of MPI is one of this rank.
-bool Engine::State::succeeded(int code, const char *call) {
+bool Engine::State::succeeded(int code, const std::string &call) {
   if (code == MPI_SUCCESS) {
     return true;
   }
@@ -94,34 +94,36 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
   requests.clear();
   peer_of.clear();
   int code = MPI_SUCCESS;
-  auto add = [&](const Message &message, auto &&start) {
+  std::string call; // that gave it
+  auto add = [&](const Message &message, const char *name, auto &&start) {
     for (uint64_t at = 0; at < message.bytes && !hasFailed(); at += kPiece) {
       int bytes = int(std::min(kPiece, message.bytes - at));
       peer_of.push_back(message.peer);
       int result = start(message.data + at, bytes, int(message.peer),
                          &requests.emplace_back(MPI_REQUEST_NULL));
-      code = code == MPI_SUCCESS ? result : code;
+      if (code == MPI_SUCCESS && result != MPI_SUCCESS) {
+        code = result;
+        call = absl::StrCat(name, message.peer);
+      }
     }
   };
   // Receives first: what comes early then needs no place of MPI's own.
   for (const Message &message : in) {
-    add(message, [&](void *data, int bytes, int peer, MPI_Request *request) {
-      return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
-                       request);
-    });
+    add(message, "MPI_Irecv from rank ",
+        [&](void *data, int bytes, int peer, MPI_Request *request) {
+          return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
+                           request);
+        });
   }
   for (const Message &message : out) {
-    add(message, [&](void *data, int bytes, int peer, MPI_Request *request) {
-      return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
-                       request);
-    });
+    add(message, "MPI_Isend to rank ",
+        [&](void *data, int bytes, int peer, MPI_Request *request) {
+          return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
+                           request);
+        });
   }
   indices.resize(requests.size());
-  if (code != MPI_SUCCESS) {
-    std::lock_guard<std::mutex> lock(mutex);
-    setFailure(rank, absl::UnavailableError(absl::StrCat(
-                         "rank ", rank, ": MPI does not begin a message")));
-  }
+  succeeded(code, call);
 }
 
 /// Whether anything was done.
@@ -189,7 +191,7 @@ void Engine::State::beat(const char &kind) {
     if (peer != rank &&
         succeeded(MPI_Isend(&kind, 1, MPI_BYTE, int(peer), kControlTag,
                             MPI_COMM_WORLD, &request),
-                  "MPI_Isend")) {
+                  absl::StrCat("MPI_Isend to rank ", peer))) {
       MPI_Request_free(&request);
     }
   }
