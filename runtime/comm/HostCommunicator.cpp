@@ -25,26 +25,26 @@ std::unique_ptr<Operation> blocking(Call call) {
   return std::make_unique<BlockingOperation<Call>>(std::move(call));
 }
 
-absl::Status needPairs(const std::vector<DeviceRange> &ranges) {
-  if (ranges.size() % 2 == 0) {
-    return absl::OkStatus();
+/// Accesses in pairs: two addresses, and the bytes of the first.
+template <typename Pair>
+absl::StatusOr<std::vector<Pair>>
+pairsOf(const std::vector<DeviceRange> &ranges) {
+  if (ranges.size() % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", ranges.size(), " accesses, expected pairs of them"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "it has ", ranges.size(), " accesses, expected pairs of them"));
+  ZG_ASSIGN_OR_RETURN(auto addresses, hostAddresses(ranges));
+  std::vector<Pair> pairs;
+  for (size_t i = 0; i < ranges.size(); i += 2) {
+    pairs.push_back({addresses[i], addresses[i + 1], ranges[i].bytes});
+  }
+  return pairs;
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>
 bindGather(HostCommunicator &comm, CollectiveSite site,
            const std::vector<DeviceRange> &ranges) {
-  ZG_RETURN_IF_ERROR(needPairs(ranges));
-  std::vector<GatherSegment> segments;
-  for (size_t i = 0; i < ranges.size(); i += 2) {
-    GatherSegment segment;
-    ZG_ASSIGN_OR_RETURN(segment.shard, hostAddress(ranges[i]));
-    ZG_ASSIGN_OR_RETURN(segment.whole, hostAddress(ranges[i + 1]));
-    segment.shard_bytes = ranges[i].bytes;
-    segments.push_back(segment);
-  }
+  ZG_ASSIGN_OR_RETURN(auto segments, pairsOf<GatherSegment>(ranges));
   return blocking(
       [&comm, site = std::move(site), segments = std::move(segments)] {
         return comm.allGather(site, segments);
@@ -62,9 +62,10 @@ bindReduceScatter(HostCommunicator &comm, const plan::ReduceScatter &reduce,
   }
   ReduceScatterCall call;
   call.type = reduce.accumulator();
-  ZG_ASSIGN_OR_RETURN(call.whole, hostAddress(ranges[0]));
-  ZG_ASSIGN_OR_RETURN(call.shard, hostAddress(ranges[1]));
-  ZG_ASSIGN_OR_RETURN(call.staging, hostAddress(ranges[2]));
+  ZG_ASSIGN_OR_RETURN(auto addresses, hostAddresses(ranges));
+  call.whole = addresses[0];
+  call.shard = addresses[1];
+  call.staging = addresses[2];
   call.shard_bytes = ranges[1].bytes;
   call.chunk_bytes = reduce.chunk_bytes();
   call.accumulate = reduce.accumulate();
@@ -77,15 +78,7 @@ absl::StatusOr<std::unique_ptr<Operation>>
 bindAllReduce(HostCommunicator &comm, plan::ElementType type,
               CollectiveSite site, const std::vector<DeviceRange> &ranges) {
   ZG_RETURN_IF_ERROR(checkFoldType(type));
-  ZG_RETURN_IF_ERROR(needPairs(ranges));
-  std::vector<ReduceArray> arrays;
-  for (size_t i = 0; i < ranges.size(); i += 2) {
-    ReduceArray array;
-    ZG_ASSIGN_OR_RETURN(array.values, hostAddress(ranges[i]));
-    ZG_ASSIGN_OR_RETURN(array.sum, hostAddress(ranges[i + 1]));
-    array.bytes = ranges[i].bytes;
-    arrays.push_back(array);
-  }
+  ZG_ASSIGN_OR_RETURN(auto arrays, pairsOf<ReduceArray>(ranges));
   return blocking(
       [&comm, type, site = std::move(site), arrays = std::move(arrays)] {
         return comm.allReduce(site, type, arrays);

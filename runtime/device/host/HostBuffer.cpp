@@ -48,3 +48,13 @@ absl::StatusOr<std::byte *> zerograph::hostAddress(const DeviceRange &range) {
   }
   return buffer->data() + range.offset;
 }
+
+absl::StatusOr<std::vector<std::byte *>>
+zerograph::hostAddresses(const std::vector<DeviceRange> &ranges) {
+  std::vector<std::byte *> addresses;
+  for (const DeviceRange &range : ranges) {
+    ZG_ASSIGN_OR_RETURN(std::byte * address, hostAddress(range));
+    addresses.push_back(address);
+  }
+  return addresses;
+}

@@ -163,16 +163,6 @@ private:
   std::vector<Part> parts;
 };
 
-/// Where the step's accesses lie.
-absl::StatusOr<std::vector<std::byte *>> addressesOf(const StepBinding &step) {
-  std::vector<std::byte *> addresses;
-  for (const DeviceRange &range : step.ranges) {
-    ZG_ASSIGN_OR_RETURN(std::byte * address, hostAddress(range));
-    addresses.push_back(address);
-  }
-  return addresses;
-}
-
 absl::Status expectAccesses(const StepBinding &step, size_t least,
                             const char *what) {
   if (step.ranges.size() >= least) {
@@ -189,7 +179,8 @@ makeLaunch(WorkerPool &pool, const Module *module, const StepBinding &step) {
     return absl::InvalidArgumentError(
         "a kernel module of another device was given to the host");
   }
-  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
+                      hostAddresses(step.ranges));
   return std::make_unique<LaunchOperation>(
       pool, host->kernel(step.step->launch().kernel()), addresses);
 }
@@ -200,7 +191,8 @@ absl::StatusOr<std::unique_ptr<Operation>>
 makeLibraryCall(WorkerPool &pool, const StepBinding &step, const Bind &bind) {
   ZG_RETURN_IF_ERROR(
       expectAccesses(step, 3, "two operands, a result and scratch"));
-  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
+                      hostAddresses(step.ranges));
   bool scratch = addresses.size() > 3; // none where no part needs any
   ZG_ASSIGN_OR_RETURN(auto call, bind(addresses[0], addresses[1], addresses[2],
                                       scratch ? addresses[3] : nullptr,
@@ -211,7 +203,8 @@ makeLibraryCall(WorkerPool &pool, const StepBinding &step, const Bind &bind) {
 absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
                                                     const StepBinding &step) {
   ZG_RETURN_IF_ERROR(expectAccesses(step, 2, "a source and a destination"));
-  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
+                      hostAddresses(step.ranges));
   return std::make_unique<CopyOperation>(
       pool, addresses[0], addresses[1],
       std::min(step.ranges[0].bytes, step.ranges[1].bytes));
@@ -220,7 +213,8 @@ absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
 absl::StatusOr<std::unique_ptr<Operation>> makeFill(WorkerPool &pool,
                                                     const StepBinding &step) {
   ZG_RETURN_IF_ERROR(expectAccesses(step, 1, "a destination"));
-  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
+                      hostAddresses(step.ranges));
   return std::make_unique<FillOperation>(pool, addresses[0],
                                          step.ranges[0].bytes);
 }
@@ -229,7 +223,8 @@ absl::StatusOr<std::unique_ptr<Operation>> makeCopyIn(const StepBinding &step) {
   ZG_RETURN_IF_ERROR(
       expectAccesses(step, 2 + size_t(step.step->copy_in().offsets_size()),
                      "two slots and a destination for each offset"));
-  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses, addressesOf(step));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
+                      hostAddresses(step.ranges));
   return std::make_unique<CopyInOperation>(addresses, step);
 }
 
