@@ -29,6 +29,17 @@ LogicalResult writeAxes(Operation *op, ArrayAttr names,
 LogicalResult writeDeclarations(ModuleOp module, const PlanInfo &info,
                                 zerograph::plan::Plan &plan, PlanIndex &index);
 
+/// What a step does: the message of `step` that is named as the op is, each of
+/// its fields by the attribute of that name. Fails, on the op, where an
+/// attribute has no field or a field no attribute.
+LogicalResult writeOperation(sched::Step op, const PlanIndex &index,
+                             zerograph::plan::Step &step);
+
+/// Empty, or how `attributes` of an op differ from the fields of its message.
+/// Those that all steps or all collectives have are not the op's own.
+std::string differenceTo(const google::protobuf::Descriptor &message,
+                         ArrayRef<StringAttr> attributes);
+
 /// The steps of one program; declares their streams, and adds their lifetimes
 /// to the slices.
 LogicalResult writeProgram(sched::ProgramOp program, PlanIndex &index,

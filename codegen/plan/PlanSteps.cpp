@@ -4,8 +4,6 @@
 #include "codegen/plan/PlanTypes.h"
 #include "passes/zero/Passes.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace mlir::zg;
 namespace plan = zerograph::plan;
@@ -22,65 +20,6 @@ plan::Mode planMode(sched::Mode mode) {
     return plan::READ_WRITE;
   }
   llvm_unreachable("all modes are handled");
-}
-
-plan::Matmul writeMatmul(sched::MatmulOp op) {
-  MatmulShape shape;
-  shape.elementType = op.getElementType();
-  shape.batch = op.getBatch();
-  shape.m = op.getM();
-  shape.n = op.getN();
-  shape.k = op.getK();
-  shape.transposeA = op.getTransposeA();
-  shape.transposeB = op.getTransposeB();
-  return planMatmul(shape);
-}
-
-plan::Convolution writeConvolution(sched::ConvolutionOp op) {
-  return planConvolution(nn::Convolution(
-      op.getKind(), op.getLhs(), op.getRhs(), op.getResult(), op.getStrides(),
-      op.getLow(), op.getDilations(), op.getGroups()));
-}
-
-/// The operation of a step.
-void writeOperation(sched::Step step, const PlanIndex &index,
-                    plan::Step &entry) {
-  TypeSwitch<Operation *>(step.getOperation())
-      .Case([&](sched::LaunchOp op) {
-        entry.mutable_launch()->set_kernel(
-            index.kernels.lookup(op.getKernel()));
-      })
-      .Case([&](sched::MatmulOp op) {
-        *entry.mutable_matmul() = writeMatmul(op);
-      })
-      .Case([&](sched::ConvolutionOp op) {
-        *entry.mutable_convolution() = writeConvolution(op);
-      })
-      .Case([&](sched::AllGatherOp op) {
-        plan::AllGather &gather = *entry.mutable_all_gather();
-        gather.set_unit(op.getUnit());
-        gather.set_element_type(planType(op.getElementType()));
-      })
-      .Case([&](sched::ReduceScatterOp op) {
-        plan::ReduceScatter &reduce = *entry.mutable_reduce_scatter();
-        reduce.set_unit(op.getUnit());
-        reduce.set_segment(op.getSegment());
-        reduce.set_wire(planType(op.getElementType()));
-        reduce.set_accumulator(planType(op.getElementType()));
-        reduce.set_accumulate(op.getAccumulate());
-        reduce.set_chunk_bytes(op.getChunkBytes());
-      })
-      .Case([&](sched::AllReduceOp op) {
-        plan::AllReduce &reduce = *entry.mutable_all_reduce();
-        reduce.set_wire(planType(op.getElementType()));
-        reduce.set_accumulator(planType(op.getElementType()));
-      })
-      .Case([&](sched::CopyOp) { entry.mutable_copy(); })
-      .Case([&](sched::FillOp) { entry.mutable_fill(); })
-      .Case([&](sched::CopyInOp op) {
-        entry.mutable_copy_in()->mutable_offsets()->Assign(
-            op.getOffsets().begin(), op.getOffsets().end());
-      });
 }
 
 plan::ProgramKind programKind(StringRef name) {
@@ -169,7 +108,9 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
       return failure();
     }
     writeAccesses(step, index, position, plan, out);
-    writeOperation(step, index, out);
+    if (failed(writeOperation(step, index, out))) {
+      return failure();
+    }
   }
   return success();
 }

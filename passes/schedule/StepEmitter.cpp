@@ -278,8 +278,8 @@ void StepEmitter::gather(Op op, Value result) {
         segment);
   }
   create<AllGatherOp>(Stream::gather, accesses, label, op.getUnitAttr(),
-                      op.getStayAttr(), elementTypeOf(op.getShards().front()),
-                      op.getGroupAttr(), op.getReasonAttr(),
+                      elementTypeOf(op.getShards().front()), op.getGroupAttr(),
+                      op.getReasonAttr(),
                       builder.getI64IntegerAttr(sequence++));
 }
 
@@ -323,7 +323,7 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
       builder.getI64IntegerAttr(op.getSegment()),
       op.getAccumulator() ? builder.getUnitAttr() : UnitAttr(),
       builder.getI64IntegerAttr(chunk), elementTypeOf(op.getResult()),
-      op.getGroupAttr(), op.getReasonAttr(),
+      elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),
       builder.getI64IntegerAttr(sequence++));
 }
 
@@ -338,10 +338,10 @@ void StepEmitter::allReduce(zero::AllReduceOp op) {
   Accesses accesses;
   add(accesses, Mode::read, op.getOperand());
   add(accesses, Mode::read_write, sum, bytes);
-  create<AllReduceOp>(Stream::scatter, accesses, label,
-                      elementTypeOf(op.getResult()), op.getGroupAttr(),
-                      op.getReasonAttr(),
-                      builder.getI64IntegerAttr(sequence++));
+  create<AllReduceOp>(
+      Stream::scatter, accesses, label, elementTypeOf(op.getResult()),
+      elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),
+      builder.getI64IntegerAttr(sequence++));
 }
 
 //===----------------------------------------------------------------------===//

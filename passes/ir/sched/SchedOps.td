@@ -145,12 +145,11 @@ class Sched_StepOp<string mnemonic, dag extra = (ins),
 
 class Sched_CollectiveOp<string mnemonic, dag extra, string format>
     : Sched_StepOp<mnemonic,
-          !con(extra, (ins TypeAttr:$element_type, StrArrayAttr:$group,
-                           StrAttr:$reason, I64Attr:$sequence)),
+          !con(extra, (ins StrArrayAttr:$group, StrAttr:$reason,
+                           I64Attr:$sequence)),
           [Sched_Step, Sched_Collective]> {
   let assemblyFormat = stepFormat # format # [{
-    `:` $element_type `group` $group `sequence` $sequence `reason` $reason
-    attr-dict
+    `group` $group `sequence` $sequence `reason` $reason attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -256,8 +255,8 @@ def Sched_ConvolutionOp : Sched_StepOp<"convolution", (ins
 }
 
 def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
-    (ins I64Attr:$unit, OptionalAttr<Zero_StayAttr>:$stay),
-    "`unit` $unit (`stay` `` $stay^)?"> {
+    (ins I64Attr:$unit, TypeAttr:$element_type),
+    "`unit` $unit `:` $element_type"> {
   let summary = "Every rank gets the whole segments of a unit.";
   let description = [{
     ```mlir
@@ -266,8 +265,7 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
       %w = sched.slice "w" gathered in device bytes 1024
       sched.program @step {
         %0 = sched.all_gather on(gather)
-            (read %s[0 for 512], write %w[0 for 1024]) "h.0" unit 0
-            stay forward : f32
+            (read %s[0 for 512], write %w[0 for 1024]) "h.0" unit 0 : f32
             group ["data"] sequence 0 reason "forward of h.0"
       }
     }
@@ -286,9 +284,9 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
 
 def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
     I64Attr:$unit, I64Attr:$segment, UnitAttr:$accumulate,
-    I64Attr:$chunk_bytes), [{
+    I64Attr:$chunk_bytes, TypeAttr:$wire, TypeAttr:$accumulator), [{
       `unit` $unit `segment` $segment (`accumulate` $accumulate^)?
-      `chunk` $chunk_bytes
+      `chunk` $chunk_bytes `:` $wire `to` $accumulator
     }]> {
   let summary = "Every rank gets the sum over ranks of its shard.";
   let description = [{
@@ -301,13 +299,14 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
         %0 = sched.fill on(compute) (write %g[0 for 1024]) "h.0"
         %1 = sched.reduce_scatter on(scatter) await(%0)
             (read %g[0 for 1024], write %s[0 for 512], write %b[0 for 1024])
-            "h.0" unit 0 segment 0 chunk 512 : f32
+            "h.0" unit 0 segment 0 chunk 512 : f32 to f32
             group ["data"] sequence 0 reason "gradients of h.0 are complete"
       }
     }
     ```
     Accesses: the whole segment of this rank's gradients, the shard, and
-    staging of one chunk a rank. The canonical fold over ranks, from +0.0 or,
+    staging of one chunk a rank. What travels is of the first type, the fold and
+    the shard of the second. The canonical fold over ranks, from +0.0 or,
     with `accumulate`, from what the shard holds.
 
     **Lifespan**: `sched-lower` to the plan.
@@ -320,7 +319,8 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
   }];
 }
 
-def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce", (ins), ""> {
+def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce",
+    (ins TypeAttr:$wire, TypeAttr:$accumulator), "`:` $wire `to` $accumulator"> {
   let summary = "Every rank gets the sum over ranks of a few scalars.";
   let description = [{
     ```mlir
@@ -329,7 +329,7 @@ def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce", (ins), ""> {
       %s = sched.slice "s" scalar in device bytes 4
       sched.program @step {
         %0 = sched.all_reduce on(scatter)
-            (read %l[0 for 4], read_write %s[0 for 4]) "loss" : f32
+            (read %l[0 for 4], read_write %s[0 for 4]) "loss" : f32 to f32
             group ["data"] sequence 0 reason "the mean loss"
       }
     }

@@ -33,7 +33,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [#unit]} {
     // CHECK: sched.fill on(compute) (write %[[FLAT]][3072 for 1024])
     %p = zero.pack %g at [256] unit 0 : tensor<16x32xf32> -> tensor<1024xf32>
     // CHECK: sched.reduce_scatter on(scatter) (read %[[FLAT]][2048 for 2048], write %[[FLAT]][2048 for 1024 by 1024], write %[[STAGE]][0 for 2048])
-    // CHECK-SAME: unit 0 segment 1 chunk 1024 : f32 group ["data"] sequence 0
+    // CHECK-SAME: unit 0 segment 1 chunk 1024 : f32 to f32 group ["data"] sequence 0
     %s = zero.reduce_scatter %p unit 0 segment 1 group ["data"] reason "r" in_place : tensor<1024xf32> -> tensor<256xf32>
     // CHECK: sched.launch @k1 on(compute) (read %[[M]][0 for 1024], read %[[FLAT]][2048 for 1024 by 1024], write %[[M]][0 for 1024])
     %m2 = nn.kernel rows (%a = %m, %b = %s) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {

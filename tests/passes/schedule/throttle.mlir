@@ -19,11 +19,11 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
     // CHECK: sched.fill on(compute) (write
     %0 = sched.fill on(compute) (write %g0[0 for 4096]) "g0"
     // CHECK: %[[R:.+]] = sched.reduce_scatter
-    %1 = sched.reduce_scatter on(scatter) (read %g0[0 for 4096], write %s0[0 for 4096], write %b0[0 for 64]) "g0" unit 0 segment 0 chunk 64 : f32 group ["data"] sequence 0 reason "r"
+    %1 = sched.reduce_scatter on(scatter) (read %g0[0 for 4096], write %s0[0 for 4096], write %b0[0 for 64]) "g0" unit 0 segment 0 chunk 64 : f32 to f32 group ["data"] sequence 0 reason "r"
     // CHECK: %[[F:.+]] = sched.fill on(compute) await(%[[R]])
     %2 = sched.fill on(compute) (write %g1[0 for 4096]) "g1"
     // CHECK: sched.all_gather on(gather) await(%[[F]])
     %3 = sched.all_gather on(gather) (read %w[0 for 64], write %a[0 for 64]) "a" unit 0 : f32 group ["data"] sequence 1 reason "r"
-    %4 = sched.reduce_scatter on(scatter) (read %g1[0 for 4096], write %s1[0 for 4096], write %b1[0 for 64]) "g1" unit 0 segment 0 chunk 64 : f32 group ["data"] sequence 2 reason "r"
+    %4 = sched.reduce_scatter on(scatter) (read %g1[0 for 4096], write %s1[0 for 4096], write %b1[0 for 64]) "g1" unit 0 segment 0 chunk 64 : f32 to f32 group ["data"] sequence 2 reason "r"
   }
 }

@@ -178,7 +178,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.reduce_scatter' op access 0 has 64 bytes, but the segment of its shard has 128}}
-    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 64], write %y[0 for 64], write %y[64 for 128]) "g" unit 0 segment 0 chunk 64 : f32 group ["data"] sequence 0 reason "r"
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 64], write %y[0 for 64], write %y[64 for 128]) "g" unit 0 segment 0 chunk 64 : f32 to f32 group ["data"] sequence 0 reason "r"
   }
 }
 
@@ -189,7 +189,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.reduce_scatter' op access 2 has 64 bytes, but one chunk a rank has 128}}
-    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], write %y[0 for 64], write %y[64 for 64]) "g" unit 0 segment 0 chunk 64 : f32 group ["data"] sequence 0 reason "r"
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], write %y[0 for 64], write %y[64 for 64]) "g" unit 0 segment 0 chunk 64 : f32 to f32 group ["data"] sequence 0 reason "r"
   }
 }
 
@@ -200,7 +200,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_reduce' op needs pairs of accesses, not 1 in all}}
-    %0 = sched.all_reduce on(scatter) (read %x[0 for 4]) "g" : f32 group ["data"] sequence 0 reason "r"
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4]) "g" : f32 to f32 group ["data"] sequence 0 reason "r"
   }
 }
 
@@ -211,7 +211,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_reduce' op access 1 has 8 bytes, but what is added to it has 4}}
-    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 8]) "g" : f32 group ["data"] sequence 0 reason "r"
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 8]) "g" : f32 to f32 group ["data"] sequence 0 reason "r"
   }
 }
 
@@ -365,7 +365,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
     // expected-error @below {{'sched.all_reduce' op goes over axes ["tensor"], not all of them in the mesh #zero.mesh<["data" = 2]>}}
-    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 4]) "g" : f32 group ["tensor"] sequence 0 reason "r"
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 4]) "g" : f32 to f32 group ["tensor"] sequence 0 reason "r"
   }
 }
 

@@ -41,9 +41,9 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.
     %c = sched.convolution on(compute) (read %x[0 for 256], read %w[0 for 384], write %y[0 for 384]) "conv" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32>
     // CHECK: sched.all_gather on(gather) await(%[[F]]) (read %[[X]][0 for 512 by 512], write %[[X]][0 for 1024]) "h.0" unit 0 : f32 group ["data"] sequence 0 reason "forward of h.0"
     %4 = sched.all_gather on(gather) await(%0) (read %x[0 for 512 by 512], write %x[0 for 1024]) "h.0" unit 0 : f32 group ["data"] sequence 0 reason "forward of h.0"
-    // CHECK: sched.reduce_scatter on(scatter) {{.*}} "h.0" unit 0 segment 0 accumulate chunk 512 : f32 group ["data"] sequence 1 reason "r"
-    %5 = sched.reduce_scatter on(scatter) await(%3, %4) (read %x[0 for 1024], read_write %s[0 for 512], write %b[0 for 1024]) "h.0" unit 0 segment 0 accumulate chunk 512 : f32 group ["data"] sequence 1 reason "r"
-    // CHECK: sched.all_reduce on(scatter) {{.*}} "loss" : f32 group ["data"] sequence 2 reason "the mean loss"
-    %6 = sched.all_reduce on(scatter) (read %s[0 for 4], read_write %s[4 for 4]) "loss" : f32 group ["data"] sequence 2 reason "the mean loss"
+    // CHECK: sched.reduce_scatter on(scatter) {{.*}} "h.0" unit 0 segment 0 accumulate chunk 512 : f32 to f32 group ["data"] sequence 1 reason "r"
+    %5 = sched.reduce_scatter on(scatter) await(%3, %4) (read %x[0 for 1024], read_write %s[0 for 512], write %b[0 for 1024]) "h.0" unit 0 segment 0 accumulate chunk 512 : f32 to f32 group ["data"] sequence 1 reason "r"
+    // CHECK: sched.all_reduce on(scatter) {{.*}} "loss" : f32 to f32 group ["data"] sequence 2 reason "the mean loss"
+    %6 = sched.all_reduce on(scatter) (read %s[0 for 4], read_write %s[4 for 4]) "loss" : f32 to f32 group ["data"] sequence 2 reason "the mean loss"
   }
 }
