@@ -265,6 +265,29 @@ Change reduceEarly(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
+/// Parameters are zeroed when they have been gathered.
+Change overGathered(plan::Plan &plan, Random &random) {
+  for (At where : steps(plan, random, [](const plan::Step &step) {
+         return step.has_all_gather();
+       })) {
+    plan::Access whole = at(plan, where).accesses(1);
+    if (plan.slices(int(whole.slice())).slice_class() != plan::GATHERED) {
+      continue;
+    }
+    std::string text =
+        absl::StrCat("what ", nameOf(plan, where), " gathered is zeroed");
+    plan::Step fill;
+    fill.set_name("over what is gathered");
+    fill.set_stream(at(plan, where).stream());
+    fill.mutable_fill();
+    *fill.add_accesses() = whole;
+    *plan.mutable_programs(where.program)->add_steps() = fill;
+    restate(plan);
+    return text;
+  }
+  return std::nullopt;
+}
+
 Change otherPrograms(plan::Plan &plan, Random &random) {
   if (plan.programs_size() == 1) {
     const plan::ProgramKind kinds[] = {plan::MICRO, plan::UPDATE, plan::FORWARD,
@@ -356,6 +379,10 @@ std::vector<Mutation> stepMutations() {
        reduceEarly,
        {"late gradients: ", "missing wait: ", "race: ",
         "read before it is written: "}},
+      {"misplaced",
+       "write over what is gathered",
+       overGathered,
+       {"wrong gather: "}},
       {"misplaced",
        "programs",
        otherPrograms,

@@ -36,13 +36,20 @@ void checkOperandsOfCollectives(const Subject &subject, Findings &findings) {
     for (int i = 0; i < step.accesses_size(); ++i) {
       Expected expected = kindOf(step).expected(parts, step, i);
       std::optional<UnitPart> found = parts.of(step.accesses(i));
+      uint32_t slice = step.accesses(i).slice();
+      if (effectOf(step, i).writes && !step.has_all_gather() &&
+          plan.slices(int(slice)).slice_class() == plan::GATHERED) {
+        findings.problems.add("wrong gather: ", describeStep(plan, p, s),
+                              " writes ", describeSlice(plan, slice),
+                              ", which is gathered; expected gathers alone to");
+      }
       if (expected.any || found == expected.part) {
         continue;
       }
       findings.problems.add(
           "wrong unit: ", describeStep(plan, p, s),
           effectOf(step, i).writes ? " writes " : " reads ",
-          describeSlice(plan, step.accesses(i).slice()), ", which holds ",
+          describeSlice(plan, slice), ", which holds ",
           found ? describe(plan, *found) : "nothing of a unit", "; expected ",
           expected.part ? describe(plan, *expected.part) : "a buffer of none");
     }

@@ -167,6 +167,18 @@ TEST(Verify, GathersMoveTheirUnit) {
   expectFault(plan, "missing gather: ", "a/param), which is one rank's shard");
 }
 
+// Whatever ranks have in common of it: other values are no parameters.
+TEST(Verify, GathersAloneWriteWhatIsGathered) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan::Step fill;
+  fill.mutable_fill();
+  *fill.add_accesses() = step(plan, 1)->accesses(1);
+  fill.add_waits(1);
+  *plan.mutable_programs(0)->add_steps() = fill;
+  testing::stateFacts(plan);
+  expectFault(plan, "wrong gather: ", "fill) writes slice 10 (a/gathered)");
+}
+
 TEST(Verify, ReductionsMoveTheirUnit) {
   for (int access : {0, 1}) {
     plan::Plan plan = testing::stageThreePlan();
