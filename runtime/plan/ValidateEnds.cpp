@@ -30,6 +30,36 @@ absl::Status needNumber(const plan::Plan &plan, uint32_t slice,
   return absl::OkStatus();
 }
 
+/// Of an input or an output: a name of its own, and a dense tensor in a slice.
+template <typename End>
+absl::Status needTensor(const plan::Plan &plan, const End &end,
+                        absl::string_view what, std::set<std::string> &names) {
+  if (end.name().empty() || !names.insert(end.name()).second) {
+    return invalid(what, " \"", end.name(), "\" has no name or a taken one");
+  }
+  if (elementSize(end.type()) == 0 ||
+      end.slice() >= uint32_t(plan.slices_size())) {
+    return invalid(what, " ", end.name(), " has unknown type ", end.type(),
+                   " or no slice");
+  }
+  uint64_t bytes = plan.slices(int(end.slice())).bytes();
+  if (!(product(end.shape()) * elementSize(end.type())).is(bytes)) {
+    return invalid(what, " ", end.name(), " has not the ", bytes, " bytes of ",
+                   describeSlice(plan, end.slice()));
+  }
+  return absl::OkStatus();
+}
+
+/// Of what the runtime reads when a program has ended.
+absl::Status needCarried(const plan::Plan &plan, uint32_t slice,
+                         absl::string_view what) {
+  if (!plan.slices(int(slice)).carried()) {
+    return invalid(describeSlice(plan, slice), " holds ", what,
+                   ", which outlives programs, and is not carried");
+  }
+  return absl::OkStatus();
+}
+
 /// Of an input or a scalar: each program that reads it copies it in.
 absl::Status needNotCarried(const plan::Plan &plan, uint32_t slice,
                             absl::string_view name) {
@@ -46,11 +76,7 @@ absl::Status validateTotal(const plan::Plan &plan, const plan::Total &total,
   ZG_RETURN_IF_ERROR(needReducible(total.type(), total.type()));
   ZG_RETURN_IF_ERROR(steps::needAxes(plan, total.axes()));
   ZG_RETURN_IF_ERROR(needNumber(plan, total.slice(), name, total.type()));
-  if (!plan.slices(int(total.slice())).carried()) {
-    return invalid(describeSlice(plan, total.slice()), " holds ", name,
-                   ", which outlives programs, and is not carried");
-  }
-  return absl::OkStatus();
+  return needCarried(plan, total.slice(), name);
 }
 
 } // namespace
@@ -58,19 +84,7 @@ absl::Status validateTotal(const plan::Plan &plan, const plan::Total &total,
 absl::Status validateInputs(const plan::Plan &plan) {
   std::set<std::string> names;
   for (const plan::Input &input : plan.inputs()) {
-    if (input.name().empty() || !names.insert(input.name()).second) {
-      return invalid("input \"", input.name(), "\" has no name or a taken one");
-    }
-    if (elementSize(input.type()) == 0 ||
-        input.slice() >= uint32_t(plan.slices_size())) {
-      return invalid("input ", input.name(), " has unknown type ", input.type(),
-                     " or no slice");
-    }
-    uint64_t bytes = plan.slices(input.slice()).bytes();
-    if (!(product(input.shape()) * elementSize(input.type())).is(bytes)) {
-      return invalid("input ", input.name(), " has not the ", bytes,
-                     " bytes of ", describeSlice(plan, input.slice()));
-    }
+    ZG_RETURN_IF_ERROR(needTensor(plan, input, "input", names));
     ZG_RETURN_IF_ERROR(needNotCarried(plan, input.slice(), input.name()));
     if (input.per_sample() &&
         (input.shape_size() == 0 || input.shape(0) % plan.micro_batch() != 0)) {
@@ -169,26 +183,9 @@ absl::Status validateOutputs(const plan::Plan &plan) {
   }
   std::set<std::string> names;
   for (const plan::Output &output : plan.outputs()) {
-    if (output.name().empty() || !names.insert(output.name()).second) {
-      return invalid("output \"", output.name(),
-                     "\" has no name or a taken one");
-    }
-    if (elementSize(output.type()) == 0 ||
-        output.slice() >= uint32_t(plan.slices_size())) {
-      return invalid("output ", output.name(), " has unknown type ",
-                     output.type(), " or no slice");
-    }
-    const plan::Slice &slice = plan.slices(int(output.slice()));
-    if (!slice.carried()) {
-      return invalid(describeSlice(plan, output.slice()), " holds output ",
-                     output.name(),
-                     ", which outlives the program, and is not carried");
-    }
-    if (!(product(output.shape()) * elementSize(output.type()))
-             .is(slice.bytes())) {
-      return invalid("output ", output.name(), " has not the ", slice.bytes(),
-                     " bytes of ", describeSlice(plan, output.slice()));
-    }
+    ZG_RETURN_IF_ERROR(needTensor(plan, output, "output", names));
+    ZG_RETURN_IF_ERROR(needCarried(plan, output.slice(),
+                                   absl::StrCat("output ", output.name())));
     if (output.per_sample() &&
         (output.shape_size() == 0 || output.shape(0) != plan.micro_batch())) {
       return invalid("output ", output.name(),

@@ -23,6 +23,24 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
+verify::Subject::Subject(const plan::Plan &plan)
+    : plan(plan), mesh(plan), arrivals(arrivalsOf(plan)),
+      read_after(plan.slices_size()) {
+  for (const plan::Program &program : plan.programs()) {
+    orders.emplace_back(program);
+  }
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      if (plan.dump_gradients() && state.role() == "grad") {
+        read_after[state.slice()] = true;
+      }
+    }
+  }
+  for (const plan::Output &output : plan.outputs()) {
+    read_after[output.slice()] = true;
+  }
+}
+
 absl::StatusOr<std::vector<std::string>> findWaste(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(validatePlan(plan));
   verify::Subject subject(plan);

@@ -1,24 +1,21 @@
 //===- AllGather.cpp - every rank gets the whole segments of a unit -------===//
 
-#include "runtime/plan/steps/Checks.h"
-#include "runtime/plan/steps/Step.h"
+#include "runtime/plan/steps/Kinds.h"
 
 namespace zerograph {
 namespace {
 
 /// Access 2i is the rank's part of segment i, 2i + 1 the whole of it.
-class AllGather final : public StepKind {
+class AllGather final : public CollectiveStep {
 public:
   absl::string_view name() const override { return "all_gather"; }
-  bool isCollective() const override { return true; }
 
-  absl::Status validate(const plan::Plan &plan,
-                        const plan::Step &step) const override {
+  absl::Status validateOperands(const plan::Plan &plan,
+                                const plan::Step &step) const override {
     int unit = step.all_gather().unit();
     if (unit < 0 || unit >= plan.units_size()) {
       return steps::invalid("names unit ", unit, " of ", plan.units_size());
     }
-    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
     const auto &segments = plan.units(unit).segments();
     ZG_RETURN_IF_ERROR(steps::needAccesses(step, 2 * segments.size()));
     for (int i = 0; i < segments.size(); ++i) {
@@ -34,11 +31,6 @@ public:
   plan::ElementType type(const plan::Plan &, const plan::Step &step,
                          int) const override {
     return step.all_gather().element_type();
-  }
-
-  std::string wrongStream(const plan::Plan &, const plan::Step &,
-                          plan::StreamKind stream) const override {
-    return steps::unlessCollective(stream);
   }
 
   void share(const plan::Step &step, SharingState &state) const override {
@@ -63,22 +55,13 @@ public:
   Traffic traffic(const plan::Plan &plan,
                   const plan::Step &step) const override {
     Traffic traffic;
-    for (int i = 0; i < step.accesses_size(); i += 2) {
-      traffic.gather =
-          traffic.gather + Checked(Mesh(plan).groupSize(step.axes()) - 1) *
-                               step.accesses(i).bytes();
-    }
+    traffic.gather = fromOthers(plan, step);
     return traffic;
   }
 };
 
 } // namespace
 
-namespace steps {
-const StepKind &allGather() {
-  static const AllGather kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(AllGather, allGather)
 
 } // namespace zerograph

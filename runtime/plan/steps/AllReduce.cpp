@@ -2,26 +2,23 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/plan/steps/Checks.h"
-#include "runtime/plan/steps/Step.h"
+#include "runtime/plan/steps/Kinds.h"
 
 namespace zerograph {
 namespace {
 
 /// Access 2i are this rank's values, 2i + 1 the sum.
-class AllReduce final : public StepKind {
+class AllReduce final : public CollectiveStep {
 public:
   absl::string_view name() const override { return "all_reduce"; }
-  bool isCollective() const override { return true; }
 
-  absl::Status validate(const plan::Plan &plan,
-                        const plan::Step &step) const override {
+  absl::Status validateOperands(const plan::Plan &plan,
+                                const plan::Step &step) const override {
     const plan::AllReduce &op = step.all_reduce();
     if (step.accesses_size() == 0 || step.accesses_size() % 2 != 0) {
       return steps::invalid("sums in ", step.accesses_size(),
                             " accesses; it needs pairs of values and sums");
     }
-    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
     ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
     uint64_t element = elementSize(op.wire());
     for (int i = 0; i < step.accesses_size(); i += 2) {
@@ -52,11 +49,6 @@ public:
                            : step.all_reduce().accumulator();
   }
 
-  std::string wrongStream(const plan::Plan &, const plan::Step &,
-                          plan::StreamKind stream) const override {
-    return steps::unlessCollective(stream);
-  }
-
   void share(const plan::Step &step, SharingState &state) const override {
     for (int i = 1; i < step.accesses_size(); i += 2) {
       state.write(step.accesses(i), Sharing::Replicated);
@@ -71,22 +63,13 @@ public:
   Traffic traffic(const plan::Plan &plan,
                   const plan::Step &step) const override {
     Traffic traffic;
-    for (int i = 0; i < step.accesses_size(); i += 2) {
-      traffic.scalar =
-          traffic.scalar + Checked(Mesh(plan).groupSize(step.axes()) - 1) *
-                               step.accesses(i).bytes();
-    }
+    traffic.scalar = fromOthers(plan, step);
     return traffic;
   }
 };
 
 } // namespace
 
-namespace steps {
-const StepKind &allReduce() {
-  static const AllReduce kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(AllReduce, allReduce)
 
 } // namespace zerograph

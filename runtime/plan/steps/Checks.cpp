@@ -139,14 +139,4 @@ absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
   return absl::OkStatus();
 }
 
-std::string unlessComputes(plan::StreamKind stream) {
-  return stream == plan::COMPUTE ? "" : "streams of kind compute compute";
-}
-
-std::string unlessCollective(plan::StreamKind stream) {
-  return stream == plan::COLLECTIVE
-             ? ""
-             : "collectives are on streams of kind collective";
-}
-
 } // namespace zerograph::steps

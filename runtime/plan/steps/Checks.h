@@ -46,10 +46,6 @@ absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
                          int whole, int part, uint64_t elements,
                          plan::ElementType type);
 
-/// Why a stream of this kind cannot compute, or run a collective; else empty.
-std::string unlessComputes(plan::StreamKind stream);
-std::string unlessCollective(plan::StreamKind stream);
-
 } // namespace zerograph::steps
 
 #endif // ZEROGRAPH_RUNTIME_PLAN_STEPS_CHECKS_H

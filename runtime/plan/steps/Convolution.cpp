@@ -2,8 +2,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/plan/steps/Checks.h"
-#include "runtime/plan/steps/Library.h"
+#include "runtime/plan/steps/Kinds.h"
 
 namespace zerograph {
 namespace {
@@ -97,11 +96,6 @@ private:
 
 } // namespace
 
-namespace steps {
-const StepKind &convolution() {
-  static const Convolution kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(Convolution, convolution)
 
 } // namespace zerograph

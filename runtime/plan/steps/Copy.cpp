@@ -51,11 +51,6 @@ public:
 
   int copied(int access) const override { return access == 1 ? 0 : -1; }
 
-  plan::ElementType type(const plan::Plan &, const plan::Step &,
-                         int) const override {
-    return plan::ELEMENT_INVALID;
-  }
-
   std::string wrongStream(const plan::Plan &plan, const plan::Step &step,
                           plan::StreamKind stream) const override {
     plan::Space from = spaceOf(plan, step.accesses(0));
@@ -75,11 +70,6 @@ public:
 
 } // namespace
 
-namespace steps {
-const StepKind &copy() {
-  static const Copy kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(Copy, copy)
 
 } // namespace zerograph

@@ -78,12 +78,6 @@ public:
     return needOnce(plan, step);
   }
 
-  /// That of the input or the scalar, whatever it is.
-  plan::ElementType type(const plan::Plan &, const plan::Step &,
-                         int) const override {
-    return plan::ELEMENT_INVALID;
-  }
-
   std::string wrongStream(const plan::Plan &, const plan::Step &,
                           plan::StreamKind stream) const override {
     return stream == plan::COMPUTE || stream == plan::COPY_IN
@@ -110,11 +104,6 @@ private:
 
 } // namespace
 
-namespace steps {
-const StepKind &copyIn() {
-  static const CopyIn kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(CopyIn, copyIn)
 
 } // namespace zerograph

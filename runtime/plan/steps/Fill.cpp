@@ -16,11 +16,6 @@ public:
     return steps::needMode(step, 0, {plan::WRITE});
   }
 
-  plan::ElementType type(const plan::Plan &, const plan::Step &,
-                         int) const override {
-    return plan::ELEMENT_INVALID;
-  }
-
   std::string wrongStream(const plan::Plan &, const plan::Step &,
                           plan::StreamKind stream) const override {
     return stream == plan::FILE_READ || stream == plan::FILE_WRITE
@@ -31,11 +26,6 @@ public:
 
 } // namespace
 
-namespace steps {
-const StepKind &fill() {
-  static const Fill kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(Fill, fill)
 
 } // namespace zerograph

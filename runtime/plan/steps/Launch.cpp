@@ -7,8 +7,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
-#include "runtime/plan/steps/Checks.h"
-#include "runtime/plan/steps/Step.h"
+#include "runtime/plan/steps/Kinds.h"
 
 #include <algorithm>
 
@@ -45,7 +44,7 @@ absl::Status needApartOrInPlace(const plan::Plan &plan, const plan::Step &step,
                         exactly ? "apart" : "apart or the very same");
 }
 
-class Launch final : public StepKind {
+class Launch final : public ComputeStep {
 public:
   absl::string_view name() const override { return "launch"; }
 
@@ -80,11 +79,6 @@ public:
     const plan::Kernel &kernel = kernelOf(plan, step);
     return access < kernel.operands_size() ? kernel.operands(access).type()
                                            : plan::ELEMENT_INVALID;
-  }
-
-  std::string wrongStream(const plan::Plan &, const plan::Step &,
-                          plan::StreamKind stream) const override {
-    return steps::unlessComputes(stream);
   }
 
 private:
@@ -126,11 +120,6 @@ private:
 
 } // namespace
 
-namespace steps {
-const StepKind &launch() {
-  static const Launch kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(Launch, launch)
 
 } // namespace zerograph

@@ -2,8 +2,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/plan/steps/Checks.h"
-#include "runtime/plan/steps/Library.h"
+#include "runtime/plan/steps/Kinds.h"
 
 namespace zerograph {
 namespace {
@@ -55,11 +54,6 @@ private:
 
 } // namespace
 
-namespace steps {
-const StepKind &matmul() {
-  static const Matmul kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(Matmul, matmul)
 
 } // namespace zerograph

@@ -2,8 +2,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/plan/steps/Checks.h"
-#include "runtime/plan/steps/Step.h"
+#include "runtime/plan/steps/Kinds.h"
 
 namespace zerograph {
 namespace {
@@ -11,13 +10,12 @@ namespace {
 /// Accesses: the whole segment, the rank's part of the sum, staging.
 enum { kWhole, kShard, kStaging };
 
-class ReduceScatter final : public StepKind {
+class ReduceScatter final : public CollectiveStep {
 public:
   absl::string_view name() const override { return "reduce_scatter"; }
-  bool isCollective() const override { return true; }
 
-  absl::Status validate(const plan::Plan &plan,
-                        const plan::Step &step) const override {
+  absl::Status validateOperands(const plan::Plan &plan,
+                                const plan::Step &step) const override {
     const plan::ReduceScatter &op = step.reduce_scatter();
     if (op.unit() < 0 || op.unit() >= plan.units_size()) {
       return steps::invalid("names unit ", op.unit(), " of ",
@@ -28,7 +26,6 @@ public:
       return steps::invalid("names segment ", op.segment(), " of ",
                             unit.segments_size());
     }
-    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
     ZG_RETURN_IF_ERROR(steps::needAccesses(step, 3));
     ZG_RETURN_IF_ERROR(steps::needMode(step, kWhole, {plan::READ}));
     ZG_RETURN_IF_ERROR(steps::needMode(
@@ -59,11 +56,6 @@ public:
     return access == kWhole   ? op.wire()
            : access == kShard ? op.accumulator()
                               : plan::ELEMENT_INVALID;
-  }
-
-  std::string wrongStream(const plan::Plan &, const plan::Step &,
-                          plan::StreamKind stream) const override {
-    return steps::unlessCollective(stream);
   }
 
   void share(const plan::Step &step, SharingState &state) const override {
@@ -117,11 +109,6 @@ private:
 
 } // namespace
 
-namespace steps {
-const StepKind &reduceScatter() {
-  static const ReduceScatter kind;
-  return kind;
-}
-} // namespace steps
+ZG_STEP_KIND(ReduceScatter, reduceScatter)
 
 } // namespace zerograph

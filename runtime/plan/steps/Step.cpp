@@ -6,19 +6,24 @@
 
 #include <algorithm>
 
+// A line a kind: its case in plan.proto, and its function, which its file
+// defines.
+#define ZG_STEP_KINDS(KIND)                                                    \
+  KIND(Launch, launch)                                                         \
+  KIND(Matmul, matmul)                                                         \
+  KIND(Convolution, convolution)                                               \
+  KIND(AllGather, allGather)                                                   \
+  KIND(ReduceScatter, reduceScatter)                                           \
+  KIND(AllReduce, allReduce)                                                   \
+  KIND(Copy, copy)                                                             \
+  KIND(Fill, fill)                                                             \
+  KIND(CopyIn, copyIn)
+
 namespace zerograph {
 
 namespace steps {
-// The kinds: a file each, named after it.
-const StepKind &launch();
-const StepKind &matmul();
-const StepKind &convolution();
-const StepKind &allGather();
-const StepKind &reduceScatter();
-const StepKind &allReduce();
-const StepKind &copy();
-const StepKind &fill();
-const StepKind &copyIn();
+#define ZG_DECLARE(CASE, FUNCTION) const StepKind &FUNCTION();
+ZG_STEP_KINDS(ZG_DECLARE)
 } // namespace steps
 
 Effect StepKind::effect(const plan::Step &step, int access) const {
@@ -40,14 +45,6 @@ void StepKind::share(const plan::Step &step, SharingState &state) const {
   }
 }
 
-Expected StepKind::expected(const UnitParts &, const plan::Step &, int) const {
-  return {};
-}
-
-Traffic StepKind::traffic(const plan::Plan &, const plan::Step &) const {
-  return {};
-}
-
 namespace {
 
 class Nothing final : public StepKind {
@@ -55,10 +52,6 @@ public:
   absl::string_view name() const override { return "nothing"; }
   absl::Status validate(const plan::Plan &, const plan::Step &) const override {
     return steps::invalid("does nothing that this program knows");
-  }
-  plan::ElementType type(const plan::Plan &, const plan::Step &,
-                         int) const override {
-    return plan::ELEMENT_INVALID;
   }
   std::string wrongStream(const plan::Plan &, const plan::Step &,
                           plan::StreamKind) const override {
@@ -70,24 +63,10 @@ public:
 
 const StepKind &kindOf(const plan::Step &step) {
   switch (step.op_case()) {
-  case plan::Step::kLaunch:
-    return steps::launch();
-  case plan::Step::kMatmul:
-    return steps::matmul();
-  case plan::Step::kConvolution:
-    return steps::convolution();
-  case plan::Step::kAllGather:
-    return steps::allGather();
-  case plan::Step::kReduceScatter:
-    return steps::reduceScatter();
-  case plan::Step::kAllReduce:
-    return steps::allReduce();
-  case plan::Step::kCopy:
-    return steps::copy();
-  case plan::Step::kFill:
-    return steps::fill();
-  case plan::Step::kCopyIn:
-    return steps::copyIn();
+#define ZG_CASE(CASE, FUNCTION)                                                \
+  case plan::Step::k##CASE:                                                    \
+    return steps::FUNCTION();
+    ZG_STEP_KINDS(ZG_CASE)
   case plan::Step::OP_NOT_SET:
     break;
   }

@@ -82,9 +82,12 @@ public:
   /// whatever the plan says, is not read: what was there doesn't matter.
   virtual Effect effect(const plan::Step &step, int access) const;
 
-  /// For what type the step takes the bytes; ELEMENT_INVALID: for any.
-  virtual plan::ElementType type(const plan::Plan &plan, const plan::Step &step,
-                                 int access) const = 0;
+  /// For what type the step takes the bytes; ELEMENT_INVALID, by default: for
+  /// any.
+  virtual plan::ElementType type(const plan::Plan &, const plan::Step &,
+                                 int) const {
+    return plan::ELEMENT_INVALID;
+  }
 
   /// Empty, or why a stream of this kind cannot run the step.
   virtual std::string wrongStream(const plan::Plan &plan,
@@ -99,12 +102,24 @@ public:
   virtual void share(const plan::Step &step, SharingState &state) const;
 
   /// By default any part.
-  virtual Expected expected(const UnitParts &parts, const plan::Step &step,
-                            int access) const;
+  virtual Expected expected(const UnitParts &, const plan::Step &, int) const {
+    return {};
+  }
 
   /// In one run. By default nothing.
-  virtual Traffic traffic(const plan::Plan &plan, const plan::Step &step) const;
+  virtual Traffic traffic(const plan::Plan &, const plan::Step &) const {
+    return {};
+  }
 };
+
+/// Defines `steps::FUNCTION()`, the one object of a kind, for Step.cpp's table.
+#define ZG_STEP_KIND(CLASS, FUNCTION)                                          \
+  namespace steps {                                                            \
+  const StepKind &FUNCTION() {                                                 \
+    static const CLASS kind;                                                   \
+    return kind;                                                               \
+  }                                                                            \
+  }
 
 /// Of a step of a valid plan. A step without an operation has a kind that no
 /// plan may contain.

@@ -6,8 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Arrivals.h"
-
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
@@ -16,7 +14,6 @@ namespace zerograph::verify {
 
 void checkArrivals(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
-  std::vector<Arrival> arrivals = arrivalsOf(plan);
   std::vector<int> owners(plan.slices_size(), -1); // of slots: their programs
   for (int p = 0; p < plan.programs_size(); ++p) {
     for (uint32_t slot : plan.programs(p).slots()) {
@@ -42,7 +39,7 @@ void checkArrivals(const Subject &subject, Findings &findings) {
             "; expected the copy_in of \"", plan.programs(owner).name(),
             "\" to read it, and the runtime to write it");
       }
-      const Arrival &arrival = arrivals[slice];
+      const Arrival &arrival = subject.arrivals[slice];
       if (writes && arrival && !copies_in) {
         findings.problems.add("overwritten: ", describeStep(plan, p, s),
                               " writes ", describeSlice(plan, slice),

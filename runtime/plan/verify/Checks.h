@@ -8,6 +8,7 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_VERIFY_CHECKS_H
 #define ZEROGRAPH_RUNTIME_PLAN_VERIFY_CHECKS_H
 
+#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Mesh.h"
 
@@ -46,17 +47,17 @@ struct Findings {
   Problems waste;
 };
 
-/// A valid plan and the order of each of its programs.
+/// A valid plan, and what several checks ask about it.
 struct Subject {
-  explicit Subject(const plan::Plan &plan) : plan(plan), mesh(plan) {
-    for (const plan::Program &program : plan.programs()) {
-      orders.emplace_back(program);
-    }
-  }
+  explicit Subject(const plan::Plan &plan);
 
   const plan::Plan &plan;
   Mesh mesh;
-  std::vector<HappensBefore> orders;
+  std::vector<HappensBefore> orders; // by program
+  std::vector<Arrival> arrivals;     // by slice
+  /// By slice: read by the runtime when a program has ended, where that keeps
+  /// it alive: gradients that are dumped, and outputs.
+  std::vector<bool> read_after;
 };
 
 /// Calls visit(p, s, step) for every step, in issue order.
@@ -85,7 +86,8 @@ void checkDefinitions(const Subject &subject, Findings &findings);
 void checkArrivals(const Subject &subject, Findings &findings);
 /// Bytes are read with the type they were written with.
 void checkTypes(const Subject &subject, Findings &findings);
-/// Collectives move what they say: the segments of their unit.
+/// Collectives move what they say: the segments of their unit; and gathers
+/// alone write what is gathered.
 void checkOperandsOfCollectives(const Subject &subject, Findings &findings);
 /// Each segment's gradients are reduced once.
 void checkReductions(const Subject &subject, Findings &findings);

@@ -9,7 +9,6 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/External.h"
 
 #include <algorithm>
 #include <limits>
@@ -32,7 +31,6 @@ std::vector<Uses> usesIn(const Subject &subject, int program) {
   const plan::Plan &plan = subject.plan;
   const HappensBefore &order = subject.orders[program];
   std::vector<Uses> all(plan.slices_size());
-  std::vector<bool> after = readByRuntime(plan);
   for (int s = 0; s < plan.programs(program).steps_size(); ++s) {
     for (const plan::Access &access :
          plan.programs(program).steps(s).accesses()) {
@@ -57,7 +55,7 @@ std::vector<Uses> usesIn(const Subject &subject, int program) {
     }
   }
   for (size_t i = 0; i < all.size(); ++i) {
-    all[i].read_after = after[i] && all[i].used;
+    all[i].read_after = subject.read_after[i] && all[i].used;
   }
   return all;
 }

@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
@@ -37,7 +36,7 @@ public:
   Flow(const Subject &subject, Findings &findings)
       : plan(subject.plan), mesh(subject.mesh), findings(findings),
         problems(findings.problems), slices(plan.slices_size()),
-        arrivals(arrivalsOf(plan)) {
+        arrivals(subject.arrivals) {
     for (const plan::Unit &unit : plan.units()) {
       for (const plan::State &state : unit.states()) {
         if (unit.trainable() && state.role() != "grad") {
@@ -230,7 +229,7 @@ private:
   Findings &findings;
   Problems &problems;
   std::vector<ByteMap<Content>> slices; // without what is replicated
-  std::vector<Arrival> arrivals;        // by slice
+  const std::vector<Arrival> &arrivals; // by slice
   std::set<uint32_t> updated;    // states of trained units, gradients aside
   std::set<uint32_t> sharded;    // states
   std::set<uint32_t> replicated; // states, gradients aside

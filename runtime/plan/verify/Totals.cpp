@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
@@ -22,7 +21,7 @@ class Totals {
 public:
   Totals(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems),
-        arrivals(arrivalsOf(plan)) {}
+        arrivals(subject.arrivals) {}
 
   void check(const plan::Total &total, const char *what, bool stop) {
     bool alone = mesh.groupSize(total.axes()) == 1;
@@ -94,7 +93,7 @@ private:
   const plan::Plan &plan;
   const Mesh &mesh;
   Problems &problems;
-  std::vector<Arrival> arrivals; // by slice
+  const std::vector<Arrival> &arrivals; // by slice
 };
 
 } // namespace

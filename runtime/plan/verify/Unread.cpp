@@ -9,13 +9,11 @@
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/External.h"
 
 namespace zerograph::verify {
 
 void checkUnread(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
-  std::vector<bool> kept = readByRuntime(plan);
   for (int p = 0; p < plan.programs_size(); ++p) {
     int count = plan.programs(p).steps_size();
     std::vector<bool> used(count);
@@ -39,7 +37,7 @@ void checkUnread(const Subject &subject, Findings &findings) {
           writers[range.arena].assign(range.begin, range.begin + range.bytes,
                                       s);
           if (plan.slices(int(access.slice())).carried() ||
-              kept[access.slice()]) {
+              subject.read_after[access.slice()]) {
             used[s] = true;
           }
         }

@@ -53,7 +53,7 @@ const Fault kFaults[] = {
      [](plan::Plan &p) { p.mutable_outputs(1)->clear_type(); }},
     {"output mean has unknown type 1 or no slice",
      [](plan::Plan &p) { p.mutable_outputs(1)->set_slice(99); }},
-    {"holds output y, which outlives the program, and is not carried",
+    {"holds output y, which outlives programs, and is not carried",
      [](plan::Plan &p) { slice(p, "y")->set_carried(false); }},
     {"output y has not the 64 bytes",
      [](plan::Plan &p) { p.mutable_outputs(0)->set_shape(1, 4); }},

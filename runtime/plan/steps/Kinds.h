@@ -1,0 +1,73 @@
+//===- Kinds.h - what several kinds of steps have in common ---------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_STEPS_KINDS_H
+#define ZEROGRAPH_RUNTIME_PLAN_STEPS_KINDS_H
+
+#include "runtime/plan/steps/Checks.h"
+#include "runtime/plan/steps/Step.h"
+
+namespace zerograph {
+
+/// Computes, on all threads that the device has for a rank.
+class ComputeStep : public StepKind {
+public:
+  std::string wrongStream(const plan::Plan &, const plan::Step &,
+                          plan::StreamKind stream) const final {
+    return stream == plan::COMPUTE ? "" : "streams of kind compute compute";
+  }
+};
+
+/// A call of the device's library: two operands and a result of one type and,
+/// as a fourth access, scratch.
+class LibraryStep : public ComputeStep {
+public:
+  Effect effect(const plan::Step &step, int access) const final {
+    return access == kScratch ? Effect{false, true}
+                              : StepKind::effect(step, access);
+  }
+  plan::ElementType type(const plan::Plan &, const plan::Step &step,
+                         int access) const final {
+    return access == kScratch ? plan::ELEMENT_INVALID : elementType(step);
+  }
+
+private:
+  static constexpr int kScratch = 3;
+  virtual plan::ElementType elementType(const plan::Step &step) const = 0;
+};
+
+/// Every rank of a group takes part, in the one order.
+class CollectiveStep : public StepKind {
+public:
+  bool isCollective() const final { return true; }
+
+  absl::Status validate(const plan::Plan &plan,
+                        const plan::Step &step) const final {
+    ZG_RETURN_IF_ERROR(steps::needGroup(plan, step));
+    return validateOperands(plan, step);
+  }
+
+  std::string wrongStream(const plan::Plan &, const plan::Step &,
+                          plan::StreamKind stream) const final {
+    return stream == plan::COLLECTIVE
+               ? ""
+               : "collectives are on streams of kind collective";
+  }
+
+protected:
+  virtual absl::Status validateOperands(const plan::Plan &plan,
+                                        const plan::Step &step) const = 0;
+
+  /// What a rank receives where each sends to all others what the first of
+  /// every pair of accesses holds.
+  static Checked fromOthers(const plan::Plan &plan, const plan::Step &step) {
+    Checked bytes = 0;
+    for (int i = 0; i < step.accesses_size(); i += 2) {
+      bytes = bytes + step.accesses(i).bytes();
+    }
+    return Checked(Mesh(plan).groupSize(step.axes()) - 1) * bytes;
+  }
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_STEPS_KINDS_H
