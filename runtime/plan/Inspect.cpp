@@ -229,7 +229,11 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   report["memory"] = memoryJson(plan);
   report["collectives"] = collectivesJson(plan);
   report["traffic"] = trafficJson(plan);
-  report["waste"] = findWaste(plan).value_or(std::vector<std::string>());
+  absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
+  if (!waste.ok()) {
+    report["unsafe"] = waste.status().message();
+  }
+  report["waste"] = waste.value_or(std::vector<std::string>());
   report["steps"] = stepsJson(plan);
   return report;
 }

@@ -51,7 +51,11 @@ public:
 
   void share(const plan::Step &step, SharingState &state) const override {
     for (int i = 1; i < step.accesses_size(); i += 2) {
-      state.write(step.accesses(i), Sharing::Replicated);
+      // What a rank alone has of the sum before stays its own.
+      Sharing before = state.read(step.accesses(i));
+      state.write(step.accesses(i), before == Sharing::Local
+                                        ? Sharing::Local
+                                        : Sharing::Replicated);
     }
   }
 

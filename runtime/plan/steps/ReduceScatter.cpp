@@ -59,7 +59,11 @@ public:
   }
 
   void share(const plan::Step &step, SharingState &state) const override {
-    state.write(step.accesses(kShard), Sharing::Sharded);
+    // What a rank alone has of the sum before stays its own.
+    bool local = effect(step, kShard).reads &&
+                 state.read(step.accesses(kShard)) == Sharing::Local;
+    state.write(step.accesses(kShard),
+                local ? Sharing::Local : Sharing::Sharded);
     state.close(step.accesses(kWhole));
   }
 

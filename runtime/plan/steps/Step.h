@@ -1,7 +1,7 @@
 //===- Step.h - what there is to say about each kind of step --------------===//
 //
-// One object a kind, in a file of its own. Checks, reports and devices ask it;
-// none of them knows the kinds by name.
+// One object a kind, in a file of its own, which checks and reports ask. Those
+// about reductions, totals and units name the kinds that they are about.
 //
 //===----------------------------------------------------------------------===//
 

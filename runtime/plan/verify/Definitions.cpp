@@ -21,6 +21,22 @@ struct Use {
   Effect effect;
 };
 
+/// A step's working space is written by it alone, and not read by others.
+void checkWorkingSpace(const plan::Plan &plan, int p, int s,
+                       Problems &problems) {
+  const plan::Step &step = plan.programs(p).steps(s);
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    uint32_t slice = step.accesses(i).slice();
+    const plan::Slice &declared = plan.slices(int(slice));
+    if (declared.slice_class() == plan::STAGING && !declared.carried() &&
+        effectOf(step, i).reads) {
+      problems.add("read before it is written: ", describeStep(plan, p, s),
+                   " reads ", describeSlice(plan, slice),
+                   ", working space, of which nothing outlives a step");
+    }
+  }
+}
+
 /// By slice: the output that the runtime reads there in the end, or null.
 std::vector<const plan::Output *> outputsBySlice(const plan::Plan &plan) {
   std::vector<const plan::Output *> outputs(plan.slices_size());
@@ -85,6 +101,7 @@ void checkDefinitions(const Subject &subject, Findings &findings) {
     std::vector<bool> by_rank(plan.slices_size());
     const plan::Program &program = plan.programs(p);
     for (int s = 0; s < program.steps_size(); ++s) {
+      checkWorkingSpace(plan, p, s, findings.problems);
       for (int i = 0; i < program.steps(s).accesses_size(); ++i) {
         const plan::Access &access = program.steps(s).accesses(i);
         if (plan.slices(access.slice()).carried() &&

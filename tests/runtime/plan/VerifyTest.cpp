@@ -122,6 +122,21 @@ TEST(Verify, ReadBeforeWritten) {
   expectFault(plan, "read before it is written: ", "forward a");
 }
 
+TEST(Verify, WorkingSpaceIsNotRead) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan::Access *read = step(plan, 8)->add_accesses();
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    if (plan.slices(i).slice_class() == plan::STAGING &&
+        !plan.slices(i).carried()) {
+      read->set_slice(uint32_t(i));
+    }
+  }
+  read->set_bytes(64);
+  read->set_mode(plan::READ);
+  testing::stateFacts(plan);
+  expectFault(plan, "read before it is written: ", "working space");
+}
+
 TEST(Verify, EveryRanksBytesAreWritten) {
   // In place: the update reads the part that another rank's number selects.
   plan::Plan plan = testing::stageOnePlan();

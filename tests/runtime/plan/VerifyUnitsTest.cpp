@@ -290,6 +290,40 @@ TEST(Verify, ZerosMayBeCopied) {
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
 }
 
+/// What a rank has written into a sum before does not become common by it.
+TEST(Verify, SumsOntoARanksOwn) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan::Step *reduce = step(plan, 7);
+  reduce->mutable_reduce_scatter()->set_accumulate(true);
+  *step(plan, 6)->add_accesses() = reduce->accesses(1);
+  reduce->mutable_accesses(1)->set_mode(plan::READ_WRITE);
+  testing::stateFacts(plan);
+  expectFault(plan, "gradients not reduced: ", "update b");
+
+  plan = testing::stageThreePlan();
+  plan::Access own;
+  own.set_slice(uint32_t(plan.slices_size()));
+  own.set_bytes(4);
+  plan::Slice *slice = plan.add_slices();
+  slice->set_name("own");
+  slice->set_slice_class(plan::TRANSIENT);
+  slice->set_unit(-1);
+  slice->set_segment(-1);
+  slice->set_bytes(4);
+  slice->set_offset(plan.arenas(0).bytes());
+  plan.mutable_arenas(0)->set_bytes(slice->offset() + 64);
+  own.set_mode(plan::WRITE);
+  *step(plan, 8)->add_accesses() = own;
+  own.set_mode(plan::READ_WRITE);
+  *step(plan, 10)->add_accesses() = step(plan, 10)->accesses(0);
+  *step(plan, 10)->add_accesses() = own;
+  own.set_mode(plan::READ);
+  *step(plan, 12)->add_accesses() = own;
+  step(plan, 12)->add_waits(10);
+  testing::stateFacts(plan);
+  expectFault(plan, "gradients not reduced: ", "update a");
+}
+
 TEST(Verify, RanksAgreeOnLossAndStop) {
   // The sums of the loss and of the flag, one after the other, go.
   for (int pair : {0, 1}) {
@@ -335,6 +369,8 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   plan = testing::stageThreePlan();
   plan.mutable_loss()->clear_axes();
   expectFault(plan, "no agreement: ", "over other ranks");
+  expectFault(plan, "the loss is summed over groups of 1 ranks",
+              "expected all 2");
 }
 
 TEST(Verify, TheStopFlagIsTheRanksOwn) {
