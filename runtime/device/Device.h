@@ -93,6 +93,9 @@ class BoundProgram {
 public:
   virtual ~BoundProgram() = default;
 
+  /// Before each run, of all parts of the rank's program before any is started:
+  /// from then on a `cancel` counts.
+  virtual void prepare() = 0;
   /// Begins a run, which reads this one of the program's slots. Returns when
   /// everything is issued, or at once.
   virtual void start(unsigned slot) = 0;
@@ -110,6 +113,9 @@ public:
   virtual std::vector<StepTime> times() const = 0;
 };
 
+using FailureCallback =
+    std::function<void(const absl::Status &status, uint32_t step)>;
+
 /// One rank's device. Its programs and buffers are destroyed before it.
 class Device {
 public:
@@ -125,10 +131,9 @@ public:
   virtual absl::StatusOr<std::unique_ptr<BoundProgram>>
   bind(ProgramBinding program) = 0;
 
-  /// Called once for a run that fails, from any thread: ends what its streams
-  /// may be waiting for outside of the device.
-  virtual void
-  onFailure(std::function<void(const absl::Status &)> callback) = 0;
+  /// Called once for a run that fails, from any thread, with the number of the
+  /// step: ends what its streams may be waiting for outside of the device.
+  virtual void onFailure(FailureCallback callback) = 0;
 };
 
 } // namespace zerograph

@@ -70,8 +70,8 @@ Executor::create(const plan::Plan &plan, Collectives &collectives,
   }
   for (RankDevice &device : executor->devices) {
     device.device->onFailure(
-        [self = executor.get()](const absl::Status &status) {
-          self->onFailure(status);
+        [self = executor.get()](const absl::Status &status, uint32_t step) {
+          self->onFailure(status, step);
         });
   }
   return executor;
@@ -163,6 +163,11 @@ absl::Status Executor::bindCollective(const plan::Program &program,
   return absl::OkStatus();
 }
 
+/// Of what ends because something else has failed.
+static bool isCollateral(const absl::Status &status) {
+  return absl::IsCancelled(status) || absl::IsAborted(status);
+}
+
 void Executor::recordTimes() {
   for (Bound &bound : programs) {
     for (Part &part : bound.parts) {
@@ -193,39 +198,41 @@ void Executor::Bound::cancel() {
 }
 
 /// From the thread of a device whose part has failed.
-void Executor::onFailure(const absl::Status &status) {
-  failed = true;
-  collectives.abort(status);
-  if (Bound *bound = running) {
-    bound->cancel();
-  }
+void Executor::onFailure(const absl::Status &status, uint32_t step) {
+  Bound &bound = *running;
+  // Whoever ended because of another failure has nothing to add.
+  collectives.abort(isCollateral(status) ? status : named(status, bound, step));
+  bound.cancel();
+}
+
+absl::Status Executor::named(const absl::Status &status, const Bound &bound,
+                             uint32_t step) const {
+  return annotate(status,
+                  describeStep(plan, int(&bound - programs.data()), step));
 }
 
 absl::Status Executor::run(unsigned index, unsigned slot) {
   Bound &bound = programs[index];
   collectives.beginProgram();
-  failed = false;
   running = &bound;
   if (bound.counts) {
     ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));
   }
+  // All of them before one can fail and cancel the others.
+  for (Part &part : bound.parts) {
+    part.program->prepare();
+  }
   for (Part &part : bound.parts) {
     part.program->start(slot);
-  }
-  if (failed) {
-    bound.cancel(); // parts that began after the failure
   }
   absl::Status result;
   for (Part &part : bound.parts) {
     uint32_t step = 0;
     absl::Status status = part.program->finish(step);
     // What failed, rather than what ended because of it.
-    if (status.ok() || !(result.ok() || absl::IsCancelled(result))) {
-      continue;
+    if (!status.ok() && (result.ok() || isCollateral(result))) {
+      result = isCollateral(status) ? status : named(status, bound, step);
     }
-    bool collateral = absl::IsCancelled(status) || absl::IsAborted(status);
-    result =
-        collateral ? status : annotate(status, describeStep(plan, index, step));
   }
   return result;
 }

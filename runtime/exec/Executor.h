@@ -68,7 +68,10 @@ private:
   absl::StatusOr<Part> bindPart(const plan::Program &program, ProgramPart part);
   absl::Status bindCollective(const plan::Program &program, uint32_t sequence,
                               StepBinding &step);
-  void onFailure(const absl::Status &status);
+  void onFailure(const absl::Status &status, uint32_t step);
+  /// The error of a step of a program, with their names.
+  absl::Status named(const absl::Status &status, const Bound &bound,
+                     uint32_t step) const;
 
   const plan::Plan &plan;
   Collectives &collectives;
@@ -79,7 +82,6 @@ private:
   std::vector<Bound> programs;
   // Of the program that runs: its other parts may wait for the one that fails.
   std::atomic<Bound *> running{nullptr};
-  std::atomic<bool> failed{false};
 };
 
 } // namespace zerograph

@@ -12,6 +12,11 @@ using namespace zerograph;
 
 absl::StatusOr<Machine> Machine::open(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  if (plan.devices_size() > 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("the plan runs on ", plan.devices_size(),
+                     " devices of a rank; one is opened, expected one"));
+  }
   Machine machine;
   ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0)));
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan));

@@ -25,8 +25,8 @@ std::sig_atomic_t secondsNow() {
 extern "C" void requestStop(int number) {
   std::sig_atomic_t now = secondsNow();
   if (stop_requested == 0) {
+    seconds_of_request = now; // first: a second signal may come in between
     stop_requested = number;
-    seconds_of_request = now;
     // With a line of its own, whatever the terminal shows.
     constexpr char text[] = "\nnote: stopping after this step or the next; a "
                             "second signal ends at once and saves nothing\n";
@@ -42,9 +42,6 @@ extern "C" void requestStop(int number) {
 
 StopSignal::StopSignal(bool speaks) {
   says_so = speaks;
-  // Whoever reads the progress may go, as `head` does: no reason to lose what
-  // has been learned.
-  pipe_before = std::signal(SIGPIPE, SIG_IGN);
   stop_requested = 0;
   struct sigaction action = {};
   action.sa_handler = requestStop;
@@ -66,7 +63,6 @@ StopSignal::~StopSignal() {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &before[i], nullptr);
   }
-  std::signal(SIGPIPE, pipe_before);
 }
 
 void StopSignal::keep() {

@@ -10,7 +10,7 @@ namespace zerograph {
 
 /// While it lives, SIGINT, SIGTERM and SIGUSR1, which batch systems and mpirun
 /// send, ask the run to stop after the step; the one that comes over a second
-/// later ends the process as usual; SIGPIPE is ignored. One object at a time.
+/// later ends the process as usual. One object at a time.
 class StopSignal {
 public:
   /// Unless `speaks`, nothing is said of the signal when it comes.
@@ -31,7 +31,6 @@ public:
 private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
   std::array<struct sigaction, kSignals.size()> before = {};
-  void (*pipe_before)(int) = SIG_DFL;
   bool kept = false;
 };
 

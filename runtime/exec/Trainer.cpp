@@ -9,8 +9,6 @@ using namespace zerograph;
 
 Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
     : loaded(loaded), plan(loaded.plan), options(options) {
-  scalars.learning_rate =
-      options.learning_rate.value_or(plan.groups(0).learning_rate());
   scalars.seed = options.seed;
 }
 
@@ -42,6 +40,9 @@ absl::Status Trainer::prepare() {
   }
   ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));
   ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
+  // A plan that trains has a group.
+  scalars.learning_rate =
+      options.learning_rate.value_or(plan.groups(0).learning_rate());
   ZG_ASSIGN_OR_RETURN(auto device,
                       options.machine->driver->createDevice(
                           {options.control->rank(),

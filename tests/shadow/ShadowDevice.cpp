@@ -70,11 +70,12 @@ public:
   bind(ProgramBinding program) override {
     return inner->bind(std::move(program));
   }
-  void onFailure(std::function<void(const absl::Status &)> callback) override {
-    inner->onFailure([this, callback](const absl::Status &status) {
-      memory.fail();
-      callback(status);
-    });
+  void onFailure(FailureCallback callback) override {
+    inner->onFailure(
+        [this, callback](const absl::Status &status, uint32_t step) {
+          memory.fail();
+          callback(status, step);
+        });
   }
 
 private:

@@ -222,7 +222,9 @@ class Stop(Case):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
         process.stdout.close()
-        self.assertEqual(process.wait(60), 0, process.stderr.read())
+        self.assertEqual(process.wait(60), 1)
+        self.assertIn(b"standard output could not be written",
+                      process.stderr.read())
         self.assertTrue(os.path.exists(self.path("w")))
 
     def test_no_weights_to_save(self):

@@ -157,6 +157,9 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
 }
 
 absl::StatusOr<int> TrainFlags::run(CommandLine &line, const MakePlan &make) {
+  // Whoever reads the progress may go, as `head` does: no reason to lose what
+  // has been learned. In the end it is said that not all could be written.
+  std::signal(SIGPIPE, SIG_IGN);
   ZG_RETURN_IF_ERROR(parse());
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
   if (!launch) {

@@ -43,7 +43,7 @@ public:
   allocate(plan::Space space, uint64_t bytes, uint64_t alignment) override;
   absl::StatusOr<std::unique_ptr<BoundProgram>>
   bind(ProgramBinding program) override;
-  void onFailure(std::function<void(const absl::Status &)> callback) override {
+  void onFailure(FailureCallback callback) override {
     timelines.failure_callback = std::move(callback);
   }
 

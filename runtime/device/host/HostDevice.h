@@ -13,8 +13,8 @@ struct StepHooks {
   std::function<absl::Status(const plan::Step &)> before, after;
 };
 
-/// A device whose streams are threads of this process. It has all spaces that
-/// the processor addresses.
+/// A device whose streams are threads of this process. It has the spaces
+/// device and pinned, both in memory of the process.
 std::unique_ptr<Device> makeHostDevice(const DeviceOptions &options,
                                        StepHooks hooks = {});
 

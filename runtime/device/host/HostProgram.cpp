@@ -48,7 +48,6 @@ void HostProgram::add(HostStream &stream, unsigned index, StreamEntry entry,
 }
 
 void HostProgram::start(unsigned slot) {
-  timelines.reset();
   for (Part &part : parts) {
     part.stream->start(part.entries, slot,
                        step_times.empty() ? nullptr : step_times.data());

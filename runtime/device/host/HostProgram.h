@@ -18,6 +18,7 @@ public:
   void add(HostStream &stream, unsigned index, StreamEntry entry,
            const std::vector<uint32_t> &waits);
 
+  void prepare() override { timelines.reset(); }
   void start(unsigned slot) override;
   absl::Status finish(uint32_t &failed) override;
   void cancel() override { timelines.cancel(); }

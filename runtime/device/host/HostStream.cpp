@@ -117,7 +117,7 @@ absl::Status HostStream::runProgram() {
       times[entry.place] = {begin, now()};
     }
     if (!result.ok()) {
-      return timelines.fail(result) ? result : collateral();
+      return timelines.fail(result, entry.number) ? result : collateral();
     }
     timelines.advance(index, ++position);
     if (entry.publishes) {

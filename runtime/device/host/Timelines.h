@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_TIMELINES_H
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_TIMELINES_H
 
-#include "runtime/base/Status.h"
+#include "runtime/device/Device.h"
 
 #include <atomic>
 #include <deque>
@@ -61,12 +61,12 @@ public:
   bool hasFailed() const { return failed.load(std::memory_order_acquire); }
 
   /// True for the first failure of a program; wakes every stream.
-  bool fail(const absl::Status &status) {
+  bool fail(const absl::Status &status, uint32_t step) {
     if (!cancel()) {
       return false;
     }
     if (failure_callback) {
-      failure_callback(status);
+      failure_callback(status, step);
     }
     return true;
   }
@@ -83,7 +83,7 @@ public:
     return true;
   }
 
-  std::function<void(const absl::Status &)> failure_callback;
+  FailureCallback failure_callback;
 
 private:
   struct alignas(64) Counter {

@@ -59,6 +59,7 @@ public:
     return absl::OkStatus();
   }
   absl::Status run() {
+    bound->prepare();
     bound->start(0);
     return bound->finish(failed);
   }

@@ -98,7 +98,7 @@ TEST(HostDeviceTest, WaitsOrderStreams) {
 TEST(HostDeviceTest, AFailureEndsEveryStream) {
   HostRun host(2);
   int told = 0, ran = 0;
-  host.device->onFailure([&](const absl::Status &) { ++told; });
+  host.device->onFailure([&](const absl::Status &, uint32_t) { ++told; });
   bool fail = true;
   host.call(
       0, [&] { return fail ? absl::DataLossError("lost") : absl::OkStatus(); });
@@ -122,12 +122,13 @@ TEST(HostDeviceTest, AFailureEndsEveryStream) {
 TEST(HostDeviceTest, ACancelledRunEnds) {
   HostRun host(2);
   int told = 0;
-  host.device->onFailure([&](const absl::Status &) { ++told; });
+  host.device->onFailure([&](const absl::Status &, uint32_t) { ++told; });
   uint32_t counter[16] = {};
   host.program.counters = host.range(counter, sizeof(counter));
   host.call(0, [] { return absl::OkStatus(); }).awaits = {{0, 1}};
   host.call(1, [] { return absl::OkStatus(); }, {0});
   ASSERT_TRUE(host.bind().ok());
+  host.bound->prepare();
   host.bound->start(0);
   std::thread other([&] { host.bound->cancel(); });
   EXPECT_TRUE(absl::IsCancelled(host.bound->finish(host.failed)));
@@ -162,7 +163,9 @@ TEST(HostDeviceTest, DevicesAwaitEachOthersCounts) {
   for (int run = 0; run < 3; ++run) {
     events.clear();
     std::fill(std::begin(counters), std::end(counters), 0);
+    two.bound->prepare();
     two.bound->start(0);
+    one.bound->prepare();
     one.bound->start(0);
     ASSERT_TRUE(one.bound->finish(one.failed).ok());
     ASSERT_TRUE(two.bound->finish(two.failed).ok());

@@ -11,10 +11,10 @@ namespace {
 
 class InOrderProgram final : public BoundProgram {
 public:
-  InOrderProgram(ProgramBinding binding,
-                 const std::function<void(const absl::Status &)> &failed)
+  InOrderProgram(ProgramBinding binding, const FailureCallback &failed)
       : binding(std::move(binding)), on_failure(failed) {}
 
+  void prepare() override {}
   void start(unsigned slot) override {
     std::vector<bool> recorded(binding.steps.size());
     status = absl::OkStatus();
@@ -32,7 +32,7 @@ public:
       recorded[i] = true;
     }
     if (!status.ok()) {
-      on_failure(status);
+      on_failure(status, number);
     }
   }
   absl::Status finish(uint32_t &failed) override {
@@ -45,7 +45,7 @@ public:
 
 private:
   ProgramBinding binding;
-  const std::function<void(const absl::Status &)> &on_failure;
+  const FailureCallback &on_failure;
   absl::Status status;
   uint32_t number = 0;
 };
@@ -68,13 +68,13 @@ public:
     return std::make_unique<InOrderProgram>(std::move(program), on_failure);
   }
 
-  void onFailure(std::function<void(const absl::Status &)> callback) override {
+  void onFailure(FailureCallback callback) override {
     on_failure = std::move(callback);
   }
 
 private:
   WorkerPool workers{1};
-  std::function<void(const absl::Status &)> on_failure;
+  FailureCallback on_failure;
 };
 
 class InOrderDriver final : public Driver {
