@@ -12,7 +12,7 @@ namespace mlir::zg {
 class HostTargetInfo final : public TargetInfo {
 public:
   /// The host has forms for core ops alone, which it fuses.
-  bool keeps(nn::Composite, Type) const override { return false; }
+  bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,

@@ -8,7 +8,7 @@
 #ifndef ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H
 #define ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H
 
-#include "mlir/IR/Types.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "passes/ir/nn/Composite.h"
 #include "passes/ir/nn/Convolution.h"
 #include "llvm/Support/LogicalResult.h"
@@ -29,10 +29,11 @@ class TargetInfo {
 public:
   virtual ~TargetInfo() = default;
 
-  /// Whether the device computes a composite of this element type, and its
-  /// gradient, whole: by a library or a form of kernel of its own. If not, both
-  /// are rewritten to core ops.
-  virtual bool keeps(nn::Composite composite, Type elementType) const = 0;
+  /// Whether the device computes a composite whole, by a library or a form of
+  /// kernel of its own. If not, it is rewritten to core ops. `type` is the
+  /// first operand's, which is the same of the op and of its gradient op: so
+  /// both are kept, or neither.
+  virtual bool keeps(nn::Composite composite, RankedTensorType type) const = 0;
 
   /// Whether the library multiplies matrices of this element type; if not, a
   /// kernel is generated, and the rest is not asked.
@@ -53,7 +54,7 @@ public:
 /// passes assume when they are run alone, from zerograph-opt.
 class PlainTargetInfo : public TargetInfo {
 public:
-  bool keeps(nn::Composite, Type) const override { return false; }
+  bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override {
     return elementType.isF32() || elementType.isBF16();
   }

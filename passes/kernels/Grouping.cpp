@@ -279,7 +279,8 @@ LogicalResult Grouping::visit(Operation *op) {
   if (!isOutside(op)) {
     return op->emitError("'")
            << nn::nameOf(op->getLoc()) << "': " << op->getName()
-           << " has no place in a kernel; nn-decompose must run before";
+           << " has no place in a kernel; run nn-decompose before, for a "
+              "target that does not keep it";
   }
   closeSources(op);
   return success();

@@ -134,7 +134,9 @@ private:
       for (auto step : op.getOps<Step>()) {
         int64_t live = 0;
         std::map<SliceClass, int64_t> classes;
-        for (auto [slice, buffer] : buffers) {
+        for (const auto &entry : buffers) {
+          SliceOp slice = entry.first;
+          const PackedBuffer &buffer = entry.second;
           auto uses = buffer.uses.find(program);
           if (uses != buffer.uses.end() && uses->second.front() <= index &&
               uses->second.back() >= index) {

@@ -63,9 +63,10 @@ Value throughStatistics(LayerNormOp op, Value sum, Gradient &g) {
 LogicalResult layerNormRule(LayerNormOp op, Gradient &g) {
   Value dx;
   if (Value dy = g.of(0)) {
+    // The scale serves dx alone, and must not be gathered for nothing.
+    Value scale = g.wants(0) ? Value(op.getScale()) : g.splat(op.getScale(), 1);
     auto gradients = g.builder.create<LayerNormGradOp>(
-        g.location, op.getOperand(), op.getScale(), op.getMean(), op.getRstd(),
-        dy);
+        g.location, op.getOperand(), scale, op.getMean(), op.getRstd(), dy);
     dx = gradients.getDx();
     g.set(1, gradients.getDscale());
     g.set(2, gradients.getDbias());

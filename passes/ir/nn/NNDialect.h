@@ -43,8 +43,8 @@ inline constexpr llvm::StringLiteral kNextValueAttr = "nn.next_value";
 /// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";
 
-/// The scalars that programs before sharding may ask for with `nn.scalar`; see
-/// that op.
+/// The scalars that programs may ask for with `nn.scalar`, until
+/// zero-bind-scalars makes arguments of them; see that op.
 inline constexpr llvm::StringLiteral kSeedScalar = "seed";
 inline constexpr llvm::StringLiteral kStepScalar = "step";
 inline constexpr llvm::StringLiteral kSampleBaseScalar = "sample_base";

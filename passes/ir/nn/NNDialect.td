@@ -18,8 +18,9 @@ def NN_Dialect : Dialect {
   let description = [{
     What a model computes, on one device, without any thought of ranks:
 
-        ONNX --import--> nn --differentiate--> nn --decompose--> nn core
-             --shard--> nn + zero --form kernels--> nn.kernel, nn.matmul + zero
+        ONNX --import--> nn --differentiate--> nn --shard--> nn + zero
+             --decompose--> nn core + zero
+             --form kernels--> nn.kernel, nn.matmul + zero
 
     Values are builtin ranked tensors with static shapes. The core is small on
     purpose: elementwise ops carry their function as an enum, nothing
@@ -33,9 +34,9 @@ def NN_Dialect : Dialect {
     Every op's location is a `NameLoc` with the name of the ONNX node it came
     from.
 
-    Composite ops (softmax, layer_norm, softmax_cross_entropy) exist for the
-    sake of their numerics and their gradient rules; `nn-decompose` rewrites
-    them to the core after differentiation.
+    Composite ops (softmax, layer_norm, softmax_cross_entropy) and their
+    gradient ops stay whole until `nn-decompose` asks the target, which may
+    compute them by a library or a kernel of its own; the others become core.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

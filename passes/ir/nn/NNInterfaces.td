@@ -34,10 +34,10 @@ def NN_CompositeOpInterface : OpInterface<"CompositeOpInterface"> {
   let cppNamespace = "::mlir::zg::nn";
   let description = [{
     An op that core ops could say, and that a device may rather compute whole.
-    `nn-decompose` asks `TargetInfo::keeps` for its `composite` and the element
-    type of its first result. A composite and its gradient op have the same
-    `composite`: a device keeps both or neither, since the gradient reads what
-    the forward op leaves for it as results.
+    `nn-decompose` asks `TargetInfo::keeps` for its `composite` and the type of
+    its first operand. A composite and its gradient op have both in common: a
+    device keeps the pair or neither, since the gradient reads what the forward
+    op leaves for it as results.
   }];
   let methods = [
     InterfaceMethod<"Of which composite this is the op or the gradient op.",

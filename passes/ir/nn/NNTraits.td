@@ -20,7 +20,8 @@ class NN_Trait<string name> : NativeOpTrait<name> {
 def NN_MayOverwrite : NN_Trait<"MayOverwrite">;
 
 // The result has the operands' shape, and each element is made of those at its
-// own place alone. It is cheap: kernels may compute it again where they need it.
+// own place alone. Kernels may compute it again where they need it, unless it is
+// costly.
 def NN_IsElementwise : NN_Trait<"Elementwise">;
 def NN_Elementwise : TraitList<[NN_IsElementwise, NN_MayOverwrite]>;
 

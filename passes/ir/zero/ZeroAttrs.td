@@ -143,8 +143,7 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
     `role` is "param", "grad" (the accumulated sum of gradients), the name of
     an optimizer state such as "exp_avg", or "loss" and "stop" (unit and segment
     -1). `segment` is -1 where the value is the unit's whole flat buffer
-    `tensor<U>`; else it is this rank's shard of that segment, or the whole
-    segment where `sharded` is false.
+    `tensor<U>`; else it is this rank's shard of that segment.
 
     ```mlir
     func.func @update(%w: tensor<256xf32> {zero.state =

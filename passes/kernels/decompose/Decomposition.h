@@ -23,7 +23,8 @@ struct Decomposition : OpRewritePattern<Op> {
                                 PatternRewriter &rewriter) const override {
     auto composite = dyn_cast<CompositeOpInterface>(op.getOperation());
     if (composite &&
-        target.keeps(composite.getComposite(), elementOf(op->getResult(0)))) {
+        target.keeps(composite.getComposite(),
+                     cast<RankedTensorType>(op->getOperand(0).getType()))) {
       return failure();
     }
     NNBuilder b(rewriter, op.getLoc());

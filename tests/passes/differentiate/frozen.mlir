@@ -24,3 +24,24 @@ func.func @forward(
   %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
   return %loss : tensor<1xf32>
 }
+
+// -----
+
+// The scale serves the operand's gradient alone: where the operand is frozen, it
+// is not read in backward, and not gathered for it.
+
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32> {nn.parameter = #nn.parameter<"x"
+// CHECK: %[[ONE:.*]] = nn.constant dense<1.000000e+00> : tensor<8xf32>
+// CHECK: nn.layer_norm_grad %[[X]], %[[ONE]],
+func.func @forward(
+    %x: tensor<4x8xf32> {nn.parameter = #nn.parameter<"x", module = "m", trainable = false, init = normal>},
+    %scale: tensor<8xf32> {nn.parameter = #nn.parameter<"scale", module = "m", trainable = true, init = ones>},
+    %bias: tensor<8xf32> {nn.parameter = #nn.parameter<"bias", module = "m", trainable = true, init = zeros>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %y:3 = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
+      : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
+  %loss = nn.reduce sum %y#0 [0, 1] : tensor<4x8xf32> -> tensor<1x1xf32>
+  %scalar = nn.reshape %loss : tensor<1x1xf32> -> tensor<f32>
+  return %scalar : tensor<f32>
+}

@@ -12,7 +12,7 @@
 // CHECK: %[[H:.*]] = nn.binary max
 // CHECK: %[[LOSS:.*]] = nn.reshape {{.*}} -> tensor<f32> loc("loss")
 // CHECK-NOT: nn.softmax
-// CHECK: %[[DLOGITS:.*]] = nn.select {{.*}} loc("ce.gradient"("ce"))
+// CHECK: %[[DLOGITS:.*]] = nn.softmax_cross_entropy_grad {{.*}} loc("ce.gradient"("ce"))
 // CHECK: %[[DH:.*]] = nn.matmul %[[DLOGITS]], %{{.*}} transpose_b {{.*}} loc("fc2.gradient"("fc2"))
 // CHECK: %[[DW2:.*]] = nn.matmul %[[H]], %[[DLOGITS]] transpose_a
 // CHECK: nn.reduce sum {{.*}} [0]

@@ -174,8 +174,8 @@ func.func @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>,
 /// A device with a softmax of its own, for numbers of 32 bits.
 class KeepsSoftmax final : public PlainTargetInfo {
 public:
-  bool keeps(Composite composite, Type elementType) const override {
-    return composite == Composite::softmax && elementType.isF32();
+  bool keeps(Composite composite, RankedTensorType type) const override {
+    return composite == Composite::softmax && type.getElementType().isF32();
   }
 };
 
