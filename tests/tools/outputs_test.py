@@ -8,7 +8,10 @@ import subprocess
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH,
                      limit_file_size, main, read_tensors)
 
-COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
+# So many steps that the plan is larger than any file of its kernels.
+STEPS = ["--micro-batch", "8", "--ranks", "64", "--zero", "3",
+         "--units", "4", "--accumulate", "2"]
+COMPILE = ["compile", MLP, "-o", "x.zgplan", *STEPS]
 
 
 class Outputs(Case):
@@ -73,8 +76,7 @@ class Outputs(Case):
         self.assertEqual(model.count(b"fc1.bias\x4a"), 1)
         with open(self.path("model.onnx"), "wb") as file:
             file.write(model.replace(b"fc1.bias\x4a", b"fc1.bias\x22"))
-        compiling = ["compile", "model.onnx", "-o", "out/file",
-                     "--micro-batch", "8"]
+        compiling = ["compile", "model.onnx", "-o", "out/file", *STEPS]
         self.refused(*compiling, **self.too_small_for(compiling), lines=0,
                      parts=["out/file", "File too large"])
         self.assertEqual(os.listdir(self.path("out")), [])
