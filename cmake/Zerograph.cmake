@@ -41,7 +41,7 @@ function(zg_tablegen target td)
     set(generator MLIR)
     if("-gen-searchable-tables" IN_LIST options)
       set(generator LLVM)
-      set(LLVM_TABLEGEN_EXE llvm-tblgen)
+      set(LLVM_TABLEGEN_EXE ${LLVM_TBLGEN})
     endif()
     tablegen(${generator} ${file} ${options} EXTRA_INCLUDES
              ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
