@@ -6,27 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/ops/Recurrent.h"
+
 #include "frontend/Parameters.h"
-#include "frontend/ops/Ops.h"
 
 #include <algorithm>
 
-using mlir::Value;
 using mlir::zg::nn::CompareKind;
 using mlir::zg::nn::UnaryKind;
 
-namespace zerograph::frontend {
-
-namespace {
+namespace zerograph::frontend::recurrent {
 
 /// Most steps that are unrolled, over both directions.
 constexpr int64_t kMaxSteps = 4096;
-
-/// An activation function with what its attributes give it.
-struct Activation {
-  std::string name;
-  double alpha, beta;
-};
 
 Value apply(Emitter &emit, const Activation &f, Value x) {
   if (f.name == "sigmoid") {
@@ -59,69 +51,6 @@ Value apply(Emitter &emit, const Activation &f, Value x) {
   return emit.select(emit.compare(CompareKind::ge, y, 1.0),
                      emit.splatLike(1, y), y);
 }
-
-/// One operator over all its directions.
-class Recurrent {
-public:
-  /// Gates a cell has, activations it applies, and the first of those.
-  Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults);
-  virtual ~Recurrent() = default;
-  void run();
-
-protected:
-  /// The state; null: zeros.
-  struct State {
-    Value h, c;
-  };
-  /// The weights of one direction.
-  struct Direction {
-    int64_t index;
-    Value r;                        ///< [gates x H, H]
-    Value biasOfInput, biasOfState; ///< [gates x H], or null
-    std::vector<Activation> f;
-  };
-
-  /// Before the steps of a direction: what they share.
-  virtual void begin(const Direction &direction) {}
-  /// One step; `x` [B, gates x H] is the input's part, with what
-  /// inputBias has added.
-  virtual State step(const Direction &direction, Value x,
-                     const State &before) = 0;
-  /// What is added to the input's part of all steps at once, or null.
-  virtual Value inputBias(const Direction &direction);
-
-  Value gate(Value all, int64_t k) {
-    return emit.sliceAxis(all, Emitter::rankOf(all) - 1, k * hidden, hidden);
-  }
-  /// clip, then the activation.
-  Value activate(const Activation &f, Value x);
-  Value sum(Value a, Value b) { return !a ? b : !b ? a : emit.add(a, b); }
-  /// [B, H] x [gates x H, H]^T, or null for a state of zeros.
-  Value product(Value h, Value weights) {
-    return h ? emit.matmul(h, weights, false, true) : Value();
-  }
-  /// Input i of shape [D, ...], of one direction.
-  Value part(int i, int64_t direction);
-
-  Op &op;
-  Emitter &emit;
-  int64_t gates, hidden = 0, directions = 1;
-
-private:
-  void readActivations(const std::vector<std::string> &defaults);
-  void checkProjection();
-  void checkInput(int i, const char *what, const Shape &expected);
-  Value initialState(int i, int64_t direction);
-  void runDirection(int64_t d, bool backwards);
-
-  int64_t steps = 0, batch = 0, inputSize = 0;
-  bool batchFirst = false, hasCell = false;
-  double clip = 0;
-  std::vector<std::vector<Activation>> activations; ///< one list a direction
-  Value input;                                      ///< [T x B, I]
-  Value lengths;                                    ///< [B, 1], or null
-  std::vector<Value> whole, lastH, lastC;           ///< one a direction
-};
 
 Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
     : op(op), emit(op.emit), gates(gates), hasCell(gates == 4) {
@@ -331,124 +260,4 @@ void Recurrent::run() {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// The cells
-//===----------------------------------------------------------------------===//
-
-class Rnn : public Recurrent {
-public:
-  explicit Rnn(Op &op) : Recurrent(op, 1, {"Tanh"}) {}
-
-  State step(const Direction &d, Value x, const State &before) override {
-    return {activate(d.f[0], sum(x, product(before.h, d.r))), {}};
-  }
-};
-
-class Lstm : public Recurrent {
-public:
-  explicit Lstm(Op &op) : Recurrent(op, 4, {"Sigmoid", "Tanh", "Tanh"}) {
-    coupled = op.intAttribute("input_forget", 0) != 0;
-  }
-
-  void begin(const Direction &d) override {
-    peepholes = op.hasInput(7) ? part(7, d.index) : Value();
-  }
-
-  /// Gates in ONNX's order: input, output, forget, cell.
-  State step(const Direction &d, Value x, const State &before) override {
-    Value all = sum(x, product(before.h, d.r));
-    // The k-th of the gates that see the cell: input, output, forget.
-    auto peep = [&](Value value, int64_t k, Value cell) {
-      return peepholes && cell
-                 ? emit.add(value, emit.mul(cell, gate(peepholes, k)))
-                 : value;
-    };
-    Value i = activate(d.f[0], peep(gate(all, 0), 0, before.c));
-    Value candidate = activate(d.f[1], gate(all, 3));
-    Value c = emit.mul(i, candidate);
-    if (before.c) {
-      Value forget = coupled
-                         ? emit.sub(emit.splatLike(1, i), i)
-                         : activate(d.f[0], peep(gate(all, 2), 2, before.c));
-      c = emit.add(emit.mul(forget, before.c), c);
-    }
-    Value o = activate(d.f[0], peep(gate(all, 1), 1, c));
-    return {emit.mul(o, apply(emit, d.f[2], c)), c};
-  }
-
-private:
-  bool coupled;
-  Value peepholes; ///< [3 x H], or null
-};
-
-class Gru : public Recurrent {
-public:
-  explicit Gru(Op &op) : Recurrent(op, 3, {"Sigmoid", "Tanh"}) {
-    resetAfter = op.intAttribute("linear_before_reset", 0) != 0;
-  }
-
-  /// The state's bias of the candidate, [H], stays inside of the reset.
-  Value inputBias(const Direction &d) override {
-    if (!resetAfter || !d.biasOfState) {
-      return Recurrent::inputBias(d);
-    }
-    Value others = emit.sliceAxis(d.biasOfState, 0, 0, 2 * hidden);
-    return emit.add(d.biasOfInput, emit.pad(others, {0}, {3 * hidden}, 0));
-  }
-
-  void begin(const Direction &d) override {
-    if (!resetAfter) {
-      first = emit.sliceAxis(d.r, 0, 0, 2 * hidden);
-      last = emit.sliceAxis(d.r, 0, 2 * hidden, hidden);
-    }
-  }
-
-  /// Gates in ONNX's order: update, reset, candidate.
-  State step(const Direction &d, Value x, const State &before) override {
-    Value own = gate(x, 2), both = emit.sliceAxis(x, 1, 0, 2 * hidden);
-    Value inner; // the candidate's part of the state
-    if (resetAfter) {
-      Value all = product(before.h, d.r);
-      if (all) {
-        both = emit.add(both, emit.sliceAxis(all, 1, 0, 2 * hidden));
-        inner = gate(all, 2);
-      }
-      if (d.biasOfState) {
-        inner = sum(inner, gate(d.biasOfState, 2));
-      }
-    } else {
-      both = sum(both, product(before.h, first));
-    }
-    Value z = activate(d.f[0], gate(both, 0));
-    Value r = activate(d.f[0], gate(both, 1));
-    if (resetAfter) {
-      inner = inner ? emit.mul(r, inner) : inner;
-    } else if (before.h) {
-      inner = product(emit.mul(r, before.h), last);
-    }
-    Value candidate = activate(d.f[1], sum(own, inner));
-    Value h = emit.mul(emit.sub(emit.splatLike(1, z), z), candidate);
-    return {before.h ? emit.add(h, emit.mul(z, before.h)) : h, {}};
-  }
-
-private:
-  bool resetAfter;
-  Value first, last; ///< the state's weights of both gates, of the candidate
-};
-
-template <typename Cell>
-void emitRecurrent(Op &op) {
-  Cell(op).run();
-}
-
-const OpDef kOps[] = {
-    {"GRU", 7, emitRecurrent<Gru>},
-    {"LSTM", 7, emitRecurrent<Lstm>},
-    {"RNN", 7, emitRecurrent<Rnn>},
-};
-
-} // namespace
-
-llvm::ArrayRef<OpDef> recurrentOps() { return kOps; }
-
-} // namespace zerograph::frontend
+} // namespace zerograph::frontend::recurrent
