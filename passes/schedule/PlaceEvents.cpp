@@ -43,8 +43,7 @@ SmallVector<Life> livesOf(ProgramOp program) {
     sorted.push_back(life);
   }
   llvm::stable_sort(sorted, [](Life a, Life b) {
-    return std::pair(a.slice.getSpace(), *a.slice.getOffset()) <
-           std::pair(b.slice.getSpace(), *b.slice.getOffset());
+    return addressOf(a.slice) < addressOf(b.slice);
   });
   return sorted;
 }
@@ -56,9 +55,9 @@ Predecessors findPredecessors(ProgramOp program) {
   for (const Life &life : livesOf(program)) {
     SliceOp slice = life.slice;
     llvm::erase_if(open, [&](Life &other) {
-      return other.slice.getSpace() != slice.getSpace() ||
-             *other.slice.getOffset() + other.slice.getBytes() <=
-                 *slice.getOffset();
+      return addressOf(other.slice) +
+                 static_cast<int64_t>(other.slice.getBytes()) <=
+             addressOf(slice);
     });
     for (Life &other : open) {
       if (other.last < life.first) {

@@ -38,11 +38,6 @@ private:
   std::map<int64_t, int64_t> ranges; // begin -> end
 };
 
-/// Where a packed slice begins; arenas lie far apart.
-int64_t addressOf(SliceOp slice) {
-  return (static_cast<int64_t>(slice.getSpace()) << 56) + *slice.getOffset();
-}
-
 /// One access in a program; bytes of the arenas, or of the slice alone where
 /// slices have no offsets.
 struct Touch {

@@ -52,6 +52,10 @@ ArenaAttr mlir::zg::sched::arenaOf(ModuleOp module, Space space) {
   return {};
 }
 
+int64_t mlir::zg::sched::addressOf(SliceOp slice) {
+  return (static_cast<int64_t>(slice.getSpace()) << 56) + *slice.getOffset();
+}
+
 bool mlir::zg::sched::overlap(AccessAttr a, AccessAttr b, int64_t world) {
   return a.getOffset() < b.end(world) && b.getOffset() < a.end(world);
 }

@@ -49,6 +49,9 @@ int64_t worldOf(Operation *op);
 /// The arena of a space; null where `sched.arenas` has none, or is missing.
 ArenaAttr arenaOf(ModuleOp module, Space space);
 
+/// Where a packed slice begins; arenas lie far apart.
+int64_t addressOf(SliceOp slice);
+
 /// Whether two accesses of one slice can touch the same byte on one of `world`
 /// ranks. Conservative: ranges are taken over all ranks.
 bool overlap(AccessAttr a, AccessAttr b, int64_t world);
