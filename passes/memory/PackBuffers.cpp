@@ -72,10 +72,10 @@ private:
   /// An arena for the slices of a space, if there are any.
   LogicalResult packSpace(Space space, ArrayRef<ProgramOp> programs,
                           const std::vector<VectorClocks> &clocks,
-                          const Buffers &shared,
-                          SmallVectorImpl<Attribute> &arenas) {
+                          Buffers &shared, SmallVectorImpl<Attribute> &arenas) {
     int64_t carried = 0, peak = 0;
-    Buffers buffers;
+    SmallVector<SliceOp> slices; // those that are packed
+    std::vector<PackedBuffer> buffers;
     bool used = false;
     for (auto slice : getOperation().getOps<SliceOp>()) {
       if (slice.getSpace() != space) {
@@ -88,23 +88,19 @@ private:
         peak = carried + slice.getBytes();
         carried = llvm::alignTo(peak, kSliceAlignment);
       } else {
-        buffers.insert({slice, shared.lookup(slice)});
+        slices.push_back(slice);
+        buffers.push_back(std::move(shared[slice]));
       }
     }
     if (!used) {
       return success();
     }
-    std::vector<PackedBuffer> packed;
-    for (auto &[slice, buffer] : buffers) {
-      packed.push_back(buffer);
-    }
     Packing packing =
-        pack(packed, findConflicts(packed, clocks), kSliceAlignment, carried);
-    for (auto [index, entry] : llvm::enumerate(buffers)) {
-      auto &[slice, buffer] = entry;
+        pack(buffers, findConflicts(buffers, clocks), kSliceAlignment, carried);
+    for (auto [index, slice] : llvm::enumerate(slices)) {
       slice.setOffset(packing.offsets[index]);
       SmallVector<int64_t> lives;
-      for (auto &[program, uses] : buffer.uses) {
+      for (const auto &[program, uses] : buffers[index].uses) {
         lives.append({uses.front(), uses.back()});
       }
       slice.setLifetime(lives);
@@ -116,7 +112,7 @@ private:
     arenas.push_back(ArenaAttr::get(&getContext(), space, bytes,
                                     kSliceAlignment, peak, packing.lowerBound));
     if (space == Space::device && limit > 0 && bytes > limit) {
-      refuse(bytes, carried, programs, buffers);
+      refuse(bytes, carried, programs, slices, buffers);
       return failure();
     }
     return success();
@@ -124,7 +120,7 @@ private:
 
   /// Says what is live at the step where most is.
   void refuse(int64_t bytes, int64_t carried, ArrayRef<ProgramOp> programs,
-              const Buffers &buffers) {
+              ArrayRef<SliceOp> slices, ArrayRef<PackedBuffer> buffers) {
     int64_t most = -1;
     Step peak;
     std::map<SliceClass, int64_t> peakClasses;
@@ -134,9 +130,9 @@ private:
       for (auto step : op.getOps<Step>()) {
         int64_t live = 0;
         std::map<SliceClass, int64_t> classes;
-        for (const auto &entry : buffers) {
-          SliceOp slice = entry.first;
-          const PackedBuffer &buffer = entry.second;
+        for (size_t i = 0; i < buffers.size(); ++i) {
+          SliceOp slice = slices[i];
+          const PackedBuffer &buffer = buffers[i];
           auto uses = buffer.uses.find(program);
           if (uses != buffer.uses.end() && uses->second.front() <= index &&
               uses->second.back() >= index) {
