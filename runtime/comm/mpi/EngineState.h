@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <mpi.h>
+#include <optional>
 #include <vector>
 
 namespace zerograph {
@@ -86,7 +87,9 @@ private:
   void tellOthers(const std::string &text);
   void park();
   void end(Ending how);
-  bool succeeded(int code, const std::string &call);
+  /// `peer`: whom the call was about, after its name.
+  bool succeeded(int code, const char *call,
+                 std::optional<unsigned> peer = std::nullopt);
 
   // The thread's alone.
   std::vector<MPI_Request> requests;

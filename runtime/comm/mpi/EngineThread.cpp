@@ -39,7 +39,8 @@ std::string zerograph::mpiVersion() {
 }
 
 /// An error of MPI is one of this rank.
-bool Engine::State::succeeded(int code, const std::string &call) {
+bool Engine::State::succeeded(int code, const char *call,
+                              std::optional<unsigned> peer) {
   if (code == MPI_SUCCESS) {
     return true;
   }
@@ -47,8 +48,9 @@ bool Engine::State::succeeded(int code, const std::string &call) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   std::lock_guard<std::mutex> lock(mutex);
-  setFailure(rank, absl::UnavailableError(
-                       absl::StrCat("rank ", rank, ", ", call, ": ", text)));
+  setFailure(rank, absl::UnavailableError(absl::StrCat(
+                       "rank ", rank, ", ", call,
+                       peer ? absl::StrCat(*peer) : "", ": ", text)));
   return false;
 }
 
@@ -94,7 +96,8 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
   requests.clear();
   peer_of.clear();
   int code = MPI_SUCCESS;
-  std::string call; // that gave it
+  const char *call = ""; // that gave it
+  unsigned peer = 0;
   auto add = [&](const Message &message, const char *name, auto &&start) {
     for (uint64_t at = 0; at < message.bytes && !hasFailed(); at += kPiece) {
       int bytes = int(std::min(kPiece, message.bytes - at));
@@ -103,7 +106,8 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
                          &requests.emplace_back(MPI_REQUEST_NULL));
       if (code == MPI_SUCCESS && result != MPI_SUCCESS) {
         code = result;
-        call = absl::StrCat(name, message.peer);
+        call = name;
+        peer = unsigned(message.peer);
       }
     }
   };
@@ -123,7 +127,7 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
         });
   }
   indices.resize(requests.size());
-  succeeded(code, call);
+  succeeded(code, call, peer);
 }
 
 /// Whether anything was done.
@@ -191,7 +195,7 @@ void Engine::State::beat(const char &kind) {
     if (peer != rank &&
         succeeded(MPI_Isend(&kind, 1, MPI_BYTE, int(peer), kControlTag,
                             MPI_COMM_WORLD, &request),
-                  absl::StrCat("MPI_Isend to rank ", peer))) {
+                  "MPI_Isend to rank ", unsigned(peer))) {
       MPI_Request_free(&request);
     }
   }
