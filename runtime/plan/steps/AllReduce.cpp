@@ -51,11 +51,7 @@ public:
 
   void share(const plan::Step &step, SharingState &state) const override {
     for (int i = 1; i < step.accesses_size(); i += 2) {
-      // What a rank alone has of the sum before stays its own.
-      Sharing before = state.read(step.accesses(i));
-      state.write(step.accesses(i), before == Sharing::Local
-                                        ? Sharing::Local
-                                        : Sharing::Replicated);
+      shareSum(step, i, Sharing::Replicated, state);
     }
   }
 

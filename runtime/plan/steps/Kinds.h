@@ -54,6 +54,15 @@ public:
   }
 
 protected:
+  /// Access `sum` becomes a sum over ranks, of which they have `sharing` in
+  /// common; but what a rank alone had there before stays its own.
+  void shareSum(const plan::Step &step, int sum, Sharing sharing,
+                SharingState &state) const {
+    const plan::Access &access = step.accesses(sum);
+    bool own = effect(step, sum).reads && state.read(access) == Sharing::Local;
+    state.write(access, own ? Sharing::Local : sharing);
+  }
+
   virtual absl::Status validateOperands(const plan::Plan &plan,
                                         const plan::Step &step) const = 0;
 

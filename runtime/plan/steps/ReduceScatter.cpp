@@ -59,11 +59,7 @@ public:
   }
 
   void share(const plan::Step &step, SharingState &state) const override {
-    // What a rank alone has of the sum before stays its own.
-    bool local = effect(step, kShard).reads &&
-                 state.read(step.accesses(kShard)) == Sharing::Local;
-    state.write(step.accesses(kShard),
-                local ? Sharing::Local : Sharing::Sharded);
+    shareSum(step, kShard, Sharing::Sharded, state);
     state.close(step.accesses(kWhole));
   }
 

@@ -24,11 +24,10 @@ public:
         arrivals(subject.arrivals) {}
 
   void check(const plan::Total &total, const char *what, bool stop) {
-    bool alone = mesh.groupSize(total.axes()) == 1;
-    if (mesh.groupSize(total.axes()) != mesh.world()) {
+    bool alone = mesh.world() == 1;
+    if (uint32_t ranks = mesh.groupSize(total.axes()); ranks != mesh.world()) {
       problems.add("no agreement: the ", what, " is summed over groups of ",
-                   mesh.groupSize(total.axes()), " ranks; expected all ",
-                   mesh.world());
+                   ranks, " ranks; expected all ", mesh.world());
     }
     for (int p = 0; p < plan.programs_size(); ++p) {
       bool update = plan.programs(p).kind() == plan::UPDATE;
