@@ -1,0 +1,432 @@
+//===- ValidateFaults.cpp - plans that are wrong in one place -------------===//
+
+#include "ValidateFaults.h"
+
+#include "Faults.h"
+
+namespace zerograph::testing {
+namespace {
+
+plan::Matmul *matmul(plan::Plan &plan) {
+  return step(plan, 4)->mutable_matmul();
+}
+
+constexpr uint64_t kHuge = ~uint64_t(0);
+
+const ValidateFault kFaults[] = {
+    {"0 ranks", [](plan::Plan &p) { p.mutable_mesh(0)->set_size(0); }},
+    {"optimizer is", [](plan::Plan &p) { p.mutable_groups(0)->set_kind("x"); }},
+    {"programs are", [](plan::Plan &p) { p.clear_programs(); }},
+    {"alignment 48", [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(48); }},
+    {"outside its arena",
+     [](plan::Plan &p) { p.mutable_slices(3)->set_offset(kHuge - 3); }},
+    {"names arena 7", [](plan::Plan &p) { p.mutable_slices(3)->set_arena(7); }},
+    {"unknown class",
+     [](plan::Plan &p) {
+       p.mutable_slices(3)->set_slice_class(plan::SliceClass(99));
+     }},
+    {"and has a lifetime",
+     [](plan::Plan &p) {
+       p.mutable_slices(p.units(0).states(0).slice())->add_lifetimes();
+     }},
+    {"(h) is carried across programs and is no state",
+     [](plan::Plan &p) {
+       plan::Slice *h = p.mutable_slices(testing::sliceNamed(p, "h"));
+       h->set_carried(true);
+       h->clear_lifetimes();
+     }},
+    {"names slice 999",
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(0)->set_slice(999); }},
+    {"of the last of 2 ranks lie outside",
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(0)->add_strides(4); }},
+    {"of the last of 2 ranks lie outside",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(0)->add_strides(kHuge);
+       step(p, 3)->mutable_accesses(0)->set_bytes(1);
+     }},
+    {"unknown mode",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(0)->set_mode(plan::Mode(9));
+     }},
+    {"wait for ever", [](plan::Plan &p) { step(p, 3)->add_waits(3); }},
+    {"is on stream 77 of 3",
+     [](plan::Plan &p) { step(p, 3)->set_stream(77); }},
+    {"launches kernel 50",
+     [](plan::Plan &p) { step(p, 3)->mutable_launch()->set_kernel(50); }},
+    {"does nothing", [](plan::Plan &p) { step(p, 3)->clear_op(); }},
+    {"place in the order",
+     [](plan::Plan &p) { step(p, 3)->set_sequence(1); }},
+    {"kernel k1: it is in module 0 of 0",
+     [](plan::Plan &p) { p.clear_modules(); }},
+    {"module 0 is for device 0 of 1, or has no code",
+     [](plan::Plan &p) { p.mutable_modules(0)->clear_code(); }},
+    {"module 0 is for device 1 of 1",
+     [](plan::Plan &p) { p.mutable_modules(0)->set_device(1); }},
+    {"kernel k1: it is not launched as its module's kernels are",
+     [](plan::Plan &p) { p.mutable_kernels(0)->mutable_cuda(); }},
+    {"launches kernel k1 of device 1 on a stream of another",
+     [](plan::Plan &p) {
+       *p.add_devices() = p.devices(0);
+       p.mutable_modules(0)->set_device(1);
+     }},
+    {"has 3 accesses; kernel k1 has 3 operands and scratch",
+     [](plan::Plan &p) { p.mutable_kernels(0)->set_scratch_bytes(64); }},
+    // Streams, devices, the mesh.
+    {"stream 1 (gather) is of unknown kind 0",
+     [](plan::Plan &p) { p.mutable_streams(1)->clear_kind(); }},
+    {"or of device 1 of 1",
+     [](plan::Plan &p) { p.mutable_streams(1)->set_device(1); }},
+    {"arena 0 is in unknown space 1 or of device 3",
+     [](plan::Plan &p) { p.mutable_arenas(0)->set_device(3); }},
+    {"has 17 streams",
+     [](plan::Plan &p) {
+       while (p.streams_size() < 17) {
+         *p.add_streams() = p.streams(0);
+       }
+     }},
+    {"a mesh of 0 axes", [](plan::Plan &p) { p.clear_mesh(); }},
+    {"axis \"data\" of the mesh has no name or a taken one",
+     [](plan::Plan &p) { *p.add_mesh() = p.mesh(0); }},
+    {"access 0 has 2 strides; the mesh has 1 axes",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(0)->add_strides(0);
+       step(p, 3)->mutable_accesses(0)->add_strides(0);
+     }},
+    {"names axis 1 of 1; axes exist",
+     [](plan::Plan &p) { step(p, 1)->set_axes(0, 1); }},
+    {"names no axes, and so no group",
+     [](plan::Plan &p) { step(p, 1)->clear_axes(); }},
+    {"or a group, and is none", [](plan::Plan &p) { step(p, 3)->add_axes(0); }},
+    {"names axis 1 of 1",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(0)->set_axes(0, 1);
+     }},
+    {"names axis 1 of 1", [](plan::Plan &p) { p.mutable_loss()->set_axes(0, 1); }},
+    // What the format can say and no runtime can do yet.
+    {"a mesh of 2 axes, expected one; not built yet",
+     [](plan::Plan &p) {
+       plan::Axis &axis = *p.add_mesh();
+       axis.set_name("model");
+       axis.set_size(1);
+     }},
+    {"for the device cuda, expected host; not built yet",
+     [](plan::Plan &p) { p.mutable_devices(0)->set_device("cuda"); }},
+    {"no shared object; not built yet",
+     [](plan::Plan &p) {
+       *p.add_modules()->mutable_ptx()->mutable_architecture() = "sm_90";
+     }},
+    {"2 groups of parameters with an optimizer each",
+     [](plan::Plan &p) { *p.add_groups() = p.groups(0); }},
+    {"adds up elements of type f64 that travel as f32; not built yet",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::F64);
+     }},
+    {"which is empty or taken",
+     [](plan::Plan &p) {
+       p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());
+     }},
+    {"grain", [](plan::Plan &p) { p.mutable_kernels(0)->mutable_host()->set_grain(0); }},
+    // A launch brings what its kernel touches.
+    {"step 3 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses()->RemoveLast(); }},
+    {"has 4 accesses",
+     [](plan::Plan &p) { *step(p, 3)->add_accesses() = step(p, 3)->accesses(0); }},
+    {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of kernel "
+     "k1 is read of 2048",
+     [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_bytes(4); }},
+    {"is read_write of 64 bytes; operand 2 of kernel k1 is write of 64",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
+     }},
+    {"kernel k1: operand 0 has 63 bytes of elements of type f32",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(0)->set_bytes(63);
+     }},
+    {"of type element_invalid",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(0)->clear_type();
+     }},
+    {"513 work items",
+     [](plan::Plan &p) { p.mutable_kernels(0)->mutable_host()->set_extent(513); }},
+    {"operand 2 may lie on operand 1",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(2)->add_in_place(1);
+     }},
+    {"operand 2 may lie on operand 7",
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_operands(2)->add_in_place(7);
+     }},
+    {"wants them apart or the very same",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(2)->set_slice(
+           testing::sliceNamed(p, "a/gathered"));
+     }},
+    {"kernel k1 wants them apart",
+     [](plan::Plan &p) {
+       step(p, 3)->mutable_accesses(2)->set_slice(step(p, 3)->accesses(0).slice());
+     }},
+    // Alignment.
+    {"alignment 32; it must be a power of two from 64",
+     [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(32); }},
+    {"slice 3 (stop of this rank) begins at byte 193",
+     [](plan::Plan &p) { p.mutable_slices(3)->set_offset(193); }},
+    {"begins at byte 2; all must be multiples of 4",
+     [](plan::Plan &p) {
+       p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
+       step(p, 5)->mutable_accesses(0)->set_bytes(60);
+       step(p, 5)->mutable_accesses(0)->set_offset(2);
+     }},
+    {"begins at byte 0 + rank * 2; all must be multiples of 4",
+     [](plan::Plan &p) {
+       p.mutable_kernels(1)->mutable_operands(0)->set_bytes(60);
+       step(p, 5)->mutable_accesses(0)->set_bytes(60);
+       step(p, 5)->mutable_accesses(0)->add_strides(2);
+     }},
+    {"access 1 to slice 11 (b/gathered) begins at byte 2",
+     [](plan::Plan &p) { step(p, 4)->mutable_accesses(1)->set_offset(2); }},
+    {"begins at byte 4; all must be multiples of 64",
+     [](plan::Plan &p) {
+       step(p, 4)->mutable_accesses(3)->set_bytes(64);
+       step(p, 4)->mutable_accesses(3)->set_offset(4);
+     }},
+    {"begins at byte 2; all",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(128);
+       step(p, 7)->mutable_accesses(2)->set_bytes(256);
+       step(p, 7)->mutable_accesses(2)->set_offset(2);
+     }},
+    // A slice has one meaning.
+    {"slice 0 (x) holds input x and input z",
+     [](plan::Plan &p) {
+       *p.add_inputs() = p.inputs(0);
+       p.mutable_inputs(1)->set_name("z");
+     }},
+    {"slice 3 (stop of this rank) holds the sum of stop flags, which outlives",
+     [](plan::Plan &p) { p.mutable_stop()->set_slice(p.scalars(0).slice()); }},
+    {"slice 5 (learning_rate) holds the loss, which outlives programs, and is "
+     "not carried",
+     [](plan::Plan &p) { p.mutable_loss()->set_slice(p.scalars(1).slice()); }},
+    {"holds scalar \"stop\" and scalar \"learning_rate\"",
+     [](plan::Plan &p) {
+       p.mutable_scalars(1)->set_slice(p.scalars(0).slice());
+     }},
+    {"holds state \"param\" of unit a, segment 0 and has class grad_shard; "
+     "expected param_shard",
+     [](plan::Plan &p) {
+       p.mutable_slices(p.units(0).states(0).slice())
+           ->set_slice_class(plan::GRAD_SHARD);
+     }},
+    {"holds state \"exp_avg\" of unit a, segment 0 and has class param_shard",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(1)->set_slice(
+           p.units(0).states(0).slice());
+     }},
+    {"holds state \"param\" of unit a, segment 0 and state \"param\" of unit b",
+     [](plan::Plan &p) {
+       p.mutable_units(1)->mutable_states(0)->set_slice(
+           p.units(0).states(0).slice());
+     }},
+    {"slice 0 (x) holds input x and has class transient; expected input",
+     [](plan::Plan &p) {
+       p.mutable_slices(0)->set_slice_class(plan::TRANSIENT);
+     }},
+    // Slots, and what is copied from them.
+    {"\"step\" has 1 slots; expected two, or none",
+     [](plan::Plan &p) { p.mutable_programs(0)->mutable_slots()->RemoveLast(); }},
+    {"has its slot in slice 999",
+     [](plan::Plan &p) { p.mutable_programs(0)->set_slots(1, 999); }},
+    {"it must be carried, in pinned memory",
+     [](plan::Plan &p) {
+       p.mutable_slices(int(p.programs(0).slots(0)))->set_carried(false);
+     }},
+    {"it must be carried, in pinned memory",
+     [](plan::Plan &p) { p.mutable_arenas(1)->set_space(plan::DEVICE); }},
+    {"the slots of \"step\" have 192 and 128 bytes; expected the same",
+     [](plan::Plan &p) {
+       p.mutable_slices(int(p.programs(0).slots(1)))->set_bytes(128);
+     }},
+    {"holds a slot of \"step\" and a slot of \"step\"",
+     [](plan::Plan &p) {
+       p.mutable_programs(0)->set_slots(1, p.programs(0).slots(0));
+     }},
+    {"holds a slot of \"step\" and has class transient; expected staging",
+     [](plan::Plan &p) {
+       p.mutable_slices(int(p.programs(0).slots(1)))
+           ->set_slice_class(plan::TRANSIENT);
+     }},
+    {"slice 0 (x) holds x, which every program gets anew, and is carried",
+     [](plan::Plan &p) {
+       p.mutable_slices(0)->set_carried(true);
+       p.mutable_slices(0)->clear_lifetimes();
+     }},
+    {"step 0 of \"step\" (copy_in, copy in): copies nothing in",
+     [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->clear_offsets(); }},
+    {"has 5 accesses and needs 4",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_copy_in()->mutable_offsets()->RemoveLast();
+     }},
+    {"access 1 is write and should be read",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_accesses(1)->set_mode(plan::WRITE);
+     }},
+    {"access 2 is read and should be write",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_accesses(2)->set_mode(plan::READ);
+     }},
+    {"which are not the two slots of a program",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_accesses(0)->Swap(step(p, 0)->mutable_accesses(1));
+     }},
+    {"reads its slots in part",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(1)->set_bytes(64); }},
+    {"writes slice 1 (loss of this rank), which is no input or scalar",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(3)->set_slice(1); }},
+    {"writes slice 0 (x), which is no input or scalar, or not whole",
+     [](plan::Plan &p) { step(p, 0)->mutable_accesses(2)->set_bytes(32); }},
+    {"from byte 72 of the slot; expected a multiple of 64",
+     [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->set_offsets(1, 72); }},
+    {"from byte 0 of the slot; expected a multiple of 64 behind",
+     [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->set_offsets(1, 0); }},
+    {"copies more than the 192 bytes of its slot",
+     [](plan::Plan &p) {
+       step(p, 0)->mutable_copy_in()->set_offsets(2, kHuge - 63);
+     }},
+    {"accesses 3 and 4 share bytes",
+     [](plan::Plan &p) {
+       *step(p, 0)->mutable_accesses(4) = step(p, 0)->accesses(3);
+     }},
+    // What no runtime can do.
+    {"step 10 of \"step\" (all_reduce, sum the loss): adds up elements of type "
+     "i32",
+     [](plan::Plan &p) {
+       step(p, 10)->mutable_all_reduce()->set_wire(plan::I32);
+       step(p, 10)->mutable_all_reduce()->set_accumulator(plan::I32);
+     }},
+    {"(reduce_scatter, reduce b): adds up elements of type i32",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_wire(plan::I32);
+       step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::I32);
+     }},
+    {"multiplies elements of type i32",
+     [](plan::Plan &p) { matmul(p)->set_element_type(plan::I32); }},
+    {"scalar \"bogus\"; this runtime knows learning_rate, gradient_scale",
+     [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
+    {"the scalar \"seed\" is f32, which it cannot be",
+     [](plan::Plan &p) { p.mutable_scalars(1)->set_name("seed"); }},
+    {"the scalar \"seed\" is in slice 5, which does not exist or has not the 8 "
+     "bytes of an i64",
+     [](plan::Plan &p) {
+       p.mutable_scalars(1)->set_name("seed");
+       p.mutable_scalars(1)->set_type(plan::I64);
+     }},
+    {"is of group 1 of 1", [](plan::Plan &p) { p.mutable_scalars(1)->set_group(1); }},
+    {"is trained in group 2 of 1",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_parameters(0)->set_group(2);
+     }},
+    {"elements of type bf16 and 1024 bytes",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(1)->set_type(plan::BF16);
+     }},
+    {"state \"param\" is i32, and the unit is computed in f32",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_states(0)->set_type(plan::I32);
+     }},
+    {"the sum of stop flags is f64",
+     [](plan::Plan &p) {
+       p.mutable_stop()->set_type(plan::F64);
+       p.mutable_slices(int(p.stop().slice()))->set_bytes(8);
+     }},
+    {"2 ranks x 1 micro-batches x 9223372036854775808 samples",
+     [](plan::Plan &p) {
+       p.set_micro_batch(uint64_t(1) << 63);
+       p.mutable_inputs(0)->set_per_sample(false);
+     }},
+    // Matmul: its sizes, what it may share.
+    {"3 x 8, are not", [](plan::Plan &p) { matmul(p)->set_m(3); }},
+    {"2 x 7, are not", [](plan::Plan &p) { matmul(p)->set_k(7); }},
+    {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); }},
+    {"multiplies 0 times", [](plan::Plan &p) { matmul(p)->set_batch(0); }},
+    {"share bytes",
+     [](plan::Plan &p) { *step(p, 4)->mutable_accesses(2) = step(p, 4)->accesses(0);
+       step(p, 4)->mutable_accesses(2)->set_mode(plan::WRITE); }},
+    {"is read and should be write",
+     [](plan::Plan &p) {
+       step(p, 4)->mutable_accesses(2)->set_mode(plan::READ);
+     }},
+    // Collectives.
+    {"names unit 5",
+     [](plan::Plan &p) { step(p, 1)->mutable_all_gather()->set_unit(5); }},
+    {"a segment has 512",
+     [](plan::Plan &p) { step(p, 1)->mutable_accesses(0)->set_bytes(1020); }},
+    {"names segment 1",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_segment(1);
+     }},
+    {"more than its staging",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(512);
+     }},
+    {"more than its staging",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(kHuge - 3);
+     }},
+    {"own part",
+     [](plan::Plan &p) {
+       *step(p, 7)->mutable_accesses(1) = step(p, 7)->accesses(0);
+       step(p, 7)->mutable_accesses(1)->set_bytes(1024);
+       step(p, 7)->mutable_accesses(1)->set_mode(plan::WRITE);
+     }},
+    {"and their sum",
+     [](plan::Plan &p) {
+       step(p, 10)->mutable_accesses(0)->set_bytes(2);
+     }},
+    // Units, states, inputs.
+    {"multiple of 256",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_segments(0)->set_elements(500);
+     }},
+    {"do not make up",
+     [](plan::Plan &p) { p.mutable_units(0)->set_elements(1024); }},
+    {"product of its shape",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_parameters(0)->set_shape(0, kHuge);
+     }},
+    {"must begin at a multiple",
+     [](plan::Plan &p) {
+       p.mutable_units(0)->mutable_parameters(0)->set_offset(256);
+     }},
+    {"twice",
+     [](plan::Plan &p) {
+       *p.mutable_units(1)->mutable_parameters(0) = p.units(0).parameters(0);
+     }},
+    {"unit 0 (a): it is each rank's own, and is trained, or not whole",
+     [](plan::Plan &p) { p.mutable_units(0)->set_local(true); }},
+    {"no state \"param\"",
+     [](plan::Plan &p) { p.mutable_units(0)->clear_states(); }},
+    {"not carried",
+     [](plan::Plan &p) {
+       p.mutable_slices(p.units(0).states(0).slice())->set_carried(false);
+     }},
+    {"input x", [](plan::Plan &p) { p.mutable_inputs(0)->set_shape(0, 3); }},
+    {"input x", [](plan::Plan &p) { p.mutable_inputs(0)->set_slice(99999); }},
+    {"input x has one bound",
+     [](plan::Plan &p) { p.mutable_inputs(0)->set_min(0); }},
+    {"input x has one bound",
+     [](plan::Plan &p) { p.mutable_inputs(0)->add_ignored(-100); }},
+    {"input x has legal values from 3 to 2",
+     [](plan::Plan &p) {
+       p.mutable_inputs(0)->set_min(3);
+       p.mutable_inputs(0)->set_max(2);
+     }},
+    {"the loss is in slice 12345",
+     [](plan::Plan &p) { p.mutable_loss()->set_slice(12345); }},
+    {"holds the loss and the sum of stop flags",
+     [](plan::Plan &p) { p.mutable_loss()->set_slice(p.stop().slice()); }},
+};
+
+} // namespace
+
+absl::Span<const ValidateFault> validateFaults() { return kFaults; }
+
+} // namespace zerograph::testing

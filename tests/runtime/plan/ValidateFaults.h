@@ -1,0 +1,24 @@
+//===- ValidateFaults.h - plans that are wrong in one place ---------------===//
+
+#ifndef ZEROGRAPH_TESTS_RUNTIME_PLAN_VALIDATEFAULTS_H
+#define ZEROGRAPH_TESTS_RUNTIME_PLAN_VALIDATEFAULTS_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include "absl/types/span.h"
+
+#include <functional>
+
+namespace zerograph::testing {
+
+/// What makes `stageThreePlan` invalid.
+struct ValidateFault {
+  const char *cause; // a part of the message
+  std::function<void(plan::Plan &)> make;
+};
+
+absl::Span<const ValidateFault> validateFaults();
+
+} // namespace zerograph::testing
+
+#endif // ZEROGRAPH_TESTS_RUNTIME_PLAN_VALIDATEFAULTS_H
