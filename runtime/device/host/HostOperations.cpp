@@ -15,28 +15,32 @@ using namespace zerograph;
 
 namespace {
 
-/// Bytes that are worth a second thread.
-constexpr uint64_t kCopyGrain = 256 << 10;
+/// Bytes that are worth another thread: to copy them takes longer than to have
+/// one look at them.
+constexpr uint64_t kBytesOfPart = 16 << 10;
+/// For threads that are held up: the others take what these don't come to.
+constexpr uint32_t kPartsOfThread = 4;
+
+uint32_t partsOf(const WorkerPool &pool, uint64_t grains, uint64_t bytes) {
+  uint64_t most = uint64_t(pool.size()) * kPartsOfThread;
+  return uint32_t(
+      std::max<uint64_t>(1, std::min({grains, bytes / kBytesOfPart, most})));
+}
 
 class LaunchOperation final : public Operation {
 public:
+  /// `bytes`: that the kernel reads and writes.
   LaunchOperation(WorkerPool &pool, const HostKernelModule::Kernel &kernel,
-                  const std::vector<std::byte *> &addresses)
+                  const std::vector<std::byte *> &addresses, uint64_t bytes)
       : pool(pool), kernel(kernel),
+        parts(partsOf(pool, kernel.extent / std::max<uint64_t>(1, kernel.grain),
+                      bytes)),
         buffers(addresses.begin(), addresses.end()) {}
 
   absl::Status issue(const Issue &) override {
-    if (kernel.extent <= kernel.grain) {
-      kernel.function(buffers.data(), 0, int64_t(kernel.extent));
-      return absl::OkStatus();
-    }
-    pool.run([this](unsigned worker) {
-      WorkRange share =
-          shareOf(kernel.extent, kernel.grain, worker, pool.size());
-      if (!share.empty()) {
-        kernel.function(buffers.data(), int64_t(share.begin),
-                        int64_t(share.end));
-      }
+    pool.run(parts, [this](uint32_t part) {
+      WorkRange range = partOf(kernel.extent, kernel.grain, part, parts);
+      kernel.function(buffers.data(), int64_t(range.begin), int64_t(range.end));
     });
     return absl::OkStatus();
   }
@@ -44,6 +48,7 @@ public:
 private:
   WorkerPool &pool;
   HostKernelModule::Kernel kernel;
+  uint32_t parts;
   std::vector<void *> buffers;
 };
 
@@ -53,28 +58,19 @@ public:
       : pool(pool), call(std::move(call)) {}
 
   absl::Status issue(const Issue &) override {
-    if (call->parts() == 1) {
-      return call->run(0);
-    }
-    next.store(0, std::memory_order_relaxed);
-    pool.run([this](unsigned) { takeParts(); });
-    return std::exchange(failure, absl::OkStatus());
-  }
-
-private:
-  void takeParts() {
-    for (unsigned part; (part = next.fetch_add(1)) < call->parts();) {
+    pool.run(call->parts(), [this](uint32_t part) {
       absl::Status status = call->run(part);
       if (!status.ok()) {
         std::lock_guard<std::mutex> lock(mutex);
         failure.Update(status);
       }
-    }
+    });
+    return std::exchange(failure, absl::OkStatus());
   }
 
+private:
   WorkerPool &pool;
   std::unique_ptr<LibraryCall> call;
-  std::atomic<unsigned> next{0};
   std::mutex mutex;
   absl::Status failure;
 };
@@ -83,19 +79,14 @@ class CopyOperation final : public Operation {
 public:
   CopyOperation(WorkerPool &pool, const std::byte *source,
                 std::byte *destination, uint64_t bytes)
-      : pool(pool), source(source), destination(destination), bytes(bytes) {}
+      : pool(pool), source(source), destination(destination), bytes(bytes),
+        parts(partsOf(pool, bytes, bytes)) {}
 
   absl::Status issue(const Issue &) override {
-    if (bytes <= kCopyGrain) {
-      std::memcpy(destination, source, bytes);
-      return absl::OkStatus();
-    }
-    pool.run([this](unsigned worker) {
-      WorkRange share = shareOf(bytes, kCopyGrain, worker, pool.size());
-      if (!share.empty()) {
-        std::memcpy(destination + share.begin, source + share.begin,
-                    share.end - share.begin);
-      }
+    pool.run(parts, [this](uint32_t part) {
+      WorkRange range = partOf(bytes, 1, part, parts);
+      std::memcpy(destination + range.begin, source + range.begin,
+                  range.end - range.begin);
     });
     return absl::OkStatus();
   }
@@ -105,23 +96,19 @@ private:
   const std::byte *source;
   std::byte *destination;
   uint64_t bytes;
+  uint32_t parts;
 };
 
 class FillOperation final : public Operation {
 public:
   FillOperation(WorkerPool &pool, std::byte *destination, uint64_t bytes)
-      : pool(pool), destination(destination), bytes(bytes) {}
+      : pool(pool), destination(destination), bytes(bytes),
+        parts(partsOf(pool, bytes, bytes)) {}
 
   absl::Status issue(const Issue &) override {
-    if (bytes <= kCopyGrain) {
-      std::memset(destination, 0, bytes);
-      return absl::OkStatus();
-    }
-    pool.run([this](unsigned worker) {
-      WorkRange share = shareOf(bytes, kCopyGrain, worker, pool.size());
-      if (!share.empty()) {
-        std::memset(destination + share.begin, 0, share.end - share.begin);
-      }
+    pool.run(parts, [this](uint32_t part) {
+      WorkRange range = partOf(bytes, 1, part, parts);
+      std::memset(destination + range.begin, 0, range.end - range.begin);
     });
     return absl::OkStatus();
   }
@@ -130,6 +117,7 @@ private:
   WorkerPool &pool;
   std::byte *destination;
   uint64_t bytes;
+  uint32_t parts;
 };
 
 /// Of the slot that the run was given, each part to its place.
@@ -181,8 +169,12 @@ makeLaunch(WorkerPool &pool, const Module *module, const StepBinding &step) {
   }
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
                       hostAddresses(step.ranges));
+  uint64_t bytes = 0;
+  for (const DeviceRange &range : step.ranges) {
+    bytes += range.bytes;
+  }
   return std::make_unique<LaunchOperation>(
-      pool, host->kernel(step.step->launch().kernel()), addresses);
+      pool, host->kernel(step.step->launch().kernel()), addresses, bytes);
 }
 
 /// `bind(a, b, c, scratch, scratch_bytes)` gives the call.

@@ -3,29 +3,53 @@
 #include "runtime/device/host/WorkerPool.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace zerograph;
 
-WorkRange zerograph::shareOf(uint64_t extent, uint64_t grain, unsigned worker,
-                             unsigned workers) {
+WorkRange zerograph::partOf(uint64_t extent, uint64_t grain, uint32_t part,
+                            uint32_t parts) {
   if (grain == 0) {
     grain = 1;
   }
   uint64_t grains = extent / grain + (extent % grain != 0);
-  uint64_t each = grains / workers;
-  uint64_t more = grains % workers; // the first `more` workers take one more
-  uint64_t first = each * worker + std::min<uint64_t>(worker, more);
-  uint64_t last = first + each + (worker < more ? 1 : 0);
+  uint64_t each = grains / parts;
+  uint64_t more = grains % parts; // the first `more` parts have one more
+  uint64_t first = each * part + std::min<uint64_t>(part, more);
+  uint64_t last = first + each + (part < more ? 1 : 0);
   auto at = [&](uint64_t position) {
     return position >= grains ? extent : position * grain;
   };
   return {at(first), at(last)};
 }
 
-WorkerPool::WorkerPool(unsigned workers) {
+namespace {
+
+/// As long as an operation that is too small to share. Longer looks took a
+/// processor from other ranks, and won nothing measurable.
+constexpr std::chrono::microseconds kLookOut(50);
+
+/// Waits until `value` is no longer `old`: first looks, then sleeps.
+void awaitChange(const std::atomic<uint32_t> &value, uint32_t old) {
+  constexpr int kLooks = 64; // between two looks at the clock
+  auto end = std::chrono::steady_clock::now() + kLookOut;
+  do {
+    for (int i = 0; i < kLooks; ++i) {
+      if (value.load(std::memory_order_acquire) != old) {
+        return;
+      }
+      __builtin_ia32_pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  value.wait(old, std::memory_order_acquire);
+}
+
+} // namespace
+
+WorkerPool::WorkerPool(unsigned size) {
   try {
-    for (unsigned worker = 1; worker < workers; ++worker) {
-      threads.emplace_back([this, worker] { work(worker); });
+    for (unsigned i = 1; i < size; ++i) {
+      threads.emplace_back([this] { work(); });
     }
   } catch (...) {
     end(); // those that began, before their vector goes
@@ -37,37 +61,48 @@ WorkerPool::~WorkerPool() { end(); }
 
 void WorkerPool::end() {
   stop = true;
-  round.fetch_add(1, std::memory_order_release);
-  round.notify_all();
+  runs.fetch_add(1, std::memory_order_release);
+  runs.notify_all();
   for (std::thread &thread : threads) {
     thread.join();
   }
 }
 
-void WorkerPool::begin(Task newTask, const void *newContext) {
+void WorkerPool::share(uint32_t parts, Task newTask, const void *newContext) {
   task = newTask;
   context = newContext;
-  busy.store(uint32_t(threads.size()), std::memory_order_relaxed);
-  round.fetch_add(1, std::memory_order_release);
-  round.notify_all();
-}
-
-void WorkerPool::finish() {
-  while (uint32_t left = busy.load(std::memory_order_acquire)) {
-    busy.wait(left, std::memory_order_acquire);
+  unfinished.store(parts, std::memory_order_relaxed);
+  parts_and_next.store(uint64_t(parts) << 32, std::memory_order_release);
+  runs.fetch_add(1, std::memory_order_release);
+  runs.notify_all();
+  takeParts();
+  while (uint32_t left = unfinished.load(std::memory_order_acquire)) {
+    awaitChange(unfinished, left);
   }
 }
 
-void WorkerPool::work(unsigned worker) {
+void WorkerPool::takeParts() {
+  uint64_t seen = parts_and_next.load(std::memory_order_acquire);
+  while (uint32_t(seen) < seen >> 32) {
+    if (!parts_and_next.compare_exchange_weak(seen, seen + 1,
+                                              std::memory_order_acquire)) {
+      continue;
+    }
+    task(context, uint32_t(seen));
+    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      unfinished.notify_one();
+    }
+    seen = parts_and_next.load(std::memory_order_acquire);
+  }
+}
+
+void WorkerPool::work() {
   for (uint32_t seen = 0;;) {
-    round.wait(seen, std::memory_order_acquire);
-    seen = round.load(std::memory_order_acquire);
-    if (stop) {
+    awaitChange(runs, seen);
+    seen = runs.load(std::memory_order_acquire);
+    if (stop.load(std::memory_order_acquire)) {
       return;
     }
-    task(context, worker);
-    if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      busy.notify_all();
-    }
+    takeParts();
   }
 }

@@ -17,53 +17,63 @@ struct WorkRange {
   bool empty() const { return begin >= end; }
 };
 
-/// Share `worker` of [0, extent), cut at multiples of `grain`: the shares of
-/// all workers cover it once, in order, and differ by at most one grain.
-WorkRange shareOf(uint64_t extent, uint64_t grain, unsigned worker,
-                  unsigned workers);
+/// Part `part` of [0, extent), cut at multiples of `grain`: the parts cover it
+/// once, in order, and differ by at most one grain.
+WorkRange partOf(uint64_t extent, uint64_t grain, uint32_t part,
+                 uint32_t parts);
 
-/// `workers` threads, the caller being one; with 1 there is no other thread.
+/// `size` threads, the caller being one; with 1 there is no other thread.
 /// One thread calls `run` at a time; a run allocates nothing.
+///
+/// A thread takes the next part when it is free, so one that the system holds
+/// up delays the part it has and no other; nobody waits for a thread that has
+/// none. After a run a thread looks out for the next one for a while before it
+/// sleeps, since to wake it takes longer than most operations of a small model.
 class WorkerPool {
 public:
   /// Throws std::system_error where the system has no more threads.
-  explicit WorkerPool(unsigned workers);
+  explicit WorkerPool(unsigned size);
   ~WorkerPool();
   WorkerPool(const WorkerPool &) = delete;
   WorkerPool &operator=(const WorkerPool &) = delete;
 
   unsigned size() const { return unsigned(threads.size()) + 1; }
 
-  /// Calls function(worker) once on each worker, the caller being worker 0,
-  /// and returns when all are done.
+  /// Calls function(part) for each part of [0, parts), each once, on the
+  /// threads that are free, and returns when all are done.
   template <typename Function>
-  void run(const Function &function) {
-    if (threads.empty()) {
-      function(0u);
+  void run(uint32_t parts, const Function &function) {
+    if (threads.empty() || parts <= 1) {
+      for (uint32_t part = 0; part < parts; ++part) {
+        function(part);
+      }
       return;
     }
-    begin(
-        [](const void *context, unsigned worker) {
-          (*static_cast<const Function *>(context))(worker);
+    share(
+        parts,
+        [](const void *context, uint32_t part) {
+          (*static_cast<const Function *>(context))(part);
         },
         &function);
-    function(0u);
-    finish();
   }
 
 private:
-  using Task = void (*)(const void *, unsigned);
-  void begin(Task task, const void *context);
-  void finish();
-  void work(unsigned worker);
+  using Task = void (*)(const void *, uint32_t);
+  void share(uint32_t parts, Task task, const void *context);
+  void takeParts();
+  void work();
   void end();
 
+  // Of the run there is. Written while no part is to be had, and read by who
+  // has taken one.
   Task task = nullptr;
   const void *context = nullptr;
-  bool stop = false;
-  // Written by the caller to start a round; workers wait for a change.
-  std::atomic<uint32_t> round{0};
-  std::atomic<uint32_t> busy{0};
+  /// How many parts there are (upper half) and the next to take: one word, so
+  /// that a thread that wakes late can't take a part of a run that ended.
+  std::atomic<uint64_t> parts_and_next{0};
+  std::atomic<uint32_t> unfinished{0};
+  std::atomic<uint32_t> runs{0}; // threads sleep until it changes
+  std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
 };
 

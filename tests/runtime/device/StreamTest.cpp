@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -19,16 +20,16 @@ using namespace zerograph::testing;
 
 namespace {
 
-TEST(WorkerPoolTest, SharesCoverTheExtentOnceAtMultiplesOfTheGrain) {
+TEST(WorkerPoolTest, PartsCoverTheExtentOnceAtMultiplesOfTheGrain) {
   for (uint64_t extent : {0, 1, 5, 16, 63, 64, 65, 1000}) {
     for (uint64_t grain : {1, 4, 16, 64, 2000}) {
-      for (unsigned workers : {1, 2, 3, 7}) {
+      for (uint32_t parts : {1, 2, 3, 7}) {
         uint64_t end = 0;
-        for (unsigned worker = 0; worker < workers; ++worker) {
-          WorkRange share = shareOf(extent, grain, worker, workers);
-          EXPECT_EQ(share.begin, end);
-          EXPECT_TRUE(share.begin % grain == 0 || share.empty());
-          end = share.end;
+        for (uint32_t part = 0; part < parts; ++part) {
+          WorkRange range = partOf(extent, grain, part, parts);
+          EXPECT_EQ(range.begin, end);
+          EXPECT_TRUE(range.begin % grain == 0 || range.empty());
+          end = range.end;
         }
         EXPECT_EQ(end, extent);
       }
@@ -36,15 +37,52 @@ TEST(WorkerPoolTest, SharesCoverTheExtentOnceAtMultiplesOfTheGrain) {
   }
 }
 
-TEST(WorkerPoolTest, EachRoundRunsOnEachWorkerOnce) {
-  for (unsigned workers : {1u, 2u, 5u}) {
-    WorkerPool pool(workers);
-    std::vector<uint64_t> counts(workers);
-    for (int round = 0; round < 2000; ++round) {
-      pool.run([&](unsigned worker) { ++counts[worker]; });
+TEST(WorkerPoolTest, EachPartOfEachRunIsTakenOnce) {
+  constexpr uint32_t kMost = 9;
+  for (unsigned size : {1u, 2u, 5u}) {
+    WorkerPool pool(size);
+    for (uint32_t round = 0; round < 5000; ++round) {
+      uint32_t parts = round % (kMost + 1);
+      uint32_t taken[kMost] = {}; // on the stack: a part taken late would show
+      pool.run(parts, [&](uint32_t part) { ++taken[part]; });
+      for (uint32_t part = 0; part < kMost; ++part) {
+        ASSERT_EQ(taken[part], part < parts) << "run " << round;
+      }
     }
-    EXPECT_EQ(counts, std::vector<uint64_t>(workers, 2000));
   }
+}
+
+/// A thread that holds on to a part holds up no other part.
+TEST(WorkerPoolTest, PartsAreTakenByWhoIsFree) {
+  constexpr uint32_t kParts = 8;
+  WorkerPool pool(2);
+  std::atomic<uint32_t> others{0};
+  pool.run(kParts, [&](uint32_t part) {
+    if (part != 0) {
+      ++others;
+      others.notify_all();
+      return;
+    }
+    for (uint32_t now; (now = others.load()) < kParts - 1;) {
+      others.wait(now);
+    }
+  });
+  EXPECT_EQ(others, kParts - 1);
+}
+
+/// Threads that went to sleep wake for the next run.
+TEST(WorkerPoolTest, ThreadsWakeAfterAPause) {
+  WorkerPool pool(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::atomic<uint32_t> met{0};
+  pool.run(2, [&](uint32_t) { // each waits for the other: two threads it takes
+    ++met;
+    met.notify_all();
+    for (uint32_t now; (now = met.load()) < 2;) {
+      met.wait(now);
+    }
+  });
+  EXPECT_EQ(met, 2u);
 }
 
 TEST(ArenaTest, TheHighestByteTouchedShows) {
