@@ -168,6 +168,15 @@ static bool isCollateral(const absl::Status &status) {
   return absl::IsCancelled(status) || absl::IsAborted(status);
 }
 
+/// How much a part's end says of why a program failed: an aborted collective
+/// knows the other rank's failure, a cancelled step knows nothing.
+static int tells(const absl::Status &status) {
+  return status.ok()                 ? 0
+         : absl::IsCancelled(status) ? 1
+         : absl::IsAborted(status)   ? 2
+                                     : 3;
+}
+
 void Executor::recordTimes() {
   for (Bound &bound : programs) {
     for (Part &part : bound.parts) {
@@ -229,8 +238,7 @@ absl::Status Executor::run(unsigned index, unsigned slot) {
   for (Part &part : bound.parts) {
     uint32_t step = 0;
     absl::Status status = part.program->finish(step);
-    // What failed, rather than what ended because of it.
-    if (!status.ok() && (result.ok() || isCollateral(result))) {
+    if (tells(status) > tells(result)) {
       result = isCollateral(status) ? status : named(status, bound, step);
     }
   }
