@@ -228,8 +228,6 @@ LogicalResult writeArenas(ModuleOp module, plan::Plan &plan, PlanIndex &index) {
     arena.set_space(planSpace(attribute.getSpace()));
     arena.set_bytes(attribute.getBytes());
     arena.set_alignment(attribute.getAlignment());
-    arena.set_peak(attribute.getPeak());
-    arena.set_lower_bound(attribute.getLowerBound());
   }
   return success();
 }

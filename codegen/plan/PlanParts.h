@@ -40,8 +40,7 @@ LogicalResult writeOperation(sched::Step op, const PlanIndex &index,
 std::string differenceTo(const google::protobuf::Descriptor &message,
                          ArrayRef<StringAttr> attributes);
 
-/// The steps of one program; declares their streams, and adds their lifetimes
-/// to the slices.
+/// The steps of one program; declares their streams.
 LogicalResult writeProgram(sched::ProgramOp program, PlanIndex &index,
                            zerograph::plan::Plan &plan);
 

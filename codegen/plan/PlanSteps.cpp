@@ -49,19 +49,8 @@ LogicalResult writeCollective(sched::Collective op, const plan::Plan &plan,
   return writeAxes(op, op.getGroup(), plan, *step.mutable_axes());
 }
 
-/// The slice lives in step `position` of the program that is written.
-void extendLife(plan::Slice &slice, uint32_t program, uint32_t position) {
-  int lives = slice.lifetimes_size();
-  if (lives == 0 || slice.lifetimes(lives - 1).program() != program) {
-    plan::Lifetime &life = *slice.add_lifetimes();
-    life.set_program(program);
-    life.set_first(position);
-  }
-  slice.mutable_lifetimes(slice.lifetimes_size() - 1)->set_last(position);
-}
-
-void writeAccesses(sched::Step step, const PlanIndex &index, uint32_t position,
-                   plan::Plan &plan, plan::Step &out) {
+void writeAccesses(sched::Step step, const PlanIndex &index, plan::Plan &plan,
+                   plan::Step &out) {
   for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
     sched::AccessAttr access = step.access(i);
     plan::Access &range = *out.add_accesses();
@@ -71,10 +60,6 @@ void writeAccesses(sched::Step step, const PlanIndex &index, uint32_t position,
     range.set_mode(planMode(access.getMode()));
     if (access.getRankStride() != 0) {
       range.add_strides(access.getRankStride()); // of the one axis
-    }
-    plan::Slice &slice = *plan.mutable_slices(range.slice());
-    if (!slice.carried()) {
-      extendLife(slice, plan.programs_size() - 1, position);
     }
     if (access.writes() && plan.has_loss() &&
         range.slice() == plan.loss().slice()) {
@@ -95,8 +80,7 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
   }
   DenseMap<Value, uint32_t> steps; // by timepoint
   for (auto step : program.getOps<sched::Step>()) {
-    uint32_t position = entry.steps_size();
-    steps[step->getResult(0)] = position;
+    steps[step->getResult(0)] = uint32_t(entry.steps_size());
     plan::Step &out = *entry.add_steps();
     out.set_stream(streamNumber(step.getStream(), index, plan));
     for (Value await : step.getAwaits()) {
@@ -107,7 +91,7 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
     if (collective && failed(writeCollective(collective, plan, out))) {
       return failure();
     }
-    writeAccesses(step, index, position, plan, out);
+    writeAccesses(step, index, plan, out);
     if (failed(writeOperation(step, index, out))) {
       return failure();
     }

@@ -7,7 +7,6 @@
 #include "passes/schedule/InPlace.h"
 #include "passes/zero/Passes.h"
 #include "runtime/base/Version.h"
-#include "runtime/plan/Traffic.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -130,10 +129,5 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module, DeviceCode &code,
       return failure();
     }
   }
-  zerograph::Traffic traffic = zerograph::trafficOf(plan);
-  plan::Prediction &stated = *plan.mutable_prediction();
-  stated.set_gather_bytes(traffic.gather.value().value_or(0));
-  stated.set_reduce_bytes(traffic.reduce.value().value_or(0));
-  stated.set_scalar_bytes(traffic.scalar.value().value_or(0));
   return plan;
 }

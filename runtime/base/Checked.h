@@ -36,6 +36,8 @@ public:
     return fits && number <= limit;
   }
   constexpr bool is(uint64_t value) const { return fits && number == value; }
+  /// The value, or the largest there is where a step overflowed.
+  constexpr uint64_t saturated() const { return fits ? number : ~uint64_t(0); }
   /// The value, or nothing where a step overflowed.
   constexpr std::optional<uint64_t> value() const {
     return fits ? std::optional<uint64_t>(number) : std::nullopt;

@@ -115,9 +115,11 @@ Json memoryJson(const plan::Plan &plan) {
   for (int i = 0; i < plan.arenas_size(); ++i) {
     const plan::Arena &arena = plan.arenas(i);
     Json programs = Json::array();
+    uint64_t least = 0; // no packing needs less
     for (int p = 0; p < plan.programs_size(); ++p) {
       const ProgramMemory &peak = memory[i].programs[p];
       const plan::Program &program = plan.programs(p);
+      least = std::max(least, peak.live);
       bool known = peak.peak_step < uint32_t(program.steps_size());
       programs.push_back(
           {{"program", program.name()},
@@ -129,8 +131,8 @@ Json memoryJson(const plan::Plan &plan) {
     }
     arenas.push_back({{"space", nameOf(arena.space())},
                       {"bytes", arena.bytes()},
-                      {"peak", arena.peak()},
-                      {"lower_bound", arena.lower_bound()},
+                      {"peak", peakOf(plan, int(i))},
+                      {"lower_bound", least},
                       {"programs", programs},
                       {"class_peaks", classesJson(memory[i].class_peaks)}});
   }
@@ -155,8 +157,7 @@ Json collectivesJson(const plan::Plan &plan) {
              {"op", opName(step)},
              {"stream", streamName(plan, step)},
              {"name", step.name()},
-             {"received",
-              kindOf(step).traffic(plan, step).all().value().value_or(0)},
+             {"received", kindOf(step).traffic(plan, step).all().saturated()},
              {"runs_per_step", runsPerStep(plan, program)},
              {"reason", step.reason()}});
       }
@@ -172,10 +173,10 @@ Json trafficJson(const plan::Plan &plan) {
     differences.push_back(
         {{"reason", difference.reason}, {"bytes", difference.bytes}});
   }
-  const plan::Prediction &stated = plan.prediction();
-  return {{"gather", stated.gather_bytes()},
-          {"reduce", stated.reduce_bytes()},
-          {"scalar", stated.scalar_bytes()},
+  Traffic traffic = trafficOf(plan);
+  return {{"gather", traffic.gather.saturated()},
+          {"reduce", traffic.reduce.saturated()},
+          {"scalar", traffic.scalar.saturated()},
           {"planned", book.planned},
           {"textbook",
            {{"formula", book.formula},

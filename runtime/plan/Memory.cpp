@@ -5,6 +5,22 @@
 #include <algorithm>
 
 namespace zerograph {
+
+std::vector<std::optional<Life>> livesOf(const plan::Plan &plan, int program) {
+  std::vector<std::optional<Life>> lives(plan.slices_size());
+  const plan::Program &steps = plan.programs(program);
+  for (uint32_t s = 0; s < uint32_t(steps.steps_size()); ++s) {
+    for (const plan::Access &access : steps.steps(int(s)).accesses()) {
+      if (access.bytes() == 0 || plan.slices(int(access.slice())).carried()) {
+        continue;
+      }
+      std::optional<Life> &life = lives[access.slice()];
+      life = Life{life ? life->first : s, s};
+    }
+  }
+  return lives;
+}
+
 namespace {
 
 /// Calls visit(step, live bytes by class) for each step of a program, of the
@@ -15,6 +31,7 @@ void walk(const plan::Plan &plan, int program, Counts counts, Visit visit) {
   std::vector<std::vector<int>> begins(steps);
   std::vector<std::vector<int>> ends(steps);
   ClassBytes live{};
+  std::vector<std::optional<Life>> lives = livesOf(plan, program);
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
     if (!counts(slice)) {
@@ -23,11 +40,9 @@ void walk(const plan::Plan &plan, int program, Counts counts, Visit visit) {
     if (slice.carried()) {
       live[slice.slice_class()] += slice.bytes();
     }
-    for (const plan::Lifetime &life : slice.lifetimes()) {
-      if (life.program() == uint32_t(program)) {
-        begins[life.first()].push_back(i);
-        ends[life.last()].push_back(i);
-      }
+    if (lives[i]) {
+      begins[lives[i]->first].push_back(i);
+      ends[lives[i]->last].push_back(i);
     }
   }
   for (int step = 0; step < steps; ++step) {
@@ -65,6 +80,16 @@ std::vector<ArenaMemory> memoryOf(const plan::Plan &plan) {
     }
   }
   return arenas;
+}
+
+uint64_t peakOf(const plan::Plan &plan, int arena) {
+  uint64_t end = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    if (slice.arena() == uint32_t(arena)) {
+      end = std::max(end, slice.offset() + slice.bytes());
+    }
+  }
+  return end;
 }
 
 uint64_t writtenEnd(const plan::Plan &plan, int arena) {

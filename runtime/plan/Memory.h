@@ -1,7 +1,7 @@
 //===- Memory.h - where a plan's bytes go ---------------------------------===//
 //
 // Live bytes, step by step in issue order: a slice counts from the first to
-// the last step of its lifetime, a carried one always. Streams that run ahead
+// the last step that touches it, a carried one always. Streams that run ahead
 // can have more live at once; the arena's peak covers that, and is what is
 // allocated.
 //
@@ -14,12 +14,23 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace zerograph {
 
 /// Bytes by plan::SliceClass.
 using ClassBytes = std::array<uint64_t, plan::SliceClass_ARRAYSIZE>;
+
+/// The first and the last step of a program that touch a slice.
+struct Life {
+  uint32_t first = 0;
+  uint32_t last = 0;
+};
+
+/// By slice; none where it is carried, or no step touches it. The plan must be
+/// valid, here and below.
+std::vector<std::optional<Life>> livesOf(const plan::Plan &plan, int program);
 
 struct ProgramMemory {
   uint32_t peak_step = 0; // the first with the most bytes live
@@ -32,8 +43,11 @@ struct ArenaMemory {
   ClassBytes class_peaks{};            // each class at its own peak
 };
 
-/// One an arena. The plan must be valid.
+/// One an arena.
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
+
+/// End of the highest slice: the highest byte that a run touches.
+uint64_t peakOf(const plan::Plan &plan, int arena);
 
 /// End of the highest slice that is written to its last byte. What lies above
 /// it, up to the arena's peak, is working space (class staging, not carried),

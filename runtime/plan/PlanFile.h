@@ -12,7 +12,7 @@
 namespace zerograph {
 
 /// The format that this build writes, and the newest that it reads.
-inline constexpr uint32_t kPlanVersion = 6;
+inline constexpr uint32_t kPlanVersion = 7;
 
 struct LoadedPlan {
   plan::Plan plan;

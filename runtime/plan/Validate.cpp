@@ -164,23 +164,6 @@ absl::Status validateSlice(const plan::Plan &plan, int index) {
     return invalid(what, " names segment ", slice.segment(),
                    ", which its unit does not have");
   }
-  if (slice.carried() && slice.lifetimes_size() != 0) {
-    return invalid(what, " is carried across programs and has a lifetime");
-  }
-  int64_t previous = -1;
-  for (const plan::Lifetime &life : slice.lifetimes()) {
-    if (life.program() >= uint32_t(plan.programs_size()) ||
-        int64_t(life.program()) <= previous) {
-      return invalid(what, " has a lifetime in program ", life.program(),
-                     "; lifetimes name existing programs in ascending order");
-    }
-    previous = life.program();
-    uint32_t steps = plan.programs(life.program()).steps_size();
-    if (life.first() > life.last() || life.last() >= steps) {
-      return invalid(what, " lives from step ", life.first(), " to ",
-                     life.last(), " of a program of ", steps, " steps");
-    }
-  }
   return absl::OkStatus();
 }
 

@@ -17,8 +17,7 @@ constexpr Check kChecks[] = {
     verify::checkTypes,       verify::checkOperandsOfCollectives,
     verify::checkReductions,  verify::checkAccumulators,
     verify::checkUpdates,     verify::checkSharing,
-    verify::checkTotals,      verify::checkStatements,
-    verify::checkUnread,
+    verify::checkTotals,      verify::checkUnread,
 };
 
 } // namespace

@@ -3,8 +3,8 @@
 // Proves from the plan alone, for every rank and every interleaving that
 // streams and waits allow:
 //   - no two unordered steps touch the same bytes, one of them writing;
-//   - no buffer is used outside its lifetime, or before it is written, and
-//     buffers share bytes only one after the other;
+//   - no buffer is used before it is written, and buffers share bytes only one
+//     after the other;
 //   - every rank meets the same collectives in the same order, and no wait can
 //     last for ever;
 //   - inputs and scalars are copied once a run from the program's own slots,
@@ -16,8 +16,7 @@
 //   - collectives move the segments of the units that they name; every state of
 //     a trainable unit is written once a step, from gradients and states of the
 //     same elements; sums over micro-batches are zeroed once, after their use;
-//   - the loss and the stop count are each made by one sum over the ranks;
-//   - the traffic and the memory that the plan states are those of its steps.
+//   - the loss and the stop count are each made by one sum over the ranks.
 // It checks the layout that the plan declares, whatever made it. What a kernel
 // computes is not looked at.
 //

@@ -5,6 +5,7 @@
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanFile.h"
+#include "runtime/plan/Traffic.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -65,20 +66,20 @@ struct Scratch {
 /// those that the plan predicts, on every rank.
 void expectAccount(const plan::Plan &plan, const TrainResult &result,
                    const std::string &what) {
-  const plan::Prediction &prediction = plan.prediction();
+  Traffic planned = trafficOf(plan);
   EXPECT_EQ(result.ranks.size(), worldOf(plan)) << what;
   for (const RankResult &rank : result.ranks) {
     uint64_t bytes = 0;
     for (int arena = 0; arena < plan.arenas_size(); ++arena) {
       bytes += plan.arenas(arena).bytes();
       // Of working space on top, a library may leave the end unused.
-      EXPECT_LE(rank.touched[arena], plan.arenas(arena).peak()) << what;
+      EXPECT_LE(rank.touched[arena], peakOf(plan, int(arena))) << what;
       EXPECT_GE(rank.touched[arena], writtenEnd(plan, arena)) << what;
     }
     EXPECT_EQ(rank.arena_bytes, bytes) << what;
-    EXPECT_EQ(rank.first_step.gather, prediction.gather_bytes()) << what;
-    EXPECT_EQ(rank.first_step.reduce, prediction.reduce_bytes()) << what;
-    EXPECT_EQ(rank.first_step.scalar, prediction.scalar_bytes()) << what;
+    EXPECT_EQ(rank.first_step.gather, planned.gather.saturated()) << what;
+    EXPECT_EQ(rank.first_step.reduce, planned.reduce.saturated()) << what;
+    EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated()) << what;
   }
 }
 

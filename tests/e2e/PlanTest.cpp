@@ -33,7 +33,7 @@ TEST(Plan, MemoryIsExact) {
         training.accumulate = accumulate;
         Outcome outcome = trainModel(training);
         for (const RankResult &rank : outcome.result.ranks) {
-          EXPECT_EQ(rank.touched[0], outcome.plan.arenas(0).peak())
+          EXPECT_EQ(rank.touched[0], peakOf(outcome.plan, 0))
               << training.describe();
         }
       }
@@ -58,8 +58,8 @@ TEST(Plan, MemoryFallsWithTheStage) {
     training.micro_batch = 1;
     training.sequence = 16;
     plan::Plan plan = compilePlan(training);
-    EXPECT_LT(plan.arenas(0).peak(), peak) << "stage " << stage;
-    peak = plan.arenas(0).peak();
+    EXPECT_LT(peakOf(plan, 0), peak) << "stage " << stage;
+    peak = peakOf(plan, 0);
   }
 }
 
@@ -234,7 +234,6 @@ TEST_F(Faults, ChangedLaunches) {
 TEST_F(Faults, MisalignedSlices) {
   plan.mutable_arenas(0)->set_bytes(plan.arenas(0).bytes() +
                                     plan.arenas(0).alignment());
-  plan.mutable_arenas(0)->set_peak(plan.arenas(0).peak() + 1);
   for (plan::Slice &slice : *plan.mutable_slices()) {
     slice.set_offset(slice.offset() + 1);
   }
@@ -335,17 +334,6 @@ TEST_F(Faults, ShiftedOffset) {
     }
   }
   expectRefused(plan, "shifting an activation", "overlap");
-}
-
-TEST_F(Faults, ShortenedLifetime) {
-  for (plan::Slice &slice : *plan.mutable_slices()) {
-    if (slice.lifetimes_size() == 1 &&
-        slice.lifetimes(0).last() > slice.lifetimes(0).first()) {
-      slice.mutable_lifetimes(0)->set_last(slice.lifetimes(0).last() - 1);
-      break;
-    }
-  }
-  expectRefused(plan, "shortening a lifetime", "lifetime");
 }
 
 TEST_F(Faults, SwappedUnits) {

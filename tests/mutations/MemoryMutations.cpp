@@ -1,6 +1,7 @@
-//===- MemoryMutations.cpp - slices, lifetimes, arenas --------------------===//
+//===- MemoryMutations.cpp - slices and arenas --------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Memory.h"
 #include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
@@ -26,15 +27,16 @@ bool fits(const plan::Plan &plan, uint64_t offset, const plan::Slice &slice) {
   return offset + slice.bytes() <= plan.arenas(int(slice.arena())).bytes();
 }
 
+/// By program and slice.
+using Lives = std::vector<std::vector<std::optional<Life>>>;
+
 /// True if some step of the plan uses `b` after a step has used `a` and before
 /// another does.
-bool within(const plan::Slice &a, const plan::Slice &b) {
-  for (const plan::Lifetime &x : a.lifetimes()) {
-    for (const plan::Lifetime &y : b.lifetimes()) {
-      if (x.program() == y.program() && x.first() < y.first() &&
-          y.first() < x.last()) {
-        return true;
-      }
+bool within(const Lives &lives, int a, int b) {
+  for (const auto &of : lives) {
+    if (of[a] && of[b] && of[a]->first < of[b]->first &&
+        of[b]->first < of[a]->last) {
+      return true;
     }
   }
   return false;
@@ -42,11 +44,15 @@ bool within(const plan::Slice &a, const plan::Slice &b) {
 
 /// A buffer onto one that begins while the first still lives.
 Change ontoLive(plan::Plan &plan, Random &random) {
+  Lives lives;
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    lives.push_back(livesOf(plan, p));
+  }
   for (int i : slices(plan, random, [](auto &) { return true; })) {
     for (int j : slices(plan, random, [](auto &) { return true; })) {
       plan::Slice &slice = *plan.mutable_slices(i);
       const plan::Slice &other = plan.slices(j);
-      if (within(slice, other) && fits(plan, other.offset(), slice) &&
+      if (within(lives, i, j) && fits(plan, other.offset(), slice) &&
           (slice.offset() + slice.bytes() <= other.offset() ||
            other.offset() + other.bytes() <= slice.offset())) {
         slice.set_offset(other.offset());
@@ -60,9 +66,8 @@ Change ontoLive(plan::Plan &plan, Random &random) {
 }
 
 Change ontoCarried(plan::Plan &plan, Random &random) {
-  for (int i : slices(plan, random, [](auto &slice) {
-         return slice.lifetimes_size() != 0;
-       })) {
+  for (int i :
+       slices(plan, random, [](auto &slice) { return !slice.carried(); })) {
     for (int j :
          slices(plan, random, [](auto &slice) { return slice.carried(); })) {
       plan::Slice &slice = *plan.mutable_slices(i);
@@ -129,64 +134,8 @@ Change growSlice(plan::Plan &plan, Random &random) {
 }
 
 //===----------------------------------------------------------------------===//
-// Lifetimes
+// Which are carried
 //===----------------------------------------------------------------------===//
-
-std::vector<int> lived(const plan::Plan &plan, Random &random, bool long_) {
-  return slices(plan, random, [&](const plan::Slice &slice) {
-    return slice.lifetimes_size() != 0 &&
-           (!long_ || slice.lifetimes(0).first() < slice.lifetimes(0).last());
-  });
-}
-
-Change endEarly(plan::Plan &plan, Random &random) {
-  int i = lived(plan, random, true)[0];
-  plan::Lifetime &life = *plan.mutable_slices(i)->mutable_lifetimes(0);
-  uint64_t length = life.last() - life.first();
-  life.set_last(life.last() - 1 - uint32_t(random.below(length)));
-  return absl::StrCat(describeSlice(plan, i), " lives to step ", life.last());
-}
-
-Change beginLate(plan::Plan &plan, Random &random) {
-  int i = lived(plan, random, true)[0];
-  plan::Lifetime &life = *plan.mutable_slices(i)->mutable_lifetimes(0);
-  uint64_t length = life.last() - life.first();
-  life.set_first(life.first() + 1 + uint32_t(random.below(length)));
-  return absl::StrCat(describeSlice(plan, i), " lives from step ",
-                      life.first());
-}
-
-/// Released twice.
-Change doubleLife(plan::Plan &plan, Random &random) {
-  int i = lived(plan, random, false)[0];
-  plan::Lifetime life = plan.slices(i).lifetimes(0);
-  *plan.mutable_slices(i)->add_lifetimes() = life;
-  return absl::StrCat(describeSlice(plan, i), " lives twice in a program");
-}
-
-Change noLife(plan::Plan &plan, Random &random) {
-  int i = lived(plan, random, false)[0];
-  plan.mutable_slices(i)->clear_lifetimes();
-  return absl::StrCat(describeSlice(plan, i), " lives nowhere");
-}
-
-Change otherProgram(plan::Plan &plan, Random &random) {
-  if (plan.programs_size() == 1) {
-    return std::nullopt;
-  }
-  for (int i : lived(plan, random, false)) {
-    plan::Slice &slice = *plan.mutable_slices(i);
-    if (slice.lifetimes_size() == 1) {
-      plan::Lifetime &life = *slice.mutable_lifetimes(0);
-      life.set_program(1 - life.program());
-      life.set_first(0);
-      life.set_last(0);
-      return absl::StrCat(describeSlice(plan, i), " lives in program ",
-                          life.program());
-    }
-  }
-  return std::nullopt;
-}
 
 Change notCarried(plan::Plan &plan, Random &random) {
   int i = slices(plan, random,
@@ -197,7 +146,8 @@ Change notCarried(plan::Plan &plan, Random &random) {
 }
 
 Change carriedToo(plan::Plan &plan, Random &random) {
-  int i = lived(plan, random, false)[0];
+  int i = slices(plan, random,
+                 [](const plan::Slice &slice) { return !slice.carried(); })[0];
   plan.mutable_slices(i)->set_carried(true);
   return absl::StrCat(describeSlice(plan, i), " is carried too");
 }
@@ -249,28 +199,10 @@ Change lessArena(plan::Plan &plan, Random &random) {
   return absl::StrCat("an arena of ", arena.bytes(), " bytes");
 }
 
-Change moreArena(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = anyArena(plan, random);
-  arena.set_bytes(arena.bytes() + arena.alignment() * (1 + random.below(100)));
-  return absl::StrCat("an arena of ", arena.bytes(), " bytes");
-}
-
 Change otherAlignment(plan::Plan &plan, Random &random) {
   const uint64_t values[] = {0, 8, 32, 96, 1 << 20, uint64_t(1) << 31};
   plan.mutable_arenas(0)->set_alignment(values[random.below(6)]);
   return absl::StrCat("alignment ", plan.arenas(0).alignment());
-}
-
-Change otherPeak(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = anyArena(plan, random);
-  arena.set_peak(arena.peak() - 1 - random.below(64));
-  return absl::StrCat("a peak of ", arena.peak(), " bytes");
-}
-
-Change otherBound(plan::Plan &plan, Random &random) {
-  plan::Arena &arena = anyArena(plan, random);
-  arena.set_lower_bound(arena.lower_bound() + 64 * (1 + random.below(9)));
-  return absl::StrCat("a bound of ", arena.lower_bound(), " bytes");
 }
 
 Change otherSpace(plan::Plan &plan, Random &random) {
@@ -281,7 +213,6 @@ Change otherSpace(plan::Plan &plan, Random &random) {
 } // namespace
 
 std::vector<Mutation> memoryMutations() {
-  const std::vector<std::string> outside = {"outside its lifetime: "};
   return {
       {"offsets",
        "onto a live buffer",
@@ -306,23 +237,15 @@ std::vector<Mutation> memoryMutations() {
        growSlice,
        {"shared bytes: ", " elements of type ", "has not the", "4 bytes of an",
         "expected the same"}},
-      {"lifetimes", "ends early", endEarly, outside},
-      {"lifetimes", "begins late", beginLate, outside},
-      {"lifetimes", "twice in a program", doubleLife, {"ascending order"}},
-      {"lifetimes", "missing", noLife, outside},
-      {"lifetimes",
-       "in another program",
-       otherProgram,
-       {"outside its lifetime: "}},
-      {"lifetimes",
-       "not carried",
+      {"carried",
+       "no longer",
        notCarried,
        {"not carried", "must be carried", "read before it is written: ",
         "shared bytes: ", "unused gradients: ", "lost gradients: "}},
-      {"lifetimes",
-       "carried as well",
+      {"carried",
+       "without a reason",
        carriedToo,
-       {"is carried across programs and has a lifetime"}},
+       {"is carried across programs and is no state", ", and is carried"}},
       {"roles",
        "another class",
        otherClass,
@@ -332,10 +255,7 @@ std::vector<Mutation> memoryMutations() {
        otherOwner,
        {"wrong unit: ", "unused gradients: "}},
       {"arenas", "too small", lessArena, {"lie outside its arena"}},
-      {"arenas", "too large", moreArena, {"wrong size: "}},
       {"arenas", "alignment", otherAlignment, {"alignment "}},
-      {"arenas", "stated peak", otherPeak, {"wrong peak: "}},
-      {"arenas", "stated bound", otherBound, {"wrong bound: "}},
       {"arenas", "space", otherSpace, {"wrong space: ", "wrong stream: "}},
   };
 }

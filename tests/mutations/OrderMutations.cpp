@@ -317,8 +317,8 @@ std::vector<Mutation> orderMutations() {
        "swapped",
        swapCollectives,
        {"read before it is written: ", "missing wait: ", "race: ",
-        "shared bytes: ", "outside its lifetime: ", "late gradients: ",
-        "gradients not reduced: ", "missing gather: "}},
+        "shared bytes: ", "late gradients: ", "gradients not reduced: ",
+        "missing gather: "}},
   };
 }
 

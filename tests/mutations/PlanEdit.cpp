@@ -138,7 +138,7 @@ void restate(plan::Plan &plan) {
       }
     }
   }
-  stateUses(plan);
+  stateSizes(plan);
 }
 
 bool loosened(const plan::Plan &before, const plan::Plan &after, int number) {

@@ -64,7 +64,7 @@ void reorder(plan::Plan &plan, int program, const std::vector<int> &order);
 /// 0, 1, ... of a program.
 std::vector<int> inOrder(const plan::Plan &plan, int program);
 
-/// Makes lifetimes, sequence numbers, traffic and sizes fit the steps again, as
+/// Makes sequence numbers and sizes fit the steps again, as
 /// a compiler that wrote this plan would have.
 void restate(plan::Plan &plan);
 

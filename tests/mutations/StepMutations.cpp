@@ -300,12 +300,6 @@ Change otherPrograms(plan::Plan &plan, Random &random) {
     return "\"update\" before \"micro\"";
   }
   plan.mutable_programs()->RemoveLast();
-  for (plan::Slice &slice : *plan.mutable_slices()) {
-    while (slice.lifetimes_size() != 0 &&
-           slice.lifetimes(slice.lifetimes_size() - 1).program() == 1) {
-      slice.mutable_lifetimes()->RemoveLast();
-    }
-  }
   return "no \"update\"";
 }
 

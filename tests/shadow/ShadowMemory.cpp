@@ -66,7 +66,7 @@ void ShadowMemory::poison(int index) {
   }
 }
 
-/// Counts the uses within the stated lives.
+/// Counts the uses of each slice that is not carried.
 void ShadowMemory::beginProgram(int program) {
   std::fill(uses.begin(), uses.end(), 0);
   const plan::Program &steps = plan.programs(program);
@@ -74,12 +74,8 @@ void ShadowMemory::beginProgram(int program) {
   collectives = 0;
   for (int s = 0; s < steps.steps_size(); ++s) {
     for (const plan::Access &access : steps.steps(s).accesses()) {
-      for (const plan::Lifetime &life :
-           plan.slices(access.slice()).lifetimes()) {
-        if (int(life.program()) == program && int(life.first()) <= s &&
-            s <= int(life.last())) {
-          ++uses[access.slice()];
-        }
+      if (!plan.slices(access.slice()).carried()) {
+        ++uses[access.slice()];
       }
     }
   }

@@ -115,8 +115,7 @@ TEST(Shadow, MutantsGoWrong) {
       {"misplaced", "reduction before the last gradients"},
       {"operands", "of another unit in an update"},
       {"offsets", "onto a live buffer"},
-      {"offsets", "onto a carried one"},
-      {"lifetimes", "ends early"}};
+      {"offsets", "onto a carried one"}};
   std::vector<Mutation> mutations;
   for (auto list :
        {orderMutations, stepMutations, operandMutations, memoryMutations}) {

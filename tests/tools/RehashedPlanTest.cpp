@@ -149,17 +149,6 @@ TEST_F(Rehashed, ShiftedOffset) {
   expectRefused("overlap");
 }
 
-TEST_F(Rehashed, ShortenedLifetime) {
-  for (plan::Slice &slice : *plan.mutable_slices()) {
-    if (slice.lifetimes_size() == 1 &&
-        slice.lifetimes(0).last() > slice.lifetimes(0).first()) {
-      slice.mutable_lifetimes(0)->set_last(slice.lifetimes(0).last() - 1);
-      break;
-    }
-  }
-  expectRefused("lifetime");
-}
-
 /// Whatever a single byte of the message becomes, reading, verifying and
 /// explaining it end with a plan or an error, never otherwise.
 TEST_F(Rehashed, AnyByteMayBeWrong) {

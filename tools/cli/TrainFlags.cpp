@@ -7,6 +7,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Memory.h"
+#include "runtime/plan/Traffic.h"
 #include "runtime/state/Initialize.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ void report(const plan::Plan &plan, const TrainResult &result) {
   }
   row("  memory allocated", bytes, allocated);
   for (int arena = 0; arena < plan.arenas_size(); ++arena) {
-    uint64_t touched = 0, peak = plan.arenas(arena).peak();
+    uint64_t touched = 0, peak = peakOf(plan, arena);
     for (const RankResult &rank : result.ranks) {
       touched = std::max(touched, rank.touched[arena]);
     }
@@ -59,16 +60,16 @@ void report(const plan::Plan &plan, const TrainResult &result) {
                    peak - touched);
     }
   }
-  const plan::Prediction &prediction = plan.prediction();
+  Traffic planned = trafficOf(plan);
   TrafficCount most;
   for (const RankResult &rank : result.ranks) {
     most.gather = std::max(most.gather, rank.first_step.gather);
     most.reduce = std::max(most.reduce, rank.first_step.reduce);
     most.scalar = std::max(most.scalar, rank.first_step.scalar);
   }
-  row("  received a step: gathers", prediction.gather_bytes(), most.gather);
-  row("    reductions", prediction.reduce_bytes(), most.reduce);
-  row("    scalars", prediction.scalar_bytes(), most.scalar);
+  row("  received a step: gathers", planned.gather.saturated(), most.gather);
+  row("    reductions", planned.reduce.saturated(), most.reduce);
+  row("    scalars", planned.scalar.saturated(), most.scalar);
   std::vector<double> sorted = result.step_ms;
   std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
                    sorted.end());

@@ -76,8 +76,8 @@ void checkStreams(const Subject &subject, Findings &findings);
 void checkCollectiveOrder(const Subject &subject, Findings &findings);
 /// No two unordered steps touch the same bytes, one of them writing.
 void checkRaces(const Subject &subject, Findings &findings);
-/// Accesses lie within stated lifetimes; buffers that share bytes are used one
-/// after the other; carried ones share with none.
+/// Buffers that share bytes are used one after the other; carried ones share
+/// with none.
 void checkLifetimes(const Subject &subject, Findings &findings);
 /// What a program reads and does not carry was written in it before.
 void checkDefinitions(const Subject &subject, Findings &findings);
@@ -100,10 +100,7 @@ void checkUpdates(const Subject &subject, Findings &findings);
 void checkSharing(const Subject &subject, Findings &findings);
 /// The loss and the stop count are each made by one sum over the ranks.
 void checkTotals(const Subject &subject, Findings &findings);
-/// The stated traffic is the sum over the collectives, and the stated sizes and
-/// peaks are those of the slices.
-void checkStatements(const Subject &subject, Findings &findings);
-/// Every step makes something that is used.
+/// Every step makes something that is used, and all memory is.
 void checkUnread(const Subject &subject, Findings &findings);
 
 } // namespace zerograph::verify

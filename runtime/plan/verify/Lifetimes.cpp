@@ -72,52 +72,12 @@ bool precedes(const Uses &a, const Uses &b) {
   return true;
 }
 
-void checkStated(const Subject &subject, int program,
-                 const std::vector<Uses> &all, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
-  for (int i = 0; i < plan.slices_size(); ++i) {
-    const plan::Slice &slice = plan.slices(i);
-    if (slice.carried()) {
-      continue;
-    }
-    const Uses &uses = all[i];
-    const plan::Lifetime *life = nullptr;
-    for (const plan::Lifetime &candidate : slice.lifetimes()) {
-      if (candidate.program() == uint32_t(program)) {
-        life = &candidate;
-      }
-    }
-    std::string lives = life == nullptr
-                            ? std::string("not at all in this program")
-                            : absl::StrCat("from step ", life->first(),
-                                           " to step ", life->last());
-    if (uses.used && (life == nullptr || uses.first < life->first() ||
-                      uses.last > life->last())) {
-      uint32_t step = life != nullptr && uses.first >= life->first()
-                          ? uses.last
-                          : uses.first;
-      findings.problems.add(
-          "outside its lifetime: ", describeStep(plan, program, step), " uses ",
-          describeSlice(plan, i), ", which lives ", lives);
-    } else if (life != nullptr && (!uses.used || life->first() != uses.first ||
-                                   life->last() != uses.last)) {
-      findings.waste.add(
-          "needless lifetime: ", describeSlice(plan, i), " lives ", lives,
-          " of \"", plan.programs(program).name(), "\"",
-          uses.used ? absl::StrCat(" and is used from step ", uses.first,
-                                   " to step ", uses.last)
-                    : std::string(" and is not used there"));
-    }
-  }
-}
-
 class SharedBytes {
 public:
   SharedBytes(const Subject &subject, Findings &findings)
       : plan(subject.plan), problems(findings.problems) {
     for (int p = 0; p < plan.programs_size(); ++p) {
       programs.push_back(usesIn(subject, p));
-      checkStated(subject, p, programs.back(), findings);
     }
   }
 

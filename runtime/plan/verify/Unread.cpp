@@ -1,11 +1,13 @@
 //===- Unread.cpp - nothing is done for nothing ---------------------------===//
 //
-// What a step writes is read by a later step, or carried, or dumped.
+// What a step writes is read by a later step, or carried, or dumped; and an
+// arena ends where its last slice does.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Memory.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
@@ -14,6 +16,15 @@ namespace zerograph::verify {
 
 void checkUnread(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
+  for (int i = 0; i < plan.arenas_size(); ++i) {
+    const plan::Arena &arena = plan.arenas(i);
+    if (uint64_t behind = arena.bytes() - peakOf(plan, i);
+        behind >= arena.alignment()) {
+      findings.waste.add("unused memory: arena ", i, " (",
+                         nameOf(arena.space()), ") has ", behind,
+                         " bytes behind its last slice");
+    }
+  }
   for (int p = 0; p < plan.programs_size(); ++p) {
     int count = plan.programs(p).steps_size();
     std::vector<bool> used(count);

@@ -5,6 +5,7 @@
 #include "runtime/exec/Train.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/plan/Memory.h"
+#include "runtime/plan/Traffic.h"
 
 #include "gtest/gtest.h"
 #include <nlohmann/json.hpp>
@@ -168,17 +169,17 @@ TEST_F(TrainTest, TheAccountOfThePlanIsExact) {
       LoadedPlan loaded = linearPlan({world, 3, accumulate, false});
       auto result = train(loaded, options);
       ASSERT_TRUE(result.ok()) << result.status();
-      const plan::Prediction &predicted = loaded.plan.prediction();
+      Traffic planned = trafficOf(loaded.plan);
       for (const RankResult &rank : result->ranks) {
-        EXPECT_EQ(rank.first_step.gather, predicted.gather_bytes());
-        EXPECT_EQ(rank.first_step.reduce, predicted.reduce_bytes());
-        EXPECT_EQ(rank.first_step.scalar, predicted.scalar_bytes());
-        EXPECT_EQ(rank.total.reduce, 5 * predicted.reduce_bytes());
+        EXPECT_EQ(rank.first_step.gather, planned.gather.saturated());
+        EXPECT_EQ(rank.first_step.reduce, planned.reduce.saturated());
+        EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated());
+        EXPECT_EQ(rank.total.reduce, 5 * planned.reduce.saturated());
         uint64_t bytes = 0;
         for (int i = 0; i < loaded.plan.arenas_size(); ++i) {
           bytes += loaded.plan.arenas(i).bytes();
           EXPECT_GE(rank.touched[size_t(i)], writtenEnd(loaded.plan, i));
-          EXPECT_LE(rank.touched[size_t(i)], loaded.plan.arenas(i).peak());
+          EXPECT_LE(rank.touched[size_t(i)], peakOf(loaded.plan, i));
         }
         EXPECT_EQ(rank.arena_bytes, bytes);
       }

@@ -5,6 +5,7 @@
 #include "runtime/plan/Inspect.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Textbook.h"
+#include "runtime/plan/Traffic.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -34,15 +35,18 @@ TEST(Memory, ThePeakStepHasTheMostLive) {
   std::vector<ArenaMemory> memory = memoryOf(plan);
   ASSERT_EQ(memory.size(), 2u); // and the slots
   const ProgramMemory &peak = memory[0].programs[0];
+  std::vector<std::optional<Life>> lives = livesOf(plan, 0);
   uint64_t most = 0;
   for (uint32_t step = 0; step < 13; ++step) {
     uint64_t live = 0;
-    for (const plan::Slice &slice : plan.slices()) {
+    for (int i = 0; i < plan.slices_size(); ++i) {
+      const plan::Slice &slice = plan.slices(i);
       if (slice.arena() != 0) {
         continue;
       }
-      bool here = slice.carried() || (slice.lifetimes(0).first() <= step &&
-                                      step <= slice.lifetimes(0).last());
+      const std::optional<Life> &life = lives[i];
+      bool here = slice.carried() ||
+                  (life && life->first <= step && step <= life->last);
       live += here ? slice.bytes() : 0;
     }
     most = std::max(most, live);
@@ -62,10 +66,8 @@ TEST(Textbook, DifferencesAddUp) {
       EXPECT_NE(difference.bytes, 0);
       sum += difference.bytes;
     }
-    const plan::Prediction &stated = plan.prediction();
     EXPECT_EQ(sum, static_cast<int64_t>(book.planned));
-    EXPECT_EQ(book.planned, stated.gather_bytes() + stated.reduce_bytes() +
-                                stated.scalar_bytes());
+    EXPECT_EQ(book.planned, trafficOf(plan).all().saturated());
   }
 }
 
@@ -119,14 +121,14 @@ TEST(Inspect, ReportsWhatIsInThePlan) {
   EXPECT_EQ((*report)["steps"].size(), 9u);
   EXPECT_EQ((*report)["collectives"].size(), 3u);
   EXPECT_EQ((*report)["collectives"][0]["runs_per_step"], 2);
-  EXPECT_EQ((*report)["memory"]["arenas"][0]["peak"],
-            loaded.plan.arenas(0).peak());
+  EXPECT_EQ((*report)["memory"]["arenas"][0]["peak"], peakOf(loaded.plan, 0));
   EXPECT_EQ((*report)["memory"]["arenas"][1]["space"], "pinned");
   std::string text = inspectText(*report, true);
   for (const char *part :
-       {"  device: 7,104 allocated", "  pinned: 384 allocated", "ZeRO stage 2 on 2 ranks",
-        "a.weight [500]", "grad_shard", "reduce a: gradients of a complete",
-        "Psi = 2,000 bytes", "padding of parameters and units"}) {
+       {"  device: 7,104 allocated", "  pinned: 384 allocated",
+        "ZeRO stage 2 on 2 ranks", "a.weight [500]", "grad_shard",
+        "reduce a: gradients of a complete", "Psi = 2,000 bytes",
+        "padding of parameters and units"}) {
     EXPECT_THAT(text, ::testing::HasSubstr(part));
   }
   EXPECT_LT(inspectText(*report, false).size(), text.size());

@@ -204,9 +204,9 @@ std::string problemsOf(const plan::Plan &plan) {
   }
   verify::Subject subject(plan);
   verify::Findings findings;
-  for (auto check : {verify::checkStreams, verify::checkCollectiveOrder,
-                     verify::checkRaces, verify::checkLifetimes,
-                     verify::checkDefinitions, verify::checkStatements}) {
+  for (auto check :
+       {verify::checkStreams, verify::checkCollectiveOrder, verify::checkRaces,
+        verify::checkLifetimes, verify::checkDefinitions}) {
     check(subject, findings);
   }
   std::string text;

@@ -3,7 +3,8 @@
 #include "PlanBuilder.h"
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Traffic.h"
+#include "runtime/plan/Memory.h"
+#include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
 #include <map>
@@ -285,74 +286,15 @@ void signKernels(plan::Plan &plan) {
   }
 }
 
-/// Most bytes of an arena that live at once, in whole lines of 64.
-static uint64_t mostLive(const plan::Plan &plan, uint32_t arena) {
-  uint64_t carried = 0, most = 0;
-  for (const plan::Slice &slice : plan.slices()) {
-    if (slice.arena() == arena && slice.carried()) {
-      carried += (slice.bytes() + 63) / 64 * 64;
-    }
-  }
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    std::map<uint32_t, int64_t> changes; // by step
-    for (const plan::Slice &slice : plan.slices()) {
-      for (const plan::Lifetime &life : slice.lifetimes()) {
-        if (slice.arena() == arena && int(life.program()) == p) {
-          changes[life.first()] += (slice.bytes() + 63) / 64 * 64;
-          changes[life.last() + 1] -= (slice.bytes() + 63) / 64 * 64;
-        }
-      }
-    }
-    uint64_t live = 0;
-    for (auto [step, change] : changes) {
-      live += change;
-      most = std::max(most, live);
-    }
-  }
-  return carried + most;
-}
-
 void stateFacts(plan::Plan &plan) {
   signKernels(plan);
-  stateUses(plan);
+  stateSizes(plan);
 }
 
-void stateUses(plan::Plan &plan) {
-  for (plan::Slice &slice : *plan.mutable_slices()) {
-    slice.clear_lifetimes();
-  }
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    std::map<uint32_t, std::pair<uint32_t, uint32_t>> lives;
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      for (const plan::Access &access : plan.programs(p).steps(s).accesses()) {
-        lives.emplace(access.slice(), std::pair(s, s)).first->second.second = s;
-      }
-    }
-    for (const auto &[slice, life] : lives) {
-      if (!plan.slices(slice).carried()) {
-        plan::Lifetime &stated = *plan.mutable_slices(slice)->add_lifetimes();
-        stated.set_program(p);
-        stated.set_first(life.first);
-        stated.set_last(life.second);
-      }
-    }
-  }
+void stateSizes(plan::Plan &plan) {
   for (int i = 0; i < plan.arenas_size(); ++i) {
-    uint64_t peak = 0;
-    for (const plan::Slice &slice : plan.slices()) {
-      if (slice.arena() == uint32_t(i)) {
-        peak = std::max(peak, slice.offset() + slice.bytes());
-      }
-    }
-    plan::Arena &arena = *plan.mutable_arenas(i);
-    arena.set_peak(peak);
-    arena.set_bytes((peak + 63) / 64 * 64);
-    arena.set_lower_bound(mostLive(plan, i));
+    plan.mutable_arenas(i)->set_bytes((peakOf(plan, i) + 63) / 64 * 64);
   }
-  Traffic traffic = trafficOf(plan);
-  plan.mutable_prediction()->set_gather_bytes(*traffic.gather.value());
-  plan.mutable_prediction()->set_reduce_bytes(*traffic.reduce.value());
-  plan.mutable_prediction()->set_scalar_bytes(*traffic.scalar.value());
 }
 
 plan::Plan PlanBuilder::finish() {

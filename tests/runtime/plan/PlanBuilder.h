@@ -15,7 +15,7 @@ namespace zerograph::testing {
 enum : uint32_t { kCompute, kGather, kScatter };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
-/// slots in one of pinned memory; `finish` states lifetimes, peak and traffic
+/// slots in one of pinned memory; `finish` states signatures and sizes
 /// as they are.
 class PlanBuilder {
 public:
@@ -75,11 +75,11 @@ private:
 /// States of every kernel that it touches, as f32, what its last launch brings.
 void signKernels(plan::Plan &plan);
 
-/// States signatures, lifetimes, sizes and traffic of a plan changed by hand.
+/// States signatures and sizes of a plan changed by hand.
 void stateFacts(plan::Plan &plan);
 
-/// Lifetimes, sizes and traffic only.
-void stateUses(plan::Plan &plan);
+/// Sizes only.
+void stateSizes(plan::Plan &plan);
 
 /// World 2, stage 3, two units of 512 elements, one micro-batch:
 ///   0 copy in, 1 gather a, 2 gather b, 3 forward a, 4 forward b (matmul),

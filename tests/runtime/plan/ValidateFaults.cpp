@@ -25,15 +25,10 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) {
        p.mutable_slices(3)->set_slice_class(plan::SliceClass(99));
      }},
-    {"and has a lifetime",
-     [](plan::Plan &p) {
-       p.mutable_slices(p.units(0).states(0).slice())->add_lifetimes();
-     }},
     {"(h) is carried across programs and is no state",
      [](plan::Plan &p) {
        plan::Slice *h = p.mutable_slices(testing::sliceNamed(p, "h"));
        h->set_carried(true);
-       h->clear_lifetimes();
      }},
     {"names slice 999",
      [](plan::Plan &p) { step(p, 3)->mutable_accesses(0)->set_slice(999); }},
@@ -257,7 +252,6 @@ const ValidateFault kFaults[] = {
     {"slice 0 (x) holds x, which every program gets anew, and is carried",
      [](plan::Plan &p) {
        p.mutable_slices(0)->set_carried(true);
-       p.mutable_slices(0)->clear_lifetimes();
      }},
     {"step 0 of \"step\" (copy_in, copy in): copies nothing in",
      [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->clear_offsets(); }},
