@@ -256,7 +256,12 @@ FailureOr<WorkRange> ColumnsEmitter::run() {
     return SmallVector<Value>();
   });
   body.finish();
-  return WorkRange{domain.cols, kLanes};
+  // Threads get whole steps where there are several for each.
+  constexpr int64_t kStepsWorthKeeping = 4;
+  return WorkRange{domain.cols,
+                   domain.cols >= kStepsWorthKeeping * chunks * kLanes
+                       ? chunks * kLanes
+                       : kLanes};
 }
 
 } // namespace

@@ -15,13 +15,18 @@ using namespace zerograph;
 
 namespace {
 
-/// Bytes that are worth another thread: to copy them takes longer than to have
-/// one look at them.
+/// A part is worth a thread of its own from this many bytes.
 constexpr uint64_t kBytesOfPart = 16 << 10;
-/// For threads that are held up: the others take what these don't come to.
-constexpr uint32_t kPartsOfThread = 4;
+/// More parts than threads, so that others take over from one that is held up;
+/// not many, as a kernel over columns works best on wide parts.
+constexpr uint32_t kPartsOfThread = 2;
+/// Of copies: a line of the cache.
+constexpr uint64_t kLine = 64;
 
 uint32_t partsOf(const WorkerPool &pool, uint64_t grains, uint64_t bytes) {
+  if (pool.size() == 1) {
+    return 1;
+  }
   uint64_t most = uint64_t(pool.size()) * kPartsOfThread;
   return uint32_t(
       std::max<uint64_t>(1, std::min({grains, bytes / kBytesOfPart, most})));
@@ -80,11 +85,11 @@ public:
   CopyOperation(WorkerPool &pool, const std::byte *source,
                 std::byte *destination, uint64_t bytes)
       : pool(pool), source(source), destination(destination), bytes(bytes),
-        parts(partsOf(pool, bytes, bytes)) {}
+        parts(partsOf(pool, bytes / kLine, bytes)) {}
 
   absl::Status issue(const Issue &) override {
     pool.run(parts, [this](uint32_t part) {
-      WorkRange range = partOf(bytes, 1, part, parts);
+      WorkRange range = partOf(bytes, kLine, part, parts);
       std::memcpy(destination + range.begin, source + range.begin,
                   range.end - range.begin);
     });
@@ -103,11 +108,11 @@ class FillOperation final : public Operation {
 public:
   FillOperation(WorkerPool &pool, std::byte *destination, uint64_t bytes)
       : pool(pool), destination(destination), bytes(bytes),
-        parts(partsOf(pool, bytes, bytes)) {}
+        parts(partsOf(pool, bytes / kLine, bytes)) {}
 
   absl::Status issue(const Issue &) override {
     pool.run(parts, [this](uint32_t part) {
-      WorkRange range = partOf(bytes, 1, part, parts);
+      WorkRange range = partOf(bytes, kLine, part, parts);
       std::memset(destination + range.begin, 0, range.end - range.begin);
     });
     return absl::OkStatus();

@@ -25,8 +25,8 @@ WorkRange zerograph::partOf(uint64_t extent, uint64_t grain, uint32_t part,
 
 namespace {
 
-/// As long as an operation that is too small to share. Longer looks took a
-/// processor from other ranks, and won nothing measurable.
+/// As long as an operation that is too small to share. Longer polling took
+/// processor time from other ranks and gained nothing measurable.
 constexpr std::chrono::microseconds kLookOut(50);
 
 /// Waits until `value` is no longer `old`: first looks, then sleeps.
@@ -61,27 +61,34 @@ WorkerPool::~WorkerPool() { end(); }
 
 void WorkerPool::end() {
   stop = true;
-  runs.fetch_add(1, std::memory_order_release);
+  runs.fetch_add(1);
   runs.notify_all();
   for (std::thread &thread : threads) {
     thread.join();
   }
 }
 
-void WorkerPool::share(uint32_t parts, Task newTask, const void *newContext) {
+void WorkerPool::share(uint32_t parts, Task newTask,
+                       const void *newContext) noexcept {
   task = newTask;
   context = newContext;
   unfinished.store(parts, std::memory_order_relaxed);
   parts_and_next.store(uint64_t(parts) << 32, std::memory_order_release);
-  runs.fetch_add(1, std::memory_order_release);
-  runs.notify_all();
+  runs.fetch_add(1);
+  if (parts > threads.size()) {
+    runs.notify_all();
+  } else {
+    for (uint32_t part = 1; part < parts; ++part) { // the caller takes one
+      runs.notify_one();
+    }
+  }
   takeParts();
   while (uint32_t left = unfinished.load(std::memory_order_acquire)) {
     awaitChange(unfinished, left);
   }
 }
 
-void WorkerPool::takeParts() {
+void WorkerPool::takeParts() noexcept {
   uint64_t seen = parts_and_next.load(std::memory_order_acquire);
   while (uint32_t(seen) < seen >> 32) {
     if (!parts_and_next.compare_exchange_weak(seen, seen + 1,
@@ -89,14 +96,14 @@ void WorkerPool::takeParts() {
       continue;
     }
     task(context, uint32_t(seen));
-    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (unfinished.fetch_sub(1) == 1) {
       unfinished.notify_one();
     }
     seen = parts_and_next.load(std::memory_order_acquire);
   }
 }
 
-void WorkerPool::work() {
+void WorkerPool::work() noexcept {
   for (uint32_t seen = 0;;) {
     awaitChange(runs, seen);
     seen = runs.load(std::memory_order_acquire);

@@ -40,7 +40,7 @@ public:
   unsigned size() const { return unsigned(threads.size()) + 1; }
 
   /// Calls function(part) for each part of [0, parts), each once, on the
-  /// threads that are free, and returns when all are done.
+  /// threads that are free, and returns when all are done. It may not throw.
   template <typename Function>
   void run(uint32_t parts, const Function &function) {
     if (threads.empty() || parts <= 1) {
@@ -59,20 +59,21 @@ public:
 
 private:
   using Task = void (*)(const void *, uint32_t);
-  void share(uint32_t parts, Task task, const void *context);
-  void takeParts();
-  void work();
+  void share(uint32_t parts, Task task, const void *context) noexcept;
+  void takeParts() noexcept;
+  void work() noexcept;
   void end();
 
-  // Of the run there is. Written while no part is to be had, and read by who
-  // has taken one.
+  // The current run's. Written only while no part can be taken, read only by a
+  // thread that has taken one.
   Task task = nullptr;
   const void *context = nullptr;
   /// How many parts there are (upper half) and the next to take: one word, so
   /// that a thread that wakes late can't take a part of a run that ended.
-  std::atomic<uint64_t> parts_and_next{0};
-  std::atomic<uint32_t> unfinished{0};
-  std::atomic<uint32_t> runs{0}; // threads sleep until it changes
+  alignas(64) std::atomic<uint64_t> parts_and_next{0};
+  alignas(64) std::atomic<uint32_t> unfinished{0};
+  // Threads look at it, and sleep until it changes.
+  alignas(64) std::atomic<uint32_t> runs{0};
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
 };
