@@ -27,10 +27,10 @@ public:
   /// Zero bytes.
   virtual absl::Status fill(uint64_t offset, uint64_t bytes) = 0;
 
-  /// End of the highest byte that was written since allocation: 0 if none.
-  /// On the host a byte written with the value that memory begins with does not
-  /// count.
-  virtual uint64_t touchedEnd() const = 0;
+  /// End of the highest `granule` bytes, 1, 2 or 4, of which some were written
+  /// since allocation: 0 if none. On the host those written with the value that
+  /// memory begins with do not count.
+  virtual uint64_t touchedEnd(uint64_t granule) const = 0;
 };
 
 /// Of device memory in memory of the process, at a time.

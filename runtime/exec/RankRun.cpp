@@ -3,6 +3,7 @@
 #include "runtime/exec/RankRun.h"
 
 #include "runtime/exec/GatherWeights.h"
+#include "runtime/plan/Memory.h"
 
 #include <chrono>
 #include <cmath>
@@ -50,7 +51,11 @@ absl::Status RankRun::run() {
   }
   for (const auto &arena : trainer->arenas()) {
     rank_result.arena_bytes += arena->bytes();
-    rank_result.touched.push_back(arena->touchedEnd());
+    // The elements of the highest slice are no wider than its end allows.
+    uint64_t peak = peakOf(session.plan(), int(rank_result.touched.size()));
+    rank_result.touched.push_back(arena->touchedEnd(peak % 4 == 0   ? 4
+                                                    : peak % 2 == 0 ? 2
+                                                                    : 1));
   }
   return absl::OkStatus();
 }

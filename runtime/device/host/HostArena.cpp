@@ -15,8 +15,9 @@ namespace {
 constexpr uint64_t kLargePage = 2 << 20;
 constexpr uint64_t kPage = 4096;
 
-/// A NaN as f32 and as f64. The highest byte of no finite float, of no small
-/// integer and of no bool is 0x7f, so the end of what was written is visible.
+/// A NaN as f32, as f64 and, by halves, as bf16, and none that arithmetic makes
+/// by itself: so what was written can be told from what was not, in units of an
+/// element. In single bytes it can't: other NaNs end with 0x7f as well.
 constexpr uint32_t kPattern = 0x7fffffff;
 
 uint8_t patternAt(uint64_t offset) { return offset % 4 == 3 ? 0x7f : 0xff; }
@@ -28,27 +29,32 @@ public:
       : HostBuffer(data, bytes), mapping(mapping), mapped(mapped) {}
   ~HostArena() override { munmap(mapping, mapped); }
 
-  uint64_t touchedEnd() const override {
+  uint64_t touchedEnd(uint64_t granule) const override {
     uint64_t end = bytes();
-    while (end % 4 != 0 && isUntouched(end - 1)) {
+    while (end % 4 != 0 && isUntouched(end, 1)) {
       --end;
     }
     if (end % 4 != 0) {
       return end;
     }
-    auto *words = reinterpret_cast<const uint32_t *>(data());
-    while (end > 0 && words[end / 4 - 1] == kPattern) {
+    while (end > 0 && isUntouched(end, 4)) {
       end -= 4;
     }
-    while (end > 0 && isUntouched(end - 1)) {
-      --end;
+    while (end > 0 && isUntouched(end, granule)) {
+      end -= granule;
     }
     return end;
   }
 
 private:
-  bool isUntouched(uint64_t offset) const {
-    return std::to_integer<uint8_t>(data()[offset]) == patternAt(offset);
+  /// The last `count` bytes before `end`.
+  bool isUntouched(uint64_t end, uint64_t count) const {
+    for (uint64_t i = end - count; i < end; ++i) {
+      if (std::to_integer<uint8_t>(data()[i]) != patternAt(i)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   std::byte *mapping;

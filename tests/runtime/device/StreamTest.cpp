@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 using namespace zerograph;
@@ -89,14 +90,25 @@ TEST(ArenaTest, TheHighestByteTouchedShows) {
   auto arena = makeHostArena((5 << 20) + 3, 64);
   ASSERT_TRUE(arena.ok()) << arena.status();
   EXPECT_EQ(reinterpret_cast<uintptr_t>((*arena)->data()) % (2 << 20), 0u);
-  EXPECT_EQ((*arena)->touchedEnd(), 0u);
+  EXPECT_EQ((*arena)->touchedEnd(1), 0u);
   std::byte *data = (*arena)->data();
   for (uint64_t at : {0, 1, 7, 4096, (5 << 20), (5 << 20) + 2}) {
     data[at] = std::byte(3);
-    EXPECT_EQ((*arena)->touchedEnd(), at + 1);
+    EXPECT_EQ((*arena)->touchedEnd(1), at + 1);
   }
   EXPECT_FALSE(makeHostArena(64, 48).ok());
   EXPECT_TRUE(makeHostArena(0, 1).ok());
+}
+
+/// The highest byte of these is that of the pattern that memory begins with.
+TEST(ArenaTest, FloatsThatAreNotFiniteShow) {
+  for (float value : {std::numeric_limits<float>::quiet_NaN(),
+                      std::numeric_limits<float>::infinity(), 1.8e38f}) {
+    auto arena = makeHostArena(64, 64);
+    ASSERT_TRUE(arena.ok()) << arena.status();
+    ASSERT_TRUE((*arena)->write(8, &value, sizeof value).ok());
+    EXPECT_EQ((*arena)->touchedEnd(4), 12u) << value;
+  }
 }
 
 /// Streams in a ring, each step waiting for another stream's: the order of
