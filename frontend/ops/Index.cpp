@@ -21,23 +21,26 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// An index into `size` elements made non-negative; fails outside of
+/// An index into `size` elements of input 0 made non-negative; fails outside of
 /// [-size, size).
-int64_t checkedIndex(int64_t index, int64_t size) {
+int64_t checkedIndex(Op &op, int64_t index, int64_t size) {
   if (index < -size || index >= size) {
-    fail("index ", index, " is outside of ", size, " elements");
+    fail("index ", index, " is outside of ", size, " elements of '",
+         op.proto().input(0),
+         "'; if it counts positions, a dim (--dim, or the data's) is larger "
+         "than the model was made for");
   }
   return index < 0 ? index + size : index;
 }
 
 /// Constant indices into `size` elements, checked, none negative.
-HostTensor normalizedIndices(const HostTensor &indices, int64_t size) {
+HostTensor normalizedIndices(Op &op, const HostTensor &indices, int64_t size) {
   if (indices.isFloat()) {
     fail("the indices must be integers");
   }
   return foldUnary(
       indices, TensorProto::INT64,
-      [size](int64_t index) { return checkedIndex(index, size); },
+      [&op, size](int64_t index) { return checkedIndex(op, index, size); },
       [](double) { return 0.0; });
 }
 
@@ -79,7 +82,7 @@ void emitGather(Op &op) {
   int64_t size = op.shape(0)[axis];
   if (const HostTensor *indices = op.host(1)) {
     // Evenly spaced constant rows are a slice; its gradient needs no scatter.
-    HostTensor rows = normalizedIndices(*indices, size);
+    HostTensor rows = normalizedIndices(op, *indices, size);
     std::optional<Progression> run = asProgression(rows);
     if (run && run->step != 0) {
       Value part = op.emit.sliceAxis(op.value(0), axis, run->first, rows.size(),
@@ -110,7 +113,7 @@ void foldGather(Op &op) {
   int64_t axis = gatherAxis(op);
   Shape shape = gatherShape(op, axis);
   HostTensor rows =
-      normalizedIndices(op.constant(1, "indices"), data.shape()[axis]);
+      normalizedIndices(op, op.constant(1, "indices"), data.shape()[axis]);
   if (gatherSplat(op, shape)) {
     return;
   }
@@ -208,8 +211,9 @@ void foldGatherNd(Op &op) {
     }
     for (int64_t k = 0; k < nd.depth; ++k) {
       int64_t dim = nd.batchDims + k;
-      base += checkedIndex(indices.intAt(row * nd.depth + k), nd.data[dim]) *
-              strides[dim];
+      base +=
+          checkedIndex(op, indices.intAt(row * nd.depth + k), nd.data[dim]) *
+          strides[dim];
     }
     for (int64_t i = 0; i < inner; ++i) {
       result.copyFrom(row * inner + i, data, base + i);
@@ -381,7 +385,7 @@ Value indexInto(Op &op, Value indices, const HostTensor *host, int64_t size) {
     checked = true;
     int64_t count = host->isSplat() ? 1 : host->size();
     for (int64_t k = 0; k < count; ++k) {
-      negative |= checkedIndex(host->intAt(k), size) != host->intAt(k);
+      negative |= checkedIndex(op, host->intAt(k), size) != host->intAt(k);
     }
   } else {
     checked = op.boundInput(indices, -size, size - 1);

@@ -64,9 +64,9 @@ absl::StatusOr<double> zerograph::parseInitMissing(const std::string &text) {
       !absl::SimpleAtod(number, &deviation) || !std::isfinite(deviation) ||
       deviation < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", text,
-                     "' says not how to make parameters, expected normal:STD "
-                     "as in normal:0.02"));
+        absl::StrCat("--init-missing '", text,
+                     "': expected normal:STD, with STD a finite number that is "
+                     "not negative, as in normal:0.02"));
   }
   return deviation;
 }

@@ -326,7 +326,7 @@ g (float[4, 5] x) => (float[1] y) {
   at = Constant <value = int64[1, 2] {0, 7}> ()
   [nd] y = GatherND(x, at)
 })",
-                {"node 'nd' (GatherND)", "index 7 is outside of 5 elements"});
+                {"node 'nd' (GatherND)", "index 7 is outside of 5 elements of 'x'"});
 }
 
 TEST(RefusedGraph, DropoutOfEverything) {

@@ -133,8 +133,9 @@ absl::Status CompileFlags::checkOptimizer() const {
       {"--weight-decay", options.weight_decay}};
   for (auto [option, value] : kNumbers) {
     if (isGiven(option) && !(value >= 0 && std::isfinite(value))) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          option, " ", value, ": expected a number that is not negative"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " ", value,
+                       ": expected a finite number that is not negative"));
     }
   }
   if (!options::parseBetas(options.betas)) {

@@ -83,12 +83,18 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
   ZG_ASSIGN_OR_RETURN(ForwardResult result, runForward(plan, run));
   for (const plan::Output &output : plan.plan.outputs()) {
-    std::printf(
-        "%s: %s %s%s\n", output.name().c_str(), nameOf(output.type()).c_str(),
-        shapeText({output.shape().data(), size_t(output.shape_size())}).c_str(),
-        output.per_sample() ? ", the first dimension samples"
-        : result.runs > 1   ? ", once a micro-batch"
-                            : "");
+    // As in the file: of all samples, or one of each run.
+    std::vector<uint64_t> shape(output.shape().begin(), output.shape().end());
+    if (output.per_sample()) {
+      shape[0] = result.samples;
+    } else if (result.runs > 1) {
+      shape.insert(shape.begin(), result.runs);
+    }
+    std::printf("%s: %s %s%s\n", output.name().c_str(),
+                nameOf(output.type()).c_str(), shapeText(shape).c_str(),
+                output.per_sample() ? ", the first dimension samples"
+                : result.runs > 1   ? ", the first dimension micro-batches"
+                                    : "");
   }
   std::printf("%llu samples in %llu runs; outputs in %s\n",
               static_cast<unsigned long long>(result.samples),
