@@ -60,7 +60,8 @@ struct TrainOptions {
 
 struct RankResult {
   uint64_t arena_bytes = 0; // allocated, of all arenas
-  /// End of the highest byte written, one an arena: the plan's `peak`.
+  /// End of the highest byte written, one an arena: at most
+  /// `peakOf` of the plan.
   std::vector<uint64_t> touched;
   TrafficCount first_step; // bytes received from other ranks
   TrafficCount total;      // of all steps

@@ -46,7 +46,7 @@ struct ArenaMemory {
 /// One an arena.
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
 
-/// End of the highest slice: the highest byte that a run touches.
+/// End of the highest slice.
 uint64_t peakOf(const plan::Plan &plan, int arena);
 
 /// End of the highest slice that is written to its last byte. What lies above

@@ -11,7 +11,7 @@
 
 namespace zerograph {
 
-/// The format that this build writes, and the newest that it reads.
+/// The format that this build writes, and the only one that it reads.
 inline constexpr uint32_t kPlanVersion = 7;
 
 struct LoadedPlan {

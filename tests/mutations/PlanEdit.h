@@ -64,8 +64,8 @@ void reorder(plan::Plan &plan, int program, const std::vector<int> &order);
 /// 0, 1, ... of a program.
 std::vector<int> inOrder(const plan::Plan &plan, int program);
 
-/// Makes sequence numbers and sizes fit the steps again, as
-/// a compiler that wrote this plan would have.
+/// Makes sequence numbers and sizes fit the steps again, as a compiler that
+/// wrote this plan would have.
 void restate(plan::Plan &plan);
 
 /// True if two steps of `program` on different streams, that touch the same

@@ -100,7 +100,8 @@ void checkUpdates(const Subject &subject, Findings &findings);
 void checkSharing(const Subject &subject, Findings &findings);
 /// The loss and the stop count are each made by one sum over the ranks.
 void checkTotals(const Subject &subject, Findings &findings);
-/// Every step makes something that is used, and all memory is.
+/// Every step makes something that is used, and no arena goes on behind its
+/// last slice.
 void checkUnread(const Subject &subject, Findings &findings);
 
 } // namespace zerograph::verify

@@ -15,8 +15,8 @@ namespace zerograph::testing {
 enum : uint32_t { kCompute, kGather, kScatter };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
-/// slots in one of pinned memory; `finish` states signatures and sizes
-/// as they are.
+/// slots in one of pinned memory; `finish` states signatures and sizes as they
+/// are.
 class PlanBuilder {
 public:
   PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate = 1);
