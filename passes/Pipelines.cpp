@@ -85,8 +85,8 @@ void buildDecompose(OpPassManager &passes, const TargetInfo &target) {
   passes.addPass(zero::createVerifyZero());
 }
 
-void buildKernels(OpPassManager &passes) {
-  passes.addNestedPass<func::FuncOp>(nn::createWidenHalf());
+void buildKernels(OpPassManager &passes, const TargetInfo &target) {
+  passes.addNestedPass<func::FuncOp>(nn::createWidenHalf(target));
   passes.addNestedPass<func::FuncOp>(nn::createSplitLongRows());
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<func::FuncOp>(nn::createSimplifyMatmul());
@@ -126,7 +126,10 @@ static std::vector<Phase> loweringPhases(const TargetInfo &target) {
        "Rewrites to the core what the device does not compute whole.",
        {},
        [&target](OpPassManager &passes) { buildDecompose(passes, target); }},
-      {"kernels", "Groups ops into kernels.", {}, buildKernels},
+      {"kernels",
+       "Groups ops into kernels.",
+       {},
+       [&target](OpPassManager &passes) { buildKernels(passes, target); }},
       {"schedule",
        "Makes steps on streams, and what they await.",
        {"sched-throttle"},

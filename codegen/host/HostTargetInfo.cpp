@@ -12,7 +12,12 @@ using namespace mlir::zg;
 namespace plan = zerograph::plan;
 
 bool HostTargetInfo::hasMatmul(Type elementType) const {
-  return elementType.isF32() || elementType.isBF16();
+  return library && (elementType.isF32() || elementType.isBF16());
+}
+
+bool HostTargetInfo::hasConvolution(Type elementType) const {
+  // Of halves in f32: nn-widen-half comes later.
+  return library && !elementType.isF64();
 }
 
 static FailureOr<int64_t> bytesOr(absl::StatusOr<uint64_t> bytes,

@@ -7,19 +7,26 @@
 
 namespace mlir::zg {
 
-/// Products of matrices by oneDNN, as runtime/device/host makes them; this
-/// machine's library and instruction set.
+/// Products of matrices and convolutions by oneDNN, as runtime/device/host
+/// makes them, with this machine's library and instruction set; or by generated
+/// kernels.
 class HostTargetInfo final : public TargetInfo {
 public:
+  explicit HostTargetInfo(bool library = true) : library(library) {}
+
   /// The host has forms for core ops alone, which it fuses.
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override;
+  bool hasConvolution(Type elementType) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,
                      std::string &error) const override;
   llvm::FailureOr<int64_t>
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const override;
+
+private:
+  bool library;
 };
 
 } // namespace mlir::zg

@@ -44,7 +44,11 @@ public:
   virtual llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
 
-  /// As matmulScratchBytes. There is no kernel for what the library refuses.
+  /// Whether the library computes convolutions of this element type; if not,
+  /// they become products of matrices before kernels are formed.
+  virtual bool hasConvolution(Type elementType) const = 0;
+
+  /// As matmulScratchBytes.
   virtual llvm::FailureOr<int64_t>
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const = 0;
@@ -57,6 +61,9 @@ public:
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override {
     return elementType.isF32() || elementType.isBF16();
+  }
+  bool hasConvolution(Type elementType) const override {
+    return !elementType.isF64();
   }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {

@@ -18,6 +18,10 @@ std::unique_ptr<Pass> createDecompose();
 /// `nn-decompose`, asking `target`, which outlives the pass, what it keeps.
 std::unique_ptr<Pass> createDecompose(const TargetInfo &target);
 
+/// `nn-widen-half`, for a plain device and for `target`, which outlives it.
+std::unique_ptr<Pass> createWidenHalf();
+std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target);
+
 #define GEN_PASS_REGISTRATION
 #include "passes/kernels/Passes.h.inc"
 

@@ -24,6 +24,9 @@ def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
       ratio rounded to f32 and the factor once to x's type.
     - `random_like`: `random_uniform` of the index.
     - `concat`: nested selects, by position, of the padded operands.
+    - `convolution`, where the library has none for its type
+      (`TargetInfo::hasConvolution`): a gather lays side by side what each window
+      sees, and a product of matrices multiplies it with the weights.
     - `reduce`: dimensions of size 1 are dropped and neighbours that are both
       reduced or both kept are merged by reshapes, so that what is left is
       `[R, C] -> [R, 1]`, `[R, C] -> [1, C]` or `[O, R, C] -> [O, 1, C]`. A
@@ -95,13 +98,14 @@ def WidenHalf : Pass<"nn-widen-half", "::mlir::func::FuncOp"> {
   let description = [{
     Every op that computes with f16 or bf16 takes its operands converted to f32,
     and its result is rounded to nearest even. What only moves numbers (views,
-    select, gather) stays as it is, and so do products of bf16, which libraries
-    take. A conversion between one of the two and f64 or an integer goes through
-    f32.
+    select, gather) stays as it is, and so do products that the target's library
+    takes (`TargetInfo::hasMatmul`). A conversion between one of the two and f64
+    or an integer goes through f32.
 
     bitwise: an element's value is that of the op alone, whatever it is fused
     with.
   }];
+  let constructor = "::mlir::zg::nn::createWidenHalf()";
   let statistics = [Statistic<"widened", "widened", "Ops that compute in f32">];
 }
 

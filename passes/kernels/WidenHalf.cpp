@@ -30,10 +30,11 @@ Value convert(OpBuilder &builder, Location location, Value value,
 }
 
 /// Whether the op is widened where it has halves.
-bool isWidened(Operation *op) {
-  // Libraries take bf16 matrices, and add in f32.
+bool isWidened(Operation *op, const TargetInfo &target) {
+  // Libraries that take half matrices add in f32.
   auto matmul = dyn_cast<nn::MatmulOp>(op);
-  return nn::computes(op) && (!matmul || elementOf(matmul.getType()).isF16());
+  return nn::computes(op) &&
+         !(matmul && target.hasMatmul(elementOf(matmul.getType())));
 }
 
 /// The same op on f32, with conversions around it.
@@ -73,12 +74,14 @@ bool splitConvert(nn::ConvertOp op) {
 }
 
 struct WidenHalfPass : nn::impl::WidenHalfBase<WidenHalfPass> {
+  explicit WidenHalfPass(const TargetInfo &target) : target(target) {}
+
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       bool half = llvm::any_of(op->getOperandTypes(), isHalfTensor) ||
                   llvm::any_of(op->getResultTypes(), isHalfTensor);
-      if (half && (isWidened(op) || isa<nn::ConvertOp>(op))) {
+      if (half && (isWidened(op, target) || isa<nn::ConvertOp>(op))) {
         ops.push_back(op);
       }
     });
@@ -96,6 +99,17 @@ private:
   static bool isHalfTensor(Type type) {
     return isa<RankedTensorType>(type) && isHalf(type);
   }
+
+  const TargetInfo &target;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> nn::createWidenHalf(const TargetInfo &target) {
+  return std::make_unique<WidenHalfPass>(target);
+}
+
+std::unique_ptr<Pass> nn::createWidenHalf() {
+  static const PlainTargetInfo plain;
+  return createWidenHalf(plain);
+}

@@ -70,6 +70,28 @@ TEST(Bits, ResnetIsTheSameForEveryStage) {
   }
 }
 
+// Products and convolutions by generated kernels.
+TEST(Bits, GeneratedProductsAreTheSameForEveryStage) {
+  Training models[] = {nano(), {"resnet-mini", "model_ts.onnx", "adamw", 4, 0}};
+  for (Training &base : models) {
+    base.steps = 2;
+    base.matmul = "generated";
+    Outcome first = trainModel(base);
+    for (const plan::Program &program : first.plan.programs()) {
+      for (const plan::Step &step : program.steps()) {
+        EXPECT_FALSE(step.has_matmul() || step.has_convolution())
+            << step.name();
+      }
+    }
+    for (int64_t stage : {1, 3}) {
+      Training training = base;
+      training.zero_stage = stage;
+      training.threads = 2;
+      expectSame(first, trainModel(training), training.describe());
+    }
+  }
+}
+
 // Without updates of parameters, two steps of one micro-batch are one of two.
 TEST(Bits, RunningStatisticsFollowEveryMicroBatch) {
   Training steps{"resnet-mini", "model_ts.onnx", "sgd"};

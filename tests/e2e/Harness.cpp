@@ -40,6 +40,7 @@ CompileOptions compileOptions(const Training &training,
   options.prefetch = training.prefetch;
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
+  options.matmul = training.matmul;
   options.dropout = training.dropout;
   options.optimizer = run.optimizer;
   options.lr = run.lr;
@@ -90,7 +91,7 @@ std::string Training::describe() const {
                       zero_stage, " micro-batch ", micro_batch, " accumulate ",
                       accumulate, " bucket ", bucket_bytes, " prefetch ",
                       prefetch, " threshold ", persistence_threshold,
-                      " threads ", threads);
+                      " threads ", threads, " products ", matmul);
 }
 
 plan::Plan compilePlan(const Training &training) {

@@ -210,6 +210,18 @@ TEST(Oracle, ResnetMini) {
   }
 }
 
+// Products and convolutions by generated kernels.
+TEST(Oracle, GeneratedProducts) {
+  for (Training training :
+       {Training{"mlp-digits", "model.onnx", "adamw", 2, 1},
+        Training{"gpt2-nano", "model_keep_names.onnx", "sgd", 2, 3},
+        Training{"resnet-mini", "model_ts.onnx", "sgd", 1, 0}}) {
+    training.matmul = "generated";
+    training.threads = 2;
+    check(training);
+  }
+}
+
 // Halves of the global batch, one after the other, on one rank or two: AdamW
 // barely sees a wrong scale of gradients, SGD does.
 TEST(Oracle, Accumulation) {

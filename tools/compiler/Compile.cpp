@@ -119,7 +119,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   ZG_RETURN_IF_ERROR(dump.write("import", *module));
   watch.lap("import");
 
-  mlir::zg::HostTargetInfo info;
+  mlir::zg::HostTargetInfo info(options.matmul == "library");
   std::vector<mlir::zg::Phase> phases =
       options.forward
           ? mlir::zg::forwardPhases(info)

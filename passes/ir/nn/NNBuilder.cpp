@@ -123,6 +123,14 @@ Value NNBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape) {
                                scalar(builder, elementOf(x), 0));
 }
 
+Value NNBuilder::gather(Value table, Value indices) {
+  SmallVector<int64_t> shape(shapeOf(indices));
+  ArrayRef<int64_t> row = shapeOf(table).drop_front();
+  shape.append(row.begin(), row.end());
+  return builder.create<GatherOp>(location, typeOf(table).clone(shape), table,
+                                  indices);
+}
+
 Value NNBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
   if (dims.empty()) {
     return x;

@@ -59,6 +59,8 @@ public:
   }
   /// Sum along the last dimension, which stays with size 1.
   Value sumRows(Value x);
+  /// Rows of `table`, by their numbers.
+  Value gather(Value table, Value indices);
   Value matmul(Value a, Value b, bool transposeA, bool transposeB,
                Type resultType);
   /// One kind of the convolution that `like` is a kind of.

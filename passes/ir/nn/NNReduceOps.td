@@ -120,7 +120,7 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [NN_LibraryCall, NN_Computes]> {
     behind it as many as the last window reaches. Becomes a library call.
 
     **Lifespan**: import to lowering into sched, where it becomes a
-    `sched.convolution`.
+    `sched.convolution`; to `nn-decompose` where no library takes its type.
 
     **Constraints:**
     - All three have the same float type and rank, at least 3.

@@ -52,6 +52,8 @@ void addCrossEntropyDecompositions(RewritePatternSet &, const TargetInfo &);
 void addRandomDecompositions(RewritePatternSet &, const TargetInfo &);
 void addConcatDecompositions(RewritePatternSet &, const TargetInfo &);
 void addReduceDecompositions(RewritePatternSet &, const TargetInfo &);
+/// Asks `TargetInfo::hasConvolution`.
+void addConvolutionDecompositions(RewritePatternSet &, const TargetInfo &);
 
 /// exp(x - max of its row), and the max as [..., 1].
 struct ShiftedExponential {
