@@ -22,7 +22,7 @@ PACKAGES=(
 )
 # Fuzzers, ranks on two hosts, ranks under srun; and the style.
 TEST_PACKAGES=(
-  clang-14 libclang-rt-14-dev iproute2
+  clang-14 libclang-rt-14-dev libomp-14-dev iproute2
   munge slurmctld slurmd slurm-client clang-format-14
 )
 
