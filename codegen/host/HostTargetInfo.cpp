@@ -16,8 +16,7 @@ bool HostTargetInfo::hasMatmul(Type elementType) const {
 }
 
 bool HostTargetInfo::hasConvolution(Type elementType) const {
-  // Of halves in f32: nn-widen-half comes later.
-  return library && !elementType.isF64();
+  return library && elementType.isF32();
 }
 
 static FailureOr<int64_t> bytesOr(absl::StatusOr<uint64_t> bytes,

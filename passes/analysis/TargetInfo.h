@@ -44,8 +44,8 @@ public:
   virtual llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
 
-  /// Whether the library computes convolutions of this element type; if not,
-  /// they become products of matrices before kernels are formed.
+  /// Whether the library computes convolutions of this element type, f32 or
+  /// f64; if not, they become products of matrices before kernels are formed.
   virtual bool hasConvolution(Type elementType) const = 0;
 
   /// As matmulScratchBytes.
@@ -63,7 +63,7 @@ public:
     return elementType.isF32() || elementType.isBF16();
   }
   bool hasConvolution(Type elementType) const override {
-    return !elementType.isF64();
+    return elementType.isF32();
   }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {

@@ -33,7 +33,8 @@ constexpr bool canMultiply(plan::ElementType type) {
   return type == plan::F32 || type == plan::BF16;
 }
 
-/// Whether a library takes convolutions of this type; nothing else does.
+/// Whether a library takes convolutions of this type. Those of other types are
+/// generated products.
 constexpr bool canConvolve(plan::ElementType type) { return type == plan::F32; }
 
 /// The scalars that a runtime computes. `step` counts the steps of the run,

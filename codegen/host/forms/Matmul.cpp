@@ -1,7 +1,7 @@
 //===- Matmul.cpp - products of matrices by plain loops -------------------===//
 //
-// For the types and sizes no library serves. Each element is a chain of fma in
-// the order of k.
+// For what no library serves, or may not. Each element is a chain of fma in the
+// order of k.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,6 +5,7 @@
 // [C / groups * T, N * O] of each group, so that
 //   output  = weights * seen              chains in ascending (channel, place)
 //   weights = output's gradient * seen^T  chains in ascending (sample, window)
+// seen^T is gathered anew, so that seen does not live from forward to backward,
 // and the gradient by the input is a convolution of the output's gradient with
 // the weights turned round. Chellapilla, Puri, Simard, "High performance
 // convolutional neural networks for document processing", 2006.
@@ -13,8 +14,6 @@
 
 #include "passes/ir/nn/Convolution.h"
 #include "passes/kernels/decompose/Decomposition.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -109,20 +108,26 @@ struct Windows {
     return sizes;
   }
 
-  /// The place in the image, row-major, of place t of window o: [T, O].
-  Value places(NNBuilder &b) const {
+  /// The place in the image, row-major, of place t of window o: [T, O], or
+  /// [O, T].
+  Value places(bool windowsFirst, NNBuilder &b) const {
     Type type = b.builder.getI64Type();
-    Sizes shape = join(window, count), sizes = image();
+    int64_t rank = int64_t(window.size());
+    Sizes shape = windowsFirst ? join(count, window) : join(window, count);
+    Sizes sizes = image();
+    auto along = [&](bool ofWindow, int64_t i, int64_t step) {
+      int64_t dim = ofWindow == windowsFirst ? rank + i : i;
+      return b.scale(b.iota(shape, type, dim), double(step));
+    };
     Value sum;
-    for (size_t i = 0; i < window.size(); ++i) {
-      int64_t pitch = product(ArrayRef(sizes).drop_front(i + 1));
-      Value t = b.scale(b.iota(shape, type, int64_t(i)), dilations[i] * pitch);
-      Value o = b.scale(b.iota(shape, type, int64_t(window.size() + i)),
-                        strides[i] * pitch);
-      Value place = b.add(t, o);
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t pitch = product(ArrayRef(sizes).drop_front(size_t(i) + 1));
+      Value place = b.add(along(true, i, dilations[size_t(i)] * pitch),
+                          along(false, i, strides[size_t(i)] * pitch));
       sum = sum ? b.add(sum, place) : place;
     }
-    return b.reshape(sum, {product(window), product(count)});
+    int64_t t = product(window), o = product(count);
+    return windowsFirst ? b.reshape(sum, {o, t}) : b.reshape(sum, {t, o});
   }
 
   /// What they see of `x`, [N, groups * C, image...], as
@@ -131,19 +136,36 @@ struct Windows {
     ArrayRef<int64_t> shape = shapeOf(x);
     int64_t n = shape[0], c = shape[1] / groups;
     int64_t t = product(window), o = product(count);
-    Value flat = b.reshape(x, {n, shape[1], product(placesOf(shape))});
-    Value seen = b.gather(b.transpose(flat, {2, 0, 1}), places(b));
+    Value seen = gather(x, places(/*windowsFirst=*/false, b), b);
     Value parts = b.reshape(seen, {t, o, n, groups, c});
     return b.reshape(b.transpose(parts, {3, 4, 0, 2, 1}),
                      {groups, c * t, n * o});
   }
+
+  /// The same as [groups, N * O, C * T].
+  Value seeTransposed(Value x, int64_t groups, NNBuilder &b) const {
+    ArrayRef<int64_t> shape = shapeOf(x);
+    int64_t n = shape[0], c = shape[1] / groups;
+    int64_t t = product(window), o = product(count);
+    Value seen = gather(x, places(/*windowsFirst=*/true, b), b);
+    Value parts = b.reshape(seen, {o, t, n, groups, c});
+    return b.reshape(b.transpose(parts, {3, 2, 0, 4, 1}),
+                     {groups, n * o, c * t});
+  }
+
+private:
+  /// Of samples and channels, what lies at these places: [..., N, C].
+  static Value gather(Value x, Value places, NNBuilder &b) {
+    ArrayRef<int64_t> shape = shapeOf(x);
+    Value flat = b.reshape(x, {shape[0], shape[1], product(placesOf(shape))});
+    return b.gather(b.transpose(flat, {2, 0, 1}), places);
+  }
 };
 
-Value multiply(Value a, Value rhs, bool transposeB, NNBuilder &b) {
-  ArrayRef<int64_t> left = shapeOf(a), right = shapeOf(rhs);
+Value multiply(Value a, Value rhs, NNBuilder &b) {
   auto type = RankedTensorType::get(
-      {left[0], left[1], right[transposeB ? 1 : 2]}, elementOf(a));
-  return b.matmul(a, rhs, /*transposeA=*/false, transposeB, type);
+      {shapeOf(a)[0], shapeOf(a)[1], shapeOf(rhs)[2]}, elementOf(a));
+  return b.matmul(a, rhs, /*transposeA=*/false, /*transposeB=*/false, type);
 }
 
 /// [groups * rows, columns, window...] as [groups, rows, columns * T].
@@ -171,17 +193,27 @@ Value turnRound(Value weights, int64_t groups, NNBuilder &b) {
 
 class Rewriting {
 public:
-  Rewriting(ConvolutionOp op, NNBuilder &b) : op(op), convolution(op), b(b) {}
+  Rewriting(ConvolutionOp op, NNBuilder &b) : op(op), convolution(op), b(b) {
+    for (unsigned i = 0; i < convolution.places(); ++i) {
+      // Where there is but one, no step is taken, whatever it says.
+      bool one = convolution.output.getDimSize(i + 2) == 1;
+      strides.push_back(one ? 1 : convolution.strides[i]);
+      one = convolution.weights.getDimSize(i + 2) == 1;
+      dilations.push_back(one ? 1 : convolution.dilations[i]);
+    }
+  }
 
   Value run() {
     switch (convolution.kind) {
     case ConvolutionKind::forward:
-      return weighted(seenInput(op.getLhs()), op.getRhs());
+      return weighted(windows().see(image(), convolution.groups, b),
+                      op.getRhs());
     case ConvolutionKind::input:
       return gradientByInput();
     case ConvolutionKind::weights: {
       Value dy = groupsFirst(op.getRhs(), convolution.groups, b);
-      Value dw = multiply(dy, seenInput(op.getLhs()), /*transposeB=*/true, b);
+      Value seen = windows().seeTransposed(image(), convolution.groups, b);
+      Value dw = multiply(dy, seen, b);
       return b.reshape(dw, shapeOf(op));
     }
     }
@@ -191,23 +223,21 @@ public:
 private:
   Windows windows() const {
     return {placesOf(convolution.weights.getShape()),
-            placesOf(convolution.output.getShape()), convolution.strides,
-            convolution.dilations};
+            placesOf(convolution.output.getShape()), strides, dilations};
   }
 
-  Value seenInput(Value input) {
+  /// The input with its border, as much as the windows see.
+  Value image() {
     Sizes shift;
     for (int64_t low : convolution.low) {
       shift.push_back(-low);
     }
-    Value image = moveInto(input, shift, windows().image(), b);
-    return windows().see(image, convolution.groups, b);
+    return moveInto(op.getLhs(), shift, windows().image(), b);
   }
 
   Value weighted(Value seen, Value weights) {
     Value matrix = asMatrix(weights, convolution.groups, b);
-    return samplesFirst(multiply(matrix, seen, /*transposeB=*/false, b),
-                        shapeOf(op), b);
+    return samplesFirst(multiply(matrix, seen, b), shapeOf(op), b);
   }
 
   /// Element i of the input met place w of the window in window o where
@@ -222,15 +252,16 @@ private:
       shift.push_back(convolution.low[i] -
                       (back.window[i] - 1) * back.dilations[i]);
     }
-    Value dy = spread(op.getLhs(), convolution.strides, b);
-    Value image = moveInto(dy, shift, back.image(), b);
-    return weighted(back.see(image, convolution.groups, b),
+    Value dy =
+        moveInto(spread(op.getLhs(), strides, b), shift, back.image(), b);
+    return weighted(back.see(dy, convolution.groups, b),
                     turnRound(op.getRhs(), convolution.groups, b));
   }
 
   ConvolutionOp op;
   nn::Convolution convolution;
   NNBuilder &b;
+  Sizes strides, dilations;
 };
 
 struct ConvolutionDecomposition : OpRewritePattern<ConvolutionOp> {
@@ -239,7 +270,9 @@ struct ConvolutionDecomposition : OpRewritePattern<ConvolutionOp> {
 
   LogicalResult matchAndRewrite(ConvolutionOp op,
                                 PatternRewriter &rewriter) const override {
-    if (target.hasConvolution(elementOf(op))) {
+    // nn-widen-half makes f32 of halves.
+    Type type = elementOf(op);
+    if (target.hasConvolution(type.isF64() ? type : rewriter.getF32Type())) {
       return failure();
     }
     NNBuilder b(rewriter, op.getLoc());
