@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Executor.h"
 
+#include "runtime/base/Cause.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/steps/Step.h"
@@ -163,20 +164,6 @@ absl::Status Executor::bindCollective(const plan::Program &program,
   return absl::OkStatus();
 }
 
-/// Of what ends because something else has failed.
-static bool isCollateral(const absl::Status &status) {
-  return absl::IsCancelled(status) || absl::IsAborted(status);
-}
-
-/// How much a part's end says of why a program failed: an aborted collective
-/// knows the other rank's failure, a cancelled step knows nothing.
-static int tells(const absl::Status &status) {
-  return status.ok()                 ? 0
-         : absl::IsCancelled(status) ? 1
-         : absl::IsAborted(status)   ? 2
-                                     : 3;
-}
-
 void Executor::recordTimes() {
   for (Bound &bound : programs) {
     for (Part &part : bound.parts) {
@@ -238,7 +225,7 @@ absl::Status Executor::run(unsigned index, unsigned slot) {
   for (Part &part : bound.parts) {
     uint32_t step = 0;
     absl::Status status = part.program->finish(step);
-    if (tells(status) > tells(result)) {
+    if (isNearerToCause(status, result)) {
       result = isCollateral(status) ? status : named(status, bound, step);
     }
   }

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Train.h"
 
+#include "runtime/base/Cause.h"
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/RankRun.h"
 
@@ -17,8 +18,7 @@ absl::Status originalError(const std::vector<absl::Status> &statuses) {
   absl::Status original;
   for (size_t rank = 0; rank < statuses.size(); ++rank) {
     const absl::Status &status = statuses[rank];
-    bool followed = absl::IsAborted(status) || absl::IsCancelled(status);
-    if (!status.ok() && !followed) {
+    if (!status.ok() && !isCollateral(status)) {
       return statuses.size() == 1
                  ? status
                  : annotate(status, absl::StrCat("rank ", rank));

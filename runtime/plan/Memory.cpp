@@ -23,15 +23,17 @@ std::vector<std::optional<Life>> livesOf(const plan::Plan &plan, int program) {
 
 namespace {
 
-/// Calls visit(step, live bytes by class) for each step of a program, of the
-/// slices that `counts` accepts. A program without steps is visited once.
+/// Calls visit(step, live bytes by class) for each step of a program with these
+/// lives, of the slices that `counts` accepts. A program without steps is
+/// visited once.
 template <typename Counts, typename Visit>
-void walk(const plan::Plan &plan, int program, Counts counts, Visit visit) {
+void walk(const plan::Plan &plan, int program,
+          const std::vector<std::optional<Life>> &lives, Counts counts,
+          Visit visit) {
   int steps = std::max(1, plan.programs(program).steps_size());
   std::vector<std::vector<int>> begins(steps);
   std::vector<std::vector<int>> ends(steps);
   ClassBytes live{};
-  std::vector<std::optional<Life>> lives = livesOf(plan, program);
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
     if (!counts(slice)) {
@@ -60,12 +62,13 @@ void walk(const plan::Plan &plan, int program, Counts counts, Visit visit) {
 
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan) {
   std::vector<ArenaMemory> arenas(plan.arenas_size());
-  for (size_t arena = 0; arena < arenas.size(); ++arena) {
-    ArenaMemory &memory = arenas[arena];
-    for (int p = 0; p < plan.programs_size(); ++p) {
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    std::vector<std::optional<Life>> lives = livesOf(plan, p);
+    for (size_t arena = 0; arena < arenas.size(); ++arena) {
+      ArenaMemory &memory = arenas[arena];
       ProgramMemory &peak = memory.programs.emplace_back();
       walk(
-          plan, p,
+          plan, p, lives,
           [&](const plan::Slice &slice) { return slice.arena() == arena; },
           [&](uint32_t step, const ClassBytes &live) {
             uint64_t sum = 0;
@@ -82,32 +85,33 @@ std::vector<ArenaMemory> memoryOf(const plan::Plan &plan) {
   return arenas;
 }
 
-uint64_t peakOf(const plan::Plan &plan, int arena) {
+/// The last byte of the arena's slices that `counts` accepts.
+template <typename Counts>
+static uint64_t endOf(const plan::Plan &plan, int arena, Counts counts) {
   uint64_t end = 0;
   for (const plan::Slice &slice : plan.slices()) {
-    if (slice.arena() == uint32_t(arena)) {
+    if (slice.arena() == uint32_t(arena) && counts(slice)) {
       end = std::max(end, slice.offset() + slice.bytes());
     }
   }
   return end;
 }
 
+uint64_t peakOf(const plan::Plan &plan, int arena) {
+  return endOf(plan, arena, [](const plan::Slice &) { return true; });
+}
+
 uint64_t writtenEnd(const plan::Plan &plan, int arena) {
-  uint64_t end = 0;
-  for (const plan::Slice &slice : plan.slices()) {
-    if (slice.arena() == uint32_t(arena) &&
-        (slice.slice_class() != plan::STAGING || slice.carried())) {
-      end = std::max(end, slice.offset() + slice.bytes());
-    }
-  }
-  return end;
+  return endOf(plan, arena, [](const plan::Slice &slice) {
+    return slice.slice_class() != plan::STAGING || slice.carried();
+  });
 }
 
 ModelState modelState(const plan::Plan &plan) {
   ModelState state;
   for (int p = 0; p < plan.programs_size(); ++p) {
     walk(
-        plan, p,
+        plan, p, livesOf(plan, p),
         [&](const plan::Slice &slice) {
           return plan.arenas(slice.arena()).space() == plan::DEVICE;
         },

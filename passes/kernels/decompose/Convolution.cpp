@@ -131,26 +131,20 @@ struct Windows {
   }
 
   /// What they see of `x`, [N, groups * C, image...], as
-  /// [groups, C * T, N * O].
-  Value see(Value x, int64_t groups, NNBuilder &b) const {
+  /// [groups, C * T, N * O], or with windows first [groups, N * O, C * T].
+  Value see(Value x, int64_t groups, bool windowsFirst, NNBuilder &b) const {
     ArrayRef<int64_t> shape = shapeOf(x);
     int64_t n = shape[0], c = shape[1] / groups;
     int64_t t = product(window), o = product(count);
-    Value seen = gather(x, places(/*windowsFirst=*/false, b), b);
+    Value seen = gather(x, places(windowsFirst, b), b);
+    if (windowsFirst) {
+      Value parts = b.reshape(seen, {o, t, n, groups, c});
+      return b.reshape(b.transpose(parts, {3, 2, 0, 4, 1}),
+                       {groups, n * o, c * t});
+    }
     Value parts = b.reshape(seen, {t, o, n, groups, c});
     return b.reshape(b.transpose(parts, {3, 4, 0, 2, 1}),
                      {groups, c * t, n * o});
-  }
-
-  /// The same as [groups, N * O, C * T].
-  Value seeTransposed(Value x, int64_t groups, NNBuilder &b) const {
-    ArrayRef<int64_t> shape = shapeOf(x);
-    int64_t n = shape[0], c = shape[1] / groups;
-    int64_t t = product(window), o = product(count);
-    Value seen = gather(x, places(/*windowsFirst=*/true, b), b);
-    Value parts = b.reshape(seen, {o, t, n, groups, c});
-    return b.reshape(b.transpose(parts, {3, 2, 0, 4, 1}),
-                     {groups, n * o, c * t});
   }
 
 private:
@@ -206,13 +200,13 @@ public:
   Value run() {
     switch (convolution.kind) {
     case ConvolutionKind::forward:
-      return weighted(windows().see(image(), convolution.groups, b),
+      return weighted(see(windows(), image(), /*windowsFirst=*/false),
                       op.getRhs());
     case ConvolutionKind::input:
       return gradientByInput();
     case ConvolutionKind::weights: {
       Value dy = groupsFirst(op.getRhs(), convolution.groups, b);
-      Value seen = windows().seeTransposed(image(), convolution.groups, b);
+      Value seen = see(windows(), image(), /*windowsFirst=*/true);
       Value dw = multiply(dy, seen, b);
       return b.reshape(dw, shapeOf(op));
     }
@@ -235,6 +229,10 @@ private:
     return moveInto(op.getLhs(), shift, windows().image(), b);
   }
 
+  Value see(const Windows &windows, Value x, bool windowsFirst) {
+    return windows.see(x, convolution.groups, windowsFirst, b);
+  }
+
   Value weighted(Value seen, Value weights) {
     Value matrix = asMatrix(weights, convolution.groups, b);
     return samplesFirst(multiply(matrix, seen, b), shapeOf(op), b);
@@ -254,7 +252,7 @@ private:
     }
     Value dy =
         moveInto(spread(op.getLhs(), strides, b), shift, back.image(), b);
-    return weighted(back.see(dy, convolution.groups, b),
+    return weighted(see(back, dy, /*windowsFirst=*/false),
                     turnRound(op.getRhs(), convolution.groups, b));
   }
 

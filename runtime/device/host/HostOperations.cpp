@@ -20,7 +20,7 @@ constexpr uint64_t kBytesOfPart = 16 << 10;
 /// More parts than threads, so that others take over from one that is held up;
 /// not many, as a kernel over columns works best on wide parts.
 constexpr uint32_t kPartsOfThread = 2;
-/// Of copies: a line of the cache.
+/// Of copies and fills: a line of the cache.
 constexpr uint64_t kLine = 64;
 
 uint32_t partsOf(const WorkerPool &pool, uint64_t grains, uint64_t bytes) {
@@ -80,49 +80,26 @@ private:
   absl::Status failure;
 };
 
-class CopyOperation final : public Operation {
+/// write(range) for parts of `bytes`, each of whole lines but the last.
+template <typename Write>
+class BytesOperation final : public Operation {
 public:
-  CopyOperation(WorkerPool &pool, const std::byte *source,
-                std::byte *destination, uint64_t bytes)
-      : pool(pool), source(source), destination(destination), bytes(bytes),
-        parts(partsOf(pool, bytes / kLine, bytes)) {}
+  BytesOperation(WorkerPool &pool, uint64_t bytes, Write write)
+      : pool(pool), bytes(bytes), parts(partsOf(pool, bytes / kLine, bytes)),
+        write(write) {}
 
   absl::Status issue(const Issue &) override {
     pool.run(parts, [this](uint32_t part) {
-      WorkRange range = partOf(bytes, kLine, part, parts);
-      std::memcpy(destination + range.begin, source + range.begin,
-                  range.end - range.begin);
+      write(partOf(bytes, kLine, part, parts));
     });
     return absl::OkStatus();
   }
 
 private:
   WorkerPool &pool;
-  const std::byte *source;
-  std::byte *destination;
   uint64_t bytes;
   uint32_t parts;
-};
-
-class FillOperation final : public Operation {
-public:
-  FillOperation(WorkerPool &pool, std::byte *destination, uint64_t bytes)
-      : pool(pool), destination(destination), bytes(bytes),
-        parts(partsOf(pool, bytes / kLine, bytes)) {}
-
-  absl::Status issue(const Issue &) override {
-    pool.run(parts, [this](uint32_t part) {
-      WorkRange range = partOf(bytes, kLine, part, parts);
-      std::memset(destination + range.begin, 0, range.end - range.begin);
-    });
-    return absl::OkStatus();
-  }
-
-private:
-  WorkerPool &pool;
-  std::byte *destination;
-  uint64_t bytes;
-  uint32_t parts;
+  Write write;
 };
 
 /// Of the slot that the run was given, each part to its place.
@@ -202,9 +179,11 @@ absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
   ZG_RETURN_IF_ERROR(expectAccesses(step, 2, "a source and a destination"));
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
                       hostAddresses(step.ranges));
-  return std::make_unique<CopyOperation>(
-      pool, addresses[0], addresses[1],
-      std::min(step.ranges[0].bytes, step.ranges[1].bytes));
+  auto copy = [from = addresses[0], to = addresses[1]](WorkRange range) {
+    std::memcpy(to + range.begin, from + range.begin, range.end - range.begin);
+  };
+  return std::make_unique<BytesOperation<decltype(copy)>>(
+      pool, std::min(step.ranges[0].bytes, step.ranges[1].bytes), copy);
 }
 
 absl::StatusOr<std::unique_ptr<Operation>> makeFill(WorkerPool &pool,
@@ -212,8 +191,11 @@ absl::StatusOr<std::unique_ptr<Operation>> makeFill(WorkerPool &pool,
   ZG_RETURN_IF_ERROR(expectAccesses(step, 1, "a destination"));
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
                       hostAddresses(step.ranges));
-  return std::make_unique<FillOperation>(pool, addresses[0],
-                                         step.ranges[0].bytes);
+  auto fill = [to = addresses[0]](WorkRange range) {
+    std::memset(to + range.begin, 0, range.end - range.begin);
+  };
+  return std::make_unique<BytesOperation<decltype(fill)>>(
+      pool, step.ranges[0].bytes, fill);
 }
 
 absl::StatusOr<std::unique_ptr<Operation>> makeCopyIn(const StepBinding &step) {

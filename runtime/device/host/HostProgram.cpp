@@ -2,6 +2,8 @@
 
 #include "runtime/device/host/HostProgram.h"
 
+#include "runtime/base/Cause.h"
+
 #include <algorithm>
 
 using namespace zerograph;
@@ -59,8 +61,7 @@ absl::Status HostProgram::finish(uint32_t &failed) {
   for (Part &part : parts) {
     uint32_t step = 0;
     absl::Status status = part.stream->finish(step);
-    // What failed, rather than what ended because of it.
-    if (!status.ok() && (result.ok() || absl::IsCancelled(result))) {
+    if (isNearerToCause(status, result)) {
       result = status;
       failed = step;
     }
