@@ -109,12 +109,16 @@ void Body::store(Value pointer, Value offset, Value value, Value mask) {
     b.create<LLVM::MaskedStoreOp>(value, place, mask, bytes);
     return;
   }
+  auto plain = [&] { b.create<LLVM::StoreOp>(value, place, bytes); };
+  mask ? when(mask, plain) : plain();
+}
+
+void Body::when(Value condition, llvm::function_ref<void()> emit) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto branch = b.create<scf::IfOp>(condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
-  if (mask) {
-    auto branch = b.create<scf::IfOp>(mask, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  b.create<LLVM::StoreOp>(value, place, bytes);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emit();
 }
 
 SmallVector<Value>

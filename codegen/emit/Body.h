@@ -79,6 +79,8 @@ public:
   Value gather(Value pointer, Value offsets, Type element, Value mask,
                Value passThrough);
 
+  /// Emits what only runs where a condition holds.
+  void when(Value condition, llvm::function_ref<void()> emit);
   /// `for (i = lo; i < hi; i += step) carried = body(i, carried)`.
   SmallVector<Value>
   loop(Value lo, Value hi, int64_t step, ValueRange carried,

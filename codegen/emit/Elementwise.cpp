@@ -298,7 +298,7 @@ LogicalResult emit::checkElementType(Operation *op, Type element) {
     return success(); // moved or converted
   }
   return op->emitError("'")
-         << nn::nameOf(op->getLoc()) << "': host kernels compute in f32, f64, "
+         << nn::nameOf(op->getLoc()) << "': kernels compute in f32, f64, "
          << "i1, i8, ui8, i16, i32 and i64, not in " << element
          << (half ? "; run nn-widen-half before" : "; convert around the op");
 }

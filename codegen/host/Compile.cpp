@@ -2,25 +2,7 @@
 
 #include "codegen/host/Compile.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
-#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
+#include "codegen/emit/Lower.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -30,41 +12,11 @@
 using namespace mlir;
 using namespace mlir::zg;
 
-void host::loadCodegenDialects(MLIRContext *context) {
-  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
-                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                       scf::SCFDialect, vector::VectorDialect>();
-  registerBuiltinDialectTranslation(*context);
-  registerLLVMDialectTranslation(*context);
-}
-
-namespace {
-
-/// Everything to the llvm dialect in one conversion.
-LogicalResult lower(ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  LowerToLLVMOptions options(context);
-  LLVMTypeConverter converter(context, options);
-  LLVMConversionTarget target(*context);
-  target.addLegalOp<ModuleOp>();
-  RewritePatternSet patterns(context);
-  populateSCFToControlFlowConversionPatterns(patterns);
-  vector::populateVectorBroadcastLoweringPatterns(patterns);
-  populateVectorToLLVMConversionPatterns(converter, patterns,
-                                         /*reassociateFPReductions=*/false,
-                                         /*force32BitVectorIndices=*/false);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  populateFuncToLLVMConversionPatterns(converter, patterns);
-  return applyFullConversion(module, target, std::move(patterns));
-}
-
-} // namespace
-
 FailureOr<std::vector<char>> host::compileToObject(ModuleOp module,
                                                    const HostTarget &target) {
-  if (failed(lower(module))) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> llvmModule = emit::toLLVM(module, context);
+  if (!llvmModule) {
     return failure();
   }
   std::string error;
@@ -72,12 +24,6 @@ FailureOr<std::vector<char>> host::compileToObject(ModuleOp module,
       makeTargetMachine(target, error);
   if (!machine) {
     return module.emitError("no code generator for x86-64: ") << error;
-  }
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateModuleToLLVMIR(module, llvmContext, "zerograph");
-  if (!llvmModule) {
-    return failure();
   }
   llvmModule->setDataLayout(machine->createDataLayout());
   llvmModule->setTargetTriple(machine->getTargetTriple().str());

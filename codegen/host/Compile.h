@@ -9,9 +9,6 @@
 
 namespace mlir::zg::host {
 
-/// Loads what emission and lowering need into the context.
-void loadCodegenDialects(MLIRContext *context);
-
 /// Lowers a module of scf, arith, math, vector and llvm ops in place and
 /// generates an x86-64 ELF object. Errors are reported on the module.
 FailureOr<std::vector<char>> compileToObject(ModuleOp module,

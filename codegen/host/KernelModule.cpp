@@ -2,6 +2,8 @@
 
 #include "codegen/host/KernelModule.h"
 
+#include "codegen/emit/Kernel.h"
+#include "codegen/emit/Lower.h"
 #include "codegen/host/Compile.h"
 #include "codegen/host/forms/Forms.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,19 +13,6 @@ using namespace mlir;
 using namespace mlir::zg;
 
 namespace {
-
-LogicalResult checkNotEmpty(Operation *op) {
-  SmallVector<Type> types(op->getOperandTypes());
-  llvm::append_range(types, op->getResultTypes());
-  for (Type type : types) {
-    if (cast<RankedTensorType>(type).getNumElements() == 0) {
-      return op->emitError("'")
-             << nn::nameOf(op->getLoc()) << "': a tensor of type " << type
-             << " has no elements; no kernel can be generated for it";
-    }
-  }
-  return success();
-}
 
 FailureOr<host::WorkRange> emitForm(ImplicitLocOpBuilder &b,
                                     nn::KernelOp kernel, StringRef symbol) {
@@ -45,36 +34,25 @@ FailureOr<host::WorkRange> emitForm(ImplicitLocOpBuilder &b,
 KernelModuleBuilder::KernelModuleBuilder(MLIRContext *context,
                                          HostTarget target)
     : context(context), target(std::move(target)) {
-  host::loadCodegenDialects(context);
+  emit::loadEmitDialects(context);
   module = ModuleOp::create(UnknownLoc::get(context));
 }
 
-std::string KernelModuleBuilder::nextSymbol(StringRef form) {
-  return ("k" + Twine(count++) + "_" + form).str();
-}
-
 FailureOr<KernelInfo> KernelModuleBuilder::add(Operation *op) {
-  if (failed(checkNotEmpty(op))) {
+  if (failed(emit::checkNotEmpty(op))) {
     return failure();
   }
   auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
                                             module->getBody());
-  KernelInfo info;
-  FailureOr<host::WorkRange> range = failure();
-  if (auto matmul = dyn_cast<nn::MatmulOp>(op)) {
-    info.symbol = nextSymbol("matmul");
-    range = host::emitMatmul(b, matmul, info.symbol);
-  } else {
-    auto kernel = cast<nn::KernelOp>(op);
-    info.symbol = nextSymbol(nn::stringifyKernelForm(kernel.getForm()));
-    range = emitForm(b, kernel, info.symbol);
-  }
+  std::string symbol = emit::kernelSymbol(count++, op);
+  auto matmul = dyn_cast<nn::MatmulOp>(op);
+  FailureOr<host::WorkRange> range =
+      matmul ? host::emitMatmul(b, matmul, symbol)
+             : emitForm(b, cast<nn::KernelOp>(op), symbol);
   if (failed(range)) {
     return failure();
   }
-  info.extent = range->extent;
-  info.grain = range->grain;
-  return info;
+  return KernelInfo{symbol, range->extent, range->grain};
 }
 
 FailureOr<std::vector<char>> KernelModuleBuilder::finish() {

@@ -48,8 +48,6 @@ public:
   FailureOr<std::vector<char>> finish();
 
 private:
-  std::string nextSymbol(StringRef form);
-
   MLIRContext *context;
   HostTarget target;
   OwningOpRef<ModuleOp> module;

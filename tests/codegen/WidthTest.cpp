@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/emit/Lower.h"
 #include "codegen/host/Compile.h"
 #include "codegen/host/forms/HostBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,7 +23,7 @@ namespace {
 /// one result, `width` columns at a time, the last ones under a mask.
 FailureOr<Bytes> compiledFor(int64_t width, nn::KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
-  host::loadCodegenDialects(context);
+  emit::loadEmitDialects(context);
   Location unknown = UnknownLoc::get(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(unknown);
   auto b = ImplicitLocOpBuilder::atBlockEnd(unknown, module->getBody());

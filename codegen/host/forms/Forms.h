@@ -14,17 +14,6 @@ struct WorkRange {
   int64_t grain = 1;
 };
 
-/// Chunks of sixteen columns that one step of a loop handles, and partial
-/// results a reduction over columns keeps; the latter decides its bits.
-inline constexpr int64_t kUnroll = 4;
-
-// A segment of a row is a whole number of steps.
-static_assert(nn::kRowSegment % (kUnroll * kLanes) == 0);
-
-/// Rows that a reduction over rows adds up before it adds their sum to the
-/// total; decides its bits.
-inline constexpr int64_t kRowBlock = 64;
-
 /// Each emits `void name(void *const *buffers, int64_t begin, int64_t end)`
 /// at the builder, or an error that names the op.
 FailureOr<WorkRange> emitRows(ImplicitLocOpBuilder &b, nn::KernelOp kernel,

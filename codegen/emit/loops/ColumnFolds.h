@@ -1,0 +1,40 @@
+//===- ColumnFolds.h - what a kernel over columns reduces -----------------===//
+//
+// Of a shape [O, R, C] each of the O runs of R rows has columns of its own: a
+// kernel has O x C columns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_EMIT_LOOPS_COLUMNFOLDS_H
+#define ZEROGRAPH_CODEGEN_EMIT_LOOPS_COLUMNFOLDS_H
+
+#include "codegen/emit/Graph.h"
+
+#include <optional>
+
+namespace mlir::zg::emit {
+
+/// A kernel over columns; nodes are those of its graph, which stays where it
+/// is.
+struct ColumnFolds {
+  Domain domain;
+  std::optional<Graph> graph;
+  SmallVector<Node *> reductions;
+  /// One element a column each.
+  SmallVector<Node *> results;
+
+  /// Once. An error names the op that cannot be in the kernel.
+  LogicalResult find(nn::KernelOp kernel);
+
+  /// Rows that a column reduces.
+  int64_t length() const { return domain.rows / domain.runs; }
+  int64_t columns() const { return domain.runs * domain.cols; }
+
+private:
+  LogicalResult findDomain(nn::KernelOp kernel);
+  LogicalResult findReductions(nn::KernelOp kernel);
+};
+
+} // namespace mlir::zg::emit
+
+#endif // ZEROGRAPH_CODEGEN_EMIT_LOOPS_COLUMNFOLDS_H

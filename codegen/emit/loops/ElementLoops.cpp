@@ -1,0 +1,39 @@
+//===- ElementLoops.cpp - how elements of a kernel are computed -----------===//
+
+#include "codegen/emit/loops/ElementLoops.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::emit;
+
+void emit::storeResults(Body &body, ArrayRef<RowResult> results, Value rowStart,
+                        Chunk &chunk) {
+  // All values before the first store: a result may lie on an operand.
+  SmallVector<Value> values;
+  for (const RowResult &result : results) {
+    values.push_back(body.vector(result.node, chunk));
+  }
+  for (auto [result, value] : llvm::zip(results, values)) {
+    Value offset = body.lanes.add(rowStart, chunk.col);
+    body.store(body.resultPointer(result.number), offset, value, chunk.mask);
+  }
+}
+
+void ElementLoops::enterRow(Value row) {
+  Lanes &l = body.lanes;
+  body.enterRow(row);
+  rowStart = l.mul(row, l.index(plan.domain.cols));
+  for (const RowResult &result : plan.sweeps.front().stores) {
+    body.prepare(result.node);
+  }
+}
+
+void ElementLoops::emit(Value col, int64_t chunks, Value mask) {
+  Lanes &l = body.lanes;
+  for (int64_t u = 0; u < chunks; ++u) {
+    Chunk chunk(l.add(col, l.index(u * l.width)), mask);
+    storeResults(body, plan.sweeps.front().stores, rowStart, chunk);
+  }
+}

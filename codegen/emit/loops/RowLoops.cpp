@@ -1,0 +1,201 @@
+//===- RowLoops.cpp - how a row of a kernel is computed -------------------===//
+
+#include "codegen/emit/loops/RowLoops.h"
+
+#include "codegen/emit/Elementwise.h"
+#include "passes/ir/nn/Numerics.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::emit;
+
+// A segment of a row is a whole number of turns.
+static_assert(nn::kRowSegment % nn::kRowChains == 0);
+
+RowLoops::RowLoops(Body &body, RowSweeps &sweeps, RowThreads threads)
+    : body(body), plan(sweeps), threads(threads),
+      width(threads.count * body.lanes.width), chunks(nn::kRowChains / width) {}
+
+Value RowLoops::ownColumn(Value col) {
+  if (!threads.number) {
+    return col;
+  }
+  Lanes &l = body.lanes;
+  return l.add(col, l.mul(threads.number, l.index(l.width)));
+}
+
+Value RowLoops::ownMask(int64_t rest) {
+  Lanes &l = body.lanes;
+  if (rest >= width) {
+    return {};
+  }
+  if (!threads.number) {
+    return l.maskBelow(rest);
+  }
+  Value before = l.mul(threads.number, l.index(l.width));
+  return l.maskBelow(l.sub(l.index(rest), before));
+}
+
+Value RowLoops::combine(Node *reduction, Value x, Value y) {
+  auto kind = cast<nn::ReduceOp>(reduction->op).getKind();
+  return emitCombine(body.lanes, kind, reduction->element, x, y);
+}
+
+/// `number`: of the chunk among those that hold every chain.
+void RowLoops::emitChunk(const Sweep &sweep, Value col, Value mask,
+                         SmallVectorImpl<Value> &partial, int64_t number) {
+  Lanes &l = body.lanes;
+  Chunk chunk(col, mask);
+  for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
+    auto kind = cast<nn::ReduceOp>(node->op).getKind();
+    Value value = l.splat(body.vector(node->operands[0], chunk));
+    if (mask) {
+      value = l.select(mask, value,
+                       emitNeutral(l, kind, node->element, value.getType()));
+    }
+    Value &accumulator = partial[i * chunks + number];
+    accumulator = combine(node, accumulator, value);
+  }
+  storeResults(body, sweep.stores, rowStart, chunk);
+}
+
+SmallVector<Value> RowLoops::neutrals(const Sweep &sweep, bool vectors) {
+  Lanes &l = body.lanes;
+  SmallVector<Value> values;
+  for (Node *node : sweep.reductions) {
+    auto kind = cast<nn::ReduceOp>(node->op).getKind();
+    Type type = valueType(node->element);
+    values.append(vectors ? chunks : 1,
+                  emitNeutral(l, kind, node->element,
+                              vectors ? Type(l.vectorOf(type)) : type));
+  }
+  return values;
+}
+
+/// The chains of each reduction as one scalar.
+SmallVector<Value> RowLoops::totals(const Sweep &sweep,
+                                    ArrayRef<Value> partial) {
+  SmallVector<Value> results;
+  for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
+    auto combineTwo = [&, node = node](Value x, Value y) {
+      return combine(node, x, y);
+    };
+    results.push_back(
+        combineChains(partial.slice(i * chunks, chunks), combineTwo));
+  }
+  return results;
+}
+
+/// Ends a segment: its chains go into the total.
+void RowLoops::foldSegment(const Sweep &sweep, State &state) {
+  SmallVector<Value> segment = totals(sweep, state.partial);
+  for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
+    state.total[i] = combine(node, state.total[i], segment[i]);
+  }
+  state.partial = neutrals(sweep, /*vectors=*/true);
+}
+
+void RowLoops::prepare(const Sweep &sweep) {
+  for (Node *node : sweep.reductions) {
+    body.prepare(node->operands[0]);
+  }
+  for (const RowResult &result : sweep.stores) {
+    body.prepare(result.node);
+  }
+}
+
+/// Columns [lo, hi), whole turns of the unrolled loop.
+void RowLoops::emitColumns(const Sweep &sweep, Value lo, Value hi,
+                           SmallVectorImpl<Value> &partial) {
+  Lanes &l = body.lanes;
+  int64_t together = plan.unrolled(sweep, chunks);
+  partial = body.loop(
+      lo, hi, together * width, partial, [&](Value first, ValueRange carried) {
+        SmallVector<Value> inner(carried);
+        for (int64_t u = 0; u < together; ++u) {
+          Value col = ownColumn(l.add(first, l.index(u * width)));
+          emitChunk(sweep, col, {}, inner, u);
+        }
+        return inner;
+      });
+}
+
+/// Columns [0, cols) of a row of several segments. What the loop carries from
+/// one segment to the next is not folded yet, so that the columns after `cols`
+/// can still go into the last one; the first turn folds neutral elements, which
+/// changes nothing.
+void RowLoops::emitSegments(const Sweep &sweep, int64_t cols, State &state) {
+  Lanes &l = body.lanes;
+  SmallVector<Value> carried = state.partial;
+  llvm::append_range(carried, state.total);
+  auto split = [&](ArrayRef<Value> values) {
+    size_t count = state.partial.size();
+    return State{SmallVector<Value>(values.take_front(count)),
+                 SmallVector<Value>(values.drop_front(count))};
+  };
+  SmallVector<Value> ended =
+      body.loop(l.index(0), l.index(cols), nn::kRowSegment, carried,
+                [&](Value lo, ValueRange values) {
+                  State inner = split(SmallVector<Value>(values));
+                  foldSegment(sweep, inner);
+                  Value hi =
+                      l.min(l.add(lo, l.index(nn::kRowSegment)), l.index(cols));
+                  emitColumns(sweep, lo, hi, inner.partial);
+                  llvm::append_range(inner.partial, inner.total);
+                  return inner.partial;
+                });
+  state = split(ended);
+}
+
+void RowLoops::emitSweep(const Sweep &sweep) {
+  Lanes &l = body.lanes;
+  prepare(sweep);
+  State state{neutrals(sweep, /*vectors=*/true),
+              neutrals(sweep, /*vectors=*/false)};
+  int64_t cols = plan.domain.cols;
+  int64_t step = plan.unrolled(sweep, chunks) * width;
+  int64_t col = cols / step * step;
+  bool segments = !sweep.reductions.empty() && cols > nn::kRowSegment;
+  if (segments) {
+    emitSegments(sweep, col, state);
+    if (col % nn::kRowSegment == 0 && col < cols) {
+      foldSegment(sweep, state);
+    }
+  } else if (col > 0) {
+    emitColumns(sweep, l.index(0), l.index(col), state.partial);
+  }
+  for (int64_t u = 0; col < cols; col += width, ++u) {
+    emitChunk(sweep, ownColumn(l.index(col)), ownMask(cols - col),
+              state.partial, u);
+  }
+  body.endSweep();
+  if (segments) {
+    foldSegment(sweep, state);
+  } else {
+    state.total = totals(sweep, state.partial);
+  }
+  for (auto [node, value] : llvm::zip(sweep.reductions, state.total)) {
+    body.setReduced(node, value);
+  }
+}
+
+void RowLoops::emitRow(Value row) {
+  Lanes &l = body.lanes;
+  body.enterRow(row);
+  rowStart = l.mul(row, l.index(plan.domain.cols));
+  for (const Sweep &sweep : plan.sweeps) {
+    emitSweep(sweep);
+  }
+  if (plan.rowResults.empty()) {
+    return;
+  }
+  SmallVector<Value> values;
+  for (const RowResult &result : plan.rowResults) {
+    values.push_back(body.scalar(result.node));
+  }
+  once([&] {
+    for (auto [result, value] : llvm::zip(plan.rowResults, values)) {
+      body.store(body.resultPointer(result.number), row, value, {});
+    }
+  });
+}

@@ -1,0 +1,81 @@
+//===- RowLoops.h - how a row of a kernel is computed ---------------------===//
+//
+// A reduction has nn::kRowChains partial results: column c belongs to the chain
+// c mod kRowChains. A row of more than nn::kRowSegment columns is reduced
+// segment by segment, each as a row of its own, and the segments' results are
+// folded in order. Who computes a row decides nothing: one thread of sixteen
+// lanes or a warp of one each has the same chains.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWLOOPS_H
+#define ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWLOOPS_H
+
+#include "codegen/emit/loops/ElementLoops.h"
+
+namespace mlir::zg::emit {
+
+/// The threads that compute a row together. Each has as many neighbouring
+/// columns of a chunk as the body has lanes.
+struct RowThreads {
+  int64_t count = 1;
+  /// Which of them this is; null: the only one.
+  Value number;
+};
+
+class RowLoops {
+public:
+  RowLoops(Body &body, RowSweeps &sweeps, RowThreads threads = {});
+  virtual ~RowLoops() = default;
+
+  /// All sweeps over a row, and its results.
+  void emitRow(Value row);
+
+protected:
+  using Combine = llvm::function_ref<Value(Value, Value)>;
+
+  /// The chains of one reduction as one scalar, which every thread has. Chain c
+  /// lies in lane c mod width, in chunk c / (threads * width). They combine
+  /// with those 16 and then 32 further on, then 8, 4, 2 and 1.
+  virtual Value combineChains(ArrayRef<Value> chains, Combine combine) = 0;
+  /// What one thread does for all, after all have read what they need.
+  virtual void once(llvm::function_ref<void()> emit) { emit(); }
+
+  Body &body;
+  RowSweeps &plan;
+
+private:
+  /// Where the reductions of a sweep stand.
+  struct State {
+    /// The chains of the current segment, `chunks` vectors a reduction.
+    SmallVector<Value> partial;
+    /// A scalar a reduction: the segments before it.
+    SmallVector<Value> total;
+  };
+
+  void prepare(const Sweep &sweep);
+  void emitSweep(const Sweep &sweep);
+  void emitSegments(const Sweep &sweep, int64_t cols, State &state);
+  void emitColumns(const Sweep &sweep, Value lo, Value hi,
+                   SmallVectorImpl<Value> &partial);
+  void emitChunk(const Sweep &sweep, Value col, Value mask,
+                 SmallVectorImpl<Value> &partial, int64_t number);
+  void foldSegment(const Sweep &sweep, State &state);
+  SmallVector<Value> totals(const Sweep &sweep, ArrayRef<Value> partial);
+  SmallVector<Value> neutrals(const Sweep &sweep, bool vectors);
+  Value combine(Node *reduction, Value x, Value y);
+  /// The first column of this thread in the chunk that begins with `col`.
+  Value ownColumn(Value col);
+  /// This thread's columns below `rest`; null if all are.
+  Value ownMask(int64_t rest);
+
+  RowThreads threads;
+  /// Columns of a chunk of all threads, and chunks that hold every chain.
+  int64_t width, chunks;
+  /// Elements before the current row.
+  Value rowStart;
+};
+
+} // namespace mlir::zg::emit
+
+#endif // ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWLOOPS_H

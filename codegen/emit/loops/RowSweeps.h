@@ -1,0 +1,58 @@
+//===- RowSweeps.h - how often a kernel goes over its rows ----------------===//
+//
+// A row is swept once for each generation of reductions: those that wait for
+// nothing in the first sweep, those of their results in the second, and so
+// on. Results as wide as the row are all stored in the last sweep.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWSWEEPS_H
+#define ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWSWEEPS_H
+
+#include "codegen/emit/Graph.h"
+
+#include <optional>
+
+namespace mlir::zg::emit {
+
+/// A result of a kernel, and what its elements are.
+struct RowResult {
+  unsigned number;
+  Node *node;
+};
+
+struct Sweep {
+  SmallVector<Node *> reductions;
+  SmallVector<RowResult> stores;
+};
+
+/// A kernel over rows; nodes are those of its graph, which stays where it is.
+struct RowSweeps {
+  Domain domain;
+  bool hasReductions = false;
+  std::optional<Graph> graph;
+  SmallVector<Sweep> sweeps;
+  /// Of one element a row.
+  SmallVector<RowResult> rowResults;
+
+  /// Once. An error names the op that cannot be in the kernel.
+  LogicalResult find(nn::KernelOp kernel);
+
+  /// Every element stands for itself: there is nothing of a whole row.
+  bool isElementwise() const { return !hasReductions && rowResults.empty(); }
+  /// Moreover, all of them are one row.
+  bool isFlat() const { return isElementwise() && domain.rows == 1; }
+
+  /// Of `chunks` that a turn of a loop could handle, as many as it should: long
+  /// bodies are not unrolled as far, as it would only cost compile time.
+  int64_t unrolled(const Sweep &sweep, int64_t chunks);
+
+private:
+  LogicalResult findDomain(nn::KernelOp kernel);
+  LogicalResult addResults(nn::KernelOp kernel, SmallVector<RowResult> &full);
+  void findSweeps(ArrayRef<RowResult> full);
+};
+
+} // namespace mlir::zg::emit
+
+#endif // ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWSWEEPS_H
