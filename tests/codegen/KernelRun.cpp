@@ -1,6 +1,8 @@
 //===- KernelRun.cpp - compiles and runs kernels in tests -----------------===//
 
 #include "tests/codegen/KernelRun.h"
+#include "tests/codegen/CudaRun.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>
@@ -235,6 +237,15 @@ void expectSameBits(ArrayRef<Bytes> expected, ArrayRef<Bytes> got,
   }
 }
 
+void expectSameOnCuda(nn::KernelOp kernel, ArrayRef<Bytes> expected,
+                      ArrayRef<Bytes> got) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    auto type = cast<RankedTensorType>(kernel->getResult(i).getType());
+    EXPECT_TRUE(sameBits(type.getElementType(), expected[i], got[i]))
+        << "result " << i << " differs on CUDA";
+  }
+}
+
 void checkKernel(CompiledKernel &kernel, const std::string &text,
                  ArrayRef<Tensor> arguments, double tolerance) {
   std::vector<Tensor> expected = evaluate(kernel.kernel(), arguments);
@@ -257,6 +268,10 @@ void checkKernel(CompiledKernel &kernel, const std::string &text,
   CompiledKernel narrow(text, "x86-64-v3");
   ASSERT_TRUE(narrow.ok()) << narrow.diagnostics();
   expectSameBits(whole, narrow.run(buffers), "AVX2 code");
+  CudaKernels cuda({kernel.kernel()});
+  ASSERT_TRUE(cuda.ok());
+  expectSameOnCuda(kernel.kernel(), whole, cuda.run(0, buffers));
+  EXPECT_THAT(inexactLines(cuda.ptx("sm_80")), ::testing::IsEmpty());
 }
 
 } // namespace

@@ -75,8 +75,8 @@ private:
 };
 
 /// The kernel agrees with the interpreter within `tolerance`, relative to the
-/// larger of 1 and the number, and its bits are the same for split ranges and
-/// for AVX2 code. Integers must be equal.
+/// larger of 1 and the number, and its bits are the same for split ranges, for
+/// AVX2 code and on CUDA, as the emulator has it. Integers must be equal.
 void expectMatchesInterpreter(const std::string &text,
                               ArrayRef<std::vector<double>> arguments,
                               double tolerance);

@@ -1,0 +1,74 @@
+//===- CudaModule.cpp - kernels of a plan for CUDA ------------------------===//
+
+#include "codegen/cuda/CudaModule.h"
+
+#include "codegen/cuda/forms/Forms.h"
+#include "codegen/emit/Kernel.h"
+#include "codegen/emit/Lower.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+
+static FailureOr<CudaKernelInfo>
+emitForm(ImplicitLocOpBuilder &b, nn::KernelOp kernel, StringRef symbol) {
+  switch (kernel.getForm()) {
+  case nn::KernelForm::rows:
+    return cuda::emitRows(b, kernel, symbol);
+  case nn::KernelForm::columns:
+    return cuda::emitColumns(b, kernel, symbol);
+  case nn::KernelForm::scan:
+    return cuda::emitScan(b, kernel, symbol);
+  case nn::KernelForm::scatter:
+    return cuda::emitScatter(b, kernel, symbol);
+  }
+  llvm_unreachable("every form has a case");
+}
+
+/// The blocks of a grid are numbered by 31 bits.
+static LogicalResult checkGrids(Operation *op, const CudaKernelInfo &info) {
+  for (const CudaLaunch &launch : info.launches) {
+    if (launch.grid > std::numeric_limits<int32_t>::max()) {
+      return op->emitError("'")
+             << nn::nameOf(op->getLoc()) << "': its kernel needs "
+             << launch.grid << " blocks of threads, and CUDA has 2147483647";
+    }
+  }
+  return success();
+}
+
+CudaModuleBuilder::CudaModuleBuilder(MLIRContext *context) : context(context) {
+  emit::loadEmitDialects(context);
+  context->loadDialect<NVVM::NVVMDialect>();
+  registerNVVMDialectTranslation(*context);
+  module = ModuleOp::create(UnknownLoc::get(context));
+}
+
+FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
+  if (failed(emit::checkNotEmpty(op))) {
+    return failure();
+  }
+  auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
+                                            module->getBody());
+  std::string symbol = emit::kernelSymbol(count++, op);
+  auto matmul = dyn_cast<nn::MatmulOp>(op);
+  FailureOr<CudaKernelInfo> info =
+      matmul ? cuda::emitMatmul(b, matmul, symbol)
+             : emitForm(b, cast<nn::KernelOp>(op), symbol);
+  if (failed(info) || failed(checkGrids(op, *info))) {
+    return failure();
+  }
+  info->symbol = symbol;
+  return info;
+}
+
+std::unique_ptr<llvm::Module>
+CudaModuleBuilder::finish(llvm::LLVMContext &llvmContext) {
+  OwningOpRef<ModuleOp> finished = std::move(module);
+  module = ModuleOp::create(UnknownLoc::get(context));
+  count = 0;
+  return emit::toLLVM(*finished, llvmContext,
+                      NVVM::NVVMDialect::getDialectNamespace());
+}

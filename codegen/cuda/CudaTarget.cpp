@@ -1,0 +1,16 @@
+//===- CudaTarget.cpp - the GPUs that kernels are made for ----------------===//
+
+#include "codegen/cuda/CudaTarget.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+
+FailureOr<CudaTarget> zg::parseCudaTarget(StringRef text, std::string &error) {
+  if (text == "sm_80" || text == "sm_90" || text == kEmulated) {
+    return CudaTarget{text.str()};
+  }
+  error = "unknown CUDA architecture '" + text.str() +
+          "'; known are sm_80 (A100 and later), sm_90 (H100 and later) and, "
+          "for the tests of this project, emulated";
+  return failure();
+}

@@ -1,0 +1,29 @@
+//===- CudaTarget.h - the GPUs that kernels are made for ------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_CUDA_CUDATARGET_H
+#define ZEROGRAPH_CODEGEN_CUDA_CUDATARGET_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mlir::zg {
+
+/// The architecture of tests/emulator: a plan for it holds the text of LLVM's
+/// code, from which PTX would be made.
+inline constexpr llvm::StringLiteral kEmulated = "emulated";
+
+/// PTX for one architecture, which the driver compiles for it and for those
+/// after it.
+struct CudaTarget {
+  /// "sm_80" or "sm_90"; or kEmulated.
+  std::string architecture;
+};
+
+/// Parses the name of an architecture. `error` says which there are.
+FailureOr<CudaTarget> parseCudaTarget(StringRef text, std::string &error);
+
+} // namespace mlir::zg
+
+#endif // ZEROGRAPH_CODEGEN_CUDA_CUDATARGET_H

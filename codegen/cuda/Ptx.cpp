@@ -1,0 +1,68 @@
+//===- Ptx.cpp - LLVM's code as PTX ---------------------------------------===//
+
+#include "codegen/cuda/Ptx.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+
+/// What both architectures have, and drivers since CUDA 11.8 read.
+static constexpr const char *kPtxVersion = "+ptx78";
+
+static std::unique_ptr<llvm::TargetMachine>
+makeTargetMachine(const CudaTarget &target, std::string &error) {
+  static const bool initialized = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  const std::string triple = "nvptx64-nvidia-cuda";
+  const llvm::Target *llvmTarget =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget) {
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  // Nothing is contracted that is not marked, and nothing is marked: so every
+  // product and sum says `.rn`, and ptxas contracts nothing either.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
+      triple, target.architecture, kPtxVersion, options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+FailureOr<std::string> cuda::toPtx(llvm::Module &module,
+                                   const CudaTarget &target,
+                                   std::string &error) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  if (target.architecture == kEmulated) {
+    module.print(stream, nullptr);
+    return std::string(text);
+  }
+  std::unique_ptr<llvm::TargetMachine> machine =
+      makeTargetMachine(target, error);
+  if (!machine) {
+    return failure();
+  }
+  module.setDataLayout(machine->createDataLayout());
+  module.setTargetTriple(machine->getTargetTriple().str());
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile)) {
+    error = "LLVM cannot write PTX";
+    return failure();
+  }
+  passes.run(module);
+  return std::string(text);
+}

@@ -1,0 +1,161 @@
+//===- Columns.cpp - kernels that reduce the rows of each column ----------===//
+//
+// Neighbouring threads have neighbouring columns. Of columns longer than a
+// block of rows, a first launch leaves the sums of every block in scratch and a
+// second folds them in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/forms/Forms.h"
+#include "codegen/emit/loops/ColumnLoops.h"
+#include "passes/ir/nn/Numerics.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::cuda;
+
+namespace {
+
+/// Where the sums of blocks lie: [reduction][block][column].
+class BlockSums {
+public:
+  explicit BlockSums(const ColumnFolds &folds)
+      : folds(folds),
+        blocks(int64_t(llvm::divideCeil(folds.length(), nn::kRowBlock))) {
+    for (Node *node : folds.reductions) {
+      starts.push_back(size);
+      int64_t bytes = storageType(node->element).getIntOrFloatBitWidth() / 8;
+      size += int64_t(llvm::alignTo(blocks * folds.columns() * bytes, 256));
+    }
+  }
+
+  int64_t blockCount() const { return blocks; }
+  int64_t bytes() const { return size; }
+
+  void store(CudaBody &body, Value block, Value column,
+             ArrayRef<Value> sums) const {
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      body.store(pointer(body, i), offset(body, block, column), sum, {});
+    }
+  }
+  SmallVector<Value> load(CudaBody &body, Value block, Value column) const {
+    SmallVector<Value> sums;
+    for (auto [i, node] : llvm::enumerate(folds.reductions)) {
+      sums.push_back(body.load(pointer(body, i), offset(body, block, column),
+                               node->element, /*asVector=*/false, {}));
+    }
+    return sums;
+  }
+
+private:
+  Value pointer(CudaBody &body, size_t reduction) const {
+    ImplicitLocOpBuilder &b = body.lanes.b;
+    Value scratch = body.scratchPointer;
+    return b.create<LLVM::GEPOp>(
+        scratch.getType(), b.getI8Type(), scratch,
+        ArrayRef<LLVM::GEPArg>{body.lanes.index(starts[reduction])});
+  }
+  Value offset(CudaBody &body, Value block, Value column) const {
+    Lanes &l = body.lanes;
+    return l.add(l.mul(block, l.index(folds.columns())), column);
+  }
+
+  const ColumnFolds &folds;
+  int64_t blocks, size = 0;
+  SmallVector<int64_t> starts;
+};
+
+ColumnGroup groupOf(CudaBody &body, const Domain &domain, Value column) {
+  Lanes &l = body.lanes;
+  ColumnGroup group;
+  group.col = column;
+  if (domain.runs > 1) {
+    Value cols = l.index(domain.cols);
+    group.run = l.b.create<arith::DivUIOp>(column, cols);
+    group.col = l.b.create<arith::RemUIOp>(column, cols);
+  }
+  return group;
+}
+
+CudaLaunch emitWhole(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                     ColumnFolds &folds, StringRef name) {
+  CudaBody body(b, kernel, *folds.graph, name);
+  ColumnLoops loops(body, folds);
+  body.forItem(folds.columns(), [&](Value column) {
+    loops.emitGroup(groupOf(body, folds.domain, column));
+  });
+  body.finish();
+  return launchOver(name, folds.columns());
+}
+
+CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                      ColumnFolds &folds, const BlockSums &sums,
+                      StringRef name) {
+  CudaBody body(b, kernel, *folds.graph, name, /*hasScratch=*/true);
+  Lanes &l = body.lanes;
+  ColumnLoops loops(body, folds);
+  int64_t items = sums.blockCount() * folds.columns();
+  body.forItem(items, [&](Value item) {
+    Value columns = l.index(folds.columns());
+    Value block = l.b.create<arith::DivUIOp>(item, columns);
+    Value column = l.b.create<arith::RemUIOp>(item, columns);
+    ColumnGroup group = groupOf(body, folds.domain, column);
+    Value size = l.index(nn::kRowBlock);
+    Value lo = l.mul(block, size);
+    Value hi = l.min(l.add(lo, size), l.index(folds.length()));
+    sums.store(body, block, column,
+               loops.emitRows(group, lo, hi, loops.neutrals(1)));
+  });
+  body.finish();
+  return launchOver(name, items);
+}
+
+CudaLaunch emitFold(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                    ColumnFolds &folds, const BlockSums &sums, StringRef name) {
+  CudaBody body(b, kernel, *folds.graph, name, /*hasScratch=*/true);
+  Lanes &l = body.lanes;
+  ColumnLoops loops(body, folds);
+  body.forItem(folds.columns(), [&](Value column) {
+    SmallVector<Value> total =
+        body.loop(l.index(0), l.index(sums.blockCount()), 1, loops.neutrals(1),
+                  [&](Value block, ValueRange carried) {
+                    SmallVector<Value> next(carried);
+                    loops.combineInto(next, sums.load(body, block, column), 1);
+                    return next;
+                  });
+    loops.emitResults(groupOf(body, folds.domain, column), total);
+  });
+  body.finish();
+  return launchOver(name, folds.columns());
+}
+
+} // namespace
+
+FailureOr<int64_t> cuda::columnsScratchBytes(nn::KernelOp kernel) {
+  ColumnFolds folds;
+  if (failed(folds.find(kernel))) {
+    return failure();
+  }
+  return folds.length() <= nn::kRowBlock ? 0 : BlockSums(folds).bytes();
+}
+
+FailureOr<CudaKernelInfo> cuda::emitColumns(ImplicitLocOpBuilder &b,
+                                            nn::KernelOp kernel,
+                                            StringRef name) {
+  ColumnFolds folds;
+  if (failed(folds.find(kernel))) {
+    return failure();
+  }
+  if (folds.length() <= nn::kRowBlock) {
+    return onlyLaunch(emitWhole(b, kernel, folds, name));
+  }
+  CudaKernelInfo info;
+  BlockSums sums(folds);
+  info.scratchBytes = sums.bytes();
+  info.launches.push_back(
+      emitBlocks(b, kernel, folds, sums, (name + "_blocks").str()));
+  info.launches.push_back(
+      emitFold(b, kernel, folds, sums, (name + "_fold").str()));
+  return info;
+}

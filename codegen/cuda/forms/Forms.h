@@ -1,0 +1,35 @@
+//===- Forms.h - the launches of each form of kernel ----------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_CUDA_FORMS_FORMS_H
+#define ZEROGRAPH_CODEGEN_CUDA_FORMS_FORMS_H
+
+#include "codegen/cuda/CudaModule.h"
+#include "codegen/cuda/forms/CudaBody.h"
+
+namespace mlir::zg::cuda {
+
+/// Each emits its functions at the builder, or an error that names the op.
+FailureOr<CudaKernelInfo> emitRows(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                                   StringRef name);
+FailureOr<CudaKernelInfo> emitColumns(ImplicitLocOpBuilder &b,
+                                      nn::KernelOp kernel, StringRef name);
+FailureOr<CudaKernelInfo> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                                   StringRef name);
+FailureOr<CudaKernelInfo> emitScatter(ImplicitLocOpBuilder &b,
+                                      nn::KernelOp kernel, StringRef name);
+FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
+                                     nn::MatmulOp matmul, StringRef name);
+
+/// Bytes that the launches of a kernel over columns leave for each other.
+FailureOr<int64_t> columnsScratchBytes(nn::KernelOp kernel);
+
+/// A launch with a thread for each of `items`.
+CudaLaunch launchOver(StringRef symbol, int64_t items);
+/// With a warp for each.
+CudaLaunch launchOverWarps(StringRef symbol, int64_t items);
+/// A kernel that is one launch.
+CudaKernelInfo onlyLaunch(CudaLaunch launch);
+
+} // namespace mlir::zg::cuda
+
+#endif // ZEROGRAPH_CODEGEN_CUDA_FORMS_FORMS_H

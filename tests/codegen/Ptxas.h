@@ -1,0 +1,24 @@
+//===- Ptxas.h - NVIDIA's assembler, where there is one -------------------===//
+
+#ifndef ZEROGRAPH_TESTS_CODEGEN_PTXAS_H
+#define ZEROGRAPH_TESTS_CODEGEN_PTXAS_H
+
+#include <string>
+
+namespace mlir::zg::testing {
+
+/// Why a test that needs it is skipped.
+inline constexpr const char kNoPtxas[] =
+    "there is no ptxas in PATH or /usr/local/cuda/bin: a CUDA toolkit has it";
+
+/// Empty if this machine has none.
+std::string findPtxas();
+
+/// Empty, or what ptxas says of a text that it does not assemble, or not
+/// without spills and local memory.
+std::string assemble(const std::string &ptxas, const std::string &architecture,
+                     const std::string &ptx);
+
+} // namespace mlir::zg::testing
+
+#endif // ZEROGRAPH_TESTS_CODEGEN_PTXAS_H

@@ -1,0 +1,173 @@
+//===- Block.cpp - the threads of a block of CUDA -------------------------===//
+
+#include "tests/emulator/Block.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+using namespace zerograph::emulator;
+
+/// The block that runs on this thread of the CPU.
+static thread_local Block *runningBlock = nullptr;
+
+Block &Block::current() { return *runningBlock; }
+
+void Block::start(void *argument) {
+  auto *block = static_cast<Block *>(argument);
+  (*block->kernel)();
+  block->onEnd();
+}
+
+void Block::fail(const std::string &what) {
+  error.Update(absl::InternalError(what));
+  for (;;) {
+    fibers.yield(); // never resumed
+  }
+}
+
+/// A thread that has ended counts as arrived at the block's barriers.
+void Block::onEnd() {
+  Warp &own = warp();
+  own.alive &= ~(1u << running % kWarp);
+  --alive;
+  if (own.arrived && (own.mask >> running % kWarp & 1)) {
+    fail(absl::StrCat("thread ", running, " of block ", block,
+                      " ended while others of its warp wait for it in ",
+                      own.instruction));
+  }
+  if (atBarrier > 0 && atBarrier == alive) {
+    atBarrier = 0;
+    ++barriers;
+  }
+}
+
+uint64_t Block::progress() const {
+  uint64_t sum = barriers;
+  for (const Warp &warp : warps) {
+    sum += warp.meetings + uint64_t(__builtin_popcount(~warp.alive));
+  }
+  return sum;
+}
+
+absl::Status Block::run(uint32_t number, uint32_t threads,
+                        const std::function<void()> &newKernel,
+                        std::mt19937 &order) {
+  block = number;
+  kernel = &newKernel;
+  error = absl::OkStatus();
+  warps.assign((threads + kWarp - 1) / kWarp, Warp());
+  for (uint32_t thread = 0; thread < threads; ++thread) {
+    warps[thread / kWarp].alive |= 1u << thread % kWarp;
+  }
+  alive = threads;
+  atBarrier = barriers = 0;
+  runningBlock = this;
+  fibers.begin(threads, start, this);
+  std::vector<uint32_t> turn(threads);
+  std::iota(turn.begin(), turn.end(), 0);
+  while (alive > 0) {
+    std::shuffle(turn.begin(), turn.end(), order);
+    uint64_t before = progress();
+    for (uint32_t thread : turn) {
+      running = thread;
+      fibers.resume(thread);
+      if (!error.ok()) {
+        return error;
+      }
+    }
+    if (progress() == before) {
+      return absl::InternalError(absl::StrCat(
+          "block ", block, ": ", alive,
+          " threads wait for others that never come: a barrier or an exchange "
+          "that only some of them reach"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Block::touch(uintptr_t address, uint32_t bytes, bool write) {
+  Moment moment{block, uint16_t(running), uint16_t(barriers), warp().syncs};
+  std::string wrong = accesses.touch(moment, address, bytes, write);
+  if (!wrong.empty()) {
+    fail(wrong);
+  }
+}
+
+const uint32_t *Block::meet(const char *instruction, uint32_t mask,
+                            uint32_t value) {
+  Warp &own = warp();
+  uint32_t lane = running % kWarp;
+  auto refuse = [&](const char *what, const char *which = "") {
+    fail(absl::StrCat("thread ", running, " of block ", block, " in ",
+                      instruction, ": ", what, which));
+  };
+  if (!(mask >> lane & 1)) {
+    refuse("the mask leaves it out");
+  }
+  if (mask & ~own.alive) {
+    refuse("the mask names threads that have ended");
+  }
+  if (own.arrived && own.instruction != instruction) {
+    refuse("others of its warp are in ", own.instruction);
+  }
+  if (own.arrived && own.mask != mask) {
+    refuse("others of its warp have another mask");
+  }
+  own.mask = mask;
+  own.instruction = instruction;
+  uint64_t meeting = own.meetings;
+  uint32_t *values = own.values[meeting % 2];
+  values[lane] = value;
+  own.arrived |= 1u << lane;
+  if (own.arrived == mask) {
+    own.arrived = 0;
+    ++own.meetings;
+  }
+  while (own.meetings == meeting) {
+    fibers.yield();
+  }
+  return values;
+}
+
+uint32_t Block::shuffleXor(uint32_t mask, uint32_t value, uint32_t bit) {
+  uint32_t from = (running % kWarp) ^ bit;
+  const uint32_t *values = meet("shfl.sync", mask, value);
+  if (!(mask >> from & 1)) {
+    fail(absl::StrCat("thread ", running, " of block ", block,
+                      " reads the value of one outside of the mask"));
+  }
+  return values[from];
+}
+
+uint32_t Block::ballot(uint32_t mask, bool condition) {
+  const uint32_t *values = meet("vote.sync", mask, condition);
+  uint32_t bits = 0;
+  for (uint32_t lane = 0; lane < kWarp; ++lane) {
+    bits |= (mask >> lane & 1) && values[lane] ? 1u << lane : 0;
+  }
+  return bits;
+}
+
+void Block::syncWarp(uint32_t mask) {
+  Warp &own = warp();
+  uint64_t meeting = own.meetings;
+  meet("bar.warp.sync", mask, 0);
+  // The first to go on counts for all.
+  if (own.syncs <= meeting) {
+    own.syncs = uint32_t(meeting) + 1;
+  }
+}
+
+void Block::syncBlock() {
+  uint32_t now = barriers;
+  if (++atBarrier == alive) {
+    atBarrier = 0;
+    ++barriers;
+  }
+  while (barriers == now) {
+    fibers.yield();
+  }
+}

@@ -1,0 +1,78 @@
+//===- Block.h - the threads of a block of CUDA ---------------------------===//
+//
+// CUDA's threads are fibers of one thread of the CPU. Each runs until it waits
+// for others; who runs next is drawn at random.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_TESTS_EMULATOR_BLOCK_H
+#define ZEROGRAPH_TESTS_EMULATOR_BLOCK_H
+
+#include "tests/emulator/Accesses.h"
+#include "tests/emulator/Fibers.h"
+
+#include "absl/status/status.h"
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace zerograph::emulator {
+
+class Block {
+public:
+  /// What its threads touch is checked by `accesses`.
+  explicit Block(Accesses &accesses) : accesses(accesses) {}
+
+  /// Runs block `number` of `threads` threads, which all call `kernel`. The
+  /// first thing that no GPU defines ends it, as an error.
+  absl::Status run(uint32_t number, uint32_t threads,
+                   const std::function<void()> &kernel, std::mt19937 &order);
+
+  /// The block whose thread calls; what kernels call instead of instructions.
+  static Block &current();
+  uint32_t number() const { return block; }
+  uint32_t thread() const { return running; }
+  void touch(uintptr_t address, uint32_t bytes, bool write);
+  /// The value of the thread of the warp whose place differs by `bit`.
+  uint32_t shuffleXor(uint32_t mask, uint32_t value, uint32_t bit);
+  /// Bit i is the condition of thread i.
+  uint32_t ballot(uint32_t mask, bool condition);
+  void syncWarp(uint32_t mask);
+  void syncBlock();
+
+private:
+  /// What a warp does together: the threads of `mask` come to one instruction,
+  /// each with a value, and go on once all have come.
+  struct Warp {
+    uint32_t alive = 0, arrived = 0, mask = 0;
+    const char *instruction = nullptr;
+    uint64_t meetings = 0;
+    /// Of the meeting now and of the one before it, which some still read.
+    uint32_t values[2][kWarp] = {};
+    uint32_t syncs = 0;
+  };
+  Warp &warp() { return warps[running / kWarp]; }
+  /// The values of all, once all have come.
+  const uint32_t *meet(const char *instruction, uint32_t mask, uint32_t value);
+  /// Ends the block with an error, from one of its threads.
+  [[noreturn]] void fail(const std::string &what);
+  void onEnd();
+  /// Of meetings, barriers and ends: what a turn of all threads must raise.
+  uint64_t progress() const;
+  static void start(void *block);
+
+  Accesses &accesses;
+  Fibers fibers;
+  std::vector<Warp> warps;
+  const std::function<void()> *kernel = nullptr;
+  uint32_t block = 0, running = 0;
+  uint32_t alive = 0, atBarrier = 0;
+  uint32_t barriers = 0;
+  absl::Status error;
+};
+
+} // namespace zerograph::emulator
+
+#endif // ZEROGRAPH_TESTS_EMULATOR_BLOCK_H

@@ -1,0 +1,193 @@
+//===- KernelsTest.cpp - what no GPU defines is found ---------------------===//
+
+#include "tests/emulator/Kernels.h"
+
+#include "absl/strings/str_cat.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace zerograph;
+using namespace zerograph::emulator;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// Runs kernel @k of this body on one block of 64 threads and as many words of
+/// memory, which begin as their numbers; %t is the thread, %mine its word.
+absl::Status run(const std::string &body,
+                 std::vector<int32_t> *memory = nullptr, uint32_t blocks = 1,
+                 uint32_t seed = 1) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  std::string text = absl::StrCat(R"(
+    declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+    declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+    declare void @llvm.nvvm.bar.warp.sync(i32)
+    declare void @llvm.nvvm.barrier0()
+    define void @k(ptr addrspace(1) %words) {
+      %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+      %mine = getelementptr i32, ptr addrspace(1) %words, i32 %t
+    )",
+                                  body, "\n ret void\n}\n");
+  auto module = llvm::parseAssemblyString(text, error, context);
+  if (!module) {
+    return absl::InvalidArgumentError(error.getMessage().str());
+  }
+  auto kernels = Kernels::compile(*module);
+  if (!kernels.ok()) {
+    return kernels.status();
+  }
+  std::vector<int32_t> words(64);
+  for (int32_t i = 0; i < 64; ++i) {
+    words[size_t(i)] = i;
+  }
+  Buffer buffer{"words", words.data(), 64 * 4, 4};
+  absl::Status status = kernels->launch("k", blocks, 64, {buffer}, seed);
+  if (memory) {
+    *memory = words;
+  }
+  return status;
+}
+
+void expectRefused(const std::string &body, const std::string &why,
+                   uint32_t blocks = 1) {
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    absl::Status status = run(body, nullptr, blocks, seed);
+    EXPECT_FALSE(status.ok()) << body;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(why));
+  }
+}
+
+/// Reads the word of the thread beside, and writes it to its own.
+const char kReadNext[] = R"(
+  %n = xor i32 %t, 1
+  %next = getelementptr i32, ptr addrspace(1) %words, i32 %n
+  %v = load i32, ptr addrspace(1) %next
+)";
+const char kReadFar[] = R"(
+  %n = xor i32 %t, 32
+  %next = getelementptr i32, ptr addrspace(1) %words, i32 %n
+  %v = load i32, ptr addrspace(1) %next
+)";
+const char kWriteOwn[] = "store i32 %v, ptr addrspace(1) %mine\n";
+
+TEST(Kernels, ExchangeInAWarp) {
+  std::vector<int32_t> words;
+  absl::Status status = run(absl::StrCat(R"(
+    %v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %t, i32 8, i32 31)
+  )",
+                                         kWriteOwn),
+                            &words);
+  ASSERT_TRUE(status.ok()) << status;
+  for (int32_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(words[size_t(i)], i ^ 8);
+  }
+}
+
+TEST(Kernels, Ballot) {
+  std::vector<int32_t> words;
+  absl::Status status = run(absl::StrCat(R"(
+    %odd = trunc i32 %t to i1
+    %v = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %odd)
+  )",
+                                         kWriteOwn),
+                            &words);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(uint32_t(words[7]), 0xAAAAAAAAu);
+}
+
+TEST(Kernels, BarriersPutAccessesInOrder) {
+  std::vector<int32_t> words;
+  ASSERT_TRUE(run(absl::StrCat(kReadFar, "call void @llvm.nvvm.barrier0()\n",
+                               kWriteOwn),
+                  &words)
+                  .ok());
+  EXPECT_EQ(words[0], 32);
+  ASSERT_TRUE(run(absl::StrCat(kReadNext,
+                               "call void @llvm.nvvm.bar.warp.sync(i32 -1)\n",
+                               kWriteOwn),
+                  &words)
+                  .ok());
+  EXPECT_EQ(words[0], 1);
+}
+
+TEST(Kernels, AccessesThatNothingOrders) {
+  expectRefused(absl::StrCat(kReadFar, kWriteOwn),
+                "nothing puts the two in order");
+  expectRefused(absl::StrCat(kReadNext, kWriteOwn),
+                "nothing puts the two in order");
+  // A warp's barrier is not one for the block, nor a block's one for the grid.
+  expectRefused(absl::StrCat(kReadFar,
+                             "call void @llvm.nvvm.bar.warp.sync(i32 -1)\n",
+                             kWriteOwn),
+                "nothing puts the two in order");
+  expectRefused(absl::StrCat("call void @llvm.nvvm.barrier0()\n"
+                             "store i32 %t, ptr addrspace(1) %mine\n"),
+                "nothing puts the two in order", 2);
+}
+
+TEST(Kernels, AccessesOutsideOfTheBuffer) {
+  expectRefused(R"(
+    %far = getelementptr i32, ptr addrspace(1) %mine, i32 64
+    store i32 %t, ptr addrspace(1) %far
+  )",
+                "in no buffer of the launch");
+  expectRefused(R"(
+    %odd = getelementptr i8, ptr addrspace(1) %mine, i32 2
+    store i32 %t, ptr addrspace(1) %odd
+  )",
+                "not aligned");
+}
+
+TEST(Kernels, ThreadsThatOthersWaitFor) {
+  const std::string onlyLow = R"(
+    %low = icmp ult i32 %t, 5
+    br i1 %low, label %then, label %end
+    then:
+  )";
+  expectRefused(onlyLow + R"(
+    call void @llvm.nvvm.bar.warp.sync(i32 -1)
+    br label %end
+    end:
+  )",
+                "ended");
+  expectRefused(onlyLow + R"(
+    %v = call i32 @llvm.nvvm.vote.ballot.sync(i32 30, i1 1)
+    br label %end
+    end:
+  )",
+                "the mask leaves it out");
+  expectRefused(R"(
+    %low = icmp ult i32 %t, 5
+    br i1 %low, label %then, label %else
+    then:
+    call void @llvm.nvvm.bar.warp.sync(i32 -1)
+    br label %end
+    else:
+    %v = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 1)
+    br label %end
+    end:
+  )",
+                "others of its warp are in");
+}
+
+TEST(Kernels, InstructionsThatItDoesNotHave) {
+  std::string text = "%v = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()";
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  auto module =
+      llvm::parseAssemblyString("declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()\n"
+                                "define void @k() {\n" +
+                                    text + "\n ret void\n}\n",
+                                error, context);
+  ASSERT_TRUE(module);
+  EXPECT_THAT(std::string(Kernels::compile(*module).status().message()),
+              HasSubstr("read.ptx.sreg.tid.y"));
+}
+
+} // namespace
