@@ -52,6 +52,12 @@ public:
   virtual llvm::FailureOr<int64_t>
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const = 0;
+
+  /// Bytes that the launches of a generated kernel, an nn.kernel or nn.matmul,
+  /// leave for each other. Fails on the op where none can be generated.
+  virtual llvm::FailureOr<int64_t> kernelScratchBytes(Operation *) const {
+    return 0;
+  }
 };
 
 /// A device that keeps no composite and whose library needs no workspace: what

@@ -127,6 +127,20 @@ void StepEmitter::copyIn(func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StepEmitter::launch(Operation *op) {
+  FailureOr<int64_t> scratch = target.kernelScratchBytes(op);
+  if (failed(scratch)) {
+    return failure();
+  }
+  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
+  if (failed(accesses)) {
+    return failure();
+  }
+  create<LaunchOp>(Stream::compute, *accesses, label, kernels.intern(op));
+  return success();
+}
+
+FailureOr<StepEmitter::Accesses> StepEmitter::computeAccesses(Operation *op,
+                                                              int64_t scratch) {
   Accesses accesses;
   for (Value operand : op->getOperands()) {
     if (operand.getDefiningOp<nn::ConstantOp>()) {
@@ -137,20 +151,6 @@ LogicalResult StepEmitter::launch(Operation *op) {
   for (Value result : op->getResults()) {
     add(accesses, Mode::write, result);
   }
-  create<LaunchOp>(Stream::compute, accesses, label, kernels.intern(op));
-  return success();
-}
-
-FailureOr<StepEmitter::Accesses> StepEmitter::libraryAccesses(Operation *op,
-                                                              int64_t scratch) {
-  Accesses accesses;
-  for (Value operand : op->getOperands()) {
-    if (operand.getDefiningOp<nn::ConstantOp>()) {
-      return op->emitOpError("reads a constant that is in no kernel");
-    }
-    add(accesses, Mode::read, operand);
-  }
-  add(accesses, Mode::write, op->getResult(0));
   if (scratch > 0) {
     add(accesses, Mode::write,
         slices.create("scratch of " + label, SliceClass::staging, scratch),
@@ -182,7 +182,7 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   if (failed(scratch)) {
     return op.emitOpError("is refused by the library: ") << error;
   }
-  FailureOr<Accesses> accesses = libraryAccesses(op, *scratch);
+  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
   if (failed(accesses)) {
     return failure();
   }
@@ -204,7 +204,7 @@ LogicalResult StepEmitter::convolution(nn::ConvolutionOp op) {
   if (failed(scratch)) {
     return op.emitOpError("is refused by the library: ") << error;
   }
-  FailureOr<Accesses> accesses = libraryAccesses(op, *scratch);
+  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
   if (failed(accesses)) {
     return failure();
   }

@@ -41,9 +41,9 @@ private:
   LogicalResult launch(Operation *op);
   LogicalResult matmul(nn::MatmulOp op);
   LogicalResult convolution(nn::ConvolutionOp op);
-  /// What a library call with `scratch` bytes of workspace touches. Fails where
-  /// an operand is a constant.
-  FailureOr<Accesses> libraryAccesses(Operation *op, int64_t scratch);
+  /// What a kernel or library call with `scratch` bytes of workspace touches.
+  /// Fails where an operand is a constant.
+  FailureOr<Accesses> computeAccesses(Operation *op, int64_t scratch);
   LogicalResult pack(zero::PackOp op);
   template <typename Op>
   void gather(Op op, Value result);

@@ -2,6 +2,7 @@
 
 #include "runtime/device/Driver.h"
 
+#include "runtime/device/cuda/CudaDriver.h"
 #include "runtime/device/host/HostDriver.h"
 #include "runtime/device/host/TargetCheck.h"
 
@@ -9,6 +10,9 @@ using namespace zerograph;
 
 absl::StatusOr<std::unique_ptr<Driver>>
 zerograph::openDriver(const plan::Target &target) {
+  if (target.device() == "cuda") {
+    return openCudaDriver(target);
+  }
   ZG_RETURN_IF_ERROR(checkTarget(target));
   return makeHostDriver();
 }

@@ -41,14 +41,17 @@ absl::Status checkSupported(const plan::Plan &plan) {
                        "one");
   }
   for (const plan::Target &device : plan.devices()) {
-    if (device.device() != "host") {
+    if (device.device() != "host" && device.device() != "cuda") {
       return unsupported("the plan is for the device ", device.device(),
-                         ", expected host");
+                         ", expected host or cuda");
     }
   }
   for (const plan::Module &module : plan.modules()) {
-    if (!module.has_elf()) {
-      return unsupported("the plan has machine code that is no shared object");
+    const plan::Target &device = plan.devices(int(module.device()));
+    bool fits = device.device() == "host" ? module.has_elf() : module.has_ptx();
+    if (!fits) {
+      return unsupported("the plan has machine code that ", device.device(),
+                         " cannot load");
     }
   }
   return absl::OkStatus();

@@ -41,6 +41,7 @@ CompileOptions compileOptions(const Training &training,
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
   options.matmul = training.matmul;
+  options.target = training.target;
   options.dropout = training.dropout;
   options.optimizer = run.optimizer;
   options.lr = run.lr;
@@ -91,7 +92,8 @@ std::string Training::describe() const {
                       zero_stage, " micro-batch ", micro_batch, " accumulate ",
                       accumulate, " bucket ", bucket_bytes, " prefetch ",
                       prefetch, " threshold ", persistence_threshold,
-                      " threads ", threads, " products ", matmul);
+                      " threads ", threads, " products ", matmul, " on ",
+                      target);
 }
 
 plan::Plan compilePlan(const Training &training) {

@@ -27,6 +27,7 @@ struct Training {
   int64_t persistence_threshold = 0;
   unsigned threads = 1;
   std::string matmul = "library";
+  std::string target = "host";
   int steps = 0;             ///< 0: those of the reference
   bool gradients = false;    ///< dump those of the first step
   std::string settings = ""; ///< the model whose `run` it is; empty: the model

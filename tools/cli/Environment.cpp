@@ -1,6 +1,7 @@
 //===- Environment.cpp - `env`: what this machine has ---------------------===//
 
 #include "runtime/comm/mpi/Engine.h"
+#include "runtime/device/cuda/CudaApi.h"
 #include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
@@ -95,6 +96,31 @@ std::string findLibrary(const std::vector<const char *> &names) {
   return "";
 }
 
+/// The driver's version and the first GPU's name.
+absl::StatusOr<std::string> describeGpu() {
+  ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
+  int version = 0, count = 0;
+  ZG_CUDA(*api, cuDriverGetVersion, &version);
+  ZG_CUDA(*api, cuDeviceGetCount, &count);
+  std::string text =
+      absl::StrFormat("driver for CUDA %d.%d, %d GPUs", version / 1000,
+                      version % 1000 / 10, count);
+  if (count > 0) {
+    CUdevice device = 0;
+    char name[256] = "";
+    ZG_CUDA(*api, cuDeviceGet, &device, 0);
+    ZG_CUDA(*api, cuDeviceGetName, name, sizeof(name), device);
+    absl::StrAppend(&text, ", the first is ", name);
+  }
+  return text;
+}
+
+void printGpu() {
+  auto gpu = describeGpu();
+  line("CUDA", gpu.ok() ? *gpu + "; runs plans of one rank for cuda"
+                        : std::string(gpu.status().message()));
+}
+
 void printLibraries() {
   struct Library {
     const char *name;
@@ -102,7 +128,6 @@ void printLibraries() {
     const char *use;
   };
   const Library kLibraries[] = {
-      {"CUDA", {"libcuda.so.1"}, "training on NVIDIA GPUs"},
       {"NCCL", {"libnccl.so.2"}, "collectives between GPUs"},
       {"cuBLASLt",
        {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
@@ -129,6 +154,7 @@ void addEnv(CommandLine &command_line) {
     line("ranks", "threads of one process, exchanging through memory; under "
                   "mpirun or srun, processes");
     line("MPI", mpiVersion());
+    printGpu();
     printLibraries();
     return 0;
   });

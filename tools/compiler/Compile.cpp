@@ -2,8 +2,6 @@
 
 #include "tools/compiler/Compile.h"
 
-#include "codegen/host/HostCode.h"
-#include "codegen/host/HostTargetInfo.h"
 #include "codegen/plan/PlanWriter.h"
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"
@@ -17,9 +15,9 @@
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
+#include "tools/compiler/Target.h"
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
 
 #include "llvm/Support/Path.h"
 
@@ -43,24 +41,6 @@ private:
   CompileResult &result;
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
-
-absl::StatusOr<mlir::zg::HostTarget> parseTarget(absl::string_view text) {
-  absl::string_view name = text;
-  if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target ", text,
-                     ": there are host:native, host:x86-64-v3 and "
-                     "host:x86-64-v4; cuda is not built yet"));
-  }
-  std::string error;
-  auto target = mlir::zg::parseHostTarget(
-      name == "host" ? "native" : std::string(name), error);
-  if (mlir::failed(target)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target ", text, ": ", error));
-  }
-  return *target;
-}
 
 void takeReport(frontend::ImportReport &report, CompileResult &result) {
   result.warnings = std::move(report.warnings);
@@ -101,7 +81,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   // the status.
   Diagnostics diagnostics(context);
 
-  ZG_ASSIGN_OR_RETURN(mlir::zg::HostTarget target, parseTarget(options.target));
+  ZG_ASSIGN_OR_RETURN(Target target, openTarget(options, &context));
 
   frontend::ImportReport report;
   frontend::ImportOptions import;
@@ -114,16 +94,16 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));
   takeReport(report, result);
+  llvm::append_range(result.notes, target.notes);
   DumpDirectory dump(options.dump_ir);
   ZG_RETURN_IF_ERROR(dump.open());
   ZG_RETURN_IF_ERROR(dump.write("import", *module));
   watch.lap("import");
 
-  mlir::zg::HostTargetInfo info(options.matmul == "library");
   std::vector<mlir::zg::Phase> phases =
-      options.forward
-          ? mlir::zg::forwardPhases(info)
-          : mlir::zg::trainingPhases({report.loss_output, options}, info);
+      options.forward ? mlir::zg::forwardPhases(*target.info)
+                      : mlir::zg::trainingPhases({report.loss_output, options},
+                                                 *target.info);
   for (const mlir::zg::Phase &phase : phases) {
     mlir::PassManager passes(&context);
     passes.enableVerifier(true);
@@ -144,8 +124,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   }
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.decisions = result.decisions;
-  mlir::zg::HostCode code(&context, target);
-  auto plan = mlir::zg::writePlan(*module, code, planInfo);
+  auto plan = mlir::zg::writePlan(*module, *target.code, planInfo);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }

@@ -173,13 +173,15 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
           (read %x[0 for 128], write %y[0 for 128]) "negate"
     }
     ```
-    The accesses are the kernel's operands, then its results.
+    The accesses are the kernel's operands, then its results and, where its
+    launches leave something for each other, scratch.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - The kernel exists.
-    - One access for each operand and result of the kernel, of its size.
+    - One access for each operand and result of the kernel, of its size, and at
+      most one more, which is written: scratch.
     - Operands are read, results written.
   }];
   let assemblyFormat = "$kernel" # stepFormat # "attr-dict";

@@ -70,10 +70,12 @@ LogicalResult verifyModes(Step step, ArrayRef<Mode> expected) {
   return success();
 }
 
-/// Two operands, a result and, where there is a fourth access, scratch.
-LogicalResult verifyLibraryModes(Step step) {
-  SmallVector<Mode> modes{Mode::read, Mode::read, Mode::write};
-  if (step.getAccesses().size() == 4) {
+/// Operands, results and, where there is one access more, scratch.
+LogicalResult verifyComputeModes(Step step, unsigned operands,
+                                 unsigned results) {
+  SmallVector<Mode> modes(operands, Mode::read);
+  modes.append(results, Mode::write);
+  if (step.getAccesses().size() == modes.size() + 1) {
     modes.push_back(Mode::write);
   }
   return verifyModes(step, modes);
@@ -185,10 +187,9 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return success();
   }
   Operation &body = block.front();
-  SmallVector<Mode> modes(body.getNumOperands(), Mode::read);
-  modes.append(body.getNumResults(), Mode::write);
   Step step = *this;
-  if (failed(verifyModes(step, modes))) {
+  if (failed(verifyComputeModes(step, body.getNumOperands(),
+                                body.getNumResults()))) {
     return failure();
   }
   SmallVector<Type> types(body.getOperandTypes());
@@ -214,7 +215,7 @@ LogicalResult sched::ConvolutionOp::verify() {
     return failure();
   }
   Step step = *this;
-  if (failed(verifyLibraryModes(step)) ||
+  if (failed(verifyComputeModes(step, 2, 1)) ||
       failed(verifyBytes(step, 0, nn::tensorBytes(getLhs()), "the left")) ||
       failed(verifyBytes(step, 1, nn::tensorBytes(getRhs()), "the right")) ||
       failed(
@@ -231,7 +232,7 @@ LogicalResult sched::MatmulOp::verify() {
   }
   Step step = *this;
   int64_t element = nn::elementBytes(getElementType());
-  if (failed(verifyLibraryModes(step)) ||
+  if (failed(verifyComputeModes(step, 2, 1)) ||
       failed(verifyBytes(step, 0, batch * m * k * element, "A")) ||
       failed(verifyBytes(step, 1, batch * k * n * element, "B")) ||
       failed(verifyBytes(step, 2, batch * m * n * element, "C"))) {

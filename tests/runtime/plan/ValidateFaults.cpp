@@ -104,9 +104,9 @@ const ValidateFault kFaults[] = {
        axis.set_name("model");
        axis.set_size(1);
      }},
-    {"for the device cuda, expected host; not built yet",
+    {"machine code that cuda cannot load; not built yet",
      [](plan::Plan &p) { p.mutable_devices(0)->set_device("cuda"); }},
-    {"no shared object; not built yet",
+    {"machine code that host cannot load; not built yet",
      [](plan::Plan &p) {
        *p.add_modules()->mutable_ptx()->mutable_architecture() = "sm_90";
      }},

@@ -1,0 +1,47 @@
+//===- CudaCode.cpp - what CUDA brings to a plan --------------------------===//
+
+#include "codegen/cuda/CudaCode.h"
+
+#include "codegen/cuda/Ptx.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+namespace plan = zerograph::plan;
+
+LogicalResult CudaCode::add(Operation *op, plan::Kernel &kernel) {
+  FailureOr<CudaKernelInfo> info = kernels.add(op);
+  if (failed(info)) {
+    return failure();
+  }
+  kernel.set_symbol(info->symbol);
+  kernel.set_scratch_bytes(uint64_t(info->scratchBytes));
+  for (const CudaLaunch &launch : info->launches) {
+    plan::CudaLaunch &entry = *kernel.mutable_cuda()->add_launches();
+    entry.set_symbol(launch.symbol);
+    entry.set_grid(uint32_t(launch.grid));
+    entry.set_block(uint32_t(launch.block));
+  }
+  return success();
+}
+
+LogicalResult CudaCode::finish(plan::Plan &plan) {
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> module = kernels.finish(llvmContext);
+  if (!module) {
+    return failure();
+  }
+  std::string error;
+  FailureOr<std::string> text = cuda::toPtx(*module, target, error);
+  if (failed(text)) {
+    return emitError(UnknownLoc::get(context), error);
+  }
+  plan::Ptx &ptx = *plan.add_modules()->mutable_ptx();
+  ptx.set_architecture(target.architecture);
+  ptx.set_text(*text);
+  plan::Target &device = *plan.add_devices();
+  device.set_device("cuda");
+  device.add_features(target.architecture);
+  return success();
+}

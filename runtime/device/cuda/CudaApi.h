@@ -1,0 +1,114 @@
+//===- CudaApi.h - the functions of NVIDIA's driver -----------------------===//
+//
+// Our own declarations of just what is used: names, types and values are those
+// of cuda.h ("CUDA Driver API", the versions that the symbols name). The
+// library is opened at run time, so that one program starts on machines with a
+// GPU and without.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAAPI_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAAPI_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace zerograph {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = uint64_t;
+using CUcontext = struct CUctx_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+
+inline constexpr CUresult CUDA_SUCCESS = 0;
+inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_EVENT_DEFAULT = 0;
+inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr int CU_JIT_ERROR_LOG_BUFFER = 5;
+inline constexpr int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
+inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+
+// F(name, symbol in the library, result and parameters).
+#define ZEROGRAPH_CUDA_FUNCTIONS(F)                                            \
+  F(cuInit, "cuInit", CUresult(unsigned))                                      \
+  F(cuGetErrorName, "cuGetErrorName", CUresult(CUresult, const char **))       \
+  F(cuGetErrorString, "cuGetErrorString", CUresult(CUresult, const char **))   \
+  F(cuDriverGetVersion, "cuDriverGetVersion", CUresult(int *))                 \
+  F(cuDeviceGetCount, "cuDeviceGetCount", CUresult(int *))                     \
+  F(cuDeviceGet, "cuDeviceGet", CUresult(CUdevice *, int))                     \
+  F(cuDeviceGetName, "cuDeviceGetName", CUresult(char *, int, CUdevice))       \
+  F(cuDeviceGetAttribute, "cuDeviceGetAttribute",                              \
+    CUresult(int *, int, CUdevice))                                            \
+  F(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",                      \
+    CUresult(CUcontext *, CUdevice))                                           \
+  F(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2",                 \
+    CUresult(CUdevice))                                                        \
+  F(cuCtxSetCurrent, "cuCtxSetCurrent", CUresult(CUcontext))                   \
+  F(cuMemGetInfo, "cuMemGetInfo_v2", CUresult(size_t *, size_t *))             \
+  F(cuMemAlloc, "cuMemAlloc_v2", CUresult(CUdeviceptr *, size_t))              \
+  F(cuMemFree, "cuMemFree_v2", CUresult(CUdeviceptr))                          \
+  F(cuMemHostAlloc, "cuMemHostAlloc", CUresult(void **, size_t, unsigned))     \
+  F(cuMemFreeHost, "cuMemFreeHost", CUresult(void *))                          \
+  F(cuMemcpyHtoD, "cuMemcpyHtoD_v2",                                           \
+    CUresult(CUdeviceptr, const void *, size_t))                               \
+  F(cuMemcpyDtoH, "cuMemcpyDtoH_v2", CUresult(void *, CUdeviceptr, size_t))    \
+  F(cuMemsetD8, "cuMemsetD8_v2", CUresult(CUdeviceptr, unsigned char, size_t)) \
+  F(cuMemsetD32, "cuMemsetD32_v2", CUresult(CUdeviceptr, unsigned, size_t))    \
+  F(cuMemcpyAsync, "cuMemcpyAsync",                                            \
+    CUresult(CUdeviceptr, CUdeviceptr, size_t, CUstream))                      \
+  F(cuMemsetD8Async, "cuMemsetD8Async",                                        \
+    CUresult(CUdeviceptr, unsigned char, size_t, CUstream))                    \
+  F(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                  \
+    CUresult(CUmodule *, const void *, unsigned, int *, void **))              \
+  F(cuModuleUnload, "cuModuleUnload", CUresult(CUmodule))                      \
+  F(cuModuleGetFunction, "cuModuleGetFunction",                                \
+    CUresult(CUfunction *, CUmodule, const char *))                            \
+  F(cuLaunchKernel, "cuLaunchKernel",                                          \
+    CUresult(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,     \
+             unsigned, unsigned, CUstream, void **, void **))                  \
+  F(cuStreamCreateWithPriority, "cuStreamCreateWithPriority",                  \
+    CUresult(CUstream *, unsigned, int))                                       \
+  F(cuStreamDestroy, "cuStreamDestroy_v2", CUresult(CUstream))                 \
+  F(cuStreamSynchronize, "cuStreamSynchronize", CUresult(CUstream))            \
+  F(cuStreamWaitEvent, "cuStreamWaitEvent",                                    \
+    CUresult(CUstream, CUevent, unsigned))                                     \
+  F(cuEventCreate, "cuEventCreate", CUresult(CUevent *, unsigned))             \
+  F(cuEventDestroy, "cuEventDestroy_v2", CUresult(CUevent))                    \
+  F(cuEventRecord, "cuEventRecord", CUresult(CUevent, CUstream))               \
+  F(cuEventElapsedTime, "cuEventElapsedTime",                                  \
+    CUresult(float *, CUevent, CUevent))
+
+/// A driver's functions, or those of what stands for it in tests.
+struct CudaApi {
+#define ZEROGRAPH_DECLARE(name, symbol, ...)                                   \
+  std::add_pointer_t<__VA_ARGS__> name;
+  ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_DECLARE)
+#undef ZEROGRAPH_DECLARE
+};
+
+/// The driver of this machine, opened once; or an error that says what is
+/// missing. Thread-safe.
+absl::StatusOr<const CudaApi *> cudaApi();
+
+/// From now on `cudaApi` gives this one, which outlives its users. For tests.
+void setCudaApi(const CudaApi *api);
+
+/// An error names the call and says what the driver says.
+absl::Status cudaStatus(const CudaApi &api, CUresult result, const char *call);
+
+/// Calls `api.name(...)` of CudaApi `api`, and returns its error.
+#define ZG_CUDA(api, name, ...)                                                \
+  ZG_RETURN_IF_ERROR(                                                          \
+      ::zerograph::cudaStatus(api, (api).name(__VA_ARGS__), #name))
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAAPI_H

@@ -1,0 +1,32 @@
+//===- CudaContext.cpp - a GPU, opened ------------------------------------===//
+
+#include "runtime/device/cuda/CudaContext.h"
+
+using namespace zerograph;
+
+absl::StatusOr<std::shared_ptr<CudaContext>>
+CudaContext::open(const CudaApi &api, int number) {
+  CUdevice device = 0;
+  ZG_CUDA(api, cuDeviceGet, &device, number);
+  std::shared_ptr<CudaContext> context(new CudaContext(api, device));
+  int major = 0, minor = 0;
+  ZG_CUDA(api, cuDeviceGetAttribute, &major,
+          CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  ZG_CUDA(api, cuDeviceGetAttribute, &minor,
+          CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  context->arch = absl::StrCat("sm_", major, minor);
+  ZG_CUDA(api, cuDevicePrimaryCtxRetain, &context->handle, device);
+  ZG_RETURN_IF_ERROR(context->enter());
+  return context;
+}
+
+CudaContext::~CudaContext() {
+  if (handle) {
+    api.cuDevicePrimaryCtxRelease(device);
+  }
+}
+
+absl::Status CudaContext::enter() const {
+  ZG_CUDA(api, cuCtxSetCurrent, handle);
+  return absl::OkStatus();
+}

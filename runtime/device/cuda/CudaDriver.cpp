@@ -1,0 +1,86 @@
+//===- CudaDriver.cpp - this machine's GPUs -------------------------------===//
+
+#include "runtime/device/cuda/CudaDriver.h"
+
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/CudaModule.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+
+using namespace zerograph;
+
+namespace {
+
+class CudaDriver final : public Driver {
+public:
+  explicit CudaDriver(std::shared_ptr<CudaContext> context)
+      : context(std::move(context)) {}
+
+  absl::StatusOr<std::unique_ptr<Module>>
+  load(const plan::Plan &plan) override {
+    return CudaModule::load(context, plan);
+  }
+
+  absl::StatusOr<std::unique_ptr<Device>>
+  createDevice(const DeviceOptions &) override {
+    return makeCudaDevice(context);
+  }
+
+  absl::Status checkMemory(uint64_t bytes) const override {
+    ZG_RETURN_IF_ERROR(context->enter());
+    size_t free = 0, total = 0;
+    ZG_CUDA(context->api, cuMemGetInfo, &free, &total);
+    if (bytes <= free) {
+      return absl::OkStatus();
+    }
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the plan needs ", bytes, " bytes of memory, the GPU has ",
+                     free, " free of ", total));
+  }
+
+private:
+  std::shared_ptr<CudaContext> context;
+};
+
+/// 90 of "sm_90"; nothing of another name.
+std::optional<int> numberOf(absl::string_view architecture) {
+  int number = 0;
+  if (absl::ConsumePrefix(&architecture, "sm_") &&
+      absl::SimpleAtoi(architecture, &number)) {
+    return number;
+  }
+  return std::nullopt;
+}
+
+absl::Status checkArchitecture(const plan::Target &target,
+                               const CudaContext &context) {
+  for (const std::string &wanted : target.features()) {
+    std::optional<int> needs = numberOf(wanted);
+    std::optional<int> has = numberOf(context.architecture());
+    // Of another name, the driver says whether it loads it.
+    if (needs && has && *has < *needs) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "this machine cannot run the plan: its kernels are for ", wanted,
+          " and later, the GPU is of ", context.architecture(),
+          ". Compile it with --target cuda:sm_80 or cuda:sm_90"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Driver>>
+zerograph::openCudaDriver(const plan::Target &target) {
+  ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
+  int count = 0;
+  ZG_CUDA(*api, cuDeviceGetCount, &count);
+  if (count == 0) {
+    return absl::FailedPreconditionError(
+        "this machine has NVIDIA's driver, and no GPU that it may use");
+  }
+  ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(*api, 0));
+  ZG_RETURN_IF_ERROR(checkArchitecture(target, *context));
+  return std::make_unique<CudaDriver>(std::move(context));
+}

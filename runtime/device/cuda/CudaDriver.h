@@ -1,0 +1,17 @@
+//===- CudaDriver.h - this machine's GPUs ---------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDADRIVER_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDADRIVER_H
+
+#include "runtime/device/Driver.h"
+
+namespace zerograph {
+
+/// An error that says what is missing: the driver, a GPU, or one that the
+/// plan's kernels are for.
+absl::StatusOr<std::unique_ptr<Driver>>
+openCudaDriver(const plan::Target &target);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDADRIVER_H

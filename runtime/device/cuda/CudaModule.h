@@ -1,0 +1,42 @@
+//===- CudaModule.h - a plan's PTX, compiled by the driver ----------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/CudaContext.h"
+
+namespace zerograph {
+
+/// A launch of a kernel, but for its parameters.
+struct CudaLaunch {
+  CUfunction function = nullptr;
+  unsigned grid = 1, block = 1, shared_bytes = 0;
+};
+
+class CudaModule final : public Module {
+public:
+  /// An error names the kernel that the module lacks, or is what the driver's
+  /// compiler says.
+  static absl::StatusOr<std::unique_ptr<CudaModule>>
+  load(std::shared_ptr<CudaContext> context, const plan::Plan &plan);
+  ~CudaModule() override;
+
+  /// Of a kernel of the plan, one after the other.
+  const std::vector<CudaLaunch> &launches(uint32_t kernel) const {
+    return kernels[kernel];
+  }
+
+private:
+  explicit CudaModule(std::shared_ptr<CudaContext> context)
+      : context(std::move(context)) {}
+  absl::StatusOr<CUmodule> loadText(const std::string &text);
+
+  std::shared_ptr<CudaContext> context;
+  std::vector<CUmodule> modules;
+  std::vector<std::vector<CudaLaunch>> kernels;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAMODULE_H

@@ -1,0 +1,390 @@
+//===- Calls.cpp - the functions of NVIDIA's driver, emulated -------------===//
+
+#include "tests/emulator/Gpu.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <chrono>
+#include <cstring>
+
+using namespace zerograph;
+using namespace zerograph::emulator;
+
+namespace {
+
+/// What a complaint is to who calls; the rest is in Gpu::complaint.
+constexpr int kError = 1;
+constexpr uint32_t kMostThreads = 1024;
+
+Gpu *gpu = nullptr;
+thread_local bool has_context = false;
+
+template <typename T>
+T *handle(auto *opaque) {
+  return reinterpret_cast<T *>(opaque);
+}
+
+} // namespace
+
+namespace zerograph::emulator {
+
+/// Each has the parameters of the driver's function of that name.
+struct Calls {
+  using Lock = std::lock_guard<std::mutex>;
+
+  static int needContext() {
+    return has_context ? 0
+                       : gpu->complain("a call needs a context, and the "
+                                       "thread has none");
+  }
+  static Gpu::Stream *streamOf(CUstream stream) {
+    auto found = gpu->streams.find(handle<Gpu::Stream>(stream));
+    return found == gpu->streams.end() ? nullptr : found->second.get();
+  }
+  static Gpu::Event *eventOf(CUevent event) {
+    auto found = gpu->events.find(handle<Gpu::Event>(event));
+    return found == gpu->events.end() ? nullptr : found->second.get();
+  }
+
+  static int init(unsigned) { return 0; }
+  static int errorName(int, const char **name) {
+    *name = "EMULATED";
+    return 0;
+  }
+  static int errorString(int, const char **text) {
+    *text = gpu->wrong.c_str();
+    return 0;
+  }
+  static int driverVersion(int *version) {
+    *version = 12000;
+    return 0;
+  }
+  static int deviceCount(int *count) {
+    *count = 1;
+    return 0;
+  }
+  static int device(int *device, int) {
+    *device = 0;
+    return 0;
+  }
+  static int deviceName(char *name, int room, int) {
+    std::strncpy(name, "emulated", size_t(room));
+    return 0;
+  }
+  static int deviceAttribute(int *value, int attribute, int) {
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 8 : 0;
+    return 0;
+  }
+  static int retain(CUcontext *context, int) {
+    Lock lock(gpu->mutex);
+    ++gpu->contexts;
+    *context = handle<CUctx_st>(gpu);
+    return 0;
+  }
+  static int release(int) {
+    Lock lock(gpu->mutex);
+    --gpu->contexts;
+    return 0;
+  }
+  static int setCurrent(CUcontext context) {
+    has_context = context != nullptr;
+    return 0;
+  }
+  static int memoryInfo(size_t *free, size_t *total) {
+    *free = *total = size_t(16) << 30;
+    return needContext();
+  }
+
+  static int allocateAs(CUdeviceptr *address, size_t bytes, bool pinned) {
+    Lock lock(gpu->mutex);
+    if (needContext() || bytes == 0) {
+      return kError;
+    }
+    auto begin = gpu->memory.allocate(bytes, pinned);
+    if (!begin.ok()) {
+      return gpu->complain(std::string(begin.status().message()));
+    }
+    *address = *begin;
+    return 0;
+  }
+  static int allocate(CUdeviceptr *address, size_t bytes) {
+    return allocateAs(address, bytes, false);
+  }
+  static int allocateHost(void **memory, size_t bytes, unsigned) {
+    CUdeviceptr address = 0;
+    int result = allocateAs(&address, bytes, true);
+    *memory = reinterpret_cast<void *>(address);
+    return result;
+  }
+  static int free(CUdeviceptr address) {
+    Lock lock(gpu->mutex);
+    return gpu->memory.free(address)
+               ? 0
+               : gpu->complain("memory is freed that was not allocated");
+  }
+  static int freeHost(void *memory) {
+    return free(reinterpret_cast<CUdeviceptr>(memory));
+  }
+
+  /// Bytes of the GPU's; complains where they are not there.
+  static char *reach(CUdeviceptr address, size_t bytes, const char *call) {
+    char *found = gpu->memory.reach(address, bytes);
+    if (!found) {
+      gpu->complain(absl::StrCat(call, ": ", bytes,
+                                 " bytes that are not of one allocation"));
+    }
+    return found;
+  }
+  // These wait for no stream: who needs it done must have waited.
+  static int toDevice(CUdeviceptr to, const void *from, size_t bytes) {
+    Lock lock(gpu->mutex);
+    gpu->advanceSome();
+    char *place = needContext() ? nullptr : reach(to, bytes, "cuMemcpyHtoD");
+    if (place) {
+      std::memcpy(place, from, bytes);
+    }
+    return place ? 0 : kError;
+  }
+  static int toHost(void *to, CUdeviceptr from, size_t bytes) {
+    Lock lock(gpu->mutex);
+    gpu->advanceSome();
+    char *place = needContext() ? nullptr : reach(from, bytes, "cuMemcpyDtoH");
+    if (place) {
+      std::memcpy(to, place, bytes);
+    }
+    return place ? 0 : kError;
+  }
+  static int set8(CUdeviceptr to, unsigned char value, size_t bytes) {
+    Lock lock(gpu->mutex);
+    char *place = needContext() ? nullptr : reach(to, bytes, "cuMemsetD8");
+    if (place) {
+      std::memset(place, value, bytes);
+    }
+    return place ? 0 : kError;
+  }
+  static int set32(CUdeviceptr to, unsigned value, size_t words) {
+    Lock lock(gpu->mutex);
+    char *place = needContext() ? nullptr : reach(to, words * 4, "cuMemsetD32");
+    for (size_t i = 0; place && i < words; ++i) {
+      std::memcpy(place + i * 4, &value, 4);
+    }
+    return place ? 0 : kError;
+  }
+
+  static int enqueue(CUstream stream, Gpu::Task task, const char *call) {
+    if (needContext()) {
+      return kError;
+    }
+    Gpu::Stream *queue = streamOf(stream);
+    if (!queue) {
+      return gpu->complain(absl::StrCat(call, ": there is no such stream"));
+    }
+    queue->tasks.push_back(std::move(task));
+    gpu->advanceSome();
+    return gpu->wrong.empty() ? 0 : kError;
+  }
+  static int copyLater(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                       CUstream stream) {
+    Lock lock(gpu->mutex);
+    auto copy = [=]() -> absl::Status {
+      char *target = reach(to, bytes, "cuMemcpyAsync");
+      char *source = reach(from, bytes, "cuMemcpyAsync");
+      if (target && source) {
+        std::memcpy(target, source, bytes);
+      }
+      return absl::OkStatus();
+    };
+    return enqueue(stream, {copy}, "cuMemcpyAsync");
+  }
+  static int setLater(CUdeviceptr to, unsigned char value, size_t bytes,
+                      CUstream stream) {
+    Lock lock(gpu->mutex);
+    auto set = [=]() -> absl::Status {
+      if (char *target = reach(to, bytes, "cuMemsetD8Async")) {
+        std::memset(target, value, bytes);
+      }
+      return absl::OkStatus();
+    };
+    return enqueue(stream, {set}, "cuMemsetD8Async");
+  }
+
+  static int loadModule(CUmodule *module, const void *text, unsigned, int *,
+                        void **) {
+    Lock lock(gpu->mutex);
+    if (needContext()) {
+      return kError;
+    }
+    auto kernels = Kernels::compile(static_cast<const char *>(text));
+    if (!kernels.ok()) {
+      return gpu->complain(std::string(kernels.status().message()));
+    }
+    auto owned =
+        std::make_unique<Gpu::Module>(Gpu::Module{std::move(*kernels), {}});
+    *module = handle<CUmod_st>(owned.get());
+    gpu->modules[owned.get()] = std::move(owned);
+    return 0;
+  }
+  static int unloadModule(CUmodule module) {
+    Lock lock(gpu->mutex);
+    return gpu->modules.erase(handle<Gpu::Module>(module)) ? 0 : kError;
+  }
+  static int function(CUfunction *function, CUmodule module,
+                      const char *symbol) {
+    Lock lock(gpu->mutex);
+    auto *owner = handle<Gpu::Module>(module);
+    if (!owner->kernels.parameters(symbol)) {
+      return gpu->complain(absl::StrCat("there is no kernel ", symbol));
+    }
+    auto [entry, added] =
+        owner->functions.try_emplace(symbol, Gpu::Function{owner, symbol});
+    *function = handle<CUfunc_st>(&entry->second);
+    return 0;
+  }
+  static int launch(CUfunction function, unsigned grid, unsigned gridY,
+                    unsigned gridZ, unsigned block, unsigned blockY,
+                    unsigned blockZ, unsigned, CUstream stream,
+                    void **parameters, void **) {
+    Lock lock(gpu->mutex);
+    auto *kernel = handle<Gpu::Function>(function);
+    bool plain = gridY == 1 && gridZ == 1 && blockY == 1 && blockZ == 1;
+    if (!plain || grid == 0 || block == 0 || block > kMostThreads) {
+      return gpu->complain(absl::StrCat(kernel->symbol, " is launched on ",
+                                        grid, " blocks of ", block,
+                                        " threads"));
+    }
+    // The driver copies the parameters when the launch is issued.
+    std::vector<uint64_t> values(
+        *kernel->module->kernels.parameters(kernel->symbol));
+    for (size_t i = 0; i < values.size(); ++i) {
+      std::memcpy(&values[i], parameters[i], sizeof(uint64_t));
+    }
+    auto run = [=, values = std::move(values)] {
+      return gpu->launch(*kernel, grid, block, values);
+    };
+    return enqueue(stream, {run}, "cuLaunchKernel");
+  }
+
+  static int createStream(CUstream *stream, unsigned flags, int) {
+    Lock lock(gpu->mutex);
+    if (needContext()) {
+      return kError;
+    }
+    if (flags != CU_STREAM_NON_BLOCKING) {
+      return gpu->complain("a stream waits for the default stream");
+    }
+    auto owned = std::make_unique<Gpu::Stream>();
+    *stream = handle<CUstream_st>(owned.get());
+    gpu->streams[owned.get()] = std::move(owned);
+    return 0;
+  }
+  static int destroyStream(CUstream stream) {
+    Lock lock(gpu->mutex);
+    return gpu->streams.erase(handle<Gpu::Stream>(stream)) ? 0 : kError;
+  }
+  static int synchronize(CUstream stream) {
+    Lock lock(gpu->mutex);
+    Gpu::Stream *queue = streamOf(stream);
+    if (needContext() || !queue) {
+      return kError;
+    }
+    while (!queue->tasks.empty()) {
+      if (!gpu->advance()) {
+        queue->tasks.clear();
+        return gpu->complain("streams wait for events of each other");
+      }
+    }
+    return gpu->wrong.empty() ? 0 : kError;
+  }
+  static int waitEvent(CUstream stream, CUevent event, unsigned) {
+    Lock lock(gpu->mutex);
+    Gpu::Event *awaited = eventOf(event);
+    if (!awaited || awaited->recorded == 0) {
+      return gpu->complain("a stream awaits an event that was never recorded: "
+                           "it would wait for nothing");
+    }
+    Gpu::Task task;
+    task.event = awaited;
+    task.version = awaited->recorded;
+    return enqueue(stream, std::move(task), "cuStreamWaitEvent");
+  }
+  static int createEvent(CUevent *event, unsigned) {
+    Lock lock(gpu->mutex);
+    if (needContext()) {
+      return kError;
+    }
+    auto owned = std::make_unique<Gpu::Event>();
+    *event = handle<CUevent_st>(owned.get());
+    gpu->events[owned.get()] = std::move(owned);
+    return 0;
+  }
+  static int destroyEvent(CUevent event) {
+    Lock lock(gpu->mutex);
+    return gpu->events.erase(handle<Gpu::Event>(event)) ? 0 : kError;
+  }
+  static int recordEvent(CUevent event, CUstream stream) {
+    Lock lock(gpu->mutex);
+    Gpu::Event *recorded = eventOf(event);
+    if (!recorded) {
+      return gpu->complain("there is no such event");
+    }
+    uint64_t version = ++recorded->recorded;
+    auto done = [=]() -> absl::Status {
+      recorded->done = version;
+      return absl::OkStatus();
+    };
+    return enqueue(stream, {done}, "cuEventRecord");
+  }
+  static int elapsed(float *milliseconds, CUevent, CUevent) {
+    *milliseconds = 0; // nothing here takes a time that means something
+    return 0;
+  }
+};
+
+} // namespace zerograph::emulator
+
+static const CudaApi kEmulated = {
+    .cuInit = Calls::init,
+    .cuGetErrorName = Calls::errorName,
+    .cuGetErrorString = Calls::errorString,
+    .cuDriverGetVersion = Calls::driverVersion,
+    .cuDeviceGetCount = Calls::deviceCount,
+    .cuDeviceGet = Calls::device,
+    .cuDeviceGetName = Calls::deviceName,
+    .cuDeviceGetAttribute = Calls::deviceAttribute,
+    .cuDevicePrimaryCtxRetain = Calls::retain,
+    .cuDevicePrimaryCtxRelease = Calls::release,
+    .cuCtxSetCurrent = Calls::setCurrent,
+    .cuMemGetInfo = Calls::memoryInfo,
+    .cuMemAlloc = Calls::allocate,
+    .cuMemFree = Calls::free,
+    .cuMemHostAlloc = Calls::allocateHost,
+    .cuMemFreeHost = Calls::freeHost,
+    .cuMemcpyHtoD = Calls::toDevice,
+    .cuMemcpyDtoH = Calls::toHost,
+    .cuMemsetD8 = Calls::set8,
+    .cuMemsetD32 = Calls::set32,
+    .cuMemcpyAsync = Calls::copyLater,
+    .cuMemsetD8Async = Calls::setLater,
+    .cuModuleLoadDataEx = Calls::loadModule,
+    .cuModuleUnload = Calls::unloadModule,
+    .cuModuleGetFunction = Calls::function,
+    .cuLaunchKernel = Calls::launch,
+    .cuStreamCreateWithPriority = Calls::createStream,
+    .cuStreamDestroy = Calls::destroyStream,
+    .cuStreamSynchronize = Calls::synchronize,
+    .cuStreamWaitEvent = Calls::waitEvent,
+    .cuEventCreate = Calls::createEvent,
+    .cuEventDestroy = Calls::destroyEvent,
+    .cuEventRecord = Calls::recordEvent,
+    .cuEventElapsedTime = Calls::elapsed,
+};
+
+Gpu::Gpu(uint32_t seed) : random(seed) {
+  gpu = this;
+  setCudaApi(&kEmulated);
+}
+
+Gpu::~Gpu() {
+  setCudaApi(nullptr);
+  gpu = nullptr;
+}

@@ -1,0 +1,87 @@
+//===- Gpu.h - NVIDIA's driver and a GPU, on the CPU ----------------------===//
+//
+// Streams are queues. What is in them runs when somebody waits, and before
+// other calls perhaps, in an order that a seed draws and that obeys the streams
+// and the events alone. What a real driver may get away with is an error here:
+// an event that is awaited before it is recorded, memory that is not there, a
+// context that is not the thread's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_TESTS_EMULATOR_GPU_H
+#define ZEROGRAPH_TESTS_EMULATOR_GPU_H
+
+#include "runtime/device/cuda/CudaApi.h"
+#include "tests/emulator/Kernels.h"
+#include "tests/emulator/Memory.h"
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <set>
+
+namespace zerograph::emulator {
+
+/// While it lives, `cudaApi` of this process gives the emulator. One at a time.
+class Gpu {
+public:
+  explicit Gpu(uint32_t seed);
+  ~Gpu();
+  Gpu(const Gpu &) = delete;
+  Gpu &operator=(const Gpu &) = delete;
+
+  /// What a program left: "2 streams, 1 allocation"; empty if nothing.
+  std::string leftovers() const;
+  /// The first thing that was wrong; empty if nothing was.
+  const std::string &complaint() const { return wrong; }
+  uint64_t launches() const { return launch_count; }
+
+private:
+  friend struct Calls;
+
+  struct Event {
+    uint64_t recorded = 0, done = 0;
+  };
+  struct Task {
+    /// Null: a task that awaits `version` of `event`.
+    std::function<absl::Status()> run;
+    Event *event = nullptr;
+    uint64_t version = 0;
+  };
+  struct Stream {
+    std::deque<Task> tasks;
+  };
+  struct Module;
+  struct Function {
+    const Module *module;
+    std::string symbol;
+  };
+  struct Module {
+    Kernels kernels;
+    std::map<std::string, Function> functions;
+  };
+
+  /// Notes what is wrong, once.
+  int complain(const std::string &what);
+  bool isReady(const Task &task) const;
+  /// Runs one task of one stream that can go on; false if none can.
+  bool advance();
+  void advanceSome();
+  absl::Status launch(const Function &function, uint32_t grid, uint32_t block,
+                      const std::vector<uint64_t> &parameters);
+
+  mutable std::mutex mutex;
+  std::mt19937 random;
+  Memory memory;
+  std::map<Stream *, std::unique_ptr<Stream>> streams;
+  std::map<Event *, std::unique_ptr<Event>> events;
+  std::map<Module *, std::unique_ptr<Module>> modules;
+  int contexts = 0;
+  uint64_t launch_count = 0;
+  std::string wrong;
+};
+
+} // namespace zerograph::emulator
+
+#endif // ZEROGRAPH_TESTS_EMULATOR_GPU_H

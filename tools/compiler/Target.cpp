@@ -1,0 +1,56 @@
+//===- Target.cpp - the device that a plan is compiled for ----------------===//
+
+#include "tools/compiler/Target.h"
+
+#include "codegen/cuda/CudaCode.h"
+#include "codegen/cuda/CudaTargetInfo.h"
+#include "codegen/host/HostCode.h"
+#include "codegen/host/HostTargetInfo.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+using namespace zerograph;
+namespace zg = mlir::zg;
+
+absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
+                                             mlir::MLIRContext *context) {
+  absl::string_view name = options.target;
+  auto refused = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target ", options.target, ": ", why));
+  };
+  std::string error;
+  if (absl::ConsumePrefix(&name, "cuda:")) {
+    auto target = zg::parseCudaTarget(std::string(name), error);
+    if (mlir::failed(target)) {
+      return refused(error);
+    }
+    Target cuda{std::make_unique<zg::CudaTargetInfo>(),
+                std::make_unique<zg::CudaCode>(context, *target),
+                {}};
+    cuda.notes.push_back("plans for CUDA multiply matrices and convolve by "
+                         "generated kernels; cuBLASLt and cuDNN are not used "
+                         "yet");
+    if (options.ranks > 1) {
+      cuda.notes.push_back(
+          absl::StrCat("this plan for ", options.ranks,
+                       " ranks can be inspected, and not "
+                       "run: collectives between GPUs are not built yet"));
+    }
+    return cuda;
+  }
+  if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
+    return refused("there are host:native, host:x86-64-v3, host:x86-64-v4, "
+                   "cuda:sm_80 and cuda:sm_90");
+  }
+  auto target =
+      zg::parseHostTarget(name == "host" ? "native" : std::string(name), error);
+  if (mlir::failed(target)) {
+    return refused(error);
+  }
+  bool library = options.matmul == "library";
+  return Target{std::make_unique<zg::HostTargetInfo>(library),
+                std::make_unique<zg::HostCode>(context, *target),
+                {}};
+}

@@ -1,0 +1,31 @@
+//===- Target.h - the device that a plan is compiled for ------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_COMPILER_TARGET_H
+#define ZEROGRAPH_TOOLS_COMPILER_TARGET_H
+
+#include "codegen/plan/DeviceCode.h"
+#include "mlir/IR/MLIRContext.h"
+#include "passes/analysis/TargetInfo.h"
+#include "tools/compiler/Compile.h"
+
+#include "absl/status/statusor.h"
+
+#include <memory>
+
+namespace zerograph {
+
+/// What a device brings: the answers that passes ask for, and the code.
+struct Target {
+  std::unique_ptr<mlir::zg::TargetInfo> info;
+  std::unique_ptr<mlir::zg::DeviceCode> code;
+  /// What users of such plans should know.
+  std::vector<std::string> notes;
+};
+
+/// Of --target and --matmul. The context outlives it.
+absl::StatusOr<Target> openTarget(const CompileOptions &options,
+                                  mlir::MLIRContext *context);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_COMPILER_TARGET_H
