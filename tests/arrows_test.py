@@ -52,6 +52,10 @@ RULES = {
             *DEVICE_INTERFACES,
             # Collectives that the processor works on address the buffers.
             "runtime/device/host/HostBuffer.h",
+            # So do those of ranks that share a GPU.
+            "runtime/device/cuda/CudaBuffer.h",
+            "runtime/device/cuda/CudaModule.h",
+            "runtime/device/cuda/FoldKernel.h",
         ],
         "collectives are bound to a device's buffers and know nothing else of it",
     ),
@@ -113,6 +117,18 @@ RULES = {
         ],
         "a device's folder adds its forms and its code; of the runtime it knows "
         "the plan, and its own libraries for workspaces",
+    ),
+    "codegen/cuda": (
+        [
+            "codegen/emit",
+            "codegen/plan",
+            "passes",
+            "runtime/plan",
+            # What collectives launch, and no step names.
+            "runtime/device/cuda/FoldKernel.h",
+        ],
+        "a device's folder adds its forms and its code; of the runtime it knows "
+        "the plan, and the kernels that its collectives need",
     ),
 }
 FOLDERS = ["options", "runtime", "passes", "frontend", "codegen", "tools", "tests"]

@@ -3,6 +3,9 @@
 #include "codegen/cuda/CudaCode.h"
 
 #include "codegen/cuda/Ptx.h"
+#include "mlir/IR/Builders.h"
+#include "runtime/device/cuda/FoldKernel.h"
+#include "runtime/plan/Mesh.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
@@ -27,6 +30,11 @@ LogicalResult CudaCode::add(Operation *op, plan::Kernel &kernel) {
 }
 
 LogicalResult CudaCode::finish(plan::Plan &plan) {
+  if (zerograph::worldOf(plan) > 1) {
+    Builder b(context);
+    kernels.addFold(b.getF32Type(), zerograph::foldSymbol(plan::F32));
+    kernels.addFold(b.getF64Type(), zerograph::foldSymbol(plan::F64));
+  }
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module = kernels.finish(llvmContext);
   if (!module) {

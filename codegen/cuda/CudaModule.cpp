@@ -64,6 +64,12 @@ FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
   return info;
 }
 
+void CudaModuleBuilder::addFold(Type element, StringRef symbol) {
+  auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
+                                            module->getBody());
+  cuda::emitFold(b, element, symbol);
+}
+
 std::unique_ptr<llvm::Module>
 CudaModuleBuilder::finish(llvm::LLVMContext &llvmContext) {
   OwningOpRef<ModuleOp> finished = std::move(module);

@@ -47,6 +47,10 @@ public:
   /// call gives other symbols. Errors are reported on the op.
   FailureOr<CudaKernelInfo> add(Operation *op);
 
+  /// Emits the kernel that adds contributions of this type up; see
+  /// runtime/device/cuda/FoldKernel.h.
+  void addFold(Type element, StringRef symbol);
+
   /// All kernels as LLVM's code, before a target is chosen: what becomes PTX,
   /// and what tests run on the CPU. Null on an error, which was reported. The
   /// builder is empty afterwards.

@@ -35,6 +35,9 @@ struct CollectiveSite {
 /// "all_gather 3 'unit 1' of program "step" (tensor, sequence 0)".
 std::string describe(const CollectiveSite &site, const char *what);
 
+/// Refuses a collective of some of the ranks, which is not built.
+absl::Status needAllRanks(absl::Span<const unsigned> group, unsigned world);
+
 /// Bytes that this rank received from other ranks.
 struct TrafficCount {
   uint64_t gather = 0;

@@ -91,15 +91,7 @@ absl::StatusOr<std::unique_ptr<Operation>>
 HostCommunicator::bind(const plan::Step &step, CollectiveSite site,
                        absl::Span<const unsigned> group,
                        std::vector<DeviceRange> ranges) {
-  bool all = group.size() == world();
-  for (unsigned i = 0; all && i < group.size(); ++i) {
-    all = group[i] == i;
-  }
-  if (!all) {
-    return absl::UnimplementedError(
-        absl::StrCat("a collective of ", group.size(), " of ", world(),
-                     " ranks was asked for; here all ranks take part in each"));
-  }
+  ZG_RETURN_IF_ERROR(needAllRanks(group, world()));
   switch (step.op_case()) {
   case plan::Step::kAllGather:
     return bindGather(*this, std::move(site), ranges);

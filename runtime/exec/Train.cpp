@@ -3,6 +3,7 @@
 #include "runtime/exec/Train.h"
 
 #include "runtime/base/Cause.h"
+#include "runtime/comm/cuda/GpuGroup.h"
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/RankRun.h"
 
@@ -43,10 +44,19 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
 
   // A communicator that goes is a rank that has ended.
   auto communicators = makeLocalGroup(group);
-  std::vector<std::unique_ptr<RankRun>> ranks;
+  std::vector<ControlPlane *> controls;
   for (auto &communicator : communicators) {
+    controls.push_back(communicator.get());
+  }
+  // Those of a GPU that the ranks share; else of the processor.
+  auto collectives = makeGpuGroup(*session->machine.module, controls);
+  std::vector<std::unique_ptr<RankRun>> ranks;
+  for (size_t rank = 0; rank < communicators.size(); ++rank) {
+    Collectives &data = collectives.empty()
+                            ? static_cast<Collectives &>(*communicators[rank])
+                            : *collectives[rank];
     ranks.push_back(
-        std::make_unique<RankRun>(*session, *communicator, *communicator));
+        std::make_unique<RankRun>(*session, data, *communicators[rank]));
   }
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;

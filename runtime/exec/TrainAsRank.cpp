@@ -111,6 +111,11 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                                                    Collectives &collectives,
                                                    ControlPlane &control,
                                                    unsigned ranks_here) {
+  if (loaded.plan.devices(0).device() == "cuda" && control.world() > 1) {
+    return absl::UnimplementedError(
+        "ranks that are processes cannot exchange what lies on GPUs yet: start "
+        "one process, whose ranks share a GPU");
+  }
   control.setBusy(true); // with weights and labels to look at
   absl::StatusOr<std::unique_ptr<Session>> opened =
       openSession(loaded, options, control.rank(), control.world());

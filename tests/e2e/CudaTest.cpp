@@ -46,11 +46,33 @@ TEST(Cuda, MlpInTwoMicroBatches) {
   expectTheHostsBits(training);
 }
 
+TEST(Cuda, RanksShareTheGpu) {
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    Training training{"mlp-digits"};
+    training.zero_stage = stage;
+    training.ranks = stage == 0 ? 2 : 1 + stage;
+    training.accumulate = 1 + stage % 2;
+    training.micro_batch = 2;
+    training.steps = 3;
+    expectTheHostsBits(training);
+  }
+}
+
 TEST(Cuda, Transformer) {
   Training training{"gpt2-nano"};
+  training.ranks = 2;
+  training.zero_stage = 3;
   training.micro_batch = 1;
-  training.sequence = 64;
-  training.steps = 2;
+  training.steps = 1;
+  expectTheHostsBits(training);
+}
+
+TEST(Cuda, Convolutions) {
+  Training training{"resnet-mini"};
+  training.ranks = 2;
+  training.zero_stage = 2;
+  training.micro_batch = 1;
+  training.steps = 1;
   expectTheHostsBits(training);
 }
 

@@ -254,7 +254,7 @@ struct Calls {
     }
     // The driver copies the parameters when the launch is issued.
     std::vector<uint64_t> values(
-        *kernel->module->kernels.parameters(kernel->symbol));
+        kernel->module->kernels.parameters(kernel->symbol)->size());
     for (size_t i = 0; i < values.size(); ++i) {
       std::memcpy(&values[i], parameters[i], sizeof(uint64_t));
     }

@@ -65,15 +65,20 @@ void Gpu::advanceSome() {
 absl::Status Gpu::launch(const Function &function, uint32_t grid,
                          uint32_t block,
                          const std::vector<uint64_t> &parameters) {
-  std::vector<void *> reached;
+  std::vector<bool> pointers =
+      *function.module->kernels.parameters(function.symbol);
+  std::vector<uint64_t> reached = parameters;
   std::map<char *, Buffer> buffers;
-  for (uint64_t parameter : parameters) {
-    const Memory::Allocation *found = memory.find(parameter);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!pointers[i]) {
+      continue;
+    }
+    const Memory::Allocation *found = memory.find(parameters[i]);
     if (!found) {
       return absl::InternalError(absl::StrCat(
           function.symbol, " is launched with memory that is not there"));
     }
-    reached.push_back(found->alias + (parameter - found->begin));
+    reached[i] += reinterpret_cast<uint64_t>(found->alias) - found->begin;
     buffers[found->alias] = {absl::StrCat("memory of ", found->bytes, " bytes"),
                              found->alias, found->bytes, 0};
   }

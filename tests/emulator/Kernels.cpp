@@ -92,7 +92,10 @@ absl::StatusOr<Kernels> Kernels::compile(const llvm::Module &module) {
   Kernels kernels(std::move(*jit));
   for (const llvm::Function &function : module) {
     if (!function.isDeclaration()) {
-      kernels.kernels[function.getName().str()] = uint32_t(function.arg_size());
+      std::vector<bool> &pointers = kernels.kernels[function.getName().str()];
+      for (const llvm::Argument &parameter : function.args()) {
+        pointers.push_back(parameter.getType()->isPointerTy());
+      }
     }
   }
   return kernels;
@@ -109,7 +112,8 @@ absl::StatusOr<Kernels> Kernels::compile(const char *text) {
   return compile(*module);
 }
 
-std::optional<uint32_t> Kernels::parameters(const std::string &symbol) const {
+std::optional<std::vector<bool>>
+Kernels::parameters(const std::string &symbol) const {
   auto found = kernels.find(symbol);
   return found == kernels.end() ? std::nullopt : std::optional(found->second);
 }
@@ -117,16 +121,16 @@ std::optional<uint32_t> Kernels::parameters(const std::string &symbol) const {
 absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
                              uint32_t block, const std::vector<Buffer> &buffers,
                              uint32_t seed) const {
-  std::vector<void *> parameters;
+  std::vector<uint64_t> parameters;
   for (const Buffer &buffer : buffers) {
-    parameters.push_back(buffer.begin);
+    parameters.push_back(reinterpret_cast<uint64_t>(buffer.begin));
   }
   return launch(symbol, grid, block, parameters, buffers, seed);
 }
 
 absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
                              uint32_t block,
-                             const std::vector<void *> &parameters,
+                             const std::vector<uint64_t> &parameters,
                              const std::vector<Buffer> &buffers,
                              uint32_t seed) const {
   auto caller = jit->lookup(callerOf(symbol));
@@ -139,7 +143,7 @@ absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
     accesses.add(buffer);
   }
   std::vector<const void *> places;
-  for (void *const &parameter : parameters) {
+  for (const uint64_t &parameter : parameters) {
     places.push_back(&parameter);
   }
   std::mt19937 order(seed);

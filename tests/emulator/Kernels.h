@@ -37,24 +37,26 @@ public:
   Kernels(Kernels &&);
   ~Kernels();
 
-  /// How many parameters a kernel has; nothing if there is no such kernel.
-  std::optional<uint32_t> parameters(const std::string &symbol) const;
+  /// Of each parameter of a kernel whether it is a pointer; nothing if there is
+  /// no such kernel.
+  std::optional<std::vector<bool>> parameters(const std::string &symbol) const;
 
   /// Runs a launch, whose parameters are where the buffers begin: its blocks
   /// one after the other in an order that `seed` draws, and so the threads of
   /// each. The first thing that no GPU defines is an error.
   absl::Status launch(const std::string &symbol, uint32_t grid, uint32_t block,
                       const std::vector<Buffer> &buffers, uint32_t seed) const;
-  /// The same with other parameters than where the buffers begin.
+  /// The same with other parameters than where the buffers begin: addresses,
+  /// and numbers.
   absl::Status launch(const std::string &symbol, uint32_t grid, uint32_t block,
-                      const std::vector<void *> &parameters,
+                      const std::vector<uint64_t> &parameters,
                       const std::vector<Buffer> &buffers, uint32_t seed) const;
 
 private:
   explicit Kernels(std::unique_ptr<llvm::orc::LLJIT> jit);
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::map<std::string, uint32_t> kernels; // to the number of parameters
+  std::map<std::string, std::vector<bool>> kernels; // as `parameters`
 };
 
 } // namespace zerograph::emulator

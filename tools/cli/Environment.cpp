@@ -117,7 +117,7 @@ absl::StatusOr<std::string> describeGpu() {
 
 void printGpu() {
   auto gpu = describeGpu();
-  line("CUDA", gpu.ok() ? *gpu + "; runs plans of one rank for cuda"
+  line("CUDA", gpu.ok() ? *gpu + "; runs plans for cuda, all ranks on the first"
                         : std::string(gpu.status().message()));
 }
 

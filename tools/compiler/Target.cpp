@@ -33,10 +33,8 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
                          "generated kernels; cuBLASLt and cuDNN are not used "
                          "yet");
     if (options.ranks > 1) {
-      cuda.notes.push_back(
-          absl::StrCat("this plan for ", options.ranks,
-                       " ranks can be inspected, and not "
-                       "run: collectives between GPUs are not built yet"));
+      cuda.notes.push_back("the ranks of a plan for CUDA share one GPU, in one "
+                           "process; several GPUs are not used yet");
     }
     return cuda;
   }

@@ -28,30 +28,37 @@ CudaKernelInfo cuda::onlyLaunch(CudaLaunch launch) {
   return info;
 }
 
+Type cuda::globalPointer(MLIRContext *context) {
+  return LLVM::LLVMPointerType::get(context, kGlobalMemory);
+}
+
+LLVM::LLVMFuncOp cuda::beginKernel(ImplicitLocOpBuilder &b, StringRef name,
+                                   ArrayRef<Type> parameters) {
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()), parameters);
+  auto kernel = b.create<LLVM::LLVMFuncOp>(name, type);
+  kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                  b.getDenseI32ArrayAttr({int32_t(kBlock)}));
+  b.setInsertionPointToStart(kernel.addEntryBlock(b));
+  return kernel;
+}
+
 CudaBody::Function CudaBody::beginFunction(ImplicitLocOpBuilder &b,
                                            Operation *op, StringRef name,
                                            bool hasScratch) {
-  MLIRContext *context = b.getContext();
   unsigned buffers = op->getNumOperands() + op->getNumResults();
-  SmallVector<Type> parameters(
-      buffers + hasScratch, LLVM::LLVMPointerType::get(context, kGlobalMemory));
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
+  SmallVector<Type> parameters(buffers + hasScratch,
+                               globalPointer(b.getContext()));
   Function result;
-  result.op = b.create<LLVM::LLVMFuncOp>(name, type);
-  result.op->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                     b.getUnitAttr());
-  result.op->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                     b.getDenseI32ArrayAttr({int32_t(kBlock)}));
-  Block *entry = result.op.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
-  auto arguments = entry->getArguments();
+  result.op = beginKernel(b, name, parameters);
+  auto arguments = result.op.getArguments();
   result.buffers.assign(arguments.begin(), arguments.begin() + buffers);
   result.scratch = hasScratch ? Value(arguments.back()) : Value();
   return result;
 }
 
-Value CudaBody::threadOfGrid() {
+Value cuda::threadOfGrid(Lanes &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   Value block = b.create<arith::ExtUIOp>(i64, b.create<NVVM::BlockIdXOp>(i32));
@@ -61,7 +68,7 @@ Value CudaBody::threadOfGrid() {
 }
 
 void CudaBody::forItem(int64_t items, llvm::function_ref<void(Value)> emit) {
-  Value item = threadOfGrid();
+  Value item = threadOfGrid(lanes);
   when(lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(items)), [&] {
     enterKernel();
     emit(item);
@@ -71,7 +78,7 @@ void CudaBody::forItem(int64_t items, llvm::function_ref<void(Value)> emit) {
 void CudaBody::forWarp(int64_t items,
                        llvm::function_ref<void(Value, Value)> emit) {
   ImplicitLocOpBuilder &b = lanes.b;
-  Value thread = threadOfGrid();
+  Value thread = threadOfGrid(lanes);
   Value item = b.create<arith::DivUIOp>(thread, lanes.index(kWarp));
   Value lane = b.create<arith::RemUIOp>(thread, lanes.index(kWarp));
   when(lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(items)), [&] {

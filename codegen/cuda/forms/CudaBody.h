@@ -15,6 +15,14 @@ inline constexpr int64_t kWarp = 32;
 /// Threads of every block.
 inline constexpr int64_t kBlock = 128;
 
+/// Begins a kernel with these parameters; the builder is left inside.
+LLVM::LLVMFuncOp beginKernel(ImplicitLocOpBuilder &b, StringRef name,
+                             ArrayRef<Type> parameters);
+/// A pointer to memory that every thread reaches.
+Type globalPointer(MLIRContext *context);
+/// The number of this thread in the grid.
+Value threadOfGrid(Lanes &lanes);
+
 /// The body of one launch of a kernel, as one thread runs it: lanes of width 1.
 class CudaBody : public Body {
 public:
@@ -62,8 +70,6 @@ private:
              /*width=*/1),
         scratchPointer(function.scratch), function(function.op) {}
 
-  /// The number of this thread in the grid.
-  Value threadOfGrid();
   Value shuffleWord(Value word, int32_t bit);
 
   LLVM::LLVMFuncOp function;

@@ -20,6 +20,9 @@ FailureOr<CudaKernelInfo> emitScatter(ImplicitLocOpBuilder &b,
 FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
                                      nn::MatmulOp matmul, StringRef name);
 
+/// The fold of reductions of f32 or f64; see runtime/device/cuda/FoldKernel.h.
+void emitFold(ImplicitLocOpBuilder &b, Type element, StringRef name);
+
 /// Bytes that the launches of a kernel over columns leave for each other.
 FailureOr<int64_t> columnsScratchBytes(nn::KernelOp kernel);
 

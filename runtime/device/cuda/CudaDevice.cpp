@@ -72,14 +72,12 @@ absl::Status CudaDevice::bindStep(const ProgramBinding &program,
         "it is put in order with a step of another device, which a GPU cannot "
         "await yet");
   }
-  if (step.operation) {
-    return absl::UnimplementedError(
-        "it is a collective, and collectives between GPUs are not built yet: "
-        "compile the plan for one rank");
-  }
   ZG_ASSIGN_OR_RETURN(CUstream stream, streamOf(program, step.stream));
-  ZG_ASSIGN_OR_RETURN(auto operation,
-                      makeCudaOperation(context->api, program.module, step));
+  std::unique_ptr<Operation> operation = std::move(step.operation);
+  if (!operation) {
+    ZG_ASSIGN_OR_RETURN(operation,
+                        makeCudaOperation(context->api, program.module, step));
+  }
   return bound.add(stream, step.number, std::move(operation), step.waits);
 }
 

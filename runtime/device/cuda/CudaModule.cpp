@@ -2,6 +2,9 @@
 
 #include "runtime/device/cuda/CudaModule.h"
 
+#include "runtime/device/cuda/FoldKernel.h"
+#include "runtime/plan/Mesh.h"
+
 using namespace zerograph;
 
 absl::StatusOr<CUmodule> CudaModule::loadText(const std::string &text) {
@@ -32,6 +35,16 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan) {
     ZG_ASSIGN_OR_RETURN(CUmodule handle, loaded->loadText(module.ptx().text()));
     handles.push_back(handle);
   }
+  for (plan::ElementType type : kFoldTypes) {
+    if (worldOf(plan) > 1) {
+      ZG_RETURN_IF_ERROR(annotate(
+          cudaStatus(api,
+                     api.cuModuleGetFunction(&loaded->folds[type],
+                                             handles.front(), foldSymbol(type)),
+                     "cuModuleGetFunction"),
+          absl::StrCat("kernel ", foldSymbol(type))));
+    }
+  }
   for (const plan::Kernel &kernel : plan.kernels()) {
     std::vector<CudaLaunch> &launches = loaded->kernels.emplace_back();
     for (const plan::CudaLaunch &launch : kernel.cuda().launches()) {
@@ -46,6 +59,11 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan) {
     }
   }
   return loaded;
+}
+
+CUfunction CudaModule::fold(plan::ElementType type) const {
+  auto found = folds.find(type);
+  return found == folds.end() ? nullptr : found->second;
 }
 
 CudaModule::~CudaModule() {

@@ -6,6 +6,8 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaContext.h"
 
+#include <map>
+
 namespace zerograph {
 
 /// A launch of a kernel, but for its parameters.
@@ -27,6 +29,12 @@ public:
     return kernels[kernel];
   }
 
+  /// The kernel that adds contributions up; null where the plan has one rank.
+  /// See FoldKernel.h.
+  CUfunction fold(plan::ElementType type) const;
+
+  const std::shared_ptr<CudaContext> &gpu() const { return context; }
+
 private:
   explicit CudaModule(std::shared_ptr<CudaContext> context)
       : context(std::move(context)) {}
@@ -35,6 +43,7 @@ private:
   std::shared_ptr<CudaContext> context;
   std::vector<CUmodule> modules;
   std::vector<std::vector<CudaLaunch>> kernels;
+  std::map<plan::ElementType, CUfunction> folds;
 };
 
 } // namespace zerograph

@@ -1,0 +1,260 @@
+//===- GpuCollective.cpp - one collective between ranks on a GPU ----------===//
+
+#include "runtime/comm/cuda/GpuCollective.h"
+
+#include "runtime/comm/Fold.h"
+#include "runtime/device/cuda/CudaBuffer.h"
+#include "runtime/device/cuda/FoldKernel.h"
+#include "runtime/plan/Describe.h"
+
+#include <algorithm>
+
+using namespace zerograph;
+
+GpuGroup::~GpuGroup() {
+  if (module.gpu()->enter().ok()) {
+    for (CUevent event : events) {
+      module.gpu()->api.cuEventDestroy(event);
+    }
+  }
+}
+
+std::vector<GpuShown> &GpuGroup::shownOf(const CollectiveSite &site) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<GpuShown> &ranks = shown[{site.program, site.sequence}];
+  ranks.resize(world);
+  return ranks;
+}
+
+absl::Status GpuGroup::makeEvent(CUevent &event) {
+  const CudaContext &gpu = *module.gpu();
+  ZG_RETURN_IF_ERROR(gpu.enter());
+  ZG_CUDA(gpu.api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  std::lock_guard<std::mutex> lock(mutex);
+  events.push_back(event);
+  return absl::OkStatus();
+}
+
+namespace {
+
+/// Waits for the others on the stream, lets a subclass enqueue its copies, and
+/// keeps the stream until the others have theirs.
+class GpuCollective : public Operation {
+public:
+  GpuCollective(GpuGroup &group, ControlPlane &control, GpuRank &self,
+                CollectiveSite site, const char *what)
+      : group(group), control(control), self(self), site(std::move(site)),
+        what(what), shown(group.shownOf(this->site)),
+        api(group.module.gpu()->api) {}
+
+  absl::Status bind(std::vector<CUdeviceptr> addresses) {
+    GpuShown &own = shown[self.rank];
+    own.addresses = std::move(addresses);
+    ZG_RETURN_IF_ERROR(group.makeEvent(own.ready));
+    ZG_RETURN_IF_ERROR(group.makeEvent(own.done));
+    return group.makeEvent(complete);
+  }
+
+  absl::Status issue(const Issue &issue) override {
+    auto *stream = static_cast<CUstream>(issue.stream);
+    if (site.sequence != self.next) {
+      return absl::InternalError(absl::StrCat(describe(site, what),
+                                              " is issued where the one of "
+                                              "sequence ",
+                                              self.next, " is due"));
+    }
+    ++self.next;
+    if (self.last) {
+      ZG_CUDA(api, cuStreamWaitEvent, stream, self.last, 0);
+    }
+    ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::ready, "begin of "));
+    ZG_RETURN_IF_ERROR(enqueue(stream));
+    ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::done, "end of "));
+    ZG_CUDA(api, cuEventRecord, complete, stream);
+    self.last = complete;
+    return absl::OkStatus();
+  }
+
+protected:
+  /// Once what all ranks give is there.
+  virtual absl::Status enqueue(CUstream stream) = 0;
+
+  unsigned world() const { return unsigned(group.world); }
+  /// Access `access` of a rank.
+  CUdeviceptr of(unsigned rank, size_t access) const {
+    return shown[rank].addresses[access];
+  }
+  absl::Status copy(CUstream stream, CUdeviceptr to, CUdeviceptr from,
+                    uint64_t bytes) {
+    ZG_CUDA(api, cuMemcpyAsync, to, from, bytes, stream);
+    return absl::OkStatus();
+  }
+  /// See FoldKernel.h; `stride` and `bytes` are whole elements.
+  absl::Status fold(CUstream stream, plan::ElementType type, CUdeviceptr sum,
+                    CUdeviceptr contributions, uint64_t stride, uint64_t count,
+                    uint64_t bytes, bool accumulate);
+
+  GpuGroup &group;
+  ControlPlane &control;
+  GpuRank &self;
+
+private:
+  /// Every rank has recorded an event, and this stream awaits them.
+  absl::Status meet(CUstream stream, CUevent GpuShown::*event,
+                    const char *place) {
+    ZG_CUDA(api, cuEventRecord, shown[self.rank].*event, stream);
+    ZG_RETURN_IF_ERROR(control.barrier(place + describe(site, what)));
+    for (unsigned peer = 0; peer < world(); ++peer) {
+      if (peer != self.rank) {
+        ZG_CUDA(api, cuStreamWaitEvent, stream, shown[peer].*event, 0);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  CollectiveSite site;
+  const char *what;
+  std::vector<GpuShown> &shown;
+  const CudaApi &api;
+  CUevent complete = nullptr;
+};
+
+absl::Status GpuCollective::fold(CUstream stream, plan::ElementType type,
+                                 CUdeviceptr sum, CUdeviceptr contributions,
+                                 uint64_t stride, uint64_t count,
+                                 uint64_t bytes, bool accumulate) {
+  uint64_t size = elementSize(type), elements = bytes / size;
+  uint64_t steps = stride / size, more = accumulate;
+  void *parameters[] = {&sum, &contributions, &steps, &count, &elements, &more};
+  uint64_t grid = (elements + kFoldBlock - 1) / kFoldBlock;
+  ZG_CUDA(api, cuLaunchKernel, group.module.fold(type), unsigned(grid), 1, 1,
+          kFoldBlock, 1, 1, 0, stream, parameters, nullptr);
+  return absl::OkStatus();
+}
+
+/// Accesses in pairs: a shard, and the whole that holds every rank's.
+class GpuGather final : public GpuCollective {
+public:
+  using GpuCollective::GpuCollective;
+  std::vector<uint64_t> shard_bytes; // a pair
+
+protected:
+  absl::Status enqueue(CUstream stream) override {
+    for (unsigned i = 0; i < world(); ++i) {
+      unsigned peer = (self.rank + i) % world();
+      for (size_t pair = 0; pair < shard_bytes.size(); ++pair) {
+        uint64_t bytes = shard_bytes[pair];
+        CUdeviceptr place = of(self.rank, 2 * pair + 1) + peer * bytes;
+        CUdeviceptr shard = of(peer, 2 * pair);
+        if (place != shard) {
+          ZG_RETURN_IF_ERROR(copy(stream, place, shard, bytes));
+        }
+        self.count.gather += peer != self.rank ? bytes : 0;
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+/// Accesses: the whole, the shard, staging for a chunk of every rank.
+class GpuReduceScatter final : public GpuCollective {
+public:
+  using GpuCollective::GpuCollective;
+  plan::ReduceScatter reduce;
+  uint64_t shard_bytes = 0;
+
+protected:
+  absl::Status enqueue(CUstream stream) override {
+    uint64_t chunk = reduce.chunk_bytes();
+    CUdeviceptr staging = of(self.rank, 2);
+    for (uint64_t begin = 0; begin < shard_bytes; begin += chunk) {
+      uint64_t bytes = std::min(chunk, shard_bytes - begin);
+      for (unsigned peer = 0; peer < world(); ++peer) {
+        // The own contribution too: the shard may lie where it is.
+        CUdeviceptr part = of(peer, 0) + self.rank * shard_bytes + begin;
+        ZG_RETURN_IF_ERROR(copy(stream, staging + peer * chunk, part, bytes));
+        self.count.reduce += peer != self.rank ? bytes : 0;
+      }
+      ZG_RETURN_IF_ERROR(fold(stream, reduce.accumulator(),
+                              of(self.rank, 1) + begin, staging, chunk, world(),
+                              bytes, reduce.accumulate()));
+    }
+    return absl::OkStatus();
+  }
+};
+
+/// Accesses in pairs: this rank's values, and their sum.
+class GpuAllReduce final : public GpuCollective {
+public:
+  using GpuCollective::GpuCollective;
+  plan::ElementType type = plan::F32;
+  std::vector<uint64_t> bytes; // a pair
+
+protected:
+  absl::Status enqueue(CUstream stream) override {
+    for (size_t pair = 0; pair < bytes.size(); ++pair) {
+      for (unsigned peer = 0; peer < world(); ++peer) {
+        ZG_RETURN_IF_ERROR(fold(stream, type, of(self.rank, 2 * pair + 1),
+                                of(peer, 2 * pair), 0, 1, bytes[pair],
+                                /*accumulate=*/true));
+        self.count.scalar += peer != self.rank ? bytes[pair] : 0;
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+/// The bytes of the first of each pair of accesses.
+absl::StatusOr<std::vector<uint64_t>>
+bytesOfPairs(const std::vector<DeviceRange> &ranges) {
+  if (ranges.size() % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", ranges.size(), " accesses, expected pairs of them"));
+  }
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < ranges.size(); i += 2) {
+    bytes.push_back(ranges[i].bytes);
+  }
+  return bytes;
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Operation>>
+zerograph::bindGpuCollective(GpuGroup &group, ControlPlane &control,
+                             GpuRank &rank, const plan::Step &step,
+                             CollectiveSite site,
+                             const std::vector<DeviceRange> &ranges) {
+  ZG_ASSIGN_OR_RETURN(std::vector<CUdeviceptr> addresses,
+                      cudaAddresses(ranges));
+  std::unique_ptr<GpuCollective> bound;
+  if (step.op_case() == plan::Step::kAllGather) {
+    auto gather = std::make_unique<GpuGather>(group, control, rank,
+                                              std::move(site), "all_gather");
+    ZG_ASSIGN_OR_RETURN(gather->shard_bytes, bytesOfPairs(ranges));
+    bound = std::move(gather);
+  } else if (step.op_case() == plan::Step::kReduceScatter) {
+    if (ranges.size() != 3) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it has ", ranges.size(),
+                       " accesses, expected gradients, a shard and staging"));
+    }
+    ZG_RETURN_IF_ERROR(checkFoldType(step.reduce_scatter().accumulator()));
+    auto reduce = std::make_unique<GpuReduceScatter>(
+        group, control, rank, std::move(site), "reduce_scatter");
+    reduce->reduce = step.reduce_scatter();
+    reduce->shard_bytes = ranges[1].bytes;
+    bound = std::move(reduce);
+  } else if (step.op_case() == plan::Step::kAllReduce) {
+    ZG_RETURN_IF_ERROR(checkFoldType(step.all_reduce().accumulator()));
+    auto reduce = std::make_unique<GpuAllReduce>(group, control, rank,
+                                                 std::move(site), "all_reduce");
+    reduce->type = step.all_reduce().accumulator();
+    ZG_ASSIGN_OR_RETURN(reduce->bytes, bytesOfPairs(ranges));
+    bound = std::move(reduce);
+  } else {
+    return absl::InvalidArgumentError("it is no collective");
+  }
+  ZG_RETURN_IF_ERROR(bound->bind(std::move(addresses)));
+  return bound;
+}
