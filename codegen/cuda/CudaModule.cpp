@@ -27,13 +27,23 @@ emitForm(ImplicitLocOpBuilder &b, nn::KernelOp kernel, StringRef symbol) {
   llvm_unreachable("every form has a case");
 }
 
-/// The blocks of a grid are numbered by 31 bits.
-static LogicalResult checkGrids(Operation *op, const CudaKernelInfo &info) {
+/// The blocks of a grid are numbered by 31 bits, and the parameters of a launch
+/// have 4,352 bytes at most.
+static LogicalResult checkLimits(Operation *op, const CudaKernelInfo &info) {
+  constexpr int64_t kBlocks = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kPointers = 4352 / 8 - 1; // and one for scratch
+  auto refuse = [&](int64_t needed, StringRef what, int64_t most) {
+    return op->emitError("'")
+           << nn::nameOf(op->getLoc()) << "': its kernel needs " << needed
+           << " " << what << ", and CUDA has " << most;
+  };
+  int64_t buffers = op->getNumOperands() + op->getNumResults();
+  if (buffers > kPointers) {
+    return refuse(buffers, "operands and results", kPointers);
+  }
   for (const CudaLaunch &launch : info.launches) {
-    if (launch.grid > std::numeric_limits<int32_t>::max()) {
-      return op->emitError("'")
-             << nn::nameOf(op->getLoc()) << "': its kernel needs "
-             << launch.grid << " blocks of threads, and CUDA has 2147483647";
+    if (launch.grid > kBlocks) {
+      return refuse(launch.grid, "blocks of threads", kBlocks);
     }
   }
   return success();
@@ -57,7 +67,7 @@ FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
   FailureOr<CudaKernelInfo> info =
       matmul ? cuda::emitMatmul(b, matmul, symbol)
              : emitForm(b, cast<nn::KernelOp>(op), symbol);
-  if (failed(info) || failed(checkGrids(op, *info))) {
+  if (failed(info) || failed(checkLimits(op, *info))) {
     return failure();
   }
   info->symbol = symbol;

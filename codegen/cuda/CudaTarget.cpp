@@ -10,7 +10,6 @@ FailureOr<CudaTarget> zg::parseCudaTarget(StringRef text, std::string &error) {
     return CudaTarget{text.str()};
   }
   error = "unknown CUDA architecture '" + text.str() +
-          "'; known are sm_80 (A100 and later), sm_90 (H100 and later) and, "
-          "for the tests of this project, emulated";
+          "'; known are sm_80 (A100 and later) and sm_90 (H100 and later)";
   return failure();
 }

@@ -46,14 +46,6 @@ absl::Status checkSupported(const plan::Plan &plan) {
                          ", expected host or cuda");
     }
   }
-  for (const plan::Module &module : plan.modules()) {
-    const plan::Target &device = plan.devices(int(module.device()));
-    bool fits = device.device() == "host" ? module.has_elf() : module.has_ptx();
-    if (!fits) {
-      return unsupported("the plan has machine code that ", device.device(),
-                         " cannot load");
-    }
-  }
   return absl::OkStatus();
 }
 

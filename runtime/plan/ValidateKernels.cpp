@@ -48,6 +48,24 @@ absl::Status validateOperands(const plan::Kernel &kernel) {
   return absl::OkStatus();
 }
 
+/// What every GPU has: threads of a block, and bytes that they share without
+/// being asked.
+constexpr uint32_t kMostThreads = 1024, kMostShared = 48 << 10;
+
+absl::Status validateLaunch(const plan::CudaLaunch &launch) {
+  bool fits = launch.grid() > 0 && launch.grid() < (uint32_t(1) << 31) &&
+              launch.block() > 0 && launch.block() <= kMostThreads &&
+              launch.shared_bytes() <= kMostShared;
+  if (launch.symbol().empty() || !fits) {
+    return invalid("it has a launch \"", launch.symbol(), "\" of ",
+                   launch.grid(), " blocks of ", launch.block(),
+                   " threads that share ", launch.shared_bytes(),
+                   " bytes; blocks have 1 to 1024 threads, which share at most "
+                   "49152 bytes");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status validateKernel(const plan::Plan &plan,
                             const plan::Kernel &kernel) {
   if (kernel.module() >= uint32_t(plan.modules_size())) {
@@ -65,7 +83,23 @@ absl::Status validateKernel(const plan::Plan &plan,
     return invalid("it has extent ", kernel.host().extent(), " and grain ",
                    kernel.host().grain(), "; the grain must be at least 1");
   }
+  for (const plan::CudaLaunch &launch : kernel.cuda().launches()) {
+    ZG_RETURN_IF_ERROR(validateLaunch(launch));
+  }
+  if (kernel.has_cuda() && kernel.cuda().launches().empty()) {
+    return invalid("it has no launch");
+  }
   return validateOperands(kernel);
+}
+
+/// Whether a module holds code that its device can load.
+bool fitsItsDevice(const plan::Plan &plan, const plan::Module &module) {
+  const plan::Target &device = plan.devices(int(module.device()));
+  if (device.device() == "cuda") {
+    return !module.ptx().text().empty() && device.features_size() == 1 &&
+           device.features(0) == module.ptx().architecture();
+  }
+  return !module.elf().empty();
 }
 
 } // namespace
@@ -74,10 +108,9 @@ absl::Status validateKernels(const plan::Plan &plan) {
   for (int i = 0; i < plan.modules_size(); ++i) {
     const plan::Module &module = plan.modules(i);
     if (module.device() >= uint32_t(plan.devices_size()) ||
-        module.code_case() == plan::Module::CODE_NOT_SET ||
-        (module.has_elf() && module.elf().empty())) {
+        !fitsItsDevice(plan, module)) {
       return invalid("module ", i, " is for device ", module.device(), " of ",
-                     plan.devices_size(), ", or has no code");
+                     plan.devices_size(), ", or has no code that it can load");
     }
   }
   std::set<std::pair<uint32_t, std::string>> symbols;

@@ -25,6 +25,20 @@ static std::string nameOf(const Moment &moment) {
   return absl::StrCat("thread ", moment.thread, " of block ", moment.block);
 }
 
+void Accesses::noteRead(Cell &cell, const Touch &now) {
+  const Moment &before = cell.read.moment, &moment = now.moment;
+  if (cell.read.any) {
+    Touch &kept = before.block != moment.block ? cell.otherBlock
+                  : before.thread / kWarp != moment.thread / kWarp
+                      ? cell.otherWarp
+                      : cell.otherThread;
+    if (before.block != moment.block || before.thread != moment.thread) {
+      kept = cell.read;
+    }
+  }
+  cell.read = now;
+}
+
 std::string Accesses::conflict(Cell &cell, const Moment &moment, bool write) {
   auto clash = [&](const Touch &touch, const char *did) -> std::string {
     if (!touch.any || isOrdered(touch.moment, moment)) {
@@ -34,23 +48,19 @@ std::string Accesses::conflict(Cell &cell, const Moment &moment, bool write) {
                         " it, and nothing puts the two in order");
   };
   std::string found = clash(cell.write, "written");
-  if (write && found.empty()) {
-    found = clash(cell.read, "read");
-  }
-  if (write && found.empty()) {
-    found = clash(cell.otherRead, "read");
-  }
   Touch now{true, moment};
-  if (write) {
-    cell = {now, {}, {}};
-  } else {
-    bool same = cell.read.any && cell.read.moment.block == moment.block &&
-                cell.read.moment.thread == moment.thread;
-    if (!same) {
-      cell.otherRead = cell.read;
-    }
-    cell.read = now;
+  if (!write) {
+    noteRead(cell, now);
+    return found;
   }
+  for (const Touch *read :
+       {&cell.read, &cell.otherThread, &cell.otherWarp, &cell.otherBlock}) {
+    if (found.empty()) {
+      found = clash(*read, "read");
+    }
+  }
+  cell = Cell();
+  cell.write = now;
   return found;
 }
 
@@ -76,6 +86,9 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     }
     if (write && !buffer.mayWrite) {
       return refuse(", which is only read");
+    }
+    if (buffer.lines) {
+      buffer.lines->touch(offset, bytes, write);
     }
     for (uint64_t i = 0; i < bytes && buffer.element; i += buffer.element) {
       Cell &cell = watched.cells[(offset + i) / buffer.element];

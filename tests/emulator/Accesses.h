@@ -9,6 +9,8 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_ACCESSES_H
 #define ZEROGRAPH_TESTS_EMULATOR_ACCESSES_H
 
+#include "tests/emulator/Conflicts.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +38,8 @@ struct Buffer {
   /// looks for conflicts.
   uint32_t element = 1;
   bool mayWrite = true;
+  /// Where what is touched is noted; may be null.
+  Lines *lines = nullptr;
 };
 
 class Accesses {
@@ -51,15 +55,17 @@ private:
     bool any = false;
     Moment moment;
   };
-  /// Of readers the last two that differ: of all who read, one of them at least
-  /// is not the one that writes.
+  /// Of readers the last, the last of another thread in its warp, of another
+  /// warp in its block, and of another block: whoever writes, if a reader is
+  /// unordered with it, one of these is.
   struct Cell {
-    Touch write, read, otherRead;
+    Touch write, read, otherThread, otherWarp, otherBlock;
   };
   struct Watched {
     Buffer buffer;
     std::vector<Cell> cells;
   };
+  static void noteRead(Cell &cell, const Touch &now);
   std::string conflict(Cell &cell, const Moment &moment, bool write);
 
   std::vector<Watched> buffers;

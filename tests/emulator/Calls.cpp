@@ -17,7 +17,8 @@ constexpr int kError = 1;
 constexpr uint32_t kMostThreads = 1024;
 
 Gpu *gpu = nullptr;
-thread_local bool has_context = false;
+/// Whose context the thread has.
+thread_local const Gpu *current = nullptr;
 
 template <typename T>
 T *handle(auto *opaque) {
@@ -33,13 +34,20 @@ struct Calls {
   using Lock = std::lock_guard<std::mutex>;
 
   static int needContext() {
-    return has_context ? 0
-                       : gpu->complain("a call needs a context, and the "
-                                       "thread has none");
+    return current == gpu ? 0
+                          : gpu->complain("a call needs a context, and the "
+                                          "thread has none");
   }
   static Gpu::Stream *streamOf(CUstream stream) {
-    auto found = gpu->streams.find(handle<Gpu::Stream>(stream));
-    return found == gpu->streams.end() ? nullptr : found->second.get();
+    if (!stream) {
+      return gpu->streams.front().get();
+    }
+    for (auto &known : gpu->streams) {
+      if (known.get() == handle<Gpu::Stream>(stream)) {
+        return known.get();
+      }
+    }
+    return nullptr;
   }
   static Gpu::Event *eventOf(CUevent event) {
     auto found = gpu->events.find(handle<Gpu::Event>(event));
@@ -87,7 +95,7 @@ struct Calls {
     return 0;
   }
   static int setCurrent(CUcontext context) {
-    has_context = context != nullptr;
+    current = context ? gpu : nullptr;
     return 0;
   }
   static int memoryInfo(size_t *free, size_t *total) {
@@ -118,6 +126,10 @@ struct Calls {
   }
   static int free(CUdeviceptr address) {
     Lock lock(gpu->mutex);
+    if (needContext()) {
+      return kError;
+    }
+    gpu->conflicts.forget(address);
     return gpu->memory.free(address)
                ? 0
                : gpu->complain("memory is freed that was not allocated");
@@ -126,86 +138,88 @@ struct Calls {
     return free(reinterpret_cast<CUdeviceptr>(memory));
   }
 
-  /// Bytes of the GPU's; complains where they are not there.
-  static char *reach(CUdeviceptr address, size_t bytes, const char *call) {
-    char *found = gpu->memory.reach(address, bytes);
-    if (!found) {
-      gpu->complain(absl::StrCat(call, ": ", bytes,
-                                 " bytes that are not of one allocation"));
-    }
-    return found;
-  }
-  // These wait for no stream: who needs it done must have waited.
-  static int toDevice(CUdeviceptr to, const void *from, size_t bytes) {
-    Lock lock(gpu->mutex);
-    gpu->advanceSome();
-    char *place = needContext() ? nullptr : reach(to, bytes, "cuMemcpyHtoD");
-    if (place) {
-      std::memcpy(place, from, bytes);
-    }
-    return place ? 0 : kError;
-  }
-  static int toHost(void *to, CUdeviceptr from, size_t bytes) {
-    Lock lock(gpu->mutex);
-    gpu->advanceSome();
-    char *place = needContext() ? nullptr : reach(from, bytes, "cuMemcpyDtoH");
-    if (place) {
-      std::memcpy(to, place, bytes);
-    }
-    return place ? 0 : kError;
-  }
-  static int set8(CUdeviceptr to, unsigned char value, size_t bytes) {
-    Lock lock(gpu->mutex);
-    char *place = needContext() ? nullptr : reach(to, bytes, "cuMemsetD8");
-    if (place) {
-      std::memset(place, value, bytes);
-    }
-    return place ? 0 : kError;
-  }
-  static int set32(CUdeviceptr to, unsigned value, size_t words) {
-    Lock lock(gpu->mutex);
-    char *place = needContext() ? nullptr : reach(to, words * 4, "cuMemsetD32");
-    for (size_t i = 0; place && i < words; ++i) {
-      std::memcpy(place + i * 4, &value, 4);
-    }
-    return place ? 0 : kError;
-  }
-
-  static int enqueue(CUstream stream, Gpu::Task task, const char *call) {
+  static int enqueue(CUstream stream, Gpu::Task task) {
     if (needContext()) {
       return kError;
     }
     Gpu::Stream *queue = streamOf(stream);
     if (!queue) {
-      return gpu->complain(absl::StrCat(call, ": there is no such stream"));
+      return gpu->complain(task.name + ": there is no such stream");
     }
+    task.issued = gpu->host;
     queue->tasks.push_back(std::move(task));
     gpu->advanceSome();
     return gpu->wrong.empty() ? 0 : kError;
   }
+
+  static Gpu::Task setTask(const char *name, CUdeviceptr to, std::string value,
+                           size_t count) {
+    auto set = [=](Gpu::Touched &touched) {
+      size_t size = value.size();
+      char *target = gpu->reach(to, size * count, true, touched, name);
+      for (size_t i = 0; target && i < count; ++i) {
+        std::memcpy(target + i * size, value.data(), size);
+      }
+      return absl::OkStatus();
+    };
+    return {name, set};
+  }
+
+  // What the host gives and does not wait for goes to the default stream, for
+  // which no other waits: as with a real driver the call may return before the
+  // bytes are there.
+  static int toDevice(CUdeviceptr to, const void *from, size_t bytes) {
+    Lock lock(gpu->mutex);
+    std::string data(static_cast<const char *>(from), bytes);
+    auto copy = [=](Gpu::Touched &touched) {
+      char *target = gpu->reach(to, bytes, true, touched, "cuMemcpyHtoD");
+      if (target) {
+        std::memcpy(target, data.data(), bytes);
+      }
+      return absl::OkStatus();
+    };
+    return enqueue(nullptr, {"cuMemcpyHtoD", copy});
+  }
+  static int toHost(void *to, CUdeviceptr from, size_t bytes) {
+    Lock lock(gpu->mutex);
+    auto copy = [=](Gpu::Touched &touched) {
+      char *source = gpu->reach(from, bytes, false, touched, "cuMemcpyDtoH");
+      if (source) {
+        std::memcpy(to, source, bytes);
+      }
+      return absl::OkStatus();
+    };
+    int result = enqueue(nullptr, {"cuMemcpyDtoH", copy});
+    return result ? result : gpu->drain(*gpu->streams.front());
+  }
+  static int set8(CUdeviceptr to, unsigned char value, size_t bytes) {
+    Lock lock(gpu->mutex);
+    return enqueue(
+        nullptr, setTask("cuMemsetD8", to, std::string(1, char(value)), bytes));
+  }
+  static int set32(CUdeviceptr to, unsigned value, size_t words) {
+    Lock lock(gpu->mutex);
+    std::string bytes(reinterpret_cast<const char *>(&value), sizeof(value));
+    return enqueue(nullptr, setTask("cuMemsetD32", to, bytes, words));
+  }
   static int copyLater(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                        CUstream stream) {
     Lock lock(gpu->mutex);
-    auto copy = [=]() -> absl::Status {
-      char *target = reach(to, bytes, "cuMemcpyAsync");
-      char *source = reach(from, bytes, "cuMemcpyAsync");
+    auto copy = [=](Gpu::Touched &touched) {
+      char *target = gpu->reach(to, bytes, true, touched, "cuMemcpyAsync");
+      char *source = gpu->reach(from, bytes, false, touched, "cuMemcpyAsync");
       if (target && source) {
         std::memcpy(target, source, bytes);
       }
       return absl::OkStatus();
     };
-    return enqueue(stream, {copy}, "cuMemcpyAsync");
+    return enqueue(stream, {"cuMemcpyAsync", copy});
   }
   static int setLater(CUdeviceptr to, unsigned char value, size_t bytes,
                       CUstream stream) {
     Lock lock(gpu->mutex);
-    auto set = [=]() -> absl::Status {
-      if (char *target = reach(to, bytes, "cuMemsetD8Async")) {
-        std::memset(target, value, bytes);
-      }
-      return absl::OkStatus();
-    };
-    return enqueue(stream, {set}, "cuMemsetD8Async");
+    return enqueue(stream, setTask("cuMemsetD8Async", to,
+                                   std::string(1, char(value)), bytes));
   }
 
   static int loadModule(CUmodule *module, const void *text, unsigned, int *,
@@ -226,7 +240,9 @@ struct Calls {
   }
   static int unloadModule(CUmodule module) {
     Lock lock(gpu->mutex);
-    return gpu->modules.erase(handle<Gpu::Module>(module)) ? 0 : kError;
+    bool known =
+        !needContext() && gpu->modules.erase(handle<Gpu::Module>(module)) > 0;
+    return known ? 0 : kError;
   }
   static int function(CUfunction *function, CUmodule module,
                       const char *symbol) {
@@ -258,10 +274,10 @@ struct Calls {
     for (size_t i = 0; i < values.size(); ++i) {
       std::memcpy(&values[i], parameters[i], sizeof(uint64_t));
     }
-    auto run = [=, values = std::move(values)] {
-      return gpu->launch(*kernel, grid, block, values);
+    auto run = [=, values = std::move(values)](Gpu::Touched &touched) {
+      return gpu->launch(*kernel, grid, block, values, touched);
     };
-    return enqueue(stream, {run}, "cuLaunchKernel");
+    return enqueue(stream, {kernel->symbol, run});
   }
 
   static int createStream(CUstream *stream, unsigned flags, int) {
@@ -273,13 +289,20 @@ struct Calls {
       return gpu->complain("a stream waits for the default stream");
     }
     auto owned = std::make_unique<Gpu::Stream>();
+    owned->number = ++gpu->stream_count;
     *stream = handle<CUstream_st>(owned.get());
-    gpu->streams[owned.get()] = std::move(owned);
+    gpu->streams.push_back(std::move(owned));
     return 0;
   }
   static int destroyStream(CUstream stream) {
     Lock lock(gpu->mutex);
-    return gpu->streams.erase(handle<Gpu::Stream>(stream)) ? 0 : kError;
+    Gpu::Stream *known = stream ? streamOf(stream) : nullptr;
+    if (needContext() || !known) {
+      return kError;
+    }
+    std::erase_if(gpu->streams,
+                  [&](const auto &owned) { return owned.get() == known; });
+    return 0;
   }
   static int synchronize(CUstream stream) {
     Lock lock(gpu->mutex);
@@ -287,13 +310,7 @@ struct Calls {
     if (needContext() || !queue) {
       return kError;
     }
-    while (!queue->tasks.empty()) {
-      if (!gpu->advance()) {
-        queue->tasks.clear();
-        return gpu->complain("streams wait for events of each other");
-      }
-    }
-    return gpu->wrong.empty() ? 0 : kError;
+    return gpu->drain(*queue);
   }
   static int waitEvent(CUstream stream, CUevent event, unsigned) {
     Lock lock(gpu->mutex);
@@ -305,7 +322,8 @@ struct Calls {
     Gpu::Task task;
     task.event = awaited;
     task.version = awaited->recorded;
-    return enqueue(stream, std::move(task), "cuStreamWaitEvent");
+    task.name = "cuStreamWaitEvent";
+    return enqueue(stream, std::move(task));
   }
   static int createEvent(CUevent *event, unsigned) {
     Lock lock(gpu->mutex);
@@ -319,7 +337,9 @@ struct Calls {
   }
   static int destroyEvent(CUevent event) {
     Lock lock(gpu->mutex);
-    return gpu->events.erase(handle<Gpu::Event>(event)) ? 0 : kError;
+    bool known =
+        !needContext() && gpu->events.erase(handle<Gpu::Event>(event)) > 0;
+    return known ? 0 : kError;
   }
   static int recordEvent(CUevent event, CUstream stream) {
     Lock lock(gpu->mutex);
@@ -328,11 +348,13 @@ struct Calls {
       return gpu->complain("there is no such event");
     }
     uint64_t version = ++recorded->recorded;
-    auto done = [=]() -> absl::Status {
+    Gpu::Stream *on = streamOf(stream);
+    auto done = [=](Gpu::Touched &) {
       recorded->done = version;
+      recorded->clock = on->clock;
       return absl::OkStatus();
     };
-    return enqueue(stream, {done}, "cuEventRecord");
+    return enqueue(stream, {"cuEventRecord", done});
   }
   static int elapsed(float *milliseconds, CUevent, CUevent) {
     *milliseconds = 0; // nothing here takes a time that means something
@@ -380,6 +402,7 @@ static const CudaApi kEmulated = {
 };
 
 Gpu::Gpu(uint32_t seed) : random(seed) {
+  streams.push_back(std::make_unique<Stream>());
   gpu = this;
   setCudaApi(&kEmulated);
 }

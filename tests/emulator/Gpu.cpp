@@ -16,7 +16,7 @@ std::string Gpu::leftovers() const {
     }
   };
   add(memory.count(), "allocations");
-  add(streams.size(), "streams");
+  add(streams.size() - 1, "streams");
   add(events.size(), "events");
   add(modules.size(), "modules");
   add(size_t(contexts), "contexts");
@@ -34,11 +34,33 @@ bool Gpu::isReady(const Task &task) const {
   return task.run || task.event->done >= task.version;
 }
 
+/// The task knows what its stream does, and what it awaits or the host knew.
+void Gpu::runTask(Stream &stream, Task &task) {
+  stream.clock.merge(task.issued);
+  if (!task.run) {
+    stream.clock.merge(task.event->clock);
+    return;
+  }
+  stream.clock.advance(stream.number);
+  Touched touched;
+  absl::Status status = task.run(touched);
+  if (!status.ok()) {
+    complain(std::string(status.message()));
+  }
+  for (const auto &[begin, lines] : touched) {
+    std::string conflict =
+        conflicts.touch(stream.number, stream.clock, task.name, begin, lines);
+    if (!conflict.empty()) {
+      complain(conflict);
+    }
+  }
+}
+
 bool Gpu::advance() {
   std::vector<Stream *> ready;
-  for (auto &[stream, owned] : streams) {
+  for (auto &stream : streams) {
     if (!stream->tasks.empty() && isReady(stream->tasks.front())) {
-      ready.push_back(stream);
+      ready.push_back(stream.get());
     }
   }
   if (ready.empty()) {
@@ -47,13 +69,37 @@ bool Gpu::advance() {
   Stream &stream = *ready[random() % ready.size()];
   Task task = std::move(stream.tasks.front());
   stream.tasks.pop_front();
-  if (task.run && wrong.empty()) {
-    absl::Status status = task.run();
-    if (!status.ok()) {
-      complain(std::string(status.message()));
-    }
+  if (wrong.empty()) {
+    runTask(stream, task);
   }
   return true;
+}
+
+int Gpu::drain(Stream &stream) {
+  while (!stream.tasks.empty()) {
+    if (!advance()) {
+      stream.tasks.clear();
+      return complain("streams wait for events of each other");
+    }
+  }
+  host.merge(stream.clock);
+  return wrong.empty() ? 0 : 1;
+}
+
+char *Gpu::reach(uint64_t address, uint64_t bytes, bool write, Touched &touched,
+                 const char *call) {
+  const Memory::Allocation *found = memory.find(address);
+  uint64_t offset = found ? address - found->begin : 0;
+  if (!found || bytes > found->bytes - offset) {
+    complain(absl::StrCat(call, ": ", bytes,
+                          " bytes that are not of one allocation"));
+    return nullptr;
+  }
+  auto [lines, added] = touched.try_emplace(found->begin, found->bytes);
+  if (bytes > 0) {
+    lines->second.touch(offset, bytes, write);
+  }
+  return found->alias + offset;
 }
 
 void Gpu::advanceSome() {
@@ -64,7 +110,8 @@ void Gpu::advanceSome() {
 
 absl::Status Gpu::launch(const Function &function, uint32_t grid,
                          uint32_t block,
-                         const std::vector<uint64_t> &parameters) {
+                         const std::vector<uint64_t> &parameters,
+                         Touched &touched) {
   std::vector<bool> pointers =
       *function.module->kernels.parameters(function.symbol);
   std::vector<uint64_t> reached = parameters;
@@ -79,8 +126,13 @@ absl::Status Gpu::launch(const Function &function, uint32_t grid,
           function.symbol, " is launched with memory that is not there"));
     }
     reached[i] += reinterpret_cast<uint64_t>(found->alias) - found->begin;
+    auto [lines, added] = touched.try_emplace(found->begin, found->bytes);
     buffers[found->alias] = {absl::StrCat("memory of ", found->bytes, " bytes"),
-                             found->alias, found->bytes, 0};
+                             found->alias,
+                             found->bytes,
+                             0,
+                             true,
+                             &lines->second};
   }
   std::vector<Buffer> all;
   for (auto &[begin, buffer] : buffers) {

@@ -2,9 +2,11 @@
 //
 // Streams are queues. What is in them runs when somebody waits, and before
 // other calls perhaps, in an order that a seed draws and that obeys the streams
-// and the events alone. What a real driver may get away with is an error here:
-// an event that is awaited before it is recorded, memory that is not there, a
-// context that is not the thread's.
+// and the events alone. Two tasks that touch the same memory and that neither
+// of these puts in order are an error, whatever order was drawn; what one
+// thread of the host has waited for counts as known to all of them. What a real
+// driver may get away with is an error here: an event that is awaited before it
+// is recorded, memory that is not there, a context that is not the thread's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,14 +44,22 @@ private:
 
   struct Event {
     uint64_t recorded = 0, done = 0;
+    VectorClock clock;
   };
+  /// What a task has touched, by where the allocations begin.
+  using Touched = std::map<uint64_t, Lines>;
   struct Task {
+    std::string name;
     /// Null: a task that awaits `version` of `event`.
-    std::function<absl::Status()> run;
+    std::function<absl::Status(Touched &)> run{};
     Event *event = nullptr;
     uint64_t version = 0;
+    /// What the host knew when it issued the task.
+    VectorClock issued{};
   };
   struct Stream {
+    uint32_t number = 0;
+    VectorClock clock;
     std::deque<Task> tasks;
   };
   struct Module;
@@ -65,16 +75,29 @@ private:
   /// Notes what is wrong, once.
   int complain(const std::string &what);
   bool isReady(const Task &task) const;
+  void runTask(Stream &stream, Task &task);
   /// Runs one task of one stream that can go on; false if none can.
   bool advance();
   void advanceSome();
+  /// Until a stream is empty, which the host knows then.
+  int drain(Stream &stream);
+  /// The emulator's bytes of the GPU's, noted as touched; null, with a
+  /// complaint, where they are not of one allocation.
+  char *reach(uint64_t address, uint64_t bytes, bool write, Touched &touched,
+              const char *call);
   absl::Status launch(const Function &function, uint32_t grid, uint32_t block,
-                      const std::vector<uint64_t> &parameters);
+                      const std::vector<uint64_t> &parameters,
+                      Touched &touched);
 
   mutable std::mutex mutex;
   std::mt19937 random;
   Memory memory;
-  std::map<Stream *, std::unique_ptr<Stream>> streams;
+  /// In the order of their making, so that a seed means the same each time;
+  /// the first is the default one, for which no other waits.
+  std::vector<std::unique_ptr<Stream>> streams;
+  uint32_t stream_count = 0;
+  Conflicts conflicts;
+  VectorClock host;
   std::map<Event *, std::unique_ptr<Event>> events;
   std::map<Module *, std::unique_ptr<Module>> modules;
   int contexts = 0;

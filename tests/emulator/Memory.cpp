@@ -60,12 +60,3 @@ const Memory::Allocation *Memory::find(uint64_t address) const {
   const Allocation &allocation = std::prev(after)->second;
   return address - allocation.begin < allocation.bytes ? &allocation : nullptr;
 }
-
-char *Memory::reach(uint64_t address, uint64_t bytes) const {
-  const Allocation *allocation = find(address);
-  if (!allocation ||
-      bytes > allocation->bytes - (address - allocation->begin)) {
-    return nullptr;
-  }
-  return allocation->alias + (address - allocation->begin);
-}

@@ -29,10 +29,6 @@ public:
   /// False where no allocation begins there.
   bool free(uint64_t address);
 
-  /// What the emulator touches for bytes of the GPU's; null where they are not
-  /// within one allocation.
-  char *reach(uint64_t address, uint64_t bytes) const;
-
   /// The allocation that an address lies in.
   struct Allocation {
     uint64_t begin = 0, bytes = 0;

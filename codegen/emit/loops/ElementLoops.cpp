@@ -24,8 +24,8 @@ void emit::storeResults(Body &body, ArrayRef<RowResult> results, Value rowStart,
 void ElementLoops::enterRow(Value row) {
   Lanes &l = body.lanes;
   body.enterRow(row);
-  rowStart = l.mul(row, l.index(plan.domain.cols));
-  for (const RowResult &result : plan.sweeps.front().stores) {
+  rowStart = l.mul(row, l.index(sweeps.domain.cols));
+  for (const RowResult &result : sweeps.sweeps.front().stores) {
     body.prepare(result.node);
   }
 }
@@ -34,6 +34,6 @@ void ElementLoops::emit(Value col, int64_t chunks, Value mask) {
   Lanes &l = body.lanes;
   for (int64_t u = 0; u < chunks; ++u) {
     Chunk chunk(l.add(col, l.index(u * l.width)), mask);
-    storeResults(body, plan.sweeps.front().stores, rowStart, chunk);
+    storeResults(body, sweeps.sweeps.front().stores, rowStart, chunk);
   }
 }

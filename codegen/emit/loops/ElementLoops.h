@@ -15,7 +15,7 @@ void storeResults(Body &body, ArrayRef<RowResult> results, Value rowStart,
 /// A kernel over rows that is elementwise.
 class ElementLoops {
 public:
-  ElementLoops(Body &body, RowSweeps &sweeps) : body(body), plan(sweeps) {}
+  ElementLoops(Body &body, RowSweeps &sweeps) : body(body), sweeps(sweeps) {}
 
   /// The row of the columns that follow.
   void enterRow(Value row);
@@ -24,7 +24,7 @@ public:
 
 private:
   Body &body;
-  RowSweeps &plan;
+  RowSweeps &sweeps;
   Value rowStart;
 };
 

@@ -13,7 +13,7 @@ using namespace mlir::zg::emit;
 static_assert(nn::kRowSegment % nn::kRowChains == 0);
 
 RowLoops::RowLoops(Body &body, RowSweeps &sweeps, RowThreads threads)
-    : body(body), plan(sweeps), threads(threads),
+    : body(body), sweeps(sweeps), threads(threads),
       width(threads.count * body.lanes.width), chunks(nn::kRowChains / width) {}
 
 Value RowLoops::ownColumn(Value col) {
@@ -108,7 +108,7 @@ void RowLoops::prepare(const Sweep &sweep) {
 void RowLoops::emitColumns(const Sweep &sweep, Value lo, Value hi,
                            SmallVectorImpl<Value> &partial) {
   Lanes &l = body.lanes;
-  int64_t together = plan.unrolled(sweep, chunks);
+  int64_t together = sweeps.unrolled(sweep, chunks);
   partial = body.loop(
       lo, hi, together * width, partial, [&](Value first, ValueRange carried) {
         SmallVector<Value> inner(carried);
@@ -152,8 +152,8 @@ void RowLoops::emitSweep(const Sweep &sweep) {
   prepare(sweep);
   State state{neutrals(sweep, /*vectors=*/true),
               neutrals(sweep, /*vectors=*/false)};
-  int64_t cols = plan.domain.cols;
-  int64_t step = plan.unrolled(sweep, chunks) * width;
+  int64_t cols = sweeps.domain.cols;
+  int64_t step = sweeps.unrolled(sweep, chunks) * width;
   int64_t col = cols / step * step;
   bool segments = !sweep.reductions.empty() && cols > nn::kRowSegment;
   if (segments) {
@@ -182,19 +182,19 @@ void RowLoops::emitSweep(const Sweep &sweep) {
 void RowLoops::emitRow(Value row) {
   Lanes &l = body.lanes;
   body.enterRow(row);
-  rowStart = l.mul(row, l.index(plan.domain.cols));
-  for (const Sweep &sweep : plan.sweeps) {
+  rowStart = l.mul(row, l.index(sweeps.domain.cols));
+  for (const Sweep &sweep : sweeps.sweeps) {
     emitSweep(sweep);
   }
-  if (plan.rowResults.empty()) {
+  if (sweeps.rowResults.empty()) {
     return;
   }
   SmallVector<Value> values;
-  for (const RowResult &result : plan.rowResults) {
+  for (const RowResult &result : sweeps.rowResults) {
     values.push_back(body.scalar(result.node));
   }
   once([&] {
-    for (auto [result, value] : llvm::zip(plan.rowResults, values)) {
+    for (auto [result, value] : llvm::zip(sweeps.rowResults, values)) {
       body.store(body.resultPointer(result.number), row, value, {});
     }
   });

@@ -42,7 +42,7 @@ protected:
   virtual void once(llvm::function_ref<void()> emit) { emit(); }
 
   Body &body;
-  RowSweeps &plan;
+  RowSweeps &sweeps;
 
 private:
   /// Where the reductions of a sweep stand.

@@ -40,7 +40,7 @@ private:
 };
 
 Value HostRowLoops::allocate(Node *node, int64_t &left) {
-  int64_t elements = (plan.domain.cols + kLanes - 1) / kLanes * kLanes;
+  int64_t elements = (sweeps.domain.cols + kLanes - 1) / kLanes * kLanes;
   Type storage = storageType(node->element);
   int64_t bytes = elements * storage.getIntOrFloatBitWidth() / 8;
   if (bytes > left) {
@@ -56,7 +56,7 @@ Value HostRowLoops::allocate(Node *node, int64_t &left) {
 void HostRowLoops::planScratch() {
   llvm::DenseSet<Node *> earlier;
   int64_t left = kScratchBytes;
-  for (const Sweep &sweep : plan.sweeps) {
+  for (const Sweep &sweep : sweeps.sweeps) {
     llvm::DenseSet<Node *> visited;
     SmallVector<Node *> stack;
     for (Node *reduction : sweep.reductions) {

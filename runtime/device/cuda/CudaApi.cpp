@@ -10,6 +10,8 @@ using namespace zerograph;
 namespace {
 
 constexpr const char kLibrary[] = "libcuda.so.1";
+/// The first that reads PTX 7.8.
+constexpr int kLeastVersion = 11080;
 
 absl::StatusOr<const CudaApi *> load() {
   // Never closed: what it has started does not end before the process.
@@ -17,9 +19,7 @@ absl::StatusOr<const CudaApi *> load() {
   if (!library) {
     const char *why = dlerror();
     return absl::FailedPreconditionError(
-        absl::StrCat("this machine has no NVIDIA driver: ", why ? why : "",
-                     ". Run the plan on a machine with a GPU, or compile it "
-                     "with --target host"));
+        absl::StrCat("this machine has no NVIDIA driver: ", why ? why : ""));
   }
   static CudaApi api;
   for (auto [symbol, place] : {
@@ -36,7 +36,19 @@ absl::StatusOr<const CudaApi *> load() {
                        "): it is too old; version 11.8 or later is needed"));
     }
   }
-  ZG_CUDA(api, cuInit, 0);
+  CUresult started = api.cuInit(0);
+  if (started == CUDA_ERROR_NO_DEVICE) {
+    return absl::FailedPreconditionError(
+        "this machine has NVIDIA's driver, and no GPU that it may use");
+  }
+  ZG_RETURN_IF_ERROR(cudaStatus(api, started, "cuInit"));
+  int version = 0;
+  ZG_CUDA(api, cuDriverGetVersion, &version);
+  if (version < kLeastVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("NVIDIA's driver is for CUDA ", version / 1000, ".",
+                     version % 1000 / 10, "; plans need 11.8 or later"));
+  }
   return &api;
 }
 
@@ -67,7 +79,9 @@ absl::Status zerograph::cudaStatus(const CudaApi &api, CUresult result,
   const char *name = nullptr, *text = nullptr;
   api.cuGetErrorName(result, &name);
   api.cuGetErrorString(result, &text);
-  return absl::InternalError(absl::StrCat(call, ": ", text ? text : "error",
-                                          " (", name ? name : "", " ", result,
-                                          ")"));
+  std::string message = absl::StrCat(call, ": ", text ? text : "error", " (",
+                                     name ? name : "", " ", result, ")");
+  return result == CUDA_ERROR_OUT_OF_MEMORY
+             ? absl::ResourceExhaustedError(message)
+             : absl::InternalError(message);
 }

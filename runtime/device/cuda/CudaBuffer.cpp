@@ -41,7 +41,7 @@ public:
       ZG_CUDA(api, cuMemAlloc, &begin, room);
     }
     ZG_CUDA(api, cuMemsetD32, begin, kPattern, room / 4);
-    return absl::OkStatus();
+    return arrived();
   }
 
   CUdeviceptr address() const { return begin; }
@@ -51,7 +51,7 @@ public:
                      uint64_t count) override {
     ZG_RETURN_IF_ERROR(check(offset, count));
     ZG_CUDA(context->api, cuMemcpyHtoD, begin + offset, from, count);
-    return absl::OkStatus();
+    return arrived();
   }
   absl::Status read(uint64_t offset, void *to, uint64_t count) const override {
     ZG_RETURN_IF_ERROR(check(offset, count));
@@ -61,12 +61,19 @@ public:
   absl::Status fill(uint64_t offset, uint64_t count) override {
     ZG_RETURN_IF_ERROR(check(offset, count));
     ZG_CUDA(context->api, cuMemsetD8, begin + offset, 0, count);
-    return absl::OkStatus();
+    return arrived();
   }
 
   uint64_t touchedEnd(uint64_t granule) const override;
 
 private:
+  /// The driver may return before the bytes are there, and the streams of
+  /// programs do not wait for the default one ("API synchronization behavior"
+  /// of the driver's manual).
+  absl::Status arrived() const {
+    ZG_CUDA(context->api, cuStreamSynchronize, nullptr);
+    return absl::OkStatus();
+  }
   absl::Status check(uint64_t offset, uint64_t count) const {
     if (offset > size || count > size - offset) {
       return absl::OutOfRangeError(

@@ -63,7 +63,8 @@ absl::Status checkArchitecture(const plan::Target &target,
       return absl::FailedPreconditionError(absl::StrCat(
           "this machine cannot run the plan: its kernels are for ", wanted,
           " and later, the GPU is of ", context.architecture(),
-          ". Compile it with --target cuda:sm_80 or cuda:sm_90"));
+          *has >= 80 ? ". Compile it with --target cuda:sm_80"
+                     : ", and sm_80 is the oldest there is"));
     }
   }
   return absl::OkStatus();
@@ -74,12 +75,6 @@ absl::Status checkArchitecture(const plan::Target &target,
 absl::StatusOr<std::unique_ptr<Driver>>
 zerograph::openCudaDriver(const plan::Target &target) {
   ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
-  int count = 0;
-  ZG_CUDA(*api, cuDeviceGetCount, &count);
-  if (count == 0) {
-    return absl::FailedPreconditionError(
-        "this machine has NVIDIA's driver, and no GPU that it may use");
-  }
   ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(*api, 0));
   ZG_RETURN_IF_ERROR(checkArchitecture(target, *context));
   return std::make_unique<CudaDriver>(std::move(context));

@@ -36,7 +36,7 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan) {
     handles.push_back(handle);
   }
   for (plan::ElementType type : kFoldTypes) {
-    if (worldOf(plan) > 1) {
+    if (worldOf(plan) > 1 && !handles.empty()) {
       ZG_RETURN_IF_ERROR(annotate(
           cudaStatus(api,
                      api.cuModuleGetFunction(&loaded->folds[type],

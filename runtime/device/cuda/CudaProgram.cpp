@@ -77,10 +77,7 @@ absl::Status CudaProgram::makeTimers() {
 }
 
 void CudaProgram::start(unsigned slot) {
-  auto note = [&](const absl::Status &status, uint32_t number) {
-    result = status;
-    failed_step = number;
-  };
+  failed_step = entries.empty() ? 0 : entries.front().number;
   result = context->enter();
   result.Update(makeTimers());
   if (result.ok() && origin) {
@@ -94,7 +91,9 @@ void CudaProgram::start(unsigned slot) {
     if (!result.ok()) {
       break;
     }
-    note(issue(entry, slot), entry.number);
+    // The driver may tell here what an earlier step has done.
+    result = annotate(issue(entry, slot), "this step or an earlier one");
+    failed_step = entry.number;
   }
   if (!result.ok()) {
     failed(result, failed_step);

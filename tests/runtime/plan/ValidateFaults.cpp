@@ -11,6 +11,21 @@ plan::Matmul *matmul(plan::Plan &plan) {
   return step(plan, 4)->mutable_matmul();
 }
 
+/// The same plan for a GPU, whose kernels are one launch each.
+void makeCuda(plan::Plan &p) {
+  p.mutable_devices(0)->set_device("cuda");
+  p.mutable_devices(0)->clear_features();
+  p.mutable_devices(0)->add_features("sm_80");
+  p.mutable_modules(0)->mutable_ptx()->set_architecture("sm_80");
+  p.mutable_modules(0)->mutable_ptx()->set_text("// PTX");
+  for (plan::Kernel &kernel : *p.mutable_kernels()) {
+    plan::CudaLaunch &launch = *kernel.mutable_cuda()->add_launches();
+    launch.set_symbol(kernel.symbol());
+    launch.set_grid(1);
+    launch.set_block(128);
+  }
+}
+
 constexpr uint64_t kHuge = ~uint64_t(0);
 
 const ValidateFault kFaults[] = {
@@ -104,11 +119,32 @@ const ValidateFault kFaults[] = {
        axis.set_name("model");
        axis.set_size(1);
      }},
-    {"machine code that cuda cannot load; not built yet",
+    {"module 0 is for device 0 of 1, or has no code that it can load",
      [](plan::Plan &p) { p.mutable_devices(0)->set_device("cuda"); }},
-    {"machine code that host cannot load; not built yet",
+    {"module 1 is for device 0 of 1, or has no code that it can load",
      [](plan::Plan &p) {
        *p.add_modules()->mutable_ptx()->mutable_architecture() = "sm_90";
+     }},
+    {"or has no code that it can load",
+     [](plan::Plan &p) {
+       makeCuda(p);
+       p.mutable_modules(0)->mutable_ptx()->set_architecture("sm_90");
+     }},
+    {"kernel k1: it has no launch",
+     [](plan::Plan &p) {
+       makeCuda(p);
+       p.mutable_kernels(0)->mutable_cuda()->clear_launches();
+     }},
+    {"of 0 blocks of 128 threads",
+     [](plan::Plan &p) {
+       makeCuda(p);
+       p.mutable_kernels(0)->mutable_cuda()->mutable_launches(0)->set_grid(0);
+     }},
+    {"of 1 blocks of 2000 threads",
+     [](plan::Plan &p) {
+       makeCuda(p);
+       p.mutable_kernels(0)->mutable_cuda()->mutable_launches(0)->set_block(
+           2000);
      }},
     {"2 groups of parameters with an optimizer each",
      [](plan::Plan &p) { *p.add_groups() = p.groups(0); }},
