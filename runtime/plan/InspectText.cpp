@@ -46,11 +46,14 @@ void header(const Json &report, std::string &out) {
   }
   absl::StrAppend(&out, "\n");
   const Json &target = report["target"];
-  absl::StrAppendFormat(&out, "  target:     %s%s%s; %s %s\n",
-                        text(target["device"]),
+  absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),
                         target["features"].empty() ? "" : " with ",
-                        listed(target["features"], " "),
-                        text(target["math_library"]), text(target["math_isa"]));
+                        listed(target["features"], " "));
+  if (!text(target["math_library"]).empty()) {
+    absl::StrAppend(&out, "; ", text(target["math_library"]), " ",
+                    text(target["math_isa"]));
+  }
+  absl::StrAppend(&out, "\n");
   for (const Json &input : report["inputs"]) {
     absl::StrAppendFormat(
         &out, "  input:      %s: %s [%s]%s\n", text(input["name"]),

@@ -170,7 +170,9 @@ TEST_P(CudaModels, KernelsHaveTheHostsBits) {
   }
 }
 
-TEST_P(CudaModels, PtxasAssemblesTheKernelsWithoutSpills) {
+class PtxasModels : public ::testing::TestWithParam<Case> {};
+
+TEST_P(PtxasModels, AssembledWithoutSpills) {
   std::string ptxas = findPtxas();
   if (ptxas.empty()) {
     GTEST_SKIP() << kNoPtxas;
@@ -183,18 +185,27 @@ TEST_P(CudaModels, PtxasAssemblesTheKernelsWithoutSpills) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CudaModels,
-    ::testing::Values(
-        Case{"mlp-digits/model.onnx", 0, 1, {{"batch", 8}}},
-        Case{"gpt2-nano/model.onnx", 3, 2, {{"batch", 2}, {"seq", 16}}},
-        Case{"gpt2-nano-dropout/model.onnx", 1, 2, {{"batch", 2}, {"seq", 16}}},
-        Case{"resnet-mini/model.onnx", 0, 1, {{"batch", 2}}}),
-    [](const auto &info) {
-      std::string name = info.param.model;
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
-      return name;
-    });
+const Case kModels[] = {
+    {"mlp-digits/model.onnx", 0, 1, {{"batch", 8}}},
+    {"gpt2-nano/model.onnx", 3, 2, {{"batch", 2}, {"seq", 16}}},
+    {"gpt2-nano-dropout/model.onnx", 1, 2, {{"batch", 2}, {"seq", 16}}},
+    {"resnet-mini/model.onnx", 0, 1, {{"batch", 2}}},
+};
+/// Too large to be run here.
+const Case kGpt2Small = {
+    "structure/gpt2-small.onnx", 3, 8, {{"batch", 4}, {"seq", 1024}}};
+
+std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
+  std::string name = info.param.model;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaModels, ::testing::ValuesIn(kModels), nameOf);
+INSTANTIATE_TEST_SUITE_P(All, PtxasModels, ::testing::ValuesIn(kModels),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Large, PtxasModels, ::testing::Values(kGpt2Small),
+                         nameOf);
 
 } // namespace
