@@ -2,10 +2,10 @@
 
 #include "codegen/cuda/Ptx.h"
 
+#include "codegen/emit/Lower.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -26,19 +26,9 @@ makeTargetMachine(const CudaTarget &target, std::string &error) {
     return true;
   }();
   (void)initialized;
-  const std::string triple = "nvptx64-nvidia-cuda";
-  const llvm::Target *llvmTarget =
-      llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!llvmTarget) {
-    return nullptr;
-  }
-  llvm::TargetOptions options;
-  // Nothing is contracted that is not marked, and nothing is marked: so every
-  // product and sum says `.rn`, and ptxas contracts nothing either.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
-      triple, target.architecture, kPtxVersion, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Default));
+  // So every product and sum says `.rn`, and ptxas contracts nothing either.
+  return emit::openTargetMachine("nvptx64-nvidia-cuda", target.architecture,
+                                 kPtxVersion, error);
 }
 
 FailureOr<std::string> cuda::toPtx(llvm::Module &module,

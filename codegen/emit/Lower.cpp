@@ -22,6 +22,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -59,4 +61,19 @@ std::unique_ptr<llvm::Module> emit::toLLVM(ModuleOp module,
     return nullptr;
   }
   return translateModuleToLLVMIR(module, llvmContext, "zerograph");
+}
+
+std::unique_ptr<llvm::TargetMachine>
+emit::openTargetMachine(const std::string &triple, StringRef cpu,
+                        StringRef features, std::string &error) {
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Default));
 }

@@ -6,10 +6,12 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
+#include <string>
 
 namespace llvm {
 class LLVMContext;
 class Module;
+class TargetMachine;
 } // namespace llvm
 
 namespace mlir::zg::emit {
@@ -24,6 +26,13 @@ void loadEmitDialects(MLIRContext *context);
 std::unique_ptr<llvm::Module> toLLVM(ModuleOp module,
                                      llvm::LLVMContext &context,
                                      StringRef deviceDialect = {});
+
+/// LLVM's generator for a triple, whose target is initialized; null, with
+/// `error` set, if it has none. Nothing is contracted that is not marked, and
+/// nothing is marked.
+std::unique_ptr<llvm::TargetMachine>
+openTargetMachine(const std::string &triple, StringRef cpu, StringRef features,
+                  std::string &error);
 
 } // namespace mlir::zg::emit
 

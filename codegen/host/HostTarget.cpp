@@ -2,10 +2,11 @@
 
 #include "codegen/host/HostTarget.h"
 
+#include "codegen/emit/Lower.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -86,17 +87,7 @@ zg::host::makeTargetMachine(const HostTarget &target, std::string &error) {
     return true;
   }();
   (void)initialized;
-  const std::string triple = "x86_64-unknown-linux-gnu";
-  const llvm::Target *llvmTarget =
-      llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!llvmTarget) {
-    return nullptr;
-  }
-  llvm::TargetOptions options;
-  // Nothing is contracted that is not marked, and nothing is marked.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::string cpu = target.cpu.empty() ? "x86-64" : target.cpu;
-  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
-      triple, cpu, target.features, options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return emit::openTargetMachine("x86_64-unknown-linux-gnu",
+                                 target.cpu.empty() ? "x86-64" : target.cpu,
+                                 target.features, error);
 }

@@ -5,18 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tests/e2e/Harness.h"
-#include "tests/emulator/Gpu.h"
-
 #include <gtest/gtest.h>
+
+#include "tests/e2e/CudaTrainings.h"
+#include "tests/emulator/Gpu.h"
 
 namespace zerograph::testing {
 namespace {
 
-/// Losses, gradients and parameters are the host's, under two schedules.
-void expectTheHostsBits(Training training) {
-  training.matmul = "generated";
-  training.gradients = true;
+class Cuda : public ::testing::TestWithParam<Training> {};
+
+/// Under two schedules.
+TEST_P(Cuda, HasTheHostsBits) {
+  Training training = GetParam();
   Outcome host = trainModel(training);
   training.target = "cuda:emulated";
   for (uint32_t seed : {1, 2}) {
@@ -26,55 +27,11 @@ void expectTheHostsBits(Training training) {
     EXPECT_EQ(gpu.complaint(), "") << what;
     EXPECT_EQ(gpu.leftovers(), "") << what;
     EXPECT_GT(gpu.launches(), 0u) << what;
-    ASSERT_FALSE(cuda.result.losses.empty()) << what;
-    EXPECT_EQ(host.result.losses, cuda.result.losses) << what;
-    expectSameBits(host.parameters, cuda.parameters, what);
-    expectSameBits(host.gradients, cuda.gradients, what);
+    expectSameOutcome(host, cuda, what);
   }
 }
 
-TEST(Cuda, Mlp) {
-  Training training{"mlp-digits"};
-  training.steps = 3;
-  expectTheHostsBits(training);
-}
-
-TEST(Cuda, MlpInTwoMicroBatches) {
-  Training training{"mlp-digits"};
-  training.accumulate = 2;
-  training.steps = 3;
-  expectTheHostsBits(training);
-}
-
-TEST(Cuda, RanksShareTheGpu) {
-  for (int64_t stage = 0; stage < 4; ++stage) {
-    Training training{"mlp-digits"};
-    training.zero_stage = stage;
-    training.ranks = stage == 0 ? 2 : 1 + stage;
-    training.accumulate = 1 + stage % 2;
-    training.micro_batch = 2;
-    training.steps = 3;
-    expectTheHostsBits(training);
-  }
-}
-
-TEST(Cuda, Transformer) {
-  Training training{"gpt2-nano"};
-  training.ranks = 2;
-  training.zero_stage = 3;
-  training.micro_batch = 1;
-  training.steps = 1;
-  expectTheHostsBits(training);
-}
-
-TEST(Cuda, Convolutions) {
-  Training training{"resnet-mini"};
-  training.ranks = 2;
-  training.zero_stage = 2;
-  training.micro_batch = 1;
-  training.steps = 1;
-  expectTheHostsBits(training);
-}
+INSTANTIATE_TEST_SUITE_P(All, Cuda, ::testing::ValuesIn(cudaTrainings()));
 
 } // namespace
 } // namespace zerograph::testing
