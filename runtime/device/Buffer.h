@@ -28,9 +28,9 @@ public:
   virtual absl::Status fill(uint64_t offset, uint64_t bytes) = 0;
 
   /// End of the highest `granule` bytes, 1, 2 or 4, of which some were written
-  /// since allocation: 0 if none. On the host those written with the value that
-  /// memory begins with do not count.
-  virtual uint64_t touchedEnd(uint64_t granule) const = 0;
+  /// since allocation: 0 if none. Those written with the value that memory
+  /// begins with do not count.
+  virtual absl::StatusOr<uint64_t> touchedEnd(uint64_t granule) const = 0;
 };
 
 /// Of device memory in memory of the process, at a time.

@@ -53,9 +53,9 @@ absl::Status RankRun::run() {
     rank_result.arena_bytes += arena->bytes();
     // The elements of the highest slice are no wider than its end allows.
     uint64_t peak = peakOf(session.plan(), int(rank_result.touched.size()));
-    rank_result.touched.push_back(arena->touchedEnd(peak % 4 == 0   ? 4
-                                                    : peak % 2 == 0 ? 2
-                                                                    : 1));
+    uint64_t granule = peak % 4 == 0 ? 4 : peak % 2 == 0 ? 2 : 1;
+    ZG_ASSIGN_OR_RETURN(uint64_t end, arena->touchedEnd(granule));
+    rank_result.touched.push_back(end);
   }
   return absl::OkStatus();
 }

@@ -33,6 +33,7 @@ namespace zerograph::emulator {
 struct Calls {
   using Lock = std::lock_guard<std::mutex>;
 
+  static bool fails(const char *function) { return gpu->countCall(function); }
   static int needContext() {
     return current == gpu ? 0
                           : gpu->complain("a call needs a context, and the "
@@ -60,7 +61,7 @@ struct Calls {
     return 0;
   }
   static int errorString(int, const char **text) {
-    *text = gpu->wrong.c_str();
+    *text = gpu->wrong.empty() ? "made to fail" : gpu->wrong.c_str();
     return 0;
   }
   static int driverVersion(int *version) {
@@ -401,10 +402,31 @@ static const CudaApi kEmulated = {
     .cuEventElapsedTime = Calls::elapsed,
 };
 
+namespace zerograph::emulator {
+
+/// The emulated function `Member` of the table, which can be told to fail.
+template <auto Member, const char *Name, typename Function>
+struct Counted;
+template <auto Member, const char *Name, typename... Arguments>
+struct Counted<Member, Name, CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments... arguments) {
+    return Calls::fails(Name) ? kError : (kEmulated.*Member)(arguments...);
+  }
+};
+
+} // namespace zerograph::emulator
+
+#define ZEROGRAPH_NAME(name, ...) static constexpr char k_##name[] = #name;
+ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_NAME)
+
+#define ZEROGRAPH_COUNTED(name, ...)                                           \
+  .name = Counted<&CudaApi::name, k_##name, decltype(CudaApi::name)>::call,
+static const CudaApi kCounted = {ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_COUNTED)};
+
 Gpu::Gpu(uint32_t seed) : random(seed) {
   streams.push_back(std::make_unique<Stream>());
   gpu = this;
-  setCudaApi(&kEmulated);
+  setCudaApi(&kCounted);
 }
 
 Gpu::~Gpu() {

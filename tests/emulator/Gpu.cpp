@@ -23,6 +23,21 @@ std::string Gpu::leftovers() const {
   return text;
 }
 
+std::map<std::string, uint64_t> Gpu::calls() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return call_counts;
+}
+
+void Gpu::failCall(const std::string &function, uint64_t number) {
+  failing = function;
+  failing_number = number;
+}
+
+bool Gpu::countCall(const std::string &function) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return ++call_counts[function] == failing_number && function == failing;
+}
+
 int Gpu::complain(const std::string &what) {
   if (wrong.empty()) {
     wrong = what;

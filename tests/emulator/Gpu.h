@@ -39,8 +39,15 @@ public:
   const std::string &complaint() const { return wrong; }
   uint64_t launches() const { return launch_count; }
 
+  /// How often each function of the driver was called.
+  std::map<std::string, uint64_t> calls() const;
+  /// Call `number`, from 1, of a function returns an error, once.
+  void failCall(const std::string &function, uint64_t number);
+
 private:
   friend struct Calls;
+  /// Counts a call; whether it is the one to fail.
+  bool countCall(const std::string &function);
 
   struct Event {
     uint64_t recorded = 0, done = 0;
@@ -103,6 +110,9 @@ private:
   int contexts = 0;
   uint64_t launch_count = 0;
   std::string wrong;
+  std::map<std::string, uint64_t> call_counts;
+  std::string failing;
+  uint64_t failing_number = 0;
 };
 
 } // namespace zerograph::emulator

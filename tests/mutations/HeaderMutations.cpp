@@ -235,7 +235,7 @@ std::vector<Mutation> headerMutations() {
       {"header",
        "target",
        target,
-       {"this machine cannot run the plan", "expected host; not built yet"}},
+       {"this machine cannot run the plan", "has no code that it can load"}},
       {"header", "no machine code", noModule, {"it is in module 0 of 0"}},
   };
 }

@@ -64,7 +64,7 @@ public:
     return arrived();
   }
 
-  uint64_t touchedEnd(uint64_t granule) const override;
+  absl::StatusOr<uint64_t> touchedEnd(uint64_t granule) const override;
 
 private:
   /// The driver may return before the bytes are there, and the streams of
@@ -89,14 +89,12 @@ private:
   void *pinned = nullptr;
 };
 
-uint64_t CudaBuffer::touchedEnd(uint64_t granule) const {
+absl::StatusOr<uint64_t> CudaBuffer::touchedEnd(uint64_t granule) const {
   std::vector<uint8_t> block(std::min(size, kBlockBytes));
   for (uint64_t end = size; end > 0;) {
     uint64_t start =
         end > kBlockBytes ? (end - 1) / kBlockBytes * kBlockBytes : 0;
-    if (!read(start, block.data(), end - start).ok()) {
-      return size; // nothing is known
-    }
+    ZG_RETURN_IF_ERROR(read(start, block.data(), end - start));
     for (uint64_t i = end; i > start; --i) {
       if (block[i - 1 - start] != patternAt(i - 1)) {
         return std::min(size, (i + granule - 1) / granule * granule);

@@ -29,7 +29,7 @@ public:
       : HostBuffer(data, bytes), mapping(mapping), mapped(mapped) {}
   ~HostArena() override { munmap(mapping, mapped); }
 
-  uint64_t touchedEnd(uint64_t granule) const override {
+  absl::StatusOr<uint64_t> touchedEnd(uint64_t granule) const override {
     uint64_t end = bytes();
     while (end % 4 != 0 && isUntouched(end, 1)) {
       --end;

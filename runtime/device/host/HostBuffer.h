@@ -22,7 +22,7 @@ public:
   absl::Status read(uint64_t offset, void *to, uint64_t bytes) const override;
   absl::Status fill(uint64_t offset, uint64_t bytes) override;
   /// The whole of it, unless a subclass knows better.
-  uint64_t touchedEnd(uint64_t) const override { return size; }
+  absl::StatusOr<uint64_t> touchedEnd(uint64_t) const override { return size; }
 
 private:
   absl::Status check(uint64_t offset, uint64_t bytes) const;

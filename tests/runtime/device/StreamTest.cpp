@@ -90,11 +90,11 @@ TEST(ArenaTest, TheHighestByteTouchedShows) {
   auto arena = makeHostArena((5 << 20) + 3, 64);
   ASSERT_TRUE(arena.ok()) << arena.status();
   EXPECT_EQ(reinterpret_cast<uintptr_t>((*arena)->data()) % (2 << 20), 0u);
-  EXPECT_EQ((*arena)->touchedEnd(1), 0u);
+  EXPECT_EQ((*arena)->touchedEnd(1).value(), 0u);
   std::byte *data = (*arena)->data();
   for (uint64_t at : {0, 1, 7, 4096, (5 << 20), (5 << 20) + 2}) {
     data[at] = std::byte(3);
-    EXPECT_EQ((*arena)->touchedEnd(1), at + 1);
+    EXPECT_EQ((*arena)->touchedEnd(1).value(), at + 1);
   }
   EXPECT_FALSE(makeHostArena(64, 48).ok());
   EXPECT_TRUE(makeHostArena(0, 1).ok());
@@ -107,7 +107,7 @@ TEST(ArenaTest, FloatsThatAreNotFiniteShow) {
     auto arena = makeHostArena(64, 64);
     ASSERT_TRUE(arena.ok()) << arena.status();
     ASSERT_TRUE((*arena)->write(8, &value, sizeof value).ok());
-    EXPECT_EQ((*arena)->touchedEnd(4), 12u) << value;
+    EXPECT_EQ((*arena)->touchedEnd(4).value(), 12u) << value;
   }
 }
 

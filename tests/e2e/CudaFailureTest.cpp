@@ -1,0 +1,86 @@
+//===- CudaFailureTest.cpp - a GPU whose calls fail -----------------------===//
+//
+// Each function of the driver fails once, at its first and at its last call:
+// the run ends with an error that names the call, and leaves nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/Harness.h"
+#include "tests/emulator/Gpu.h"
+
+#include "runtime/plan/PlanFile.h"
+
+#include <set>
+
+namespace zerograph::testing {
+namespace {
+
+/// What ends something, whose failure nobody is told; and what tells errors.
+const std::set<std::string> kUntold = {
+    "cuMemFree",       "cuMemFreeHost",   "cuModuleUnload",
+    "cuStreamDestroy", "cuEventDestroy",  "cuDevicePrimaryCtxRelease",
+    "cuGetErrorName",  "cuGetErrorString"};
+
+/// Without its context nothing can be given back.
+const std::set<std::string> kNeededToEnd = {"cuCtxSetCurrent"};
+
+class CudaFailure : public ::testing::Test {
+protected:
+  void SetUp() override {
+    Training training{"mlp-digits"};
+    training.matmul = "generated";
+    training.target = "cuda:emulated";
+    auto bytes = serializePlan(compilePlan(training));
+    ASSERT_TRUE(bytes.ok());
+    auto parsed = parsePlan(*bytes);
+    ASSERT_TRUE(parsed.ok());
+    loaded = std::move(*parsed);
+    options.steps = 2;
+    options.data =
+        std::string(ZEROGRAPH_MODELS) + "/mlp-digits/batches.safetensors";
+    options.progress = false;
+    options.handle_interrupt = false;
+    options.say = [](const std::string &) {};
+  }
+
+  void expectNamed(const std::string &function, uint64_t number) {
+    emulator::Gpu gpu(1);
+    gpu.failCall(function, number);
+    auto result = train(loaded, options);
+    std::string what = function + " " + std::to_string(number);
+    ASSERT_FALSE(result.ok()) << what;
+    EXPECT_THAT(std::string(result.status().message()),
+                ::testing::HasSubstr(function))
+        << what;
+    EXPECT_EQ(gpu.leftovers(), "") << what;
+  }
+
+  LoadedPlan loaded;
+  TrainOptions options;
+};
+
+TEST_F(CudaFailure, EveryCallIsNamedAndLeavesNothing) {
+  std::map<std::string, uint64_t> calls;
+  {
+    emulator::Gpu gpu(1);
+    auto result = train(loaded, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    calls = gpu.calls();
+  }
+  for (const auto &[function, count] : calls) {
+    if (kUntold.contains(function)) {
+      continue;
+    }
+    expectNamed(function, 1);
+    if (count > 1 && !kNeededToEnd.contains(function)) {
+      expectNamed(function, count);
+    }
+  }
+  EXPECT_GT(calls.size(), 15u);
+}
+
+} // namespace
+} // namespace zerograph::testing
