@@ -17,7 +17,9 @@ struct ValidateFault {
   std::function<void(plan::Plan &)> make;
 };
 
+/// Of what a plan declares, and of its steps.
 absl::Span<const ValidateFault> validateFaults();
+absl::Span<const ValidateFault> validateStepFaults();
 
 } // namespace zerograph::testing
 

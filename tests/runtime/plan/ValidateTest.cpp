@@ -22,14 +22,19 @@ TEST(Validate, AcceptsSoundPlans) {
   }
 }
 
-TEST(Validate, EachFaultIsRefusedWithItsCause) {
-  for (const testing::ValidateFault &fault : testing::validateFaults()) {
+void expectRefused(absl::Span<const testing::ValidateFault> faults) {
+  for (const testing::ValidateFault &fault : faults) {
     plan::Plan plan = testing::stageThreePlan();
     fault.make(plan);
     absl::Status status = validatePlan(plan);
     EXPECT_FALSE(status.ok()) << fault.cause;
     EXPECT_THAT(std::string(status.message()), HasSubstr(fault.cause));
   }
+}
+
+TEST(Validate, EachFaultIsRefusedWithItsCause) {
+  expectRefused(testing::validateFaults());
+  expectRefused(testing::validateStepFaults());
 }
 
 // In-place launches: a result exactly on an operand, where its kernel allows
