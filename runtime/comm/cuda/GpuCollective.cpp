@@ -44,7 +44,8 @@ public:
   GpuCollective(GpuGroup &group, ControlPlane &control, GpuRank &self,
                 CollectiveSite site, const char *what)
       : group(group), control(control), self(self), site(std::move(site)),
-        what(what), shown(group.shownOf(this->site)),
+        text(describe(this->site, what)), begin_text("begin of " + text),
+        end_text("end of " + text), shown(group.shownOf(this->site)),
         api(group.module.gpu()->api) {}
 
   absl::Status bind(std::vector<CUdeviceptr> addresses) {
@@ -58,18 +59,16 @@ public:
   absl::Status issue(const Issue &issue) override {
     auto *stream = static_cast<CUstream>(issue.stream);
     if (site.sequence != self.next) {
-      return absl::InternalError(absl::StrCat(describe(site, what),
-                                              " is issued where the one of "
-                                              "sequence ",
-                                              self.next, " is due"));
+      return absl::InternalError(absl::StrCat(
+          text, " is issued where the one of sequence ", self.next, " is due"));
     }
     ++self.next;
     if (self.last) {
       ZG_CUDA(api, cuStreamWaitEvent, stream, self.last, 0);
     }
-    ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::ready, "begin of "));
+    ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::ready, begin_text));
     ZG_RETURN_IF_ERROR(enqueue(stream));
-    ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::done, "end of "));
+    ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::done, end_text));
     ZG_CUDA(api, cuEventRecord, complete, stream);
     self.last = complete;
     return absl::OkStatus();
@@ -101,9 +100,9 @@ protected:
 private:
   /// Every rank has recorded an event, and this stream awaits them.
   absl::Status meet(CUstream stream, CUevent GpuShown::*event,
-                    const char *place) {
+                    const std::string &place) {
     ZG_CUDA(api, cuEventRecord, shown[self.rank].*event, stream);
-    ZG_RETURN_IF_ERROR(control.barrier(place + describe(site, what)));
+    ZG_RETURN_IF_ERROR(control.barrier(place));
     for (unsigned peer = 0; peer < world(); ++peer) {
       if (peer != self.rank) {
         ZG_CUDA(api, cuStreamWaitEvent, stream, shown[peer].*event, 0);
@@ -113,7 +112,8 @@ private:
   }
 
   CollectiveSite site;
-  const char *what;
+  /// For messages, made once.
+  std::string text, begin_text, end_text;
   std::vector<GpuShown> &shown;
   const CudaApi &api;
   CUevent complete = nullptr;
