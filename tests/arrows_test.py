@@ -52,10 +52,15 @@ RULES = {
             *DEVICE_INTERFACES,
             # Collectives that the processor works on address the buffers.
             "runtime/device/host/HostBuffer.h",
-            # So do those of ranks that share a GPU.
+            # So do those of ranks on GPUs, which enqueue besides.
+            "runtime/device/cuda/CudaApi.h",
             "runtime/device/cuda/CudaBuffer.h",
+            "runtime/device/cuda/CudaContext.h",
+            "runtime/device/cuda/CudaMemory.h",
             "runtime/device/cuda/CudaModule.h",
             "runtime/device/cuda/FoldKernel.h",
+            # Theirs is found as the device's are.
+            "runtime/device/cuda/Libraries.h",
         ],
         "collectives are bound to a device's buffers and know nothing else of it",
     ),
@@ -126,9 +131,12 @@ RULES = {
             "runtime/plan",
             # What collectives launch, and no step names.
             "runtime/device/cuda/FoldKernel.h",
+            # How a workspace lies.
+            "runtime/device/cuda/CublasLtWorkspace.h",
         ],
         "a device's folder adds its forms and its code; of the runtime it knows "
-        "the plan, and the kernels that its collectives need",
+        "the plan, the kernels that its collectives need, and its own library's "
+        "workspaces",
     ),
 }
 FOLDERS = ["options", "runtime", "passes", "frontend", "codegen", "tools", "tests"]

@@ -51,5 +51,9 @@ LogicalResult CudaCode::finish(plan::Plan &plan) {
   plan::Target &device = *plan.add_devices();
   device.set_device("cuda");
   device.add_features(target.architecture);
+  if (target.library) {
+    device.set_math_library("cuBLASLt");
+    device.set_allow_tf32(target.allowTf32);
+  }
   return success();
 }

@@ -7,7 +7,9 @@ using namespace mlir::zg;
 
 FailureOr<CudaTarget> zg::parseCudaTarget(StringRef text, std::string &error) {
   if (text == "sm_80" || text == "sm_90" || text == kEmulated) {
-    return CudaTarget{text.str()};
+    CudaTarget target;
+    target.architecture = text.str();
+    return target;
   }
   error = "unknown CUDA architecture '" + text.str() +
           "'; known are sm_80 (A100 and later) and sm_90 (H100 and later)";

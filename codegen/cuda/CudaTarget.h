@@ -19,6 +19,12 @@ inline constexpr llvm::StringLiteral kEmulated = "emulated";
 struct CudaTarget {
   /// "sm_80" or "sm_90"; or kEmulated.
   std::string architecture;
+  /// Products are cuBLASLt's; else they are kernels.
+  bool library = true;
+  /// Those of f32 may round what they multiply to TF32.
+  bool allowTf32 = false;
+  /// NCCL adds gradients up, in an order of its own.
+  bool anyOrder = false;
 };
 
 /// Parses the name of an architecture. `error` says which there are.

@@ -3,15 +3,54 @@
 #include "codegen/cuda/CudaTargetInfo.h"
 
 #include "codegen/cuda/forms/Forms.h"
+#include "runtime/device/cuda/CublasLtWorkspace.h"
+
+#include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::zg;
 
+namespace {
+
+/// A product of fewer multiplications and additions takes about as long as a
+/// launch: a second one, to add up parts of it, cannot pay.
+constexpr double kWorthWorkspace = 1e6;
+
+/// What NVIDIA's manual recommends for cuBLAS's workspace
+/// ("cublasSetWorkspace"). The emulator's writes over all that it gets.
+int64_t workspaceBytes(StringRef architecture) {
+  if (architecture == kEmulated) {
+    return int64_t(64) << 10;
+  }
+  return int64_t(architecture == "sm_90" ? 32 : 4) << 20;
+}
+
+} // namespace
+
+bool CudaTargetInfo::hasMatmul(Type elementType) const {
+  return target.library && (elementType.isF32() || elementType.isF64() ||
+                            elementType.isF16() || elementType.isBF16());
+}
+
+// By shape and architecture alone, so that everything that the library chooses
+// by is the same whatever the stage, the ranks and the buckets.
 FailureOr<int64_t>
-CudaTargetInfo::matmulScratchBytes(const MatmulShape &,
+CudaTargetInfo::matmulScratchBytes(const MatmulShape &shape,
                                    std::string &error) const {
-  error = "there is no library for products on CUDA yet";
-  return failure();
+  for (int64_t size : {shape.batch, shape.m, shape.n, shape.k}) {
+    if (size > std::numeric_limits<int32_t>::max()) {
+      error = "a size of it is " + std::to_string(size) +
+              ", and cuBLASLt counts in 32 bits; --matmul generated multiplies "
+              "by generated kernels";
+      return failure();
+    }
+  }
+  double operations = 2.0 * double(shape.batch) * double(shape.m) *
+                      double(shape.n) * double(shape.k);
+  return operations < kWorthWorkspace
+             ? 0
+             : zerograph::kWorkspaceSlack + workspaceBytes(target.architecture);
 }
 
 FailureOr<int64_t>
@@ -21,10 +60,20 @@ CudaTargetInfo::convolutionScratchBytes(const nn::Convolution &,
   return failure();
 }
 
+// An exchange costs the host a group of NCCL, some 0.1 ms: with few ranks
+// chunks are long enough to hide it. All ranks' together stay below 128 MiB.
+int64_t CudaTargetInfo::exchangeBytes(int64_t ranks) const {
+  constexpr int64_t kLeast = 1 << 20, kMost = 16 << 20, kAll = 128 << 20;
+  return std::clamp(kAll / ranks, kLeast, kMost);
+}
+
 FailureOr<int64_t> CudaTargetInfo::kernelScratchBytes(Operation *op) const {
   auto kernel = dyn_cast<nn::KernelOp>(op);
-  if (!kernel || kernel.getForm() != nn::KernelForm::columns) {
-    return 0;
+  if (kernel && kernel.getForm() == nn::KernelForm::columns) {
+    return cuda::columnsScratchBytes(kernel);
   }
-  return cuda::columnsScratchBytes(kernel);
+  if (kernel && kernel.getForm() == nn::KernelForm::scatter) {
+    return cuda::scatterScratchBytes(kernel);
+  }
+  return 0;
 }

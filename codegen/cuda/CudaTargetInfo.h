@@ -3,22 +3,34 @@
 #ifndef ZEROGRAPH_CODEGEN_CUDA_CUDATARGETINFO_H
 #define ZEROGRAPH_CODEGEN_CUDA_CUDATARGETINFO_H
 
+#include "codegen/cuda/CudaTarget.h"
 #include "passes/analysis/TargetInfo.h"
 
 namespace mlir::zg {
 
-/// Everything by generated kernels; there is no library yet.
+/// Products by cuBLASLt, everything else by generated kernels; or all of it.
+/// The library is not asked, and need not be on the machine that compiles: it
+/// gets a workspace by the shape, and chooses among what that is enough for.
 class CudaTargetInfo final : public TargetInfo {
 public:
+  explicit CudaTargetInfo(CudaTarget target) : target(std::move(target)) {}
+
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
-  bool hasMatmul(Type) const override { return false; }
+  bool hasMatmul(Type elementType) const override;
   bool hasConvolution(Type) const override { return false; }
-  llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
-                                              std::string &) const override;
+  llvm::FailureOr<int64_t>
+  matmulScratchBytes(const MatmulShape &shape,
+                     std::string &error) const override;
   llvm::FailureOr<int64_t>
   convolutionScratchBytes(const nn::Convolution &,
                           std::string &) const override;
   llvm::FailureOr<int64_t> kernelScratchBytes(Operation *op) const override;
+  int64_t exchangeBytes(int64_t ranks) const override;
+  bool stagesSums() const override { return true; }
+  bool reducesInAnyOrder() const override { return target.anyOrder; }
+
+private:
+  CudaTarget target;
 };
 
 } // namespace mlir::zg

@@ -36,11 +36,16 @@ Value Body::where(Value mask, llvm::function_ref<Value()> then,
   return branch.getResult(0);
 }
 
+unsigned Body::alignmentOf(Type storage, int64_t together) const {
+  unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
+  return std::max(bytes, unsigned(std::min(bytes * together, alignment)));
+}
+
 Value Body::load(Value pointer, Value offset, Type element, bool asVector,
-                 Value mask, Value passThrough) {
+                 Value mask, Value passThrough, int64_t together) {
   ImplicitLocOpBuilder &b = lanes.b;
   Type storage = storageType(element);
-  unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
+  unsigned bytes = alignmentOf(storage, together);
   Value place = address(pointer, offset, element);
   Type type = asVector ? Type(lanes.vectorOf(storage)) : storage;
   bool isBool = element.isInteger(1);
@@ -95,7 +100,8 @@ Value Body::gather(Value pointer, Value offsets, Type element, Value mask,
              : value;
 }
 
-void Body::store(Value pointer, Value offset, Value value, Value mask) {
+void Body::store(Value pointer, Value offset, Value value, Value mask,
+                 int64_t together) {
   ImplicitLocOpBuilder &b = lanes.b;
   Type element = getElementTypeOrSelf(value);
   Value place = address(pointer, offset, element);
@@ -104,7 +110,7 @@ void Body::store(Value pointer, Value offset, Value value, Value mask) {
     value =
         b.create<arith::ExtUIOp>(lanes.like(value.getType(), storage), value);
   }
-  unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
+  unsigned bytes = alignmentOf(storage, together);
   if (mask && lanes.isVector(mask)) {
     b.create<LLVM::MaskedStoreOp>(value, place, mask, bytes);
     return;

@@ -36,11 +36,16 @@ struct Scratch {
 class Body {
 public:
   /// Emits at the builder, in the device's function. `pointers`: where the
-  /// kernel's operands begin, then its results.
+  /// kernel's operands begin, then its results. `alignment`: bytes that each of
+  /// these begins at a multiple of, as far as an access relies on more than
+  /// that of its elements. Its chunks begin at multiples of the width, then,
+  /// and `indexBits` are those of `Lanes`.
   Body(ImplicitLocOpBuilder &builder, Graph &graph, SmallVector<Value> pointers,
-       unsigned resultCount, int64_t width)
-      : lanes(builder, width), graph(graph), pointers(std::move(pointers)),
-        resultCount(resultCount) {}
+       unsigned resultCount, int64_t width, int64_t alignment = 1,
+       unsigned indexBits = 64)
+      : lanes(builder, width, indexBits), graph(graph),
+        pointers(std::move(pointers)), resultCount(resultCount),
+        alignment(alignment) {}
 
   Lanes lanes;
   Graph &graph;
@@ -71,10 +76,12 @@ public:
     return pointers[pointers.size() - resultCount + number];
   }
   /// Stores a vector, or one scalar, `offset` elements into a buffer; of a
-  /// masked one only the lanes that are set.
-  void store(Value pointer, Value offset, Value value, Value mask);
+  /// masked one only the lanes that are set. A mask of one lane is for all of
+  /// them. The place is at a multiple of `together` elements.
+  void store(Value pointer, Value offset, Value value, Value mask,
+             int64_t together = 1);
   Value load(Value pointer, Value offset, Type element, bool asVector,
-             Value mask, Value passThrough = {});
+             Value mask, Value passThrough = {}, int64_t together = 1);
   /// The elements at `offsets` from the pointer.
   Value gather(Value pointer, Value offsets, Type element, Value mask,
                Value passThrough);
@@ -100,6 +107,10 @@ private:
   };
 
   Value address(Value pointer, Value offset, Type element);
+  /// Bytes that an access at a multiple of so many elements can rely on.
+  unsigned alignmentOf(Type storage, int64_t together) const;
+  /// Elements that the chunks of a contiguous leaf lie at multiples of.
+  int64_t togetherOf(const Node *node) const;
   /// Of one lane: `then` where the mask is set, else `otherwise`.
   Value where(Value mask, llvm::function_ref<Value()> then, Value otherwise);
   Value basePointer(Value base);
@@ -111,7 +122,8 @@ private:
   Value readMask(const Access &access, Value inBounds, Chunk &chunk);
   Value readScalar(const RowPlace &place, Type element, TypedAttr padValue);
   Value readVector(const Access &access, const RowPlace &place, Type element,
-                   TypedAttr padValue, Value extraOffset, Chunk &chunk);
+                   TypedAttr padValue, Value extraOffset, Chunk &chunk,
+                   int64_t together = 1);
   Value chosenRow(Value index, const Indirection &indirection);
   Value formula(Type element, Value number);
   Value computeScalar(Node *node);
@@ -121,6 +133,7 @@ private:
 
   SmallVector<Value> pointers; // of operands, then results
   unsigned resultCount;
+  int64_t alignment;
   Value row;
   llvm::DenseMap<Value, Value> constantPointers;
   llvm::DenseMap<Node *, Value> kernelValues, rowValues;

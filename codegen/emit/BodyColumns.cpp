@@ -5,6 +5,7 @@
 #include "codegen/emit/Elementwise.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -27,7 +28,8 @@ Body::LanePlace Body::lanePlace(const Access &access, Value rowInBounds,
   for (const ViewDim &dim : access.inner) {
     narrow &= std::abs(dim.stride) * dim.size < (int64_t(1) << 31);
   }
-  Type lane = narrow ? b.getI32Type() : b.getI64Type();
+  narrow &= lanes.indexType.getWidth() > 32;
+  Type lane = narrow ? b.getI32Type() : lanes.indexType;
   Value first = chunk.col;
   if (access.flat) {
     first = lanes.add(lanes.mul(row, lanes.index(domain.cols)), first);
@@ -77,12 +79,8 @@ Body::LanePlace Body::lanePlace(const Access &access, Value rowInBounds,
     restrict(position, 0, elements);
   }
   if (withOffset) {
-    Type i64 = lanes.vectorOf(b.getI64Type());
-    if (!place.offset) {
-      place.offset = lanes.zero(i64);
-    } else if (narrow) {
-      place.offset = b.create<arith::ExtSIOp>(i64, place.offset);
-    }
+    place.offset = place.offset ? lanes.toIndex(place.offset)
+                                : lanes.zero(lanes.vectorOf(lanes.indexType));
   }
   return place;
 }
@@ -95,11 +93,26 @@ Value Body::readMask(const Access &access, Value inBounds, Chunk &chunk) {
   return inBounds && endsWithRow ? inBounds : both(chunk.mask, inBounds);
 }
 
+int64_t Body::togetherOf(const Node *node) const {
+  const Access &access = node->access;
+  if (!access.isContiguous()) {
+    return 1;
+  }
+  int64_t together = std::gcd(lanes.width, access.offset);
+  for (const ViewDim &dim : access.outer) {
+    together = std::gcd(together, dim.stride);
+  }
+  if (node->view.indirection) {
+    together = std::gcd(together, node->view.indirection->rowStride);
+  }
+  return together;
+}
+
 /// `place.pointer` is the row's place already. `extraOffset`: elements to add
 /// in each lane, or null.
 Value Body::readVector(const Access &access, const RowPlace &place,
                        Type element, TypedAttr padValue, Value extraOffset,
-                       Chunk &chunk) {
+                       Chunk &chunk, int64_t together) {
   bool contiguous = access.isContiguous() && !extraOffset;
   bool bounded = llvm::any_of(access.inner,
                               [](const ViewDim &d) { return d.isBounded(); });
@@ -121,8 +134,8 @@ Value Body::readVector(const Access &access, const RowPlace &place,
   }
   Value mask = readMask(access, inBounds, chunk);
   if (contiguous) {
-    return load(place.pointer, chunk.col, element, /*asVector=*/true, mask,
-                pad);
+    return load(place.pointer, chunk.col, element, /*asVector=*/true, mask, pad,
+                together);
   }
   Value offset =
       extraOffset ? lanes.add(lane.offset, extraOffset) : lane.offset;
@@ -161,10 +174,10 @@ Value Body::vector(Node *node, Chunk &chunk) {
 
 /// A comparison of i64 or i32 column numbers with one number for the row, as
 /// masks and labels make them: sixteen columns are compared as 0 ... 15 in i32,
-/// a quarter of the work. Null for any other op.
+/// a quarter of the work. Null for any other op, and for few lanes.
 Value Body::compareWithIota(Node *node, Chunk &chunk) {
   auto compare = dyn_cast<nn::CompareOp>(node->op);
-  if (!compare) {
+  if (!compare || lanes.width < 16) {
     return {};
   }
   auto isIota = [](Node *operand) {
@@ -183,16 +196,20 @@ Value Body::compareWithIota(Node *node, Chunk &chunk) {
     return {};
   }
   ImplicitLocOpBuilder &b = lanes.b;
-  Value number = scalar(other);
-  if (!number.getType().isInteger(64)) {
-    number = b.create<arith::ExtSIOp>(b.getI64Type(), number);
-  }
+  auto widened = [&](Value value) -> Value {
+    Type i64 = b.getI64Type();
+    return value.getType() == i64 ? value
+                                  : b.create<arith::ExtSIOp>(i64, value);
+  };
+  Value number = widened(scalar(other));
   // Clamped, so that the difference cannot overflow, nor its low half lie.
   auto clamp = [&](Value value, int64_t lo, int64_t hi) {
-    return lanes.min(lanes.max(value, lanes.index(lo)), lanes.index(hi));
+    Type type = value.getType();
+    return lanes.min(lanes.max(value, lanes.integer(type, lo)),
+                     lanes.integer(type, hi));
   };
   constexpr int64_t kFar = int64_t(1) << 61;
-  Value first = lanes.add(rowPlaces.lookup(iota).offset, chunk.col);
+  Value first = widened(lanes.add(rowPlaces.lookup(iota).offset, chunk.col));
   Value distance =
       clamp(lanes.sub(clamp(number, -kFar, kFar), first), -1, lanes.width);
   Value lane = lanes.iota(b.getI32Type());
@@ -232,7 +249,7 @@ Value Body::computeVector(Node *node, Chunk &chunk) {
     }
     if (node->kind == Node::Kind::Load) {
       return readVector(node->access, place, node->element, node->view.padValue,
-                        extra, chunk);
+                        extra, chunk, togetherOf(node));
     }
     LanePlace lane = lanePlace(node->access, place.inBounds, chunk, true);
     Value number = lanes.add(lanes.splat(place.offset), lane.offset);

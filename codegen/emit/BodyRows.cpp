@@ -165,13 +165,9 @@ Body::RowPlace Body::rowPlace(const Access &access, Value base) {
 
 /// Elements to the chosen row of a table.
 Value Body::chosenRow(Value index, const Indirection &indirection) {
-  Type i64 = lanes.like(index.getType(), lanes.b.getI64Type());
-  if (index.getType() != i64) {
-    index = lanes.b.create<arith::ExtSIOp>(i64, index);
-  }
-  index = lanes.max(index, lanes.zero(i64));
-  index = lanes.min(index, lanes.integer(i64, indirection.rows - 1));
-  return lanes.mul(index, lanes.integer(i64, indirection.rowStride));
+  index = lanes.clampIndex(index, indirection.rows);
+  return lanes.mul(index,
+                   lanes.integer(index.getType(), indirection.rowStride));
 }
 
 /// The place of a leaf in this row, with the row that an index chooses for
@@ -226,9 +222,13 @@ Value Body::formula(Type element, Value number) {
   if (isa<FloatType>(element)) {
     return b.create<arith::SIToFPOp>(type, number);
   }
-  return type == number.getType()
-             ? number
-             : b.create<arith::TruncIOp>(type, number).getResult();
+  unsigned from = getElementTypeOrSelf(number).getIntOrFloatBitWidth();
+  unsigned to = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  if (from == to) {
+    return number;
+  }
+  return from > to ? b.create<arith::TruncIOp>(type, number).getResult()
+                   : b.create<arith::ExtSIOp>(type, number).getResult();
 }
 
 Value Body::scalar(Node *node) {

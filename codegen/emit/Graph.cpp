@@ -261,6 +261,26 @@ void Graph::chooseColumns() {
   domain.rows = elements / domain.cols;
 }
 
+static int64_t reachOf(const View &view) {
+  int64_t reach = std::abs(view.offset);
+  for (const ViewDim &dim : view.dims) {
+    reach += std::abs(dim.stride) * dim.size;
+  }
+  if (view.indirection) {
+    reach += view.indirection->rows * std::abs(view.indirection->rowStride);
+    reach = std::max(reach, reachOf(*view.indirection->index));
+  }
+  return reach;
+}
+
+int64_t Graph::reach() const {
+  int64_t reach = domain.rows * domain.cols;
+  for (const Node &node : nodes) {
+    reach = std::max(reach, reachOf(node.view));
+  }
+  return reach;
+}
+
 LogicalResult Graph::resolve() {
   for (Node &node : nodes) {
     for (Node *operand : node.operands) {

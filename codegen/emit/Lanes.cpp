@@ -78,6 +78,27 @@ Value Lanes::iota(Type element) {
   return b.create<arith::ConstantOp>(DenseElementsAttr::get(type, lanes));
 }
 
+Value Lanes::toIndex(Value value) {
+  unsigned bits = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+  Type type = like(value.getType(), indexType);
+  if (bits == indexType.getWidth()) {
+    return value;
+  }
+  return bits < indexType.getWidth()
+             ? Value(b.create<arith::ExtSIOp>(type, value))
+             : Value(b.create<arith::TruncIOp>(type, value));
+}
+
+// Before it is made narrower: what is cut off may be far beyond.
+Value Lanes::clampIndex(Value value, int64_t count) {
+  if (getElementTypeOrSelf(value).getIntOrFloatBitWidth() <
+      indexType.getWidth()) {
+    value = toIndex(value);
+  }
+  value = max(value, zero(value.getType()));
+  return toIndex(min(value, integer(value.getType(), count - 1)));
+}
+
 Value Lanes::splat(Value value) {
   return isVector(value) || width == 1
              ? value
@@ -186,7 +207,7 @@ Value Lanes::toInteger(Value x, Type to, bool isUnsigned) {
 }
 
 Value Lanes::maskBelow(Value count) {
-  return compare(arith::CmpIPredicate::slt, iota(b.getI64Type()), splat(count));
+  return compare(arith::CmpIPredicate::slt, iota(indexType), splat(count));
 }
 
 Value Lanes::maskBelow(int64_t count) {

@@ -27,12 +27,15 @@ TypedAttr valueAttr(TypedAttr element);
 
 class Lanes {
 public:
-  /// `width`: lanes of a vector, a power of two.
-  Lanes(ImplicitLocOpBuilder &builder, int64_t width)
-      : b(builder), width(width) {}
+  /// `width`: lanes of a vector, a power of two. `indexBits`: of the numbers
+  /// of rows, columns and places, 64 or, where none is beyond them, 32.
+  Lanes(ImplicitLocOpBuilder &builder, int64_t width, unsigned indexBits = 64)
+      : b(builder), width(width), indexType(builder.getIntegerType(indexBits)) {
+  }
 
   ImplicitLocOpBuilder &b;
   const int64_t width;
+  const IntegerType indexType;
 
   /// Of one lane: the element.
   Type vectorOf(Type element) const;
@@ -45,7 +48,11 @@ public:
   Value integer(Type type, int64_t value);
   Value zero(Type type) { return constant(type, b.getZeroAttr(scalar(type))); }
   Value constant(Type type, Attribute element);
-  Value index(int64_t value) { return integer(b.getI64Type(), value); }
+  Value index(int64_t value) { return integer(indexType, value); }
+  /// Signed integers as indices, where none is beyond them.
+  Value toIndex(Value value);
+  /// Signed integers as indices in [0, count), the nearest where they are not.
+  Value clampIndex(Value value, int64_t count);
   /// 0, 1, ... width - 1.
   Value iota(Type element);
   Value splat(Value value);
@@ -72,7 +79,7 @@ public:
   /// becomes that, a NaN 0.
   Value toInteger(Value x, Type to, bool isUnsigned);
 
-  /// Lanes below `count`, an i64 scalar.
+  /// Lanes below `count`, a scalar index.
   Value maskBelow(Value count);
   Value maskBelow(int64_t count);
   /// Combines the lanes: 16 -> 8 -> 4 -> 2 -> 1, of sixteen.

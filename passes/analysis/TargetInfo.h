@@ -53,6 +53,18 @@ public:
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const = 0;
 
+  /// Bytes that each of `ranks` ranks gives to each other at a time in a
+  /// reduce_scatter: many, where an exchange takes long to begin.
+  virtual int64_t exchangeBytes(int64_t ranks) const { return 1 << 20; }
+
+  /// Whether an all_reduce needs room for the values of every rank: ranks do
+  /// not see each other's memory.
+  virtual bool stagesSums() const { return false; }
+
+  /// Whether the collective library adds gradients up, in an order of its own,
+  /// in place of the canonical fold.
+  virtual bool reducesInAnyOrder() const { return false; }
+
   /// Bytes that the launches of a generated kernel, an nn.kernel or nn.matmul,
   /// leave for each other. Fails on the op where none can be generated.
   virtual llvm::FailureOr<int64_t> kernelScratchBytes(Operation *) const {

@@ -22,13 +22,14 @@ def LowerToSched : Pass<"sched-lower", "::mlir::ModuleOp"> {
     | nn.convolution | convolution, with scratch | compute |
     | zero.all_gather, zero.prefetch | all_gather | gather |
     | zero.reduce_scatter | reduce_scatter, with staging | scatter |
-    | zero.all_reduce | all_reduce | scatter |
+    | zero.all_reduce | all_reduce, with staging if the device needs it | scatter |
     | gaps of zero.pack, sums that begin, zero constants kept | fill | compute |
     | a value that lies elsewhere than it is wanted | copy | compute |
 
     No step awaits another yet: `sched-place-events` is next.
 
-    bitwise.
+    bitwise. Where the device's collective library adds gradients up
+    (`--reduction nccl`), the plan's sums have an order of the library's own.
   }];
   let constructor = "::mlir::zg::sched::createLowerToSched()";
   let dependentDialects = ["::mlir::zg::sched::SchedDialect"];

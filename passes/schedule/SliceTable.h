@@ -47,6 +47,8 @@ public:
   /// `zero.units` of the module, perhaps empty.
   ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
   int64_t world() const { return mesh.ranks(); }
+  /// Of a collective's group.
+  int64_t ranks(ArrayAttr group) const { return *mesh.ranks(group); }
   /// Ranks that a unit's shards are spread over.
   int64_t ranks(int64_t unit) const {
     return *mesh.ranks(unitList[unit].getAxes());

@@ -13,7 +13,6 @@ using namespace mlir::zg::sched;
 namespace {
 
 /// Most bytes a peer that one exchange of a reduction moves.
-constexpr int64_t kChunkBytes = 1 << 20;
 
 TypeAttr elementTypeOf(Value value) {
   return TypeAttr::get(
@@ -298,7 +297,10 @@ LogicalResult StepEmitter::inPlaceGather(zero::AllGatherOp op) {
 
 void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   int64_t shardBytes = bytesOf(op.getResult());
-  int64_t chunk = std::min(kChunkBytes, shardBytes);
+  bool anyOrder = target.reducesInAnyOrder();
+  int64_t ranks = slices.ranks(op.getUnit());
+  int64_t chunk =
+      anyOrder ? shardBytes : std::min(target.exchangeBytes(ranks), shardBytes);
   zero::ParamUnitAttr unit = slices.units()[op.getUnit()];
   int64_t element =
       shardBytes / cast<RankedTensorType>(op.getType()).getNumElements();
@@ -310,18 +312,21 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   add(accesses, Mode::read,
       storage.place(op.getFlat())
           .plus(zero::segmentOffset(unit, op.getSegment()) * element, 0),
-      shardBytes * slices.ranks(op.getUnit()));
+      shardBytes * ranks);
   add(accesses, op.getAccumulator() ? Mode::read_write : Mode::write, shard,
       shardBytes);
-  int64_t staging = chunk * slices.ranks(op.getUnit());
-  add(accesses, Mode::write,
-      slices.create("staging of " + label, SliceClass::staging, staging,
-                    op.getUnit(), op.getSegment()),
-      staging);
+  if (!anyOrder || op.getAccumulator()) {
+    int64_t staging = anyOrder ? chunk : chunk * ranks;
+    add(accesses, Mode::write,
+        slices.create("staging of " + label, SliceClass::staging, staging,
+                      op.getUnit(), op.getSegment()),
+        staging);
+  }
   create<ReduceScatterOp>(
       Stream::scatter, accesses, label, builder.getI64IntegerAttr(op.getUnit()),
       builder.getI64IntegerAttr(op.getSegment()),
       op.getAccumulator() ? builder.getUnitAttr() : UnitAttr(),
+      anyOrder ? builder.getUnitAttr() : UnitAttr(),
       builder.getI64IntegerAttr(chunk), elementTypeOf(op.getResult()),
       elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),
       builder.getI64IntegerAttr(sequence++));
@@ -338,6 +343,12 @@ void StepEmitter::allReduce(zero::AllReduceOp op) {
   Accesses accesses;
   add(accesses, Mode::read, op.getOperand());
   add(accesses, Mode::read_write, sum, bytes);
+  if (target.stagesSums()) {
+    int64_t staging = bytes * slices.ranks(op.getGroup());
+    add(accesses, Mode::write,
+        slices.create("staging of " + label, SliceClass::staging, staging),
+        staging);
+  }
   create<AllReduceOp>(
       Stream::scatter, accesses, label, elementTypeOf(op.getResult()),
       elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),

@@ -38,6 +38,16 @@ std::string describe(const CollectiveSite &site, const char *what);
 /// Refuses a collective of some of the ranks, which is not built.
 absl::Status needAllRanks(absl::Span<const unsigned> group, unsigned world);
 
+/// Refuses a reduction that the plan leaves to a library, which is not what
+/// ranks on `where` exchange by.
+absl::Status needRankOrder(const plan::ReduceScatter &reduce,
+                           const char *where);
+
+/// Of a step whose accesses are pairs, and perhaps one more: the bytes of the
+/// first of each pair. An error where there is none.
+absl::StatusOr<std::vector<uint64_t>>
+bytesOfPairs(const plan::Step &step, const std::vector<DeviceRange> &ranges);
+
 /// Bytes that this rank received from other ranks.
 struct TrafficCount {
   uint64_t gather = 0;
@@ -69,6 +79,10 @@ public:
   /// stream of this rank may wait for the collective before its own without a
   /// deadline.
   virtual void abort(const absl::Status &status) = 0;
+
+  /// After the last program, on all ranks, while their memory is still there.
+  /// Without it, and after an error, what ranks share ends where it is.
+  virtual absl::Status close() { return absl::OkStatus(); }
 
   virtual TrafficCount traffic() const = 0;
 };

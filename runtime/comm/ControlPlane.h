@@ -48,6 +48,9 @@ public:
   /// process is alive. Nothing for ranks that are threads, which do such things
   /// before they begin or after they met.
   virtual void setBusy(bool busy) {}
+  /// At once: another rank's failure as far as this one has been told, for who
+  /// waits for something else than its calls; or OK.
+  virtual absl::Status failure() { return absl::OkStatus(); }
   /// This rank failed: every wait of every rank ends with an error that
   /// carries this one. The first call counts.
   virtual void abort(const absl::Status &status) = 0;
@@ -56,6 +59,10 @@ public:
 /// An error on every rank unless all of them hold the same plan; it names the
 /// ranks that differ from rank 0 and the hashes.
 absl::Status compareHashes(ControlPlane &control, const std::string &hash_hex);
+
+/// An error on every rank unless all of them have the same `choices` of a
+/// device's module; it names those that differ from rank 0.
+absl::Status compareChoices(ControlPlane &control, const std::string &choices);
 
 /// An error on every rank where any has one before the run: rank 0's says what
 /// failed where, the others' is Cancelled, to be passed on and not to be said.

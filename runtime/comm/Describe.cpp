@@ -22,3 +22,30 @@ absl::Status zerograph::needAllRanks(absl::Span<const unsigned> group,
       absl::StrCat("a collective of ", group.size(), " of ", world,
                    " ranks was asked for; here all ranks take part in each"));
 }
+
+absl::Status zerograph::needRankOrder(const plan::ReduceScatter &reduce,
+                                      const char *where) {
+  if (!reduce.any_order()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the plan leaves the order of sums to NCCL (--reduction nccl), and ranks "
+      "on ",
+      where, " do without it: compile it with --reduction exact"));
+}
+
+absl::StatusOr<std::vector<uint64_t>>
+zerograph::bytesOfPairs(const plan::Step &step,
+                        const std::vector<DeviceRange> &ranges) {
+  bool staged = step.has_all_reduce() && ranges.size() % 2 != 0;
+  size_t paired = ranges.size() - (staged ? 1 : 0);
+  if (paired == 0 || paired % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", ranges.size(), " accesses, expected pairs of them"));
+  }
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < paired; i += 2) {
+    bytes.push_back(ranges[i].bytes);
+  }
+  return bytes;
+}

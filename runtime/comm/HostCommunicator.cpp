@@ -28,23 +28,20 @@ std::unique_ptr<Operation> blocking(Call call) {
 /// Accesses in pairs: two addresses, and the bytes of the first.
 template <typename Pair>
 absl::StatusOr<std::vector<Pair>>
-pairsOf(const std::vector<DeviceRange> &ranges) {
-  if (ranges.size() % 2 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it has ", ranges.size(), " accesses, expected pairs of them"));
-  }
+pairsOf(const plan::Step &step, const std::vector<DeviceRange> &ranges) {
+  ZG_ASSIGN_OR_RETURN(auto bytes, bytesOfPairs(step, ranges));
   ZG_ASSIGN_OR_RETURN(auto addresses, hostAddresses(ranges));
   std::vector<Pair> pairs;
-  for (size_t i = 0; i < ranges.size(); i += 2) {
-    pairs.push_back({addresses[i], addresses[i + 1], ranges[i].bytes});
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    pairs.push_back({addresses[2 * i], addresses[2 * i + 1], bytes[i]});
   }
   return pairs;
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>
-bindGather(HostCommunicator &comm, CollectiveSite site,
+bindGather(HostCommunicator &comm, const plan::Step &step, CollectiveSite site,
            const std::vector<DeviceRange> &ranges) {
-  ZG_ASSIGN_OR_RETURN(auto segments, pairsOf<GatherSegment>(ranges));
+  ZG_ASSIGN_OR_RETURN(auto segments, pairsOf<GatherSegment>(step, ranges));
   return blocking(
       [&comm, site = std::move(site), segments = std::move(segments)] {
         return comm.allGather(site, segments);
@@ -54,6 +51,7 @@ bindGather(HostCommunicator &comm, CollectiveSite site,
 absl::StatusOr<std::unique_ptr<Operation>>
 bindReduceScatter(HostCommunicator &comm, const plan::ReduceScatter &reduce,
                   CollectiveSite site, const std::vector<DeviceRange> &ranges) {
+  ZG_RETURN_IF_ERROR(needRankOrder(reduce, "processors"));
   ZG_RETURN_IF_ERROR(checkFoldType(reduce.accumulator()));
   if (ranges.size() != 3) {
     return absl::InvalidArgumentError(
@@ -75,10 +73,11 @@ bindReduceScatter(HostCommunicator &comm, const plan::ReduceScatter &reduce,
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>
-bindAllReduce(HostCommunicator &comm, plan::ElementType type,
+bindAllReduce(HostCommunicator &comm, const plan::Step &step,
               CollectiveSite site, const std::vector<DeviceRange> &ranges) {
+  plan::ElementType type = step.all_reduce().accumulator();
   ZG_RETURN_IF_ERROR(checkFoldType(type));
-  ZG_ASSIGN_OR_RETURN(auto arrays, pairsOf<ReduceArray>(ranges));
+  ZG_ASSIGN_OR_RETURN(auto arrays, pairsOf<ReduceArray>(step, ranges));
   return blocking(
       [&comm, type, site = std::move(site), arrays = std::move(arrays)] {
         return comm.allReduce(site, type, arrays);
@@ -94,13 +93,12 @@ HostCommunicator::bind(const plan::Step &step, CollectiveSite site,
   ZG_RETURN_IF_ERROR(needAllRanks(group, world()));
   switch (step.op_case()) {
   case plan::Step::kAllGather:
-    return bindGather(*this, std::move(site), ranges);
+    return bindGather(*this, step, std::move(site), ranges);
   case plan::Step::kReduceScatter:
     return bindReduceScatter(*this, step.reduce_scatter(), std::move(site),
                              ranges);
   case plan::Step::kAllReduce:
-    return bindAllReduce(*this, step.all_reduce().accumulator(),
-                         std::move(site), ranges);
+    return bindAllReduce(*this, step, std::move(site), ranges);
   default:
     return absl::InvalidArgumentError("it is no collective");
   }

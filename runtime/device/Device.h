@@ -31,6 +31,11 @@ namespace zerograph {
 class Module {
 public:
   virtual ~Module() = default;
+
+  /// What was chosen on this machine and decides bits, as a library's version
+  /// and its algorithms: the same on every rank, or the run is refused. Empty
+  /// where the plan decides everything.
+  virtual std::string choices() const { return {}; }
 };
 
 /// A stream of the plan: an order among the steps that name it.

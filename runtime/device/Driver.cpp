@@ -8,10 +8,15 @@
 
 using namespace zerograph;
 
+absl::StatusOr<unsigned>
+zerograph::countAccelerators(const plan::Target &target) {
+  return target.device() == "cuda" ? countGpus() : 1;
+}
+
 absl::StatusOr<std::unique_ptr<Driver>>
-zerograph::openDriver(const plan::Target &target) {
+zerograph::openDriver(const plan::Target &target, unsigned number) {
   if (target.device() == "cuda") {
-    return openCudaDriver(target);
+    return openCudaDriver(target, number);
   }
   ZG_RETURN_IF_ERROR(checkTarget(target));
   return makeHostDriver();

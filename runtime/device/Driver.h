@@ -5,13 +5,33 @@
 
 #include "runtime/device/Device.h"
 
+#include <chrono>
+
 namespace zerograph {
+
+/// What of a program a device with queues records once, to enqueue it at once.
+enum class Graphs {
+  Off,
+  Compute, // steps of one stream between which no other stream waits
+  All,     // whole programs, which have no collectives then
+};
 
 struct DeviceOptions {
   /// Names threads; chooses among several accelerators.
   unsigned rank = 0;
   /// Threads that share a step of a stream that computes.
   unsigned threads = 1;
+  /// Of an accelerator.
+  Graphs graphs = Graphs::Compute;
+  /// The longest that an accelerator may go without finishing a step.
+  std::chrono::duration<double> deadline = std::chrono::seconds(300);
+};
+
+/// What may be said of how a plan is opened.
+struct LoadOptions {
+  /// File with the algorithms that the device's library multiplies by: read or,
+  /// where there is none, written. Empty: the library chooses.
+  std::string algorithms;
 };
 
 /// Opened once a process, shared by its ranks; thread-safe.
@@ -20,9 +40,9 @@ public:
   virtual ~Driver() = default;
 
   /// Opens the plan's machine code, which is run: open only plans that are
-  /// trusted. An error names what is missing in it.
+  /// trusted. An error names what is missing in it, or on this machine.
   virtual absl::StatusOr<std::unique_ptr<Module>>
-  load(const plan::Plan &plan) = 0;
+  load(const plan::Plan &plan, const LoadOptions &options) = 0;
 
   /// The device of one rank. The driver outlives it.
   virtual absl::StatusOr<std::unique_ptr<Device>>
@@ -30,11 +50,22 @@ public:
 
   /// Refuses `bytes` of memory that this machine has not.
   virtual absl::Status checkMemory(uint64_t bytes) const = 0;
+
+  /// Bytes of the accelerator's own memory that are in use, by other processes
+  /// too; nothing where the device is the processor.
+  virtual absl::StatusOr<std::optional<uint64_t>> memoryInUse() const {
+    return std::nullopt;
+  }
 };
 
 /// The driver of the device that a plan was made for; an error that lists all
-/// that this machine lacks.
-absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target);
+/// that this machine lacks. `number`: which one, of several accelerators.
+absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
+                                                   unsigned number = 0);
+
+/// How many accelerators of its kind this process may use, at least 1; 1 where
+/// the device is none. An error says what is missing.
+absl::StatusOr<unsigned> countAccelerators(const plan::Target &target);
 
 } // namespace zerograph
 

@@ -16,12 +16,25 @@ struct Issue {
   unsigned slot = 0;
 };
 
+/// Whether a device may record what an operation enqueues, as a CUDA graph, and
+/// enqueue the record in later runs.
+enum class Replay {
+  Never,   // it takes a turn among ranks, and counts, when it is issued
+  OfASlot, // it is the same in runs that read the same slot
+  Always,
+};
+
 /// A step with its addresses.
 class Operation {
 public:
   virtual ~Operation() = default;
   /// Does the work, or enqueues it on the stream. Allocates nothing.
   virtual absl::Status issue(const Issue &issue) = 0;
+
+  virtual Replay replay() const { return Replay::Never; }
+  /// While a run waits for what was enqueued: an error of it that the stream
+  /// does not tell, as one of the network.
+  virtual absl::Status check() { return absl::OkStatus(); }
 };
 
 } // namespace zerograph

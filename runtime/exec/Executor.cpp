@@ -207,7 +207,8 @@ absl::Status Executor::named(const absl::Status &status, const Bound &bound,
                   describeStep(plan, int(&bound - programs.data()), step));
 }
 
-absl::Status Executor::run(unsigned index, unsigned slot) {
+absl::Status Executor::run(unsigned index, unsigned slot,
+                           absl::FunctionRef<void()> meanwhile) {
   Bound &bound = programs[index];
   collectives.beginProgram();
   running = &bound;
@@ -221,6 +222,7 @@ absl::Status Executor::run(unsigned index, unsigned slot) {
   for (Part &part : bound.parts) {
     part.program->start(slot);
   }
+  meanwhile();
   absl::Status result;
   for (Part &part : bound.parts) {
     uint32_t step = 0;

@@ -8,6 +8,8 @@
 #include "runtime/exec/Trace.h"
 #include "runtime/state/Layout.h"
 
+#include "absl/functional/function_ref.h"
+
 #include <atomic>
 
 namespace zerograph {
@@ -33,11 +35,13 @@ public:
   create(const plan::Plan &plan, Collectives &collectives,
          std::unique_ptr<Device> device, const Module &module);
 
-  /// Runs a program to its end; it reads this one of its slots. An error names
-  /// the program and the step, and ends this rank's collectives. Other ranks
-  /// may still read this one's memory after an error: keep the executor until
-  /// all have returned.
-  absl::Status run(unsigned program, unsigned slot);
+  /// Runs a program to its end; it reads this one of its slots. `meanwhile` is
+  /// called while it runs. An error names the program and the step, and ends
+  /// this rank's collectives. Other ranks may still read this one's memory
+  /// after an error: keep the executor until all have returned.
+  absl::Status run(
+      unsigned program, unsigned slot,
+      absl::FunctionRef<void()> meanwhile = [] {});
 
   /// From now on `run` notes when each step is worked on.
   void recordTimes();

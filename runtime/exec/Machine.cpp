@@ -10,16 +10,26 @@
 
 using namespace zerograph;
 
-absl::StatusOr<Machine> Machine::open(const plan::Plan &plan) {
+absl::StatusOr<Machine> Machine::open(const plan::Plan &plan,
+                                      const LoadOptions &options,
+                                      unsigned number) {
   ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  return openVerified(plan, options, number);
+}
+
+absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
+                                              const LoadOptions &options,
+                                              unsigned number) {
   if (plan.devices_size() > 1) {
     return absl::UnimplementedError(
         absl::StrCat("the plan runs on ", plan.devices_size(),
                      " devices of a rank; one is opened, expected one"));
   }
   Machine machine;
-  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0)));
-  ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan));
+  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0), number));
+  ZG_ASSIGN_OR_RETURN(machine.in_use_before, machine.driver->memoryInUse());
+  ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan, options));
+  ZG_ASSIGN_OR_RETURN(machine.in_use_loaded, machine.driver->memoryInUse());
   return machine;
 }
 

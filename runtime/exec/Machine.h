@@ -12,9 +12,19 @@ namespace zerograph {
 struct Machine {
   std::unique_ptr<Driver> driver;
   std::unique_ptr<Module> module;
+  /// Bytes of the accelerator in use when it was opened, and when the plan's
+  /// kernels and libraries were; nothing of the processor.
+  std::optional<uint64_t> in_use_before, in_use_loaded;
 
-  /// Verifies the plan, checks that this machine can run it, and opens it.
-  static absl::StatusOr<Machine> open(const plan::Plan &plan);
+  /// Verifies the plan, checks that this machine can run it, and opens it;
+  /// `number`: on which, of several accelerators.
+  static absl::StatusOr<Machine> open(const plan::Plan &plan,
+                                      const LoadOptions &options = {},
+                                      unsigned number = 0);
+  /// The same of a plan that is verified.
+  static absl::StatusOr<Machine> openVerified(const plan::Plan &plan,
+                                              const LoadOptions &options,
+                                              unsigned number);
 
   /// Refuses arenas of `ranks` ranks that there is no memory for.
   absl::Status checkArenas(const plan::Plan &plan, unsigned ranks) const;

@@ -45,6 +45,9 @@ absl::Status RankRun::run() {
     status = writeFile(session.options.save_weights, session.weights.get(),
                        "saving weights", {});
   }
+  if (status.ok()) {
+    status = collectives.close();
+  }
   if (!status.ok()) {
     abort(status);
     return status;
@@ -68,8 +71,10 @@ absl::Status RankRun::prepare() {
   options.learning_rate = session.learningRate();
   options.seed = session.options.seed;
   options.threads = session.options.threads;
+  options.graphs = session.options.graphs;
+  options.deadline_seconds = session.options.deadline_seconds;
   options.record_times = !session.options.trace.empty();
-  options.machine = &session.machine;
+  options.machine = &machine;
   options.collectives = &collectives;
   options.control = &control;
   ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
@@ -79,8 +84,10 @@ absl::Status RankRun::prepare() {
 }
 
 absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
-  ZG_RETURN_IF_ERROR(trainer->accumulate(FileBatch(session, rank(), step),
-                                         session.wantsToStop()));
+  FileBatch batch(session, rank(), step), next(session, rank(), step + 1);
+  bool last = step + 1 == session.options.steps;
+  ZG_RETURN_IF_ERROR(trainer->accumulate(batch, session.wantsToStop(),
+                                         last ? nullptr : &next));
   // Before the update, which zeroes what micro-batches have accumulated.
   if (step == 0) {
     ZG_RETURN_IF_ERROR(writeFile(session.options.dump_gradients,

@@ -12,9 +12,11 @@ namespace zerograph {
 /// all ranks have returned from `run`: they read each other's memory.
 class RankRun {
 public:
-  /// All outlive it.
-  RankRun(Session &session, Collectives &collectives, ControlPlane &control)
-      : session(session), collectives(collectives), control(control) {}
+  /// All outlive it. `machine`: the rank's, the session's or another.
+  RankRun(Session &session, const Machine &machine, Collectives &collectives,
+          ControlPlane &control)
+      : session(session), machine(machine), collectives(collectives),
+        control(control) {}
 
   /// The whole run. After an error all other ranks end too.
   absl::Status run();
@@ -41,6 +43,7 @@ private:
   unsigned rank() const { return control.rank(); }
 
   Session &session;
+  const Machine &machine;
   Collectives &collectives;
   ControlPlane &control;
   std::unique_ptr<Trainer> trainer;

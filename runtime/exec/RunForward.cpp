@@ -141,24 +141,31 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
       SafetensorsWriter::create(options.output, entriesOf(plan, runs)));
 
   auto communicators = makeLocalGroup({});
-  ZG_ASSIGN_OR_RETURN(auto device, machine.driver->createDevice(
-                                       {0, threadsOf(options.threads, 1)}));
+  ZG_ASSIGN_OR_RETURN(
+      auto device,
+      machine.driver->createDevice({.threads = threadsOf(options.threads, 1)}));
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
                       Executor::create(plan, *communicators[0],
                                        std::move(device), *machine.module));
   ZG_RETURN_IF_ERROR(sources->initialize(executor->memory()));
   ZG_ASSIGN_OR_RETURN(Staging staging,
                       Staging::create(plan, 0, executor->memory()));
+  auto read = [&](uint64_t run) {
+    return staging.read([&](int input, std::byte *to, uint64_t) {
+      return data->read(input, runs.first(run), to);
+    });
+  };
+  ZG_RETURN_IF_ERROR(read(0));
   for (uint64_t run = 0; run < runs.count(); ++run) {
     ScalarInputs scalars;
     scalars.seed = options.seed;
     scalars.sample_base = runs.first(run);
-    ZG_ASSIGN_OR_RETURN(
-        unsigned slot,
-        staging.write(scalars, [&](int input, std::byte *to, uint64_t) {
-          return data->read(input, runs.first(run), to);
-        }));
-    ZG_RETURN_IF_ERROR(executor->run(0, slot));
+    ZG_ASSIGN_OR_RETURN(unsigned slot, staging.write(scalars));
+    absl::Status next;
+    ZG_RETURN_IF_ERROR(executor->run(0, slot, [&] {
+      next = run + 1 < runs.count() ? read(run + 1) : absl::OkStatus();
+    }));
+    ZG_RETURN_IF_ERROR(next);
     ZG_RETURN_IF_ERROR(
         writeOutputs(plan, runs, run, executor->memory(), *writer));
   }

@@ -29,6 +29,7 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
       {"--save-weights", options.save_weights},
       {"--log", options.log},
       {"--trace", options.trace},
+      {"--algorithms", options.algorithms},
       {"--dump-gradients", options.dump_gradients}};
   ZG_RETURN_IF_ERROR(checkOverwrites(inputs, outputs));
   outputs.erase(outputs.begin());
@@ -119,17 +120,28 @@ void Session::say(const std::string &text) const {
 
 absl::StatusOr<std::unique_ptr<Session>>
 zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
-                       unsigned process, unsigned processes) {
+                       unsigned process, unsigned processes,
+                       unsigned accelerator) {
   auto session = std::make_unique<Session>();
   session->process = process;
   session->processes = processes;
   session->loaded = &loaded;
   session->options = options;
   const plan::Plan &plan = loaded.plan;
-  ZG_ASSIGN_OR_RETURN(session->machine, Machine::open(plan));
+  ZG_ASSIGN_OR_RETURN(session->machine,
+                      Machine::open(plan, {options.algorithms}, accelerator));
   ZG_RETURN_IF_ERROR(TrainingPrograms::of(plan).status());
   session->options.threads = threadsOf(options.threads, worldOf(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
+  bool queues = plan.devices(0).device() == "cuda";
+  if (queues && !options.trace.empty() && options.graphs != Graphs::Off) {
+    session->say(
+        "steps are given to the GPU one by one, not as graphs, so that "
+        "--trace can tell when each ran");
+  }
+  if (!queues && options.graphs != TrainOptions().graphs) {
+    session->say("--graph has no effect: the plan is for the processor");
+  }
   if (options.handle_interrupt) {
     session->signal = std::make_unique<StopSignal>(session->first());
   }

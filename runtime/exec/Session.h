@@ -51,9 +51,11 @@ struct Session {
 /// Opens and checks all of it; what is written, in process 0 alone. Each
 /// process looks at its part of the labels that the run will read. Nothing is
 /// written yet but temporary files and, where there was no log, an empty one.
+/// `accelerator`: the number of the session's.
 absl::StatusOr<std::unique_ptr<Session>>
 openSession(const LoadedPlan &loaded, const TrainOptions &options,
-            unsigned process = 0, unsigned processes = 1);
+            unsigned process = 0, unsigned processes = 1,
+            unsigned accelerator = 0);
 
 } // namespace zerograph
 

@@ -32,12 +32,15 @@ absl::StatusOr<Staging> Staging::create(const plan::Plan &plan,
   return staging;
 }
 
-absl::StatusOr<unsigned> Staging::write(const ScalarInputs &values,
-                                        ReadInput read) {
+absl::Status Staging::read(ReadInput read) {
   for (const InputPart &part : inputs) {
     ZG_RETURN_IF_ERROR(
         read(part.input, image.data() + part.offset, part.bytes));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<unsigned> Staging::write(const ScalarInputs &values) {
   for (const ScalarPart &part : scalars) {
     ZG_RETURN_IF_ERROR(
         writeScalar(*plan, *part.scalar, values, image.data() + part.offset));

@@ -22,9 +22,13 @@ public:
   static absl::StatusOr<Staging>
   create(const plan::Plan &plan, unsigned program, const RankMemory &memory);
 
-  /// Gives the slot that was written, for the program's next run. Nothing is
-  /// written, and no input read, where the program copies nothing in.
-  absl::StatusOr<unsigned> write(const ScalarInputs &scalars, ReadInput read);
+  /// Reads the inputs of the program's next run; it may be running meanwhile.
+  /// Nothing is read where it copies none in.
+  absl::Status read(ReadInput read);
+  /// Writes the inputs that were read last, and scalars, into a slot, which the
+  /// program's next run is to be given. Nothing is written where the program
+  /// copies nothing in.
+  absl::StatusOr<unsigned> write(const ScalarInputs &scalars);
 
 private:
   explicit Staging(const plan::Plan &plan) : plan(&plan) {}

@@ -5,6 +5,8 @@
 #include "runtime/base/Cause.h"
 #include "runtime/comm/cuda/GpuGroup.h"
 #include "runtime/comm/local/LocalGroup.h"
+#include "runtime/comm/nccl/NcclCollectives.h"
+#include "runtime/exec/Gpus.h"
 #include "runtime/exec/RankRun.h"
 
 #include <system_error>
@@ -29,34 +31,88 @@ absl::Status originalError(const std::vector<absl::Status> &statuses) {
   return original;
 }
 
+/// What ranks that are threads run on, and exchange by: the processor; or one
+/// GPU that all share; or a GPU each, by NCCL. Members that come first outlive
+/// the others.
+struct RanksHere {
+  Session *session = nullptr;
+  /// Of ranks 1 and on, where each has its own; else empty.
+  std::vector<Machine> machines;
+  // One that goes is a rank that has ended.
+  std::vector<std::unique_ptr<HostCommunicator>> controls;
+  /// Empty on the processor.
+  std::vector<std::unique_ptr<Collectives>> on_gpus;
+
+  const Machine &machine(size_t rank) const {
+    return machines.empty() || rank == 0 ? session->machine
+                                         : machines[rank - 1];
+  }
+  Collectives &collectives(size_t rank) const {
+    return on_gpus.empty() ? *controls[rank] : *on_gpus[rank];
+  }
+};
+
+/// Opens the GPUs of ranks 1 to `gpus` - 1, and looks whether all have memory.
+absl::Status openMachines(RanksHere &here, unsigned gpus) {
+  const plan::Plan &plan = here.session->plan();
+  for (unsigned number = 1; number < gpus; ++number) {
+    // What the session's has chosen, the others find written.
+    ZG_ASSIGN_OR_RETURN(Machine machine,
+                        Machine::openVerified(
+                            plan, {here.session->options.algorithms}, number));
+    here.machines.push_back(std::move(machine));
+  }
+  for (unsigned number = 0; number < gpus; ++number) {
+    ZG_RETURN_IF_ERROR(
+        here.machine(number).checkArenas(plan, worldOf(plan) / gpus));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RanksHere> openRanks(Session &session) {
+  RanksHere here;
+  here.session = &session;
+  ZG_ASSIGN_OR_RETURN(unsigned gpus, gpusOfThreads(session.plan()));
+  ZG_RETURN_IF_ERROR(openMachines(here, gpus));
+  LocalGroupOptions group;
+  group.world = worldOf(session.plan());
+  group.deadline =
+      std::chrono::duration<double>(session.options.deadline_seconds);
+  group.on_enter = session.options.on_collective;
+  here.controls = makeLocalGroup(group);
+  if (gpus == 1) {
+    std::vector<ControlPlane *> controls;
+    for (auto &control : here.controls) {
+      controls.push_back(control.get());
+    }
+    here.on_gpus = makeGpuGroup(*session.machine.module, controls);
+    return here;
+  }
+  for (unsigned rank = 0; rank < gpus; ++rank) {
+    auto made = makeNcclCollectives(*here.machine(rank).module,
+                                    *here.controls[rank], ncclOptions(session));
+    if (!made.ok()) {
+      return annotate(made.status(),
+                      "ranks with a GPU each exchange by NCCL, and those that "
+                      "see one alone share it (CUDA_VISIBLE_DEVICES=0)");
+    }
+    here.on_gpus.push_back(std::move(*made));
+  }
+  return here;
+}
+
 } // namespace
 
 absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
                                              const TrainOptions &options) {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       openSession(loaded, options));
-  ZG_RETURN_IF_ERROR(
-      session->machine.checkArenas(loaded.plan, worldOf(loaded.plan)));
-  LocalGroupOptions group;
-  group.world = worldOf(loaded.plan);
-  group.deadline = std::chrono::duration<double>(options.deadline_seconds);
-  group.on_enter = options.on_collective;
-
-  // A communicator that goes is a rank that has ended.
-  auto communicators = makeLocalGroup(group);
-  std::vector<ControlPlane *> controls;
-  for (auto &communicator : communicators) {
-    controls.push_back(communicator.get());
-  }
-  // Those of a GPU that the ranks share; else of the processor.
-  auto collectives = makeGpuGroup(*session->machine.module, controls);
+  ZG_ASSIGN_OR_RETURN(RanksHere here, openRanks(*session));
   std::vector<std::unique_ptr<RankRun>> ranks;
-  for (size_t rank = 0; rank < communicators.size(); ++rank) {
-    Collectives &data = collectives.empty()
-                            ? static_cast<Collectives &>(*communicators[rank])
-                            : *collectives[rank];
-    ranks.push_back(
-        std::make_unique<RankRun>(*session, data, *communicators[rank]));
+  for (size_t rank = 0; rank < here.controls.size(); ++rank) {
+    ranks.push_back(std::make_unique<RankRun>(*session, here.machine(rank),
+                                              here.collectives(rank),
+                                              *here.controls[rank]));
   }
   std::vector<absl::Status> statuses(ranks.size());
   std::vector<std::thread> threads;
@@ -88,5 +144,8 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
     ZG_RETURN_IF_ERROR(session->trace->write(loaded.plan, times));
   }
   result.peak_rss_bytes = peakResidentBytes();
+  ZG_ASSIGN_OR_RETURN(
+      result.gpu, gpuMemory(session->machine, loaded.plan,
+                            here.machines.empty() ? worldOf(loaded.plan) : 1));
   return result;
 }

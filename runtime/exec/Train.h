@@ -6,6 +6,7 @@
 #include "options/Options.h"
 #include "runtime/comm/Collectives.h"
 #include "runtime/comm/ControlPlane.h"
+#include "runtime/device/Driver.h"
 #include "runtime/exec/TrainLog.h"
 #include "runtime/plan/PlanFile.h"
 
@@ -38,10 +39,15 @@ struct TrainOptions {
   uint64_t seed = 0;
   /// Gradients of the first step, averaged; the plan must be compiled for it.
   std::string dump_gradients;
+  /// Algorithms of a GPU's products: read or, where there is no such file,
+  /// written.
+  std::string algorithms;
   /// A trace of the last step, for Perfetto; empty for none.
   std::string trace;
   /// The longest that a rank waits for another.
   double deadline_seconds = options::Train().deadline_seconds;
+  /// What a GPU is given at once.
+  Graphs graphs = Graphs::Compute;
   /// Instead of the plan's.
   std::optional<double> learning_rate;
   /// A line of rate and time left on standard error where it is a terminal.
@@ -67,6 +73,16 @@ struct RankResult {
   TrafficCount total;      // of all steps
 };
 
+/// What a run has of a GPU's memory, in bytes.
+struct GpuMemory {
+  uint64_t before = 0; // the context, and other processes
+  uint64_t code = 0;   // kernels, and libraries for products
+  uint64_t arenas = 0; // planned, of all ranks that share the GPU
+  /// At the end, all: beyond the others it is NCCL's, the graphs', and what is
+  /// between an arena's end and the driver's granule.
+  uint64_t all = 0;
+};
+
 struct TrainResult {
   std::vector<double> losses; // mean over ranks and micro-batches, one a step
   std::vector<double> step_ms;
@@ -74,6 +90,7 @@ struct TrainResult {
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none
   uint64_t peak_rss_bytes = 0; // of the process; of several, the most
+  std::optional<GpuMemory> gpu; // rank 0's
 };
 
 /// Verifies the plan, checks that this machine can run it, and trains, each
@@ -84,11 +101,12 @@ absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
 
 /// The same for the one rank of this process; the others' processes call it
 /// too, with the same plan. Rank 0's gives the result of all, and writes what
-/// is written; of the others the losses are empty. `ranks_here`: of this
-/// machine, which must have memory for all of them. What fails before the run
-/// is one error, as `agree` gives it; in the run each rank has its own. The
-/// process is to end next: a signal to stop that comes after the last step does
-/// not kill it.
+/// is written; of the others the losses are empty. Ranks of a plan for GPUs
+/// exchange by NCCL instead of `collectives`. `ranks_here`: of this machine,
+/// which must have memory for all of them. What fails before the run is one
+/// error, as `agree` gives it; in the run each rank has its own. The process is
+/// to end next: a signal to stop that comes after the last step does not kill
+/// it.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
                                         Collectives &collectives,

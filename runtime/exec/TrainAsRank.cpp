@@ -1,5 +1,7 @@
 //===- TrainAsRank.cpp - one rank of a training run a process -------------===//
 
+#include "runtime/comm/nccl/NcclCollectives.h"
+#include "runtime/exec/Gpus.h"
 #include "runtime/exec/RankRun.h"
 #include "runtime/exec/Train.h"
 
@@ -111,18 +113,24 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                                                    Collectives &collectives,
                                                    ControlPlane &control,
                                                    unsigned ranks_here) {
-  if (loaded.plan.devices(0).device() == "cuda" && control.world() > 1) {
-    return absl::UnimplementedError(
-        "ranks that are processes cannot exchange what lies on GPUs yet: start "
-        "one process, whose ranks share a GPU");
-  }
+  ZG_ASSIGN_OR_RETURN(unsigned gpu, gpuOfProcess(loaded.plan, control));
   control.setBusy(true); // with weights and labels to look at
   absl::StatusOr<std::unique_ptr<Session>> opened =
-      openSession(loaded, options, control.rank(), control.world());
+      openSession(loaded, options, control.rank(), control.world(), gpu);
   control.setBusy(false);
   absl::Status status = opened.status();
   if (status.ok()) {
-    status = (*opened)->machine.checkArenas(loaded.plan, ranks_here);
+    status = (*opened)->machine.checkArenas(
+        loaded.plan, isForGpus(loaded.plan) ? 1 : ranks_here);
+  }
+  std::unique_ptr<Collectives> between_gpus;
+  if (status.ok() && isForGpus(loaded.plan) && control.world() > 1) {
+    auto made = makeNcclCollectives(*(*opened)->machine.module, control,
+                                    ncclOptions(**opened));
+    status = made.status();
+    if (made.ok()) {
+      between_gpus = std::move(*made);
+    }
   }
   ZG_RETURN_IF_ERROR(agree(control, "opening plan and data", status));
   Session &session = **opened;
@@ -131,7 +139,8 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
       control,
       {{"number of samples in --data",
         absl::StrCat(session.data->samples() + session.data->dropped())}}));
-  RankRun run(session, collectives, control);
+  RankRun run(session, session.machine,
+              between_gpus ? *between_gpus : collectives, control);
   ZG_RETURN_IF_ERROR(run.run());
   if (session.signal) {
     // One that dies now keeps the others waiting for it at the end.
@@ -144,6 +153,12 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
     return TrainResult();
   }
   absl::StatusOr<TrainResult> result = resultOf(session, texts);
+  auto memory = gpuMemory(session.machine, loaded.plan, 1);
+  if (result.ok() && memory.ok()) {
+    result->gpu = *memory;
+  } else if (result.ok()) {
+    result = memory.status();
+  }
   if (!result.ok()) {
     control.abort(result.status());
   }

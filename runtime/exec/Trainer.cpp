@@ -5,6 +5,8 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/plan/Mesh.h"
 
+#include <utility>
+
 using namespace zerograph;
 
 Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
@@ -39,14 +41,19 @@ absl::Status Trainer::prepare() {
     options.machine = &own_machine;
   }
   ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));
+  ZG_RETURN_IF_ERROR(
+      compareChoices(*options.control, options.machine->module->choices()));
   ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
   // A plan that trains has a group.
   scalars.learning_rate =
       options.learning_rate.value_or(plan.groups(0).learning_rate());
+  DeviceOptions wanted;
+  wanted.rank = options.control->rank();
+  wanted.threads = threadsOf(options.threads, worldOf(plan));
+  wanted.graphs = options.graphs;
+  wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);
   ZG_ASSIGN_OR_RETURN(auto device,
-                      options.machine->driver->createDevice(
-                          {options.control->rank(),
-                           threadsOf(options.threads, worldOf(plan))}));
+                      options.machine->driver->createDevice(wanted));
   ZG_ASSIGN_OR_RETURN(executor, Executor::create(plan, *options.collectives,
                                                  std::move(device),
                                                  *options.machine->module));
@@ -73,31 +80,47 @@ absl::Status Trainer::fail(const absl::Status &status) {
   return status;
 }
 
-absl::Status Trainer::runMicroBatch(const Batch &batch, uint64_t micro_batch) {
-  scalars.sample_base =
-      (micro_batch * worldOf(plan) + memory().rank) * plan.micro_batch();
-  return runProgram(programs.micro,
-                    [&](int input, std::byte *to, uint64_t bytes) {
-                      return batch.read(micro_batch, input, to, bytes);
-                    });
+absl::Status Trainer::readMicroBatch(const Batch &batch, uint64_t micro_batch) {
+  return staging[programs.micro].read(
+      [&](int input, std::byte *to, uint64_t bytes) {
+        return batch.read(micro_batch, input, to, bytes);
+      });
 }
 
-absl::Status Trainer::runProgram(unsigned program, Staging::ReadInput read) {
-  ZG_ASSIGN_OR_RETURN(unsigned slot, staging[program].write(scalars, read));
-  return executor->run(program, slot);
+/// Each is read while the one before it runs.
+absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
+  if (!std::exchange(read_ahead, false)) {
+    ZG_RETURN_IF_ERROR(readMicroBatch(batch, 0));
+  }
+  for (uint64_t k = 0; k < programs.micro_batches; ++k) {
+    scalars.sample_base =
+        (k * worldOf(plan) + memory().rank) * plan.micro_batch();
+    ZG_ASSIGN_OR_RETURN(unsigned slot, staging[programs.micro].write(scalars));
+    bool last = k + 1 == programs.micro_batches;
+    absl::Status read;
+    ZG_RETURN_IF_ERROR(executor->run(programs.micro, slot, [&] {
+      if (!last) {
+        read = readMicroBatch(batch, k + 1);
+      } else if (next) {
+        read = readMicroBatch(*next, 0);
+        read_ahead = read.ok();
+      }
+    }));
+    // The next step reads it again, and says what is wrong.
+    ZG_RETURN_IF_ERROR(last ? absl::OkStatus() : read);
+  }
+  return absl::OkStatus();
 }
 
-absl::Status Trainer::accumulate(const Batch &batch, bool stop) {
+absl::Status Trainer::accumulate(const Batch &batch, bool stop,
+                                 const Batch *next) {
   // Every step makes its update.
   scalars.step = scalars.update = steps_done + 1;
   scalars.stop = stop;
   auto run = [&] {
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss().slice()).fill());
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).fill());
-    for (uint64_t k = 0; k < programs.micro_batches; ++k) {
-      ZG_RETURN_IF_ERROR(runMicroBatch(batch, k));
-    }
-    return absl::OkStatus();
+    return runMicroBatches(batch, next);
   };
   absl::Status status = run();
   return status.ok() ? status : fail(status);
@@ -106,10 +129,9 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop) {
 absl::StatusOr<StepResult> Trainer::update() {
   auto run = [&]() -> absl::StatusOr<StepResult> {
     if (programs.update) {
-      ZG_RETURN_IF_ERROR(
-          runProgram(*programs.update, [](int, std::byte *, uint64_t) {
-            return absl::InternalError("an update has no inputs");
-          }));
+      ZG_ASSIGN_OR_RETURN(unsigned slot,
+                          staging[*programs.update].write(scalars));
+      ZG_RETURN_IF_ERROR(executor->run(*programs.update, slot));
     }
     return readResult();
   };
@@ -121,8 +143,9 @@ absl::StatusOr<StepResult> Trainer::update() {
   return result;
 }
 
-absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop) {
-  ZG_RETURN_IF_ERROR(accumulate(batch, stop));
+absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop,
+                                         const Batch *next) {
+  ZG_RETURN_IF_ERROR(accumulate(batch, stop, next));
   return update();
 }
 

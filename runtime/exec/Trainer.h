@@ -8,6 +8,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_TRAINER_H
 #define ZEROGRAPH_RUNTIME_EXEC_TRAINER_H
 
+#include "options/Options.h"
 #include "runtime/comm/HostCommunicator.h"
 #include "runtime/exec/Batch.h"
 #include "runtime/exec/Executor.h"
@@ -28,6 +29,9 @@ struct TrainerOptions {
   uint64_t seed = 0;
   /// Threads of a stream that computes; 0: the processors' share of a rank.
   unsigned threads = 0;
+  /// What a GPU is given at once, and how long it may take to finish a step.
+  Graphs graphs = Graphs::Compute;
+  double deadline_seconds = options::Train().deadline_seconds;
   /// Whether `times` is wanted.
   bool record_times = false;
   /// What the ranks of a process share; null: opened here. It outlives the
@@ -55,10 +59,15 @@ public:
 
   /// One step: the batch's micro-batches, then the update. `stop`: this rank
   /// wishes to stop after it, which is told to all and changes nothing else.
-  absl::StatusOr<StepResult> step(const Batch &batch, bool stop = false);
+  /// `next`: the batch of the next step, whose first micro-batch is then read
+  /// while this one runs; it is read no more in the next step. Null: it is not
+  /// known yet, or there is none.
+  absl::StatusOr<StepResult> step(const Batch &batch, bool stop = false,
+                                  const Batch *next = nullptr);
 
   /// The two parts of a step, for those who look at gradients in between.
-  absl::Status accumulate(const Batch &batch, bool stop = false);
+  absl::Status accumulate(const Batch &batch, bool stop = false,
+                          const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
   /// Steps that were made.
@@ -78,8 +87,8 @@ public:
 private:
   Trainer(const LoadedPlan &loaded, const TrainerOptions &options);
   absl::Status prepare();
-  absl::Status runMicroBatch(const Batch &batch, uint64_t micro_batch);
-  absl::Status runProgram(unsigned program, Staging::ReadInput read);
+  absl::Status readMicroBatch(const Batch &batch, uint64_t micro_batch);
+  absl::Status runMicroBatches(const Batch &batch, const Batch *next);
   absl::StatusOr<StepResult> readResult() const;
   /// Ends all ranks with an error of this one, and gives it.
   absl::Status fail(const absl::Status &status);
@@ -93,6 +102,8 @@ private:
   ScalarInputs scalars;
   uint64_t steps_done = 0;
   std::vector<Staging> staging; // by program
+  /// Whether the first micro-batch of the next step has been read.
+  bool read_ahead = false;
   std::unique_ptr<Executor> executor;
 };
 

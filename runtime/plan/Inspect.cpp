@@ -28,6 +28,18 @@ Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   return json;
 }
 
+/// In what order gradients of ranks are added up.
+const char *reductionOf(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if (step.reduce_scatter().any_order()) {
+        return "any order";
+      }
+    }
+  }
+  return "rank order";
+}
+
 Json headerJson(const LoadedPlan &loaded) {
   const plan::Plan &plan = loaded.plan;
   const plan::Target &target = plan.devices(0);
@@ -51,7 +63,8 @@ Json headerJson(const LoadedPlan &loaded) {
             {"features", std::vector<std::string>(target.features().begin(),
                                                   target.features().end())},
             {"math_library", target.math_library()},
-            {"math_isa", target.math_isa()}}},
+            {"math_isa", target.math_isa()},
+            {"allow_tf32", target.allow_tf32()}}},
           {"ranks", worldOf(plan)},
           {"zero_stage", plan.zero_stage()},
           {"accumulate", plan.accumulate()},
@@ -60,6 +73,7 @@ Json headerJson(const LoadedPlan &loaded) {
                                                       : plan.groups(0))},
           {"loss", plan.loss().name()},
           {"dump_gradients", plan.dump_gradients()},
+          {"reduction", reductionOf(plan)},
           {"inputs", inputs},
           {"kernels", plan.kernels_size()},
           {"kernel_module_bytes", code}};

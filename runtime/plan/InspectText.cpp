@@ -49,11 +49,22 @@ void header(const Json &report, std::string &out) {
   absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),
                         target["features"].empty() ? "" : " with ",
                         listed(target["features"], " "));
-  if (!text(target["math_library"]).empty()) {
-    absl::StrAppend(&out, "; ", text(target["math_library"]), " ",
-                    text(target["math_isa"]));
+  std::string library = text(target["math_library"]);
+  if (!library.empty()) {
+    std::string isa = text(target["math_isa"]);
+    absl::StrAppend(&out, "; ", library, isa.empty() ? "" : " ", isa);
+  }
+  if (!library.empty() && text(target["device"]) == "cuda") {
+    absl::StrAppend(&out, target["allow_tf32"].get<bool>()
+                              ? ", products of f32 may round to TF32"
+                              : ", products of f32 without TF32");
   }
   absl::StrAppend(&out, "\n");
+  if (text(report["reduction"]) != "rank order") {
+    absl::StrAppend(&out,
+                    "  reductions: by the collective library, in an order of "
+                    "its own: not the bits of other plans\n");
+  }
   for (const Json &input : report["inputs"]) {
     absl::StrAppendFormat(
         &out, "  input:      %s: %s [%s]%s\n", text(input["name"]),

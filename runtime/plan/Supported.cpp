@@ -63,6 +63,16 @@ absl::Status needReducible(plan::ElementType wire,
   return absl::OkStatus();
 }
 
+absl::Span<const plan::ElementType> multiplied(const plan::Target &device) {
+  static constexpr plan::ElementType kHost[] = {plan::F32, plan::BF16};
+  static constexpr plan::ElementType kCuda[] = {plan::F32, plan::F64, plan::F16,
+                                                plan::BF16};
+  if (device.device() == "cuda") {
+    return kCuda;
+  }
+  return kHost;
+}
+
 std::optional<ScalarKind> scalarKind(absl::string_view name) {
   for (const auto &[known, kind] : kScalars) {
     if (name == known) {

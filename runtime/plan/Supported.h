@@ -12,6 +12,7 @@
 #include "runtime/plan/plan.pb.h"
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 #include <optional>
 #include <string>
@@ -27,11 +28,9 @@ absl::Status checkSupported(const plan::Plan &plan);
 absl::Status needReducible(plan::ElementType wire,
                            plan::ElementType accumulator);
 
-/// Whether a library takes products of this type. Those of other types are
-/// generated kernels.
-constexpr bool canMultiply(plan::ElementType type) {
-  return type == plan::F32 || type == plan::BF16;
-}
+/// Types that a device's library multiplies, of those that plans can have.
+/// Products of other types are generated kernels.
+absl::Span<const plan::ElementType> multiplied(const plan::Target &device);
 
 /// Whether a library takes convolutions of this type. Those of other types are
 /// generated products.

@@ -85,6 +85,12 @@ absl::Status validateHeader(const plan::Plan &plan) {
   if (plan.devices().empty()) {
     return invalid("the plan does not say which device it is for");
   }
+  for (const plan::Target &device : plan.devices()) {
+    if (device.allow_tf32() && device.device() != "cuda") {
+      return invalid("the plan allows TF32 on the device ", device.device(),
+                     ", which has none; only cuda has");
+    }
+  }
   return validateGroups(plan);
 }
 

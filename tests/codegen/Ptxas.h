@@ -4,6 +4,7 @@
 #define ZEROGRAPH_TESTS_CODEGEN_PTXAS_H
 
 #include <string>
+#include <vector>
 
 namespace mlir::zg::testing {
 
@@ -14,10 +15,20 @@ inline constexpr const char kNoPtxas[] =
 /// Empty if this machine has none.
 std::string findPtxas();
 
-/// Empty, or what ptxas says of a text that it does not assemble, or not
-/// without spills and local memory.
-std::string assemble(const std::string &ptxas, const std::string &architecture,
-                     const std::string &ptx);
+/// What ptxas makes of a text.
+struct Assembly {
+  /// Empty, or what it says of a text that it does not assemble, or not without
+  /// spills and local memory.
+  std::string error;
+  /// Of each kernel, ascending.
+  std::vector<int> registers;
+  double seconds = 0;
+
+  /// Kernels, time of each, registers.
+  std::string summary() const;
+};
+Assembly assemble(const std::string &ptxas, const std::string &architecture,
+                  const std::string &ptx);
 
 } // namespace mlir::zg::testing
 

@@ -365,6 +365,22 @@ TEST(Scatter, AddsInOrder) {
       1e-6, -3, 9);
 }
 
+// More updates than a warp has threads, many of them of one row, and columns by
+// fours.
+TEST(Scatter, ManyUpdatesOfFewRows) {
+  expectMatchesInterpreter(
+      kernel("tensor<150xi64>", "tensor<150x20xf32>",
+             "%r = nn.scatter sum %a, %b : tensor<150xi64>, "
+             "tensor<150x20xf32> -> tensor<5x20xf32>\n",
+             "tensor<5x20xf32>", "scatter"),
+      1e-5, -3, 9);
+  expectMatchesInterpreter(kernel("tensor<1xi64>", "tensor<1x17xf64>",
+                                  "%r = nn.scatter sum %a, %b : tensor<1xi64>, "
+                                  "tensor<1x17xf64> -> tensor<3x17xf64>\n",
+                                  "tensor<3x17xf64>", "scatter"),
+                           1e-6, -3, 9);
+}
+
 /// Rows that go into operand 2, under another shape.
 std::string intoTable(const std::string &element,
                       const std::string &kind = "sum") {

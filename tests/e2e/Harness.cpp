@@ -41,7 +41,9 @@ CompileOptions compileOptions(const Training &training,
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
   options.matmul = training.matmul;
+  options.reduction = training.reduction;
   options.target = training.target;
+  options.allow_tf32 = training.allow_tf32;
   options.dropout = training.dropout;
   options.optimizer = run.optimizer;
   options.lr = run.lr;
@@ -128,6 +130,8 @@ Outcome trainModel(const Training &training) {
                               "/batches.safetensors");
   options.plan_path = path;
   options.threads = training.threads;
+  options.algorithms = training.algorithms;
+  options.graphs = training.graphs;
   options.seed = training.seed;
   options.learning_rate = training.learning_rate;
   options.save_weights = scratch.path + "/weights.safetensors";

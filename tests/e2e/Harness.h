@@ -27,7 +27,11 @@ struct Training {
   int64_t persistence_threshold = 0;
   unsigned threads = 1;
   std::string matmul = "library";
+  std::string reduction = "exact";
   std::string target = "host";
+  bool allow_tf32 = false;
+  std::string algorithms = ""; ///< file of a GPU's products; empty: none
+  Graphs graphs = Graphs::Compute;
   int steps = 0;             ///< 0: those of the reference
   bool gradients = false;    ///< dump those of the first step
   std::string settings = ""; ///< the model whose `run` it is; empty: the model

@@ -11,6 +11,14 @@ void Accesses::add(const Buffer &buffer) {
   buffers.push_back({buffer, std::vector<Cell>(cells)});
 }
 
+void Accesses::forget(const void *begin) {
+  for (Watched &watched : buffers) {
+    if (watched.buffer.begin == begin) {
+      watched.cells.assign(watched.cells.size(), Cell());
+    }
+  }
+}
+
 /// Whether what was done at `before` is done for who acts now.
 static bool isOrdered(const Moment &before, const Moment &now) {
   if (before.block != now.block) {

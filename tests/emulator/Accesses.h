@@ -45,6 +45,8 @@ struct Buffer {
 class Accesses {
 public:
   void add(const Buffer &buffer);
+  /// Nobody has touched the buffer that begins here.
+  void forget(const void *begin);
 
   /// Empty, or what is wrong with this access.
   std::string touch(const Moment &moment, uintptr_t address, uint32_t bytes,

@@ -6,14 +6,27 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 
 using namespace zerograph::emulator;
+
+/// What memory that nobody has written holds: as a float it is no number.
+static constexpr int kPoison = 0xff;
 
 /// The block that runs on this thread of the CPU.
 static thread_local Block *runningBlock = nullptr;
 
 Block &Block::current() { return *runningBlock; }
+
+Block::Block(Accesses &accesses, const std::vector<SharedArray> &shared)
+    : accesses(accesses) {
+  for (const SharedArray &array : shared) {
+    arrays.emplace_back((array.bytes + sizeof(Unit) - 1) / sizeof(Unit));
+    accesses.add(
+        {array.name, arrays.back().data(), array.bytes, array.element});
+  }
+}
 
 void Block::start(void *argument) {
   auto *block = static_cast<Block *>(argument);
@@ -57,6 +70,10 @@ absl::Status Block::run(uint32_t number, uint32_t threads,
                         std::mt19937 &order) {
   block = number;
   kernel = &newKernel;
+  for (std::vector<Unit> &array : arrays) {
+    std::memset(array.data(), kPoison, array.size() * sizeof(Unit));
+    accesses.forget(array.data());
+  }
   error = absl::OkStatus();
   warps.assign((threads + kWarp - 1) / kWarp, Warp());
   for (uint32_t thread = 0; thread < threads; ++thread) {

@@ -10,6 +10,7 @@
 
 #include "tests/emulator/Accesses.h"
 #include "tests/emulator/Fibers.h"
+#include "tests/emulator/Twin.h"
 
 #include "absl/status/status.h"
 
@@ -22,8 +23,9 @@ namespace zerograph::emulator {
 
 class Block {
 public:
-  /// What its threads touch is checked by `accesses`.
-  explicit Block(Accesses &accesses) : accesses(accesses) {}
+  /// What its threads touch is checked by `accesses`, also of the arrays that
+  /// they share.
+  Block(Accesses &accesses, const std::vector<SharedArray> &arrays);
 
   /// Runs block `number` of `threads` threads, which all call `kernel`. The
   /// first thing that no GPU defines ends it, as an error.
@@ -35,6 +37,8 @@ public:
   uint32_t number() const { return block; }
   uint32_t thread() const { return running; }
   void touch(uintptr_t address, uint32_t bytes, bool write);
+  /// Where a shared array of the kernel begins.
+  void *shared(uint32_t number) { return arrays[number].data(); }
   /// The value of the thread of the warp whose place differs by `bit`.
   uint32_t shuffleXor(uint32_t mask, uint32_t value, uint32_t bit);
   /// Bit i is the condition of thread i.
@@ -63,7 +67,13 @@ private:
   uint64_t progress() const;
   static void start(void *block);
 
+  /// What a shared array is aligned to.
+  struct alignas(16) Unit {
+    char bytes[16];
+  };
+
   Accesses &accesses;
+  std::vector<std::vector<Unit>> arrays;
   Fibers fibers;
   std::vector<Warp> warps;
   const std::function<void()> *kernel = nullptr;

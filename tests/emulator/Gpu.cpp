@@ -1,6 +1,6 @@
 //===- Gpu.cpp - NVIDIA's driver and a GPU, on the CPU --------------------===//
 
-#include "tests/emulator/Gpu.h"
+#include "tests/emulator/Graph.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -16,9 +16,11 @@ std::string Gpu::leftovers() const {
     }
   };
   add(memory.count(), "allocations");
-  add(streams.size() - 1, "streams");
+  add(streams.size() - devices, "streams");
   add(events.size(), "events");
   add(modules.size(), "modules");
+  add(graphs.size(), "graphs");
+  add(executables.size(), "executable graphs");
   add(size_t(contexts), "contexts");
   return text;
 }
@@ -46,14 +48,29 @@ int Gpu::complain(const std::string &what) {
 }
 
 bool Gpu::isReady(const Task &task) const {
-  return task.run || task.event->done >= task.version;
+  return (!task.awaits || task.awaits->done >= task.version) &&
+         (!task.ready || task.ready());
+}
+
+bool Gpu::awaitsOthers() const {
+  for (const auto &stream : streams) {
+    if (!stream->tasks.empty() && stream->tasks.front().ready) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// The task knows what its stream does, and what it awaits or the host knew.
 void Gpu::runTask(Stream &stream, Task &task) {
   stream.clock.merge(task.issued);
-  if (!task.run) {
-    stream.clock.merge(task.event->clock);
+  if (task.awaits) {
+    stream.clock.merge(task.awaits->clock);
+    return;
+  }
+  if (task.records) {
+    task.records->done = task.version;
+    task.records->clock = stream.clock;
     return;
   }
   stream.clock.advance(stream.number);
@@ -63,6 +80,11 @@ void Gpu::runTask(Stream &stream, Task &task) {
     complain(std::string(status.message()));
   }
   for (const auto &[begin, lines] : touched) {
+    auto memory = mapped.find(begin);
+    if (memory != mapped.end() && memory->second.device != stream.device) {
+      complain(absl::StrCat(task.name, " on GPU ", stream.device,
+                            " touches memory of GPU ", memory->second.device));
+    }
     std::string conflict =
         conflicts.touch(stream.number, stream.clock, task.name, begin, lines);
     if (!conflict.empty()) {
@@ -73,10 +95,16 @@ void Gpu::runTask(Stream &stream, Task &task) {
 
 bool Gpu::advance() {
   std::vector<Stream *> ready;
-  for (auto &stream : streams) {
-    if (!stream->tasks.empty() && isReady(stream->tasks.front())) {
-      ready.push_back(stream.get());
+  auto look = [&](auto &candidates) {
+    for (auto &stream : candidates) {
+      if (!stream->tasks.empty() && isReady(stream->tasks.front())) {
+        ready.push_back(stream.get());
+      }
     }
+  };
+  look(streams);
+  for (auto &graph : executables) {
+    look(graph->streams);
   }
   if (ready.empty()) {
     return false;
@@ -93,6 +121,10 @@ bool Gpu::advance() {
 int Gpu::drain(Stream &stream) {
   while (!stream.tasks.empty()) {
     if (!advance()) {
+      if (awaitsOthers()) {
+        changed.wait_for(mutex, std::chrono::milliseconds(1));
+        continue;
+      }
       stream.tasks.clear();
       return complain("streams wait for events of each other");
     }

@@ -17,6 +17,7 @@
 #include "tests/emulator/Kernels.h"
 #include "tests/emulator/Memory.h"
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -25,10 +26,12 @@
 
 namespace zerograph::emulator {
 
-/// While it lives, `cudaApi` of this process gives the emulator. One at a time.
+/// While it lives, `cudaApi` of this process gives the emulator. One at a time,
+/// which may stand for several GPUs: each has its own memory, and its contexts,
+/// streams, events and modules know no other's.
 class Gpu {
 public:
-  explicit Gpu(uint32_t seed);
+  explicit Gpu(uint32_t seed, unsigned devices = 1);
   ~Gpu();
   Gpu(const Gpu &) = delete;
   Gpu &operator=(const Gpu &) = delete;
@@ -43,31 +46,52 @@ public:
   std::map<std::string, uint64_t> calls() const;
   /// Call `number`, from 1, of a function returns an error, once.
   void failCall(const std::string &function, uint64_t number);
+  /// From now on there is no memory that other processes could be given, as in
+  /// sandboxes.
+  void refuseHandles() { refuses_handles = true; }
 
 private:
   friend struct Calls;
+  friend struct DeviceCalls;
+  friend struct MemoryCalls;
+  friend struct StreamCalls;
+  friend struct GraphCalls;
+  friend class CublasLt; // its products are tasks of streams
+  friend struct CublasLtCalls;
+  friend struct CublasLtDescriptors;
+  friend class Nccl;
+  friend struct NcclCalls;
   /// Counts a call; whether it is the one to fail.
   bool countCall(const std::string &function);
 
+  struct Graph;
+  struct GraphExec;
   struct Event {
+    unsigned device = 0;
     uint64_t recorded = 0, done = 0;
     VectorClock clock;
+    const Graph *graph = nullptr; // that it was last recorded in, if one
   };
   /// What a task has touched, by where the allocations begin.
   using Touched = std::map<uint64_t, Lines>;
   struct Task {
     std::string name;
-    /// Null: a task that awaits `version` of `event`.
+    /// Null for a task that awaits or records `version` of an event.
     std::function<absl::Status(Touched &)> run{};
-    Event *event = nullptr;
+    Event *awaits = nullptr;
+    Event *records = nullptr;
     uint64_t version = 0;
+    /// What the task needs besides, of what others do; null: nothing.
+    std::function<bool()> ready{};
     /// What the host knew when it issued the task.
     VectorClock issued{};
   };
   struct Stream {
+    unsigned device = 0;
     uint32_t number = 0;
     VectorClock clock;
     std::deque<Task> tasks;
+    Graph *records = nullptr; // where its tasks go meanwhile
   };
   struct Module;
   struct Function {
@@ -75,6 +99,7 @@ private:
     std::string symbol;
   };
   struct Module {
+    unsigned device = 0;
     Kernels kernels;
     std::map<std::string, Function> functions;
   };
@@ -82,12 +107,23 @@ private:
   /// Notes what is wrong, once.
   int complain(const std::string &what);
   bool isReady(const Task &task) const;
+  /// Whether a stream waits for what other threads or processes do.
+  bool awaitsOthers() const;
   void runTask(Stream &stream, Task &task);
+  /// That of the thread's context.
+  unsigned currentDevice() const;
   /// Runs one task of one stream that can go on; false if none can.
   bool advance();
   void advanceSome();
   /// Until a stream is empty, which the host knows then.
   int drain(Stream &stream);
+  /// 0 where the thread has a context; else a complaint.
+  int needContext();
+  /// Whether the thread has made a stream record.
+  static bool isRecording();
+  /// Gives a stream a task as the driver's own calls do; `mutex` is locked.
+  int enqueue(CUstream stream, Task task);
+  void launchGraph(GraphExec &graph, Stream &stream);
   /// The emulator's bytes of the GPU's, noted as touched; null, with a
   /// complaint, where they are not of one allocation.
   char *reach(uint64_t address, uint64_t bytes, bool write, Touched &touched,
@@ -96,17 +132,30 @@ private:
                       const std::vector<uint64_t> &parameters,
                       Touched &touched);
 
+  const unsigned devices;
+  bool refuses_handles = false;
   mutable std::mutex mutex;
+  /// Something was enqueued, or ended.
+  std::condition_variable_any changed;
   std::mt19937 random;
   Memory memory;
-  /// In the order of their making, so that a seed means the same each time;
-  /// the first is the default one, for which no other waits.
+  /// What memory was created as.
+  struct Created {
+    unsigned device;
+    int handle_types;
+  };
+  std::map<uint64_t, Created> handles; // by handle
+  std::map<uint64_t, Created> mapped;  // by where it begins; none is pinned
+  /// In the order of their making, so that a seed means the same each time; the
+  /// first are the default ones of the GPUs, for which no other waits.
   std::vector<std::unique_ptr<Stream>> streams;
   uint32_t stream_count = 0;
   Conflicts conflicts;
   VectorClock host;
   std::map<Event *, std::unique_ptr<Event>> events;
   std::map<Module *, std::unique_ptr<Module>> modules;
+  std::map<Graph *, std::unique_ptr<Graph>> graphs;
+  std::vector<std::unique_ptr<GraphExec>> executables; // as made, for the seed
   int contexts = 0;
   uint64_t launch_count = 0;
   std::string wrong;

@@ -22,8 +22,21 @@ protected:
           api.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
           0);
     }
-    ASSERT_EQ(api.cuMemAlloc(&memory, 4096), 0);
+    allocate();
     ASSERT_EQ(api.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), 0);
+  }
+  void allocate() {
+    CUmemAllocationProp wanted = {};
+    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CUmemAccessDesc access = {wanted.location,
+                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle = 0;
+    ASSERT_EQ(api.cuMemAddressReserve(&memory, 4096, 0, 0, 0), 0);
+    ASSERT_EQ(api.cuMemCreate(&handle, 4096, &wanted, 0), 0);
+    ASSERT_EQ(api.cuMemMap(memory, 4096, 0, handle, 0), 0);
+    ASSERT_EQ(api.cuMemRelease(handle), 0);
+    ASSERT_EQ(api.cuMemSetAccess(memory, 4096, &access, 1), 0);
   }
   int set(CUstream stream, uint64_t offset = 0) {
     return api.cuMemsetD8Async(memory + offset, 1, 64, stream);
@@ -38,9 +51,10 @@ protected:
 };
 
 TEST_F(GpuTest, WhatIsLeft) {
-  EXPECT_EQ(gpu.leftovers(), "1 allocations, 2 streams, 1 events, 1 contexts");
+  EXPECT_EQ(gpu.leftovers(), "2 allocations, 2 streams, 1 events, 1 contexts");
   api.cuEventDestroy(event);
-  api.cuMemFree(memory);
+  api.cuMemUnmap(memory, 4096);
+  api.cuMemAddressFree(memory, 4096);
   api.cuStreamDestroy(streams[0]);
   api.cuStreamDestroy(streams[1]);
   api.cuDevicePrimaryCtxRelease(0);
@@ -110,10 +124,114 @@ TEST_F(GpuTest, BytesBeyondAnAllocation) {
   EXPECT_THAT(gpu.complaint(), HasSubstr("not of one allocation"));
 }
 
+TEST_F(GpuTest, MemoryThatIsNotMapped) {
+  api.cuMemUnmap(memory, 4096);
+  set(streams[0]);
+  api.cuStreamSynchronize(streams[0]);
+  EXPECT_THAT(gpu.complaint(), HasSubstr("not of one allocation"));
+}
+
+TEST_F(GpuTest, AddressesThatMemoryIsMappedTo) {
+  EXPECT_NE(api.cuMemAddressFree(memory, 4096), 0);
+  EXPECT_THAT(gpu.complaint(), HasSubstr("memory is mapped to"));
+}
+
 TEST_F(GpuTest, AThreadWithoutAContext) {
   api.cuCtxSetCurrent(nullptr);
-  EXPECT_NE(api.cuMemFree(memory), 0);
+  EXPECT_NE(api.cuMemUnmap(memory, 4096), 0);
   EXPECT_THAT(gpu.complaint(), HasSubstr("needs a context"));
+}
+
+/// Records what `enqueue` gives streams[0], and launches it twice.
+class GraphTest : public GpuTest {
+protected:
+  template <typename Enqueue>
+  void record(const Enqueue &enqueue) {
+    ASSERT_EQ(api.cuStreamBeginCapture(streams[0],
+                                       CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+              0);
+    enqueue();
+    CUgraph graph = nullptr;
+    if (api.cuStreamEndCapture(streams[0], &graph) == 0) {
+      ASSERT_EQ(api.cuGraphInstantiate(&executable, graph, 0), 0);
+    }
+    EXPECT_EQ(api.cuGraphDestroy(graph), 0);
+  }
+  std::string bytes() {
+    std::string text(64, '?');
+    api.cuMemcpyDtoH(text.data(), memory, text.size());
+    return text;
+  }
+
+  CUgraphExec executable = nullptr;
+};
+
+TEST_F(GraphTest, RunsWhenItIsLaunchedAndNotBefore) {
+  record([&] { set(streams[0]); });
+  EXPECT_NE(bytes(), std::string(64, 1));
+  api.cuGraphLaunch(executable, streams[0]);
+  api.cuStreamSynchronize(streams[0]);
+  EXPECT_EQ(bytes(), std::string(64, 1));
+  EXPECT_EQ(gpu.complaint(), "");
+  api.cuGraphExecDestroy(executable);
+}
+
+TEST_F(GraphTest, OfTwoStreams) {
+  CUevent join = nullptr;
+  api.cuEventCreate(&join, CU_EVENT_DISABLE_TIMING);
+  record([&] {
+    set(streams[0]);
+    api.cuEventRecord(event, streams[0]);
+    api.cuStreamWaitEvent(streams[1], event, 0);
+    set(streams[1]);
+    api.cuEventRecord(join, streams[1]);
+    api.cuStreamWaitEvent(streams[0], join, 0);
+    set(streams[0]);
+  });
+  for (int i = 0; i < 2; ++i) {
+    api.cuGraphLaunch(executable, streams[0]);
+  }
+  api.cuStreamSynchronize(streams[0]);
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
+TEST_F(GraphTest, OfStreamsThatNothingOrders) {
+  CUevent join = nullptr;
+  api.cuEventCreate(&join, CU_EVENT_DISABLE_TIMING);
+  record([&] {
+    api.cuEventRecord(event, streams[0]);
+    api.cuStreamWaitEvent(streams[1], event, 0);
+    set(streams[1]);
+    set(streams[0]);
+    api.cuEventRecord(join, streams[1]);
+    api.cuStreamWaitEvent(streams[0], join, 0);
+  });
+  api.cuGraphLaunch(executable, streams[0]);
+  api.cuStreamSynchronize(streams[0]);
+  EXPECT_THAT(gpu.complaint(), HasSubstr("nothing puts the two in order"));
+}
+
+TEST_F(GraphTest, OfAStreamThatIsNotJoined) {
+  record([&] {
+    api.cuEventRecord(event, streams[0]);
+    api.cuStreamWaitEvent(streams[1], event, 0);
+    set(streams[1]);
+  });
+  EXPECT_THAT(gpu.complaint(), HasSubstr("was not joined"));
+}
+
+TEST_F(GraphTest, AwaitsNothingFromOutside) {
+  api.cuEventRecord(event, streams[1]);
+  record([&] { api.cuStreamWaitEvent(streams[0], event, 0); });
+  EXPECT_THAT(gpu.complaint(), HasSubstr("from outside of the graph"));
+}
+
+TEST_F(GraphTest, NothingIsAllocatedMeanwhile) {
+  record([&] {
+    void *more = nullptr;
+    EXPECT_NE(api.cuMemHostAlloc(&more, 64, 0), 0);
+  });
+  EXPECT_THAT(gpu.complaint(), HasSubstr("records a graph"));
 }
 
 using GpuDeathTest = GpuTest;

@@ -25,6 +25,10 @@ int32_t ballot(int32_t mask, int32_t condition) {
   return int32_t(Block::current().ballot(uint32_t(mask), condition & 1));
 }
 
+void *shared(int32_t number) {
+  return Block::current().shared(uint32_t(number));
+}
+
 void syncWarp(int32_t mask) { Block::current().syncWarp(uint32_t(mask)); }
 void syncBlock() { Block::current().syncBlock(); }
 
@@ -38,6 +42,7 @@ void *pointerTo(Function *function) {
 const std::vector<Instruction> &zerograph::emulator::instructions() {
   static const std::vector<Instruction> all = {
       {"emulator.touch", pointerTo(touch)},
+      {"emulator.shared", pointerTo(shared)},
       {"emulator.read.ptx.sreg.tid.x", pointerTo(threadInBlock)},
       {"emulator.read.ptx.sreg.ctaid.x", pointerTo(blockInGrid)},
       {"emulator.shfl.sync.bfly.i32", pointerTo(shuffle)},

@@ -46,8 +46,12 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> makeJit() {
       .create();
 }
 
+/// Bytes of shared memory that every GPU gives to a block without being asked.
+static constexpr uint64_t kMostShared = 48 << 10;
+
 /// A module belongs to its context, and the twin to one of its own.
-static llvm::orc::ThreadSafeModule twinOf(const llvm::Module &module) {
+static llvm::orc::ThreadSafeModule twinOf(const llvm::Module &module,
+                                          std::vector<SharedArray> &arrays) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::WriteBitcodeToFile(module, stream);
@@ -56,7 +60,7 @@ static llvm::orc::ThreadSafeModule twinOf(const llvm::Module &module) {
       llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()),
                             module.getName()),
       *context));
-  makeTwin(*twin);
+  arrays = makeTwin(*twin);
   return {std::move(twin), std::move(context)};
 }
 
@@ -75,7 +79,8 @@ absl::StatusOr<Kernels> Kernels::compile(const llvm::Module &module) {
   if (auto error = library.define(llvm::orc::absoluteSymbols(symbols))) {
     return toStatus(std::move(error));
   }
-  llvm::orc::ThreadSafeModule twin = twinOf(module);
+  std::vector<SharedArray> arrays;
+  llvm::orc::ThreadSafeModule twin = twinOf(module, arrays);
   std::vector<std::string> missing;
   twin.withModuleDo([&](llvm::Module &code) {
     missing = missingInstructions(code);
@@ -90,6 +95,9 @@ absl::StatusOr<Kernels> Kernels::compile(const llvm::Module &module) {
     return toStatus(std::move(error));
   }
   Kernels kernels(std::move(*jit));
+  for (SharedArray &array : arrays) {
+    kernels.shared[array.kernel].push_back(std::move(array));
+  }
   for (const llvm::Function &function : module) {
     if (!function.isDeclaration()) {
       std::vector<bool> &pointers = kernels.kernels[function.getName().str()];
@@ -118,6 +126,11 @@ Kernels::parameters(const std::string &symbol) const {
   return found == kernels.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::vector<SharedArray> Kernels::sharedOf(const std::string &symbol) const {
+  auto found = shared.find(symbol);
+  return found == shared.end() ? std::vector<SharedArray>() : found->second;
+}
+
 absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
                              uint32_t block, const std::vector<Buffer> &buffers,
                              uint32_t seed) const {
@@ -137,6 +150,16 @@ absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
   if (!caller) {
     return toStatus(caller.takeError());
   }
+  uint64_t together = 0;
+  const std::vector<SharedArray> arrays = sharedOf(symbol);
+  for (const SharedArray &array : arrays) {
+    together += array.bytes;
+  }
+  if (together > kMostShared) {
+    return absl::InternalError(
+        absl::StrCat(symbol, ": the threads of a block share ", together,
+                     " bytes, and a GPU has ", kMostShared));
+  }
   auto *function = caller->toPtr<void (*)(const void *const *)>();
   Accesses accesses;
   for (const Buffer &buffer : buffers) {
@@ -150,7 +173,7 @@ absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
   std::vector<uint32_t> numbers(grid);
   std::iota(numbers.begin(), numbers.end(), 0);
   std::shuffle(numbers.begin(), numbers.end(), order);
-  Block threads(accesses);
+  Block threads(accesses, arrays);
   for (uint32_t number : numbers) {
     absl::Status status = threads.run(
         number, block, [&] { function(places.data()); }, order);

@@ -9,6 +9,7 @@
 #define ZEROGRAPH_TESTS_EMULATOR_KERNELS_H
 
 #include "tests/emulator/Accesses.h"
+#include "tests/emulator/Twin.h"
 
 #include "absl/status/statusor.h"
 
@@ -54,9 +55,11 @@ public:
 
 private:
   explicit Kernels(std::unique_ptr<llvm::orc::LLJIT> jit);
+  std::vector<SharedArray> sharedOf(const std::string &symbol) const;
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::map<std::string, std::vector<bool>> kernels; // as `parameters`
+  std::map<std::string, std::vector<SharedArray>> shared;
 };
 
 } // namespace zerograph::emulator

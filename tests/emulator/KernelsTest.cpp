@@ -29,6 +29,8 @@ absl::Status run(const std::string &body,
     declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
     declare void @llvm.nvvm.bar.warp.sync(i32)
     declare void @llvm.nvvm.barrier0()
+    @row = internal addrspace(3) global [64 x i32] undef, align 16
+    @large = internal addrspace(3) global [12289 x i32] undef, align 16
     define void @k(ptr addrspace(1) %words) {
       %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
       %mine = getelementptr i32, ptr addrspace(1) %words, i32 %t
@@ -142,6 +144,78 @@ TEST(Kernels, AccessesOutsideOfTheBuffer) {
     store i32 %t, ptr addrspace(1) %odd
   )",
                 "not aligned");
+}
+
+/// Writes what the threads of its block have of %t, and reads another's.
+std::string throughShared(const std::string &between,
+                          const std::string &after) {
+  return absl::StrCat(R"(
+    %own = getelementptr i32, ptr addrspace(3) @row, i32 %t
+    store i32 %t, ptr addrspace(3) %own
+    )",
+                      between, R"(
+    %n = sub i32 63, %t
+    %other = getelementptr i32, ptr addrspace(3) @row, i32 %n
+    %v = load i32, ptr addrspace(3) %other
+    )",
+                      after, kWriteOwn);
+}
+
+TEST(Kernels, SharedMemory) {
+  const std::string barrier = "call void @llvm.nvvm.barrier0()\n";
+  std::vector<int32_t> words;
+  absl::Status status = run(throughShared(barrier, ""), &words);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(words[5], 58);
+  // A block finds nothing of the one before it.
+  EXPECT_TRUE(run(R"(
+    %own = getelementptr i32, ptr addrspace(3) @row, i32 %t
+    store i32 %t, ptr addrspace(3) %own
+  )",
+                  nullptr, 2)
+                  .ok());
+  expectRefused(throughShared("", ""), "nothing puts the two in order");
+  expectRefused(
+      throughShared("call void @llvm.nvvm.bar.warp.sync(i32 -1)\n", ""),
+      "nothing puts the two in order");
+  // What others may still read is not written.
+  expectRefused(throughShared(barrier, "store i32 %v, ptr addrspace(3) %own\n"),
+                "nothing puts the two in order");
+  expectRefused(R"(
+    %first = getelementptr i32, ptr addrspace(3) @row, i32 1
+    store <4 x i32> zeroinitializer, ptr addrspace(3) %first, align 16
+  )",
+                "not aligned");
+  expectRefused(R"(
+    %own = getelementptr i32, ptr addrspace(3) @row, i32 64
+    store i32 %t, ptr addrspace(3) %own
+  )",
+                "in no buffer");
+  expectRefused(R"(
+    %own = getelementptr i32, ptr addrspace(3) @large, i32 %t
+    store i32 %t, ptr addrspace(3) %own
+  )",
+                "share 49156 bytes");
+}
+
+TEST(Kernels, VectorsAreAlignedAsTheySay) {
+  auto store = [](int32_t words, const std::string &alignment) {
+    return absl::StrCat(R"(
+    %first = icmp eq i32 %t, 0
+    br i1 %first, label %then, label %end
+    then:
+    %place = getelementptr i32, ptr addrspace(1) %words, i32 )",
+                        words, R"(
+    store <4 x i32> zeroinitializer, ptr addrspace(1) %place, align )",
+                        alignment, "\n br label %end\n end:\n");
+  };
+  EXPECT_TRUE(run(store(4, "16")).ok());
+  expectRefused(store(2, "16"), "not aligned");
+  // Of these PTX makes several.
+  EXPECT_TRUE(run(store(2, "8")).ok());
+  EXPECT_TRUE(run(store(1, "4")).ok());
+  expectRefused(store(1, "8"), "not aligned");
+  expectRefused(store(62, "8"), "in no buffer of the launch");
 }
 
 TEST(Kernels, ThreadsThatOthersWaitFor) {

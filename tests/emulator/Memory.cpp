@@ -13,43 +13,137 @@ using namespace zerograph::emulator;
 
 static constexpr uint64_t kPage = 4096;
 
+static uint64_t pages(uint64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+static absl::Status noMemory() {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no memory for the emulator: ", std::strerror(errno)));
+}
+
 Memory::~Memory() {
-  while (!allocations.empty()) {
-    free(allocations.begin()->first);
+  for (const auto &[begin, allocation] : allocations) {
+    drop(allocation);
+  }
+  for (const auto &[begin, bytes] : reservations) {
+    munmap(reinterpret_cast<void *>(begin), pages(bytes));
+  }
+  for (const auto &[number, handle] : handles) {
+    close(handle.file);
   }
 }
 
-absl::StatusOr<uint64_t> Memory::allocate(uint64_t bytes, bool pinned) {
-  uint64_t mapped = (bytes + kPage - 1) / kPage * kPage;
-  int file = memfd_create("gpu", MFD_CLOEXEC);
-  void *own = MAP_FAILED, *alias = MAP_FAILED;
-  if (file >= 0 && ftruncate(file, off_t(mapped)) == 0) {
-    int access = pinned ? PROT_READ | PROT_WRITE : PROT_NONE;
-    own = mmap(nullptr, mapped, access, MAP_SHARED, file, 0);
-    alias = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  }
-  int error = errno;
-  close(file);
-  if (own == MAP_FAILED || alias == MAP_FAILED) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for the emulator: ", std::strerror(error)));
-  }
-  std::memset(alias, 0xff, mapped);
-  Allocation allocation{reinterpret_cast<uint64_t>(own), bytes,
-                        static_cast<char *>(alias), mapped};
-  allocations[allocation.begin] = allocation;
-  return allocation.begin;
+void Memory::drop(const Allocation &allocation) {
+  munmap(allocation.alias, pages(allocation.bytes));
 }
 
-bool Memory::free(uint64_t address) {
+absl::StatusOr<uint64_t> Memory::allocatePinned(uint64_t bytes) {
+  void *alias = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (alias == MAP_FAILED) {
+    return noMemory();
+  }
+  std::memset(alias, 0xff, bytes);
+  uint64_t begin = reinterpret_cast<uint64_t>(alias);
+  allocations[begin] = {begin, bytes, static_cast<char *>(alias),
+                        /*open=*/true, /*pinned=*/true};
+  return begin;
+}
+
+bool Memory::freePinned(uint64_t address) {
   auto found = allocations.find(address);
-  if (found == allocations.end()) {
+  if (found == allocations.end() || !found->second.pinned) {
     return false;
   }
-  munmap(reinterpret_cast<void *>(found->second.begin), found->second.mapped);
-  munmap(found->second.alias, found->second.mapped);
+  drop(found->second);
   allocations.erase(found);
   return true;
+}
+
+absl::StatusOr<uint64_t> Memory::reserve(uint64_t bytes) {
+  void *begin = mmap(nullptr, pages(bytes), PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) {
+    return noMemory();
+  }
+  reservations[reinterpret_cast<uint64_t>(begin)] = bytes;
+  return reinterpret_cast<uint64_t>(begin);
+}
+
+bool Memory::unreserve(uint64_t address, uint64_t bytes) {
+  auto found = reservations.find(address);
+  if (found == reservations.end() || found->second != bytes ||
+      mapping(address, bytes)) {
+    return false;
+  }
+  munmap(reinterpret_cast<void *>(address), pages(bytes));
+  reservations.erase(found);
+  return true;
+}
+
+absl::StatusOr<uint64_t> Memory::create(uint64_t bytes) {
+  int file = memfd_create("gpu", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, off_t(pages(bytes))) != 0) {
+    absl::Status status = noMemory();
+    close(file);
+    return status;
+  }
+  handles[++last_handle] = {file, bytes};
+  return last_handle;
+}
+
+bool Memory::release(uint64_t handle) {
+  auto found = handles.find(handle);
+  if (found == handles.end()) {
+    return false;
+  }
+  close(found->second.file);
+  handles.erase(found);
+  return true;
+}
+
+bool Memory::map(uint64_t address, uint64_t bytes, uint64_t handle) {
+  auto memory = handles.find(handle);
+  auto place = reservations.find(address);
+  if (memory == handles.end() || memory->second.bytes != bytes ||
+      place == reservations.end() || place->second != bytes ||
+      mapping(address, bytes)) {
+    return false;
+  }
+  void *alias = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
+                     memory->second.file, 0);
+  if (alias == MAP_FAILED) {
+    return false;
+  }
+  std::memset(alias, 0xff, bytes);
+  allocations[address] = {address, bytes, static_cast<char *>(alias)};
+  return true;
+}
+
+Memory::Allocation *Memory::mapping(uint64_t address, uint64_t bytes) {
+  auto found = allocations.find(address);
+  bool whole = found != allocations.end() && found->second.bytes == bytes &&
+               !found->second.pinned;
+  return whole ? &found->second : nullptr;
+}
+
+bool Memory::unmap(uint64_t address, uint64_t bytes) {
+  Allocation *mapped = mapping(address, bytes);
+  if (!mapped) {
+    return false;
+  }
+  drop(*mapped);
+  allocations.erase(address);
+  return true;
+}
+
+bool Memory::open(uint64_t address, uint64_t bytes) {
+  Allocation *mapped = mapping(address, bytes);
+  if (mapped) {
+    mapped->open = true;
+  }
+  return mapped;
 }
 
 const Memory::Allocation *Memory::find(uint64_t address) const {
@@ -58,5 +152,6 @@ const Memory::Allocation *Memory::find(uint64_t address) const {
     return nullptr;
   }
   const Allocation &allocation = std::prev(after)->second;
-  return address - allocation.begin < allocation.bytes ? &allocation : nullptr;
+  bool inside = address - allocation.begin < allocation.bytes;
+  return inside && allocation.open ? &allocation : nullptr;
 }

@@ -7,12 +7,17 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/ReplaceConstant.h"
+
+#include <map>
 
 namespace {
 
 constexpr const char kIntrinsics[] = "llvm.nvvm.";
 /// LLVM's number for the memory that every thread reaches.
 constexpr unsigned kGlobalMemory = 1;
+/// And for that of a block.
+constexpr unsigned kSharedMemory = 3;
 
 void nameIntrinsics(llvm::Module &module) {
   for (llvm::Function &function : module) {
@@ -27,9 +32,12 @@ void nameIntrinsics(llvm::Module &module) {
   }
 }
 
+/// An access of several elements is one instruction where the code says that it
+/// is aligned to all of them; else PTX has as many as it says.
 void watch(llvm::Instruction &access, llvm::Value *pointer, llvm::Type *type,
-           bool write) {
-  if (pointer->getType()->getPointerAddressSpace() != kGlobalMemory) {
+           uint64_t alignment, bool write) {
+  unsigned memory = pointer->getType()->getPointerAddressSpace();
+  if (memory != kGlobalMemory && memory != kSharedMemory) {
     return;
   }
   llvm::Module &module = *access.getModule();
@@ -38,20 +46,72 @@ void watch(llvm::Instruction &access, llvm::Value *pointer, llvm::Type *type,
       "emulator.touch", b.getVoidTy(), b.getInt64Ty(), b.getInt32Ty(),
       b.getInt32Ty());
   uint64_t bytes = module.getDataLayout().getTypeStoreSize(type);
-  b.CreateCall(touch, {b.CreatePtrToInt(pointer, b.getInt64Ty()),
-                       b.getInt32(uint32_t(bytes)), b.getInt32(write)});
+  uint64_t part = type->isVectorTy() ? std::min(bytes, alignment) : bytes;
+  llvm::Value *address = b.CreatePtrToInt(pointer, b.getInt64Ty());
+  for (uint64_t done = 0; done < bytes; done += part) {
+    b.CreateCall(touch, {b.CreateAdd(address, b.getInt64(done)),
+                         b.getInt32(uint32_t(part)), b.getInt32(write)});
+  }
 }
 
 void watchAccesses(llvm::Function &kernel) {
   for (llvm::Instruction &instruction :
        llvm::make_early_inc_range(llvm::instructions(kernel))) {
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-      watch(*load, load->getPointerOperand(), load->getType(), false);
+      watch(*load, load->getPointerOperand(), load->getType(),
+            load->getAlign().value(), false);
     } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
       watch(*store, store->getPointerOperand(),
-            store->getValueOperand()->getType(), true);
+            store->getValueOperand()->getType(), store->getAlign().value(),
+            true);
     }
   }
+}
+
+/// The instructions of a kernel that have the address of an array.
+std::map<llvm::Function *, llvm::SmallVector<llvm::Use *>>
+usesOf(llvm::GlobalVariable &array) {
+  std::map<llvm::Function *, llvm::SmallVector<llvm::Use *>> uses;
+  for (llvm::Use &use : array.uses()) {
+    uses[llvm::cast<llvm::Instruction>(use.getUser())->getFunction()].push_back(
+        &use);
+  }
+  return uses;
+}
+
+std::vector<zerograph::emulator::SharedArray> findShared(llvm::Module &module) {
+  llvm::SmallVector<llvm::Constant *> constants;
+  std::vector<llvm::GlobalVariable *> arrays;
+  for (llvm::GlobalVariable &global : module.globals()) {
+    if (global.getAddressSpace() == kSharedMemory) {
+      arrays.push_back(&global);
+      constants.push_back(&global);
+    }
+  }
+  llvm::convertUsersOfConstantsToInstructions(constants);
+  std::vector<zerograph::emulator::SharedArray> found;
+  std::map<llvm::Function *, int32_t> counts;
+  llvm::FunctionCallee shared = module.getOrInsertFunction(
+      "emulator.shared",
+      llvm::PointerType::get(module.getContext(), kSharedMemory),
+      llvm::Type::getInt32Ty(module.getContext()));
+  for (llvm::GlobalVariable *array : arrays) {
+    auto *type = llvm::cast<llvm::ArrayType>(array->getValueType());
+    const llvm::DataLayout &layout = module.getDataLayout();
+    for (auto &[kernel, uses] : usesOf(*array)) {
+      found.push_back(
+          {kernel->getName().str(), array->getName().str(),
+           layout.getTypeAllocSize(type),
+           uint32_t(layout.getTypeAllocSize(type->getElementType()))});
+      llvm::IRBuilder<> b(&*kernel->getEntryBlock().begin());
+      llvm::Value *begin = b.CreateCall(shared, b.getInt32(counts[kernel]++));
+      for (llvm::Use *use : uses) {
+        use->set(begin);
+      }
+    }
+    array->eraseFromParent();
+  }
+  return found;
 }
 
 void addCaller(llvm::Function &kernel) {
@@ -94,7 +154,8 @@ std::string zerograph::emulator::callerOf(const std::string &kernel) {
   return "call." + kernel;
 }
 
-void zerograph::emulator::makeTwin(llvm::Module &module) {
+std::vector<zerograph::emulator::SharedArray>
+zerograph::emulator::makeTwin(llvm::Module &module) {
   llvm::SmallVector<llvm::Function *> kernels;
   for (llvm::Function &function : module) {
     if (!function.isDeclaration()) {
@@ -102,9 +163,11 @@ void zerograph::emulator::makeTwin(llvm::Module &module) {
     }
   }
   nameIntrinsics(module);
+  std::vector<SharedArray> arrays = findShared(module);
   for (llvm::Function *kernel : kernels) {
     kernel->setCallingConv(llvm::CallingConv::C);
     watchAccesses(*kernel);
     addCaller(*kernel);
   }
+  return arrays;
 }

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_TWIN_H
 #define ZEROGRAPH_TESTS_EMULATOR_TWIN_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,20 @@ class Module;
 
 namespace zerograph::emulator {
 
+/// An array that the threads of a block share.
+struct SharedArray {
+  std::string kernel, name;
+  uint64_t bytes = 0;
+  /// Bytes of an element.
+  uint32_t element = 0;
+};
+
 /// Makes of llvm.nvvm.X calls of emulator.X, before every load and store of the
-/// GPU's memory a call of emulator.touch(address, bytes, is a store), and for
-/// each kernel a function `call.NAME(void **parameters)`.
-void makeTwin(llvm::Module &module);
+/// GPU's memory a call of emulator.touch(address, bytes, is a store), of a
+/// kernel's n-th shared array a call of emulator.shared(n), and for each kernel
+/// a function `call.NAME(void **parameters)`. The arrays of all kernels, those
+/// of one in this order.
+std::vector<SharedArray> makeTwin(llvm::Module &module);
 
 /// Instructions of the GPU that a twin calls and that the emulator does not
 /// have.

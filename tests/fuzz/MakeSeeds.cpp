@@ -2,12 +2,14 @@
 //
 //   fuzz_seeds FOLDER FILE...
 //
-// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors and FOLDER/npy, one seed
-// a file: models without the bytes of their large weights, plans without their
-// kernels' code (nothing reads it before a run), the beginning of arrays.
+// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/npy and
+// FOLDER/frames, one seed a file: models without the bytes of their large
+// weights, plans without their kernels' code (nothing reads it before a run),
+// the beginning of arrays.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/comm/tcp/Messages.h"
 #include "runtime/plan/PlanFile.h"
 
 #include "onnx/onnx_pb.h"
@@ -116,6 +118,34 @@ bool seedsOfArrays(const fs::path &folder) {
                    zeros));
 }
 
+/// What three ranks say in turn, in pieces of 66 bytes: calls that meet, and
+/// ways to end.
+bool seedsOfFrames(const fs::path &folder) {
+  using namespace tcp;
+  auto frame = [](FrameKind kind, const auto &message) {
+    return *encode(kind, pack(message));
+  };
+  auto calls = [&](uint64_t round, Operation operation) {
+    std::string bytes = frame(
+        FrameKind::kCall, Call{round, operation, "what", std::string(40, 'x')});
+    return bytes + bytes + bytes;
+  };
+  std::string met = "A" + calls(0, Operation::kExchange) +
+                    calls(1, Operation::kCollect) +
+                    calls(2, Operation::kBroadcast);
+  std::string bye = *encode(FrameKind::kBye, "");
+  std::string failure =
+      frame(FrameKind::kFailure, Failure{1, absl::StatusCode::kAborted, "why"});
+  return write(folder / "frames/met", met) &&
+         write(folder / "frames/left", met + bye) &&
+         write(folder / "frames/failed",
+               met + frame(FrameKind::kAlive, Alive{true}) + failure) &&
+         write(folder / "frames/strange",
+               "A" + frame(FrameKind::kHello, Hello{"run", 1, 3, "process"}) +
+                   frame(FrameKind::kResult, Result{0, {"a", "b"}}) +
+                   frame(FrameKind::kRefused, Text{"why"}));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -124,7 +154,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   fs::path folder = argv[1];
-  bool good = seedsOfArrays(folder);
+  bool good = seedsOfArrays(folder) && seedsOfFrames(folder);
   for (int i = 2; i < argc && good; ++i) {
     fs::path file = argv[i];
     std::string name =

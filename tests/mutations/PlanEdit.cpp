@@ -156,4 +156,20 @@ bool loosened(const plan::Plan &before, const plan::Plan &after, int number) {
   return false;
 }
 
+std::optional<std::string> unordered(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    auto before = finishedBefore(program);
+    for (int late = 0; late < program.steps_size(); ++late) {
+      for (int early = 0; early < late; ++early) {
+        if (!before[late][early] &&
+            conflict(plan, program.steps(early), program.steps(late))) {
+          return absl::StrCat("steps ", early, " and ", late, " of \"",
+                              program.name(), "\"");
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 } // namespace zerograph::testing

@@ -74,6 +74,10 @@ void restate(plan::Plan &plan);
 /// step.
 bool loosened(const plan::Plan &before, const plan::Plan &after, int program);
 
+/// Two such steps that nothing puts in order, of any program: "steps 3 and 7 of
+/// "micro""; nothing if there are none.
+std::optional<std::string> unordered(const plan::Plan &plan);
+
 } // namespace zerograph::testing
 
 #endif // ZEROGRAPH_TESTS_MUTATIONS_PLANEDIT_H

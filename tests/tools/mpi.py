@@ -59,7 +59,7 @@ class Mpi(Case):
 
     def mpirun(self, ranks, *arguments, program=ZEROGRAPH):
         return self.run_program(*FLAGS, "-n", str(ranks), program, *arguments,
-                                program=MPIRUN, env=ENVIRONMENT)
+                                program=MPIRUN, env=self.environment)
 
     def setUp(self):
         super().setUp()

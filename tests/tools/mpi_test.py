@@ -169,8 +169,10 @@ class Refused(Mpi):
 
     def test_srun_without_mpi(self):
         self.refused(*MLP_RUN, env=dict(os.environ, SLURM_PROCID="0",
-                                        SLURM_STEP_NUM_TASKS="2"),
-                     parts=["srun started 2 processes", "--mpi=pmix"])
+                                        SLURM_STEP_NUM_TASKS="2",
+                                        SLURM_STEP_NODELIST="localhost"),
+                     parts=["srun started 2 processes without MPI",
+                            "--mpi=pmix", "--ranks 2"])
 
 
 class Stop(Mpi):

@@ -1,5 +1,6 @@
 """Options and data that are wrong: one message, and nothing left behind."""
 
+import json
 import os
 import struct
 
@@ -70,8 +71,50 @@ class Commands(Case):
                 "env", program=os.path.join(os.path.dirname(ZEROGRAPH_RUN),
                                             program)).stdout
             for word in ("processor", "usable by this process", "GiB",
-                         "oneDNN", "x86-64-v3", "CUDA", "NCCL", "MPI"):
+                         "oneDNN", "x86-64-v3", "CUDA", "cuBLASLt", "cuDNN", "NCCL",
+                         "MPI"):
                 self.assertIn(word, text)
+
+
+class PlansForGpus(Case):
+    """Made on any machine."""
+
+    CUDA = [*COMPILE, "--target", "cuda:sm_90"]
+
+    def target(self):
+        text = self.succeeds("inspect", "x.zgplan").stdout
+        return next(line for line in text.splitlines() if "target:" in line)
+
+    def products(self):
+        report = json.loads(self.succeeds("inspect", "x.zgplan", "--json").stdout)
+        return [step for step in report["steps"] if step["op"] == "matmul"]
+
+    def test_products_are_the_librarys(self):
+        result = self.succeeds(*self.CUDA)
+        self.assertIn("multiply matrices by cuBLASLt", result.stderr)
+        self.assertIn("cuda with sm_90; cuBLASLt, products of f32 without TF32",
+                      self.target())
+        self.assertTrue(self.products())
+        self.succeeds(*self.CUDA, "--allow-tf32")
+        self.assertIn("products of f32 may round to TF32", self.target())
+        self.succeeds("verify", "x.zgplan")
+
+    def test_or_are_generated(self):
+        result = self.succeeds(*self.CUDA, "--matmul", "generated")
+        self.assertNotIn("cuBLASLt", result.stderr)
+        self.assertNotIn("cuBLASLt", self.target())
+        self.assertEqual(self.products(), [])
+
+    def test_tf32_without_effect_is_said(self):
+        for options in ([*self.CUDA, "--matmul", "generated"], COMPILE):
+            result = self.succeeds(*options, "--allow-tf32")
+            self.assertIn("--allow-tf32 has no effect", result.stderr)
+
+    def test_algorithms_are_a_gpus(self):
+        self.refused("train", MLP, "--data", MLP_DATA, "--micro-batch", "8",
+                     "--algorithms", "a", codes=(1,),
+                     parts=["--algorithms a", "the plan is for the host"])
+        self.assertFalse(os.path.exists(self.path("a")))
 
 
 class CompileOptions(Case):

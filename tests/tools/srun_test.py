@@ -9,8 +9,9 @@ import time
 import unittest
 
 from mpi import FULL, GPT_RUN, MLP_RUN, SOME_RANK, Mpi, says
-from slurm import NODES, Slurm
-from support import ZEROGRAPH, ZEROGRAPH_RUN, main, read_tensors
+from slurm import NODES, Slurm, free_ports
+from support import (MLP, MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, main,
+                     read_tensors)
 
 # Open MPI 4.1.4 with Slurm 22.05's PMIx crashes in one of some hundred starts
 # on two nodes: within MPI_Init, its TCP calls a handler that is not there yet.
@@ -151,8 +152,33 @@ class Refused(Srun):
         # Each would train alone, over the others' files.
         result = self.run_program(*self.WRONG, program="srun",
                                   env=self.environment)
-        self.is_refused(result, 2, "srun started 2 processes that do not know "
-                        "of each other", "srun --mpi=pmix")
+        self.is_refused(result, 2, "srun started 2 processes without MPI",
+                        "srun --mpi=pmix")
+
+    def test_ranks_without_mpi_meet(self):
+        # Over TCP, as ranks on GPUs may; here to be refused together.
+        self.succeeds("compile", MLP, "-o", "p", "--micro-batch", "8",
+                      "--ranks", "3", "--target", "cuda:sm_80", "--matmul",
+                      "generated")
+        train = [ZEROGRAPH_RUN, "train", self.path("p"), "--data", MLP_DATA]
+        # The nodes' names are known to Slurm alone.
+        environment = dict(self.environment, MASTER_ADDR="127.0.0.1")
+        for nodes in [], ["-N", "2"]:
+            result = self.run_program("-n", "2", *nodes, *train, program="srun",
+                                      env=environment)
+            self.assertNotEqual(result.returncode, 0)
+            said = re.findall("^zerograph.*$", result.stderr, re.M)
+            self.assertEqual(len(said), 1, result.stderr)
+            self.assertIn("the plan is for 3 ranks, and 2 processes were "
+                          "started", said[0])
+        # Where the name of the first node is not known, that is said.
+        del environment["MASTER_ADDR"]
+        environment["ZEROGRAPH_PORT"] = str(free_ports(1)[0])
+        result = self.run_program("-n", "3", *train, "--deadline", "2",
+                                  program="srun", env=environment)
+        self.assertRegex(result.stderr, r"rank [12]: waited 2 s for rank 0 to "
+                         rf"listen at {NODES[0]}:\d+ \(SLURM_STEP_NODELIST "
+                         r"and ZEROGRAPH_PORT\): ")
 
     def test_in_a_shell_of_srun(self):
         # The other processes of its step are shells that have ended.

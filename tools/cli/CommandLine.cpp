@@ -4,7 +4,7 @@
 
 #include "runtime/base/EditDistance.h"
 #include "runtime/base/Version.h"
-#include "runtime/comm/mpi/Launch.h"
+#include "runtime/comm/Launch.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -1,7 +1,7 @@
 //===- Compile.cpp - `compile MODEL.onnx -o PLAN` -------------------------===//
 
 #include "runtime/base/OutputPath.h"
-#include "runtime/comm/mpi/Launch.h"
+#include "runtime/comm/Launch.h"
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"

@@ -73,6 +73,10 @@ std::string CompileFlags::given() const {
   return absl::StrJoin(names, ", ");
 }
 
+std::string CompileFlags::device() const {
+  return options.target.substr(0, options.target.find(':'));
+}
+
 bool CompileFlags::isGiven(const std::string &option) const {
   return group->get_option(option)->count() > 0;
 }
@@ -105,6 +109,13 @@ void CompileFlags::sayWithoutEffect() const {
                    "--zero 3\n",
                    option, int(options.zero_stage));
     }
+  }
+  if (options.allow_tf32 &&
+      (options.target.rfind("cuda", 0) != 0 || options.matmul != "library")) {
+    std::fprintf(stderr,
+                 "warning: --allow-tf32 has no effect with --target %s and "
+                 "--matmul %s; it is for products by cuda's library\n",
+                 options.target.c_str(), options.matmul.c_str());
   }
 }
 

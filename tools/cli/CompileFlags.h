@@ -27,6 +27,9 @@ public:
   /// none.
   std::string given() const;
 
+  /// That a plan is for: "host", "cuda".
+  std::string device() const;
+
   /// Checks the options against each other; `model` and the dims that data
   /// decides are the caller's. Says on standard error which have no effect.
   absl::StatusOr<CompileOptions> resolve();

@@ -1,7 +1,8 @@
 //===- Environment.cpp - `env`: what this machine has ---------------------===//
 
 #include "runtime/comm/mpi/Engine.h"
-#include "runtime/device/cuda/CudaApi.h"
+#include "runtime/comm/nccl/NcclApi.h"
+#include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
@@ -10,7 +11,6 @@
 #include "absl/strings/str_format.h"
 
 #include <cstdio>
-#include <dlfcn.h>
 #include <fstream>
 #include <sched.h>
 #include <set>
@@ -85,17 +85,6 @@ void printMemory() {
   line("memory", text);
 }
 
-/// The first of `names` that the loader finds, or nothing.
-std::string findLibrary(const std::vector<const char *> &names) {
-  for (const char *name : names) {
-    if (void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
-      dlclose(handle);
-      return name;
-    }
-  }
-  return "";
-}
-
 /// The driver's version and the first GPU's name.
 absl::StatusOr<std::string> describeGpu() {
   ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
@@ -117,28 +106,53 @@ absl::StatusOr<std::string> describeGpu() {
 
 void printGpu() {
   auto gpu = describeGpu();
-  line("CUDA", gpu.ok() ? *gpu + "; runs plans for cuda, all ranks on the first"
+  line("CUDA", gpu.ok() ? *gpu + "; runs plans for cuda"
                         : std::string(gpu.status().message()));
 }
 
-void printLibraries() {
-  struct Library {
-    const char *name;
-    std::vector<const char *> files;
-    const char *use;
-  };
-  const Library kLibraries[] = {
-      {"NCCL", {"libnccl.so.2"}, "collectives between GPUs"},
-      {"cuBLASLt",
-       {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
-       "matrix products on GPUs"},
-      {"cuDNN", {"libcudnn.so.9", "libcudnn.so.8"}, "convolutions on GPUs"}};
-  for (const Library &library : kLibraries) {
-    std::string found = findLibrary(library.files);
+absl::StatusOr<std::string> describeCublasLt() {
+  ZG_ASSIGN_OR_RETURN(const CublasLtApi *api, cublasLtApi());
+  return absl::StrCat(cublasLtVersion(*api), ", ", api->path);
+}
+
+absl::StatusOr<std::string> describeCudnn() {
+  ZG_ASSIGN_OR_RETURN(
+      OpenedLibrary library,
+      openLibrary(
+          {"cuDNN", {"libcudnn.so.9"}, {"cudnn"}, "nvidia-cudnn-cu13"}));
+  return library.path;
+}
+
+absl::StatusOr<std::string> describeNccl() {
+  ZG_ASSIGN_OR_RETURN(const NcclApi *api, ncclApi());
+  ZG_ASSIGN_OR_RETURN(std::string version, ncclVersion(*api));
+  return absl::StrCat(version, ", ", api->path);
+}
+
+/// NVIDIA's libraries beside the driver: version and place, or what is missing
+/// and what to install.
+struct GpuLibrary {
+  const char *name;
+  const char *enables;
+  absl::StatusOr<std::string> (*describe)();
+};
+constexpr GpuLibrary kGpuLibraries[] = {
+    {"cuBLASLt",
+     "multiplies matrices on GPUs, of plans for cuda with --matmul library",
+     describeCublasLt},
+    {"cuDNN",
+     "for convolutions on GPUs, which this version does not give it yet",
+     describeCudnn},
+    {"NCCL", "exchanges between GPUs; without it ranks share one, as threads",
+     describeNccl},
+};
+
+void printGpuLibraries() {
+  for (const GpuLibrary &library : kGpuLibraries) {
+    auto found = library.describe();
     line(library.name,
-         (found.empty() ? "not found (" + std::string(library.files[0]) + ")"
-                        : found) +
-             "; for " + library.use + ", which this version cannot do yet");
+         absl::StrCat(found.ok() ? "" : "not found; ", library.enables));
+    line("", found.ok() ? *found : std::string(found.status().message()));
   }
 }
 
@@ -152,10 +166,10 @@ void addEnv(CommandLine &command_line) {
     printMemory();
     line("libraries", libraryVersion() + ", instruction set " + effectiveIsa());
     line("ranks", "threads of one process, exchanging through memory; under "
-                  "mpirun or srun, processes");
+                  "mpirun, srun or torchrun, processes");
     line("MPI", mpiVersion());
     printGpu();
-    printLibraries();
+    printGpuLibraries();
     return 0;
   });
 }

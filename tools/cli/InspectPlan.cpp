@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Inspect.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/Kernels.h"
 
 #include <cstdio>
 #include <memory>
@@ -13,6 +14,7 @@ void addInspect(CommandLine &line) {
     std::string path;
     bool json = false;
     bool steps = false;
+    bool kernels = false;
   };
   CLI::App &command = line.add(
       "inspect", "Says what a plan does: units, memory, traffic, steps");
@@ -22,17 +24,28 @@ void addInspect(CommandLine &line) {
       command.add_flag("--json", options->json, "One JSON object, with steps");
   command.add_flag("--steps", options->steps, "List every step as well")
       ->excludes(json);
+  command.add_flag("--kernels", options->kernels,
+                   "List every kernel as well; of CUDA's, by ptxas where there "
+                   "is one, registers and shared memory");
   line.onRun(command, [options]() -> absl::StatusOr<int> {
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(options->path));
     auto report = inspectPlan(plan);
     if (!report.ok()) {
       return annotate(report.status(), options->path);
     }
+    nlohmann::ordered_json kernels;
+    if (options->kernels) {
+      kernels = kernelsJson(plan.plan);
+      (*report)["kernel_list"] = kernels;
+    }
     std::string text =
         options->json ? report->dump(2, ' ', false,
                                      nlohmann::json::error_handler_t::replace) +
                             "\n"
                       : inspectText(*report, options->steps);
+    if (options->kernels && !options->json) {
+      text += kernelsText(kernels);
+    }
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   });

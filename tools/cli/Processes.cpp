@@ -54,32 +54,64 @@ Processes::join(const Launch &launch, double deadline_seconds) {
   if (launch.rank == 0 && !launch.doubt.empty()) {
     std::fprintf(stderr, "note: %s\n", launch.doubt.c_str());
   }
-  std::shared_ptr<Processes> processes(new Processes);
+  std::shared_ptr<Processes> processes(new Processes(launch));
+  std::chrono::duration<double> deadline(deadline_seconds);
+  if (launch.place) {
+    TcpOptions options;
+    options.deadline = deadline;
+    absl::StatusOr<std::unique_ptr<TcpControlPlane>> joined =
+        TcpControlPlane::join(launch, options);
+    if (!joined.ok()) {
+      return annotate(joined.status(), absl::StrCat("rank ", launch.rank));
+    }
+    processes->tcp = *std::move(joined);
+    processes->none.emplace(*processes->tcp);
+    return processes;
+  }
   MpiOptions options;
-  options.deadline = std::chrono::duration<double>(deadline_seconds);
+  options.deadline = deadline;
   options.told_to_end = [] { return StopSignal::number() == SIGTERM; };
   absl::StatusOr<std::unique_ptr<MpiCommunicator>> joined =
       MpiCommunicator::join(launch, options);
   if (!joined.ok()) {
     return annotate(joined.status(), absl::StrCat("rank ", launch.rank));
   }
-  processes->comm = *std::move(joined);
+  processes->mpi = *std::move(joined);
   return processes;
+}
+
+ControlPlane &Processes::control() const {
+  if (mpi) {
+    return *mpi;
+  }
+  return *tcp;
+}
+
+Collectives &Processes::collectives() {
+  if (mpi) {
+    return *mpi;
+  }
+  return *none;
+}
+
+const Peers &Processes::peers() const {
+  return mpi ? mpi->peers() : tcp->peers();
 }
 
 unsigned Processes::threads() const {
   // Counts the processors that this process may use.
-  return std::max(1u, std::thread::hardware_concurrency() /
-                          comm->sharingProcessors());
+  return std::max(1u, std::thread::hardware_concurrency() / peers().sharing());
 }
 
 absl::Status Processes::give(MadePlan &made) {
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(made.plan.plan));
-  ZG_RETURN_IF_ERROR(comm->broadcast("handing out the plan", bytes).status());
+  ZG_RETURN_IF_ERROR(
+      control().broadcast("handing out the plan", bytes).status());
   // The same bytes as the others have, and so the same hash.
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
   for (const std::string &text : {made.path, made.model}) {
-    ZG_RETURN_IF_ERROR(comm->broadcast("handing out the plan", text).status());
+    ZG_RETURN_IF_ERROR(
+        control().broadcast("handing out the plan", text).status());
   }
   if (made.model.empty()) {
     return absl::OkStatus();
@@ -88,21 +120,23 @@ absl::Status Processes::give(MadePlan &made) {
   if (std::ifstream file(weightsBeside(made.path), std::ios::binary); file) {
     weights << file.rdbuf();
   }
-  return comm->broadcast("handing out weights", weights.str()).status();
+  return control().broadcast("handing out weights", weights.str()).status();
 }
 
 absl::StatusOr<MadePlan> Processes::take() {
   MadePlan made;
   ZG_ASSIGN_OR_RETURN(std::string bytes,
-                      comm->broadcast("handing out the plan", ""));
+                      control().broadcast("handing out the plan", ""));
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
-  ZG_ASSIGN_OR_RETURN(made.path, comm->broadcast("handing out the plan", ""));
-  ZG_ASSIGN_OR_RETURN(made.model, comm->broadcast("handing out the plan", ""));
+  ZG_ASSIGN_OR_RETURN(made.path,
+                      control().broadcast("handing out the plan", ""));
+  ZG_ASSIGN_OR_RETURN(made.model,
+                      control().broadcast("handing out the plan", ""));
   if (made.model.empty()) {
     return made; // its path is the same: that was compared
   }
   ZG_ASSIGN_OR_RETURN(std::string weights,
-                      comm->broadcast("handing out weights", ""));
+                      control().broadcast("handing out weights", ""));
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
   made.path = made.folder->path() + "/plan";
   if (!weights.empty()) {
@@ -116,53 +150,70 @@ absl::StatusOr<MadePlan> Processes::take() {
   return made;
 }
 
-absl::StatusOr<MadePlan> Processes::share(const MakePlan &make) {
-  unsigned world = comm->world();
-  absl::StatusOr<MadePlan> made = MadePlan();
-  if (comm->rank() == 0) {
-    comm->setBusy(true);
-    made = make(world);
-    if (made.ok() && worldOf(made->plan.plan) != world) {
-      made = absl::FailedPreconditionError(absl::StrCat(
-          "the plan is for ", worldOf(made->plan.plan), " ranks, and ", world,
-          " processes were started, each of which is one rank: start ",
-          worldOf(made->plan.plan), ", or compile with --ranks ", world));
-    }
-    comm->setBusy(false);
+/// Rank 0's part of `share`.
+absl::StatusOr<MadePlan> Processes::make(const PlanSource &source) {
+  unsigned world = control().world();
+  ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(world));
+  if (made.plan.plan.devices(0).device() == "host") {
+    ZG_RETURN_IF_ERROR(needMpi(launch));
   }
-  ZG_RETURN_IF_ERROR(agree(*comm, "making the plan", made.status()));
+  if (worldOf(made.plan.plan) != world) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan is for ", worldOf(made.plan.plan), " ranks, and ", world,
+        " processes were started, each of which is one rank: start ",
+        worldOf(made.plan.plan), ", or compile with --ranks ", world));
+  }
+  return made;
+}
+
+absl::StatusOr<MadePlan> Processes::share(const PlanSource &source) {
+  absl::StatusOr<MadePlan> made = MadePlan();
+  if (control().rank() == 0) {
+    control().setBusy(true);
+    made = make(source);
+    control().setBusy(false);
+  }
+  ZG_RETURN_IF_ERROR(agree(control(), "making the plan", made.status()));
   absl::Status status;
-  if (comm->rank() == 0) {
+  if (control().rank() == 0) {
     status = give(*made);
   } else {
     made = take();
     status = made.status();
   }
-  ZG_RETURN_IF_ERROR(agree(*comm, "handing out the plan", status));
+  ZG_RETURN_IF_ERROR(agree(control(), "handing out the plan", status));
   return made;
 }
 
 absl::StatusOr<int> Processes::explain(const absl::Status &status) const {
-  if (comm->hasFailed()) {
-    return annotate(status, absl::StrCat("rank ", comm->rank()));
+  if (!control().failure().ok()) {
+    return annotate(status, absl::StrCat("rank ", control().rank()));
   }
-  if (comm->rank() != 0) {
+  if (control().rank() != 0) {
     return 1; // said by rank 0, for all
   }
   return status;
 }
 
+absl::Status Processes::finish() { return mpi ? mpi->finish() : tcp->finish(); }
+
 void Processes::end() {
-  if (!comm->hasFailed()) {
-    absl::Status status = comm->finish();
-    if (status.ok()) {
-      return;
+  absl::Status status = control().failure();
+  if (status.ok()) {
+    status = finish();
+    if (!status.ok()) {
+      std::fprintf(stderr, "rank %u: %s\n", launch.rank,
+                   std::string(status.message()).c_str());
     }
-    std::fprintf(stderr, "rank %u: %s\n", comm->rank(),
-                 std::string(status.message()).c_str());
   }
-  std::this_thread::sleep_for(kLastWords);
-  comm->abortAll();
+  if (!status.ok()) {
+    std::this_thread::sleep_for(kLastWords);
+    if (mpi) {
+      mpi->abortAll();
+    }
+  }
+  none.reset();
+  tcp.reset();
 }
 
 } // namespace zerograph

@@ -3,7 +3,9 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_PROCESSES_H
 #define ZEROGRAPH_TOOLS_CLI_PROCESSES_H
 
+#include "runtime/comm/NoCollectives.h"
 #include "runtime/comm/mpi/MpiCommunicator.h"
+#include "runtime/comm/tcp/TcpControlPlane.h"
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/TemporaryFolder.h"
 
@@ -25,13 +27,19 @@ struct MadePlan {
   std::optional<TemporaryFolder> folder; // of `path`, where there is one
 };
 
-/// Reads or compiles a plan; `ranks`: the number of processes that were
-/// started, where they are the ranks.
-using MakePlan =
-    std::function<absl::StatusOr<MadePlan>(std::optional<unsigned> ranks)>;
+/// What gives the plan to train with.
+struct PlanSource {
+  /// Reads or compiles it; `ranks`: the number of processes that were started,
+  /// where they are the ranks.
+  std::function<absl::StatusOr<MadePlan>(std::optional<unsigned> ranks)> make;
+  /// "host" or "cuda", before it is made; empty where that cannot be told in
+  /// this process.
+  std::function<std::string()> device;
+};
 
-/// The plan in a file.
+/// The plan in a file, and the device that it is for.
 absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path);
+std::string deviceOfPlan(const std::string &path);
 
 /// The options and arguments that were given and that all ranks must have been
 /// given: name -> values.
@@ -43,11 +51,15 @@ public:
   static absl::StatusOr<std::shared_ptr<Processes>>
   join(const Launch &launch, double deadline_seconds);
 
-  MpiCommunicator &communicator() { return *comm; }
+  ControlPlane &control() const;
+  /// By which ranks exchange what lies in the host's memory; without MPI one
+  /// that refuses to.
+  Collectives &collectives();
+  const Peers &peers() const;
 
   /// Rank 0 makes the plan, and gives it to the others, with the weights that
   /// were written beside it. Its errors are everyone's.
-  absl::StatusOr<MadePlan> share(const MakePlan &make);
+  absl::StatusOr<MadePlan> share(const PlanSource &source);
 
   /// Threads of a rank by default: its processors divided among the ranks that
   /// have the same ones.
@@ -57,16 +69,22 @@ public:
   /// exit status where rank 0 says it for all.
   absl::StatusOr<int> explain(const absl::Status &status) const;
 
-  /// The last thing that the process does: ends MPI, or after a failure all
-  /// processes.
+  /// The last thing that the process does: leaves the others, or after a
+  /// failure ends all processes, as far as it can.
   void end();
 
 private:
-  Processes() = default;
+  explicit Processes(Launch launch) : launch(std::move(launch)) {}
+  absl::StatusOr<MadePlan> make(const PlanSource &source);
+  absl::Status finish();
   absl::Status give(MadePlan &made);
   absl::StatusOr<MadePlan> take();
 
-  std::unique_ptr<MpiCommunicator> comm;
+  Launch launch;
+  // One of the two, until the end.
+  std::unique_ptr<MpiCommunicator> mpi;
+  std::unique_ptr<TcpControlPlane> tcp;
+  std::optional<NoCollectives> none; // beside `tcp`
 };
 
 } // namespace zerograph

@@ -1,7 +1,7 @@
 //===- RunModel.cpp - `run MODEL.onnx`: forward only ----------------------===//
 
 #include "frontend/Import.h"
-#include "runtime/comm/mpi/Launch.h"
+#include "runtime/comm/Launch.h"
 #include "runtime/exec/RunForward.h"
 #include "runtime/io/TensorFile.h"
 #include "runtime/plan/PlanFile.h"

@@ -19,6 +19,9 @@
 namespace zerograph {
 namespace {
 
+/// Seconds that ranks wait for each other only to be refused together.
+constexpr double kForNothing = 5;
+
 void row(const char *what, uint64_t predicted, uint64_t measured) {
   absl::PrintF("%-28s%18s%18s\n", what, grouped(predicted), grouped(measured));
 }
@@ -26,6 +29,21 @@ void row(const char *what, uint64_t predicted, uint64_t measured) {
 /// A NaN has no sign that means anything.
 std::string lossText(double loss) {
   return std::isnan(loss) ? "nan" : absl::StrFormat("%.6f", loss);
+}
+
+/// Of rank 0's GPU; what another process takes or gives back meanwhile is in
+/// the last line.
+void reportGpu(const GpuMemory &gpu) {
+  absl::PrintF("\nmemory of rank 0's GPU, bytes\n");
+  auto line = [](const char *what, uint64_t bytes) {
+    absl::PrintF("%-46s%18s\n", what, grouped(bytes));
+  };
+  uint64_t known = gpu.before + gpu.code + gpu.arenas;
+  line("  context, and other processes", gpu.before);
+  line("  kernels, and libraries for products", gpu.code);
+  line("  arenas of its ranks, as planned", gpu.arenas);
+  line("  NCCL, graphs, and rounding of arenas",
+       gpu.all > known ? gpu.all - known : 0);
 }
 
 /// The report a user compares with `inspect`: what the plan said and what the
@@ -70,6 +88,9 @@ void report(const plan::Plan &plan, const TrainResult &result) {
   row("  received a step: gathers", planned.gather.saturated(), most.gather);
   row("    reductions", planned.reduce.saturated(), most.reduce);
   row("    scalars", planned.scalar.saturated(), most.scalar);
+  if (result.gpu) {
+    reportGpu(*result.gpu);
+  }
   std::vector<double> sorted = result.step_ms;
   std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
                    sorted.end());
@@ -106,6 +127,9 @@ absl::Status TrainFlags::parse() {
     ZG_ASSIGN_OR_RETURN(options.init_missing,
                         parseInitMissing(given.init_missing));
   }
+  options.graphs = given.graph == "off"   ? Graphs::Off
+                   : given.graph == "all" ? Graphs::All
+                                          : Graphs::Compute;
   // Not a number fails both.
   if (!(options.deadline_seconds > 0 && options.deadline_seconds <= 1e6)) {
     return absl::InvalidArgumentError(
@@ -143,34 +167,43 @@ absl::StatusOr<int> TrainFlags::runHere(const MadePlan &made) {
 }
 
 absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
-                                          const MakePlan &make) {
-  MpiCommunicator &communicator = processes.communicator();
-  ZG_RETURN_IF_ERROR(compareSettings(communicator, givenOptions(command)));
-  ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(make));
+                                          const PlanSource &source) {
+  ControlPlane &control = processes.control();
+  ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
+  ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(source));
   prepare(made);
   if (options.threads == 0) {
     options.threads = processes.threads();
   }
   ZG_ASSIGN_OR_RETURN(TrainResult result,
-                      trainAsRank(made.plan, options, communicator,
-                                  communicator, communicator.onThisMachine()));
-  return communicator.rank() == 0 ? tell(made.plan.plan, result) : 0;
+                      trainAsRank(made.plan, options, processes.collectives(),
+                                  control, processes.peers().here()));
+  return control.rank() == 0 ? tell(made.plan.plan, result) : 0;
 }
 
-absl::StatusOr<int> TrainFlags::run(CommandLine &line, const MakePlan &make) {
+absl::StatusOr<int> TrainFlags::run(CommandLine &line,
+                                    const PlanSource &source) {
   // Whoever reads the progress may go, as `head` does: no reason to lose what
   // has been learned. In the end it is said that not all could be written.
   std::signal(SIGPIPE, SIG_IGN);
   ZG_RETURN_IF_ERROR(parse());
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
   if (!launch) {
-    ZG_ASSIGN_OR_RETURN(MadePlan made, make(std::nullopt));
+    ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(std::nullopt));
     return runHere(made);
   }
-  ZG_ASSIGN_OR_RETURN(std::shared_ptr<Processes> processes,
-                      Processes::join(*launch, options.deadline_seconds));
+  // A plan that cannot be run is refused where ranks meet: by rank 0, once.
+  absl::Status useless =
+      source.device() == "host" ? needMpi(*launch) : absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<Processes>> joined = Processes::join(
+      *launch, useless.ok() ? options.deadline_seconds
+                            : std::min(options.deadline_seconds, kForNothing));
+  if (!joined.ok()) {
+    return useless.ok() ? joined.status() : useless;
+  }
+  std::shared_ptr<Processes> processes = *std::move(joined);
   line.atEnd([processes] { processes->end(); });
-  absl::StatusOr<int> code = runAsRank(*processes, make);
+  absl::StatusOr<int> code = runAsRank(*processes, source);
   return code.ok() ? code : processes->explain(code.status());
 }
 

@@ -21,18 +21,18 @@ public:
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
   const std::string &data() const { return given.data; }
 
-  /// Trains with what `make` gives and reports on standard output: each step's
-  /// loss as it ends (not on a terminal, where the progress line has it), then
-  /// memory and traffic, predicted and measured. Where a launcher started this
-  /// process, it is one rank; rank 0 alone makes the plan, and speaks. Gives
-  /// the exit status: 0, or 128 and the number of the signal that ended the run
-  /// early, as shells count.
-  absl::StatusOr<int> run(CommandLine &line, const MakePlan &make);
+  /// Trains with what `source` gives and reports on standard output: each
+  /// step's loss as it ends (not on a terminal, where the progress line has
+  /// it), then memory and traffic, predicted and measured. Where a launcher
+  /// started this process, it is one rank; rank 0 alone makes the plan, and
+  /// speaks. Gives the exit status: 0, or 128 and the number of the signal that
+  /// ended the run early, as shells count.
+  absl::StatusOr<int> run(CommandLine &line, const PlanSource &source);
 
 private:
   absl::Status parse();
   absl::StatusOr<int> runHere(const MadePlan &made);
-  absl::StatusOr<int> runAsRank(Processes &processes, const MakePlan &make);
+  absl::StatusOr<int> runAsRank(Processes &processes, const PlanSource &source);
   void prepare(const MadePlan &made);
   int tell(const plan::Plan &plan, const TrainResult &result) const;
 

@@ -11,6 +11,8 @@
 namespace zerograph {
 namespace {
 
+bool isModel(const std::string &path) { return absl::EndsWith(path, ".onnx"); }
+
 /// What `train` of a model compiles never becomes a file, but the weights it
 /// may need besides the model's do, until the run has ended.
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
@@ -44,21 +46,24 @@ void addTrainModel(CommandLine &line) {
   auto train = std::make_shared<TrainFlags>(command);
   auto compile = std::make_shared<CompileFlags>(command, kTrains);
   line.onRun(command, [path, train, compile, &line]() -> absl::StatusOr<int> {
-    return train->run(
-        line, [=](std::optional<unsigned> ranks) -> absl::StatusOr<MadePlan> {
-          if (absl::EndsWith(*path, ".onnx")) {
-            return makePlan(*path, *compile, *train, ranks);
-          }
-          ZG_ASSIGN_OR_RETURN(MadePlan made, readPlanToTrain(*path));
-          if (std::string given = compile->given(); !given.empty()) {
-            return absl::InvalidArgumentError(
-                absl::StrCat(*path,
-                             " is a plan, made with its compile options: leave "
-                             "out ",
-                             given));
-          }
-          return made;
-        });
+    PlanSource source;
+    source.make =
+        [=](std::optional<unsigned> ranks) -> absl::StatusOr<MadePlan> {
+      if (isModel(*path)) {
+        return makePlan(*path, *compile, *train, ranks);
+      }
+      ZG_ASSIGN_OR_RETURN(MadePlan made, readPlanToTrain(*path));
+      if (std::string given = compile->given(); !given.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            *path, " is a plan, made with its compile options: leave out ",
+            given));
+      }
+      return made;
+    };
+    source.device = [=] {
+      return isModel(*path) ? compile->device() : deviceOfPlan(*path);
+    };
+    return train->run(line, source);
   });
 }
 

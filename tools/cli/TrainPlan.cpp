@@ -14,15 +14,23 @@ absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path) {
   return made;
 }
 
+std::string deviceOfPlan(const std::string &path) {
+  absl::StatusOr<LoadedPlan> plan = readPlan(path);
+  return plan.ok() && plan->plan.devices_size() > 0
+             ? plan->plan.devices(0).device()
+             : "";
+}
+
 void addTrainPlan(CommandLine &line) {
   CLI::App &command = line.add("train", "Trains with a plan");
   auto path = std::make_shared<std::string>();
   command.add_option("PLAN", *path, "A plan")->required();
   auto flags = std::make_shared<TrainFlags>(command);
   line.onRun(command, [path, flags, &line] {
-    return flags->run(line, [path](std::optional<unsigned>) {
-      return readPlanToTrain(*path);
-    });
+    return flags->run(line, {[path](std::optional<unsigned>) {
+                               return readPlanToTrain(*path);
+                             },
+                             [path] { return deviceOfPlan(*path); }});
   });
 }
 

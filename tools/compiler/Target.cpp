@@ -26,21 +26,28 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     if (mlir::failed(target)) {
       return refused(error);
     }
-    Target cuda{std::make_unique<zg::CudaTargetInfo>(),
+    target->library = options.matmul == "library";
+    target->allowTf32 = options.allow_tf32;
+    target->anyOrder = options.reduction == "nccl";
+    Target cuda{std::make_unique<zg::CudaTargetInfo>(*target),
                 std::make_unique<zg::CudaCode>(context, *target),
                 {}};
-    cuda.notes.push_back("plans for CUDA multiply matrices and convolve by "
-                         "generated kernels; cuBLASLt and cuDNN are not used "
-                         "yet");
-    if (options.ranks > 1) {
-      cuda.notes.push_back("the ranks of a plan for CUDA share one GPU, in one "
-                           "process; several GPUs are not used yet");
+    if (target->library) {
+      cuda.notes.push_back("plans for CUDA multiply matrices by cuBLASLt; "
+                           "convolutions become products of matrices, cuDNN is "
+                           "not used yet");
     }
     return cuda;
   }
   if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
     return refused("there are host:native, host:x86-64-v3, host:x86-64-v4, "
                    "cuda:sm_80 and cuda:sm_90");
+  }
+  if (options.reduction == "nccl") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--reduction nccl is for --target cuda:sm_80 and "
+                     "cuda:sm_90, on which NCCL runs; --target is ",
+                     options.target));
   }
   auto target =
       zg::parseHostTarget(name == "host" ? "native" : std::string(name), error);

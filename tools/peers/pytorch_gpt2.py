@@ -1,4 +1,4 @@
-"""GPT-2 trained by PyTorch on the CPU, for tools/bench to time.
+"""GPT-2 trained by PyTorch on the CPU or, compiled, on a GPU, for tools/bench.
 
 Run by torch.distributed.run, one process a rank; prints what timing.py says.
 Random tokens, AdamW, float32, no dropout: the work that Zerograph's plan does.
@@ -14,8 +14,9 @@ import timing
 
 def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--mode", choices=["ddp", "fsdp2", "fsdp2-noreshard"],
-                        required=True)
+    parser.add_argument("--mode", required=True, choices=[
+        "ddp", "fsdp2", "fsdp2-noreshard", "compile"])
+    parser.add_argument("--allow-tf32", action="store_true")
     return timing.options(parser, seq=128, layers=12, embd=768, heads=12,
                           vocab=50257)
 
@@ -26,6 +27,8 @@ def build(arguments):
         n_head=arguments.heads, vocab_size=arguments.vocab, n_positions=1024,
         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False))
     model.train()
+    if arguments.mode == "compile":
+        return torch.compile(model.to("cuda"))
     if arguments.mode == "ddp":
         return torch.nn.parallel.DistributedDataParallel(
             model, gradient_as_bucket_view=True)
@@ -43,6 +46,8 @@ def main():
     arguments = parse()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = arguments.allow_tf32
+    device = "cuda" if arguments.mode == "compile" else "cpu"
     dist.init_process_group("gloo")
     model = build(arguments)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
@@ -50,7 +55,7 @@ def main():
     def step(generator):
         tokens = torch.randint(0, arguments.vocab,
                                (arguments.batch, arguments.seq),
-                               generator=generator)
+                               generator=generator).to(device)
         loss = model(input_ids=tokens, labels=tokens).loss
         loss.backward()
         optimizer.step()

@@ -92,7 +92,7 @@ CudaLaunch emitWhole(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
 CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                       ColumnFolds &folds, const BlockSums &sums,
                       StringRef name) {
-  CudaBody body(b, kernel, *folds.graph, name, /*hasScratch=*/true);
+  CudaBody body(b, kernel, *folds.graph, name, {.scratch = true});
   Lanes &l = body.lanes;
   ColumnLoops loops(body, folds);
   int64_t items = sums.blockCount() * folds.columns();
@@ -113,7 +113,7 @@ CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
 
 CudaLaunch emitFold(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                     ColumnFolds &folds, const BlockSums &sums, StringRef name) {
-  CudaBody body(b, kernel, *folds.graph, name, /*hasScratch=*/true);
+  CudaBody body(b, kernel, *folds.graph, name, {.scratch = true});
   Lanes &l = body.lanes;
   ColumnLoops loops(body, folds);
   body.forItem(folds.columns(), [&](Value column) {

@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/forms/Forms.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -12,6 +13,8 @@ using namespace mlir::zg::cuda;
 
 /// LLVM's number for the memory that every thread reaches.
 static constexpr unsigned kGlobalMemory = 1;
+/// And for the memory that the threads of a block share.
+static constexpr unsigned kSharedMemory = 3;
 static constexpr int64_t kWholeWarp = -1;
 
 CudaLaunch cuda::launchOver(StringRef symbol, int64_t items) {
@@ -33,54 +36,95 @@ Type cuda::globalPointer(MLIRContext *context) {
 }
 
 LLVM::LLVMFuncOp cuda::beginKernel(ImplicitLocOpBuilder &b, StringRef name,
-                                   ArrayRef<Type> parameters) {
+                                   ArrayRef<Type> parameters, int64_t block) {
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()), parameters);
   auto kernel = b.create<LLVM::LLVMFuncOp>(name, type);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                  b.getDenseI32ArrayAttr({int32_t(kBlock)}));
+                  b.getDenseI32ArrayAttr({int32_t(block)}));
   b.setInsertionPointToStart(kernel.addEntryBlock(b));
   return kernel;
 }
 
 CudaBody::Function CudaBody::beginFunction(ImplicitLocOpBuilder &b,
                                            Operation *op, StringRef name,
-                                           bool hasScratch) {
+                                           const Threads &threads) {
   unsigned buffers = op->getNumOperands() + op->getNumResults();
-  SmallVector<Type> parameters(buffers + hasScratch,
+  SmallVector<Type> parameters(buffers + threads.scratch,
                                globalPointer(b.getContext()));
   Function result;
-  result.op = beginKernel(b, name, parameters);
+  result.results = op->getNumResults();
+  result.op = beginKernel(b, name, parameters, threads.block);
   auto arguments = result.op.getArguments();
   result.buffers.assign(arguments.begin(), arguments.begin() + buffers);
-  result.scratch = hasScratch ? Value(arguments.back()) : Value();
+  result.scratch = threads.scratch ? Value(arguments.back()) : Value();
   return result;
 }
 
-Value cuda::threadOfGrid(Lanes &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
-  Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  Value block = b.create<arith::ExtUIOp>(i64, b.create<NVVM::BlockIdXOp>(i32));
-  Value thread =
-      b.create<arith::ExtUIOp>(i64, b.create<NVVM::ThreadIdXOp>(i32));
-  return lanes.add(lanes.mul(block, lanes.index(kBlock)), thread);
+/// With room for what loops and the last block of a grid count beyond the end.
+unsigned CudaBody::indexBitsOf(Operation *op, const Graph &graph) {
+  constexpr int64_t kMost = (int64_t(1) << 31) - (1 << 16);
+  int64_t reach = graph.reach();
+  auto add = [&](TypeRange types) {
+    for (Type type : types) {
+      reach = std::max(reach, cast<RankedTensorType>(type).getNumElements());
+    }
+  };
+  add(op->getOperandTypes());
+  add(op->getResultTypes());
+  return reach < kMost ? 32 : 64;
+}
+
+// Neither has 32 bits: a grid has fewer than 2^31 blocks.
+Value cuda::blockOfGrid(Lanes &lanes) {
+  return lanes.toIndex(lanes.b.create<NVVM::BlockIdXOp>(lanes.b.getI32Type()));
+}
+
+Value cuda::threadOfBlock(Lanes &lanes) {
+  return lanes.toIndex(lanes.b.create<NVVM::ThreadIdXOp>(lanes.b.getI32Type()));
+}
+
+Value cuda::threadOfGrid(Lanes &lanes, int64_t block) {
+  return lanes.add(lanes.mul(blockOfGrid(lanes), lanes.index(block)),
+                   threadOfBlock(lanes));
+}
+
+std::pair<Value, Value> cuda::divide(Lanes &l, Value x, int64_t by) {
+  return {l.b.create<arith::DivUIOp>(x, l.index(by)),
+          l.b.create<arith::RemUIOp>(x, l.index(by))};
 }
 
 void CudaBody::forItem(int64_t items, llvm::function_ref<void(Value)> emit) {
-  Value item = threadOfGrid(lanes);
+  Value item = threadOfGrid(lanes, threads.block);
   when(lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(items)), [&] {
     enterKernel();
     emit(item);
   });
 }
 
+void CudaBody::forSingle(int64_t lo, int64_t hi,
+                         llvm::function_ref<void(Body &, Value)> emit) {
+  Value item = threadOfGrid(lanes, threads.block);
+  Value inside = lanes.logicalAnd(
+      lanes.compare(arith::CmpIPredicate::sge, item, lanes.index(lo)),
+      lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(hi)));
+  when(inside, [&] {
+    Body single(lanes.b, graph, function.buffers, function.results, /*width=*/1,
+                kAccessBytes, lanes.indexType.getWidth());
+    single.enterKernel();
+    emit(single, item);
+  });
+}
+
+// A warp's number from the block's: the thread's in the grid might be too
+// large.
 void CudaBody::forWarp(int64_t items,
                        llvm::function_ref<void(Value, Value)> emit) {
-  ImplicitLocOpBuilder &b = lanes.b;
-  Value thread = threadOfGrid(lanes);
-  Value item = b.create<arith::DivUIOp>(thread, lanes.index(kWarp));
-  Value lane = b.create<arith::RemUIOp>(thread, lanes.index(kWarp));
+  auto [warp, lane] = divide(lanes, threadOfBlock(lanes), kWarp);
+  Value first =
+      lanes.mul(blockOfGrid(lanes), lanes.index(threads.block / kWarp));
+  Value item = lanes.add(first, warp);
   when(lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(items)), [&] {
     enterKernel();
     emit(item, lane);
@@ -95,8 +139,22 @@ Value CudaBody::shuffleWord(Value word, int32_t bit) {
       lanes.integer(i32, kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
 }
 
-// Words of 32 bits are what a warp exchanges.
 Value CudaBody::shuffleXor(Value value, int32_t bit) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  if (!Lanes::isVector(value)) {
+    return shuffleElement(value, bit);
+  }
+  Value shuffled = value;
+  for (int64_t lane = 0; lane < lanes.width; ++lane) {
+    Value own = b.create<vector::ExtractOp>(value, lane);
+    shuffled =
+        b.create<vector::InsertOp>(shuffleElement(own, bit), shuffled, lane);
+  }
+  return shuffled;
+}
+
+// Words of 32 bits are what a warp exchanges.
+Value CudaBody::shuffleElement(Value value, int32_t bit) {
   ImplicitLocOpBuilder &b = lanes.b;
   Type type = value.getType(), i32 = b.getI32Type();
   unsigned width = type.getIntOrFloatBitWidth();
@@ -132,7 +190,21 @@ void CudaBody::syncWarp() {
       lanes.integer(lanes.b.getI32Type(), kWholeWarp));
 }
 
+void CudaBody::syncBlock() { lanes.b.create<NVVM::Barrier0Op>(); }
+
+Value CudaBody::declareShared(StringRef name, Type element, int64_t count) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(function.op);
+  auto array = b.create<LLVM::GlobalOp>(
+      LLVM::LLVMArrayType::get(storageType(element), unsigned(count)),
+      /*isConstant=*/false, LLVM::Linkage::Internal, name, Attribute(),
+      /*alignment=*/uint64_t(kAccessBytes), kSharedMemory);
+  b.setInsertionPointToStart(&function.op.getBody().front());
+  return b.create<LLVM::AddressOfOp>(array);
+}
+
 void CudaBody::finish() {
   lanes.b.create<LLVM::ReturnOp>(ValueRange());
-  lanes.b.setInsertionPointAfter(function);
+  lanes.b.setInsertionPointAfter(function.op);
 }

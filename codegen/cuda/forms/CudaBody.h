@@ -6,6 +6,8 @@
 #include "codegen/emit/Body.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include <utility>
+
 namespace mlir::zg::cuda {
 
 using namespace emit;
@@ -15,23 +17,45 @@ inline constexpr int64_t kWarp = 32;
 /// Threads of every block.
 inline constexpr int64_t kBlock = 128;
 
-/// Begins a kernel with these parameters; the builder is left inside.
+/// Bytes of the longest access.
+inline constexpr int64_t kAccessBytes = 16;
+
+/// Begins a kernel of `block` threads with these parameters; the builder is
+/// left inside.
 LLVM::LLVMFuncOp beginKernel(ImplicitLocOpBuilder &b, StringRef name,
-                             ArrayRef<Type> parameters);
+                             ArrayRef<Type> parameters, int64_t block = kBlock);
 /// A pointer to memory that every thread reaches.
 Type globalPointer(MLIRContext *context);
-/// The number of this thread in the grid.
-Value threadOfGrid(Lanes &lanes);
+/// Indices: of this block, of a thread in its block, of a thread in a grid of
+/// blocks of so many threads.
+Value blockOfGrid(Lanes &lanes);
+Value threadOfBlock(Lanes &lanes);
+Value threadOfGrid(Lanes &lanes, int64_t block = kBlock);
 
-/// The body of one launch of a kernel, as one thread runs it: lanes of width 1.
+/// Quotient and remainder of an index that is not negative.
+std::pair<Value, Value> divide(Lanes &l, Value x, int64_t by);
+
+/// How the threads of a launch share a kernel.
+struct Threads {
+  /// Of each block.
+  int64_t block = kBlock;
+  /// Elements that a thread computes together.
+  int64_t width = 1;
+  /// Whether the launch has the kernel's scratch.
+  bool scratch = false;
+};
+
+/// The body of one launch of a kernel, as one thread runs it. Buffers begin at
+/// multiples of kAccessBytes (a plan's slices do at multiples of 64), and
+/// indices have 32 bits where no place of the kernel needs more.
 class CudaBody : public Body {
 public:
-  /// Begins the function: pointers to the operands of `op`, its results and, if
-  /// it `hasScratch`, that. The builder is left inside.
+  /// Begins the function: pointers to the operands of `op`, its results and its
+  /// scratch. The builder is left inside.
   CudaBody(ImplicitLocOpBuilder &builder, Operation *op, Graph &graph,
-           StringRef name, bool hasScratch = false)
-      : CudaBody(builder, op, graph,
-                 beginFunction(builder, op, name, hasScratch)) {}
+           StringRef name, Threads threads = {})
+      : CudaBody(builder, op, graph, threads,
+                 beginFunction(builder, op, name, threads)) {}
 
   /// Where the scratch begins.
   Value scratchPointer;
@@ -39,12 +63,16 @@ public:
   /// Enters the kernel and emits for threads [0, items) of the grid: the others
   /// read nothing, as a result may lie where they would.
   void forItem(int64_t items, llvm::function_ref<void(Value item)> emit);
+  /// The same for threads [lo, hi), one element at a time.
+  void forSingle(int64_t lo, int64_t hi,
+                 llvm::function_ref<void(Body &body, Value item)> emit);
   /// Emits for warps [0, items) of the grid, and the thread's place in its own:
   /// all 32 threads come here together.
   void forWarp(int64_t items,
                llvm::function_ref<void(Value item, Value lane)> emit);
 
-  /// The value of the thread whose place differs by this bit. All threads of
+  /// The value, of one lane or all, of the thread whose place differs by this
+  /// bit. All threads of
   /// the warp call it together, and those below.
   Value shuffleXor(Value value, int32_t bit);
   /// i32: bit i is the condition of thread i.
@@ -53,6 +81,12 @@ public:
   /// goes on.
   void syncWarp();
 
+  /// The same for the threads of the block, all of which come here.
+  void syncBlock();
+
+  /// An array that the threads of a block share.
+  Value declareShared(StringRef name, Type element, int64_t count);
+
   /// Returns from the function, which ends it.
   void finish();
 
@@ -60,19 +94,25 @@ private:
   struct Function {
     LLVM::LLVMFuncOp op;
     SmallVector<Value> buffers;
+    unsigned results = 0;
     Value scratch;
   };
   static Function beginFunction(ImplicitLocOpBuilder &b, Operation *op,
-                                StringRef name, bool hasScratch);
+                                StringRef name, const Threads &threads);
   CudaBody(ImplicitLocOpBuilder &builder, Operation *op, Graph &graph,
-           Function function)
-      : Body(builder, graph, std::move(function.buffers), op->getNumResults(),
-             /*width=*/1),
-        scratchPointer(function.scratch), function(function.op) {}
+           const Threads &threads, Function function)
+      : Body(builder, graph, function.buffers, op->getNumResults(),
+             threads.width, kAccessBytes, indexBitsOf(op, graph)),
+        scratchPointer(function.scratch), threads(threads),
+        function(std::move(function)) {}
 
+  static unsigned indexBitsOf(Operation *op, const Graph &graph);
+
+  Value shuffleElement(Value element, int32_t bit);
   Value shuffleWord(Value word, int32_t bit);
 
-  LLVM::LLVMFuncOp function;
+  Threads threads;
+  Function function;
 };
 
 } // namespace mlir::zg::cuda

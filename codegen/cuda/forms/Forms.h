@@ -23,8 +23,9 @@ FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
 /// The fold of reductions of f32 or f64; see runtime/device/cuda/FoldKernel.h.
 void emitFold(ImplicitLocOpBuilder &b, Type element, StringRef name);
 
-/// Bytes that the launches of a kernel over columns leave for each other.
+/// Bytes that the launches of a kernel leave for each other.
 FailureOr<int64_t> columnsScratchBytes(nn::KernelOp kernel);
+FailureOr<int64_t> scatterScratchBytes(nn::KernelOp kernel);
 
 /// A launch with a thread for each of `items`.
 CudaLaunch launchOver(StringRef symbol, int64_t items);

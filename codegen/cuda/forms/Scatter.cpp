@@ -1,102 +1,165 @@
 //===- Scatter.cpp - rows into a table ------------------------------------===//
 //
-// A warp owns a row of the table: it looks through all indices for those of its
-// row, 32 at a time, and makes these updates in order. So there is no atomic
-// operation, and the order is that of the updates. The work of looking grows
-// with rows x updates: a table of 50,257 rows and 8,192 updates are 13 million
-// steps of a warp.
+// Three launches. One sets the table. One finds for each update the next one of
+// the same row, and whether it is the first of its row: a warp compares it with
+// all others. In the last, threads have some columns of each update that is the
+// first of its row, and add those that follow it, in order. So there is no
+// atomic operation, and the order is that of the updates.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/forms/Forms.h"
+#include "codegen/cuda/forms/Vectors.h"
 #include "codegen/emit/loops/ScatterLoops.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::cuda;
+using IP = arith::CmpIPredicate;
 
 namespace {
 
-class ScatterEmitter {
+/// Of every update two i32 in scratch: the next one of its row, or the number
+/// of updates; and whether it is the first.
+class Lists {
 public:
-  ScatterEmitter(CudaBody &body, ScatterLoops &scatter)
-      : body(body), l(body.lanes), scatter(scatter) {}
+  Lists(CudaBody &body, int64_t updates)
+      : body(body), l(body.lanes), updates(updates) {}
 
-  void emitRow(Value tableRow, Value lane);
+  static int64_t bytes(int64_t updates) { return 2 * 4 * updates; }
+
+  void store(Value update, Value next, Value first) {
+    Type i32 = l.b.getI32Type();
+    Value narrow = next.getType() == i32
+                       ? next
+                       : l.b.create<arith::TruncIOp>(i32, next).getResult();
+    body.store(body.scratchPointer, update, narrow, {});
+    body.store(body.scratchPointer, l.add(update, l.index(updates)),
+               l.b.create<arith::ExtUIOp>(i32, first), {});
+  }
+  Value next(Value update) { return l.toIndex(load(update)); }
+  Value isFirst(Value update) {
+    Value first = load(l.add(update, l.index(updates)));
+    return l.compare(IP::ne, first, l.zero(first.getType()));
+  }
 
 private:
-  /// Columns lane, lane + 32, ... of the row.
-  void forColumns(llvm::function_ref<void(Value)> emit);
-  void emitSets();
-  Value isOwn(Value number);
-  void emitUpdates(Value first, Value found);
+  Value load(Value place) {
+    return body.load(body.scratchPointer, place, l.b.getI32Type(),
+                     /*asVector=*/false, {});
+  }
 
   CudaBody &body;
   Lanes &l;
-  ScatterLoops &scatter;
-  /// The row of the table, where its elements begin, the thread of the warp.
-  Value tableRow, start, lane;
+  int64_t updates;
 };
 
-void ScatterEmitter::forColumns(llvm::function_ref<void(Value)> emit) {
-  body.loop(lane, l.index(scatter.cols), kWarp, {}, [&](Value col, ValueRange) {
-    emit(col);
-    return SmallVector<Value>();
+CudaLaunch emitSets(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                    ScatterLoops &scatter, const std::string &name) {
+  int64_t elements = scatter.tableRows * scatter.cols;
+  int64_t width = accessWidth(scatter.update->element);
+  while (elements % width != 0) {
+    width /= 2;
+  }
+  CudaBody body(b, kernel, *scatter.graph, name,
+                {.width = width, .scratch = true});
+  Lanes &l = body.lanes;
+  body.forItem(elements / width, [&](Value item) {
+    Value place = l.mul(item, l.index(width));
+    Value end = l.mul(scatter.rowsToSet(body), l.index(scatter.cols));
+    body.when(l.compare(IP::slt, place, end),
+              [&] { scatter.emitSet(body, place, {}, width); });
   });
+  body.finish();
+  return launchOver(name, elements / width);
 }
 
-void ScatterEmitter::emitSets() {
-  Value rows = scatter.rowsToSet(body);
-  body.when(l.compare(arith::CmpIPredicate::slt, tableRow, rows), [&] {
-    forColumns(
-        [&](Value col) { scatter.emitSet(body, l.add(start, col), {}); });
+CudaLaunch emitLists(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                     ScatterLoops &scatter, const std::string &name) {
+  CudaBody body(b, kernel, *scatter.graph, name, {.scratch = true});
+  Lanes &l = body.lanes;
+  int64_t updates = scatter.updates;
+  body.forWarp(updates, [&](Value own, Value lane) {
+    Value row = scatter.enterUpdate(body, own), none = l.index(updates);
+    Value no = l.integer(b.getI1Type(), 0);
+    // Of those that this thread sees: the first after `own`, any before it.
+    SmallVector<Value> seen = body.loop(
+        lane, none, kWarp, {none, no}, [&](Value other, ValueRange carried) {
+          Value same = l.compare(IP::eq, scatter.enterUpdate(body, other), row);
+          Value after = l.logicalAnd(same, l.compare(IP::sgt, other, own));
+          Value before = l.logicalAnd(same, l.compare(IP::slt, other, own));
+          return SmallVector<Value>{
+              l.min(carried[0], l.select(after, other, none)),
+              b.create<arith::OrIOp>(carried[1], before)};
+        });
+    Value next = seen[0];
+    for (int32_t bit : {16, 8, 4, 2, 1}) {
+      next = l.min(next, body.shuffleXor(next, bit));
+    }
+    Value before = body.ballot(seen[1]);
+    Value first = l.compare(IP::eq, before, l.zero(before.getType()));
+    body.when(l.compare(IP::eq, lane, l.index(0)),
+              [&] { Lists(body, updates).store(own, next, first); });
   });
+  body.finish();
+  return launchOverWarps(name, updates);
 }
 
-/// Whether update `number`, if there is one, is for this row.
-Value ScatterEmitter::isOwn(Value number) {
-  ImplicitLocOpBuilder &b = l.b;
-  Value exists =
-      l.compare(arith::CmpIPredicate::slt, number, l.index(scatter.updates));
-  // Another's index is read instead of none.
-  Value other = l.index(0);
-  Value row = scatter.enterUpdate(body, l.select(exists, number, other));
-  Value same = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, row, tableRow);
-  return l.logicalAnd(exists, same);
+/// A row's elements from `col` on, from what they are set to through all
+/// updates of the list that `first` begins.
+void emitList(CudaBody &body, ScatterLoops &scatter, Value first, Value col) {
+  ImplicitLocOpBuilder &b = body.lanes.b;
+  Lanes &l = body.lanes;
+  Lists lists(body, scatter.updates);
+  Value row = scatter.enterUpdate(body, first);
+  Value place = l.add(l.mul(row, l.index(scatter.cols)), col);
+  Value old = scatter.loadOld(body, place, {}, l.width);
+  auto list = b.create<scf::WhileOp>(
+      TypeRange{first.getType(), old.getType()}, ValueRange{first, old},
+      [&](OpBuilder &, Location, ValueRange carried) {
+        Value more = l.compare(IP::slt, carried[0], l.index(scatter.updates));
+        b.create<scf::ConditionOp>(more, carried);
+      },
+      [&](OpBuilder &, Location, ValueRange carried) {
+        body.enterRow(carried[0]);
+        body.prepare(scatter.update);
+        Value value = scatter.updated(body, carried[1], col, {});
+        b.create<scf::YieldOp>(ValueRange{lists.next(carried[0]), value});
+      });
+  body.store(body.resultPointer(0), place, list.getResult(1), {}, l.width);
 }
 
-/// The updates first + i for the bits i of `found`, in order.
-void ScatterEmitter::emitUpdates(Value first, Value found) {
-  ImplicitLocOpBuilder &b = l.b;
-  Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  Value count = b.create<arith::ExtUIOp>(i64, b.create<math::CtPopOp>(found));
-  body.loop(l.index(0), count, 1, found, [&](Value, ValueRange left) {
-    Value bit = b.create<math::CountTrailingZerosOp>(left[0]);
-    Value number = l.add(first, b.create<arith::ExtUIOp>(i64, bit));
-    body.enterRow(number);
-    body.prepare(scatter.update);
-    forColumns([&](Value col) { scatter.emitUpdate(body, start, col, {}); });
-    Value less = l.sub(left[0], l.integer(i32, 1));
-    return SmallVector<Value>{l.logicalAnd(left[0], less)};
+CudaLaunch emitUpdates(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                       ScatterLoops &scatter, const std::string &name) {
+  int64_t width = vectorWidth(*scatter.graph, {scatter.update->element});
+  while (scatter.cols % width != 0) {
+    width /= 2;
+  }
+  int64_t groups = scatter.cols / width;
+  CudaBody body(b, kernel, *scatter.graph, name,
+                {.width = width, .scratch = true});
+  Lanes &l = body.lanes;
+  body.forItem(scatter.updates * groups, [&](Value item) {
+    auto [update, group] = divide(l, item, groups);
+    body.when(Lists(body, scatter.updates).isFirst(update),
+              [&, update = update, group = group] {
+                emitList(body, scatter, update, l.mul(group, l.index(width)));
+              });
   });
-}
-
-void ScatterEmitter::emitRow(Value row, Value thread) {
-  tableRow = row;
-  lane = thread;
-  start = l.mul(row, l.index(scatter.cols));
-  emitSets();
-  body.loop(l.index(0), l.index(scatter.updates), kWarp, {},
-            [&](Value first, ValueRange) {
-              Value found = body.ballot(isOwn(l.add(first, lane)));
-              emitUpdates(first, found);
-              return SmallVector<Value>();
-            });
+  body.finish();
+  return launchOver(name, scatter.updates * groups);
 }
 
 } // namespace
+
+FailureOr<int64_t> cuda::scatterScratchBytes(nn::KernelOp kernel) {
+  ScatterLoops scatter;
+  if (failed(scatter.find(kernel))) {
+    return failure();
+  }
+  return Lists::bytes(scatter.updates);
+}
 
 FailureOr<CudaKernelInfo> cuda::emitScatter(ImplicitLocOpBuilder &b,
                                             nn::KernelOp kernel,
@@ -105,10 +168,17 @@ FailureOr<CudaKernelInfo> cuda::emitScatter(ImplicitLocOpBuilder &b,
   if (failed(scatter.find(kernel))) {
     return failure();
   }
-  CudaBody body(b, kernel, *scatter.graph, name);
-  body.forWarp(scatter.tableRows, [&](Value row, Value lane) {
-    ScatterEmitter(body, scatter).emitRow(row, lane);
-  });
-  body.finish();
-  return onlyLaunch(launchOverWarps(name, scatter.tableRows));
+  if (scatter.updates > std::numeric_limits<int32_t>::max()) {
+    return kernel.emitError("'")
+           << nn::nameOf(kernel.getLoc()) << "': a scatter on CUDA has at most "
+           << std::numeric_limits<int32_t>::max() << " updates, not "
+           << scatter.updates;
+  }
+  CudaKernelInfo info;
+  info.scratchBytes = Lists::bytes(scatter.updates);
+  std::string base = name.str();
+  info.launches = {emitSets(b, kernel, scatter, base + "_set"),
+                   emitLists(b, kernel, scatter, base + "_lists"),
+                   emitUpdates(b, kernel, scatter, base + "_updates")};
+  return info;
 }

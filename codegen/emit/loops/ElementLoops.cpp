@@ -3,13 +3,17 @@
 #include "codegen/emit/loops/ElementLoops.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::emit;
 
-void emit::storeResults(Body &body, ArrayRef<RowResult> results, Value rowStart,
+void emit::storeResults(Body &body, const Domain &domain,
+                        ArrayRef<RowResult> results, Value rowStart,
                         Chunk &chunk) {
+  int64_t together =
+      std::gcd(body.lanes.width, domain.rows > 1 ? domain.cols : int64_t(0));
   // All values before the first store: a result may lie on an operand.
   SmallVector<Value> values;
   for (const RowResult &result : results) {
@@ -17,7 +21,8 @@ void emit::storeResults(Body &body, ArrayRef<RowResult> results, Value rowStart,
   }
   for (auto [result, value] : llvm::zip(results, values)) {
     Value offset = body.lanes.add(rowStart, chunk.col);
-    body.store(body.resultPointer(result.number), offset, value, chunk.mask);
+    body.store(body.resultPointer(result.number), offset, value, chunk.mask,
+               together);
   }
 }
 
@@ -34,6 +39,7 @@ void ElementLoops::emit(Value col, int64_t chunks, Value mask) {
   Lanes &l = body.lanes;
   for (int64_t u = 0; u < chunks; ++u) {
     Chunk chunk(l.add(col, l.index(u * l.width)), mask);
-    storeResults(body, sweeps.sweeps.front().stores, rowStart, chunk);
+    storeResults(body, sweeps.domain, sweeps.sweeps.front().stores, rowStart,
+                 chunk);
   }
 }

@@ -8,9 +8,10 @@
 
 namespace mlir::zg::emit {
 
-/// Stores results as wide as the row; `rowStart`: elements before it.
-void storeResults(Body &body, ArrayRef<RowResult> results, Value rowStart,
-                  Chunk &chunk);
+/// Stores results as wide as a row of the domain; `rowStart`: elements before
+/// it.
+void storeResults(Body &body, const Domain &domain, ArrayRef<RowResult> results,
+                  Value rowStart, Chunk &chunk);
 
 /// A kernel over rows that is elementwise.
 class ElementLoops {

@@ -39,7 +39,7 @@ Value MatmulLoops::loadRhs(Body &body, const RowStart &row, Value i, Value col,
     return body.load(body.operandPointer(1), l.add(offset, col), element,
                      /*asVector=*/true, mask);
   }
-  Value lane = l.add(l.splat(col), l.iota(l.b.getI64Type()));
+  Value lane = l.add(l.splat(col), l.iota(l.indexType));
   Value offsets = l.mul(lane, l.integer(lane.getType(), k));
   return body.gather(body.operandPointer(1), l.add(l.splat(offset), offsets),
                      element, mask, {});

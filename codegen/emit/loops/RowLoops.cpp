@@ -4,6 +4,7 @@
 
 #include "codegen/emit/Elementwise.h"
 #include "passes/ir/nn/Numerics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -33,7 +34,7 @@ Value RowLoops::ownMask(int64_t rest) {
     return l.maskBelow(rest);
   }
   Value before = l.mul(threads.number, l.index(l.width));
-  return l.maskBelow(l.sub(l.index(rest), before));
+  return l.compare(arith::CmpIPredicate::slt, before, l.index(rest));
 }
 
 Value RowLoops::combine(Node *reduction, Value x, Value y) {
@@ -56,7 +57,7 @@ void RowLoops::emitChunk(const Sweep &sweep, Value col, Value mask,
     Value &accumulator = partial[i * chunks + number];
     accumulator = combine(node, accumulator, value);
   }
-  storeResults(body, sweep.stores, rowStart, chunk);
+  storeResults(body, sweeps.domain, sweep.stores, rowStart, chunk);
 }
 
 SmallVector<Value> RowLoops::neutrals(const Sweep &sweep, bool vectors) {
@@ -147,14 +148,77 @@ void RowLoops::emitSegments(const Sweep &sweep, int64_t cols, State &state) {
   state = split(ended);
 }
 
-void RowLoops::emitSweep(const Sweep &sweep) {
+int64_t RowLoops::segmentCount() const {
+  return int64_t(llvm::divideCeil(sweeps.domain.cols, nn::kRowSegment));
+}
+
+int64_t RowLoops::wholeTurns(const Sweep &sweep) {
+  int64_t step = sweeps.unrolled(sweep, chunks) * width;
+  return sweeps.domain.cols / step * step;
+}
+
+/// The segments of this group. Columns behind the last whole turn are the last
+/// segment's.
+void RowLoops::emitOwnSegments(const Sweep &sweep) {
   Lanes &l = body.lanes;
+  int64_t cols = sweeps.domain.cols, count = segmentCount();
+  int64_t whole = wholeTurns(sweep);
+  body.loop(threads.group, l.index(count), threads.groups, {},
+            [&](Value segment, ValueRange) {
+              Value lo = l.mul(segment, l.index(nn::kRowSegment));
+              Value hi =
+                  l.min(l.add(lo, l.index(nn::kRowSegment)), l.index(whole));
+              SmallVector<Value> partial = neutrals(sweep, /*vectors=*/true);
+              emitColumns(sweep, lo, hi, partial);
+              Value isLast = l.compare(arith::CmpIPredicate::eq, segment,
+                                       l.index(count - 1));
+              int64_t number = 0;
+              for (int64_t col = whole; col < cols; col += width) {
+                Value mask = ownMask(cols - col);
+                emitChunk(sweep, ownColumn(l.index(col)),
+                          mask ? l.logicalAnd(mask, isLast) : isLast, partial,
+                          number++);
+              }
+              keepSegment(sweep, segment, totals(sweep, partial));
+              return SmallVector<Value>();
+            });
+}
+
+/// Every group its segments; then each thread folds all of them.
+void RowLoops::emitSharedSweep(const Sweep &sweep) {
+  Lanes &l = body.lanes;
+  emitOwnSegments(sweep);
+  body.endSweep();
+  if (sweep.reductions.empty()) {
+    return;
+  }
+  awaitSegments();
+  SmallVector<Value> totals =
+      body.loop(l.index(0), l.index(segmentCount()), 1,
+                neutrals(sweep, /*vectors=*/false),
+                [&](Value segment, ValueRange carried) {
+                  SmallVector<Value> next(carried);
+                  SmallVector<Value> kept = keptSegment(sweep, segment);
+                  for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
+                    next[i] = combine(node, next[i], kept[i]);
+                  }
+                  return next;
+                });
+  for (auto [node, value] : llvm::zip(sweep.reductions, totals)) {
+    body.setReduced(node, value);
+  }
+}
+
+void RowLoops::emitSweep(const Sweep &sweep) {
   prepare(sweep);
+  threads.groups > 1 ? emitSharedSweep(sweep) : emitWholeSweep(sweep);
+}
+
+void RowLoops::emitWholeSweep(const Sweep &sweep) {
+  Lanes &l = body.lanes;
   State state{neutrals(sweep, /*vectors=*/true),
               neutrals(sweep, /*vectors=*/false)};
-  int64_t cols = sweeps.domain.cols;
-  int64_t step = sweeps.unrolled(sweep, chunks) * width;
-  int64_t col = cols / step * step;
+  int64_t cols = sweeps.domain.cols, col = wholeTurns(sweep);
   bool segments = !sweep.reductions.empty() && cols > nn::kRowSegment;
   if (segments) {
     emitSegments(sweep, col, state);

@@ -4,7 +4,8 @@
 // c mod kRowChains. A row of more than nn::kRowSegment columns is reduced
 // segment by segment, each as a row of its own, and the segments' results are
 // folded in order. Who computes a row decides nothing: one thread of sixteen
-// lanes or a warp of one each has the same chains.
+// lanes or a warp of one each has the same chains, and so have several warps
+// that share its segments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +17,17 @@
 namespace mlir::zg::emit {
 
 /// The threads that compute a row together. Each has as many neighbouring
-/// columns of a chunk as the body has lanes.
+/// columns of a chunk as the body has lanes: all of them or none, so that where
+/// there are several threads the columns are a multiple of the lanes.
 struct RowThreads {
   int64_t count = 1;
   /// Which of them this is; null: the only one.
   Value number;
+  /// So many groups of `count` threads share the segments of a row: segment s
+  /// is computed by group s mod `groups`.
+  int64_t groups = 1;
+  /// Which of them this is; null: the only one.
+  Value group;
 };
 
 class RowLoops {
@@ -35,11 +42,25 @@ protected:
   using Combine = llvm::function_ref<Value(Value, Value)>;
 
   /// The chains of one reduction as one scalar, which every thread has. Chain c
-  /// lies in lane c mod width, in chunk c / (threads * width). They combine
+  /// lies in lane c mod width of thread c / width mod threads, in chunk
+  /// c / (threads * width). They combine
   /// with those 16 and then 32 further on, then 8, 4, 2 and 1.
   virtual Value combineChains(ArrayRef<Value> chains, Combine combine) = 0;
   /// What one thread does for all, after all have read what they need.
   virtual void once(llvm::function_ref<void()> emit) { emit(); }
+  /// Where there are groups: keeps what the reductions of a sweep are in a
+  /// segment that this one has computed, ...
+  virtual void keepSegment(const Sweep &, Value /*segment*/,
+                           ArrayRef<Value> /*totals*/) {}
+  /// ... waits until all have, ...
+  virtual void awaitSegments() {}
+  /// ... and what was kept.
+  virtual SmallVector<Value> keptSegment(const Sweep &, Value /*segment*/) {
+    return {};
+  }
+
+  /// Segments of a row.
+  int64_t segmentCount() const;
 
   Body &body;
   RowSweeps &sweeps;
@@ -56,6 +77,11 @@ private:
   void prepare(const Sweep &sweep);
   void emitSweep(const Sweep &sweep);
   void emitSegments(const Sweep &sweep, int64_t cols, State &state);
+  void emitOwnSegments(const Sweep &sweep);
+  void emitSharedSweep(const Sweep &sweep);
+  void emitWholeSweep(const Sweep &sweep);
+  /// Columns that whole turns of the unrolled loop handle.
+  int64_t wholeTurns(const Sweep &sweep);
   void emitColumns(const Sweep &sweep, Value lo, Value hi,
                    SmallVectorImpl<Value> &partial);
   void emitChunk(const Sweep &sweep, Value col, Value mask,

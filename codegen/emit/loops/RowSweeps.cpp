@@ -108,7 +108,7 @@ void RowSweeps::findSweeps(ArrayRef<RowResult> full) {
 
 int64_t RowSweeps::unrolled(const Sweep &sweep, int64_t chunks) {
   bool isLong = sweep.reductions.empty() && graph->getNodes().size() > 40;
-  return isLong ? chunks / 2 : chunks;
+  return isLong ? std::max<int64_t>(chunks / 2, 1) : chunks;
 }
 
 LogicalResult RowSweeps::find(nn::KernelOp kernel) {

@@ -48,11 +48,7 @@ LogicalResult ScatterLoops::find(nn::KernelOp kernel) {
 Value ScatterLoops::enterUpdate(Body &body, Value number) {
   Lanes &l = body.lanes;
   body.enterRow(number);
-  Value chosen = body.scalar(index);
-  if (!chosen.getType().isInteger(64)) {
-    chosen = l.b.create<arith::ExtSIOp>(l.b.getI64Type(), chosen);
-  }
-  return l.min(l.max(chosen, l.index(0)), l.index(tableRows - 1));
+  return l.clampIndex(body.scalar(index), tableRows);
 }
 
 void ScatterLoops::emitUpdate(Body &body, Value start, Value col, Value mask) {
@@ -60,12 +56,28 @@ void ScatterLoops::emitUpdate(Body &body, Value start, Value col, Value mask) {
   Chunk chunk(col, mask);
   Value value = l.splat(body.vector(update, chunk));
   Value offset = l.add(start, col);
-  if (std::optional<nn::ReduceKind> combine = scatter.getCombine()) {
-    Value old = body.load(body.resultPointer(0), offset, update->element,
-                          /*asVector=*/true, mask);
-    value = emitCombine(l, *combine, update->element, old, value);
+  if (scatter.getCombine()) {
+    value = combined(body, loadOld(body, offset, mask), value);
   }
   body.store(body.resultPointer(0), offset, value, mask);
+}
+
+Value ScatterLoops::combined(Body &body, Value old, Value value) {
+  std::optional<nn::ReduceKind> combine = scatter.getCombine();
+  return combine
+             ? emitCombine(body.lanes, *combine, update->element, old, value)
+             : value;
+}
+
+Value ScatterLoops::loadOld(Body &body, Value offset, Value mask,
+                            int64_t together) {
+  return body.load(body.resultPointer(0), offset, update->element,
+                   /*asVector=*/true, mask, {}, together);
+}
+
+Value ScatterLoops::updated(Body &body, Value old, Value col, Value mask) {
+  Chunk chunk(col, mask);
+  return combined(body, old, body.lanes.splat(body.vector(update, chunk)));
 }
 
 Value ScatterLoops::rowsToSet(Body &body) {
@@ -82,11 +94,12 @@ Value ScatterLoops::rowsToSet(Body &body) {
   return l.select(same, l.index(0), l.index(tableRows));
 }
 
-void ScatterLoops::emitSet(Body &body, Value offset, Value mask) {
+void ScatterLoops::emitSet(Body &body, Value offset, Value mask,
+                           int64_t together) {
   Lanes &l = body.lanes;
   Value first =
       table ? body.load(body.operandPointer(table.getArgNumber()), offset,
-                        update->element, /*asVector=*/true, mask)
+                        update->element, /*asVector=*/true, mask, {}, together)
             : l.zero(l.vectorOf(valueType(update->element)));
-  body.store(body.resultPointer(0), offset, first, mask);
+  body.store(body.resultPointer(0), offset, first, mask, together);
 }

@@ -32,11 +32,19 @@ struct ScatterLoops {
   /// whose elements begin at `start`.
   void emitUpdate(Body &body, Value start, Value col, Value mask);
 
+  /// Or in parts: the table's elements from `offset` on, a multiple of
+  /// `together`, and what the columns of the entered update make of them.
+  Value loadOld(Body &body, Value offset, Value mask, int64_t together = 1);
+  Value updated(Body &body, Value old, Value col, Value mask);
+
   /// The rows of the table that must be set before any is updated: none where
   /// the result has the bytes of the table that it begins as.
   Value rowsToSet(Body &body);
-  /// Sets the elements from `offset` on.
-  void emitSet(Body &body, Value offset, Value mask);
+  /// Sets the elements from `offset` on, a multiple of `together`.
+  void emitSet(Body &body, Value offset, Value mask, int64_t together = 1);
+
+private:
+  Value combined(Body &body, Value old, Value value);
 };
 
 } // namespace mlir::zg::emit

@@ -286,9 +286,11 @@ def Sched_AllGatherOp : Sched_CollectiveOp<"all_gather",
 
 def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
     I64Attr:$unit, I64Attr:$segment, UnitAttr:$accumulate,
-    I64Attr:$chunk_bytes, TypeAttr:$wire, TypeAttr:$accumulator), [{
+    UnitAttr:$any_order, I64Attr:$chunk_bytes, TypeAttr:$wire,
+    TypeAttr:$accumulator), [{
       `unit` $unit `segment` $segment (`accumulate` $accumulate^)?
-      `chunk` $chunk_bytes `:` $wire `to` $accumulator
+      (`any_order` $any_order^)? `chunk` $chunk_bytes
+      `:` $wire `to` $accumulator
     }]> {
   let summary = "Every rank gets the sum over ranks of its shard.";
   let description = [{
@@ -309,15 +311,19 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
     Accesses: the whole segment of this rank's gradients, the shard, and
     staging of one chunk a rank. What travels is of the first type, the fold and
     the shard of the second. The canonical fold over ranks, from +0.0 or,
-    with `accumulate`, from what the shard holds.
+    with `accumulate`, from what the shard holds. With `any_order` the device's
+    collective library adds up instead, in an order of its own and in one chunk;
+    staging is there only with `accumulate`, for the sum that the shard takes.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - Three accesses: the segment read, the shard written (with `accumulate`
-      read and written), staging written.
+      read and written), staging written; with `any_order` and not `accumulate`
+      the first two.
     - The segment has the size of a shard for each rank of the group, staging
-      that of a chunk for each.
+      that of a chunk for each, or of one with `any_order`.
+    - With `any_order` a chunk is a shard.
   }];
 }
 
@@ -337,13 +343,16 @@ def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce",
     }
     ```
     Accesses in pairs: this rank's values, and the sum, which they are added to
-    in rank order.
+    in rank order; and, where the device needs it, staging for every rank's
+    values.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - Accesses come in pairs of equal size, at least one: the values read, the
       sum read and written.
+    - One more is staging, written, with room for the values of each rank of
+      the group.
   }];
 }
 

@@ -284,40 +284,60 @@ LogicalResult sched::ReduceScatterOp::verify() {
   Step step = *this;
   Mode shard = getAccumulate() ? Mode::read_write : Mode::write;
   FailureOr<int64_t> ranks = ranksOf(*this);
-  if (failed(ranks) ||
-      failed(verifyModes(step, {Mode::read, shard, Mode::write})) ||
+  SmallVector<Mode> modes = {Mode::read, shard};
+  if (!getAnyOrder() || getAccumulate()) {
+    modes.push_back(Mode::write);
+  }
+  if (failed(ranks) || failed(verifyModes(step, modes)) ||
       failed(verifyBytes(step, 0, step.access(1).getBytes() * *ranks,
-                         "the segment of its shard")) ||
-      failed(
-          verifyBytes(step, 2, getChunkBytes() * *ranks, "one chunk a rank"))) {
+                         "the segment of its shard"))) {
     return failure();
   }
-  return success();
+  int64_t chunk = getChunkBytes();
+  if (getAnyOrder() && chunk != step.access(1).getBytes()) {
+    return emitOpError("with any_order has a chunk of ")
+           << chunk << " bytes, not of its shard's "
+           << step.access(1).getBytes();
+  }
+  if (modes.size() < 3) {
+    return success();
+  }
+  return getAnyOrder()
+             ? verifyBytes(step, 2, chunk, "one chunk")
+             : verifyBytes(step, 2, chunk * *ranks, "one chunk a rank");
 }
 
 LogicalResult sched::AllReduceOp::verify() {
-  if (failed(ranksOf(*this))) {
+  FailureOr<int64_t> ranks = ranksOf(*this);
+  if (failed(ranks)) {
     return failure();
   }
   Step step = *this;
   unsigned count = getAccesses().size();
-  if (count == 0 || count % 2 != 0) {
+  if (count < 2) {
     return emitOpError("needs pairs of accesses, not ") << count << " in all";
   }
   SmallVector<Mode> modes;
-  for (unsigned i = 0; i < count; i += 2) {
+  for (unsigned i = 0; i + 1 < count; i += 2) {
     modes.append({Mode::read, Mode::read_write});
+  }
+  if (count % 2 != 0) {
+    modes.push_back(Mode::write);
   }
   if (failed(verifyModes(step, modes))) {
     return failure();
   }
-  for (unsigned i = 0; i < count; i += 2) {
+  int64_t bytes = 0;
+  for (unsigned i = 0; i + 1 < count; i += 2) {
     if (failed(verifyBytes(step, i + 1, step.access(i).getBytes(),
                            "what is added to it"))) {
       return failure();
     }
+    bytes += step.access(i).getBytes();
   }
-  return success();
+  return count % 2 == 0 ? success()
+                        : verifyBytes(step, count - 1, bytes * *ranks,
+                                      "every rank's values together");
 }
 
 LogicalResult CopyOp::verify() {

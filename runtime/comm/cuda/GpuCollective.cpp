@@ -3,9 +3,8 @@
 #include "runtime/comm/cuda/GpuCollective.h"
 
 #include "runtime/comm/Fold.h"
+#include "runtime/comm/cuda/LaunchFold.h"
 #include "runtime/device/cuda/CudaBuffer.h"
-#include "runtime/device/cuda/FoldKernel.h"
-#include "runtime/plan/Describe.h"
 
 #include <algorithm>
 
@@ -58,20 +57,11 @@ public:
 
   absl::Status issue(const Issue &issue) override {
     auto *stream = static_cast<CUstream>(issue.stream);
-    if (site.sequence != self.next) {
-      return absl::InternalError(absl::StrCat(
-          text, " is issued where the one of sequence ", self.next, " is due"));
-    }
-    ++self.next;
-    if (self.last) {
-      ZG_CUDA(api, cuStreamWaitEvent, stream, self.last, 0);
-    }
+    ZG_RETURN_IF_ERROR(self.order.begin(api, stream, site.sequence, text));
     ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::ready, begin_text));
     ZG_RETURN_IF_ERROR(enqueue(stream));
     ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::done, end_text));
-    ZG_CUDA(api, cuEventRecord, complete, stream);
-    self.last = complete;
-    return absl::OkStatus();
+    return self.order.end(api, stream, complete);
   }
 
 protected:
@@ -88,10 +78,9 @@ protected:
     ZG_CUDA(api, cuMemcpyAsync, to, from, bytes, stream);
     return absl::OkStatus();
   }
-  /// See FoldKernel.h; `stride` and `bytes` are whole elements.
-  absl::Status fold(CUstream stream, plan::ElementType type, CUdeviceptr sum,
-                    CUdeviceptr contributions, uint64_t stride, uint64_t count,
-                    uint64_t bytes, bool accumulate);
+  absl::Status fold(CUstream stream, const GpuFold &fold) {
+    return launchFold(group.module, stream, fold);
+  }
 
   GpuGroup &group;
   ControlPlane &control;
@@ -118,19 +107,6 @@ private:
   const CudaApi &api;
   CUevent complete = nullptr;
 };
-
-absl::Status GpuCollective::fold(CUstream stream, plan::ElementType type,
-                                 CUdeviceptr sum, CUdeviceptr contributions,
-                                 uint64_t stride, uint64_t count,
-                                 uint64_t bytes, bool accumulate) {
-  uint64_t size = elementSize(type), elements = bytes / size;
-  uint64_t steps = stride / size, more = accumulate;
-  void *parameters[] = {&sum, &contributions, &steps, &count, &elements, &more};
-  uint64_t grid = (elements + kFoldBlock - 1) / kFoldBlock;
-  ZG_CUDA(api, cuLaunchKernel, group.module.fold(type), unsigned(grid), 1, 1,
-          kFoldBlock, 1, 1, 0, stream, parameters, nullptr);
-  return absl::OkStatus();
-}
 
 /// Accesses in pairs: a shard, and the whole that holds every rank's.
 class GpuGather final : public GpuCollective {
@@ -175,15 +151,16 @@ protected:
         ZG_RETURN_IF_ERROR(copy(stream, staging + peer * chunk, part, bytes));
         self.count.reduce += peer != self.rank ? bytes : 0;
       }
-      ZG_RETURN_IF_ERROR(fold(stream, reduce.accumulator(),
-                              of(self.rank, 1) + begin, staging, chunk, world(),
-                              bytes, reduce.accumulate()));
+      ZG_RETURN_IF_ERROR(
+          fold(stream, {reduce.accumulator(), of(self.rank, 1) + begin, staging,
+                        chunk, world(), bytes, reduce.accumulate()}));
     }
     return absl::OkStatus();
   }
 };
 
-/// Accesses in pairs: this rank's values, and their sum.
+/// Accesses in pairs: this rank's values, and their sum. Staging is not needed:
+/// here ranks see each other's memory.
 class GpuAllReduce final : public GpuCollective {
 public:
   using GpuCollective::GpuCollective;
@@ -194,29 +171,18 @@ protected:
   absl::Status enqueue(CUstream stream) override {
     for (size_t pair = 0; pair < bytes.size(); ++pair) {
       for (unsigned peer = 0; peer < world(); ++peer) {
-        ZG_RETURN_IF_ERROR(fold(stream, type, of(self.rank, 2 * pair + 1),
-                                of(peer, 2 * pair), 0, 1, bytes[pair],
-                                /*accumulate=*/true));
+        GpuFold add;
+        add.type = type;
+        add.sum = of(self.rank, 2 * pair + 1);
+        add.contributions = of(peer, 2 * pair);
+        add.bytes = bytes[pair];
+        ZG_RETURN_IF_ERROR(fold(stream, add));
         self.count.scalar += peer != self.rank ? bytes[pair] : 0;
       }
     }
     return absl::OkStatus();
   }
 };
-
-/// The bytes of the first of each pair of accesses.
-absl::StatusOr<std::vector<uint64_t>>
-bytesOfPairs(const std::vector<DeviceRange> &ranges) {
-  if (ranges.size() % 2 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it has ", ranges.size(), " accesses, expected pairs of them"));
-  }
-  std::vector<uint64_t> bytes;
-  for (size_t i = 0; i < ranges.size(); i += 2) {
-    bytes.push_back(ranges[i].bytes);
-  }
-  return bytes;
-}
 
 } // namespace
 
@@ -231,9 +197,10 @@ zerograph::bindGpuCollective(GpuGroup &group, ControlPlane &control,
   if (step.op_case() == plan::Step::kAllGather) {
     auto gather = std::make_unique<GpuGather>(group, control, rank,
                                               std::move(site), "all_gather");
-    ZG_ASSIGN_OR_RETURN(gather->shard_bytes, bytesOfPairs(ranges));
+    ZG_ASSIGN_OR_RETURN(gather->shard_bytes, bytesOfPairs(step, ranges));
     bound = std::move(gather);
   } else if (step.op_case() == plan::Step::kReduceScatter) {
+    ZG_RETURN_IF_ERROR(needRankOrder(step.reduce_scatter(), "one GPU"));
     if (ranges.size() != 3) {
       return absl::InvalidArgumentError(
           absl::StrCat("it has ", ranges.size(),
@@ -250,7 +217,7 @@ zerograph::bindGpuCollective(GpuGroup &group, ControlPlane &control,
     auto reduce = std::make_unique<GpuAllReduce>(group, control, rank,
                                                  std::move(site), "all_reduce");
     reduce->type = step.all_reduce().accumulator();
-    ZG_ASSIGN_OR_RETURN(reduce->bytes, bytesOfPairs(ranges));
+    ZG_ASSIGN_OR_RETURN(reduce->bytes, bytesOfPairs(step, ranges));
     bound = std::move(reduce);
   } else {
     return absl::InvalidArgumentError("it is no collective");

@@ -5,6 +5,7 @@
 
 #include "runtime/comm/Collectives.h"
 #include "runtime/comm/ControlPlane.h"
+#include "runtime/comm/cuda/QueueOrder.h"
 #include "runtime/device/cuda/CudaModule.h"
 
 #include <map>
@@ -44,10 +45,8 @@ private:
 /// Where a rank stands: used by the thread that issues its programs.
 struct GpuRank {
   unsigned rank = 0;
-  /// Of the program that is issued.
-  uint32_t next = 0;
-  /// When the collective before is complete on all ranks.
-  CUevent last = nullptr;
+  /// Of collectives that are complete on all ranks.
+  QueueOrder order;
   TrafficCount count;
 };
 

@@ -77,6 +77,7 @@ public:
     return first[0];
   }
   bool inOneProcess() const override { return true; }
+  absl::Status failure() override { return group->meeting.failure(); }
 
   void abort(const absl::Status &status) override {
     group->meeting.fail(self, status);

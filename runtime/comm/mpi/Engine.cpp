@@ -130,6 +130,27 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
   return absl::OkStatus();
 }
 
+absl::Status Engine::lookForEnded() {
+  Clock::time_point now = Clock::now();
+  if (now < looked + kLook) {
+    return absl::OkStatus();
+  }
+  looked = now;
+  gone.resize(size, Clock::time_point::max());
+  for (unsigned peer = 0; peer < size; ++peer) {
+    if (peer == self || !state->peers.hasEnded(peer)) {
+      continue;
+    }
+    gone[peer] = std::min(gone[peer], now);
+    if (now - gone[peer] >= kLastWords) {
+      return absl::UnavailableError(
+          absl::StrCat("rank ", peer, " (", state->peers.name(peer),
+                       ") has ended, and was waited for"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Engine::transfer(absl::Span<const Message> receives,
                               absl::Span<const Message> sends,
                               Describe describe) {

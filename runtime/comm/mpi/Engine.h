@@ -9,7 +9,7 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H
 #define ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H
 
-#include "runtime/comm/mpi/Peers.h"
+#include "runtime/comm/Peers.h"
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
@@ -65,6 +65,10 @@ public:
   void fail(const absl::Status &status);
   /// The failure as others of this rank are told it, or OK.
   absl::Status failure() const;
+  /// For a thread that waits for other ranks without a transfer: an error that
+  /// names those whose processes have ended, as far as it is known, or OK. One
+  /// thread's.
+  absl::Status lookForEnded();
 
   /// While true, this rank tells the others from time to time that it is
   /// alive, which moves their deadlines.
@@ -87,6 +91,9 @@ private:
 
   std::shared_ptr<State> state; // the thread's too: it may be left behind
   unsigned self = 0, size = 1;
+  // Of `lookForEnded`.
+  Clock::time_point looked = {};
+  std::vector<Clock::time_point> gone; // by rank: when its end was seen
 };
 
 } // namespace zerograph

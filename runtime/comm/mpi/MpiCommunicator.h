@@ -5,8 +5,8 @@
 
 #include "runtime/comm/CollectiveOrder.h"
 #include "runtime/comm/HostCommunicator.h"
+#include "runtime/comm/Launch.h"
 #include "runtime/comm/mpi/Engine.h"
-#include "runtime/comm/mpi/Launch.h"
 
 #include <functional>
 #include <memory>
@@ -52,6 +52,10 @@ public:
                                         const std::string &text) override;
 
   bool inOneProcess() const override { return false; }
+  absl::Status failure() override {
+    absl::Status told = engine->failure();
+    return told.ok() ? engine->lookForEnded() : told;
+  }
   void setBusy(bool busy) override { engine->setBusy(busy); }
   void abort(const absl::Status &status) override {
     engine->fail(status);
@@ -59,12 +63,8 @@ public:
   }
   TrafficCount traffic() const override { return count; }
 
-  /// Ranks that share this one's processors, itself included.
-  unsigned sharingProcessors() const { return engine->peers().sharing(); }
-  /// Ranks on this one's machine, itself included.
-  unsigned onThisMachine() const { return engine->peers().here(); }
+  const Peers &peers() const { return engine->peers(); }
 
-  bool hasFailed() const { return !engine->failure().ok(); }
   /// Ends MPI in good order, with all ranks.
   absl::Status finish();
   /// Ends all ranks' processes, this one included, unless MPI is stuck.

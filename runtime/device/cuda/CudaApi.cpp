@@ -2,8 +2,9 @@
 
 #include "runtime/device/cuda/CudaApi.h"
 
+#include "runtime/device/cuda/Libraries.h"
+
 #include <dlfcn.h>
-#include <mutex>
 
 using namespace zerograph;
 
@@ -52,23 +53,14 @@ absl::StatusOr<const CudaApi *> load() {
   return &api;
 }
 
-std::mutex mutex;
-const CudaApi *replaced = nullptr;
+constinit OpenedOnce<CudaApi> api_of_process(load);
 
 } // namespace
 
-void zerograph::setCudaApi(const CudaApi *api) {
-  std::lock_guard<std::mutex> lock(mutex);
-  replaced = api;
-}
+void zerograph::setCudaApi(const CudaApi *api) { api_of_process.replace(api); }
 
 absl::StatusOr<const CudaApi *> zerograph::cudaApi() {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (replaced) {
-    return replaced;
-  }
-  static const absl::StatusOr<const CudaApi *> opened = load();
-  return opened;
+  return api_of_process.get();
 }
 
 absl::Status zerograph::cudaStatus(const CudaApi &api, CUresult result,

@@ -26,17 +26,54 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphExec = struct CUgraphExec_st *;
+
+using CUmemGenericAllocationHandle = unsigned long long;
+
+struct CUmemLocation {
+  int type;
+  int id;
+};
+struct CUmemAllocationProp {
+  int type;
+  int requestedHandleTypes;
+  CUmemLocation location;
+  void *win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+};
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  int flags;
+};
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
 inline constexpr CUresult CUDA_ERROR_OUT_OF_MEMORY = 2;
 inline constexpr CUresult CUDA_ERROR_NO_DEVICE = 100;
+inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr int CU_JIT_ERROR_LOG_BUFFER = 5;
 inline constexpr int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+inline constexpr int CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+inline constexpr int
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110;
+inline constexpr int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
+inline constexpr int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
+inline constexpr int CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1;
+inline constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
+inline constexpr int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
+inline constexpr int CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1;
+inline constexpr int CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14;
 
 // F(name, symbol in the library, result and parameters).
 #define ZEROGRAPH_CUDA_FUNCTIONS(F)                                            \
@@ -55,8 +92,21 @@ inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
     CUresult(CUdevice))                                                        \
   F(cuCtxSetCurrent, "cuCtxSetCurrent", CUresult(CUcontext))                   \
   F(cuMemGetInfo, "cuMemGetInfo_v2", CUresult(size_t *, size_t *))             \
-  F(cuMemAlloc, "cuMemAlloc_v2", CUresult(CUdeviceptr *, size_t))              \
-  F(cuMemFree, "cuMemFree_v2", CUresult(CUdeviceptr))                          \
+  F(cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity",            \
+    CUresult(size_t *, const CUmemAllocationProp *, int))                      \
+  F(cuMemAddressReserve, "cuMemAddressReserve",                                \
+    CUresult(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long))  \
+  F(cuMemAddressFree, "cuMemAddressFree", CUresult(CUdeviceptr, size_t))       \
+  F(cuMemCreate, "cuMemCreate",                                                \
+    CUresult(CUmemGenericAllocationHandle *, size_t,                           \
+             const CUmemAllocationProp *, unsigned long long))                 \
+  F(cuMemRelease, "cuMemRelease", CUresult(CUmemGenericAllocationHandle))      \
+  F(cuMemMap, "cuMemMap",                                                      \
+    CUresult(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,        \
+             unsigned long long))                                              \
+  F(cuMemUnmap, "cuMemUnmap", CUresult(CUdeviceptr, size_t))                   \
+  F(cuMemSetAccess, "cuMemSetAccess",                                          \
+    CUresult(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t))            \
   F(cuMemHostAlloc, "cuMemHostAlloc", CUresult(void **, size_t, unsigned))     \
   F(cuMemFreeHost, "cuMemFreeHost", CUresult(void *))                          \
   F(cuMemcpyHtoD, "cuMemcpyHtoD_v2",                                           \
@@ -64,6 +114,8 @@ inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
   F(cuMemcpyDtoH, "cuMemcpyDtoH_v2", CUresult(void *, CUdeviceptr, size_t))    \
   F(cuMemsetD8, "cuMemsetD8_v2", CUresult(CUdeviceptr, unsigned char, size_t)) \
   F(cuMemsetD32, "cuMemsetD32_v2", CUresult(CUdeviceptr, unsigned, size_t))    \
+  F(cuPointerGetAttribute, "cuPointerGetAttribute",                            \
+    CUresult(void *, int, CUdeviceptr))                                        \
   F(cuMemcpyAsync, "cuMemcpyAsync",                                            \
     CUresult(CUdeviceptr, CUdeviceptr, size_t, CUstream))                      \
   F(cuMemsetD8Async, "cuMemsetD8Async",                                        \
@@ -73,6 +125,8 @@ inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
   F(cuModuleUnload, "cuModuleUnload", CUresult(CUmodule))                      \
   F(cuModuleGetFunction, "cuModuleGetFunction",                                \
     CUresult(CUfunction *, CUmodule, const char *))                            \
+  F(cuFuncGetAttribute, "cuFuncGetAttribute",                                  \
+    CUresult(int *, int, CUfunction))                                          \
   F(cuLaunchKernel, "cuLaunchKernel",                                          \
     CUresult(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,     \
              unsigned, unsigned, CUstream, void **, void **))                  \
@@ -85,8 +139,17 @@ inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
   F(cuEventCreate, "cuEventCreate", CUresult(CUevent *, unsigned))             \
   F(cuEventDestroy, "cuEventDestroy_v2", CUresult(CUevent))                    \
   F(cuEventRecord, "cuEventRecord", CUresult(CUevent, CUstream))               \
+  F(cuEventQuery, "cuEventQuery", CUresult(CUevent))                           \
   F(cuEventElapsedTime, "cuEventElapsedTime",                                  \
-    CUresult(float *, CUevent, CUevent))
+    CUresult(float *, CUevent, CUevent))                                       \
+  F(cuStreamBeginCapture, "cuStreamBeginCapture_v2", CUresult(CUstream, int))  \
+  F(cuStreamEndCapture, "cuStreamEndCapture", CUresult(CUstream, CUgraph *))   \
+  F(cuGraphInstantiate, "cuGraphInstantiateWithFlags",                         \
+    CUresult(CUgraphExec *, CUgraph, unsigned long long))                      \
+  F(cuGraphUpload, "cuGraphUpload", CUresult(CUgraphExec, CUstream))           \
+  F(cuGraphLaunch, "cuGraphLaunch", CUresult(CUgraphExec, CUstream))           \
+  F(cuGraphDestroy, "cuGraphDestroy", CUresult(CUgraph))                       \
+  F(cuGraphExecDestroy, "cuGraphExecDestroy", CUresult(CUgraphExec))
 
 /// A driver's functions, or those of what stands for it in tests.
 struct CudaApi {

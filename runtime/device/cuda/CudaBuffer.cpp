@@ -2,6 +2,8 @@
 
 #include "runtime/device/cuda/CudaBuffer.h"
 
+#include "runtime/device/cuda/CudaMemory.h"
+
 using namespace zerograph;
 
 namespace {
@@ -11,36 +13,21 @@ constexpr uint32_t kPattern = 0x7fffffff;
 
 uint8_t patternAt(uint64_t offset) { return offset % 4 == 3 ? 0x7f : 0xff; }
 
-/// cuMemAlloc promises 256 bytes, and so does cuMemHostAlloc, which gives
-/// pages.
-constexpr uint64_t kMostAlignment = 256;
+/// Of an arena; the driver gives pages and more.
+constexpr uint64_t kMostAlignment = 4096;
 
 class CudaBuffer final : public Buffer {
 public:
   CudaBuffer(std::shared_ptr<CudaContext> context, uint64_t bytes)
       : context(std::move(context)), size(bytes) {}
-  ~CudaBuffer() override {
-    if (!context->enter().ok()) {
-      return;
-    }
-    if (pinned) {
-      context->api.cuMemFreeHost(pinned);
-    } else if (begin) {
-      context->api.cuMemFree(begin);
-    }
-  }
 
   absl::Status allocate(plan::Space space) {
-    const CudaApi &api = context->api;
-    ZG_RETURN_IF_ERROR(context->enter());
     uint64_t room = (std::max<uint64_t>(size, 1) + 3) / 4 * 4;
-    if (space == plan::PINNED) {
-      ZG_CUDA(api, cuMemHostAlloc, &pinned, room, 0);
-      begin = reinterpret_cast<CUdeviceptr>(pinned); // one address space
-    } else {
-      ZG_CUDA(api, cuMemAlloc, &begin, room);
-    }
-    ZG_CUDA(api, cuMemsetD32, begin, kPattern, room / 4);
+    ZG_ASSIGN_OR_RETURN(memory, space == plan::PINNED
+                                    ? makePinnedMemory(context, room)
+                                    : makeGpuMemory(context, room));
+    begin = memory->address();
+    ZG_CUDA(context->api, cuMemsetD32, begin, kPattern, room / 4);
     return arrived();
   }
 
@@ -85,8 +72,8 @@ private:
 
   std::shared_ptr<CudaContext> context;
   uint64_t size;
+  std::unique_ptr<CudaMemory> memory;
   CUdeviceptr begin = 0;
-  void *pinned = nullptr;
 };
 
 absl::StatusOr<uint64_t> CudaBuffer::touchedEnd(uint64_t granule) const {
@@ -119,7 +106,7 @@ zerograph::makeCudaBuffer(std::shared_ptr<CudaContext> context,
   if (alignment > kMostAlignment) {
     return absl::UnimplementedError(
         absl::StrCat("an arena is to be aligned to ", alignment,
-                     " bytes, the driver promises ", kMostAlignment));
+                     " bytes, a GPU's are to ", kMostAlignment));
   }
   auto buffer = std::make_unique<CudaBuffer>(std::move(context), bytes);
   ZG_RETURN_IF_ERROR(annotate(

@@ -15,18 +15,23 @@ CudaContext::open(const CudaApi &api, int number) {
   ZG_CUDA(api, cuDeviceGetAttribute, &minor,
           CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   context->arch = absl::StrCat("sm_", major, minor);
+  ZG_CUDA(api, cuDeviceGetAttribute, &context->sms,
+          CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
   ZG_CUDA(api, cuDevicePrimaryCtxRetain, &context->handle, device);
   ZG_RETURN_IF_ERROR(context->enter());
   return context;
 }
 
 CudaContext::~CudaContext() {
-  if (handle) {
+  if (handle && !abandoned) {
     api.cuDevicePrimaryCtxRelease(device);
   }
 }
 
 absl::Status CudaContext::enter() const {
+  if (abandoned) {
+    return absl::AbortedError("the GPU did not come back");
+  }
   ZG_CUDA(api, cuCtxSetCurrent, handle);
   return absl::OkStatus();
 }

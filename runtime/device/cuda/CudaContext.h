@@ -5,6 +5,7 @@
 
 #include "runtime/device/cuda/CudaApi.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -21,18 +22,24 @@ public:
 
   /// Makes it the calling thread's: before any call that needs one.
   absl::Status enter() const;
+  /// From now on nobody can enter it. For a GPU that does not come back: what
+  /// is on it ends with the process, since to free it would wait for ever.
+  void abandon() { abandoned = true; }
 
   /// "sm_90".
   const std::string &architecture() const { return arch; }
+  int multiprocessors() const { return sms; }
 
   const CudaApi &api;
+  const CUdevice device;
 
 private:
   CudaContext(const CudaApi &api, CUdevice device) : api(api), device(device) {}
 
-  CUdevice device;
   CUcontext handle = nullptr;
+  std::atomic<bool> abandoned = false;
   std::string arch;
+  int sms = 0;
 };
 
 } // namespace zerograph

@@ -18,8 +18,8 @@ constexpr int kUrgent = -1, kUsual = 0;
 
 class CudaDevice final : public Device {
 public:
-  explicit CudaDevice(std::shared_ptr<CudaContext> context)
-      : context(std::move(context)) {}
+  CudaDevice(std::shared_ptr<CudaContext> context, const DeviceOptions &options)
+      : context(std::move(context)), options(options) {}
   ~CudaDevice() override;
 
   absl::StatusOr<std::unique_ptr<Buffer>>
@@ -39,6 +39,7 @@ private:
                         CudaProgram &bound);
 
   std::shared_ptr<CudaContext> context;
+  const DeviceOptions options;
   std::vector<CUstream> streams;
   FailureCallback failure;
 };
@@ -85,7 +86,7 @@ absl::StatusOr<std::unique_ptr<BoundProgram>>
 CudaDevice::bind(ProgramBinding program) {
   ZG_RETURN_IF_ERROR(context->enter());
   auto bound = std::make_unique<CudaProgram>(
-      context, [this](const absl::Status &status, uint32_t step) {
+      context, options, [this](const absl::Status &status, uint32_t step) {
         if (failure) {
           failure(status, step);
         }
@@ -97,12 +98,14 @@ CudaDevice::bind(ProgramBinding program) {
                                            step.step->name(), "'"));
     }
   }
+  ZG_RETURN_IF_ERROR(bound->seal());
   return bound;
 }
 
 } // namespace
 
 std::unique_ptr<Device>
-zerograph::makeCudaDevice(std::shared_ptr<CudaContext> context) {
-  return std::make_unique<CudaDevice>(std::move(context));
+zerograph::makeCudaDevice(std::shared_ptr<CudaContext> context,
+                          const DeviceOptions &options) {
+  return std::make_unique<CudaDevice>(std::move(context), options);
 }

@@ -3,12 +3,13 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
 
-#include "runtime/device/Device.h"
+#include "runtime/device/Driver.h"
 #include "runtime/device/cuda/CudaContext.h"
 
 namespace zerograph {
 
-std::unique_ptr<Device> makeCudaDevice(std::shared_ptr<CudaContext> context);
+std::unique_ptr<Device> makeCudaDevice(std::shared_ptr<CudaContext> context,
+                                       const DeviceOptions &options);
 
 } // namespace zerograph
 

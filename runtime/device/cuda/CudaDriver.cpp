@@ -18,28 +18,41 @@ public:
       : context(std::move(context)) {}
 
   absl::StatusOr<std::unique_ptr<Module>>
-  load(const plan::Plan &plan) override {
-    return CudaModule::load(context, plan);
+  load(const plan::Plan &plan, const LoadOptions &options) override {
+    return CudaModule::load(context, plan, options);
   }
 
   absl::StatusOr<std::unique_ptr<Device>>
-  createDevice(const DeviceOptions &) override {
-    return makeCudaDevice(context);
+  createDevice(const DeviceOptions &options) override {
+    return makeCudaDevice(context, options);
   }
 
   absl::Status checkMemory(uint64_t bytes) const override {
-    ZG_RETURN_IF_ERROR(context->enter());
-    size_t free = 0, total = 0;
-    ZG_CUDA(context->api, cuMemGetInfo, &free, &total);
-    if (bytes <= free) {
+    ZG_ASSIGN_OR_RETURN(Room room, lookForRoom());
+    if (bytes <= room.free) {
       return absl::OkStatus();
     }
     return absl::ResourceExhaustedError(
         absl::StrCat("the plan needs ", bytes, " bytes of memory, the GPU has ",
-                     free, " free of ", total));
+                     room.free, " free of ", room.total));
+  }
+
+  absl::StatusOr<std::optional<uint64_t>> memoryInUse() const override {
+    ZG_ASSIGN_OR_RETURN(Room room, lookForRoom());
+    return room.total - room.free;
   }
 
 private:
+  struct Room {
+    size_t free = 0, total = 0;
+  };
+  absl::StatusOr<Room> lookForRoom() const {
+    ZG_RETURN_IF_ERROR(context->enter());
+    Room room;
+    ZG_CUDA(context->api, cuMemGetInfo, &room.free, &room.total);
+    return room;
+  }
+
   std::shared_ptr<CudaContext> context;
 };
 
@@ -72,10 +85,17 @@ absl::Status checkArchitecture(const plan::Target &target,
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Driver>>
-zerograph::openCudaDriver(const plan::Target &target) {
+absl::StatusOr<unsigned> zerograph::countGpus() {
   ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
-  ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(*api, 0));
+  int count = 0;
+  ZG_CUDA(*api, cuDeviceGetCount, &count);
+  return unsigned(count);
+}
+
+absl::StatusOr<std::unique_ptr<Driver>>
+zerograph::openCudaDriver(const plan::Target &target, unsigned number) {
+  ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
+  ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(*api, int(number)));
   ZG_RETURN_IF_ERROR(checkArchitecture(target, *context));
   return std::make_unique<CudaDriver>(std::move(context));
 }

@@ -7,10 +7,13 @@
 
 namespace zerograph {
 
-/// An error that says what is missing: the driver, a GPU, or one that the
-/// plan's kernels are for.
+/// How many GPUs this process may use; an error that says what is missing.
+absl::StatusOr<unsigned> countGpus();
+
+/// That of GPU `number`. An error says what is missing: the driver, a GPU, or
+/// one that the plan's kernels are for.
 absl::StatusOr<std::unique_ptr<Driver>>
-openCudaDriver(const plan::Target &target);
+openCudaDriver(const plan::Target &target, unsigned number = 0);
 
 } // namespace zerograph
 

@@ -26,10 +26,14 @@ absl::StatusOr<CUmodule> CudaModule::loadText(const std::string &text) {
 }
 
 absl::StatusOr<std::unique_ptr<CudaModule>>
-CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan) {
+CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
+                 const LoadOptions &options) {
   ZG_RETURN_IF_ERROR(context->enter());
-  const CudaApi &api = context->api;
   std::unique_ptr<CudaModule> loaded(new CudaModule(std::move(context)));
+  // First: a machine without the library need not wait for the driver's
+  // compiler to hear so.
+  ZG_ASSIGN_OR_RETURN(loaded->library, CublasLt::open(loaded->context, plan,
+                                                      options.algorithms));
   std::vector<CUmodule> handles;
   for (const plan::Module &module : plan.modules()) {
     ZG_ASSIGN_OR_RETURN(CUmodule handle, loaded->loadText(module.ptx().text()));
@@ -37,28 +41,48 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan) {
   }
   for (plan::ElementType type : kFoldTypes) {
     if (worldOf(plan) > 1 && !handles.empty()) {
-      ZG_RETURN_IF_ERROR(annotate(
-          cudaStatus(api,
-                     api.cuModuleGetFunction(&loaded->folds[type],
-                                             handles.front(), foldSymbol(type)),
-                     "cuModuleGetFunction"),
-          absl::StrCat("kernel ", foldSymbol(type))));
+      ZG_ASSIGN_OR_RETURN(
+          loaded->folds[type],
+          loaded->find(handles.front(), foldSymbol(type), kFoldBlock));
     }
   }
   for (const plan::Kernel &kernel : plan.kernels()) {
     std::vector<CudaLaunch> &launches = loaded->kernels.emplace_back();
     for (const plan::CudaLaunch &launch : kernel.cuda().launches()) {
-      CudaLaunch entry{nullptr, launch.grid(), launch.block(),
-                       launch.shared_bytes()};
-      CUresult result = api.cuModuleGetFunction(
-          &entry.function, handles[kernel.module()], launch.symbol().c_str());
-      ZG_RETURN_IF_ERROR(
-          annotate(cudaStatus(api, result, "cuModuleGetFunction"),
-                   absl::StrCat("kernel ", launch.symbol())));
-      launches.push_back(entry);
+      ZG_ASSIGN_OR_RETURN(CUfunction function,
+                          loaded->find(handles[kernel.module()],
+                                       launch.symbol(), launch.block()));
+      launches.push_back(
+          {function, launch.grid(), launch.block(), launch.shared_bytes()});
     }
   }
   return loaded;
+}
+
+/// Asking how many threads it can have also loads a kernel that the driver
+/// would load at its first launch: nothing may be loaded while a graph is
+/// recorded.
+absl::StatusOr<CUfunction> CudaModule::find(CUmodule module,
+                                            const std::string &symbol,
+                                            unsigned block) const {
+  auto found = [&]() -> absl::StatusOr<CUfunction> {
+    CUfunction function = nullptr;
+    int most = 0;
+    ZG_CUDA(context->api, cuModuleGetFunction, &function, module,
+            symbol.c_str());
+    ZG_CUDA(context->api, cuFuncGetAttribute, &most,
+            CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    if (block > unsigned(most)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("it is launched with blocks of ", block,
+                       " threads, and the GPU has registers for ", most));
+    }
+    return function;
+  };
+  absl::StatusOr<CUfunction> function = found();
+  return function.ok()
+             ? function
+             : annotate(function.status(), absl::StrCat("kernel ", symbol));
 }
 
 CUfunction CudaModule::fold(plan::ElementType type) const {

@@ -4,7 +4,8 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
 
 #include "runtime/device/Device.h"
-#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/Driver.h"
+#include "runtime/device/cuda/CublasLt.h"
 
 #include <map>
 
@@ -21,7 +22,8 @@ public:
   /// An error names the kernel that the module lacks, or is what the driver's
   /// compiler says.
   static absl::StatusOr<std::unique_ptr<CudaModule>>
-  load(std::shared_ptr<CudaContext> context, const plan::Plan &plan);
+  load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
+       const LoadOptions &options);
   ~CudaModule() override;
 
   /// Of a kernel of the plan, one after the other.
@@ -33,17 +35,26 @@ public:
   /// See FoldKernel.h.
   CUfunction fold(plan::ElementType type) const;
 
+  std::string choices() const override {
+    return library ? library->choices() : "";
+  }
+  /// The plan's products; null where a library computes none.
+  const CublasLt *products() const { return library.get(); }
+
   const std::shared_ptr<CudaContext> &gpu() const { return context; }
 
 private:
   explicit CudaModule(std::shared_ptr<CudaContext> context)
       : context(std::move(context)) {}
   absl::StatusOr<CUmodule> loadText(const std::string &text);
+  absl::StatusOr<CUfunction> find(CUmodule module, const std::string &symbol,
+                                  unsigned block) const;
 
   std::shared_ptr<CudaContext> context;
   std::vector<CUmodule> modules;
   std::vector<std::vector<CudaLaunch>> kernels;
   std::map<plan::ElementType, CUfunction> folds;
+  std::unique_ptr<CublasLt> library;
 };
 
 } // namespace zerograph

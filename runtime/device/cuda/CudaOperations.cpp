@@ -33,6 +33,7 @@ public:
     }
     return absl::OkStatus();
   }
+  Replay replay() const override { return Replay::Always; }
 
 private:
   const CudaApi &api;
@@ -51,6 +52,7 @@ public:
     ZG_CUDA(api, cuMemcpyAsync, to, from, bytes, streamOf(issue));
     return absl::OkStatus();
   }
+  Replay replay() const override { return Replay::Always; }
 
 private:
   const CudaApi &api;
@@ -67,6 +69,7 @@ public:
     ZG_CUDA(api, cuMemsetD8Async, to, 0, bytes, streamOf(issue));
     return absl::OkStatus();
   }
+  Replay replay() const override { return Replay::Always; }
 
 private:
   const CudaApi &api;
@@ -95,6 +98,7 @@ public:
     }
     return absl::OkStatus();
   }
+  Replay replay() const override { return Replay::OfASlot; }
 
 private:
   struct Part {
@@ -119,6 +123,16 @@ makeLaunch(const CudaApi &api, const Module *module, const StepBinding &step,
       api, cuda->launches(step.step->launch().kernel()), std::move(addresses));
 }
 
+absl::StatusOr<std::unique_ptr<Operation>> makeMatmul(const Module *module,
+                                                      const StepBinding &step) {
+  auto *cuda = dynamic_cast<const CudaModule *>(module);
+  if (!cuda || !cuda->products()) {
+    return absl::InvalidArgumentError(
+        "a product is bound with a module of another plan, which has none");
+  }
+  return cuda->products()->bind(step);
+}
+
 absl::Status needAddresses(const std::vector<CUdeviceptr> &addresses,
                            size_t least) {
   if (addresses.size() >= least) {
@@ -139,6 +153,8 @@ zerograph::makeCudaOperation(const CudaApi &api, const Module *module,
   switch (what.op_case()) {
   case plan::Step::kLaunch:
     return makeLaunch(api, module, step, std::move(addresses));
+  case plan::Step::kMatmul:
+    return makeMatmul(module, step);
   case plan::Step::kCopy:
     ZG_RETURN_IF_ERROR(needAddresses(addresses, 2));
     return std::make_unique<CopyOperation>(
@@ -153,8 +169,9 @@ zerograph::makeCudaOperation(const CudaApi &api, const Module *module,
         needAddresses(addresses, 2 + size_t(what.copy_in().offsets_size())));
     return std::make_unique<CopyInOperation>(api, addresses, step);
   default:
-    return absl::UnimplementedError(
-        "a GPU cannot do this yet: products and convolutions by a library are "
-        "not built for CUDA");
+    // Convolutions by a library, which the compiler makes none of for CUDA.
+    return absl::UnimplementedError(absl::StrCat(
+        "a GPU cannot do what the plan asks for (kind ", int(what.op_case()),
+        " of step): compile it with this version"));
   }
 }

@@ -4,7 +4,11 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAPROGRAM_H
 
 #include "runtime/device/Device.h"
-#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/Driver.h"
+#include "runtime/device/cuda/CudaEvents.h"
+#include "runtime/device/cuda/CudaGraph.h"
+#include "runtime/device/cuda/CudaTimers.h"
+#include "runtime/device/cuda/CudaWatch.h"
 
 #include <functional>
 
@@ -12,19 +16,24 @@ namespace zerograph {
 
 /// One list, issued from front to back by whoever starts it. A step that others
 /// await records an event; as they come later in the list, it is always
-/// recorded before it is awaited.
+/// recorded before it is awaited. Runs of steps that no other stream
+/// interrupts, or the whole program, are recorded as graphs when it is bound.
 class CudaProgram final : public BoundProgram {
 public:
   using Failed = std::function<void(const absl::Status &, uint32_t step)>;
 
-  CudaProgram(std::shared_ptr<CudaContext> context, Failed failed)
-      : context(std::move(context)), failed(std::move(failed)) {}
-  ~CudaProgram() override;
+  CudaProgram(std::shared_ptr<CudaContext> context,
+              const DeviceOptions &options, Failed failed)
+      : context(context), api(context->api), options(options),
+        failed(std::move(failed)), events(context), watch(api), rest(api) {}
 
-  /// The next step of the list; `waits` are earlier places in it.
+  /// The next step of the list; `waits` are earlier places in it. `stream`:
+  /// urgent where others wait for it.
   absl::Status add(CUstream stream, uint32_t number,
                    std::unique_ptr<Operation> operation,
                    const std::vector<uint32_t> &waits);
+  /// After the last step.
+  absl::Status seal();
 
   void prepare() override {}
   void start(unsigned slot) override;
@@ -42,23 +51,48 @@ private:
     std::vector<CUevent> waits;
     /// Null where nobody awaits it.
     CUevent done = nullptr;
-    /// Where times are noted.
-    CUevent begun = nullptr, ended = nullptr;
   };
-  absl::Status makeEvent(CUevent &event, unsigned flags);
-  absl::Status issue(const Entry &entry, unsigned slot);
-  absl::Status makeTimers();
-  absl::Status readTimes();
+  /// Steps of one stream that are enqueued at once. The first may await other
+  /// streams, and the last be awaited.
+  struct Segment {
+    std::vector<size_t> places;
+    std::unique_ptr<CudaGraph> graph; // or null
+    CUevent passed = nullptr;         // a mark of the watch, or null
+  };
+  void cut();
+  absl::Status recordSegments();
+  absl::Status recordWhole();
+  absl::Status addMarks();
+  absl::Status await(const Entry &entry) const;
+  absl::Status signal(const Entry &entry) const;
+  absl::Status issueStep(size_t place, unsigned slot);
+  absl::Status issueSegment(const Segment &segment, unsigned slot);
+  absl::Status issueWhole(unsigned slot);
+  absl::Status issue(unsigned slot);
+  void settle();
 
   std::shared_ptr<CudaContext> context;
+  const CudaApi &api;
+  const DeviceOptions options;
   Failed failed;
+  CudaEvents events;
   std::vector<Entry> entries;
-  std::vector<CUstream> streams; // that have entries
-  std::vector<CUevent> events;   // all of them
+  std::vector<CUstream> streams; // that have entries; the first is the origin
+  std::vector<Segment> segments;
+  /// Of each slot, where the whole program is one graph.
+  std::unique_ptr<CudaGraph> whole[2];
+  /// What the other streams await of the origin, and it of them, in a whole.
+  CUevent fork = nullptr;
+  std::vector<CUevent> joins; // of streams[i + 1]
+  CUevent end = nullptr;
+  CudaWatch watch;
+  /// Of each stream, recorded after a failure, when all that it was given is
+  /// to end.
+  std::vector<CUevent> ends;
+  CudaWatch rest;
+
   bool timed = false;
-  /// The steady clock when the run began, in nanoseconds, and the GPU's.
-  int64_t began = 0;
-  CUevent origin = nullptr;
+  std::unique_ptr<CudaTimers> timers;
   std::vector<StepTime> step_times;
   absl::Status result;
   uint32_t failed_step = 0;

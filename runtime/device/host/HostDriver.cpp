@@ -13,7 +13,13 @@ namespace {
 class HostDriver final : public Driver {
 public:
   absl::StatusOr<std::unique_ptr<Module>>
-  load(const plan::Plan &plan) override {
+  load(const plan::Plan &plan, const LoadOptions &options) override {
+    if (!options.algorithms.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--algorithms ", options.algorithms,
+          ": the plan is for the host, whose library chooses by shape alone; "
+          "leave the option out"));
+    }
     return loadKernelModule(plan);
   }
 

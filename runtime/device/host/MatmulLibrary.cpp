@@ -3,7 +3,6 @@
 #include "runtime/device/host/MatmulLibrary.h"
 
 #include "runtime/device/host/OneDnn.h"
-#include "runtime/plan/Supported.h"
 
 #include <algorithm>
 #include <tuple>
@@ -115,7 +114,8 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
 }
 
 absl::Status checkType(const plan::Matmul &matmul) {
-  if (!canMultiply(matmul.element_type())) {
+  if (matmul.element_type() != plan::F32 &&
+      matmul.element_type() != plan::BF16) {
     return absl::UnimplementedError(
         absl::StrCat("oneDNN's product takes F32 or BF16, found ",
                      plan::ElementType_Name(matmul.element_type()),

@@ -7,7 +7,7 @@
 namespace zerograph {
 namespace {
 
-/// Access 2i are this rank's values, 2i + 1 the sum.
+/// Access 2i are this rank's values, 2i + 1 the sum; one more is staging.
 class AllReduce final : public CollectiveStep {
 public:
   absl::string_view name() const override { return "all_reduce"; }
@@ -15,13 +15,13 @@ public:
   absl::Status validateOperands(const plan::Plan &plan,
                                 const plan::Step &step) const override {
     const plan::AllReduce &op = step.all_reduce();
-    if (step.accesses_size() == 0 || step.accesses_size() % 2 != 0) {
+    if (step.accesses_size() < 2) {
       return steps::invalid("sums in ", step.accesses_size(),
                             " accesses; it needs pairs of values and sums");
     }
     ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
     uint64_t element = elementSize(op.wire());
-    for (int i = 0; i < step.accesses_size(); i += 2) {
+    for (int i = 0; i < pairedAccesses(step); i += 2) {
       ZG_RETURN_IF_ERROR(steps::needMode(step, i, {plan::READ}));
       ZG_RETURN_IF_ERROR(steps::needMode(step, i + 1, {plan::READ_WRITE}));
       ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, i, element));
@@ -40,13 +40,20 @@ public:
         }
       }
     }
-    return absl::OkStatus();
+    return needStaging(plan, step, element);
+  }
+
+  /// What was in staging doesn't matter.
+  Effect effect(const plan::Step &step, int access) const override {
+    return isStaging(step, access) ? Effect{false, true}
+                                   : StepKind::effect(step, access);
   }
 
   plan::ElementType type(const plan::Plan &, const plan::Step &step,
                          int access) const override {
-    return access % 2 == 0 ? step.all_reduce().wire()
-                           : step.all_reduce().accumulator();
+    return isStaging(step, access) ? plan::ELEMENT_INVALID
+           : access % 2 == 0       ? step.all_reduce().wire()
+                                   : step.all_reduce().accumulator();
   }
 
   void share(const plan::Step &step, SharingState &state) const override {
@@ -55,9 +62,10 @@ public:
     }
   }
 
-  Expected expected(const UnitParts &, const plan::Step &,
+  Expected expected(const UnitParts &, const plan::Step &step,
                     int access) const override {
-    return access % 2 == 0 ? Expected() : Expected::none();
+    return access % 2 == 0 && !isStaging(step, access) ? Expected()
+                                                       : Expected::none();
   }
 
   Traffic traffic(const plan::Plan &plan,
@@ -65,6 +73,36 @@ public:
     Traffic traffic;
     traffic.scalar = fromOthers(plan, step);
     return traffic;
+  }
+
+private:
+  static bool isStaging(const plan::Step &step, int access) {
+    return access == pairedAccesses(step);
+  }
+
+  /// If there is any, it has room for each rank's values, one array after the
+  /// other.
+  static absl::Status needStaging(const plan::Plan &plan,
+                                  const plan::Step &step, uint64_t element) {
+    int staging = pairedAccesses(step);
+    if (staging == step.accesses_size()) {
+      return absl::OkStatus();
+    }
+    ZG_RETURN_IF_ERROR(
+        steps::needMode(step, staging, {plan::WRITE, plan::READ_WRITE}));
+    ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, staging, element));
+    Checked values = 0;
+    for (int i = 0; i < staging; i += 2) {
+      ZG_RETURN_IF_ERROR(steps::needApart(plan, step, i, staging));
+      values = values + step.accesses(i).bytes();
+    }
+    uint32_t ranks = Mesh(plan).groupSize(step.axes());
+    uint64_t bytes = step.accesses(staging).bytes();
+    if (!(values * ranks).atMost(bytes)) {
+      return steps::invalid("has staging of ", bytes, " bytes, fewer than the ",
+                            "values of ", ranks, " ranks need");
+    }
+    return absl::OkStatus();
   }
 };
 

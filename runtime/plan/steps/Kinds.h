@@ -66,11 +66,16 @@ protected:
   virtual absl::Status validateOperands(const plan::Plan &plan,
                                         const plan::Step &step) const = 0;
 
+  /// Without what comes after the pairs.
+  static int pairedAccesses(const plan::Step &step) {
+    return step.accesses_size() / 2 * 2;
+  }
+
   /// What a rank receives where each sends to all others what the first of
   /// every pair of accesses holds.
   static Checked fromOthers(const plan::Plan &plan, const plan::Step &step) {
     Checked bytes = 0;
-    for (int i = 0; i < step.accesses_size(); i += 2) {
+    for (int i = 0; i < pairedAccesses(step); i += 2) {
       bytes = bytes + step.accesses(i).bytes();
     }
     return Checked(Mesh(plan).groupSize(step.axes()) - 1) * bytes;

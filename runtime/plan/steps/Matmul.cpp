@@ -4,6 +4,11 @@
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Kinds.h"
 
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <limits>
+
 namespace zerograph {
 namespace {
 
@@ -17,6 +22,34 @@ absl::Status needMatrices(const plan::Step &step, int index,
                           " of ", rows, " x ", columns, ", are not the ",
                           step.accesses(index).bytes(), " bytes of access ",
                           index);
+  }
+  return absl::OkStatus();
+}
+
+/// The device's library takes the type and, of a GPU's, which counts in 32
+/// bits, the sizes.
+absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
+  const plan::Matmul &matmul = step.matmul();
+  const plan::Target &device =
+      plan.devices(int(plan.streams(int(step.stream())).device()));
+  auto types = multiplied(device);
+  if (std::find(types.begin(), types.end(), matmul.element_type()) ==
+      types.end()) {
+    std::vector<std::string> names;
+    for (plan::ElementType type : types) {
+      names.push_back(nameOf(type));
+    }
+    return steps::invalid("multiplies elements of type ",
+                          nameOf(matmul.element_type()), "; the library of ",
+                          device.device(), " multiplies ",
+                          absl::StrJoin(names, ", "));
+  }
+  constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
+  if (device.device() == "cuda" &&
+      std::max({matmul.batch(), matmul.m(), matmul.n(), matmul.k()}) > kMost) {
+    return steps::invalid("multiplies ", matmul.batch(), " times ", matmul.m(),
+                          " x ", matmul.k(), " by ", matmul.k(), " x ",
+                          matmul.n(), "; cuBLASLt takes sizes up to ", kMost);
   }
   return absl::OkStatus();
 }
@@ -35,11 +68,7 @@ public:
                             k, " by ", k, " x ", n, " elements of type ",
                             nameOf(matmul.element_type()));
     }
-    if (!canMultiply(matmul.element_type())) {
-      return steps::invalid("multiplies elements of type ",
-                            nameOf(matmul.element_type()),
-                            "; the library multiplies f32 and bf16");
-    }
+    ZG_RETURN_IF_ERROR(needMultiplied(plan, step));
     ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(plan, step, element));
     ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", m, k, element));
     ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", k, n, element));

@@ -7,7 +7,7 @@
 namespace zerograph {
 namespace {
 
-/// Accesses: the whole segment, the rank's part of the sum, staging.
+/// Accesses: the whole segment, the rank's part of the sum, staging if any.
 enum { kWhole, kShard, kStaging };
 
 class ReduceScatter final : public CollectiveStep {
@@ -26,12 +26,11 @@ public:
       return steps::invalid("names segment ", op.segment(), " of ",
                             unit.segments_size());
     }
-    ZG_RETURN_IF_ERROR(steps::needAccesses(step, 3));
+    bool staged = !op.any_order() || op.accumulate();
+    ZG_RETURN_IF_ERROR(steps::needAccesses(step, staged ? 3 : 2));
     ZG_RETURN_IF_ERROR(steps::needMode(step, kWhole, {plan::READ}));
     ZG_RETURN_IF_ERROR(steps::needMode(
         step, kShard, {op.accumulate() ? plan::READ_WRITE : plan::WRITE}));
-    ZG_RETURN_IF_ERROR(
-        steps::needMode(step, kStaging, {plan::WRITE, plan::READ_WRITE}));
     ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
     ZG_RETURN_IF_ERROR(
         steps::needSegment(plan, step, kWhole, kShard,
@@ -39,9 +38,8 @@ public:
     if (op.accumulate()) {
       ZG_RETURN_IF_ERROR(steps::needApart(plan, step, kWhole, kShard));
     }
-    ZG_RETURN_IF_ERROR(needStaging(plan, step));
-    ZG_RETURN_IF_ERROR(steps::needApart(plan, step, kWhole, kStaging));
-    return steps::needApart(plan, step, kShard, kStaging);
+    ZG_RETURN_IF_ERROR(needChunks(plan, step));
+    return staged ? needStaging(plan, step) : absl::OkStatus();
   }
 
   /// What was in staging doesn't matter.
@@ -89,12 +87,31 @@ public:
   }
 
 private:
+  /// A chunk is whole elements; the library takes the shard as one.
+  static absl::Status needChunks(const plan::Plan &plan,
+                                 const plan::Step &step) {
+    const plan::ReduceScatter &op = step.reduce_scatter();
+    uint64_t shard = step.accesses(kShard).bytes();
+    if (op.any_order() && op.chunk_bytes() != shard) {
+      return steps::invalid("adds up in any order in chunks of ",
+                            op.chunk_bytes(), " bytes; it needs its shard's ",
+                            shard);
+    }
+    if (op.any_order() && op.wire() != op.accumulator()) {
+      return steps::invalid("adds up in any order and changes the type");
+    }
+    return absl::OkStatus();
+  }
+
   static absl::Status needStaging(const plan::Plan &plan,
                                   const plan::Step &step) {
     const plan::ReduceScatter &op = step.reduce_scatter();
     uint64_t element = elementSize(op.wire());
+    ZG_RETURN_IF_ERROR(
+        steps::needMode(step, kStaging, {plan::WRITE, plan::READ_WRITE}));
     ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, kStaging, element));
-    uint32_t ranks = Mesh(plan).groupSize(step.axes());
+    // The library leaves the sum alone.
+    uint32_t ranks = op.any_order() ? 1 : Mesh(plan).groupSize(step.axes());
     uint64_t staging = step.accesses(kStaging).bytes();
     if (op.chunk_bytes() == 0 || op.chunk_bytes() % element != 0 ||
         !(Checked(op.chunk_bytes()) * ranks).atMost(staging)) {
@@ -103,7 +120,8 @@ private:
                             "staging of ",
                             staging, " bytes holds for ", ranks, " ranks");
     }
-    return absl::OkStatus();
+    ZG_RETURN_IF_ERROR(steps::needApart(plan, step, kWhole, kStaging));
+    return steps::needApart(plan, step, kShard, kStaging);
   }
 };
 

@@ -51,22 +51,6 @@ TEST(LocalFailureTest, TheDeadlineNamesWhoIsMissing) {
       << statuses[1];
 }
 
-TEST(LocalFailureTest, ARankThatFailsEndsAllWithItsError) {
-  LocalGroupOptions options;
-  options.world = 3;
-  auto statuses = onRanks(options, [&](HostCommunicator &comm) {
-    if (comm.rank() == 1) {
-      return absl::DataLossError("a bad sample");
-    }
-    return comm.barrier("weights");
-  });
-  EXPECT_TRUE(absl::IsDataLoss(statuses[1]));
-  for (unsigned rank : {0, 2}) {
-    EXPECT_EQ(statuses[rank],
-              absl::AbortedError("rank 1 failed: a bad sample"));
-  }
-}
-
 /// A stream that waits for its turn is woken by a failure of its own rank.
 TEST(LocalFailureTest, AFailureWakesWhoWaitsForItsTurn) {
   LocalGroupOptions options;
@@ -79,18 +63,6 @@ TEST(LocalFailureTest, AFailureWakesWhoWaitsForItsTurn) {
   group[0]->abort(absl::DataLossError("elsewhere"));
   stream.join();
   EXPECT_NE(status.message().find("elsewhere"), std::string::npos) << status;
-}
-
-TEST(LocalFailureTest, WaitingForARankThatHasEndedIsAnError) {
-  LocalGroupOptions options;
-  options.world = 2;
-  auto group = makeLocalGroup(options);
-  absl::Status status;
-  std::thread waiting([&] { status = group[0]->barrier("the end"); });
-  group[1].reset();
-  waiting.join();
-  EXPECT_NE(status.message().find("rank 1 has ended"), std::string::npos)
-      << status;
 }
 
 /// Calls `collective` on two ranks. Rank 0 gives up waiting, returns and

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/mpi/MpiCommunicator.h"
+#include "tests/runtime/comm/ControlPlaneChecks.h"
 
 #include "gtest/gtest.h"
 
@@ -20,6 +21,7 @@
 #include <thread>
 
 using namespace zerograph;
+using namespace zerograph::testing;
 
 namespace {
 std::atomic<bool> sending_is_stuck = false;
@@ -210,82 +212,20 @@ TEST(MpiTest, CollectivesRunInThePlansOrder) {
   }
 }
 
-TEST(MpiTest, TextsReachWhoTheyAreFor) {
-  unsigned world = comm->world(), rank = comm->rank();
-  auto text = [](unsigned from) {
-    return std::string(from * 3'000'000, char('a' + from)) +
-           std::to_string(from);
-  };
-  auto all = comm->exchange("texts", text(rank));
-  ASSERT_TRUE(all.ok()) << all.status();
-  auto some = comm->collect("texts", text(rank));
-  ASSERT_TRUE(some.ok()) << some.status();
-  ASSERT_EQ(all->size(), world);
-  EXPECT_EQ(some->size(), rank == 0 ? world : 0);
-  for (unsigned peer = 0; peer < world; ++peer) {
-    EXPECT_TRUE((*all)[peer] == text(peer));
-    EXPECT_TRUE(rank != 0 || (*some)[peer] == text(peer));
-  }
-  auto first = comm->broadcast("a text", rank == 0 ? "from 0" : "not this");
-  ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(*first, "from 0");
-}
+TEST(MpiTest, TextsReachWhoTheyAreFor) { checkTexts(*comm); }
 
-/// A transfer that is empty on some ranks alone is one on all.
-TEST(MpiTest, EmptyTextsKeepRanksInStep) {
-  unsigned world = comm->world(), rank = comm->rank();
-  for (unsigned empty = 0; empty < world; ++empty) {
-    auto some = comm->collect("texts", rank == empty ? "" : "a text");
-    ASSERT_TRUE(some.ok()) << some.status();
-    auto all = comm->exchange("texts", std::to_string(rank));
-    ASSERT_TRUE(all.ok()) << all.status();
-    for (unsigned peer = 0; peer < world; ++peer) {
-      EXPECT_EQ((*all)[peer], std::to_string(peer));
-      EXPECT_EQ(rank == 0 ? (*some)[peer] : "",
-                rank == 0 && peer != empty ? "a text" : "");
-    }
-  }
-}
+TEST(MpiTest, EmptyTextsKeepRanksInStep) { checkEmptyTexts(*comm); }
 
 TEST(MpiTest, WhatFailsBeforeTheRunIsSaidOnce) {
-  unsigned world = comm->world(), rank = comm->rank();
-  if (world == 1) {
+  if (comm->world() == 1) {
     GTEST_SKIP() << "no other rank";
   }
-  EXPECT_TRUE(agree(*comm, "opening", absl::OkStatus()).ok());
-  absl::Status one =
-      agree(*comm, "opening",
-            rank == 1 ? absl::NotFoundError("no such file") : absl::OkStatus());
-  absl::Status same = agree(*comm, "opening", absl::NotFoundError("no disk"));
-  absl::Status settings = compareSettings(
-      *comm, {{"--steps", rank == world - 1 ? "3" : "5"}, {"--lr", "1"}});
-  if (rank == 0) {
-    EXPECT_EQ(one.message(), "rank 1: no such file");
-    EXPECT_EQ(same, absl::NotFoundError("no disk"));
-    EXPECT_EQ(settings.message(),
-              absl::StrCat("the ranks were started differently: --steps: 5 on "
-                           "rank 0, 3 on rank ",
-                           world - 1));
-  } else {
-    for (const absl::Status &status : {one, same, settings}) {
-      EXPECT_TRUE(absl::IsCancelled(status)) << status;
-    }
-  }
-  absl::Status plans = compareHashes(*comm, rank == 1 ? "bbbb" : "aaaa");
-  EXPECT_NE(plans.message().find("rank 0 has aaaa, rank 1 has bbbb"),
-            std::string::npos)
-      << plans;
+  checkAgreement(*comm);
 }
 
 /// A rank that says it is busy may take longer than the deadline.
 TEST(MpiTest, ABusyRankIsWaitedFor) {
-  if (comm->rank() == 1) {
-    comm->setBusy(true);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2400));
-    comm->setBusy(false);
-  }
-  absl::Status status = comm->barrier("what takes long");
-  EXPECT_TRUE(status.ok()) << status;
+  checkBusy(*comm, std::chrono::milliseconds(2400));
 }
 
 /// Rank 0 comes late, but in time, and then waits for the last rank, which does
@@ -363,7 +303,7 @@ bool endsAsExpected(const std::string &way) {
 } // namespace
 
 int main(int argc, char **argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   auto launch = detectLaunch();
   if (!launch.ok() || !*launch) {
     std::fprintf(stderr, "start it by mpirun\n");

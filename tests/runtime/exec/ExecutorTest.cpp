@@ -172,15 +172,16 @@ TEST(StagingTest, SlotsAreWrittenInTurn) {
   };
   int reads = 0;
   for (unsigned run = 0; run < 4; ++run) {
-    auto slot = staging->write({0.5, 1, 1, /*stop=*/run == 3},
-                               [&](int input, std::byte *to, uint64_t bytes) {
-                                 EXPECT_EQ(input, 0);
-                                 EXPECT_EQ(bytes, 64u);
-                                 std::fill_n(reinterpret_cast<float *>(to),
-                                             bytes / sizeof(float), float(run));
-                                 ++reads;
-                                 return absl::OkStatus();
-                               });
+    auto fill = [&](int input, std::byte *to, uint64_t bytes) {
+      EXPECT_EQ(input, 0);
+      EXPECT_EQ(bytes, 64u);
+      std::fill_n(reinterpret_cast<float *>(to), bytes / sizeof(float),
+                  float(run));
+      ++reads;
+      return absl::OkStatus();
+    };
+    ASSERT_TRUE(staging->read(fill).ok());
+    auto slot = staging->write({0.5, 1, 1, /*stop=*/run == 3});
     ASSERT_TRUE(slot.ok()) << slot.status();
     EXPECT_EQ(*slot, run % 2);
     // The other one is as the run before left it.
@@ -192,15 +193,16 @@ TEST(StagingTest, SlotsAreWrittenInTurn) {
     EXPECT_EQ(valueOf(loaded.plan.inputs(0).slice(), 0), float(run));
   }
   EXPECT_EQ(reads, 4);
-  auto slot = update->write({0.5}, [](int, std::byte *, uint64_t) {
+  auto none = [](int, std::byte *, uint64_t) {
     return absl::InternalError("no input was asked for");
-  });
+  };
+  EXPECT_TRUE(update->read(none).ok());
+  auto slot = update->write({0.5});
   ASSERT_TRUE(slot.ok()) << slot.status();
   EXPECT_EQ(valueOf(loaded.plan.programs(1).slots(0), 0), 0.5f);
-  auto failed = staging->write({0.5}, [](int, std::byte *, uint64_t) {
-    return absl::DataLossError("lost");
-  });
-  EXPECT_EQ(failed.status().message(), "lost");
+  absl::Status failed = staging->read(
+      [](int, std::byte *, uint64_t) { return absl::DataLossError("lost"); });
+  EXPECT_EQ(failed.message(), "lost");
 }
 
 } // namespace

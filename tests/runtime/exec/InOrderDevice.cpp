@@ -80,7 +80,7 @@ private:
 class InOrderDriver final : public Driver {
 public:
   absl::StatusOr<std::unique_ptr<Module>>
-  load(const plan::Plan &plan) override {
+  load(const plan::Plan &plan, const LoadOptions &options) override {
     return loadKernelModule(plan);
   }
   absl::StatusOr<std::unique_ptr<Device>>

@@ -62,8 +62,9 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
     auto session = openSession(sessions.size() == 1 ? *other : same, options);
     ASSERT_TRUE(session.ok()) << session.status();
     sessions.push_back(*std::move(session));
-    ranks.push_back(std::make_unique<RankRun>(*sessions.back(), *communicator,
-                                              *communicator));
+    ranks.push_back(std::make_unique<RankRun>(*sessions.back(),
+                                              sessions.back()->machine,
+                                              *communicator, *communicator));
   }
   std::vector<absl::Status> statuses(kWorld);
   std::vector<std::thread> threads;

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -46,9 +47,31 @@ struct Trained {
   std::vector<double> losses;
 };
 
+/// A rank's part of a step's data.
+class StepBatch final : public Batch {
+public:
+  StepBatch(int step, unsigned world, unsigned rank)
+      : step(step), world(world), rank(rank) {}
+
+  absl::Status read(uint64_t micro_batch, int, void *to,
+                    uint64_t bytes) const override {
+    ++reads;
+    Floats x = samples(step, unsigned(micro_batch) * world + rank);
+    std::memcpy(to, x.data(), bytes);
+    return status;
+  }
+
+  mutable unsigned reads = 0;
+  absl::Status status;
+
+private:
+  int step;
+  unsigned world, rank;
+};
+
 /// One rank: its part of w is written, trained and read through `state`.
 absl::Status trainRank(const LoadedPlan &loaded, const Machine *machine,
-                       HostCommunicator &comm, Trained &trained) {
+                       HostCommunicator &comm, bool ahead, Trained &trained) {
   TrainerOptions options;
   options.machine = machine;
   options.threads = 1;
@@ -67,15 +90,15 @@ absl::Status trainRank(const LoadedPlan &loaded, const Machine *machine,
   }
   uint32_t world = worldOf(loaded.plan);
   for (int step = 0; step < kSteps; ++step) {
-    std::vector<Floats> arrays;
-    ArrayBatch::Arrays views;
-    for (unsigned k = 0; k < loaded.plan.accumulate(); ++k) {
-      arrays.push_back(samples(step, k * world + comm.rank()));
-    }
-    for (const Floats &array : arrays) {
-      views.push_back({bytesOf(array)});
-    }
-    ZG_ASSIGN_OR_RETURN(StepResult result, trainer->step(ArrayBatch(views)));
+    StepBatch batch(step, world, comm.rank());
+    StepBatch next(step + 1, world, comm.rank());
+    unsigned already = ahead && step > 0;
+    bool more = ahead && step + 1 < kSteps;
+    ZG_ASSIGN_OR_RETURN(
+        StepResult result,
+        trainer->step(batch, /*stop=*/false, more ? &next : nullptr));
+    EXPECT_EQ(batch.reads, loaded.plan.accumulate() - already);
+    EXPECT_EQ(next.reads, more);
     EXPECT_FALSE(result.stop);
     if (comm.rank() == 0) {
       trained.losses.push_back(result.loss);
@@ -95,8 +118,8 @@ absl::Status trainRank(const LoadedPlan &loaded, const Machine *machine,
 }
 
 /// On `machine`, or null, each on its own.
-Trained trainAll(const LinearOptions &linear,
-                 const Machine *machine = nullptr) {
+Trained trainAll(const LinearOptions &linear, const Machine *machine = nullptr,
+                 bool ahead = false) {
   LoadedPlan loaded = linearPlan(linear);
   LocalGroupOptions options;
   options.world = linear.world;
@@ -105,7 +128,7 @@ Trained trainAll(const LinearOptions &linear,
   std::vector<std::thread> threads;
   for (auto &comm : group) {
     threads.emplace_back([&] {
-      absl::Status status = trainRank(loaded, machine, *comm, trained);
+      absl::Status status = trainRank(loaded, machine, *comm, ahead, trained);
       EXPECT_TRUE(status.ok()) << status;
     });
   }
@@ -135,6 +158,25 @@ TEST(Trainer, AStepIsItsFormula) {
   EXPECT_EQ(trained.losses.size(), size_t(kSteps));
 }
 
+TEST(Trainer, WhatIsReadAheadIsWhatIsRead) {
+  for (uint32_t accumulate : {1u, 4u}) {
+    LinearOptions options{1, 1, accumulate, false};
+    Trained trained = trainAll(options, nullptr, /*ahead=*/true);
+    EXPECT_EQ(trained.weights, trainAll(options).weights);
+  }
+}
+
+/// The step that needs it fails, and not the one in which it was tried.
+TEST(Trainer, WhatCannotBeReadAheadFailsInItsStep) {
+  LoadedPlan loaded = linearPlan({1, 1, 2, false});
+  auto trainer = Trainer::create(loaded, {});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  StepBatch first(0, 1, 0), second(1, 1, 0);
+  second.status = absl::DataLossError("a hole in the disk");
+  EXPECT_TRUE((*trainer)->step(first, false, &second).ok());
+  EXPECT_EQ((*trainer)->step(second).status().message(), "a hole in the disk");
+}
+
 TEST(Trainer, AnyDivisionOfAStepGivesTheSameBits) {
   Trained reference = trainAll({1, 1, 4, false});
   for (uint32_t world : {2u, 4u}) {
@@ -155,7 +197,7 @@ TEST(Trainer, ADeviceThatIssuesInOrderGivesTheSameBits) {
       LinearOptions linear{world, stage, 4 / world, false};
       Machine machine;
       machine.driver = makeInOrderDriver();
-      auto module = machine.driver->load(linearPlan(linear).plan);
+      auto module = machine.driver->load(linearPlan(linear).plan, {});
       ASSERT_TRUE(module.ok()) << module.status();
       machine.module = *std::move(module);
       Trained trained = trainAll(linear, &machine);

@@ -108,6 +108,8 @@ const ValidateFault kFaults[] = {
        p.mutable_units(0)->mutable_states(0)->set_axes(0, 1);
      }},
     {"names axis 1 of 1", [](plan::Plan &p) { p.mutable_loss()->set_axes(0, 1); }},
+    {"allows TF32 on the device host",
+     [](plan::Plan &p) { p.mutable_devices(0)->set_allow_tf32(true); }},
     // What the format can say and no runtime can do yet.
     {"a mesh of 2 axes, expected one; not built yet",
      [](plan::Plan &p) {

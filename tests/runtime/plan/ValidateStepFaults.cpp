@@ -129,8 +129,10 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) {
        step(p, 4)->mutable_accesses(2)->set_mode(plan::READ);
      }},
-    {"multiplies elements of type i32",
+    {"multiplies elements of type i32; the library of host multiplies f32, bf16",
      [](plan::Plan &p) { matmul(p)->set_element_type(plan::I32); }},
+    {"multiplies elements of type f64",
+     [](plan::Plan &p) { matmul(p)->set_element_type(plan::F64); }},
     // Collectives.
     {"names unit 5",
      [](plan::Plan &p) { step(p, 1)->mutable_all_gather()->set_unit(5); }},
@@ -147,6 +149,30 @@ const ValidateFault kFaults[] = {
     {"more than its staging",
      [](plan::Plan &p) {
        step(p, 7)->mutable_reduce_scatter()->set_chunk_bytes(kHuge - 3);
+     }},
+    {"in chunks of 256 bytes; it needs its shard's 1024",
+     [](plan::Plan &p) {
+       plan::ReduceScatter &op = *step(p, 7)->mutable_reduce_scatter();
+       op.set_any_order(true);
+       op.set_accumulate(true);
+       op.set_chunk_bytes(256);
+       step(p, 7)->mutable_accesses(1)->set_mode(plan::READ_WRITE);
+     }},
+    {"has 3 accesses and needs 2",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_any_order(true);
+     }},
+    {"has staging of 4 bytes, fewer than the values of 2 ranks need",
+     [](plan::Plan &p) {
+       plan::Access &staging = *step(p, 10)->add_accesses();
+       staging = step(p, 7)->accesses(2);
+       staging.set_bytes(4);
+     }},
+    {"access 4 is read and should be write",
+     [](plan::Plan &p) {
+       plan::Access &staging = *step(p, 10)->add_accesses();
+       staging = step(p, 7)->accesses(2);
+       staging.set_mode(plan::READ);
      }},
     {"own part",
      [](plan::Plan &p) {

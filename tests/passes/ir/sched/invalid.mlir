@@ -199,6 +199,39 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
+    // expected-error @below {{'sched.reduce_scatter' op with any_order has a chunk of 32 bytes, not of its shard's 64}}
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], write %y[0 for 64]) "g" unit 0 segment 0 any_order chunk 32 : f32 to f32 group ["data"] sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.reduce_scatter' op access 2 has 128 bytes, but one chunk has 64}}
+    %0 = sched.reduce_scatter on(scatter) (read %x[0 for 128], read_write %y[0 for 64], write %y[64 for 128]) "g" unit 0 segment 0 accumulate any_order chunk 64 : f32 to f32 group ["data"] sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.all_reduce' op access 2 has 4 bytes, but every rank's values together has 8}}
+    %0 = sched.all_reduce on(scatter) (read %x[0 for 4], read_write %y[0 for 4], write %y[64 for 4]) "g" : f32 to f32 group ["data"] sequence 0 reason "r"
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
     // expected-error @below {{'sched.all_reduce' op needs pairs of accesses, not 1 in all}}
     %0 = sched.all_reduce on(scatter) (read %x[0 for 4]) "g" : f32 to f32 group ["data"] sequence 0 reason "r"
   }

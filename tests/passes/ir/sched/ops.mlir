@@ -45,5 +45,11 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.
     %5 = sched.reduce_scatter on(scatter) await(%3, %4) (read %x[0 for 1024], read_write %s[0 for 512], write %b[0 for 1024]) "h.0" unit 0 segment 0 accumulate chunk 512 : f32 to f32 group ["data"] sequence 1 reason "r"
     // CHECK: sched.all_reduce on(scatter) {{.*}} "loss" : f32 to f32 group ["data"] sequence 2 reason "the mean loss"
     %6 = sched.all_reduce on(scatter) (read %s[0 for 4], read_write %s[4 for 4]) "loss" : f32 to f32 group ["data"] sequence 2 reason "the mean loss"
+    // CHECK: sched.reduce_scatter on(scatter) {{.*}} "h.0" unit 0 segment 0 any_order chunk 512 : f32 to f32 group ["data"] sequence 3 reason "r"
+    %7 = sched.reduce_scatter on(scatter) (read %x[0 for 1024], write %s[0 for 512]) "h.0" unit 0 segment 0 any_order chunk 512 : f32 to f32 group ["data"] sequence 3 reason "r"
+    // CHECK: sched.reduce_scatter on(scatter) {{.*}} "h.0" unit 0 segment 0 accumulate any_order chunk 512 : f32 to f32 group ["data"] sequence 4 reason "r"
+    %8 = sched.reduce_scatter on(scatter) (read %x[0 for 1024], read_write %s[0 for 512], write %b[0 for 512]) "h.0" unit 0 segment 0 accumulate any_order chunk 512 : f32 to f32 group ["data"] sequence 4 reason "r"
+    // CHECK: sched.all_reduce on(scatter) (read {{.*}}, read_write {{.*}}, write {{.*}}[0 for 8]) "loss" : f32 to f32 group ["data"] sequence 5 reason "the mean loss"
+    %9 = sched.all_reduce on(scatter) (read %s[0 for 4], read_write %s[4 for 4], write %b[0 for 8]) "loss" : f32 to f32 group ["data"] sequence 5 reason "the mean loss"
   }
 }

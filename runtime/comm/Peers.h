@@ -1,7 +1,7 @@
 //===- Peers.h - the processes of the other ranks -------------------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_COMM_MPI_PEERS_H
-#define ZEROGRAPH_RUNTIME_COMM_MPI_PEERS_H
+#ifndef ZEROGRAPH_RUNTIME_COMM_PEERS_H
+#define ZEROGRAPH_RUNTIME_COMM_PEERS_H
 
 #include "absl/types/span.h"
 
@@ -35,13 +35,15 @@ public:
   unsigned sharing() const { return same_processors; }
   /// Ranks on this one's machine, itself included.
   unsigned here() const { return same_machine; }
+  /// Machines that have ranks.
+  unsigned machines() const { return all_machines; }
 
 private:
   std::vector<int> descriptors; // -1: not watched
   std::vector<std::string> names;
-  unsigned same_processors = 1, same_machine = 1;
+  unsigned same_processors = 1, same_machine = 1, all_machines = 1;
 };
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_COMM_MPI_PEERS_H
+#endif // ZEROGRAPH_RUNTIME_COMM_PEERS_H

@@ -1,6 +1,6 @@
 //===- Peers.cpp - the processes of the other ranks -----------------------===//
 
-#include "runtime/comm/mpi/Peers.h"
+#include "runtime/comm/Peers.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +9,7 @@
 #include <fstream>
 #include <poll.h>
 #include <sched.h>
+#include <set>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,12 +59,14 @@ Peers::~Peers() {
 void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
   std::vector<std::string> own = absl::StrSplit(texts[rank], ' ');
   same_processors = same_machine = 0;
+  std::set<std::string> machines;
   for (size_t peer = 0; peer < texts.size(); ++peer) {
     std::vector<std::string> parts =
         absl::StrSplit(texts[peer], absl::MaxSplits(' ', 4));
     int descriptor = -1, process = 0;
     parts.resize(5);
     bool here = parts[0] == own[0];
+    machines.insert(parts[0]);
     same_machine += here;
     same_processors += here && parts[3] == own[3];
     if (here && parts[1] == own[1] && peer != rank &&
@@ -75,6 +78,7 @@ void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
     descriptors.push_back(descriptor);
     names.push_back(absl::StrCat("process ", parts[2], " on ", parts[4]));
   }
+  all_machines = unsigned(machines.size());
 }
 
 bool Peers::hasEnded(unsigned rank) const {

@@ -1,0 +1,52 @@
+//===- Vectors.cpp - elements that a thread computes together -------------===//
+
+#include "codegen/cuda/forms/Vectors.h"
+
+#include "codegen/cuda/forms/CudaBody.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::cuda;
+
+/// Whether neighbouring columns are read as neighbours, or as one.
+static bool isVectorRead(const Node &node) {
+  auto bounded = [](const ViewDim &dim) { return dim.isBounded(); };
+  auto repeated = [](const ViewDim &dim) { return dim.stride == 0; };
+  const Access &access = node.access;
+  if (access.flat || llvm::any_of(access.inner, bounded) ||
+      llvm::any_of(access.outer, bounded) ||
+      (node.index && node.index->variesInRow())) {
+    return false;
+  }
+  return node.kind == Node::Kind::Iota || access.isContiguous() ||
+         llvm::all_of(access.inner, repeated);
+}
+
+int64_t cuda::accessWidth(Type element) {
+  int64_t bytes = storageType(element).getIntOrFloatBitWidth() / 8;
+  return kAccessBytes / std::max<int64_t>(bytes, 2);
+}
+
+int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored) {
+  int64_t width = kAccessBytes / 2;
+  for (Type element : stored) {
+    width = std::min(width, accessWidth(element));
+  }
+  for (const Node &node : graph.getNodes()) {
+    if (node.level != Level::Column || !node.view.base) {
+      continue;
+    }
+    if (!isVectorRead(node)) {
+      return 1;
+    }
+    if (node.kind == Node::Kind::Load && node.access.isContiguous()) {
+      width = std::min(width, accessWidth(node.element));
+    }
+  }
+  const Domain &domain = graph.getDomain();
+  while (domain.rows > 1 && domain.cols % width != 0) {
+    width /= 2;
+  }
+  return width;
+}

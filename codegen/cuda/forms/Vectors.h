@@ -1,0 +1,21 @@
+//===- Vectors.h - elements that a thread computes together ---------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_CUDA_FORMS_VECTORS_H
+#define ZEROGRAPH_CODEGEN_CUDA_FORMS_VECTORS_H
+
+#include "codegen/emit/Graph.h"
+
+namespace mlir::zg::cuda {
+
+/// Elements of one access: at most 8.
+int64_t accessWidth(Type element);
+
+/// Columns that a thread computes together: as many as the widest elements have
+/// in one access, where all that changes with the column is read side by side;
+/// else 1. Of several rows, the columns are a multiple. `stored`: the elements
+/// of what is stored side by side.
+int64_t vectorWidth(emit::Graph &graph, ArrayRef<Type> stored);
+
+} // namespace mlir::zg::cuda
+
+#endif // ZEROGRAPH_CODEGEN_CUDA_FORMS_VECTORS_H

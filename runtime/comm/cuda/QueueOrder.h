@@ -1,0 +1,51 @@
+//===- QueueOrder.h - a rank's collectives on queues, one after the other -===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_CUDA_QUEUEORDER_H
+#define ZEROGRAPH_RUNTIME_COMM_CUDA_QUEUEORDER_H
+
+#include "runtime/device/cuda/CudaApi.h"
+
+#include <string>
+
+namespace zerograph {
+
+/// Each collective's stream awaits the collective before it, whatever stream
+/// that was on. Used by the thread that issues a rank's programs.
+class QueueOrder {
+public:
+  /// Sequence numbers begin anew.
+  void restart() {
+    next = 0;
+    last = nullptr;
+  }
+
+  /// The collective of this number is issued on `stream`; an error where it is
+  /// not its turn. `text` describes it, for the message.
+  absl::Status begin(const CudaApi &api, CUstream stream, uint32_t sequence,
+                     const std::string &text) {
+    if (sequence != next) {
+      return absl::InternalError(absl::StrCat(
+          text, " is issued where the one of sequence ", next, " is due"));
+    }
+    ++next;
+    if (last) {
+      ZG_CUDA(api, cuStreamWaitEvent, stream, last, 0);
+    }
+    return absl::OkStatus();
+  }
+
+  /// All of it is on `stream`; `complete` tells when it is done.
+  absl::Status end(const CudaApi &api, CUstream stream, CUevent complete) {
+    ZG_CUDA(api, cuEventRecord, complete, stream);
+    last = complete;
+    return absl::OkStatus();
+  }
+
+private:
+  uint32_t next = 0;      // of the program that is issued
+  CUevent last = nullptr; // when the collective before is done
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_CUDA_QUEUEORDER_H

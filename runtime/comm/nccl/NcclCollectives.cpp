@@ -1,0 +1,117 @@
+//===- NcclCollectives.cpp - ranks with a GPU each ------------------------===//
+
+#include "runtime/comm/nccl/NcclCollectives.h"
+
+#include "runtime/comm/nccl/NcclCollective.h"
+#include "runtime/device/cuda/CudaBuffer.h"
+
+#include <algorithm>
+
+using namespace zerograph;
+
+namespace {
+
+class NcclCollectives final : public Collectives {
+public:
+  NcclCollectives(const NcclApi &api, const CudaModule &module,
+                  ControlPlane &control, NcclOptions options)
+      : control(control), options(std::move(options)) {
+    self.api = &api;
+    self.module = &module;
+    self.rank = control.rank();
+    self.world = control.world();
+  }
+
+  unsigned world() const override { return self.world; }
+  unsigned rank() const override { return self.rank; }
+  void beginProgram() override { self.order.restart(); }
+
+  absl::StatusOr<std::unique_ptr<Operation>>
+  bind(const plan::Step &step, CollectiveSite site,
+       absl::Span<const unsigned> group,
+       std::vector<DeviceRange> ranges) override {
+    ZG_RETURN_IF_ERROR(needAllRanks(group, world()));
+    ZG_RETURN_IF_ERROR(join());
+    for (const DeviceRange &range : ranges) {
+      ZG_RETURN_IF_ERROR(registerOnce(*range.buffer));
+    }
+    return bindNcclCollective(self, step, std::move(site), ranges);
+  }
+
+  void abort(const absl::Status &status) override {
+    if (comm) {
+      comm->abort(status);
+    }
+    control.abort(status);
+  }
+
+  absl::Status close() override {
+    return comm ? annotate(comm->close(), "ending NCCL") : absl::OkStatus();
+  }
+
+  TrafficCount traffic() const override { return self.count; }
+
+private:
+  absl::Status join() {
+    if (comm) {
+      return absl::OkStatus();
+    }
+    using Duration = NcclComm::Clock::duration;
+    ZG_ASSIGN_OR_RETURN(
+        comm, NcclComm::join(*self.api, self.module->gpu(), control,
+                             std::chrono::duration_cast<Duration>(std::min(
+                                 options.deadline, kLongestDeadline))));
+    self.comm = comm.get();
+    return absl::OkStatus();
+  }
+
+  /// An arena, whole. Without it NCCL copies through buffers of its own.
+  absl::Status registerOnce(Buffer &buffer) {
+    if (std::find(known.begin(), known.end(), &buffer) != known.end()) {
+      return absl::OkStatus();
+    }
+    known.push_back(&buffer);
+    ZG_ASSIGN_OR_RETURN(CUdeviceptr begin,
+                        cudaAddress({&buffer, 0, buffer.bytes()}));
+    absl::StatusOr<bool> done = comm->registerMemory(begin, buffer.bytes());
+    if (absl::IsDeadlineExceeded(done.status())) {
+      return done.status(); // the communicator is still in the call
+    }
+    if (!done.ok()) {
+      ZG_RETURN_IF_ERROR(
+          annotate(comm->check(),
+                   absl::StrCat(done.status().message(),
+                                " (NCCL_WIN_ENABLE=0 keeps it from trying)")));
+    }
+    if ((!done.ok() || !*done) && options.say) {
+      options.say(absl::StrCat(
+          "rank ", rank(),
+          ": NCCL does not register the arena and copies through buffers of "
+          "its own (",
+          done.ok() ? "its memory cannot be shared, or there is no use for it"
+                    : done.status().message(),
+          ")"));
+    }
+    return absl::OkStatus();
+  }
+
+  ControlPlane &control;
+  const NcclOptions options;
+  NcclRank self;
+  std::unique_ptr<NcclComm> comm; // once a collective is bound
+  std::vector<const Buffer *> known;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Collectives>>
+zerograph::makeNcclCollectives(const Module &module, ControlPlane &control,
+                               const NcclOptions &options) {
+  auto *cuda = dynamic_cast<const CudaModule *>(&module);
+  if (!cuda) {
+    return absl::InvalidArgumentError(
+        "NCCL exchanges what lies on GPUs, and the plan is for another device");
+  }
+  ZG_ASSIGN_OR_RETURN(const NcclApi *api, ncclApi());
+  return std::make_unique<NcclCollectives>(*api, *cuda, control, options);
+}

@@ -1,0 +1,87 @@
+//===- NcclComm.h - one rank's communicator of NCCL -----------------------===//
+//
+// Non-blocking: NCCL may go on with a call after it has returned. So each call
+// is followed by a look at the communicator's state until NCCL is done with it,
+// at most until the deadline. There is one communicator: collectives of a
+// program are in one total order anyway, and a second one would cost its
+// connections and buffers, and NCCL's kernels would have to be kept in order
+// between the two besides.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_NCCL_NCCLCOMM_H
+#define ZEROGRAPH_RUNTIME_COMM_NCCL_NCCLCOMM_H
+
+#include "runtime/comm/ControlPlane.h"
+#include "runtime/comm/nccl/NcclApi.h"
+#include "runtime/device/cuda/CudaContext.h"
+
+#include "absl/functional/function_ref.h"
+
+#include <mutex>
+
+namespace zerograph {
+
+/// Calls may come from any thread, but for `abort` from one at a time.
+class NcclComm {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Meets the other ranks, whose threads or processes call it too, and makes
+  /// all connections, so that no collective allocates anything later. An error
+  /// names what failed, and which ranks did not come.
+  static absl::StatusOr<std::unique_ptr<NcclComm>>
+  join(const NcclApi &api, std::shared_ptr<CudaContext> gpu,
+       ControlPlane &control, Clock::duration deadline);
+  /// Unless it is closed, ends what it does where it is.
+  ~NcclComm();
+
+  /// What `calls` enqueues is one operation: between ncclGroupStart and
+  /// ncclGroupEnd. When this returns, it is on its streams.
+  absl::Status group(absl::FunctionRef<absl::Status(ncclComm_t)> calls);
+  /// An error of NCCL, or of another rank, since.
+  absl::Status check();
+
+  /// Memory that collectives use, so that NCCL may let the network or other
+  /// GPUs reach it where it lies. All ranks call it, with as many bytes. False
+  /// where this memory is not of the kind that can be registered, or NCCL has
+  /// no use for it here. An error leaves the communicator as it is, unless
+  /// `check` says otherwise.
+  absl::StatusOr<bool> registerMemory(CUdeviceptr begin, uint64_t bytes);
+
+  /// This rank failed: what is on streams ends, and every call from now on is
+  /// an error that carries this one.
+  void abort(const absl::Status &status);
+  /// Nothing is on streams any more; all ranks call it.
+  absl::Status close();
+
+private:
+  struct Registered {
+    void *handle = nullptr;
+    ncclWindow_t window = nullptr;
+  };
+
+  NcclComm(const NcclApi &api, std::shared_ptr<CudaContext> gpu,
+           ControlPlane &control, Clock::duration deadline)
+      : api(api), gpu(std::move(gpu)), control(control), deadline(deadline) {}
+
+  absl::Status connect();
+  absl::Status warmUp(CUdeviceptr memory, CUstream stream);
+  /// `result` of a call, once NCCL is done with it. `lock` is open meanwhile.
+  absl::Status settle(std::unique_lock<std::mutex> &lock, ncclResult_t result,
+                      const char *call);
+  absl::Status checkLocked(ncclResult_t &state);
+
+  const NcclApi &api;
+  const std::shared_ptr<CudaContext> gpu;
+  ControlPlane &control;
+  const Clock::duration deadline;
+  std::mutex mutex; // of what follows, and of every call of NCCL
+  ncclComm_t comm = nullptr;
+  std::vector<Registered> registered;
+  absl::Status failed;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_COMM_NCCL_NCCLCOMM_H

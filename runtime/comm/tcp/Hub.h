@@ -1,0 +1,72 @@
+//===- Hub.h - rank 0's thread that all ranks are connected to ------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_HUB_H
+#define ZEROGRAPH_RUNTIME_COMM_TCP_HUB_H
+
+#include "runtime/comm/tcp/Connection.h"
+#include "runtime/comm/tcp/Meeting.h"
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+namespace zerograph::tcp {
+
+struct HubOptions {
+  unsigned world = 1;
+  std::string run;
+  std::string place; // for messages
+  Meeting::Clock::duration deadline = {};
+  std::string process; // this one, for messages
+  /// Told of connections that were refused; called by the hub's thread.
+  std::function<void(const std::string &)> say;
+};
+
+class Hub {
+public:
+  /// Starts the thread. `local`: the connection of rank 0 itself, which is
+  /// taken for granted; the thread ends after it has ended, and after the
+  /// others have been told, or a while.
+  static absl::StatusOr<std::unique_ptr<Hub>>
+  start(Socket listening, Socket local, HubOptions options);
+  /// Waits for the thread. Rank 0's connection must have ended.
+  ~Hub();
+
+private:
+  using Clock = Meeting::Clock;
+  /// Who has connected and not said hello.
+  struct Newcomer {
+    Connection connection;
+    std::string peer;
+    Clock::time_point since;
+    bool refused = false; // until it closes
+  };
+
+  Hub(Socket listening, Socket local, HubOptions options);
+  void serve();
+  /// Waits for something to do. How late it is.
+  Clock::duration wait(Clock::time_point until);
+  void accept(Clock::time_point now);
+  void greet(Clock::time_point now);
+  /// Whether the newcomer is done with: became a rank, was refused, has gone.
+  bool greet(Newcomer &newcomer, Clock::time_point now);
+  void refuse(Newcomer &newcomer, const absl::Status &why);
+  void listen(unsigned rank, Clock::time_point now);
+  void beat(Clock::time_point now);
+  void send();
+  void end();
+
+  Socket listening;
+  HubOptions options;
+  Meeting meeting;
+  std::vector<std::unique_ptr<Connection>> ranks; // null: not here
+  std::vector<Newcomer> newcomers;
+  Clock::time_point last_beat;
+  unsigned refusals = 0;
+  bool full = false; // the system gives no more connections
+  std::thread thread;
+};
+
+} // namespace zerograph::tcp
+
+#endif // ZEROGRAPH_RUNTIME_COMM_TCP_HUB_H

@@ -1,0 +1,87 @@
+//===- Meeting.h - what rank 0 knows of all ranks -------------------------===//
+//
+// The whole protocol on rank 0's side, without sockets or a clock of its own:
+// who is there, what each waits for, who is late. The hub's thread gives it
+// what arrives and sends what it leaves.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_MEETING_H
+#define ZEROGRAPH_RUNTIME_COMM_TCP_MEETING_H
+
+#include "runtime/comm/tcp/Messages.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace zerograph::tcp {
+
+class Meeting {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `place`, "node1:29501 (MASTER_ADDR and MASTER_PORT + 1)", for messages.
+  Meeting(unsigned world, std::string run, std::string place,
+          Clock::duration deadline);
+
+  /// A rank says hello; an error says why it does not belong here.
+  absl::Status enter(const Hello &hello, Clock::time_point now);
+  /// A frame of a rank that has entered.
+  void take(unsigned rank, const Frame &frame, Clock::time_point now);
+  /// Bytes of it came; `call`: of a call that is not complete yet, which may
+  /// take longer than the deadline.
+  void hear(unsigned rank, bool call, Clock::time_point now);
+  /// Its connection is gone: `why`, as "has ended".
+  void lose(unsigned rank, const std::string &why);
+  /// It sent what the protocol does not have.
+  void expel(unsigned rank, const absl::Status &why);
+  /// What the deadline says.
+  void look(Clock::time_point now);
+  /// This process was itself stopped or starved: that is no fault of others,
+  /// whose times begin anew.
+  void excuse(Clock::time_point now);
+
+  /// What is to be sent to whom, in this order; the caller takes it away.
+  std::vector<std::pair<unsigned, Bytes>> outgoing;
+
+  /// What ended all ranks, or OK.
+  absl::Status failure() const;
+  /// Whether a rank has entered and not left.
+  bool isHere(unsigned rank) const { return ranks[rank].here; }
+
+private:
+  struct Rank {
+    bool here = false;
+    bool left = false; // in good order, or lost
+    bool busy = false;
+    std::string process;
+    Clock::time_point heard;   // any sign of life
+    Clock::time_point excused; // when it was last known not to be late
+    std::optional<Call> call;  // of this round
+  };
+
+  void arrive(unsigned rank, Call call, Clock::time_point now);
+  void answer();
+  void fail(const Failure &failure);
+  /// On behalf of a rank that waits, if one does: the first that came, where
+  /// it is still there.
+  void failWaiting(absl::StatusCode code, const std::string &message);
+  std::string nameOf(unsigned rank) const;
+  /// "rank 1 (process 2 on a), rank 3 (...)".
+  std::string namesOf(const std::vector<unsigned> &which) const;
+
+  const std::string run, place;
+  const Clock::duration deadline;
+  std::vector<Rank> ranks;
+  uint64_t round = 0;
+  unsigned come = 0;             // to this round
+  unsigned first = 0;            // of them
+  Clock::time_point first_comes; // when
+  std::optional<Failure> failed;
+};
+
+} // namespace zerograph::tcp
+
+#endif // ZEROGRAPH_RUNTIME_COMM_TCP_MEETING_H

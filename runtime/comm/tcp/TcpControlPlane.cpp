@@ -1,0 +1,211 @@
+//===- TcpControlPlane.cpp - ranks that are processes without MPI ---------===//
+
+#include "runtime/comm/tcp/TcpControlPlane.h"
+
+#include "runtime/comm/tcp/Client.h"
+#include "runtime/comm/tcp/Hub.h"
+#include "runtime/comm/tcp/Timing.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+
+using namespace zerograph;
+using namespace zerograph::tcp;
+
+namespace {
+
+using Clock = Client::Clock;
+
+/// Between tries; they become rarer.
+constexpr std::chrono::milliseconds kFirstPause(50), kLongestPause(1000);
+/// After which a user may want to know why nothing happens.
+constexpr std::chrono::seconds kPatience(10);
+
+Clock::duration durationOf(std::chrono::duration<double> seconds) {
+  return std::chrono::duration_cast<Clock::duration>(
+      std::min(seconds, kLongestDeadline));
+}
+
+/// "process 12 on host".
+std::string nameOfThisProcess() {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat("process ", getpid(), " on ", host);
+}
+
+std::string describe(const MeetingPlace &place) {
+  return absl::StrCat(place.host, ":", place.port, " (", place.source, ")");
+}
+
+/// A connection to the hub, and what it said.
+struct Admission {
+  Connection connection;
+  std::vector<Frame> said; // the welcome first
+};
+
+/// One try. Unavailable where another may succeed.
+absl::StatusOr<Admission> tryOnce(const Launch &launch, Clock::time_point end) {
+  absl::StatusOr<Socket> socket =
+      connectTo(launch.place->host, launch.place->port, end);
+  if (!socket.ok()) {
+    return absl::UnavailableError(socket.status().message());
+  }
+  Admission admission{Connection(*std::move(socket)), {}};
+  admission.connection.send(encode(
+      FrameKind::kHello, pack(Hello{launch.place->run, launch.rank,
+                                    launch.world, nameOfThisProcess()})));
+  while (true) {
+    admission.connection.write();
+    bool came = false;
+    absl::Status status = admission.connection.read(admission.said, came);
+    if (!admission.said.empty()) {
+      break;
+    }
+    if (!status.ok()) {
+      return absl::IsUnavailable(status)
+                 ? absl::UnavailableError("it hangs up")
+                 : annotate(status, "who listens there is no rank 0");
+    }
+    if (!waitFor(admission.connection.descriptor(),
+                 admission.connection.hasToSend(), end)) {
+      return absl::DeadlineExceededError("somebody listens, and says nothing");
+    }
+  }
+  const Frame &first = admission.said.front();
+  if (first.kind == FrameKind::kWelcome) {
+    return admission;
+  }
+  Text why;
+  absl::Status status = unpack(first.payload, why);
+  if (first.kind != FrameKind::kRefused || !status.ok()) {
+    return absl::InternalError("who listens there is no rank 0: it does not "
+                               "answer as one");
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("refused by rank 0: ", why.text));
+}
+
+absl::StatusOr<Admission> connectToHub(const Launch &launch,
+                                       Clock::duration deadline,
+                                       const TcpOptions &options) {
+  Clock::time_point begin = Clock::now();
+  Clock::duration pause = kFirstPause;
+  bool said = false;
+  std::string place = describe(*launch.place);
+  while (true) {
+    absl::StatusOr<Admission> admission = tryOnce(launch, begin + deadline);
+    Clock::duration waited = Clock::now() - begin;
+    if (admission.ok()) {
+      return admission;
+    }
+    if (!absl::IsUnavailable(admission.status())) {
+      return annotate(admission.status(), place);
+    }
+    if (waited >= deadline) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "waited ", seconds(deadline), " s for rank 0 to listen at ", place,
+          ": ", admission.status().message(),
+          ". Rank 0 has ended, its host is another, or a firewall is between"));
+    }
+    if (waited >= kPatience && !said) {
+      said = true;
+      options.say(absl::StrCat("rank ", launch.rank,
+                               " still waits for rank 0 to listen at ", place,
+                               ": ", admission.status().message()));
+    }
+    std::this_thread::sleep_for(std::min(pause, deadline - waited));
+    pause = std::min<Clock::duration>(pause * 3 / 2, kLongestPause);
+  }
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<TcpControlPlane>>
+TcpControlPlane::join(const Launch &launch, const TcpOptions &given) {
+  TcpOptions options = given;
+  if (!options.say) {
+    options.say = [](const std::string &text) {
+      std::fprintf(stderr, "note: %s\n", text.c_str());
+    };
+  }
+  Clock::duration deadline = durationOf(options.deadline);
+  std::unique_ptr<TcpControlPlane> self(
+      new TcpControlPlane(launch.rank, launch.world));
+  if (launch.rank == 0) {
+    ZG_ASSIGN_OR_RETURN(Socket listening,
+                        listenOn(launch.place->host, launch.place->port));
+    ZG_ASSIGN_OR_RETURN(auto ends, makePair());
+    ZG_ASSIGN_OR_RETURN(
+        self->hub,
+        Hub::start(std::move(listening), std::move(ends.first),
+                   {launch.world, launch.place->run, describe(*launch.place),
+                    deadline, nameOfThisProcess(), options.say}));
+    ZG_ASSIGN_OR_RETURN(
+        self->client,
+        Client::start(0, Connection(std::move(ends.second)), {}, deadline));
+  } else {
+    ZG_ASSIGN_OR_RETURN(Admission admission,
+                        connectToHub(launch, deadline, options));
+    ZG_ASSIGN_OR_RETURN(self->client,
+                        Client::start(launch.rank,
+                                      std::move(admission.connection),
+                                      std::move(admission.said), deadline));
+  }
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> processes,
+      self->exchange("meeting the other ranks", describeThisProcess()));
+  self->processes.watch(launch.rank, processes);
+  return self;
+}
+
+TcpControlPlane::TcpControlPlane(unsigned rank, unsigned world)
+    : self(rank), size(world) {}
+
+TcpControlPlane::~TcpControlPlane() = default;
+
+absl::StatusOr<std::vector<std::string>>
+TcpControlPlane::call(Operation operation, const std::string &what,
+                      const std::string &text, size_t texts) {
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> result,
+                      client->call(operation, what, text));
+  if (result.size() != texts) {
+    return absl::InternalError(
+        absl::StrCat("rank ", self, ", ", what, ": ", result.size(),
+                     " texts came from rank 0, where there should be ", texts));
+  }
+  return result;
+}
+
+absl::Status TcpControlPlane::barrier(const std::string &what) {
+  return call(Operation::kBarrier, what, "", 0).status();
+}
+
+absl::StatusOr<std::vector<std::string>>
+TcpControlPlane::exchange(const std::string &what, const std::string &text) {
+  return call(Operation::kExchange, what, text, size);
+}
+
+absl::StatusOr<std::vector<std::string>>
+TcpControlPlane::collect(const std::string &what, const std::string &text) {
+  return call(Operation::kCollect, what, text, self == 0 ? size : 0);
+}
+
+absl::StatusOr<std::string>
+TcpControlPlane::broadcast(const std::string &what, const std::string &text) {
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> texts,
+      call(Operation::kBroadcast, what, self == 0 ? text : "", 1));
+  return std::move(texts[0]);
+}
+
+void TcpControlPlane::setBusy(bool busy) { client->setBusy(busy); }
+
+void TcpControlPlane::abort(const absl::Status &status) {
+  client->abort(status);
+}
+
+absl::Status TcpControlPlane::failure() { return client->failure(); }
+
+absl::Status TcpControlPlane::finish() { return barrier("the end of the run"); }

@@ -1,0 +1,36 @@
+//===- Timing.h - how often ranks say that they live ----------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_TIMING_H
+#define ZEROGRAPH_RUNTIME_COMM_TCP_TIMING_H
+
+#include <algorithm>
+#include <chrono>
+
+namespace zerograph::tcp {
+
+using Duration = std::chrono::steady_clock::duration;
+
+/// Between signs of life.
+inline Duration beatInterval(Duration deadline) {
+  return std::min<Duration>(std::chrono::seconds(1), deadline / 5);
+}
+
+/// After which one that gives none is given up, though nobody may wait for it.
+/// A process that lives may be without a processor for a moment.
+inline Duration silence(Duration deadline) {
+  return std::max<Duration>(std::chrono::seconds(2), deadline);
+}
+
+/// Who looks at the clock so late was itself stopped, or starved.
+inline Duration lateness(Duration deadline) {
+  return std::max<Duration>(std::chrono::seconds(1),
+                            2 * beatInterval(deadline));
+}
+
+inline double seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+} // namespace zerograph::tcp
+
+#endif // ZEROGRAPH_RUNTIME_COMM_TCP_TIMING_H

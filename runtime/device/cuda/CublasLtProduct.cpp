@@ -1,0 +1,202 @@
+//===- CublasLtProduct.cpp - a product of matrices by cuBLASLt ------------===//
+
+#include "runtime/device/cuda/CublasLtProduct.h"
+
+#include "absl/strings/ascii.h"
+
+using namespace zerograph;
+
+namespace {
+
+/// How elements are stored, and multiplied and added.
+struct Types {
+  cudaDataType_t element;
+  cublasComputeType_t compute;
+  cudaDataType_t scale; // of alpha and beta
+};
+
+absl::StatusOr<Types> typesOf(const ProductKind &kind) {
+  switch (kind.type) {
+  case plan::F32:
+    return Types{CUDA_R_32F,
+                 kind.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                 : CUBLAS_COMPUTE_32F_PEDANTIC,
+                 CUDA_R_32F};
+  case plan::F64:
+    return Types{CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+  case plan::F16:
+    return Types{CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  case plan::BF16:
+    return Types{CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  default:
+    return absl::UnimplementedError(
+        absl::StrCat("cuBLASLt's product takes F32, F64, F16 and BF16, found ",
+                     plan::ElementType_Name(kind.type)));
+  }
+}
+
+/// Those whose sums are made in one order. The others add into C as parts are
+/// ready, or round them to its type.
+constexpr uint32_t kSchemes =
+    CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+
+/// Of which the first that can be used is taken.
+constexpr int kCandidates = 8;
+
+} // namespace
+
+std::string ProductKind::text() const {
+  std::string text = absl::StrCat(
+      absl::AsciiStrToLower(plan::ElementType_Name(type)), " ", batch, " x ", m,
+      " x ", n, " x ", k, transpose_a ? ", A transposed" : "",
+      transpose_b ? ", B transposed" : "");
+  if (type == plan::F32) {
+    absl::StrAppend(&text, allow_tf32 ? ", TF32 allowed" : ", without TF32");
+  }
+  absl::StrAppend(&text, ", aligned ", align_a, " ", align_b, " ", align_c,
+                  ", workspace ", workspace);
+  return text;
+}
+
+absl::StatusOr<std::unique_ptr<CublasLtProduct>>
+CublasLtProduct::create(const CublasLtApi &api, cublasLtHandle_t handle,
+                        const ProductKind &kind) {
+  std::unique_ptr<CublasLtProduct> product(
+      new CublasLtProduct(api, handle, kind));
+  ZG_RETURN_IF_ERROR(product->describe());
+  return product;
+}
+
+/// Of a row-major matrix: `rows` lines of `columns` elements, dense.
+absl::Status CublasLtProduct::makeLayout(Layout &layout, uint64_t rows,
+                                         uint64_t columns) {
+  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind));
+  cublasLtMatrixLayout_t made = nullptr;
+  ZG_CUBLASLT(api, cublasLtMatrixLayoutCreate, &made, types.element, columns,
+              rows, int64_t(columns));
+  layout.reset(made);
+  int32_t count = int32_t(kind.batch);
+  int64_t stride = int64_t(rows * columns);
+  ZG_CUBLASLT(api, cublasLtMatrixLayoutSetAttribute, made,
+              CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count));
+  ZG_CUBLASLT(api, cublasLtMatrixLayoutSetAttribute, made,
+              CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+              sizeof(stride));
+  return absl::OkStatus();
+}
+
+absl::Status CublasLtProduct::describe() {
+  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind));
+  cublasLtMatmulDesc_t made = nullptr;
+  ZG_CUBLASLT(api, cublasLtMatmulDescCreate, &made, types.compute, types.scale);
+  operation.reset(made);
+  int32_t left_op = kind.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  int32_t right_op = kind.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
+              CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof(left_op));
+  ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
+              CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
+  auto [m, n, k] = std::tuple(kind.m, kind.n, kind.k);
+  ZG_RETURN_IF_ERROR(kind.transpose_b ? makeLayout(left, n, k)
+                                      : makeLayout(left, k, n));
+  ZG_RETURN_IF_ERROR(kind.transpose_a ? makeLayout(right, k, m)
+                                      : makeLayout(right, m, k));
+  return makeLayout(result, m, n);
+}
+
+auto CublasLtProduct::makePreference() const
+    -> absl::StatusOr<Owned<cublasLtMatmulPreferenceOpaque>> {
+  cublasLtMatmulPreference_t made = nullptr;
+  ZG_CUBLASLT(api, cublasLtMatmulPreferenceCreate, &made);
+  Owned<cublasLtMatmulPreferenceOpaque> owned(
+      made, api.cublasLtMatmulPreferenceDestroy);
+  auto set = [&](int attribute, auto value) {
+    ZG_CUBLASLT(api, cublasLtMatmulPreferenceSetAttribute, made, attribute,
+                &value, sizeof(value));
+    return absl::OkStatus();
+  };
+  ZG_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kind.workspace));
+  ZG_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kSchemes));
+  const std::pair<int, uint32_t> kAlignments[] = {
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.align_b},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.align_a},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.align_c},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.align_c}};
+  for (auto [attribute, bytes] : kAlignments) {
+    ZG_RETURN_IF_ERROR(set(attribute, bytes));
+  }
+  return owned;
+}
+
+absl::StatusOr<std::string>
+CublasLtProduct::whyNot(const cublasLtMatmulHeuristicResult_t &found) const {
+  uint32_t scheme = 0;
+  size_t written = 0;
+  ZG_CUBLASLT(api, cublasLtMatmulAlgoConfigGetAttribute, &found.algo,
+              CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof(scheme),
+              &written);
+  if ((scheme & ~kSchemes) != 0) {
+    return absl::StrCat(
+        "its sums are made in no fixed order (reduction scheme ", scheme, ")");
+  }
+  if (found.workspaceSize > kind.workspace) {
+    return absl::StrCat("it needs a workspace of ", found.workspaceSize,
+                        " bytes, the plan has ", kind.workspace);
+  }
+  return std::string();
+}
+
+absl::Status CublasLtProduct::choose() {
+  ZG_ASSIGN_OR_RETURN(auto preference, makePreference());
+  cublasLtMatmulHeuristicResult_t found[kCandidates] = {};
+  int count = 0;
+  ZG_CUBLASLT(api, cublasLtMatmulAlgoGetHeuristic, handle, operation.get(),
+              left.get(), right.get(), result.get(), result.get(),
+              preference.get(), kCandidates, found, &count);
+  for (int i = 0; i < count; ++i) {
+    if (found[i].state != CUBLAS_STATUS_SUCCESS) {
+      continue;
+    }
+    ZG_ASSIGN_OR_RETURN(std::string why, whyNot(found[i]));
+    if (why.empty()) {
+      chosen = found[i].algo;
+      return absl::OkStatus();
+    }
+  }
+  return absl::UnimplementedError(absl::StrCat(
+      cublasLtVersion(api), " has no algorithm for it here (of ", count,
+      " that it names); --matmul generated multiplies by "
+      "generated kernels"));
+}
+
+absl::Status CublasLtProduct::take(const cublasLtMatmulAlgo_t &algorithm) {
+  cublasLtMatmulHeuristicResult_t found = {};
+  ZG_CUBLASLT(api, cublasLtMatmulAlgoCheck, handle, operation.get(), left.get(),
+              right.get(), result.get(), result.get(), &algorithm, &found);
+  found.algo = algorithm; // which the call leaves alone
+  ZG_ASSIGN_OR_RETURN(std::string why, whyNot(found));
+  if (!why.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the algorithm of the file cannot be used: ", why));
+  }
+  chosen = algorithm;
+  return absl::OkStatus();
+}
+
+absl::Status CublasLtProduct::enqueue(CUdeviceptr a, CUdeviceptr b,
+                                      CUdeviceptr c, CUdeviceptr workspace,
+                                      CUstream stream) const {
+  const float one = 1, zero = 0;
+  const double one_f64 = 1, zero_f64 = 0;
+  bool wide = kind.type == plan::F64;
+  const void *alpha = wide ? static_cast<const void *>(&one_f64) : &one;
+  const void *beta = wide ? static_cast<const void *>(&zero_f64) : &zero;
+  auto at = [](CUdeviceptr address) {
+    return reinterpret_cast<void *>(address);
+  };
+  ZG_CUBLASLT(api, cublasLtMatmul, handle, operation.get(), alpha, at(b),
+              left.get(), at(a), right.get(), beta, at(c), result.get(), at(c),
+              result.get(), &chosen, at(workspace), kind.workspace, stream);
+  return absl::OkStatus();
+}

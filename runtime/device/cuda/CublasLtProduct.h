@@ -1,0 +1,88 @@
+//===- CublasLtProduct.h - a product of matrices by cuBLASLt --------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTPRODUCT_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTPRODUCT_H
+
+#include "runtime/device/cuda/CublasLtApi.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <memory>
+#include <string>
+
+namespace zerograph {
+
+/// All that the library may choose by. It follows from the model, the type and
+/// the target alone: two plans that differ in stage, ranks or buckets have the
+/// same products.
+struct ProductKind {
+  plan::ElementType type = plan::F32;
+  uint64_t batch = 1, m = 1, n = 1, k = 1;
+  bool transpose_a = false, transpose_b = false;
+  bool allow_tf32 = false; ///< of f32
+  /// Bytes of which A, B and C begin at multiples.
+  uint32_t align_a = 0, align_b = 0, align_c = 0;
+  uint64_t workspace = 0; ///< bytes that the library may use
+
+  /// "f32 1 x 64 x 128 x 256, B transposed, without TF32, aligned 64 64 64,
+  /// workspace 4194304": one line, other for another kind.
+  std::string text() const;
+};
+
+/// A product with its descriptors and the algorithm that computes it. Belongs
+/// to a handle, which outlives it; needs the handle's context to be the
+/// thread's, but for `algorithm`.
+class CublasLtProduct {
+public:
+  static absl::StatusOr<std::unique_ptr<CublasLtProduct>>
+  create(const CublasLtApi &api, cublasLtHandle_t handle,
+         const ProductKind &kind);
+
+  /// The first that the library's heuristic names among those that give the
+  /// same bits each time: partial sums, if any, are kept in the type of the
+  /// computation and added in order.
+  absl::Status choose();
+  /// One that was chosen before; an error where the library does not take it
+  /// here, or where it would break what `choose` keeps.
+  absl::Status take(const cublasLtMatmulAlgo_t &algorithm);
+  /// Of `choose` or `take`.
+  const cublasLtMatmulAlgo_t &algorithm() const { return chosen; }
+
+  /// C = op(A) op(B), row-major and dense, on a stream. `workspace` has the
+  /// kind's bytes and alignment; null where these are 0. Thread-safe.
+  absl::Status enqueue(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
+                       CUdeviceptr workspace, CUstream stream) const;
+
+private:
+  /// What a descriptor of the library is ended with.
+  template <typename T>
+  using Owned = std::unique_ptr<T, cublasStatus_t (*)(T *)>;
+  using Layout = Owned<cublasLtMatrixLayoutOpaque>;
+
+  CublasLtProduct(const CublasLtApi &api, cublasLtHandle_t handle,
+                  const ProductKind &kind)
+      : api(api), handle(handle), kind(kind),
+        operation(nullptr, api.cublasLtMatmulDescDestroy),
+        left(nullptr, api.cublasLtMatrixLayoutDestroy),
+        right(nullptr, api.cublasLtMatrixLayoutDestroy),
+        result(nullptr, api.cublasLtMatrixLayoutDestroy) {}
+
+  absl::Status describe();
+  absl::Status makeLayout(Layout &layout, uint64_t rows, uint64_t columns);
+  absl::StatusOr<Owned<cublasLtMatmulPreferenceOpaque>> makePreference() const;
+  /// Why an algorithm is not to be used; empty if it may.
+  absl::StatusOr<std::string>
+  whyNot(const cublasLtMatmulHeuristicResult_t &found) const;
+
+  const CublasLtApi &api;
+  cublasLtHandle_t handle;
+  ProductKind kind;
+  Owned<cublasLtMatmulDescOpaque> operation;
+  // The library is column-major: a row-major matrix is its transpose to it, and
+  // C' = op(B)' op(A)'. So B is its left operand, and A its right one.
+  Layout left, right, result;
+  cublasLtMatmulAlgo_t chosen = {};
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTPRODUCT_H

@@ -1,0 +1,27 @@
+//===- CublasLtWorkspace.h - a product's working space --------------------===//
+//
+// For the compiler, which plans it, and the runtime, which uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTWORKSPACE_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTWORKSPACE_H
+
+#include <cstdint>
+
+namespace zerograph {
+
+/// cuBLASLt's workspace begins at a multiple of this...
+inline constexpr uint64_t kWorkspaceAlignment = 256;
+/// ... and slices at multiples of 64: so many bytes are planned besides, and
+/// the library is told of what is left, the same wherever the slice lies.
+inline constexpr uint64_t kWorkspaceSlack = 192;
+
+/// Of a planned workspace, what the library is told; 0 where it has none.
+constexpr uint64_t usableWorkspace(uint64_t planned) {
+  return planned > kWorkspaceSlack ? planned - kWorkspaceSlack : 0;
+}
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTWORKSPACE_H

@@ -1,0 +1,95 @@
+//===- Gpus.cpp - which GPU a rank has ------------------------------------===//
+
+#include "runtime/exec/Gpus.h"
+
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+#include <climits>
+#include <fstream>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+/// The same for all processes of a machine, or of a container with a name of
+/// its own, and for no others.
+std::string nameOfMachine() {
+  char name[HOST_NAME_MAX + 1] = "";
+  gethostname(name, sizeof(name) - 1);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  return absl::StrCat(name, " ", boot);
+}
+
+} // namespace
+
+bool zerograph::isForGpus(const plan::Plan &plan) {
+  return plan.devices(0).device() == "cuda";
+}
+
+absl::StatusOr<unsigned> zerograph::gpusOfThreads(const plan::Plan &plan) {
+  unsigned ranks = worldOf(plan);
+  if (!isForGpus(plan) || ranks == 1) {
+    return 1;
+  }
+  ZG_ASSIGN_OR_RETURN(unsigned gpus, countAccelerators(plan.devices(0)));
+  if (gpus > 1 && gpus < ranks) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan is for ", ranks, " ranks, and this process sees ", gpus,
+        " GPUs: ranks have a GPU each, or share one. Compile it for ", gpus,
+        " ranks, or let it see one GPU (CUDA_VISIBLE_DEVICES=0)"));
+  }
+  return gpus > 1 ? ranks : 1;
+}
+
+absl::StatusOr<unsigned> zerograph::gpuOfProcess(const plan::Plan &plan,
+                                                 ControlPlane &control) {
+  if (!isForGpus(plan) || control.world() == 1) {
+    return 0;
+  }
+  std::string machine = nameOfMachine();
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> machines,
+      control.exchange("finding the GPU of each rank", machine));
+  auto self = machines.begin() + control.rank();
+  auto place = unsigned(std::count(machines.begin(), self, machine));
+  auto here = unsigned(std::count(machines.begin(), machines.end(), machine));
+  absl::StatusOr<unsigned> gpus = countAccelerators(plan.devices(0));
+  absl::Status status = gpus.status();
+  if (status.ok() && *gpus > 1 && *gpus < here) {
+    status = absl::FailedPreconditionError(absl::StrCat(
+        here, " ranks are on this machine, and the one that is its number ",
+        place, " sees ", *gpus, " GPUs: start as many as there are GPUs"));
+  }
+  ZG_RETURN_IF_ERROR(agree(control, "finding a GPU", status));
+  return *gpus == 1 ? 0 : place;
+}
+
+absl::StatusOr<std::optional<GpuMemory>>
+zerograph::gpuMemory(const Machine &machine, const plan::Plan &plan,
+                     unsigned ranks) {
+  ZG_ASSIGN_OR_RETURN(std::optional<uint64_t> all,
+                      machine.driver->memoryInUse());
+  if (!all || !machine.in_use_before || !machine.in_use_loaded) {
+    return std::nullopt;
+  }
+  GpuMemory memory;
+  memory.before = *machine.in_use_before;
+  memory.code = *machine.in_use_loaded - *machine.in_use_before;
+  memory.all = *all;
+  for (const plan::Arena &arena : plan.arenas()) {
+    memory.arenas += arena.space() == plan::DEVICE ? arena.bytes() * ranks : 0;
+  }
+  return memory;
+}
+
+NcclOptions zerograph::ncclOptions(const Session &session) {
+  NcclOptions options;
+  options.deadline =
+      std::chrono::duration<double>(session.options.deadline_seconds);
+  options.say = [&session](const std::string &text) { session.say(text); };
+  return options;
+}

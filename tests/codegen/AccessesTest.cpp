@@ -1,0 +1,107 @@
+//===- AccessesTest.cpp - what kernels for CUDA read at once --------------===//
+//
+// As wide as alignment and shape allow, and no wider: the emulator refuses an
+// access that is not aligned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/codegen/CudaRun.h"
+#include "tests/codegen/KernelRun.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::testing;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+namespace {
+
+/// A kernel of rows of one result, whose body is `ops` and yields %r.
+std::string kernelText(const std::string &from, const std::string &to,
+                       const std::string &ops) {
+  return "func.func @f(%x: " + from + ", %y: " + from +
+         ") {\n %0 = nn.kernel rows (%a = %x, %b = %y) : (" + from + ", " +
+         from + ") -> " + to + " {\n" + ops + "\n nn.yield %r : " + to +
+         "\n }\n return\n}";
+}
+
+std::string ptxOf(const std::string &text) {
+  Program program(text);
+  EXPECT_TRUE(program.ok()) << program.diagnostics();
+  nn::KernelOp kernel;
+  program.getModule().walk([&](nn::KernelOp op) { kernel = op; });
+  return CudaKernels({kernel}).ptx("sm_80");
+}
+
+std::string sumOf(const std::string &type) {
+  return kernelText(type, type, "%r = nn.binary add %a, %b : " + type);
+}
+
+/// Elements [begin, begin + 1000) of 1005.
+std::string sliceFrom(int64_t begin) {
+  return kernelText("tensor<1005xf32>", "tensor<1000xf32>",
+                    "%s = nn.slice %a [" + std::to_string(begin) +
+                        "] step [1] : tensor<1005xf32> -> "
+                        "tensor<1000xf32>\n"
+                        "%r = nn.unary exp %s : tensor<1000xf32> -> "
+                        "tensor<1000xf32>");
+}
+
+std::string rowSum(int64_t cols) {
+  std::string type = "tensor<5x" + std::to_string(cols) + "xf32>";
+  return kernelText(type, "tensor<5x1xf32>",
+                    "%p = nn.binary mul %a, %b : " + type +
+                        "\n%r = nn.reduce sum %p [1] : " + type +
+                        " -> tensor<5x1xf32>");
+}
+
+TEST(Accesses, ElementsSideBySide) {
+  // With a tail of three, and of less than one access.
+  for (const char *type : {"tensor<1003xf32>", "tensor<3xf32>",
+                           "tensor<3x7x8xf64>", "tensor<9x6xf32>"}) {
+    expectMatchesInterpreter(sumOf(type));
+  }
+  EXPECT_THAT(
+      ptxOf(sumOf("tensor<1003xf32>")),
+      AllOf(HasSubstr("ld.global.v4.f32"), HasSubstr("st.global.v4.f32")));
+  EXPECT_THAT(
+      ptxOf(sumOf("tensor<1003xf64>")),
+      AllOf(HasSubstr("ld.global.v2.f64"), HasSubstr("st.global.v2.f64")));
+  std::string gelu = kernelText("tensor<64x768xf32>", "tensor<64x768xf32>",
+                                "%e = nn.unary erf %a : tensor<64x768xf32> -> "
+                                "tensor<64x768xf32>\n"
+                                "%r = nn.binary mul %e, %b : "
+                                "tensor<64x768xf32>");
+  EXPECT_THAT(ptxOf(gelu), AllOf(HasSubstr("ld.global.v4.f32"),
+                                 HasSubstr("st.global.v4.f32")));
+}
+
+TEST(Accesses, NoWiderThanAPlaceIsAligned) {
+  for (int64_t begin : {0, 1, 2, 4, 5}) {
+    expectMatchesInterpreter(sliceFrom(begin));
+  }
+  EXPECT_THAT(ptxOf(sliceFrom(4)), HasSubstr("ld.global.v4.f32"));
+  EXPECT_THAT(ptxOf(sliceFrom(2)), AllOf(HasSubstr("ld.global.v2.f32"),
+                                         Not(HasSubstr("ld.global.v4.f32"))));
+  EXPECT_THAT(ptxOf(sliceFrom(1)), AllOf(HasSubstr("st.global.v4.f32"),
+                                         Not(HasSubstr("ld.global.v"))));
+}
+
+TEST(Accesses, RowsByPairs) {
+  for (int64_t cols : {2, 62, 96, 97, 130, 4098, 4100, 8322}) {
+    expectMatchesInterpreter(rowSum(cols), 1e-4);
+  }
+  EXPECT_THAT(ptxOf(rowSum(96)), HasSubstr("ld.global.v2.f32"));
+  EXPECT_THAT(ptxOf(rowSum(97)), Not(HasSubstr("ld.global.v")));
+}
+
+TEST(Accesses, IndicesOf32Bits) {
+  EXPECT_THAT(ptxOf(sumOf("tensor<60000x35000xi8>")),
+              Not(HasSubstr("setp.gt.s64")));
+  EXPECT_THAT(ptxOf(sumOf("tensor<62000x35000xi8>")), HasSubstr("setp.gt.s64"));
+}
+
+} // namespace

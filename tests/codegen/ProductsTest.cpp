@@ -1,0 +1,180 @@
+//===- ProductsTest.cpp - generated products on CUDA ----------------------===//
+//
+// Products of every size of tile, whole and cut off, have the bits of the
+// host's chains, and nothing in shared memory is read before it is there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/host/KernelModule.h"
+#include "tests/codegen/CudaRun.h"
+#include "tests/codegen/KernelRun.h"
+#include "tests/support/Program.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::testing;
+
+namespace {
+
+struct Shape {
+  int64_t batch, m, n, k;
+};
+
+std::string textOf(const Shape &s, bool ta, bool tb, const std::string &type) {
+  auto tensor = [&](int64_t rows, int64_t cols) {
+    return "tensor<" + std::to_string(s.batch) + "x" + std::to_string(rows) +
+           "x" + std::to_string(cols) + "x" + type + ">";
+  };
+  std::string a = ta ? tensor(s.k, s.m) : tensor(s.m, s.k);
+  std::string b = tb ? tensor(s.n, s.k) : tensor(s.k, s.n);
+  return "func.func @f(%a: " + a + ", %b: " + b +
+         ") {\n %0 = nn.matmul %a, %b" + (ta ? " transpose_a" : "") +
+         (tb ? " transpose_b" : "") + " : " + a + ", " + b + " -> " +
+         tensor(s.m, s.n) + "\n return\n}";
+}
+
+/// Products of them lose bits, cancel, and now and then are denormal.
+template <typename Float>
+Bytes factors(size_t count, std::mt19937 &random) {
+  static const Float rare[] = {Float(0), -Float(0), Float(1e-30), Float(-1e-20),
+                               Float(1e18)};
+  std::uniform_real_distribution<double> around(-3, 3);
+  std::vector<Float> values(count);
+  for (Float &value : values) {
+    value = random() % 20 ? Float(around(random)) : rare[random() % 5];
+  }
+  Bytes bytes(count * sizeof(Float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+Bytes onHost(nn::MatmulOp matmul, std::vector<Bytes> operands) {
+  KernelModuleBuilder builder(matmul.getContext(), *parseHostTarget("native"));
+  KernelInfo info = *builder.add(matmul);
+  Library library(*builder.finish());
+  Bytes result(nn::tensorBytes(matmul.getType()));
+  void *buffers[] = {operands[0].data(), operands[1].data(), result.data()};
+  library.find(info.symbol)(buffers, 0, info.extent);
+  return result;
+}
+
+/// A product, and what it multiplies.
+struct Product {
+  Product(const Shape &shape, bool ta, bool tb, const std::string &type)
+      : program(textOf(shape, ta, tb, type)) {
+    program.getModule().walk([&](nn::MatmulOp op) { matmul = op; });
+    std::mt19937 random(3);
+    for (Type operand : matmul->getOperandTypes()) {
+      size_t count = size_t(cast<RankedTensorType>(operand).getNumElements());
+      operands.push_back(type == "f64" ? factors<double>(count, random)
+                                       : factors<float>(count, random));
+    }
+  }
+
+  Program program;
+  nn::MatmulOp matmul;
+  std::vector<Bytes> operands;
+};
+
+void expectSameOnCuda(const Shape &shape, bool ta, bool tb,
+                      const std::string &type) {
+  SCOPED_TRACE(textOf(shape, ta, tb, type));
+  Product product(shape, ta, tb, type);
+  Bytes expected = onHost(product.matmul, product.operands);
+  CudaKernels cuda({product.matmul});
+  ASSERT_TRUE(cuda.ok());
+  for (uint32_t seed : {1, 2}) {
+    std::vector<Bytes> got = cuda.run(0, product.operands, seed);
+    Type element = product.matmul.getType().getElementType();
+    EXPECT_TRUE(sameBits(element, expected, got[0]));
+  }
+  EXPECT_THAT(inexactLines(cuda.ptx("sm_80")), ::testing::IsEmpty());
+}
+
+void expectSameTransposed(const Shape &shape, const std::string &type) {
+  for (bool ta : {false, true}) {
+    for (bool tb : {false, true}) {
+      expectSameOnCuda(shape, ta, tb, type);
+    }
+  }
+}
+
+TEST(Products, SmallTiles) {
+  for (std::string type : {"f32", "f64"}) {
+    expectSameTransposed({1, 1, 1, 1}, type);
+    expectSameTransposed({1, 5, 3, 7}, type);
+    expectSameTransposed({2, 33, 31, 17}, type);
+    expectSameTransposed({3, 36, 64, 52}, type);
+    expectSameTransposed({1, 32, 32, 32}, type);
+  }
+}
+
+TEST(Products, MediumTiles) {
+  expectSameTransposed({32, 70, 68, 20}, "f32");
+  expectSameTransposed({32, 68, 67, 33}, "f64");
+}
+
+TEST(Products, LargeTiles) {
+  expectSameTransposed({32, 130, 132, 20}, "f32");
+  expectSameTransposed({32, 132, 129, 11}, "f32");
+}
+
+TEST(Products, AccessesOf128Bits) {
+  Product product({1, 64, 64, 64}, false, true, "f32");
+  CudaKernels cuda({product.matmul});
+  ASSERT_TRUE(cuda.ok());
+  for (const char *access :
+       {"ld.global.v4.f32", "ld.shared.v4.f32", "st.global.v4.f32"}) {
+    EXPECT_THAT(cuda.ptx("sm_80"), ::testing::HasSubstr(access));
+  }
+}
+
+/// Whatever barrier is taken away, the emulator misses it.
+TEST(Products, EveryBarrierIsNeeded) {
+  Product product({1, 20, 20, 40}, false, false, "f32");
+  for (size_t removed = 0;; ++removed) {
+    CudaModuleBuilder builder(product.matmul.getContext());
+    CudaKernelInfo info = *builder.add(product.matmul);
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = builder.finish(context);
+    llvm::Function *kernel = module->getFunction(info.symbol);
+    std::vector<llvm::CallInst *> barriers;
+    for (llvm::Instruction &instruction : llvm::instructions(kernel)) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call &&
+          call->getCalledFunction()->getName() == "llvm.nvvm.barrier0") {
+        barriers.push_back(call);
+      }
+    }
+    if (removed == barriers.size()) {
+      EXPECT_EQ(removed, 3u);
+      return;
+    }
+    barriers[removed]->eraseFromParent();
+    auto kernels = zerograph::emulator::Kernels::compile(*module);
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    Bytes result(nn::tensorBytes(product.matmul.getType()));
+    std::vector<zerograph::emulator::Buffer> buffers = {
+        {"lhs", product.operands[0].data(), product.operands[0].size(), 4},
+        {"rhs", product.operands[1].data(), product.operands[1].size(), 4},
+        {"result", result.data(), result.size(), 4}};
+    const CudaLaunch &launch = info.launches[0];
+    for (uint32_t seed : {1, 2, 3}) {
+      absl::Status status =
+          kernels->launch(launch.symbol, uint32_t(launch.grid),
+                          uint32_t(launch.block), buffers, seed);
+      EXPECT_THAT(std::string(status.message()),
+                  ::testing::HasSubstr("nothing puts the two in order"));
+    }
+  }
+}
+
+} // namespace

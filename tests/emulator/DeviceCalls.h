@@ -1,0 +1,75 @@
+//===- DeviceCalls.h - the driver's calls about devices and contexts ------===//
+
+#ifndef ZEROGRAPH_TESTS_EMULATOR_DEVICECALLS_H
+#define ZEROGRAPH_TESTS_EMULATOR_DEVICECALLS_H
+
+#include "tests/emulator/Calls.h"
+
+namespace zerograph::emulator {
+
+/// Each has the parameters of the driver's function of that name.
+struct DeviceCalls : Calls {
+  static int init(unsigned) { return 0; }
+  static int errorName(int, const char **name) {
+    *name = "EMULATED";
+    return 0;
+  }
+  static int errorString(int, const char **text) {
+    *text = gpu->wrong.empty() ? "made to fail" : gpu->wrong.c_str();
+    return 0;
+  }
+  static int driverVersion(int *version) {
+    *version = 12000;
+    return 0;
+  }
+  static int deviceCount(int *count) {
+    *count = int(gpu->devices);
+    return 0;
+  }
+  static int device(int *device, int number) {
+    *device = number;
+    return needDevice(number);
+  }
+  static int deviceName(char *name, int room, int) {
+    std::strncpy(name, "emulated", size_t(room));
+    return 0;
+  }
+  static int deviceAttribute(int *value, int attribute, int) {
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 8
+             : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 4
+                                                                       : 0;
+    return 0;
+  }
+  // A context is its GPU's number, from 1.
+  static int retain(CUcontext *context, int device) {
+    Lock lock(gpu->mutex);
+    ++gpu->contexts;
+    *context = reinterpret_cast<CUcontext>(uint64_t(device) + 1);
+    return needDevice(device);
+  }
+  static int release(int) {
+    Lock lock(gpu->mutex);
+    --gpu->contexts;
+    return 0;
+  }
+  static int setCurrent(CUcontext context) {
+    current = context ? gpu : nullptr;
+    current_device =
+        context ? unsigned(reinterpret_cast<uint64_t>(context) - 1) : 0;
+    return 0;
+  }
+  static int memoryInfo(size_t *free, size_t *total) {
+    Lock lock(gpu->mutex);
+    *total = size_t(16) << 30;
+    *free = *total;
+    for (const auto &[address, of] : gpu->mapped) {
+      const Memory::Allocation *found = gpu->memory.find(address);
+      *free -= found && of.device == current_device ? found->bytes : 0;
+    }
+    return needContext();
+  }
+};
+
+} // namespace zerograph::emulator
+
+#endif // ZEROGRAPH_TESTS_EMULATOR_DEVICECALLS_H

@@ -1,0 +1,108 @@
+//===- Nccl.h - NCCL between emulated GPUs --------------------------------===//
+//
+// What a thread puts into a group is one launch, as with NCCL: a task on its
+// stream that begins, when what the rank sends is read, and one that ends, when
+// what it receives is written, once all ranks' have begun. Launches of a
+// communicator are matched by their order; ranks whose launches differ are an
+// error, and so are launches of a rank that neither its stream nor events put
+// in order, which NCCL may let overlap. Calls return before they are done, and
+// a launch is on its stream only when ncclCommGetAsyncError has said so.
+//
+// Stricter than NCCL: all ranks take part in every launch, on one stream.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_TESTS_EMULATOR_NCCL_H
+#define ZEROGRAPH_TESTS_EMULATOR_NCCL_H
+
+#include "runtime/comm/nccl/NcclApi.h"
+#include "tests/emulator/Gpu.h"
+#include "tests/emulator/Mailbox.h"
+#include "tests/emulator/Parcel.h"
+
+#include <memory>
+
+namespace zerograph::emulator {
+
+/// While it lives, `ncclApi` of this process gives the emulator. One at a time.
+/// What is wrong is a complaint of the GPU.
+class Nccl {
+public:
+  explicit Nccl(Gpu &gpu);
+  ~Nccl();
+  Nccl(const Nccl &) = delete;
+  Nccl &operator=(const Nccl &) = delete;
+
+  /// What a program left: "1 communicators"; empty if nothing.
+  std::string leftovers() const;
+  /// Launches that have ended, of all ranks of this process.
+  uint64_t launches() const;
+  /// Memory that was registered, of all ranks of this process.
+  uint64_t registrations() const;
+
+  /// How often each function was called.
+  std::map<std::string, uint64_t> calls() const;
+  /// Call `number`, from 1, of a function returns an error, once.
+  void failCall(const std::string &function, uint64_t number);
+  /// The communicator of `rank` tells an error once its launch `number`, from
+  /// 1, has begun.
+  void failLater(unsigned rank, uint64_t number);
+  /// From launch `number` of `rank` on, it does not begin any.
+  void lose(unsigned rank, uint64_t number);
+
+private:
+  friend struct NcclCalls;
+
+  /// What a call enqueues: `what`, but for its data.
+  struct Transfer {
+    Parcel::Item what;
+    uint64_t from, to;
+  };
+  /// A rank of a communicator.
+  struct Comm {
+    Comm(Gpu &gpu, Mailbox mailbox) : gpu(gpu), mailbox(std::move(mailbox)) {}
+    Gpu &gpu;
+    Mailbox mailbox;
+    unsigned rank = 0, world = 1, device = 0;
+    bool joined = false, aborted = false, finalized = false;
+    uint64_t launches = 0, begun = 0, ended = 0;
+    /// Of a call in progress: how often it will be said so, and what is then
+    /// put on a stream.
+    unsigned polls = 0;
+    CUstream stream = nullptr;
+    std::vector<Gpu::Task> tasks;
+    int error = 0;
+    std::string last_error;
+    std::map<void *, std::pair<uint64_t, uint64_t>> registered;
+
+    bool allHave(uint64_t number) const;
+    uint64_t key() const { return reinterpret_cast<uint64_t>(this); }
+  };
+  using Shared = std::shared_ptr<Comm>;
+
+  Shared find(ncclComm_t comm);
+  int poll(Comm &comm);
+  int launch(const Shared &comm, CUstream stream,
+             const std::vector<Transfer> &transfers);
+  absl::Status begin(Comm &comm, uint64_t number,
+                     const std::vector<Transfer> &transfers,
+                     Gpu::Touched &touched);
+  absl::Status end(Comm &comm, uint64_t number,
+                   const std::vector<Transfer> &transfers,
+                   Gpu::Touched &touched);
+  int forget(const Shared &comm);
+
+  Gpu &gpu; // whose mutex guards all of it
+  std::vector<std::string> folders;
+  std::map<Comm *, Shared> comms;
+  std::map<std::string, uint64_t> call_counts;
+  std::string failing;
+  uint64_t failing_number = 0;
+  unsigned late_rank = 0, lost_rank = 0;
+  uint64_t late = 0, lost = 0;
+  uint64_t ended = 0, registered = 0;
+};
+
+} // namespace zerograph::emulator
+
+#endif // ZEROGRAPH_TESTS_EMULATOR_NCCL_H

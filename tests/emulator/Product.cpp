@@ -1,0 +1,210 @@
+//===- Product.cpp - a product of matrices, as a GPU's library does it ----===//
+
+#include "tests/emulator/Product.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+using namespace zerograph;
+using namespace zerograph::emulator;
+
+namespace {
+
+template <typename T>
+T load(const char *from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void store(char *to, T value) {
+  std::memcpy(to, &value, sizeof(T));
+}
+
+double loadElement(cudaDataType_t type, const char *from) {
+  switch (type) {
+  case CUDA_R_64F:
+    return load<double>(from);
+  case CUDA_R_16F:
+    return double(load<_Float16>(from));
+  case CUDA_R_16BF:
+    return std::bit_cast<float>(uint32_t(load<uint16_t>(from)) << 16);
+  default:
+    return load<float>(from);
+  }
+}
+
+/// To the nearest with `dropped` bits less, ties to even.
+float rounded(float value, int dropped) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) {
+    return value; // a NaN stays one
+  }
+  bits += (1u << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  return std::bit_cast<float>(bits >> dropped << dropped);
+}
+
+void storeElement(cudaDataType_t type, char *to, double value) {
+  switch (type) {
+  case CUDA_R_64F:
+    return store(to, value);
+  case CUDA_R_16F:
+    return store(to, _Float16(float(value)));
+  case CUDA_R_16BF:
+    return store(
+        to, uint16_t(std::bit_cast<uint32_t>(rounded(float(value), 16)) >> 16));
+  default:
+    return store(to, float(value));
+  }
+}
+
+/// Matrix `which` of op(M), row-major.
+template <typename Sum>
+std::vector<Sum> unpack(const Matrices &m, const char *from, int32_t which,
+                        bool transpose, bool tf32) {
+  uint64_t rows = transpose ? m.columns : m.rows;
+  uint64_t columns = transpose ? m.rows : m.columns;
+  from += uint64_t(which) * uint64_t(m.stride) * m.elementBytes();
+  std::vector<Sum> values(rows * columns);
+  for (uint64_t i = 0; i < rows; ++i) {
+    for (uint64_t j = 0; j < columns; ++j) {
+      uint64_t place =
+          transpose ? j + i * uint64_t(m.leading) : i + j * uint64_t(m.leading);
+      double value = loadElement(m.type, from + place * m.elementBytes());
+      values[i * columns + j] =
+          Sum(tf32 ? double(rounded(float(value), 13)) : value);
+    }
+  }
+  return values;
+}
+
+/// Row-major operands and sums of one matrix.
+template <typename Sum>
+struct Work {
+  uint64_t m, n, k;
+  std::vector<Sum> a{}, b{}, sums{}, total{};
+
+  /// Products of inner indices [begin, end).
+  void addUp(uint64_t begin, uint64_t end) {
+    std::fill(sums.begin(), sums.end(), Sum(0));
+    for (uint64_t i = 0; i < m; ++i) {
+      for (uint64_t p = begin; p < end; ++p) {
+        Sum factor = a[i * k + p];
+        for (uint64_t j = 0; j < n; ++j) {
+          sums[i * n + j] += factor * b[p * n + j];
+        }
+      }
+    }
+  }
+  void addToTotal(bool first) {
+    for (uint64_t i = 0; i < sums.size(); ++i) {
+      total[i] = first ? sums[i] : total[i] + sums[i];
+    }
+  }
+};
+
+template <typename Sum>
+void multiplyAs(const Product &product, const char *a, const char *b, char *d,
+                char *workspace, std::mt19937 &random) {
+  Work<Sum> work{product.d.rows, product.d.columns, product.inner()};
+  bool tf32 = product.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  std::vector<uint32_t> order(product.parts);
+  work.sums.resize(work.m * work.n);
+  work.total.resize(work.m * work.n);
+  uint64_t bytes = work.sums.size() * sizeof(Sum);
+  uint64_t size = product.d.elementBytes();
+  for (int32_t which = 0; which < product.d.count; ++which) {
+    work.a = unpack<Sum>(product.a, a, which, product.transpose_a, tf32);
+    work.b = unpack<Sum>(product.b, b, which, product.transpose_b, tf32);
+    std::iota(order.begin(), order.end(), 0);
+    if (!product.ordered) {
+      std::shuffle(order.begin(), order.end(), random);
+    }
+    for (uint32_t part : order) {
+      work.addUp(work.k * part / product.parts,
+                 work.k * (part + 1) / product.parts);
+      if (product.workspaceBytes() > 0) { // where it is kept meanwhile
+        std::memcpy(workspace + part * bytes, work.sums.data(), bytes);
+      }
+      work.addToTotal(part == order.front());
+    }
+    char *to = d + uint64_t(which) * uint64_t(product.d.stride) * size;
+    for (uint64_t i = 0; i < work.m; ++i) {
+      for (uint64_t j = 0; j < work.n; ++j) {
+        storeElement(product.d.type,
+                     to + (i + j * uint64_t(product.d.leading)) * size,
+                     double(work.total[i * work.n + j]));
+      }
+    }
+  }
+}
+
+} // namespace
+
+uint64_t Matrices::elementBytes() const {
+  switch (type) {
+  case CUDA_R_64F:
+    return 8;
+  case CUDA_R_32F:
+    return 4;
+  case CUDA_R_16F:
+  case CUDA_R_16BF:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+uint64_t Matrices::bytes() const {
+  return (uint64_t(count - 1) * uint64_t(stride) +
+          (columns - 1) * uint64_t(leading) + rows) *
+         elementBytes();
+}
+
+std::string Product::wrong() const {
+  for (const Matrices *matrices : {&a, &b, &d}) {
+    if (matrices->rows == 0 || matrices->columns == 0 || matrices->count < 1 ||
+        matrices->leading < int64_t(matrices->rows) || matrices->stride < 0 ||
+        matrices->elementBytes() == 0) {
+      return "a matrix without elements, of an unknown type, or whose columns "
+             "overlap";
+    }
+    if (matrices->type != d.type || matrices->count != d.count) {
+      return "matrices that differ in type or number";
+    }
+  }
+  uint64_t m = transpose_a ? a.columns : a.rows;
+  uint64_t n = transpose_b ? b.rows : b.columns;
+  uint64_t k = transpose_b ? b.columns : b.rows;
+  if (m != d.rows || n != d.columns || k != inner()) {
+    return "matrices whose sizes do not fit";
+  }
+  if (d.count > 1 &&
+      d.stride < (int64_t(d.columns) - 1) * d.leading + int64_t(d.rows)) {
+    return "results that overlap";
+  }
+  bool known = d.type == CUDA_R_64F ? compute == CUBLAS_COMPUTE_64F
+                                    : compute == CUBLAS_COMPUTE_32F;
+  if (d.type == CUDA_R_32F) {
+    known = known || compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
+            compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  }
+  return known ? "" : "a type of computation that is not its matrices'";
+}
+
+uint64_t Product::workspaceBytes() const {
+  uint64_t sum = compute == CUBLAS_COMPUTE_64F ? 8 : 4;
+  return parts > 1 && ordered ? parts * d.rows * d.columns * sum : 0;
+}
+
+void Product::multiply(const char *from_a, const char *from_b, char *to,
+                       char *workspace, std::mt19937 &random) const {
+  if (compute == CUBLAS_COMPUTE_64F) {
+    multiplyAs<double>(*this, from_a, from_b, to, workspace, random);
+  } else {
+    multiplyAs<float>(*this, from_a, from_b, to, workspace, random);
+  }
+}

@@ -1,0 +1,48 @@
+//===- Product.h - a product of matrices, as a GPU's library does it ------===//
+
+#ifndef ZEROGRAPH_TESTS_EMULATOR_PRODUCT_H
+#define ZEROGRAPH_TESTS_EMULATOR_PRODUCT_H
+
+#include "runtime/device/cuda/CublasLtApi.h"
+
+#include <random>
+
+namespace zerograph::emulator {
+
+/// Matrices in memory, column-major; one begins `stride` elements behind the
+/// other.
+struct Matrices {
+  cudaDataType_t type = 0;
+  uint64_t rows = 0, columns = 0;
+  int64_t leading = 0;
+  int32_t count = 1;
+  int64_t stride = 0;
+
+  uint64_t elementBytes() const; ///< 0 of a type that is not known
+  /// From the first element to behind the last.
+  uint64_t bytes() const;
+};
+
+/// D = op(A) op(B). Sums are of products in ascending order of the inner index,
+/// in the type of the computation.
+struct Product {
+  Matrices a, b, d;
+  bool transpose_a = false, transpose_b = false;
+  cublasComputeType_t compute = 0;
+  /// Parts of the inner index that are summed up apart...
+  uint32_t parts = 1;
+  /// ... and then added, in their order or in one that is drawn.
+  bool ordered = true;
+
+  /// Empty, or why the matrices are no product, or its types go not together.
+  std::string wrong() const;
+  uint64_t inner() const { return transpose_a ? a.rows : a.columns; }
+  /// Of the parts' sums.
+  uint64_t workspaceBytes() const;
+  void multiply(const char *a, const char *b, char *d, char *workspace,
+                std::mt19937 &random) const;
+};
+
+} // namespace zerograph::emulator
+
+#endif // ZEROGRAPH_TESTS_EMULATOR_PRODUCT_H

@@ -1,0 +1,194 @@
+//===- StreamCalls.h - the driver's calls about kernels and streams -------===//
+
+#ifndef ZEROGRAPH_TESTS_EMULATOR_STREAMCALLS_H
+#define ZEROGRAPH_TESTS_EMULATOR_STREAMCALLS_H
+
+#include "tests/emulator/Calls.h"
+
+namespace zerograph::emulator {
+
+/// Each has the parameters of the driver's function of that name.
+struct StreamCalls : Calls {
+  static int loadModule(CUmodule *module, const void *text, unsigned, int *,
+                        void **) {
+    Lock lock(gpu->mutex);
+    if (needNoRecording()) {
+      return kError;
+    }
+    auto kernels = Kernels::compile(static_cast<const char *>(text));
+    if (!kernels.ok()) {
+      return gpu->complain(std::string(kernels.status().message()));
+    }
+    auto owned = std::make_unique<Gpu::Module>(
+        Gpu::Module{current_device, std::move(*kernels), {}});
+    *module = handle<CUmod_st>(owned.get());
+    gpu->modules[owned.get()] = std::move(owned);
+    return 0;
+  }
+  static int unloadModule(CUmodule module) {
+    Lock lock(gpu->mutex);
+    bool known =
+        !needContext() && gpu->modules.erase(handle<Gpu::Module>(module)) > 0;
+    return known ? 0 : kError;
+  }
+  static int function(CUfunction *function, CUmodule module,
+                      const char *symbol) {
+    Lock lock(gpu->mutex);
+    auto *owner = handle<Gpu::Module>(module);
+    if (!owner->kernels.parameters(symbol)) {
+      return gpu->complain(absl::StrCat("there is no kernel ", symbol));
+    }
+    auto [entry, added] =
+        owner->functions.try_emplace(symbol, Gpu::Function{owner, symbol});
+    *function = handle<CUfunc_st>(&entry->second);
+    return 0;
+  }
+  static int functionAttribute(int *value, int, CUfunction) {
+    *value = int(kMostThreads);
+    return needContext();
+  }
+  static int launch(CUfunction function, unsigned grid, unsigned gridY,
+                    unsigned gridZ, unsigned block, unsigned blockY,
+                    unsigned blockZ, unsigned, CUstream stream,
+                    void **parameters, void **) {
+    Lock lock(gpu->mutex);
+    auto *kernel = handle<Gpu::Function>(function);
+    bool plain = gridY == 1 && gridZ == 1 && blockY == 1 && blockZ == 1;
+    if (!plain || grid == 0 || block == 0 || block > kMostThreads) {
+      return gpu->complain(absl::StrCat(kernel->symbol, " is launched on ",
+                                        grid, " blocks of ", block,
+                                        " threads"));
+    }
+    if (kernel->module->device != current_device) {
+      return gpu->complain(absl::StrCat(kernel->symbol, ", loaded on GPU ",
+                                        kernel->module->device,
+                                        ", is launched on another"));
+    }
+    // The driver copies the parameters when the launch is issued.
+    std::vector<uint64_t> values(
+        kernel->module->kernels.parameters(kernel->symbol)->size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      std::memcpy(&values[i], parameters[i], sizeof(uint64_t));
+    }
+    auto run = [=, values = std::move(values)](Gpu::Touched &touched) {
+      return gpu->launch(*kernel, grid, block, values, touched);
+    };
+    return enqueue(stream, {kernel->symbol, run});
+  }
+
+  static int createStream(CUstream *stream, unsigned flags, int) {
+    Lock lock(gpu->mutex);
+    if (needContext()) {
+      return kError;
+    }
+    if (flags != CU_STREAM_NON_BLOCKING) {
+      return gpu->complain("a stream waits for the default stream");
+    }
+    auto owned = std::make_unique<Gpu::Stream>();
+    owned->number = ++gpu->stream_count;
+    owned->device = current_device;
+    *stream = handle<CUstream_st>(owned.get());
+    gpu->streams.push_back(std::move(owned));
+    return 0;
+  }
+  static int destroyStream(CUstream stream) {
+    Lock lock(gpu->mutex);
+    Gpu::Stream *known = stream ? streamOf(stream) : nullptr;
+    if (needContext() || !known) {
+      return kError;
+    }
+    std::erase_if(gpu->streams,
+                  [&](const auto &owned) { return owned.get() == known; });
+    return 0;
+  }
+  static int synchronize(CUstream stream) {
+    Lock lock(gpu->mutex);
+    Gpu::Stream *queue = streamOf(stream);
+    if (needNoRecording() || !queue) {
+      return kError;
+    }
+    return gpu->drain(*queue);
+  }
+  static int waitEvent(CUstream stream, CUevent event, unsigned) {
+    Lock lock(gpu->mutex);
+    Gpu::Event *awaited = eventOf(event);
+    Gpu::Stream *queue = streamOf(stream);
+    if (!awaited || !queue || (awaited->recorded == 0 && !awaited->graph)) {
+      return gpu->complain("a stream awaits an event that was never recorded: "
+                           "it would wait for nothing");
+    }
+    if (awaited->graph && !queue->records) {
+      if (!isOpen(*awaited->graph)) {
+        return gpu->complain("a stream awaits an event of a graph");
+      }
+      gpu->graphs.at(const_cast<Gpu::Graph *>(awaited->graph))->join(*queue);
+    }
+    Gpu::Task task;
+    task.awaits = awaited;
+    task.version = awaited->recorded;
+    task.name = "cuStreamWaitEvent";
+    return enqueue(stream, std::move(task));
+  }
+  static int createEvent(CUevent *event, unsigned) {
+    Lock lock(gpu->mutex);
+    if (needContext()) {
+      return kError;
+    }
+    auto owned = std::make_unique<Gpu::Event>();
+    owned->device = current_device;
+    *event = handle<CUevent_st>(owned.get());
+    gpu->events[owned.get()] = std::move(owned);
+    return 0;
+  }
+  static int destroyEvent(CUevent event) {
+    Lock lock(gpu->mutex);
+    bool known =
+        !needContext() && gpu->events.erase(handle<Gpu::Event>(event)) > 0;
+    return known ? 0 : kError;
+  }
+  static int recordEvent(CUevent event, CUstream stream) {
+    Lock lock(gpu->mutex);
+    Gpu::Event *recorded = eventOf(event);
+    Gpu::Stream *queue = streamOf(stream);
+    if (!recorded || !queue) {
+      return gpu->complain("there is no such event or stream");
+    }
+    if (recorded->device != queue->device) {
+      return gpu->complain("an event is recorded on another GPU than its own");
+    }
+    Gpu::Task task;
+    task.records = recorded;
+    task.name = "cuEventRecord";
+    if (!queue->records) {
+      recorded->graph = nullptr;
+      task.version = ++recorded->recorded;
+    }
+    return enqueue(stream, std::move(task));
+  }
+  static int queryEvent(CUevent event) {
+    Lock lock(gpu->mutex);
+    Gpu::Event *asked = eventOf(event);
+    if (needNoRecording() || !asked) {
+      return kError;
+    }
+    if (asked->done < asked->recorded) {
+      gpu->advance();
+    }
+    if (!gpu->wrong.empty()) {
+      return kError;
+    }
+    if (asked->done < asked->recorded) {
+      return CUDA_ERROR_NOT_READY;
+    }
+    gpu->host.merge(asked->clock);
+    return 0;
+  }
+  static int elapsed(float *milliseconds, CUevent, CUevent) {
+    *milliseconds = 0; // nothing here takes a time that means something
+    return 0;
+  }
+};
+
+} // namespace zerograph::emulator
+
+#endif // ZEROGRAPH_TESTS_EMULATOR_STREAMCALLS_H

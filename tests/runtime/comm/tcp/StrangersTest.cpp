@@ -1,0 +1,229 @@
+//===- StrangersTest.cpp - who comes to the port of ranks and is none -----===//
+
+#include "runtime/comm/tcp/Connection.h"
+#include "runtime/comm/tcp/Messages.h"
+#include "tests/runtime/comm/ControlPlanes.h"
+
+#include <future>
+#include <mutex>
+
+using namespace zerograph;
+using namespace zerograph::testing;
+using namespace zerograph::tcp;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Joined = absl::StatusOr<std::unique_ptr<TcpControlPlane>>;
+
+class StrangersTest : public ::testing::Test {
+protected:
+  /// A thread joins a run, whose others come later or never.
+  std::future<Joined> join(unsigned rank, unsigned world,
+                           const std::string &run = "a test",
+                           double deadline = 60) {
+    return std::async(std::launch::async, [=, this]() -> Joined {
+      TcpOptions options;
+      options.deadline = Deadline(deadline);
+      options.say = [this](const std::string &text) {
+        std::lock_guard<std::mutex> lock(mutex);
+        notes += text + "\n";
+      };
+      return TcpControlPlane::join(launchOf(rank, world, port, run), options);
+    });
+  }
+
+  /// One that has connected.
+  Connection stranger() {
+    while (true) {
+      auto socket =
+          connectTo("127.0.0.1", port, Clock::now() + std::chrono::seconds(10));
+      if (socket.ok()) {
+        return Connection(*std::move(socket));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  /// What rank 0 answers, up to its end.
+  std::vector<Frame> answers(Connection &connection, size_t count = SIZE_MAX) {
+    std::vector<Frame> frames;
+    bool came = false;
+    absl::Status status;
+    while (status.ok() && frames.size() < count) {
+      connection.write();
+      EXPECT_TRUE(waitFor(connection.descriptor(), false,
+                          Clock::now() + std::chrono::seconds(20)));
+      status = connection.read(frames, came);
+    }
+    return frames;
+  }
+
+  /// Why rank 0 refuses who says `bytes`.
+  std::string refusal(const Bytes &bytes) {
+    Connection connection = stranger();
+    connection.send(bytes);
+    std::vector<Frame> frames = answers(connection, 1);
+    Text why;
+    EXPECT_EQ(frames.size(), 1);
+    EXPECT_EQ(frames[0].kind, FrameKind::kRefused);
+    EXPECT_TRUE(unpack(frames[0].payload, why).ok());
+    return why.text;
+  }
+
+  void expectNoted(const std::string &part) {
+    std::lock_guard<std::mutex> lock(mutex);
+    EXPECT_NE(notes.find(part), std::string::npos)
+        << notes << "without: " << part;
+  }
+
+  /// Two ranks meet in spite of all.
+  void expectMeeting(std::future<Joined> zero, std::future<Joined> one) {
+    Joined first = zero.get(), second = one.get();
+    EXPECT_TRUE(first.ok()) << first.status();
+    EXPECT_TRUE(second.ok()) << second.status();
+  }
+
+  uint16_t port = freePort();
+  std::mutex mutex;
+  std::string notes;
+};
+
+Bytes bytesOf(const std::string &text) {
+  return std::make_shared<const std::string>(text);
+}
+
+TEST_F(StrangersTest, WhoSendsGarbageIsRefused) {
+  auto zero = join(0, 2);
+  EXPECT_NE(refusal(bytesOf("GET / HTTP/1.1\r\nHost: rank0\r\n\r\n"))
+                .find("does not begin as Zerograph's protocol"),
+            std::string::npos);
+  EXPECT_NE(refusal(encode(FrameKind::kHello, "?"))
+                .find("a hello came that is "
+                      "none"),
+            std::string::npos);
+  EXPECT_NE(refusal(encode(FrameKind::kAlive, "")).find("did not say hello"),
+            std::string::npos);
+  EXPECT_NE(refusal(encode(FrameKind::kHello, std::string(1 << 20, 'x')))
+                .find("at most 4096"),
+            std::string::npos);
+  // Others say nothing, and go or stay.
+  Connection silent = stranger();
+  { Connection gone = stranger(); }
+  expectMeeting(std::move(zero), join(1, 2));
+  expectNoted("refused a connection from 127.0.0.1:");
+  expectNoted("does not begin as Zerograph's protocol");
+}
+
+TEST_F(StrangersTest, AnotherVersionIsRefused) {
+  auto zero = join(0, 2);
+  Hello hello = {"a test", 1, 2, "process 1 on host"};
+  EXPECT_NE(refusal(encode(FrameKind::kHello, pack(hello), 9))
+                .find("speaks version 9 of the protocol between ranks, and "
+                      "this program version 1"),
+            std::string::npos);
+  expectMeeting(std::move(zero), join(1, 2));
+}
+
+/// Rank 0 of another version is told from a stranger, too.
+TEST_F(StrangersTest, RankZeroOfAnotherVersionIsNamed) {
+  auto listening = listenOn("127.0.0.1", port);
+  ASSERT_TRUE(listening.ok()) << listening.status();
+  for (const auto &[bytes, part] :
+       {std::make_pair(encode(FrameKind::kWelcome, "", 9),
+                       "speaks version 9 of the protocol"),
+        std::make_pair(bytesOf("220 host ESMTP\r\n"),
+                       "does not begin as Zerograph's protocol"),
+        std::make_pair(encode(FrameKind::kResult, ""),
+                       "does not answer as one")}) {
+    auto one = join(1, 2);
+    std::string peer;
+    ASSERT_TRUE(waitFor(listening->get(), false,
+                        Clock::now() + std::chrono::seconds(20)));
+    Connection connection(*acceptFrom(*listening, peer));
+    connection.send(bytes);
+    connection.write();
+    absl::Status status = one.get().status();
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+    EXPECT_NE(status.message().find(absl::StrCat("127.0.0.1:", port)),
+              std::string::npos)
+        << status;
+  }
+}
+
+/// What listens and never speaks, as a debugger's port may.
+TEST_F(StrangersTest, WhoListensAndSaysNothingIsGivenUp) {
+  auto listening = listenOn("127.0.0.1", port);
+  absl::Status status = join(1, 2, "a test", 0.5).get().status();
+  EXPECT_NE(status.message().find("somebody listens, and says nothing"),
+            std::string::npos)
+      << status;
+}
+
+TEST_F(StrangersTest, AnotherRunIsRefusedOnBothSides) {
+  auto zero = join(0, 2, "job 7");
+  absl::Status status = join(1, 2, "job 8").get().status();
+  for (const char *part : {"127.0.0.1:", "refused by rank 0: another run",
+                           "'job 7'", "'job 8'", "ZEROGRAPH_PORT"}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+  }
+  status = join(1, 3, "job 7").get().status();
+  EXPECT_NE(status.message().find("one of 2 ranks, and this is rank 1 of 3"),
+            std::string::npos)
+      << status;
+  expectMeeting(std::move(zero), join(1, 2, "job 7"));
+  expectNoted("another run meets there");
+}
+
+TEST_F(StrangersTest, TwoOfOneRankAreRefused) {
+  auto zero = join(0, 3), one = join(1, 3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  absl::Status status = join(1, 3).get().status();
+  EXPECT_NE(status.message().find("has come already"), std::string::npos)
+      << status;
+  auto two = join(2, 3);
+  EXPECT_TRUE(zero.get().ok());
+  EXPECT_TRUE(one.get().ok());
+  EXPECT_TRUE(two.get().ok());
+}
+
+TEST_F(StrangersTest, APortInUseIsNamed) {
+  auto listening = listenOn("127.0.0.1", port);
+  absl::Status status = join(0, 2).get().status();
+  for (const std::string &part :
+       {absl::StrCat("cannot listen on port ", port),
+        std::string("ZEROGRAPH_PORT"), std::string("in use")}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+  }
+}
+
+/// A rank that has been let in and then sends what no rank does ends the run:
+/// its state is not known any more.
+TEST_F(StrangersTest, ARankThatSendsGarbageEndsAll) {
+  auto zero = join(0, 2);
+  Connection connection = stranger();
+  connection.send(
+      encode(FrameKind::kHello, pack(Hello{"a test", 1, 2, "process 5 on h"})));
+  EXPECT_EQ(answers(connection, 1)[0].kind, FrameKind::kWelcome);
+  connection.send(bytesOf("garbage"));
+  connection.write();
+  absl::Status status = zero.get().status();
+  for (const char *part : {"meeting the other ranks", "rank 1 (process 5 on h)",
+                           "does not begin as Zerograph's protocol"}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+  }
+}
+
+TEST_F(StrangersTest, AHostThatIsNoneIsNamed) {
+  Launch launch = launchOf(1, 2, port);
+  launch.place->host = "no-such-host.invalid";
+  launch.place->source = "MASTER_ADDR";
+  TcpOptions options;
+  options.deadline = Deadline(0.3);
+  absl::Status status = TcpControlPlane::join(launch, options).status();
+  EXPECT_NE(status.message().find("no-such-host.invalid"), std::string::npos);
+  EXPECT_NE(status.message().find("(MASTER_ADDR)"), std::string::npos)
+      << status;
+}
+
+} // namespace

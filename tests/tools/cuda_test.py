@@ -1,0 +1,163 @@
+"""`train` on an emulated GPU: the programs find the emulator as they would
+NVIDIA's driver."""
+
+import json
+import os
+import re
+
+from support import Case, MLP, MLP_DATA, main, read_tensors
+
+EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
+LIBRARY = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8", "--steps",
+           "2"]
+TRAIN = [*LIBRARY, "--matmul", "generated"]
+CUDA = ["--target", "cuda:emulated"]
+
+
+def emulated(seed=1):
+    """Options of run_program."""
+    paths = [EMULATOR, os.environ.get("LD_LIBRARY_PATH", "")]
+    return {"env": {**os.environ, "ZEROGRAPH_EMULATOR_SEED": str(seed),
+                    "LD_LIBRARY_PATH": ":".join(filter(None, paths))}}
+
+
+class Cuda(Case):
+
+    def trained(self, *options, seed=1):
+        """Notes, but for what compiling says of CUDA."""
+        result = self.succeeds(*TRAIN, *CUDA, *options, **emulated(seed))
+        # What the emulator says at the end: nothing was wrong or left.
+        lines = result.stderr.splitlines()
+        self.assertRegex(lines[-1], r"^emulated GPU: [1-9]\d* launches$")
+        self.assertFalse(any("emulated GPU" in line for line in lines[:-1]),
+                         result.stderr)
+        return [line for line in lines[:-1] if "for CUDA" not in line]
+
+    def test_the_hosts_bits(self):
+        for graph in "off", "compute":
+            for options in [[], ["--ranks", "2", "--zero", "3"]]:
+                self.succeeds(*TRAIN, *options, "--save-weights", "host")
+                self.trained(*options, "--graph", graph, "--save-weights",
+                             "cuda", seed=len(graph))
+                self.assertEqual(read_tensors(self.path("host")),
+                                 read_tensors(self.path("cuda")))
+
+    def by_library(self, *options, seed=1):
+        """Trains with the emulated cuBLASLt; how often it has multiplied."""
+        result = self.succeeds(*LIBRARY, *CUDA, *options, **emulated(seed))
+        said = re.findall(r"emulated GPU: (.*)", result.stderr)
+        self.assertEqual(len(said), 2, result.stderr)
+        return int(re.fullmatch(r"(\d+) products by cuBLASLt", said[0])[1])
+
+    def test_products_by_cublaslt(self):
+        for graph in "off", "compute", "all":
+            count = self.by_library("--graph", graph, "--save-weights", graph,
+                                    "--algorithms", "algorithms",
+                                    seed=len(graph))
+            self.assertEqual(count, 3 * 5) # of two steps, and once before
+            self.assertEqual(read_tensors(self.path(graph)),
+                             read_tensors(self.path("off")))
+        with open(self.path("algorithms")) as file:
+            text = file.read()
+        self.assertRegex(text, r"library cuBLASLt \d+\.\d+\.\d+\n"
+                               r"gpu sm_80 with 4 multiprocessors\n")
+        self.assertEqual(text.count("\nproduct f32 1 x "), 5)
+
+    def test_algorithms_of_another_machine(self):
+        self.by_library("--algorithms", "algorithms")
+        with open(self.path("algorithms")) as file:
+            text = file.read().replace("sm_80 with 4", "sm_90 with 132")
+        with open(self.path("algorithms"), "w") as file:
+            file.write(text)
+        self.refused(*LIBRARY, *CUDA, "--algorithms", "algorithms", lines=0,
+                     parts=["--algorithms algorithms was written for",
+                            "on sm_90 with 132 multiprocessors; here is"],
+                     **emulated())
+
+    def test_algorithms_without_a_library(self):
+        self.refused(*TRAIN, *CUDA, "--algorithms", "algorithms", lines=0,
+                     parts=["the plan has no product by cuBLASLt"],
+                     **emulated())
+
+    def test_an_environment_that_changes_products(self):
+        with_tf32 = emulated()
+        with_tf32["env"]["NVIDIA_TF32_OVERRIDE"] = "1"
+        self.refused(*LIBRARY, *CUDA, lines=0,
+                     parts=["NVIDIA_TF32_OVERRIDE=1", "unset it"], **with_tf32)
+
+    def test_whole_programs_as_graphs(self):
+        self.succeeds(*TRAIN, "--save-weights", "host")
+        self.trained("--graph", "all", "--save-weights", "cuda")
+        self.assertEqual(read_tensors(self.path("host")),
+                         read_tensors(self.path("cuda")))
+
+    def test_no_whole_programs_of_ranks_that_share_a_gpu(self):
+        self.refused(*TRAIN, *CUDA, "--ranks", "2", "--graph", "all", lines=0,
+                     parts=["--graph all", "cannot be recorded",
+                            "Give --graph compute"], **emulated())
+
+    def test_a_trace(self):
+        notes = self.trained("--trace", "trace.json")
+        self.assertEqual(len(notes), 1, notes)
+        self.assertIn("not as graphs", notes[0])
+        with open(self.path("trace.json")) as file:
+            events = json.load(file)["traceEvents"]
+        self.assertGreater(len([e for e in events if e["ph"] == "X"]), 10)
+
+    def test_graphs_are_for_gpus(self):
+        result = self.succeeds(*TRAIN, "--graph", "off")
+        self.assertIn("--graph has no effect", result.stderr)
+
+    def kernels(self, target, **options):
+        self.succeeds("compile", MLP, "-o", "plan", "--micro-batch", "8",
+                      "--matmul", "generated", "--target", target)
+        text = self.succeeds("inspect", "plan", "--kernels", **options).stdout
+        report = self.succeeds("inspect", "plan", "--kernels", "--json",
+                               **options).stdout
+        return text, json.loads(report)["kernel_list"]
+
+    def test_kernels(self):
+        text, kernels = self.kernels("cuda:sm_80")
+        launches = [launch for kernel in kernels["kernels"]
+                    for launch in kernel["launches"]]
+        self.assertGreater(len(launches), 10)
+        for launch in launches:
+            self.assertIn(launch["symbol"], text)
+            self.assertGreater(launch["grid"] * launch["block"], 0)
+        if "is not in PATH" in kernels["assembler"]:
+            self.skipTest(kernels["assembler"])
+        for launch in launches:
+            self.assertGreater(launch["registers"], 4)
+            self.assertEqual(launch["spilled_bytes"], 0)
+        self.assertRegex(text, r"registers of a thread: at most \d+, median")
+
+    def test_an_assembler_that_fails(self):
+        """One of another name comes first in PATH, and refuses all."""
+        with open(self.path("ptxas"), "w") as file:
+            file.write("#!/bin/sh\necho 'no such thing as a GPU'; exit 3\n")
+        os.chmod(self.path("ptxas"), 0o755)
+        path = self.folder + ":" + os.environ["PATH"]
+        text, _ = self.kernels("cuda:sm_80", env={**os.environ, "PATH": path})
+        self.assertRegex(text, "registers are not known: .*ptxas refuses the "
+                         "plan's kernels: no such thing as a GPU")
+
+    def test_kernels_of_the_host(self):
+        text, kernels = self.kernels("host")
+        self.assertNotIn("registers", text)
+        self.assertGreater(kernels["kernels"][0]["launches"][0]["extent"], 0)
+
+    def test_the_environment(self):
+        result = self.succeeds("env", **emulated())
+        self.assertRegex(result.stdout, r"(?m)^CUDA .*emulated")
+        self.assertRegex(result.stdout,
+                         r"(?m)^cuBLASLt +multiplies .*\n +cuBLASLt 13\.1\.0")
+
+    def test_a_plan_without_a_gpu(self):
+        found = re.search(r"(?m)^CUDA +(.*)$", self.succeeds("env").stdout)
+        if "no NVIDIA driver" not in found.group(1):
+            self.skipTest("this machine has a driver: " + found.group(1))
+        self.refused(*TRAIN, "--target", "cuda:sm_80", lines=0,
+                     parts=["this machine has no NVIDIA driver"])
+
+
+main()

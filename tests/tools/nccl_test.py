@@ -1,0 +1,136 @@
+"""Ranks with a GPU each, as threads and as processes, by emulated NCCL: the
+bits of the host, and an end for every rank in what goes wrong."""
+
+import os
+import signal
+
+from mpi import Mpi
+from support import MLP, MLP_DATA, main, read_tensors
+
+EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
+TRAIN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "2", "--matmul",
+         "generated"]
+STEPS = ["--steps", "3"]
+CUDA = ["--target", "cuda:emulated"]
+
+
+def emulated(gpus, seed=1):
+    paths = [EMULATOR, os.environ.get("LD_LIBRARY_PATH", "")]
+    return {"ZEROGRAPH_EMULATOR_SEED": str(seed),
+            "ZEROGRAPH_EMULATOR_GPUS": str(gpus),
+            "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
+
+
+def with_gpus(gpus):
+    return {**os.environ, **emulated(gpus)}
+
+
+class Nccl(Mpi):
+
+    def check_end(self, text, processes):
+        """What the emulators say at the end: nothing was wrong or left."""
+        said = [line for line in text.splitlines() if "emulated" in line]
+        self.assertEqual(len(said), 2 * processes, text)
+        for line in said:
+            self.assertRegex(line, r"^emulated (NCCL|GPU): [1-9]\d* launches$")
+
+    def on_processes(self, ranks, *options, gpus=1):
+        self.environment.update(emulated(gpus))
+        return self.mpirun(ranks, *options)
+
+    def check(self, ranks, *options):
+        self.succeeds(*TRAIN, *STEPS, *options, "--ranks", str(ranks),
+                      "--save-weights", "host")
+        result = self.succeeds(*TRAIN, *STEPS, *CUDA, *options, "--ranks",
+                               str(ranks), "--save-weights", "threads",
+                               env=with_gpus(ranks))
+        self.check_end(result.stderr, 1)
+        result = self.on_processes(ranks, *TRAIN, *STEPS, *CUDA, *options,
+                                   "--save-weights", "processes")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_end(result.stderr, ranks)
+        host = read_tensors(self.path("host"))
+        self.assertTrue(host)
+        self.assertEqual(host, read_tensors(self.path("threads")))
+        self.assertEqual(host, read_tensors(self.path("processes")))
+
+    def test_the_hosts_bits(self):
+        self.check(2, "--zero", "3", "--accumulate", "2")
+
+    def test_three_ranks(self):
+        self.check(3, "--zero", "1")
+
+    def test_processes_that_see_all_gpus(self):
+        # Each takes the one of its place on the machine.
+        result = self.on_processes(2, *TRAIN, *STEPS, *CUDA, gpus=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_end(result.stderr, 2)
+
+    def test_fewer_gpus_than_ranks(self):
+        self.refused(*TRAIN, *CUDA, "--ranks", "3", env=with_gpus(2), lines=0,
+                     parts=["for 3 ranks, and this process sees 2 GPUs",
+                            "CUDA_VISIBLE_DEVICES=0"])
+        result = self.on_processes(3, *TRAIN, *STEPS, *CUDA, gpus=2)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("3 ranks are on this machine", result.stderr)
+
+    def test_sums_in_its_own_order(self):
+        for target, message in [
+                ([], "--reduction nccl is for --target cuda"),
+                (CUDA, "ranks on one GPU do without it")]:
+            self.refused(*TRAIN, *target, "--ranks", "2", "--reduction",
+                         "nccl", env=with_gpus(1), lines=0, parts=[message])
+        result = self.on_processes(2, *TRAIN, *STEPS, *CUDA, "--reduction",
+                                   "nccl")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        plan = self.path("plan")
+        self.succeeds("compile", MLP, "--micro-batch", "2", "--ranks", "2",
+                      *CUDA, "--reduction", "nccl", "-o", plan)
+        self.assertIn("in an order of its own",
+                      self.succeeds("inspect", plan).stdout)
+
+    def killed(self, number):
+        # Who is killed leaves what it was about to exchange.
+        self.environment.update(emulated(1),
+                                ZEROGRAPH_EMULATOR_FOLDER=self.folder)
+        launcher, ranks, errors = self.start(3, *TRAIN, *CUDA, "--zero", "3",
+                                             "--deadline", "2")
+        self.wait_until(lambda: self.steps_logged() > 2)
+        self.victim = ranks[2]
+        os.kill(ranks[2], number)
+        self.addCleanup(self.end, ranks[2])
+        self.assertNotEqual(launcher.wait(60), 0)
+        errors.seek(0)
+        return errors.read()
+
+    @staticmethod
+    def end(process):
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def test_a_rank_that_is_killed(self):
+        said = self.killed(signal.SIGKILL)
+        for rank in "01":
+            self.assertRegex(said, rf"(?m)^zerograph train: rank {rank}: .*"
+                             rf"rank 2 \(process {self.victim} on .*\) has "
+                             "ended")
+        self.assertRegex(said, r'step \d+ of "step" \(\w+, .*rank [01], \w+')
+
+    def test_a_rank_that_is_stopped(self):
+        said = self.killed(signal.SIGSTOP)
+        # Which step it is depends on the moment: inside a graph a segment is
+        # all that can be named.
+        self.assertRegex(said, r'step \d+ of "step" \(\w+, .*\): (this step '
+                         r"or a later one, up to step \d+: )?the GPU finished "
+                         "nothing for 2 s")
+
+    def test_the_environment(self):
+        result = self.succeeds("env", env=with_gpus(2))
+        self.assertRegex(result.stdout, r"(?m)^CUDA .*2 GPUs")
+        self.assertRegex(result.stdout, r"(?m)^NCCL +exchanges between GPUs")
+        self.assertIn("2.28.9, " + EMULATOR, result.stdout)
+
+
+main()

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# What to run first on a machine with an NVIDIA GPU: builds; what the machine
+# has; the tests that need a GPU; NCCL with one rank, and with two on one card;
+# NVIDIA's checkers, where they are installed; times. All is run, whatever fails,
+# and said at the end. PEERS=PYTHON: also torch.compile's times.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+tools/build.sh || exit
+out=build/gpu
+mkdir -p "$out"
+failed=()
+run() { # NAME COMMAND...: its output goes into $out/NAME too
+  local name=$1
+  shift
+  echo "gpu: $name: $*"
+  "$@" 2>&1 | tee "$out/$name"
+  ((PIPESTATUS[0] == 0)) || failed+=("$name")
+}
+run env build/bin/zerograph env
+capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1)
+target=cuda:sm_80
+[[ ${capability%%.*} -lt 9 ]] || target=cuda:sm_90
+run tests ctest --test-dir build -L gpu --output-on-failure
+
+train=(build/bin/zerograph train models/mlp-digits/model.onnx
+  --data models/mlp-digits/batches.safetensors --matmul generated --micro-batch 8 --zero 3
+  --steps 5)
+run host "${train[@]}" --target host --ranks 2 --save-weights "$out/host.safetensors"
+# NCCL refuses two ranks on one card unless they look like two machines; its
+# newer versions let them share it.
+export NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_SOCKET_IFNAME=${NCCL_SOCKET_IFNAME:-lo}
+two=(mpirun --oversubscribe)
+((EUID != 0)) || two+=(--allow-run-as-root)
+run nccl-two "${two[@]}" \
+  -n 1 -x NCCL_HOSTID=a "${train[@]}" --target "$target" \
+  --save-weights "$out/nccl.safetensors" : \
+  -n 1 -x NCCL_HOSTID=b "${train[@]}" --target "$target" \
+  --save-weights "$out/nccl.safetensors"
+run nccl-two-bits cmp "$out/host.safetensors" "$out/nccl.safetensors"
+
+checked=(build/bin/zerograph train models/gpt2-nano/model.onnx
+  --data models/gpt2-nano/batches.safetensors --target "$target"
+  --dim seq=64 --micro-batch 1)
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck initcheck synccheck; do
+    run "$tool" compute-sanitizer --tool "$tool" --error-exitcode 1 \
+      "${checked[@]}" --steps 2 --graph off
+  done
+else
+  echo "gpu: no compute-sanitizer in PATH: a CUDA toolkit has it"
+fi
+
+bench=(tools/bench --device "$target" --workload gpt2-small-1024)
+[[ -z ${PEERS:-} ]] || bench+=(--peers "$PEERS" --modes compile)
+run bench-f32 "${bench[@]}"
+run bench-tf32 "${bench[@]}" --allow-tf32
+for graph in off compute all; do
+  run "graph-$graph" "${checked[@]}" --steps 50 --graph "$graph"
+done
+if ((${#failed[@]})); then
+  echo "gpu: failed: ${failed[*]}; each has its output in $out"
+  exit 1
+fi
+echo "gpu: all passed; the outputs are in $out"
