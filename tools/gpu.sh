@@ -50,10 +50,12 @@ else
   echo "gpu: no compute-sanitizer in PATH: a CUDA toolkit has it"
 fi
 
-bench=(tools/bench --device "$target" --workload gpt2-small-1024)
-[[ -z ${PEERS:-} ]] || bench+=(--peers "$PEERS" --modes compile)
-run bench-f32 "${bench[@]}"
-run bench-tf32 "${bench[@]}" --allow-tf32
+for model in small medium; do
+  bench=(tools/bench --device "$target" --workload "gpt2-$model-1024")
+  [[ -z ${PEERS:-} ]] || bench+=(--peers "$PEERS" --modes compile)
+  run "gpt2-$model-f32" "${bench[@]}"
+  run "gpt2-$model-tf32" "${bench[@]}" --allow-tf32
+done
 for graph in off compute all; do
   run "graph-$graph" "${checked[@]}" --steps 50 --graph "$graph"
 done

@@ -8,6 +8,7 @@
 #include "tests/codegen/CudaRun.h"
 #include "tests/codegen/Ptxas.h"
 #include "tests/codegen/TrainingKernels.h"
+#include "tools/cli/Ptxas.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -48,22 +49,22 @@ TEST_P(CudaModels, KernelsHaveTheHostsBits) {
 class PtxasModels : public ::testing::TestWithParam<Case> {};
 
 TEST_P(PtxasModels, AssembledWithoutSpills) {
-  std::string ptxas = findPtxas();
-  if (ptxas.empty()) {
-    GTEST_SKIP() << kNoPtxas;
+  auto ptxas = zerograph::findPtxas();
+  if (!ptxas.ok()) {
+    GTEST_SKIP() << ptxas.status().message();
   }
   TrainingKernels kernels = kernelsOf(GetParam());
   ASSERT_EQ(kernels.error(), "");
   CudaKernels cuda(kernels.ops());
   ASSERT_TRUE(cuda.ok());
   for (const char *architecture : {"sm_80", "sm_90"}) {
-    Assembly assembly = assemble(ptxas, architecture, cuda.ptx(architecture));
+    Assembly assembly = assemble(*ptxas, architecture, cuda.ptx(architecture));
     EXPECT_EQ(assembly.error, "");
     std::cout << architecture << ": " << assembly.summary() << "\n";
   }
   // Those after it take it as well.
   for (const char *architecture : {"sm_100", "sm_120"}) {
-    EXPECT_EQ(assemble(ptxas, architecture, cuda.ptx("sm_90")).error, "");
+    EXPECT_EQ(assemble(*ptxas, architecture, cuda.ptx("sm_90")).error, "");
   }
 }
 
@@ -74,8 +75,10 @@ const Case kModels[] = {
     {"resnet-mini/model.onnx", 0, 1, {{"batch", 2}}},
 };
 /// Too large to be run here.
-const Case kGpt2Small = {
-    "structure/gpt2-small.onnx", 3, 8, {{"batch", 4}, {"seq", 1024}}};
+const Case kStructures[] = {
+    {"structure/gpt2-small.onnx", 3, 8, {{"batch", 4}, {"seq", 1024}}},
+    {"structure/llama3-8b.onnx", 3, 8, {{"batch", 1}, {"seq", 2048}}},
+};
 
 std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
   std::string name = info.param.model;
@@ -87,7 +90,7 @@ std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
 INSTANTIATE_TEST_SUITE_P(All, CudaModels, ::testing::ValuesIn(kModels), nameOf);
 INSTANTIATE_TEST_SUITE_P(All, PtxasModels, ::testing::ValuesIn(kModels),
                          nameOf);
-INSTANTIATE_TEST_SUITE_P(Large, PtxasModels, ::testing::Values(kGpt2Small),
+INSTANTIATE_TEST_SUITE_P(Large, PtxasModels, ::testing::ValuesIn(kStructures),
                          nameOf);
 
 } // namespace

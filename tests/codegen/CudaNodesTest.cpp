@@ -15,6 +15,7 @@
 #include "tests/frontend/Fixture.h"
 #include "tests/frontend/NodeCase.h"
 #include "tests/passes/differentiate/NodeGradient.h"
+#include "tools/cli/Ptxas.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -123,9 +124,9 @@ std::vector<const char *> architecturesFor(unsigned turn) {
 }
 
 TEST(CudaNodes, ThoseThatTrainAreAssembledWithoutSpills) {
-  std::string ptxas = findPtxas();
-  if (ptxas.empty()) {
-    GTEST_SKIP() << kNoPtxas;
+  auto ptxas = zerograph::findPtxas();
+  if (!ptxas.ok()) {
+    GTEST_SKIP() << ptxas.status().message();
   }
   std::vector<std::filesystem::path> folders =
       frontend::testing::nodeCaseFolders();
@@ -166,7 +167,7 @@ TEST(CudaNodes, ThoseThatTrainAreAssembledWithoutSpills) {
   std::cout << trained << " node tests train, by " << known.size()
             << " kernels\n";
   for (const auto &[architecture, ptx] : joined) {
-    Assembly assembly = assemble(ptxas, architecture, ptx.text());
+    Assembly assembly = assemble(*ptxas, architecture, ptx.text());
     EXPECT_EQ(assembly.error, "");
     std::cout << architecture << ": " << assembly.summary() << "\n";
   }

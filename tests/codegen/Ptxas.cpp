@@ -17,14 +17,6 @@
 
 using namespace mlir::zg;
 
-std::string testing::findPtxas() {
-  if (auto found = llvm::sys::findProgramByName("ptxas")) {
-    return *found;
-  }
-  auto found = llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"});
-  return found ? *found : "";
-}
-
 static std::vector<int> registersIn(llvm::StringRef said) {
   std::vector<int> registers;
   while (!said.empty()) {

@@ -8,13 +8,6 @@
 
 namespace mlir::zg::testing {
 
-/// Why a test that needs it is skipped.
-inline constexpr const char kNoPtxas[] =
-    "there is no ptxas in PATH or /usr/local/cuda/bin: a CUDA toolkit has it";
-
-/// Empty if this machine has none.
-std::string findPtxas();
-
 /// What ptxas makes of a text.
 struct Assembly {
   /// Empty, or what it says of a text that it does not assemble, or not without
