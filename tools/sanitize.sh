@@ -2,7 +2,8 @@
 # Runs the runtime's tests, and a training run of two ranks, under sanitizers:
 # tools/sanitize.sh [address,undefined|thread ...], both without arguments. What
 # is generated and what libraries compute is not instrumented; threads, files,
-# collectives and memory of the runtime are.
+# collectives and memory of the runtime are. At last, whatever is asked for, it
+# looks for leaks where a GPU's libraries fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kinds=("$@")
@@ -10,7 +11,7 @@ kinds=("$@")
 # All but executor_test, which counts allocations by an allocator of its own.
 TESTS=(plan_test io_test state_test comm_test device_test train_test)
 
-tools/build.sh zerograph
+tools/build.sh zerograph e2e_cuda_test
 export CCACHE_DIR=${CCACHE_DIR:-$HOME/.cache/zerograph-ccache}
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 work=$(mktemp -d)
@@ -63,3 +64,11 @@ for kind in "${kinds[@]}"; do
   done
   echo "sanitize: $kind: ${#TESTS[@]} tests and 4 runs, nothing found"
 done
+
+# The whole program, whose every call of a GPU's libraries fails in turn: it
+# holds a compiler, so leaks alone are looked for.
+LD_PRELOAD=$(gcc -print-file-name=liblsan.so) timeout 900 \
+  build/bin/e2e_cuda_test --gtest_filter='*Fail*' >"$work/leaks.log" 2>&1 ||
+  { tail -n 100 "$work/leaks.log" >&2
+    echo "sanitize: leaks: e2e_cuda_test failed" >&2; exit 1; }
+echo "sanitize: leaks: nothing found"

@@ -333,6 +333,7 @@ Nccl::Shared Nccl::find(ncclComm_t comm) {
 
 int Nccl::forget(const Shared &comm) {
   comm->aborted = true;
+  comm->tasks.clear(); // they own the communicator
   gpu.conflicts.forget(comm->key());
   comms.erase(comm.get());
   gpu.changed.notify_all();
