@@ -129,14 +129,15 @@ RULES = {
             "codegen/plan",
             "passes",
             "runtime/plan",
+            "runtime/device/cuda/Architectures.h",
             # What collectives launch, and no step names.
             "runtime/device/cuda/FoldKernel.h",
             # How a workspace lies.
             "runtime/device/cuda/CublasLtWorkspace.h",
         ],
         "a device's folder adds its forms and its code; of the runtime it knows "
-        "the plan, the kernels that its collectives need, and its own library's "
-        "workspaces",
+        "the plan, which GPUs there are, the kernels that its collectives need, "
+        "and its own library's workspaces",
     ),
 }
 FOLDERS = ["options", "runtime", "passes", "frontend", "codegen", "tools", "tests"]

@@ -17,7 +17,7 @@ inline constexpr llvm::StringLiteral kEmulated = "emulated";
 /// PTX for one architecture, which the driver compiles for it and for those
 /// after it.
 struct CudaTarget {
-  /// "sm_80" or "sm_90"; or kEmulated.
+  /// "sm_90", of one of zerograph::kArchitectures; or kEmulated.
   std::string architecture;
   /// Products are cuBLASLt's; else they are kernels.
   bool library = true;

@@ -28,16 +28,16 @@ Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   return json;
 }
 
-/// In what order gradients of ranks are added up.
+/// As the option `--reduction` has it.
 const char *reductionOf(const plan::Plan &plan) {
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
       if (step.reduce_scatter().any_order()) {
-        return "any order";
+        return "nccl";
       }
     }
   }
-  return "rank order";
+  return "exact";
 }
 
 Json headerJson(const LoadedPlan &loaded) {

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Text.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
@@ -20,6 +21,15 @@ std::string signedGrouped(int64_t value) {
                       grouped(value < 0 ? -uint64_t(value) : uint64_t(value)));
 }
 
+/// "1 rank", "4 ranks".
+std::string counted(const Json &value, const char *of) {
+  uint64_t count = number(value);
+  return absl::StrCat(count, " ", of,
+                      count == 1                 ? ""
+                      : absl::EndsWith(of, "ch") ? "es"
+                                                 : "s");
+}
+
 std::string listed(const Json &values, const char *separator) {
   std::vector<std::string> parts;
   for (const Json &value : values) {
@@ -29,14 +39,14 @@ std::string listed(const Json &values, const char *separator) {
 }
 
 void header(const Json &report, std::string &out) {
-  absl::StrAppendFormat(&out, "%s, ZeRO stage %d on %d ranks, made by %s\n",
+  absl::StrAppendFormat(&out, "%s, ZeRO stage %d on %s, made by %s\n",
                         text(report["model"]), number(report["zero_stage"]),
-                        number(report["ranks"]), text(report["producer"]));
-  absl::StrAppendFormat(
-      &out,
-      "  a step:     %d micro-batches of %d samples a rank; loss \"%s\"\n",
-      number(report["accumulate"]), number(report["micro_batch"]),
-      text(report["loss"]));
+                        counted(report["ranks"], "rank"),
+                        text(report["producer"]));
+  absl::StrAppendFormat(&out, "  a step:     %s of %s a rank; loss \"%s\"\n",
+                        counted(report["accumulate"], "micro-batch"),
+                        counted(report["micro_batch"], "sample"),
+                        text(report["loss"]));
   const Json &optimizer = report["optimizer"];
   absl::StrAppend(&out, "  optimizer:  ", text(optimizer["kind"]));
   for (const auto &[name, value] : optimizer.items()) {
@@ -60,7 +70,7 @@ void header(const Json &report, std::string &out) {
                               : ", products of f32 without TF32");
   }
   absl::StrAppend(&out, "\n");
-  if (text(report["reduction"]) != "rank order") {
+  if (text(report["reduction"]) == "nccl") {
     absl::StrAppend(&out,
                     "  reductions: by the collective library, in an order of "
                     "its own: not the bits of other plans\n");
@@ -81,10 +91,10 @@ void units(const Json &report, std::string &out) {
   absl::StrAppend(&out, "\nUnits\n");
   for (const Json &unit : report["units"]) {
     absl::StrAppendFormat(
-        &out, "  %s: %s elements of %s + %s padding, %d segments, %s%s (%s)\n",
+        &out, "  %s: %s elements of %s + %s padding, %s, %s%s (%s)\n",
         text(unit["name"]), grouped(number(unit["elements"])),
         text(unit["type"]), grouped(number(unit["padding"])),
-        number(unit["segments"]),
+        counted(unit["segments"], "segment"),
         unit["trainable"].get<bool>() ? "trainable" : "frozen",
         unit["local"].get<bool>() ? ", each rank's own" : "",
         text(unit["reason"]));
@@ -96,6 +106,14 @@ void units(const Json &report, std::string &out) {
                                                                : "frozen",
                             reason.empty() ? "" : ": " + reason);
     }
+  }
+}
+
+void classes(const Json &bytes, std::string &out) {
+  for (const auto &[name, value] : bytes.items()) {
+    absl::StrAppendFormat(&out, "      %-20s %15s\n",
+                          name == "staging" ? "staging and scratch" : name,
+                          grouped(number(value)));
   }
 }
 
@@ -113,16 +131,10 @@ void memory(const Json &report, std::string &out) {
           &out, "    \"%s\" has most live at step %d (%s): %s\n",
           text(program["program"]), number(program["peak_step"]),
           text(program["peak_step_name"]), grouped(number(program["live"])));
-      for (const auto &[name, bytes] : program["by_class"].items()) {
-        absl::StrAppendFormat(&out, "      %-12s %15s\n", name,
-                              grouped(number(bytes)));
-      }
+      classes(program["by_class"], out);
     }
     absl::StrAppend(&out, "    each class at its own peak\n");
-    for (const auto &[name, bytes] : arena["class_peaks"].items()) {
-      absl::StrAppendFormat(&out, "      %-12s %15s\n", name,
-                            grouped(number(bytes)));
-    }
+    classes(arena["class_peaks"], out);
   }
   const Json &state = report["memory"]["model_state"];
   absl::StrAppendFormat(
@@ -131,6 +143,10 @@ void memory(const Json &report, std::string &out) {
       "optimizer %s\n",
       grouped(number(state["parameters"])), grouped(number(state["gradients"])),
       grouped(number(state["optimizer"])));
+  if (text(report["target"]["device"]) == "cuda") {
+    absl::StrAppend(&out, "  on top of it a GPU holds its context, kernels, "
+                          "libraries and graphs: `train` measures them\n");
+  }
 }
 
 void traffic(const Json &report, std::string &out) {

@@ -148,9 +148,23 @@ class Cuda(Case):
 
     def test_the_environment(self):
         result = self.succeeds("env", **emulated())
-        self.assertRegex(result.stdout, r"(?m)^CUDA .*emulated")
+        self.assertRegex(result.stdout, r"(?m)^CUDA .*emulated\n +plans for "
+                         r"cuda:sm_\d+ run here")
         self.assertRegex(result.stdout,
                          r"(?m)^cuBLASLt +multiplies .*\n +cuBLASLt 13\.1\.0")
+
+    def test_targets(self):
+        plan = self.path("plan")
+        compiled = ["compile", MLP, "--micro-batch", "2", "-o", plan,
+                    "--target"]
+        self.succeeds(*compiled, "cuda:native", **emulated())
+        self.assertRegex(self.succeeds("inspect", plan).stdout,
+                         r"target: +cuda with sm_\d+")
+        for target, hint in [("sm_100a", "give cuda:sm_90"),
+                             ("sm_86", "give cuda:sm_80"),
+                             ("sm_75", "before sm_80 are not supported"),
+                             ("ampere", "and native, for the GPU of this")]:
+            self.refused(*compiled, "cuda:" + target, parts=[hint])
 
     def test_a_plan_without_a_gpu(self):
         found = re.search(r"(?m)^CUDA +(.*)$", self.succeeds("env").stdout)

@@ -4,6 +4,7 @@
 
 #include "frontend/Import.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/Driver.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/TensorFile.h"
 
@@ -23,7 +24,8 @@ absl::Status bindDim(std::map<std::string, int64_t> &dims,
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "dim ", name, " is ", it->second, ", but ", why, " makes it ", size));
+      "dim ", name, " is ", it->second, ", but ", why, " makes it ", size,
+      ": give one of them, or make both equal"));
 }
 
 absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
@@ -62,6 +64,12 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
 }
 
 } // namespace
+
+absl::Status checkDevice(const CompileOptions &options) {
+  plan::Target target;
+  target.set_device(options.target.substr(0, options.target.find(':')));
+  return countAccelerators(target).status();
+}
 
 absl::Status checkIsNoPlan(const std::string &model) {
   constexpr absl::string_view kMagic = "ZGPLAN";

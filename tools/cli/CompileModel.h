@@ -15,6 +15,10 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            const std::string &data,
                                            const std::string &plan_path);
 
+/// For a model that is compiled to be run here: refuses one for a device that
+/// this machine lacks, before time is spent on it.
+absl::Status checkDevice(const CompileOptions &options);
+
 /// Refuses a plan given where a model is expected: its bytes are no model's
 /// either, but saying so would not help.
 absl::Status checkIsNoPlan(const std::string &model);

@@ -3,6 +3,7 @@
 #include "runtime/comm/mpi/Engine.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/device/cuda/CublasLtApi.h"
+#include "runtime/device/cuda/CudaDriver.h"
 #include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
@@ -92,8 +93,8 @@ absl::StatusOr<std::string> describeGpu() {
   ZG_CUDA(*api, cuDriverGetVersion, &version);
   ZG_CUDA(*api, cuDeviceGetCount, &count);
   std::string text =
-      absl::StrFormat("driver for CUDA %d.%d, %d GPUs", version / 1000,
-                      version % 1000 / 10, count);
+      absl::StrFormat("driver for CUDA %d.%d, %d GPU%s", version / 1000,
+                      version % 1000 / 10, count, count == 1 ? "" : "s");
   if (count > 0) {
     CUdevice device = 0;
     char name[256] = "";
@@ -106,8 +107,13 @@ absl::StatusOr<std::string> describeGpu() {
 
 void printGpu() {
   auto gpu = describeGpu();
-  line("CUDA", gpu.ok() ? *gpu + "; runs plans for cuda"
-                        : std::string(gpu.status().message()));
+  line("CUDA", gpu.ok() ? *gpu : std::string(gpu.status().message()));
+  if (gpu.ok()) {
+    auto architecture = nativeArchitecture();
+    line("", architecture.ok()
+                 ? absl::StrCat("plans for cuda:", *architecture, " run here")
+                 : std::string(architecture.status().message()));
+  }
 }
 
 absl::StatusOr<std::string> describeCublasLt() {

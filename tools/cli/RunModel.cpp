@@ -51,6 +51,7 @@ absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
 absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(needOneProcess());
   ZG_RETURN_IF_ERROR(checkIsNoPlan(flags.compile.model));
+  ZG_RETURN_IF_ERROR(checkDevice(flags.compile));
   ZG_RETURN_IF_ERROR(bindNames(flags.compile));
   ForwardOptions run;
   options::copy(flags.compile, run);

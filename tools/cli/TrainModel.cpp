@@ -20,6 +20,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   const TrainFlags &train,
                                   std::optional<unsigned> ranks) {
   ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
+  ZG_RETURN_IF_ERROR(checkDevice(options));
   if (ranks) {
     ZG_RETURN_IF_ERROR(compile.setRanks(options, *ranks));
   }

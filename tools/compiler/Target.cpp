@@ -6,6 +6,8 @@
 #include "codegen/cuda/CudaTargetInfo.h"
 #include "codegen/host/HostCode.h"
 #include "codegen/host/HostTargetInfo.h"
+#include "runtime/base/Status.h"
+#include "runtime/device/cuda/CudaDriver.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -22,7 +24,11 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
   };
   std::string error;
   if (absl::ConsumePrefix(&name, "cuda:")) {
-    auto target = zg::parseCudaTarget(std::string(name), error);
+    std::string architecture(name);
+    if (architecture == "native") {
+      ZG_ASSIGN_OR_RETURN(architecture, nativeArchitecture());
+    }
+    auto target = zg::parseCudaTarget(architecture, error);
     if (mlir::failed(target)) {
       return refused(error);
     }
@@ -41,12 +47,12 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
   }
   if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
     return refused("there are host:native, host:x86-64-v3, host:x86-64-v4, "
-                   "cuda:sm_80 and cuda:sm_90");
+                   "cuda:native, cuda:sm_80 and cuda:sm_90");
   }
   if (options.reduction == "nccl") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--reduction nccl is for --target cuda:sm_80 and "
-                     "cuda:sm_90, on which NCCL runs; --target is ",
+        absl::StrCat("--reduction nccl is for --target cuda:..., on which NCCL "
+                     "runs; --target is ",
                      options.target));
   }
   auto target =

@@ -19,8 +19,10 @@ absl::StatusOr<const CudaApi *> load() {
   void *library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *why = dlerror();
-    return absl::FailedPreconditionError(
-        absl::StrCat("this machine has no NVIDIA driver: ", why ? why : ""));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this machine has no NVIDIA driver: ", why ? why : "",
+        ". Train on one with a GPU (a container is given it: docker run "
+        "--gpus all); `compile` and `inspect` do without"));
   }
   static CudaApi api;
   for (auto [symbol, place] : {
@@ -38,9 +40,15 @@ absl::StatusOr<const CudaApi *> load() {
     }
   }
   CUresult started = api.cuInit(0);
-  if (started == CUDA_ERROR_NO_DEVICE) {
+  int count = 0;
+  if (started == CUDA_SUCCESS) {
+    ZG_CUDA(api, cuDeviceGetCount, &count);
+  }
+  if (started == CUDA_ERROR_NO_DEVICE ||
+      (started == CUDA_SUCCESS && count == 0)) {
     return absl::FailedPreconditionError(
-        "this machine has NVIDIA's driver, and no GPU that it may use");
+        "this machine has NVIDIA's driver, and no GPU that this process may "
+        "use (CUDA_VISIBLE_DEVICES)");
   }
   ZG_RETURN_IF_ERROR(cudaStatus(api, started, "cuInit"));
   int version = 0;

@@ -42,6 +42,9 @@ private:
   int sms = 0;
 };
 
+/// 90 for a GPU of compute capability 9.0.
+absl::StatusOr<int> capabilityOf(const CudaApi &api, CUdevice device);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H

@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/CudaDriver.h"
 
+#include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/CudaModule.h"
 
@@ -76,8 +77,11 @@ absl::Status checkArchitecture(const plan::Target &target,
       return absl::FailedPreconditionError(absl::StrCat(
           "this machine cannot run the plan: its kernels are for ", wanted,
           " and later, the GPU is of ", context.architecture(),
-          *has >= 80 ? ". Compile it with --target cuda:sm_80"
-                     : ", and sm_80 is the oldest there is"));
+          architectureFor(*has)
+              ? absl::StrCat(". Compile it with --target cuda:sm_",
+                             *architectureFor(*has))
+              : absl::StrCat(", and sm_", kArchitectures[0],
+                             " is the oldest there is")));
     }
   }
   return absl::OkStatus();
@@ -90,6 +94,20 @@ absl::StatusOr<unsigned> zerograph::countGpus() {
   int count = 0;
   ZG_CUDA(*api, cuDeviceGetCount, &count);
   return unsigned(count);
+}
+
+absl::StatusOr<std::string> zerograph::nativeArchitecture() {
+  ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
+  CUdevice device = 0;
+  ZG_CUDA(*api, cuDeviceGet, &device, 0);
+  ZG_ASSIGN_OR_RETURN(int capability, capabilityOf(*api, device));
+  std::optional<int> architecture = architectureFor(capability);
+  if (!architecture) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the GPU is of sm_", capability, ", and plans are for sm_",
+                     kArchitectures[0], " and later"));
+  }
+  return absl::StrCat("sm_", *architecture);
 }
 
 absl::StatusOr<std::unique_ptr<Driver>>

@@ -10,6 +10,9 @@ namespace zerograph {
 /// How many GPUs this process may use; an error that says what is missing.
 absl::StatusOr<unsigned> countGpus();
 
+/// "sm_90": the newest architecture whose plans this process's first GPU runs.
+absl::StatusOr<std::string> nativeArchitecture();
+
 /// That of GPU `number`. An error says what is missing: the driver, a GPU, or
 /// one that the plan's kernels are for.
 absl::StatusOr<std::unique_ptr<Driver>>
