@@ -54,6 +54,9 @@ class Commands(Case):
                      parts=["did you mean --data?"])
         self.refused(*COMPILE, "--zeor", "3", "--rankz", "2", codes=(2,),
                      lines=2, parts=["--zero?", "--ranks?"])
+        # As other programs call it.
+        self.refused(*COMPILE, "--gradient_accumulation_steps", "2",
+                     codes=(2,), parts=["here it is --accumulate"])
         # Three letters, two of them wrong: nobody meant --log.
         result = self.refused("train", MLP, "--data", MLP_DATA, "--foo",
                               codes=(2,), parts=["'--foo'"])

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 #include <algorithm>
 #include <chrono>
@@ -54,10 +55,33 @@ std::string emptyOption(const CLI::App &command) {
   return "";
 }
 
+/// What options are called by DeepSpeed, PyTorch's launcher and others.
+constexpr std::pair<const char *, const char *> kNamesElsewhere[] = {
+    {"--batch-size", "--micro-batch"},
+    {"--device", "--target"},
+    {"--epochs", "--steps"},
+    {"--gradient-accumulation-steps", "--accumulate"},
+    {"--learning-rate", "--lr"},
+    {"--max-steps", "--steps"},
+    {"--nproc-per-node", "--ranks"},
+    {"--num-gpus", "--ranks"},
+    {"--resume", "--load-weights"},
+    {"--stage", "--zero"},
+    {"--tf32", "--allow-tf32"},
+    {"--train-micro-batch-size-per-gpu", "--micro-batch"},
+    {"--zero-stage", "--zero"},
+};
+
 /// "; did you mean --zero?" or nothing.
 std::string suggestion(const std::string &given,
                        const std::vector<std::string> &names) {
   std::string best;
+  for (const auto &[elsewhere, here] : kNamesElsewhere) {
+    bool known = std::find(names.begin(), names.end(), here) != names.end();
+    if (known && absl::StrReplaceAll(given, {{"_", "-"}}) == elsewhere) {
+      return absl::StrCat("; here it is ", here);
+    }
+  }
   // Of short names most letters are the same by chance.
   size_t letters = given.size() - given.find_first_not_of('-');
   size_t least = std::min(letters / 2, given.size() / 3 + 1);

@@ -4,6 +4,8 @@
 
 #include "runtime/device/cuda/Libraries.h"
 
+#include "absl/strings/match.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -89,6 +91,13 @@ absl::Status zerograph::ncclStatus(const NcclApi &api, ncclResult_t result,
       absl::StrCat(call, ": ", text ? text : "error", " (", result, ")");
   if (more && *more) {
     absl::StrAppend(&message, ": ", more);
+  }
+  // What CUDA's runtime within NCCL says; NCCL's version does not tell for
+  // which CUDA it was built.
+  if (absl::StrContains(message, "driver version is insufficient")) {
+    absl::StrAppend(&message, ". ", api.path,
+                    " is for a newer CUDA than the driver: pip install ",
+                    names().wheel, ", or update the driver");
   }
   return absl::InternalError(message);
 }

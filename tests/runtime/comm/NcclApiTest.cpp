@@ -77,6 +77,10 @@ TEST_F(RealNccl, TellsWhyThereIsNoCommunicator) {
   ncclResult_t result = api->ncclCommInitRankConfig(&comm, 1, id, 0, &config);
   EXPECT_NE(result, ncclSuccess);
   EXPECT_NE(result, ncclInProgress);
+  absl::Status status =
+      ncclStatus(*api, result, "ncclCommInitRankConfig", /*comm=*/nullptr);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("pip install nvidia-nccl-cu1"));
 }
 
 } // namespace
