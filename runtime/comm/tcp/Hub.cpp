@@ -236,8 +236,9 @@ void Hub::serve() {
       }
     }
     meeting.look(now);
-    beat(now);
+    // Before the beat: what a rank hears first is its welcome.
     send();
+    beat(now);
   }
   end();
 }
