@@ -46,6 +46,10 @@ absl::Status RankRun::run() {
                        "saving weights", {});
   }
   if (status.ok()) {
+    status = writeFile(session.options.dump_states, session.states.get(),
+                       "dumping optimizer states", Session::stateOptions());
+  }
+  if (status.ok()) {
     status = collectives.close();
   }
   if (!status.ok()) {

@@ -30,7 +30,8 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
       {"--log", options.log},
       {"--trace", options.trace},
       {"--algorithms", options.algorithms},
-      {"--dump-gradients", options.dump_gradients}};
+      {"--dump-gradients", options.dump_gradients},
+      {"--dump-states", options.dump_states}};
   ZG_RETURN_IF_ERROR(checkOverwrites(inputs, outputs));
   outputs.erase(outputs.begin());
   return checkOverwrites({{"--load-weights", options.load_weights}}, outputs);
@@ -47,6 +48,11 @@ absl::Status createOutputs(Session &session) {
     ZG_ASSIGN_OR_RETURN(session.gradients,
                         createWeightFile(options.dump_gradients, plan,
                                          session.gradientOptions()));
+  }
+  if (!options.dump_states.empty()) {
+    ZG_ASSIGN_OR_RETURN(
+        session.states,
+        createWeightFile(options.dump_states, plan, Session::stateOptions()));
   }
   if (!options.trace.empty()) {
     ZG_ASSIGN_OR_RETURN(session.trace, TraceFile::open(options.trace));

@@ -28,6 +28,7 @@ struct Session {
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
+  std::unique_ptr<SafetensorsWriter> states;    // or null
   std::unique_ptr<TrainLog> log;                // null unless first()
   std::unique_ptr<TraceFile> trace;             // or null
   std::unique_ptr<StopSignal> signal;           // or null
@@ -39,8 +40,9 @@ struct Session {
     return options.learning_rate.value_or(plan().groups(0).learning_rate());
   }
   WeightFileOptions gradientOptions() const {
-    return {"grad", /*trainable_only=*/true, gradientScale(plan())};
+    return {Role::Gradient, /*trainable_only=*/true, gradientScale(plan())};
   }
+  static WeightFileOptions stateOptions() { return {Role::Optimizer}; }
   bool wantsToStop() const {
     return (signal && signal->requested()) ||
            (options.stop && options.stop->load());

@@ -39,6 +39,8 @@ struct TrainOptions {
   uint64_t seed = 0;
   /// Gradients of the first step, averaged; the plan must be compiled for it.
   std::string dump_gradients;
+  /// What the optimizer keeps, after the last step.
+  std::string dump_states;
   /// Algorithms of a GPU's products: read or, where there is no such file,
   /// written.
   std::string algorithms;

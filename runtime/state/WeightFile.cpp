@@ -1,4 +1,4 @@
-//===- WeightFile.cpp - parameters and gradients as files -----------------===//
+//===- WeightFile.cpp - parameters, gradients and states as files ---------===//
 
 #include "runtime/state/WeightFile.h"
 
@@ -10,23 +10,16 @@ using namespace zerograph;
 
 namespace {
 
-bool hasRole(const plan::Unit &unit, const WeightFileOptions &options) {
-  if (options.trainable_only && !unit.trainable()) {
-    return false;
-  }
-  return std::any_of(
-      unit.states().begin(), unit.states().end(),
-      [&](const plan::State &state) { return state.role() == options.role; });
+bool isWanted(const plan::Unit &unit, const plan::State &state,
+              const WeightFileOptions &options) {
+  return roleOf(state) == options.role &&
+         (unit.trainable() || !options.trainable_only);
 }
 
-/// Of the states of this role, which are of one type.
-plan::ElementType typeOf(const plan::Unit &unit, absl::string_view role) {
-  for (const plan::State &state : unit.states()) {
-    if (state.role() == role) {
-      return state.type();
-    }
-  }
-  return unit.type();
+std::string keyOf(const plan::Parameter &parameter, const plan::State &state) {
+  return roleOf(state) == Role::Optimizer
+             ? absl::StrCat(parameter.name(), ".", state.role())
+             : parameter.name();
 }
 
 /// The update's own arithmetic: one factor of the element's type.
@@ -57,7 +50,7 @@ absl::Status scaleBlock(plan::ElementType type, std::byte *data, uint64_t bytes,
 absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
                        double scale) {
   plan::ElementType type = part.state->type();
-  const std::string &name = part.parameter->name();
+  std::string name = keyOf(*part.parameter, *part.state);
   uint64_t begin = part.first * elementSize(type);
   return readBlocks(
       part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
@@ -78,13 +71,19 @@ zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
                             const WeightFileOptions &options) {
   std::vector<SafetensorsWriter::Entry> entries;
   for (const plan::Unit &unit : plan.units()) {
-    if (!hasRole(unit, options)) {
-      continue;
-    }
-    for (const plan::Parameter &parameter : unit.parameters()) {
-      entries.push_back({parameter.name(),
-                         typeOf(unit, options.role),
-                         {parameter.shape().begin(), parameter.shape().end()}});
+    // One a segment, of which the first says as much as all.
+    std::set<std::string> roles;
+    for (const plan::State &state : unit.states()) {
+      if (!isWanted(unit, state, options) ||
+          !roles.insert(state.role()).second) {
+        continue;
+      }
+      for (const plan::Parameter &parameter : unit.parameters()) {
+        entries.push_back(
+            {keyOf(parameter, state),
+             state.type(),
+             {parameter.shape().begin(), parameter.shape().end()}});
+      }
     }
   }
   return SafetensorsWriter::create(path, std::move(entries));
@@ -95,18 +94,18 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
                                      const WeightFileOptions &options,
                                      const RankMemory &memory) {
   for (const plan::Unit &unit : plan.units()) {
-    if (!hasRole(unit, options)) {
-      continue;
-    }
-    std::set<std::tuple<const plan::Parameter *, uint64_t, uint64_t>> written;
+    std::set<std::tuple<std::string, uint64_t, uint64_t>> written;
     for (const plan::State &state : unit.states()) {
-      if (state.role() != options.role) {
+      if (!isWanted(unit, state, options)) {
         continue;
       }
       for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
         for (const ParameterPart &part : partsOf(unit, state, range)) {
           // One role may have several views of the same elements.
-          if (written.insert({part.parameter, part.first, part.count}).second) {
+          if (written
+                  .insert(
+                      {keyOf(*part.parameter, state), part.first, part.count})
+                  .second) {
             ZG_RETURN_IF_ERROR(writePart(sink, part, options.scale));
           }
         }

@@ -1,9 +1,10 @@
-//===- WeightFile.h - parameters and gradients as files -------------------===//
+//===- WeightFile.h - parameters, gradients and states as files -----------===//
 
 #ifndef ZEROGRAPH_RUNTIME_STATE_WEIGHTFILE_H
 #define ZEROGRAPH_RUNTIME_STATE_WEIGHTFILE_H
 
 #include "runtime/io/SafetensorsWriter.h"
+#include "runtime/plan/UnitParts.h"
 #include "runtime/state/Layout.h"
 
 #include <functional>
@@ -12,14 +13,16 @@ namespace zerograph {
 
 /// What a file of states holds.
 struct WeightFileOptions {
-  std::string role = "param"; // "grad" for gradients
+  Role role = Role::Param;
   bool trainable_only = false;
   /// Every F32 or F64 element is multiplied by it, rounded once to its type;
   /// 1 copies the bits of any type.
   double scale = 1;
 };
 
-/// Reserves a file for every parameter, keyed by its initializer's name.
+/// Reserves a file for every parameter, keyed by its initializer's name; what
+/// an optimizer keeps of it by that name, a point and the state's, as
+/// "fc1.weight.exp_avg".
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 createWeightFile(const std::string &path, const plan::Plan &plan,
                  const WeightFileOptions &options);

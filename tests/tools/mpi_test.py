@@ -22,13 +22,13 @@ from support import (GPT_DATA, MLP, MLP_DATA, MODELS, ZEROGRAPH,
 class SameBits(Mpi):
 
     def check(self, ranks, arguments, folder, weights=True):
-        """Losses, gradients, weights and the report, to the byte."""
+        """Losses, gradients, weights, states and the report, to the byte."""
         reports = []
         for name in ("threads", "processes"):
             options = [*arguments, "--log", name + ".log"]
             if weights:
                 options += ["--save-weights", name + ".w", "--dump-gradients",
-                            name + ".g"]
+                            name + ".g", "--dump-states", name + ".s"]
             if name == "threads":
                 result = self.succeeds(*options, "--ranks", str(ranks))
             else:
@@ -38,7 +38,7 @@ class SameBits(Mpi):
         self.assertEqual(self.losses("threads.log"),
                          self.losses("processes.log"))
         self.assertEqual(reports[0], reports[1])
-        for kind in ("w", "g") if weights else ():
+        for kind in ("w", "g", "s") if weights else ():
             found = read_tensors(self.path("processes." + kind))
             self.assertEqual(read_tensors(self.path("threads." + kind)), found)
             self.assertTrue(found)
@@ -195,7 +195,7 @@ class Stop(Mpi):
                                              "--save-weights", "w")
         self.wait_until(lambda: self.steps_logged() > 5)
         os.kill(ranks.get(victim, launcher.pid), number)
-        self.assertEqual(launcher.wait(60), 128 + number)
+        self.assertEqual(launcher.wait(120), 128 + number)
         errors.seek(0)
         said = errors.read()
         steps = int(re.search(r"after (\d+) of 100000000 steps", said)[1])
@@ -259,7 +259,7 @@ class Stop(Mpi):
         os.kill(ranks[1], signal.SIGCONT)
         self.wait_until(lambda: self.steps_logged() > before + 5)
         os.kill(ranks[0], signal.SIGUSR1)
-        self.assertEqual(launcher.wait(60), 128 + signal.SIGUSR1)
+        self.assertEqual(launcher.wait(120), 128 + signal.SIGUSR1)
 
     def test_a_broken_pipe_ends_no_rank(self):
         # Open MPI writes to the connection of a rank that has been killed, and
@@ -270,7 +270,7 @@ class Stop(Mpi):
         before = self.steps_logged()
         self.wait_until(lambda: self.steps_logged() > before + 5)
         os.kill(ranks[0], signal.SIGUSR1)
-        self.assertEqual(launcher.wait(60), 128 + signal.SIGUSR1)
+        self.assertEqual(launcher.wait(120), 128 + signal.SIGUSR1)
 
 
 class Killed(Mpi):

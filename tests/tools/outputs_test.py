@@ -156,7 +156,7 @@ class Outputs(Case):
         os.symlink("folder-to-be", self.path("dangling"))
         train = ["train", self.plan, "--data", "d.st"]
         for option in ("--log", "--trace", "--save-weights",
-                       "--dump-gradients"):
+                       "--dump-gradients", "--dump-states"):
             for name in ("d.st", "./out/../d.st", "hard", "soft"):
                 self.unharmed([*train, option, name], ["d.st"],
                               parts=[option, "would write over --data"])
@@ -168,7 +168,8 @@ class Outputs(Case):
         weights = self.path("w.st")
         self.succeeds(*train, "--save-weights", weights)
         train += ["--load-weights", weights]
-        for option in ("--log", "--trace", "--dump-gradients"):
+        for option in ("--log", "--trace", "--dump-gradients",
+                       "--dump-states"):
             self.unharmed([*train, option, "w.st"], ["w.st"],
                           parts=[option, "would write over --load-weights"])
         self.succeeds(*train, "--save-weights", weights)

@@ -272,6 +272,42 @@ TEST_F(StateTest, SavedWeightsLoadBack) {
   }
 }
 
+/// By its parameter's name and its own, whatever the type of either.
+TEST_F(StateTest, WhatAnOptimizerKeepsIsWritten) {
+  plan::Plan plan = planFor(2, true);
+  for (plan::State &state : *plan.mutable_units(0)->mutable_states()) {
+    state.set_role(state.role() == "param" ? "exp_avg" : "exp_avg_sq");
+  }
+  std::string path = folder / "states.safetensors";
+  auto writer = createWeightFile(path, plan, {Role::Optimizer});
+  ASSERT_TRUE(writer.ok());
+  std::vector<float> memory(plan.arenas(0).bytes() / 4);
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    for (size_t i = 0; i < memory.size(); ++i) {
+      memory[i] = float(rank * memory.size() + i);
+    }
+    HostBuffer buffer(memory.data(), memory.size() * 4);
+    RankMemory view = {rank, {&buffer}};
+    ASSERT_TRUE(writeWeights(**writer, plan, {Role::Optimizer}, view).ok());
+  }
+  ASSERT_TRUE((*writer)->commit().ok());
+  auto file = readSafetensors(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->size(), 8u);
+  // Elements 1535 and 1536 of the first segment: the end of rank 0's shard and
+  // the begin of rank 1's. The second state lies behind two shards of the
+  // first.
+  for (auto [name, before] : {std::pair("normal.exp_avg", 0),
+                              std::pair("normal.exp_avg_sq", 2 * 1536)}) {
+    const TensorExtent &extent = file->at(name);
+    float ends[2];
+    ASSERT_TRUE(
+        extent.file->read(extent.offset + (1535 - 1024) * 4, 8, ends).ok());
+    EXPECT_EQ(ends[0], float(before + 1535)) << name;
+    EXPECT_EQ(ends[1], float(memory.size()) + float(before)) << name;
+  }
+}
+
 /// Gradients are scaled by one rounded factor, as the update does.
 TEST_F(StateTest, DumpedGradientsAreScaled) {
   plan::Plan plan = planFor(2, true);
@@ -279,7 +315,7 @@ TEST_F(StateTest, DumpedGradientsAreScaled) {
   options.init_missing = 0.5;
   auto ranks = initialize(plan, options);
   std::vector<float> values = flat(plan, true, ranks);
-  WeightFileOptions scaled = {"param", true, 1.0 / 6};
+  WeightFileOptions scaled = {Role::Param, true, 1.0 / 6};
   std::string path = folder / "grad.safetensors";
   auto writer = createWeightFile(path, plan, scaled);
   ASSERT_TRUE(writer.ok());
@@ -302,7 +338,7 @@ TEST_F(StateTest, DumpedGradientsAreScaled) {
 /// A factor that float64 holds is not rounded to float32 on its way.
 TEST_F(StateTest, DumpedFloat64GradientsAreScaledInFloat64) {
   plan::Plan plan = planFor(3, true, plan::F64);
-  WeightFileOptions scaled = {"param", true, 1.0 / 3};
+  WeightFileOptions scaled = {Role::Param, true, 1.0 / 3};
   std::string path = folder / "grad.safetensors";
   auto writer = createWeightFile(path, plan, scaled);
   ASSERT_TRUE(writer.ok());
