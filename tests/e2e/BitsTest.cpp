@@ -17,12 +17,6 @@ Training nano() {
   return training;
 }
 
-void expectSame(const Outcome &a, const Outcome &b, const std::string &what) {
-  ASSERT_FALSE(a.result.losses.empty()) << what;
-  EXPECT_EQ(a.result.losses, b.result.losses) << what;
-  expectSameBits(a.parameters, b.parameters, what);
-}
-
 // Stages x segment sizes x prefetch distances x persistence thresholds x
 // threads: bit-identical parameters.
 TEST(Bits, SameForEveryStageAndLayout) {
@@ -45,7 +39,7 @@ TEST(Bits, SameForEveryStageAndLayout) {
             training.prefetch = prefetch;
             training.persistence_threshold = threshold;
             training.threads = threads;
-            expectSame(first, trainModel(training), training.describe());
+            expectSameOutcome(first, trainModel(training), training.describe());
           }
         }
       }
@@ -65,7 +59,7 @@ TEST(Bits, ResnetIsTheSameForEveryStage) {
       training.zero_stage = stage;
       training.threads = threads;
       training.bucket_bytes = stage == 3 ? 20000 : training.bucket_bytes;
-      expectSame(first, trainModel(training), training.describe());
+      expectSameOutcome(first, trainModel(training), training.describe());
     }
   }
 }
@@ -87,7 +81,7 @@ TEST(Bits, GeneratedProductsAreTheSameForEveryStage) {
       Training training = base;
       training.zero_stage = stage;
       training.threads = 2;
-      expectSame(first, trainModel(training), training.describe());
+      expectSameOutcome(first, trainModel(training), training.describe());
     }
   }
 }
@@ -123,7 +117,7 @@ TEST(Bits, SameForEveryNumberOfRanks) {
       training.ranks = ranks;
       training.accumulate = 4 / ranks;
       training.zero_stage = stage;
-      expectSame(first, trainModel(training), training.describe());
+      expectSameOutcome(first, trainModel(training), training.describe());
     }
   }
 }
@@ -139,7 +133,7 @@ TEST(Bits, ThreeRanks) {
     three.micro_batch = 2;
     three.ranks = 3;
     three.zero_stage = stage;
-    expectSame(first, trainModel(three), three.describe());
+    expectSameOutcome(first, trainModel(three), three.describe());
   }
 }
 

@@ -1,15 +1,16 @@
 //===- CudaTest.cpp - trainings on an emulated GPU ------------------------===//
 //
 // The whole runtime of CUDA but the driver and the silicon: plans for a GPU,
-// run on tests/emulator, have the bits of the host. The whole matrix with
-// ZEROGRAPH_FULL set, under twenty schedules; ZEROGRAPH_PASSED then names a
-// file of what has passed, which is not run again by a run with the same file.
+// run on tests/emulator, have the bits of the host. With ZEROGRAPH_MATRIX set
+// the whole matrix, under twenty schedules: it names a file of what has passed,
+// which another run with the same file does not run again.
 //
 //===----------------------------------------------------------------------===//
 
 #include <gtest/gtest.h>
 
 #include "tests/e2e/CudaTrainings.h"
+#include "tests/e2e/Processes.h"
 #include "tests/emulator/Nccl.h"
 
 #include "absl/strings/str_cat.h"
@@ -21,16 +22,13 @@
 namespace zerograph::testing {
 namespace {
 
-bool full() {
-  const char *value = std::getenv("ZEROGRAPH_FULL");
-  return value && *value;
-}
+const char *matrixFile() { return std::getenv("ZEROGRAPH_MATRIX"); }
 
 /// Names, kept in a file if one is given.
 class Passed {
 public:
   Passed() {
-    if (const char *path = std::getenv("ZEROGRAPH_PASSED")) {
+    if (const char *path = matrixFile()) {
       std::ifstream known(path);
       for (std::string line; std::getline(known, line);) {
         names.insert(line);
@@ -46,69 +44,76 @@ private:
   std::ofstream file;
 };
 
-/// On a GPU that the ranks share or, by NCCL, on one for each.
-void expectHostsBits(Training training, const Outcome &host, uint32_t seed,
-                     bool share) {
+/// As threads: on a GPU that the ranks share or, by NCCL, on one for each.
+Outcome trainThreads(const Training &training, uint32_t seed, bool share) {
   emulator::Gpu gpu(seed, share ? 1 : unsigned(training.ranks));
   emulator::Nccl nccl(gpu);
-  training.target = "cuda:emulated";
   Outcome cuda = trainModel(training);
-  std::string what = absl::StrCat(training.describe(), ", seed ", seed);
+  std::string what = training.describe();
   EXPECT_EQ(gpu.complaint(), "") << what;
   EXPECT_EQ(gpu.leftovers() + nccl.leftovers(), "") << what;
   EXPECT_GT(gpu.launches(), 0u) << what;
-  EXPECT_EQ(nccl.launches() > 0, !share && training.ranks > 1) << what;
-  // To the byte: the emulator has no granules, and NCCL takes nothing there.
-  ASSERT_TRUE(cuda.result.gpu) << what;
-  EXPECT_EQ(cuda.result.gpu->arenas, cuda.result.gpu->all -
-                                         cuda.result.gpu->before -
-                                         cuda.result.gpu->code)
-      << what;
-  EXPECT_GT(cuda.result.gpu->arenas, 0u) << what;
+  EXPECT_EQ(nccl.launches() > 0, !share) << what;
   bool graphs = gpu.calls().contains("cuGraphLaunch");
   EXPECT_EQ(graphs, training.graphs != Graphs::Off) << what;
-  expectSameOutcome(host, cuda, what);
+  // To the byte: the emulator has no granules, and NCCL takes nothing there.
+  EXPECT_TRUE(cuda.result.gpu) << what;
+  GpuMemory memory = cuda.result.gpu.value_or(GpuMemory());
+  EXPECT_EQ(memory.arenas, memory.all - memory.before - memory.code) << what;
+  EXPECT_GT(memory.arenas, 0u) << what;
+  return cuda;
 }
 
-class Cuda : public ::testing::TestWithParam<Training> {};
+void expectHostsBits(CudaTraining training, const Outcome &host,
+                     uint32_t seed) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  training.target = "cuda:emulated";
+  Outcome cuda = training.exchange == Exchange::Processes
+                     ? trainProcesses(training, seed)
+                     : trainThreads(training, seed,
+                                    training.exchange == Exchange::OnOneGpu);
+  EXPECT_FALSE(cuda.states.empty() || cuda.gradients.empty());
+  expectSameOutcome(host, cuda, training.describe());
+}
 
-/// Graphs and single steps, a shared GPU and one for each, in turn.
+/// Schedule, and what is trained under it.
+class Cuda
+    : public ::testing::TestWithParam<std::tuple<uint32_t, CudaTraining>> {};
+
+/// Graphs and single steps in turn.
 TEST_P(Cuda, HasTheHostsBits) {
-  Training training = GetParam();
-  Passed passed;
-  std::optional<Outcome> host;
-  for (uint32_t seed = 1; seed <= (full() ? 20 : 2); ++seed) {
-    std::string name = absl::StrCat(training.describe(), ", seed ", seed);
-    if (passed.has(name)) {
-      continue;
-    }
-    if (!host) {
-      host = trainModel(training);
-    }
-    Training on_gpu = training;
-    on_gpu.graphs = seed % 2 == 1 ? Graphs::Compute : Graphs::Off;
-    expectHostsBits(on_gpu, *host, seed, /*share=*/seed % 4 < 2);
-    if (!HasFailure()) {
-      passed.add(name);
-    }
+  static Passed passed;
+  auto [seed, training] = GetParam();
+  std::string name = absl::StrCat(training.describe(), ", seed ", seed);
+  if (passed.has(name)) {
+    return;
+  }
+  training.graphs = seed % 2 == 1 ? Graphs::Compute : Graphs::Off;
+  expectHostsBits(training, trainModel(training), seed);
+  if (!HasFailure()) {
+    passed.add(name);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Cuda,
-                         ::testing::ValuesIn(full() ? allCudaTrainings()
-                                                    : cudaTrainings()));
+/// All under one schedule, then under the next.
+INSTANTIATE_TEST_SUITE_P(
+    All, Cuda,
+    ::testing::Combine(::testing::Range(1u, matrixFile() ? 21u : 3u),
+                       ::testing::ValuesIn(matrixFile() ? allCudaTrainings()
+                                                        : cudaTrainings())));
 
 /// Of one rank: collectives cannot be recorded.
 TEST(CudaGraphs, OfWholePrograms) {
   for (int64_t accumulate : {1, 2}) {
-    Training training{"mlp-digits"};
+    CudaTraining training;
+    training.model = "mlp-digits";
     training.matmul = "generated";
     training.accumulate = accumulate;
     training.steps = 3;
     training.gradients = true;
     Outcome host = trainModel(training);
     training.graphs = Graphs::All;
-    expectHostsBits(training, host, 3, /*share=*/true);
+    expectHostsBits(training, host, 3);
   }
 }
 

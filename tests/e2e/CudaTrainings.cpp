@@ -2,7 +2,7 @@
 
 #include "tests/e2e/CudaTrainings.h"
 
-#include <gtest/gtest.h>
+#include "absl/strings/str_cat.h"
 
 #include <array>
 #include <set>
@@ -25,13 +25,15 @@ constexpr Model kModels[] = {
     {"gpt2-nano-dropout", "model.onnx", 1, true},
 };
 constexpr int64_t kStages = 4, kMostRanks = 4, kMostAccumulate = 2;
+constexpr Exchange kExchanges[] = {Exchange::OnOneGpu, Exchange::Threads,
+                                   Exchange::Processes};
 
-/// One of the matrix: model, stage, ranks, micro-batches.
-using Cell = std::array<int64_t, 4>;
+/// One of the matrix: model, stage, ranks, micro-batches, exchange.
+using Cell = std::array<int64_t, 5>;
 
-Training trainingOf(const Cell &cell) {
+CudaTraining trainingOf(const Cell &cell) {
   const Model &model = kModels[cell[0]];
-  Training training;
+  CudaTraining training;
   training.model = model.model;
   training.file = model.file;
   training.settings = training.model == "gpt2-nano-dropout" ? "gpt2-nano" : "";
@@ -42,6 +44,7 @@ Training trainingOf(const Cell &cell) {
   training.steps = 2;
   training.matmul = "generated";
   training.gradients = true;
+  training.exchange = Exchange(cell[4]);
   return training;
 }
 
@@ -53,7 +56,13 @@ std::vector<Cell> allCells(bool small) {
       for (int64_t ranks = 1; ranks <= most; ++ranks) {
         for (int64_t accumulate = 1; accumulate <= kMostAccumulate;
              ++accumulate) {
-          cells.push_back({model, stage, ranks, accumulate});
+          for (Exchange exchange : kExchanges) {
+            // One rank has nobody to exchange with.
+            if (ranks > 1 || exchange == Exchange::OnOneGpu) {
+              cells.push_back(
+                  {model, stage, ranks, accumulate, int64_t(exchange)});
+            }
+          }
         }
       }
     }
@@ -66,9 +75,9 @@ using Pair = std::array<int64_t, 4>;
 
 std::set<Pair> pairsOf(const Cell &cell) {
   std::set<Pair> pairs;
-  for (int64_t i = 0; i < 4; ++i) {
-    for (int64_t j = i + 1; j < 4; ++j) {
-      pairs.insert({i, cell[size_t(i)], j, cell[size_t(j)]});
+  for (size_t i = 0; i < cell.size(); ++i) {
+    for (size_t j = i + 1; j < cell.size(); ++j) {
+      pairs.insert({int64_t(i), cell[i], int64_t(j), cell[j]});
     }
   }
   return pairs;
@@ -76,8 +85,14 @@ std::set<Pair> pairsOf(const Cell &cell) {
 
 } // namespace
 
-std::vector<Training> allCudaTrainings() {
-  std::vector<Training> trainings;
+std::string CudaTraining::describe() const {
+  static constexpr const char *names[] = {"on one GPU", "as threads",
+                                          "as processes"};
+  return absl::StrCat(Training::describe(), ", ranks ", names[int(exchange)]);
+}
+
+std::vector<CudaTraining> allCudaTrainings() {
+  std::vector<CudaTraining> trainings;
   for (const Cell &cell : allCells(/*small=*/false)) {
     trainings.push_back(trainingOf(cell));
   }
@@ -85,13 +100,13 @@ std::vector<Training> allCudaTrainings() {
 }
 
 // Again and again the cell with most pairs that none has yet.
-std::vector<Training> cudaTrainings() {
+std::vector<CudaTraining> cudaTrainings() {
   std::vector<Cell> cells = allCells(/*small=*/true);
   std::set<Pair> left;
   for (const Cell &cell : cells) {
     left.merge(pairsOf(cell));
   }
-  std::vector<Training> trainings;
+  std::vector<CudaTraining> trainings;
   while (!left.empty()) {
     const Cell *best = nullptr;
     size_t most = 0;
@@ -112,14 +127,6 @@ std::vector<Training> cudaTrainings() {
     trainings.back().steps = kModels[(*best)[0]].large ? 1 : 2;
   }
   return trainings;
-}
-
-void expectSameOutcome(const Outcome &host, const Outcome &cuda,
-                       const std::string &what) {
-  ASSERT_FALSE(cuda.result.losses.empty()) << what;
-  EXPECT_EQ(host.result.losses, cuda.result.losses) << what;
-  expectSameBits(host.parameters, cuda.parameters, what);
-  expectSameBits(host.gradients, cuda.gradients, what);
 }
 
 } // namespace zerograph::testing

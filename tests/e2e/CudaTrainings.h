@@ -9,18 +9,25 @@
 
 namespace zerograph::testing {
 
+/// How ranks exchange: by copies, on a GPU that all of one process share; or by
+/// NCCL, with a GPU each, as threads of one process or under mpirun.
+enum class Exchange { OnOneGpu, Threads, Processes };
+
+struct CudaTraining : Training {
+  Exchange exchange = Exchange::OnOneGpu;
+
+  std::string describe() const;
+};
+
 /// The matrix: models of both exporters, dropout included, every stage, one to
-/// four ranks, one and two micro-batches; two steps, all by generated kernels.
-std::vector<Training> allCudaTrainings();
+/// four ranks, one and two micro-batches, every exchange; two steps, all by
+/// generated kernels.
+std::vector<CudaTraining> allCudaTrainings();
 
-/// A sample of it in which each two values of model, stage, ranks and
-/// micro-batches meet, but that models with many numbers have at most two ranks
-/// and one step.
-std::vector<Training> cudaTrainings();
-
-/// Losses, gradients and parameters.
-void expectSameOutcome(const Outcome &host, const Outcome &cuda,
-                       const std::string &what);
+/// A sample of it in which each two values of model, stage, ranks,
+/// micro-batches and exchange meet, but that models with many numbers have at
+/// most two ranks and one step.
+std::vector<CudaTraining> cudaTrainings();
 
 } // namespace zerograph::testing
 

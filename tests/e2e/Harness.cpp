@@ -55,17 +55,6 @@ CompileOptions compileOptions(const Training &training,
   return options;
 }
 
-/// A folder for what a training writes, removed with it.
-struct Scratch {
-  Scratch() {
-    path = (std::filesystem::temp_directory_path() / "zerograph-e2e-XXXXXX")
-               .string();
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-  }
-  ~Scratch() { std::filesystem::remove_all(path); }
-  std::string path;
-};
-
 /// Arena bytes allocated, the highest byte touched, and bytes received are
 /// those that the plan predicts, on every rank.
 void expectAccount(const plan::Plan &plan, const TrainResult &result,
@@ -106,28 +95,48 @@ plan::Plan compilePlan(const Training &training) {
   return compiled.ok() ? compiled->plan : plan::Plan();
 }
 
-Outcome trainModel(const Training &training) {
-  Outcome outcome;
-  Reference reference = loadReference(training.model);
-  auto compiled = compile(compileOptions(training, reference));
+Scratch::Scratch() {
+  path = (std::filesystem::temp_directory_path() / "zerograph-e2e-XXXXXX")
+             .string();
+  EXPECT_NE(mkdtemp(path.data()), nullptr);
+}
+
+Scratch::~Scratch() { std::filesystem::remove_all(path); }
+
+std::optional<LoadedPlan> compileInto(const Training &training,
+                                      const std::string &path) {
+  auto compiled =
+      compile(compileOptions(training, loadReference(training.model)));
   EXPECT_TRUE(compiled.ok())
       << training.describe() << ": " << compiled.status();
   if (!compiled.ok()) {
-    return outcome;
+    return std::nullopt;
   }
+  absl::Status written = writeExtraWeights(*compiled, path);
+  written.Update(writePlan(compiled->plan, path));
+  EXPECT_TRUE(written.ok()) << written;
+  auto loaded = readPlan(path);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  return loaded.ok() ? std::optional(*std::move(loaded)) : std::nullopt;
+}
+
+std::string dataOf(const Training &training) {
+  return absl::StrCat(ZEROGRAPH_MODELS, "/", training.model,
+                      "/batches.safetensors");
+}
+
+Outcome trainModel(const Training &training) {
+  Outcome outcome;
   Scratch scratch;
   std::string path = scratch.path + "/plan";
-  absl::Status written = writeExtraWeights(*compiled, path);
-  EXPECT_TRUE(written.ok()) << written;
-  auto bytes = serializePlan(compiled->plan);
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto loaded = parsePlan(*bytes);
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-
+  std::optional<LoadedPlan> loaded = compileInto(training, path);
+  if (!loaded) {
+    return outcome;
+  }
   TrainOptions options;
-  options.steps = training.steps ? training.steps : reference.steps;
-  options.data = absl::StrCat(ZEROGRAPH_MODELS, "/", training.model,
-                              "/batches.safetensors");
+  options.steps =
+      training.steps ? training.steps : loadReference(training.model).steps;
+  options.data = dataOf(training);
   options.plan_path = path;
   options.threads = training.threads;
   options.algorithms = training.algorithms;
@@ -135,6 +144,7 @@ Outcome trainModel(const Training &training) {
   options.seed = training.seed;
   options.learning_rate = training.learning_rate;
   options.save_weights = scratch.path + "/weights.safetensors";
+  options.dump_states = scratch.path + "/states.safetensors";
   if (training.gradients) {
     options.dump_gradients = scratch.path + "/gradients.safetensors";
   }
@@ -151,6 +161,7 @@ Outcome trainModel(const Training &training) {
   outcome.plan = loaded->plan;
   outcome.result = *result;
   outcome.parameters = loadArrays(options.save_weights);
+  outcome.states = loadArrays(options.dump_states);
   if (training.gradients) {
     outcome.gradients = loadArrays(options.dump_gradients);
   }
@@ -169,6 +180,15 @@ void expectSameBits(const Arrays &a, const Arrays &b, const std::string &what) {
           << it->second[i];
     }
   }
+}
+
+void expectSameOutcome(const Outcome &a, const Outcome &b,
+                       const std::string &what) {
+  ASSERT_FALSE(a.result.losses.empty()) << what;
+  EXPECT_EQ(a.result.losses, b.result.losses) << what;
+  expectSameBits(a.parameters, b.parameters, what);
+  expectSameBits(a.states, b.states, what);
+  expectSameBits(a.gradients, b.gradients, what);
 }
 
 } // namespace zerograph::testing

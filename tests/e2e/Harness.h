@@ -48,16 +48,38 @@ struct Outcome {
   TrainResult result;
   Arrays parameters;
   Arrays gradients;
+  Arrays states; ///< the optimizer's, as "fc1.weight.exp_avg"
 };
 
 /// Compiles only; a failed expectation names the training.
 plan::Plan compilePlan(const Training &training);
+
+/// A folder for what a training writes, removed with it.
+struct Scratch {
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+  std::string path;
+};
+
+/// Compiles into a file, which the weights that need one lie beside; no plan
+/// after a failed expectation.
+std::optional<LoadedPlan> compileInto(const Training &training,
+                                      const std::string &path);
+
+/// Samples of the model's inputs.
+std::string dataOf(const Training &training);
 
 /// Compiles, trains, reads back what was saved.
 Outcome trainModel(const Training &training);
 
 /// Bit for bit; the first difference is named.
 void expectSameBits(const Arrays &a, const Arrays &b, const std::string &what);
+/// Losses, parameters, the optimizer's states and, where they were dumped,
+/// gradients.
+void expectSameOutcome(const Outcome &a, const Outcome &b,
+                       const std::string &what);
 
 } // namespace zerograph::testing
 

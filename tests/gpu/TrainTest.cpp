@@ -8,7 +8,7 @@
 namespace zerograph::testing {
 namespace {
 
-class GpuTraining : public ::testing::TestWithParam<Training> {};
+class GpuTraining : public ::testing::TestWithParam<CudaTraining> {};
 
 TEST_P(GpuTraining, HasTheHostsBits) {
   auto api = cudaApi();
