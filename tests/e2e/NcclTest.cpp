@@ -19,6 +19,7 @@
 namespace zerograph::testing {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 Training digits(int64_t stage, int64_t ranks, int64_t accumulate) {
@@ -125,7 +126,7 @@ protected:
     ASSERT_TRUE(parsed.ok());
     loaded = std::move(*parsed);
     options.steps = 2;
-    options.deadline_seconds = 1;
+    options.deadline_seconds = 60;
     options.data =
         std::string(ZEROGRAPH_MODELS) + "/mlp-digits/batches.safetensors";
     options.progress = false;
@@ -156,17 +157,17 @@ protected:
 /// What is said, and done without.
 const std::set<std::string> kSaid = {"ncclCommRegister",
                                      "ncclCommWindowRegister"};
-/// How often it is asked is a matter of time.
-const std::set<std::string> kPolled = {"ncclCommGetAsyncError"};
+/// Asked after each group, and then as often as there is time.
+const std::string kPolled = "ncclCommGetAsyncError";
 
 TEST_F(NcclFailure, EveryCallIsNamedAndLeavesNothing) {
   ASSERT_EQ(errorOf("", [](emulator::Nccl &) {}), "");
   std::map<std::string, uint64_t> counts = calls;
   EXPECT_GE(counts.size(), 14u);
   for (const auto &[function, count] : counts) {
-    for (uint64_t number : {uint64_t(1), count}) {
+    uint64_t last = function == kPolled ? counts["ncclGroupEnd"] : count;
+    for (uint64_t number : {uint64_t(1), last}) {
       std::string what = function + " " + std::to_string(number);
-      number = kPolled.contains(function) ? (number + 1) / 2 : number;
       said.clear();
       std::string error = errorOf(
           what, [&](emulator::Nccl &nccl) { nccl.failCall(function, number); });
@@ -177,27 +178,34 @@ TEST_F(NcclFailure, EveryCallIsNamedAndLeavesNothing) {
   }
 }
 
+/// Longer than a busy machine keeps a rank from running.
+constexpr double kLate = 5;
+
 /// The warm-up is three launches.
 TEST_F(NcclFailure, ARankThatDoesNotCome) {
+  options.deadline_seconds = kLate;
   std::string error =
       errorOf("lost", [](emulator::Nccl &nccl) { nccl.lose(/*rank=*/1, 6); });
-  EXPECT_THAT(error, HasSubstr("finished nothing for 1 s"));
+  EXPECT_THAT(error, HasSubstr("finished nothing for 5 s"));
   EXPECT_THAT(error, HasSubstr("(reduce_scatter"));
   EXPECT_THAT(error, HasSubstr("rank "));
 }
 
 TEST_F(NcclFailure, ARankThatDoesNotConnect) {
+  options.deadline_seconds = kLate;
   std::string error =
       errorOf("lost", [](emulator::Nccl &nccl) { nccl.lose(/*rank=*/1, 2); });
   EXPECT_THAT(error, HasSubstr("connecting to all ranks"));
-  EXPECT_THAT(error, HasSubstr("finished nothing for 1 s"));
+  EXPECT_THAT(error, HasSubstr("finished nothing for 5 s"));
 }
 
 TEST_F(NcclFailure, AnErrorThatNcclTellsLater) {
   std::string error = errorOf(
       "late", [](emulator::Nccl &nccl) { nccl.failLater(/*rank=*/0, 6); });
   EXPECT_THAT(error, HasSubstr("rank 0"));
-  EXPECT_THAT(error, HasSubstr("ncclCommGetAsyncError tells"));
+  // It depends on the moment whether a call is told it first.
+  EXPECT_THAT(error, AnyOf(HasSubstr("ncclCommGetAsyncError tells"),
+                           HasSubstr("ncclGroupEnd")));
   EXPECT_THAT(error, HasSubstr("made to fail"));
 }
 

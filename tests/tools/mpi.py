@@ -113,7 +113,7 @@ class Mpi(Case):
         self.wait_until(lambda: len(self.ranks()) == ranks)
         return launcher, self.ranks(), errors
 
-    def wait_until(self, condition, seconds=60):
+    def wait_until(self, condition, seconds=120):
         limit = time.monotonic() + seconds
         while not condition():
             self.assertLess(time.monotonic(), limit, "nothing happened")

@@ -70,7 +70,7 @@ class Case(unittest.TestCase):
         options.setdefault("cwd", self.folder)
         return subprocess.run([*prefix, program, *arguments],
                               capture_output=True, text=True, errors="replace",
-                              timeout=120, stdin=subprocess.DEVNULL, **options)
+                              timeout=300, stdin=subprocess.DEVNULL, **options)
 
     def without_privileges(self):
         """Options of run_program: as one whom the modes of files bind. Root

@@ -46,11 +46,17 @@ class Torchrun(Case):
         with open(self.path(f"errors.{rank}")) as file:
             return file.read()
 
+    def wait_until(self, condition):
+        limit = time.monotonic() + 120
+        while not condition():
+            self.assertLess(time.monotonic(), limit, self.errors(0))
+            time.sleep(0.01)
+
     def run_ranks(self, *commands, **more):
         """Each with its own command; their statuses."""
         processes = [self.start(rank, len(commands), *command, **more)
                      for rank, command in enumerate(commands)]
-        return [process.wait(60) for process in processes]
+        return [process.wait(120) for process in processes]
 
     def is_refused(self, speakers, *parts):
         """By all; said by `speakers` alone, on one line."""
@@ -113,13 +119,13 @@ class Trains(Torchrun):
             begin = time.monotonic()
             ranks[victim].send_signal(signal.SIGKILL)
             for rank in {0, 1, 2} - {victim}:
-                self.assertEqual(ranks[rank].wait(60), 1)
+                self.assertEqual(ranks[rank].wait(120), 1)
                 self.assertRegex(
                     self.errors(rank), rf"(?m)^zerograph train: rank {rank}: "
                     rf".*rank {victim} \(process {ranks[victim].pid} on .*\) "
                     "has ended")
             # Long before the deadline, of five minutes.
-            self.assertLess(time.monotonic() - begin, 30)
+            self.assertLess(time.monotonic() - begin, 120)
             os.remove(self.path("log"))
 
     def lines(self, name):
@@ -127,12 +133,6 @@ class Trains(Torchrun):
             return 0
         with open(self.path(name)) as file:
             return file.read().count("\n")
-
-    def wait_until(self, condition):
-        limit = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), limit, self.errors(0))
-            time.sleep(0.01)
 
 
 class Refused(Torchrun):
@@ -147,13 +147,11 @@ class Refused(Torchrun):
                             "srun --mpi=pmix or mpirun", "--ranks 2")
 
     def test_a_plan_for_the_host_where_the_others_do_not_come(self):
-        # As in a shell with a launcher's variables.
-        begin = time.monotonic()
+        # As in a shell with a launcher's variables; long before the deadline.
         for rank in 0, 1:
-            self.assertEqual(self.start(rank, 2, ZEROGRAPH, *MLP_RUN).wait(30),
-                             1)
+            self.assertEqual(
+                self.start(rank, 2, ZEROGRAPH, *MLP_RUN).wait(120), 1)
         self.is_refused({0, 1}, "torchrun started 2 processes without MPI")
-        self.assertLess(time.monotonic() - begin, 25)
 
     def test_a_plan_for_the_host_that_rank_0_alone_has(self):
         plan = self.compile_mlp()
@@ -188,7 +186,7 @@ class Refused(Torchrun):
         for rank in 0, 1:
             process = self.start(rank, 2, ZEROGRAPH, *MLP_RUN,
                                  ZEROGRAPH_PORT="70000")
-            self.assertEqual(process.wait(20), 1)
+            self.assertEqual(process.wait(120), 1)
         self.is_refused({0, 1}, "ZEROGRAPH_PORT is '70000'")
 
     def test_what_is_done_once(self):
@@ -205,7 +203,7 @@ class Ends(Torchrun):
         plan = self.compile_cuda(2)
         begin = time.monotonic()
         process = self.start(0, 2, *self.train(plan, "--deadline", "1"))
-        self.assertEqual(process.wait(30), 1)
+        self.assertEqual(process.wait(120), 1)
         self.assertRegex(
             self.errors(0), "rank 0, meeting the other ranks: waited 1 s for "
             rf"rank 1 \(has not come to localhost:{self.port} \(MASTER_ADDR "
@@ -215,7 +213,7 @@ class Ends(Torchrun):
     def test_rank_0_that_never_comes(self):
         plan = self.compile_cuda(2)
         process = self.start(1, 2, *self.train(plan, "--deadline", "1"))
-        self.assertEqual(process.wait(30), 1)
+        self.assertEqual(process.wait(120), 1)
         self.assertRegex(self.errors(1), "rank 1: waited 1 s for rank 0 to "
                          rf"listen at localhost:{self.port} \(MASTER_ADDR and "
                          r"ZEROGRAPH_PORT\): Connection refused")
@@ -226,14 +224,23 @@ class Ends(Torchrun):
         for victim in 0, 1:
             ranks = [self.start(rank, 3, *self.train(plan))
                      for rank in range(2)]
-            time.sleep(1)
-            begin = time.monotonic()
+            self.wait_until(self.rank_1_has_connected)
+            time.sleep(2)  # in which it says who it is
             ranks[victim].send_signal(signal.SIGKILL)
-            self.assertEqual(ranks[1 - victim].wait(30), 1)
-            self.assertLess(time.monotonic() - begin, 20)
+            # Long before the deadline, of five minutes.
+            self.assertEqual(ranks[1 - victim].wait(120), 1)
             self.assertRegex(self.errors(1 - victim),
                              rf"rank {victim} \(process {ranks[victim].pid} "
                              r"on .*\) has ended")
+
+    def rank_1_has_connected(self):
+        """Whether a connection to rank 0's port is established: state 1."""
+        lines = []
+        for name in "tcp", "tcp6":
+            with open(f"/proc/net/{name}") as file:
+                lines += [line.split() for line in file]
+        return any(line[1].endswith(f":{self.port:04X}") and line[3] == "01"
+                   for line in lines)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Once the others have met it, too.
+/// Once the others have met it, too, and wait for it.
 absl::Status die(TcpControlPlane &) {
-  std::this_thread::sleep_for(milliseconds(300));
+  std::this_thread::sleep_for(milliseconds(2000));
   kill(getpid(), SIGKILL);
   return absl::OkStatus();
 }
@@ -78,7 +78,7 @@ TEST(Processes, OneThatIsKilledIsNamedAtOnce) {
           processes, rank,
           {absl::StrCat(", saving: ", nameOf(processes, victim)), "has ended"});
     }
-    EXPECT_LT(since(begin), 20);
+    EXPECT_LT(since(begin), 50);
   }
 }
 
@@ -99,12 +99,13 @@ TEST(Processes, OneThatIsKilledIsToldToThoseWhoDoNotWait) {
 /// As one whose host has gone: its connection stays, and says nothing.
 TEST(Processes, OneThatIsStoppedIsGivenUp) {
   for (unsigned victim : {1, 0}) {
-    Processes processes(3, Deadline(2));
+    Processes processes(3, Deadline(5));
+    Clock::time_point begin = Clock::now();
     for (unsigned rank : {0, 1, 2}) {
       processes.start(rank, [victim](TcpControlPlane &comm) {
         if (comm.rank() == victim) {
           comm.setBusy(true); // which alone excuses nobody
-          std::this_thread::sleep_for(milliseconds(300));
+          std::this_thread::sleep_for(milliseconds(1000));
           kill(getpid(), SIGSTOP);
         }
         absl::Status status = comm.barrier("saving");
@@ -112,28 +113,27 @@ TEST(Processes, OneThatIsStoppedIsGivenUp) {
       });
     }
     unsigned other = victim == 0 ? 1 : 0;
-    Clock::time_point begin = Clock::now();
     for (unsigned rank : {other, 2u}) {
       expectSaid(
           processes, rank,
-          {"saving: heard nothing for 2 s of ", nameOf(processes, victim)});
+          {"saving: heard nothing for 5 s of ", nameOf(processes, victim)});
     }
-    EXPECT_GT(since(begin), 1.5);
-    EXPECT_LT(since(begin), 20);
+    EXPECT_GT(since(begin), 4.5);
+    EXPECT_LT(since(begin), 60);
     // Awake again it learns of it, too, at the latest in the next call.
     kill(processes.numberOf(victim), SIGCONT);
-    expectSaid(processes, victim, {"heard nothing for 2 s of "});
+    expectSaid(processes, victim, {"heard nothing for 5 s of "});
   }
 }
 
 TEST(Processes, OneThatNeverComesIsNamed) {
-  Processes processes(4, Deadline(1));
+  Processes processes(4, Deadline(4)); // in which two come
   for (unsigned rank : {0, 2}) {
     processes.start(rank, barrier);
   }
   for (unsigned rank : {0, 2}) {
     expectSaid(processes, rank,
-               {"meeting the other ranks: waited 1 s for rank 1 (has not come "
+               {"meeting the other ranks: waited 4 s for rank 1 (has not come "
                 "to 127.0.0.1:",
                 "(a free port)), rank 3 (has not come"});
   }
@@ -149,12 +149,12 @@ TEST(Processes, RankZeroThatNeverComesIsNamed) {
 }
 
 TEST(Processes, ABusyOneIsWaitedFor) {
-  Processes processes(3, Deadline(1));
+  Processes processes(3, Deadline(4));
   for (unsigned rank : {0, 1, 2}) {
     processes.start(rank, [](TcpControlPlane &comm) {
       if (comm.rank() == 1) {
         comm.setBusy(true);
-        std::this_thread::sleep_for(milliseconds(4000));
+        std::this_thread::sleep_for(milliseconds(9000));
         comm.setBusy(false);
       }
       return comm.barrier("what takes long");
@@ -181,7 +181,7 @@ TEST(Processes, ABusyOneThatIsKilledIsNotWaitedFor) {
   for (unsigned rank : {0, 2}) {
     expectSaid(processes, rank, {nameOf(processes, 1), "has ended"});
   }
-  EXPECT_LT(since(begin), 20);
+  EXPECT_LT(since(begin), 50);
 }
 
 /// The process ends at once after it, without a goodbye.
@@ -191,7 +191,7 @@ TEST(Processes, TheLastWordsOfAFailureArrive) {
     for (unsigned rank : {0, 1, 2}) {
       processes.start(rank, [victim](TcpControlPlane &comm) {
         if (comm.rank() == victim) {
-          std::this_thread::sleep_for(milliseconds(300));
+          std::this_thread::sleep_for(milliseconds(1000));
           comm.abort(absl::DataLossError("a bad sample"));
           _exit(1);
         }
