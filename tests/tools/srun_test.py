@@ -220,7 +220,7 @@ class Stop(Srun):
                    "3"]
         launcher, ranks = self.begin(*nodes, ZEROGRAPH, *options)
         stop(launcher, ranks)
-        self.assertEqual(launcher.wait(60), 128 + number, self.errors())
+        self.assertEqual(launcher.wait(120), 128 + number, self.errors())
         said = self.errors()
         steps = int(re.search(r"after (\d+) of 100000000 steps", said)[1])
         self.assertIn(number.name, said)
@@ -259,15 +259,15 @@ class Stop(Srun):
 
 class Killed(Srun):
 
-    DEADLINE = 2
+    DEADLINE = 5
 
     def end(self, launcher, victim):
         """Its status. Ranks end by themselves, but for one that is stopped;
         that one and srun when Slurm comes to it."""
         self.wait_until(lambda: set(self.ranks()) <= {victim},
-                        self.DEADLINE + 20)
-        status = launcher.wait(60)
-        self.wait_until(lambda: not self.ranks(), 5)
+                        self.DEADLINE + 40)
+        status = launcher.wait(120)
+        self.wait_until(lambda: not self.ranks(), 30)
         return status
 
     def check(self, number, victim, *options):

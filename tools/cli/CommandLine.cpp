@@ -117,11 +117,12 @@ std::string messageOf(const CLI::ParseError &error) {
 }
 
 /// Processes that were started together fail on the same arguments: rank 0
-/// says it, and its launcher ends the others. They speak where it does not.
+/// says it, and its launcher ends the others, mpirun a second later and more
+/// where the machine is busy. They speak where it does not.
 void leaveItToRank0() {
   absl::StatusOr<std::optional<Launch>> launch = detectLaunch();
   if (launch.ok() && *launch && (*launch)->rank > 0) {
-    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::this_thread::sleep_for(std::chrono::seconds(5));
   }
 }
 
