@@ -63,7 +63,7 @@ public:
   virtual unsigned rank() const = 0;
 
   /// Sequence numbers begin anew. No collective is running on this rank.
-  virtual void beginProgram() = 0;
+  virtual void beginProgram() {}
 
   /// The operation of a step that is a collective among the ranks of `group`,
   /// given in its order: an AllGather, ReduceScatter or AllReduce as the plan

@@ -17,7 +17,6 @@ public:
 
   unsigned world() const override { return control.world(); }
   unsigned rank() const override { return control.rank(); }
-  void beginProgram() override {}
   absl::StatusOr<std::unique_ptr<Operation>>
   bind(const plan::Step &step, CollectiveSite site,
        absl::Span<const unsigned> group,

@@ -111,6 +111,10 @@ public:
   /// device of the rank has failed.
   virtual void cancel() = 0;
 
+  /// Drops what was recorded with collectives in it, which keeps them from
+  /// ending. No run begins any more; one that goes on does.
+  virtual void dropRecords() {}
+
   /// From now on runs note when each step is worked on. On an accelerator this
   /// may keep steps from being issued as one graph.
   virtual void recordTimes() = 0;

@@ -13,7 +13,7 @@ namespace zerograph {
 enum class Graphs {
   Off,
   Compute, // steps of one stream between which no other stream waits
-  All,     // whole programs, which have no collectives then
+  All,     // whole programs, with NCCL's collectives, of a process a rank
 };
 
 struct DeviceOptions {

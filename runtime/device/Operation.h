@@ -19,8 +19,8 @@ struct Issue {
 /// Whether a device may record what an operation enqueues, as a CUDA graph, and
 /// enqueue the record in later runs.
 enum class Replay {
-  Never,   // it takes a turn among ranks, and counts, when it is issued
-  OfASlot, // it is the same in runs that read the same slot
+  Never, // it takes a turn among ranks when it is issued
+  Whole, // with all of its program, in a record for each of the slots
   Always,
 };
 
@@ -32,6 +32,9 @@ public:
   virtual absl::Status issue(const Issue &issue) = 0;
 
   virtual Replay replay() const { return Replay::Never; }
+  /// A device that records calls it once a run, when `issue` or a record of it
+  /// has enqueued it: what ranks exchange is counted here.
+  virtual void enqueued() {}
   /// While a run waits for what was enqueued: an error of it that the stream
   /// does not tell, as one of the network.
   virtual absl::Status check() { return absl::OkStatus(); }

@@ -164,6 +164,24 @@ absl::Status Executor::bindCollective(const plan::Program &program,
   return absl::OkStatus();
 }
 
+void Executor::dropRecords() {
+  for (Bound &bound : programs) {
+    for (Part &part : bound.parts) {
+      part.program->dropRecords();
+    }
+  }
+}
+
+absl::Status Executor::close() {
+  dropRecords();
+  return collectives.close();
+}
+
+void Executor::abort(const absl::Status &status) {
+  dropRecords();
+  collectives.abort(status);
+}
+
 void Executor::recordTimes() {
   for (Bound &bound : programs) {
     for (Part &part : bound.parts) {
@@ -197,7 +215,7 @@ void Executor::Bound::cancel() {
 void Executor::onFailure(const absl::Status &status, uint32_t step) {
   Bound &bound = *running;
   // Whoever ended because of another failure has nothing to add.
-  collectives.abort(isCollateral(status) ? status : named(status, bound, step));
+  abort(isCollateral(status) ? status : named(status, bound, step));
   bound.cancel();
 }
 

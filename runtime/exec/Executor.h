@@ -43,6 +43,12 @@ public:
       unsigned program, unsigned slot,
       absl::FunctionRef<void()> meanwhile = [] {});
 
+  /// After the last run, on all ranks: ends the collectives. Arenas are still
+  /// there.
+  absl::Status close();
+  /// This rank failed: ends its collectives, and the other ranks.
+  void abort(const absl::Status &status);
+
   /// From now on `run` notes when each step is worked on.
   void recordTimes();
   /// Of the last run of each program; empty where nothing was recorded.
@@ -68,6 +74,7 @@ private:
       : plan(plan), collectives(collectives), devices(std::move(devices)) {}
 
   absl::Status allocate();
+  void dropRecords();
   absl::Status bindProgram(const plan::Program &program);
   absl::StatusOr<Part> bindPart(const plan::Program &program, ProgramPart part);
   absl::Status bindCollective(const plan::Program &program, uint32_t sequence,

@@ -50,7 +50,7 @@ absl::Status RankRun::run() {
                        "dumping optimizer states", Session::stateOptions());
   }
   if (status.ok()) {
-    status = collectives.close();
+    status = trainer->close();
   }
   if (!status.ok()) {
     abort(status);
@@ -65,6 +65,15 @@ absl::Status RankRun::run() {
     rank_result.touched.push_back(end);
   }
   return absl::OkStatus();
+}
+
+void RankRun::abort(const absl::Status &status) {
+  if (trainer) {
+    trainer->abort(status);
+  } else {
+    collectives.abort(status);
+    control.abort(status);
+  }
 }
 
 absl::Status RankRun::prepare() {

@@ -22,10 +22,7 @@ public:
   absl::Status run();
 
   /// Ends all ranks, this one having no thread to run on.
-  void abort(const absl::Status &status) {
-    collectives.abort(status);
-    control.abort(status);
-  }
+  void abort(const absl::Status &status);
 
   const RankResult &result() const { return rank_result; }
   StepTimes times() const { return trainer->times(); }

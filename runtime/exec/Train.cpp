@@ -69,10 +69,25 @@ absl::Status openMachines(RanksHere &here, unsigned gpus) {
   return absl::OkStatus();
 }
 
+absl::Status checkGraphs(const Session &session, unsigned gpus) {
+  if (session.options.graphs != Graphs::All || !isForGpus(session.plan()) ||
+      worldOf(session.plan()) == 1) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--graph all records collectives of ranks that are processes with a GPU "
+      "each, and here ranks are threads ",
+      gpus == 1 ? "that share a GPU, which meet when each is issued"
+                : "of one process, for which NCCL may deadlock",
+      ". Start a process a rank (mpirun, srun, torchrun), or give --graph "
+      "compute"));
+}
+
 absl::StatusOr<RanksHere> openRanks(Session &session) {
   RanksHere here;
   here.session = &session;
   ZG_ASSIGN_OR_RETURN(unsigned gpus, gpusOfThreads(session.plan()));
+  ZG_RETURN_IF_ERROR(checkGraphs(session, gpus));
   ZG_RETURN_IF_ERROR(openMachines(here, gpus));
   LocalGroupOptions group;
   group.world = worldOf(session.plan());

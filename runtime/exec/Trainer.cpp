@@ -72,11 +72,19 @@ absl::Status Trainer::prepare() {
   return options.control->barrier("reading weights");
 }
 
-absl::Status Trainer::fail(const absl::Status &status) {
-  if (options.collectives) {
+void Trainer::abort(const absl::Status &status) {
+  if (executor) {
+    executor->abort(status);
+  } else if (options.collectives) {
     options.collectives->abort(status);
+  }
+  if (options.control) {
     options.control->abort(status);
   }
+}
+
+absl::Status Trainer::fail(const absl::Status &status) {
+  abort(status);
   return status;
 }
 

@@ -70,6 +70,11 @@ public:
                           const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
+  /// After the last step, on all ranks: ends what they exchange by.
+  absl::Status close() { return executor->close(); }
+  /// This rank failed: all of them end.
+  void abort(const absl::Status &status);
+
   /// Steps that were made.
   uint64_t steps() const { return steps_done; }
   /// What this rank holds of parameters, gradients and optimizer states; to be
@@ -90,7 +95,7 @@ private:
   absl::Status readMicroBatch(const Batch &batch, uint64_t micro_batch);
   absl::Status runMicroBatches(const Batch &batch, const Batch *next);
   absl::StatusOr<StepResult> readResult() const;
-  /// Ends all ranks with an error of this one, and gives it.
+  /// Aborts, and gives the error.
   absl::Status fail(const absl::Status &status);
 
   const LoadedPlan &loaded;

@@ -1,5 +1,6 @@
 //===- Calls.cpp - the functions of NVIDIA's driver, emulated -------------===//
 
+#include "tests/emulator/Counted.h"
 #include "tests/emulator/DeviceCalls.h"
 #include "tests/emulator/GraphCalls.h"
 #include "tests/emulator/MemoryCalls.h"
@@ -63,37 +64,35 @@ static const CudaApi kEmulated = {
     .cuGraphExecDestroy = GraphCalls::destroyExecutable,
 };
 
-namespace zerograph::emulator {
+namespace {
 
-/// The emulated function `Member` of the table, which can be told to fail.
-template <auto Member, const char *Name, typename Function>
-struct Counted;
-template <auto Member, const char *Name, typename... Arguments>
-struct Counted<Member, Name, CUresult (*)(Arguments...)> {
-  static CUresult call(Arguments... arguments) {
-    if (!Calls::fails(Name)) {
-      return (kEmulated.*Member)(arguments...);
-    }
-    using End = decltype(&CudaApi::cuStreamEndCapture);
-    if constexpr (std::is_same_v<decltype(Member), End>) {
+struct Library {
+  static constexpr const auto &table = kEmulated;
+  static bool fails(const char *name) { return Calls::fails(name); }
+  template <auto Member>
+  static int fail(auto... arguments) {
+    if constexpr (isMember<Member, &CudaApi::cuStreamEndCapture>) {
       GraphCalls::abandonCapture(std::get<0>(std::tuple(arguments...)));
     }
     return Calls::kError;
   }
 };
 
-} // namespace zerograph::emulator
+ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_COUNTED_NAME)
 
-#define ZEROGRAPH_NAME(name, ...) static constexpr char k_##name[] = #name;
-ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_NAME)
+#define ZEROGRAPH_PLACE(name, ...) ZEROGRAPH_COUNTED(Library, CudaApi, name)
+const CudaApi kCounted = {ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_PLACE)};
 
-#define ZEROGRAPH_COUNTED(name, ...)                                           \
-  .name = Counted<&CudaApi::name, k_##name, decltype(CudaApi::name)>::call,
-static const CudaApi kCounted = {ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_COUNTED)};
+} // namespace
 
 int Gpu::needContext() { return Calls::needContext(); }
 
 bool Gpu::isRecording() { return Calls::recording > 0; }
+
+bool Gpu::records(CUstream stream) {
+  Stream *queue = Calls::streamOf(stream);
+  return queue && queue->records;
+}
 
 int Gpu::enqueue(CUstream stream, Task task) {
   return Calls::enqueue(stream, std::move(task));
@@ -108,10 +107,14 @@ Gpu::Gpu(uint32_t seed, unsigned devices) : devices(devices), random(seed) {
     streams.back()->number = device == 0 ? 0 : ++stream_count;
   }
   Calls::gpu = this;
+  Calls::recording = 0;
   setCudaApi(&kCounted);
 }
 
 Gpu::~Gpu() {
+  for (const auto &graph : executables) {
+    graph->streams.clear(); // whose tasks keep the graph
+  }
   setCudaApi(nullptr);
   Calls::gpu = nullptr;
 }

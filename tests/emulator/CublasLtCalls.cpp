@@ -1,5 +1,6 @@
 //===- CublasLtCalls.cpp - the functions of cuBLASLt, emulated ------------===//
 
+#include "tests/emulator/Counted.h"
 #include "tests/emulator/CublasLtDescriptors.h"
 
 #include "absl/strings/str_cat.h"
@@ -190,34 +191,24 @@ static const CublasLtApi kEmulated = {
     .path = "emulated",
 };
 
-namespace zerograph::emulator {
+namespace {
 
-/// The emulated function `Member` of the table, which can be told to fail; but
-/// those that cannot, as they give no status.
-template <auto Member, const char *Name, typename Function>
-struct CountedCublasLt;
-template <auto Member, const char *Name, typename Result, typename... Arguments>
-struct CountedCublasLt<Member, Name, Result (*)(Arguments...)> {
-  static Result call(Arguments... arguments) {
-    if constexpr (std::is_same_v<Result, cublasStatus_t>) {
-      if (CublasLtCalls::fails(Name)) {
-        return kMadeToFail;
-      }
-    }
-    return (kEmulated.*Member)(arguments...);
+struct Library {
+  static constexpr const auto &table = kEmulated;
+  static bool fails(const char *name) { return CublasLtCalls::fails(name); }
+  template <auto Member>
+  static int fail(auto...) {
+    return kMadeToFail;
   }
 };
 
-} // namespace zerograph::emulator
+ZEROGRAPH_CUBLASLT_FUNCTIONS(ZEROGRAPH_COUNTED_NAME)
 
-#define ZEROGRAPH_NAME(name, ...) static constexpr char k_##name[] = #name;
-ZEROGRAPH_CUBLASLT_FUNCTIONS(ZEROGRAPH_NAME)
+#define ZEROGRAPH_PLACE(name, ...) ZEROGRAPH_COUNTED(Library, CublasLtApi, name)
+const CublasLtApi kCounted = {
+    ZEROGRAPH_CUBLASLT_FUNCTIONS(ZEROGRAPH_PLACE).path = "emulated"};
 
-#define ZEROGRAPH_COUNTED(name, ...)                                           \
-  .name = CountedCublasLt<&CublasLtApi::name, k_##name,                        \
-                          decltype(CublasLtApi::name)>::call,
-static const CublasLtApi kCounted = {
-    ZEROGRAPH_CUBLASLT_FUNCTIONS(ZEROGRAPH_COUNTED).path = "emulated"};
+} // namespace
 
 CublasLt::CublasLt(Gpu &gpu, size_t version) : gpu(gpu), version(version) {
   CublasLtCalls::library = this;

@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
+#include <utility>
+
 using namespace zerograph;
 using namespace zerograph::emulator;
 
@@ -20,7 +23,10 @@ std::string Gpu::leftovers() const {
   add(events.size(), "events");
   add(modules.size(), "modules");
   add(graphs.size(), "graphs");
-  add(executables.size(), "executable graphs");
+  add(size_t(
+          std::count_if(executables.begin(), executables.end(),
+                        [](const auto &graph) { return !graph->destroyed; })),
+      "executable graphs");
   add(size_t(contexts), "contexts");
   return text;
 }
@@ -114,6 +120,9 @@ bool Gpu::advance() {
   stream.tasks.pop_front();
   if (wrong.empty()) {
     runTask(stream, task);
+  }
+  if (std::exchange(task.of, nullptr)) {
+    dropEndedGraphs();
   }
   return true;
 }

@@ -85,6 +85,10 @@ private:
     std::function<bool()> ready{};
     /// What the host knew when it issued the task.
     VectorClock issued{};
+    /// Of a task that was recorded: makes it one of a launch of the graph,
+    /// which is then kept; null: it is the same in all of them.
+    std::function<void(Task &)> again{};
+    std::shared_ptr<GraphExec> of{};
   };
   struct Stream {
     unsigned device = 0;
@@ -121,9 +125,13 @@ private:
   int needContext();
   /// Whether the thread has made a stream record.
   static bool isRecording();
+  /// Whether what a stream is given goes into a graph.
+  static bool records(CUstream stream);
   /// Gives a stream a task as the driver's own calls do; `mutex` is locked.
   int enqueue(CUstream stream, Task task);
-  void launchGraph(GraphExec &graph, Stream &stream);
+  void launchGraph(const std::shared_ptr<GraphExec> &graph, Stream &stream);
+  /// Graphs that were destroyed go when what was launched of them has ended.
+  void dropEndedGraphs();
   /// The emulator's bytes of the GPU's, noted as touched; null, with a
   /// complaint, where they are not of one allocation.
   char *reach(uint64_t address, uint64_t bytes, bool write, Touched &touched,
@@ -155,7 +163,7 @@ private:
   std::map<Event *, std::unique_ptr<Event>> events;
   std::map<Module *, std::unique_ptr<Module>> modules;
   std::map<Graph *, std::unique_ptr<Graph>> graphs;
-  std::vector<std::unique_ptr<GraphExec>> executables; // as made, for the seed
+  std::vector<std::shared_ptr<GraphExec>> executables; // as made, for the seed
   int contexts = 0;
   uint64_t launch_count = 0;
   std::string wrong;

@@ -8,6 +8,7 @@
 using namespace zerograph;
 using namespace zerograph::emulator;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace {
 
@@ -218,6 +219,24 @@ TEST_F(GraphTest, OfAStreamThatIsNotJoined) {
     set(streams[1]);
   });
   EXPECT_THAT(gpu.complaint(), HasSubstr("was not joined"));
+}
+
+TEST_F(GraphTest, ALaunchGoesOnWithoutTheGraph) {
+  CUevent join = nullptr;
+  api.cuEventCreate(&join, CU_EVENT_DISABLE_TIMING);
+  record([&] {
+    api.cuEventRecord(event, streams[0]);
+    api.cuStreamWaitEvent(streams[1], event, 0);
+    set(streams[1]);
+    api.cuEventRecord(join, streams[1]);
+    api.cuStreamWaitEvent(streams[0], join, 0);
+  });
+  api.cuGraphLaunch(executable, streams[0]);
+  api.cuGraphExecDestroy(executable);
+  EXPECT_THAT(gpu.leftovers(), Not(HasSubstr("executable graphs")));
+  api.cuStreamSynchronize(streams[0]);
+  EXPECT_EQ(bytes(), std::string(64, 1));
+  EXPECT_EQ(gpu.complaint(), "");
 }
 
 TEST_F(GraphTest, AwaitsNothingFromOutside) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace zerograph;
 using namespace zerograph::emulator;
@@ -53,18 +54,28 @@ std::string Gpu::Graph::end() {
 }
 
 /// What was recorded, on `stream` and the graph's own streams.
-void Gpu::launchGraph(GraphExec &graph, Stream &stream) {
-  for (const Graph::Node &node : graph.nodes) {
+void Gpu::launchGraph(const std::shared_ptr<GraphExec> &graph, Stream &stream) {
+  for (const Graph::Node &node : graph->nodes) {
     Task task = node.task;
     task.issued = host;
+    task.of = graph;
+    if (auto again = std::exchange(task.again, nullptr)) {
+      again(task);
+    }
     if (task.records) {
-      task.records = &graph.events[task.records];
+      task.records = &graph->events[task.records];
       task.version = ++task.records->recorded;
     } else if (task.awaits) {
-      task.awaits = &graph.events[task.awaits];
+      task.awaits = &graph->events[task.awaits];
       task.version = task.awaits->recorded;
     }
-    Stream &on = node.branch == 0 ? stream : *graph.streams[node.branch - 1];
+    Stream &on = node.branch == 0 ? stream : *graph->streams[node.branch - 1];
     on.tasks.push_back(std::move(task));
   }
+}
+
+void Gpu::dropEndedGraphs() {
+  std::erase_if(executables, [](const std::shared_ptr<GraphExec> &graph) {
+    return graph->destroyed && graph.use_count() == 1;
+  });
 }

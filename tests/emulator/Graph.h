@@ -45,6 +45,8 @@ struct Gpu::GraphExec {
   std::vector<std::unique_ptr<Stream>> streams;
   /// In place of the events that were recorded.
   std::map<Event *, Event> events;
+  /// By the program; a launch of it goes on.
+  bool destroyed = false;
 };
 
 } // namespace zerograph::emulator

@@ -47,7 +47,8 @@ struct GraphCalls : Calls {
     return std::find_if(gpu->executables.begin(), gpu->executables.end(),
                         [&](const auto &owned) {
                           return owned.get() ==
-                                 handle<Gpu::GraphExec>(executable);
+                                     handle<Gpu::GraphExec>(executable) &&
+                                 !owned->destroyed;
                         });
   }
   static int instantiate(CUgraphExec *executable, CUgraph graph,
@@ -57,7 +58,7 @@ struct GraphCalls : Calls {
     if (needNoRecording() || found == gpu->graphs.end()) {
       return kError;
     }
-    auto owned = std::make_unique<Gpu::GraphExec>();
+    auto owned = std::make_shared<Gpu::GraphExec>();
     owned->nodes = found->second->nodes;
     for (size_t i = 1; i < found->second->branches.size(); ++i) {
       owned->streams.push_back(std::make_unique<Gpu::Stream>());
@@ -77,7 +78,7 @@ struct GraphCalls : Calls {
       return gpu->complain("there is no such graph, or stream to launch it on");
     }
     if (launch) {
-      gpu->launchGraph(**found, *queue);
+      gpu->launchGraph(*found, *queue);
       gpu->advanceSome();
     }
     return gpu->wrong.empty() ? 0 : kError;
@@ -98,7 +99,10 @@ struct GraphCalls : Calls {
     if (needContext() || found == gpu->executables.end()) {
       return kError;
     }
-    gpu->executables.erase(found);
+    // What was launched of it goes on.
+    (*found)->destroyed = true;
+    (*found)->nodes.clear();
+    gpu->dropEndedGraphs();
     return 0;
   }
 };

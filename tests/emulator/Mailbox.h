@@ -17,6 +17,8 @@ class Mailbox {
 public:
   explicit Mailbox(std::string folder) : folder(std::move(folder)) {}
 
+  const std::string &name() const { return folder; }
+
   /// A folder that is there for nobody else; empty where none can be made.
   static std::string makeFolder();
   static void removeFolder(const std::string &folder);

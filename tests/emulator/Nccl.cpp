@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <cstring>
+#include <algorithm>
 
 using namespace zerograph;
 using namespace zerograph::emulator;
@@ -57,161 +57,64 @@ int Nccl::poll(Comm &comm) {
 }
 
 //===----------------------------------------------------------------------===//
-// Launches
+// What is there, and what tests ask for
 //===----------------------------------------------------------------------===//
 
-/// Message 0 is the joining; launches count from 1.
-int Nccl::launch(const Shared &comm, CUstream stream,
-                 const std::vector<Transfer> &transfers) {
-  if (!comm->joined || comm->finalized || !comm->tasks.empty() ||
-      comm->polls > 0) {
-    return gpu.complain("a communicator of NCCL is used while it is not done "
-                        "with the call before");
+Nccl::Shared Nccl::find(ncclComm_t comm) {
+  auto found = comms.find(reinterpret_cast<Comm *>(comm));
+  if (found != comms.end()) {
+    return found->second;
   }
-  uint64_t number = ++comm->launches;
-  std::string name = absl::StrCat(
-      "NCCL's launch ", number, " (", transfers[0].what.describe(),
-      transfers.size() > 1 ? ", ..." : "", ") of rank ", comm->rank);
-  bool stays = lost != 0 && comm->rank == lost_rank && number >= lost;
-  Gpu::Task begins, ends;
-  begins.name = ends.name = name;
-  // After a complaint nothing begins any more.
-  begins.ready = [=, this] {
-    return comm->aborted || !stays || !gpu.wrong.empty();
-  };
-  begins.run = [=, this](Gpu::Touched &touched) {
-    return comm->aborted ? absl::OkStatus()
-                         : begin(*comm, number, transfers, touched);
-  };
-  ends.ready = [=, this] {
-    return comm->aborted || !gpu.wrong.empty() || comm->allHave(number);
-  };
-  ends.run = [=, this](Gpu::Touched &touched) {
-    return comm->aborted ? absl::OkStatus()
-                         : end(*comm, number, transfers, touched);
-  };
-  comm->stream = stream;
-  comm->tasks = {std::move(begins), std::move(ends)};
-  comm->polls = unsigned(gpu.random() % 3);
-  return comm->polls > 0 ? int(ncclInProgress) : poll(*comm);
+  gpu.complain("NCCL: a communicator is used that is not there");
+  return nullptr;
 }
 
-/// Two launches of a communicator that nothing orders touch its bytes, which
-/// are no allocation.
-static void touchCommunicator(std::map<uint64_t, Lines> &touched,
-                              uint64_t key) {
-  touched.try_emplace(key, kLine).first->second.touch(0, kLine, true);
+int64_t Nccl::ranksHere(const Comm &comm) const {
+  return std::count_if(comms.begin(), comms.end(), [&](const auto &entry) {
+    return entry.second->mailbox.name() == comm.mailbox.name();
+  });
 }
 
-absl::Status Nccl::begin(Comm &comm, uint64_t number,
-                         const std::vector<Transfer> &transfers,
-                         Gpu::Touched &touched) {
-  touchCommunicator(touched, comm.key());
-  Parcel parcel;
-  for (const Transfer &transfer : transfers) {
-    Parcel::Item &item = parcel.items.emplace_back(transfer.what);
-    uint64_t bytes = item.bytes;
-    if (item.kind == TransferKind::Receive) {
-      continue;
-    }
-    if (item.kind == TransferKind::ReduceScatter) {
-      bytes *= comm.world;
-    }
-    const char *from = gpu.reach(transfer.from, bytes, false, touched, "NCCL");
-    if (!from) {
-      return absl::OkStatus(); // said
-    }
-    item.data.assign(from, bytes);
-  }
-  comm.mailbox.put(comm.rank, number, parcel.pack());
-  comm.begun = number;
-  if (late != 0 && comm.rank == late_rank && number >= late) {
-    comm.last_error = "made to fail";
-    comm.error = ncclRemoteError;
-  }
+int Nccl::forget(const Shared &comm) {
+  comm->aborted = true;
+  comm->tasks.clear(); // they own the communicator
+  gpu.conflicts.forget(comm->key());
+  comms.erase(comm.get());
   gpu.changed.notify_all();
-  return absl::OkStatus();
+  return 0;
 }
 
-namespace {
-
-void gather(const std::vector<const std::string *> &parts, uint64_t bytes,
-            char *to) {
-  for (const std::string *part : parts) {
-    std::memcpy(to, part->data(), bytes);
-    to += bytes;
-  }
+std::string Nccl::leftovers() const {
+  std::lock_guard<std::mutex> lock(gpu.mutex);
+  return comms.empty() ? "" : absl::StrCat(comms.size(), " communicators");
 }
 
-/// Parts of all ranks, added up in an order that is not that of the ranks.
-template <typename T>
-void reduce(const std::vector<const std::string *> &parts, unsigned rank,
-            uint64_t bytes, char *to) {
-  for (uint64_t at = 0; at < bytes; at += sizeof(T)) {
-    T sum = 0;
-    for (size_t i = 1; i <= parts.size(); ++i) {
-      T value;
-      std::memcpy(&value,
-                  parts[(rank + i) % parts.size()]->data() + rank * bytes + at,
-                  sizeof(T));
-      sum += value;
-    }
-    std::memcpy(to + at, &sum, sizeof(T));
-  }
+uint64_t Nccl::launches() const {
+  std::lock_guard<std::mutex> lock(gpu.mutex);
+  return ended;
 }
 
-} // namespace
+uint64_t Nccl::registrations() const {
+  std::lock_guard<std::mutex> lock(gpu.mutex);
+  return registered;
+}
 
-absl::Status Nccl::end(Comm &comm, uint64_t number,
-                       const std::vector<Transfer> &transfers,
-                       Gpu::Touched &touched) {
-  touchCommunicator(touched, comm.key());
-  std::vector<Parcel> parcels;
-  for (unsigned peer = 0; peer < comm.world; ++peer) {
-    parcels.push_back(Parcel::unpack(comm.mailbox.get(peer, number)));
-  }
-  std::string difference = differenceOf(parcels, comm.rank);
-  if (!difference.empty()) {
-    return absl::InternalError(
-        absl::StrCat("launch ", number, " of NCCL: ", difference));
-  }
-  std::vector<size_t> taken(comm.world, 0);
-  for (size_t i = 0; i < transfers.size(); ++i) {
-    const Parcel::Item &what = transfers[i].what;
-    bool gathers = what.kind == TransferKind::AllGather;
-    if (what.kind == TransferKind::Send) {
-      continue;
-    }
-    char *to =
-        gpu.reach(transfers[i].to, what.bytes * (gathers ? comm.world : 1),
-                  true, touched, "NCCL");
-    if (!to) {
-      return absl::OkStatus(); // said
-    }
-    if (what.kind == TransferKind::Receive) {
-      const Parcel &from = parcels[size_t(what.peer)];
-      const Parcel::Item *sent =
-          from.sent(comm.rank, taken[size_t(what.peer)]++);
-      std::memcpy(to, sent->data.data(), what.bytes);
-      continue;
-    }
-    std::vector<const std::string *> parts;
-    for (const Parcel &parcel : parcels) {
-      parts.push_back(&parcel.items[i].data);
-    }
-    if (gathers) {
-      gather(parts, what.bytes, to);
-    } else if (what.type == ncclFloat64) {
-      reduce<double>(parts, comm.rank, what.bytes, to);
-    } else {
-      reduce<float>(parts, comm.rank, what.bytes, to);
-    }
-  }
-  comm.ended = number;
-  ++ended;
-  if (number > 1) {
-    comm.mailbox.remove(comm.rank, number - 1); // all have ended that one
-  }
-  gpu.changed.notify_all();
-  return absl::OkStatus();
+std::map<std::string, uint64_t> Nccl::calls() const {
+  std::lock_guard<std::mutex> lock(gpu.mutex);
+  return call_counts;
+}
+
+void Nccl::failCall(const std::string &function, uint64_t number) {
+  failing = function;
+  failing_number = number;
+}
+
+void Nccl::failLater(unsigned rank, uint64_t number) {
+  late_rank = rank;
+  late = number;
+}
+
+void Nccl::lose(unsigned rank, uint64_t number) {
+  lost_rank = rank;
+  lost = number;
 }

@@ -8,6 +8,10 @@
 // in order, which NCCL may let overlap. Calls return before they are done, and
 // a launch is on its stream only when ncclCommGetAsyncError has said so.
 //
+// What is given to a stream that records goes into the graph, whose launches
+// begin one each time: on all ranks, or on none. NCCL does not end, nor abort,
+// a communicator while a graph holds what it recorded, so that is an error.
+//
 // Stricter than NCCL: all ranks take part in every launch, on one stream.
 //
 //===----------------------------------------------------------------------===//
@@ -20,6 +24,7 @@
 #include "tests/emulator/Mailbox.h"
 #include "tests/emulator/Parcel.h"
 
+#include <array>
 #include <memory>
 
 namespace zerograph::emulator {
@@ -58,6 +63,11 @@ private:
     Parcel::Item what;
     uint64_t from, to;
   };
+  /// What a group has put together.
+  struct Launch {
+    std::vector<Transfer> transfers;
+    bool recorded = false; // for a graph
+  };
   /// A rank of a communicator.
   struct Comm {
     Comm(Gpu &gpu, Mailbox mailbox) : gpu(gpu), mailbox(std::move(mailbox)) {}
@@ -75,7 +85,11 @@ private:
     std::string last_error;
     std::map<void *, std::pair<uint64_t, uint64_t>> registered;
 
+    /// Those of graphs have a copy each.
+    std::shared_ptr<int> recorded = std::make_shared<int>();
+
     bool allHave(uint64_t number) const;
+    bool isHeld() const { return recorded.use_count() > 1; }
     uint64_t key() const { return reinterpret_cast<uint64_t>(this); }
   };
   using Shared = std::shared_ptr<Comm>;
@@ -84,8 +98,11 @@ private:
   int poll(Comm &comm);
   int launch(const Shared &comm, CUstream stream,
              const std::vector<Transfer> &transfers);
-  absl::Status begin(Comm &comm, uint64_t number,
-                     const std::vector<Transfer> &transfers,
+  std::array<Gpu::Task, 2> next(const Shared &comm, const Launch &launch);
+  std::array<Gpu::Task, 2> record(const Shared &comm, const Launch &launch);
+  /// Ranks of a communicator in this process.
+  int64_t ranksHere(const Comm &comm) const;
+  absl::Status begin(Comm &comm, uint64_t number, const Launch &launch,
                      Gpu::Touched &touched);
   absl::Status end(Comm &comm, uint64_t number,
                    const std::vector<Transfer> &transfers,

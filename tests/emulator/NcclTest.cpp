@@ -222,6 +222,76 @@ TEST_F(NcclTest, AbortEndsWhatWaits) {
   EXPECT_EQ(nccl.leftovers(), "1 communicators");
 }
 
+TEST_F(NcclTest, AGraphOfAProcessWithSeveralRanks) {
+  enter(0);
+  cuda.cuStreamBeginCapture(ranks[0].streams[0],
+                            CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  gather(0, 64);
+  EXPECT_THAT(gpu.complaint(), HasSubstr("may deadlock"));
+}
+
+/// A rank without others records a gather of what its memory begins with.
+class NcclGraphTest : public NcclTest {
+protected:
+  void SetUp() override {
+    NcclTest::SetUp();
+    ncclUniqueId id = {};
+    api.ncclGetUniqueId(&id);
+    ncclConfig_t config;
+    config.blocking = 0;
+    enter(0);
+    api.ncclCommInitRankConfig(&comm, 1, id, 0, &config);
+    settleAlone();
+    cuda.cuStreamBeginCapture(stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    api.ncclAllGather(at(ranks[0].memory), at(ranks[0].memory + 1024), 64,
+                      ncclUint8, comm, stream());
+    settleAlone();
+    CUgraph graph = nullptr;
+    ASSERT_EQ(cuda.cuStreamEndCapture(stream(), &graph), 0);
+    ASSERT_EQ(cuda.cuGraphInstantiate(&executable, graph, 0), 0);
+    cuda.cuGraphDestroy(graph);
+  }
+  CUstream stream() const { return ranks[0].streams[0]; }
+  void settleAlone() {
+    int state = ncclInProgress;
+    while (state == ncclInProgress) {
+      api.ncclCommGetAsyncError(comm, &state);
+    }
+  }
+
+  ncclComm_t comm = nullptr;
+  CUgraphExec executable = nullptr;
+};
+
+TEST_F(NcclGraphTest, GathersAtEachLaunch) {
+  EXPECT_EQ(nccl.launches(), 0u);
+  for (char value : {'a', 'b'}) {
+    set(0, value);
+    cuda.cuGraphLaunch(executable, stream());
+    finish(0);
+    EXPECT_EQ(read(0, 1024, 64), std::string(64, value));
+  }
+  EXPECT_EQ(nccl.launches(), 2u);
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
+TEST_F(NcclGraphTest, LaunchesGoOnWithoutTheGraph) {
+  set(0, 'a');
+  cuda.cuGraphLaunch(executable, stream());
+  cuda.cuGraphExecDestroy(executable);
+  api.ncclCommFinalize(comm);
+  settleAlone();
+  api.ncclCommDestroy(comm);
+  finish(0);
+  EXPECT_EQ(read(0, 1024, 64), std::string(64, 'a'));
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
+TEST_F(NcclGraphTest, KeepsTheCommunicator) {
+  api.ncclCommAbort(comm);
+  EXPECT_THAT(gpu.complaint(), HasSubstr("while a graph has its collectives"));
+}
+
 TEST_F(NcclTest, RanksOnOneGpu) {
   ncclUniqueId id = {};
   api.ncclGetUniqueId(&id);

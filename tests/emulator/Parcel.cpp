@@ -21,6 +21,7 @@ std::string Parcel::pack() const {
   auto number = [&](uint64_t value) {
     text.append(reinterpret_cast<const char *>(&value), sizeof(value));
   };
+  number(recorded);
   for (const Item &item : items) {
     number(uint64_t(item.kind));
     number(uint64_t(item.peer));
@@ -41,6 +42,7 @@ Parcel Parcel::unpack(const std::string &text) {
     at += sizeof(value);
     return value;
   };
+  parcel.recorded = number() != 0;
   while (at < text.size()) {
     Item &item = parcel.items.emplace_back();
     item.kind = TransferKind(number());
@@ -78,6 +80,11 @@ namespace {
 /// Collectives are the same, in the same order.
 std::string compareCollectives(const Parcel &own, const Parcel &other,
                                unsigned rank, unsigned peer) {
+  if (own.recorded != other.recorded) {
+    return absl::StrCat("rank ", own.recorded ? rank : peer,
+                        " has recorded it in a graph, and rank ",
+                        own.recorded ? peer : rank, " has not");
+  }
   size_t count = std::max(own.items.size(), other.items.size());
   for (size_t i = 0; i < count; ++i) {
     auto text = [&](const Parcel &parcel) {

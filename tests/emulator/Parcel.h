@@ -27,6 +27,7 @@ struct Parcel {
     std::string describe() const;
   };
   std::vector<Item> items;
+  bool recorded = false; // of a graph
 
   std::string pack() const;
   static Parcel unpack(const std::string &text);

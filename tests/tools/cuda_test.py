@@ -93,8 +93,8 @@ class Cuda(Case):
 
     def test_no_whole_programs_of_ranks_that_share_a_gpu(self):
         self.refused(*TRAIN, *CUDA, "--ranks", "2", "--graph", "all", lines=0,
-                     parts=["--graph all", "cannot be recorded",
-                            "Give --graph compute"], **emulated())
+                     parts=["--graph all", "threads that share a GPU",
+                            "or give --graph compute"], **emulated())
 
     def test_a_trace(self):
         notes = self.trained("--trace", "trace.json")

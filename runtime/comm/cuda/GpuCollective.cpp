@@ -63,8 +63,11 @@ public:
     ZG_RETURN_IF_ERROR(meet(stream, &GpuShown::done, end_text));
     return self.order.end(api, stream, complete);
   }
+  void enqueued() override { count(self.count); }
 
 protected:
+  /// Adds what a run receives from other ranks.
+  virtual void count(TrafficCount &traffic) const = 0;
   /// Once what all ranks give is there.
   virtual absl::Status enqueue(CUstream stream) = 0;
 
@@ -125,10 +128,14 @@ protected:
         if (place != shard) {
           ZG_RETURN_IF_ERROR(copy(stream, place, shard, bytes));
         }
-        self.count.gather += peer != self.rank ? bytes : 0;
       }
     }
     return absl::OkStatus();
+  }
+  void count(TrafficCount &traffic) const override {
+    for (uint64_t bytes : shard_bytes) {
+      traffic.gather += (world() - 1) * bytes;
+    }
   }
 };
 
@@ -149,13 +156,15 @@ protected:
         // The own contribution too: the shard may lie where it is.
         CUdeviceptr part = of(peer, 0) + self.rank * shard_bytes + begin;
         ZG_RETURN_IF_ERROR(copy(stream, staging + peer * chunk, part, bytes));
-        self.count.reduce += peer != self.rank ? bytes : 0;
       }
       ZG_RETURN_IF_ERROR(
           fold(stream, {reduce.accumulator(), of(self.rank, 1) + begin, staging,
                         chunk, world(), bytes, reduce.accumulate()}));
     }
     return absl::OkStatus();
+  }
+  void count(TrafficCount &traffic) const override {
+    traffic.reduce += (world() - 1) * shard_bytes;
   }
 };
 
@@ -177,10 +186,14 @@ protected:
         add.contributions = of(peer, 2 * pair);
         add.bytes = bytes[pair];
         ZG_RETURN_IF_ERROR(fold(stream, add));
-        self.count.scalar += peer != self.rank ? bytes[pair] : 0;
       }
     }
     return absl::OkStatus();
+  }
+  void count(TrafficCount &traffic) const override {
+    for (uint64_t own : bytes) {
+      traffic.scalar += (world() - 1) * own;
+    }
   }
 };
 

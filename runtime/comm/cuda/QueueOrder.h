@@ -10,19 +10,18 @@
 namespace zerograph {
 
 /// Each collective's stream awaits the collective before it, whatever stream
-/// that was on. Used by the thread that issues a rank's programs.
+/// that was on. Used by the thread that issues, or records, a rank's programs.
 class QueueOrder {
 public:
-  /// Sequence numbers begin anew.
-  void restart() {
-    next = 0;
-    last = nullptr;
-  }
-
   /// The collective of this number is issued on `stream`; an error where it is
-  /// not its turn. `text` describes it, for the message.
+  /// not its turn. With number 0 a program begins. `text` describes it, for the
+  /// message.
   absl::Status begin(const CudaApi &api, CUstream stream, uint32_t sequence,
                      const std::string &text) {
+    if (sequence == 0) {
+      next = 0;
+      last = nullptr;
+    }
     if (sequence != next) {
       return absl::InternalError(absl::StrCat(
           text, " is issued where the one of sequence ", next, " is due"));

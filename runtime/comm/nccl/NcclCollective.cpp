@@ -42,10 +42,17 @@ public:
     return self.order.end(cuda, stream, complete);
   }
 
+  /// NCCL may deadlock when a process records for several GPUs.
+  Replay replay() const override {
+    return self.alone ? Replay::Whole : Replay::Never;
+  }
+  void enqueued() override { count(self.count); }
   absl::Status check() override { return explain(self.comm->check()); }
 
 protected:
   virtual absl::Status enqueue(CUstream stream) = 0;
+  /// Adds what a run receives from other ranks.
+  virtual void count(TrafficCount &traffic) const = 0;
 
   NcclRank &self;
   const NcclApi &nccl;
@@ -74,18 +81,19 @@ public:
 
 protected:
   absl::Status enqueue(CUstream stream) override {
-    ZG_RETURN_IF_ERROR(self.comm->group([&](ncclComm_t comm) {
+    return self.comm->group([&](ncclComm_t comm) {
       for (size_t pair = 0; pair < shard_bytes.size(); ++pair) {
         ZG_NCCL(nccl, ncclAllGather, pointer(addresses[2 * pair]),
                 pointer(addresses[2 * pair + 1]), shard_bytes[pair], ncclUint8,
                 comm, stream);
       }
       return absl::OkStatus();
-    }));
+    });
+  }
+  void count(TrafficCount &traffic) const override {
     for (uint64_t bytes : shard_bytes) {
-      self.count.gather += (self.world - 1) * bytes;
+      traffic.gather += (self.world - 1) * bytes;
     }
-    return absl::OkStatus();
   }
 };
 
@@ -97,6 +105,9 @@ public:
   uint64_t shard_bytes = 0;
 
 protected:
+  void count(TrafficCount &traffic) const override {
+    traffic.reduce += (self.world - 1) * shard_bytes;
+  }
   CUdeviceptr whole() const { return addresses[0]; }
   CUdeviceptr shard() const { return addresses[1]; }
   CUdeviceptr staging() const { return addresses[2]; }
@@ -133,7 +144,6 @@ private:
     };
     ZG_CUDA(cuda, cuMemcpyAsync, place(self.rank), part(self.rank), bytes,
             stream);
-    self.count.reduce += (self.world - 1) * bytes;
     return self.comm->group([&](ncclComm_t comm) {
       for (unsigned i = 1; i < self.world; ++i) {
         unsigned to = (self.rank + i) % self.world;
@@ -163,7 +173,6 @@ protected:
               wide ? ncclFloat64 : ncclFloat32, ncclSum, comm, stream);
       return absl::OkStatus();
     }));
-    self.count.reduce += (self.world - 1) * shard_bytes;
     if (!reduce.accumulate()) {
       return absl::OkStatus();
     }
@@ -202,9 +211,13 @@ protected:
                                      bytes[pair], self.world, bytes[pair],
                                      /*accumulate=*/true}));
       place += self.world * bytes[pair];
-      self.count.scalar += (self.world - 1) * bytes[pair];
     }
     return absl::OkStatus();
+  }
+  void count(TrafficCount &traffic) const override {
+    for (uint64_t own : bytes) {
+      traffic.scalar += (self.world - 1) * own;
+    }
   }
 };
 

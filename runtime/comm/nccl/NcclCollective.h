@@ -16,6 +16,7 @@ struct NcclRank {
   const CudaModule *module = nullptr;
   NcclComm *comm = nullptr;
   unsigned rank = 0, world = 1;
+  bool alone = true; // in its process
   /// Of collectives that are done on this rank.
   QueueOrder order;
   TrafficCount count;

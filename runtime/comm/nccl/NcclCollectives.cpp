@@ -20,11 +20,11 @@ public:
     self.module = &module;
     self.rank = control.rank();
     self.world = control.world();
+    self.alone = !control.inOneProcess();
   }
 
   unsigned world() const override { return self.world; }
   unsigned rank() const override { return self.rank; }
-  void beginProgram() override { self.order.restart(); }
 
   absl::StatusOr<std::unique_ptr<Operation>>
   bind(const plan::Step &step, CollectiveSite site,

@@ -18,6 +18,7 @@ public:
   static absl::StatusOr<std::unique_ptr<CudaGraph>>
   record(std::shared_ptr<CudaContext> context, CUstream stream,
          const std::function<absl::Status()> &enqueue);
+  /// A launch goes on.
   ~CudaGraph();
   CudaGraph(const CudaGraph &) = delete;
   CudaGraph &operator=(const CudaGraph &) = delete;

@@ -98,7 +98,7 @@ public:
     }
     return absl::OkStatus();
   }
-  Replay replay() const override { return Replay::OfASlot; }
+  Replay replay() const override { return Replay::Whole; }
 
 private:
   struct Part {

@@ -104,10 +104,9 @@ absl::Status CudaProgram::recordWhole() {
   for (const Entry &entry : entries) {
     if (entry.operation->replay() == Replay::Never) {
       return absl::UnimplementedError(absl::StrCat(
-          "--graph all is for one rank: it records whole programs, and step ",
-          entry.number,
-          " is a collective, which cannot be recorded. Give "
-          "--graph compute"));
+          "--graph all records whole programs, and step ", entry.number,
+          " exchanges with ranks of this process, which cannot be recorded: "
+          "start a process a rank, or give --graph compute"));
     }
     mark.operations.push_back(entry.operation.get());
   }
@@ -253,6 +252,9 @@ void CudaProgram::start(unsigned slot) {
   if (result.ok() && !entries.empty()) {
     // The driver may tell here what an earlier step has done.
     result = annotate(issue(slot), "this step or an earlier one");
+  }
+  for (size_t i = 0; result.ok() && i < entries.size(); ++i) {
+    entries[i].operation->enqueued();
   }
   if (!result.ok()) {
     failed(result, failed_step);
