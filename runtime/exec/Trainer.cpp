@@ -50,7 +50,7 @@ absl::Status Trainer::prepare() {
   DeviceOptions wanted;
   wanted.rank = options.control->rank();
   wanted.threads = threadsOf(options.threads, worldOf(plan));
-  wanted.graphs = options.graphs;
+  wanted.graphs = options.record_times ? Graphs::Off : options.graphs;
   wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);
   ZG_ASSIGN_OR_RETURN(auto device,
                       options.machine->driver->createDevice(wanted));

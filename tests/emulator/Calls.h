@@ -102,6 +102,9 @@ struct Calls {
       std::string error = queue->records->add(*queue, std::move(task));
       return error.empty() ? 0 : gpu->complain(error);
     }
+    if (!gpu->awaitRoom(*queue)) {
+      return kError;
+    }
     task.issued = gpu->host;
     queue->tasks.push_back(std::move(task));
     gpu->changed.notify_all();

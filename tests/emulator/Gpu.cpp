@@ -99,7 +99,43 @@ void Gpu::runTask(Stream &stream, Task &task) {
   }
 }
 
+void Gpu::stall(uint64_t tasks) {
+  std::lock_guard<std::mutex> lock(mutex);
+  tasks_left = tasks;
+}
+
+bool Gpu::stalled() const { return tasks_left == 0; }
+
+bool Gpu::giveUp(const char *what) {
+  changed.wait_for(mutex, std::chrono::seconds(20));
+  complain(what);
+  return false;
+}
+
+/// What was launched of graphs has come by one call each.
+bool Gpu::awaitRoom(const Stream &stream) {
+  auto full = [&] {
+    auto calls = std::count_if(stream.tasks.begin(), stream.tasks.end(),
+                               [](const Task &task) { return !task.of; });
+    return queue_limit && size_t(calls) >= *queue_limit && wrong.empty();
+  };
+  while (full()) {
+    if (advance()) {
+      continue;
+    }
+    if (stalled()) {
+      return giveUp("a call waits for room in the queue of a stream that does "
+                    "not go on");
+    }
+    changed.wait_for(mutex, std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 bool Gpu::advance() {
+  if (stalled()) {
+    return false;
+  }
   std::vector<Stream *> ready;
   auto look = [&](auto &candidates) {
     for (auto &stream : candidates) {
@@ -116,6 +152,9 @@ bool Gpu::advance() {
     return false;
   }
   Stream &stream = *ready[random() % ready.size()];
+  if (tasks_left) {
+    --*tasks_left;
+  }
   Task task = std::move(stream.tasks.front());
   stream.tasks.pop_front();
   if (wrong.empty()) {
@@ -130,6 +169,10 @@ bool Gpu::advance() {
 int Gpu::drain(Stream &stream) {
   while (!stream.tasks.empty()) {
     if (!advance()) {
+      if (stalled()) {
+        giveUp("a call waits for a stream that does not go on");
+        return 1;
+      }
       if (awaitsOthers()) {
         changed.wait_for(mutex, std::chrono::milliseconds(1));
         continue;

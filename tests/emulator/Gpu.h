@@ -50,6 +50,12 @@ public:
   /// sandboxes.
   void refuseHandles() { refuses_handles = true; }
 
+  /// Once so many more tasks have run, none does any more.
+  void stall(uint64_t tasks);
+  /// Calls that give a stream more than this wait for room.
+  void limitQueues(size_t tasks) { queue_limit = tasks; }
+  bool stalled() const;
+
 private:
   friend struct Calls;
   friend struct DeviceCalls;
@@ -119,6 +125,10 @@ private:
   /// Runs one task of one stream that can go on; false if none can.
   bool advance();
   void advanceSome();
+  /// Until a stream may be given more; false after a complaint.
+  bool awaitRoom(const Stream &stream);
+  /// For what would wait for ever, which no test can.
+  bool giveUp(const char *what);
   /// Until a stream is empty, which the host knows then.
   int drain(Stream &stream);
   /// 0 where the thread has a context; else a complaint.
@@ -166,6 +176,8 @@ private:
   std::vector<std::shared_ptr<GraphExec>> executables; // as made, for the seed
   int contexts = 0;
   uint64_t launch_count = 0;
+  std::optional<uint64_t> tasks_left; // before it stalls
+  std::optional<size_t> queue_limit;
   std::string wrong;
   std::map<std::string, uint64_t> call_counts;
   std::string failing;

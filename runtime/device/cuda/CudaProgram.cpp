@@ -2,164 +2,25 @@
 
 #include "runtime/device/cuda/CudaProgram.h"
 
-#include "runtime/device/cuda/CudaSegments.h"
-
 #include <algorithm>
 
 using namespace zerograph;
 
 namespace {
 
+/// What streams are given beyond what they have finished, about: the driver
+/// lets who gives more wait for room, and that without a deadline.
+constexpr uint64_t kMostAhead = 256;
 /// What collectives that were told to end may take for it.
-constexpr auto kGrace = std::chrono::seconds(10);
+constexpr CudaWatch::Clock::duration kGrace = std::chrono::seconds(10);
+/// The driver may tell of it when a later one is issued.
+constexpr const char *kThisOrEarlier = "this step or an earlier one";
+
+CudaWatch::Clock::duration durationOf(std::chrono::duration<double> seconds) {
+  return std::chrono::duration_cast<CudaWatch::Clock::duration>(seconds);
+}
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Binding
-//===----------------------------------------------------------------------===//
-
-absl::Status CudaProgram::add(CUstream stream, uint32_t number,
-                              std::unique_ptr<Operation> operation,
-                              const std::vector<uint32_t> &waits) {
-  Entry entry;
-  entry.stream = stream;
-  entry.number = number;
-  entry.operation = std::move(operation);
-  for (uint32_t place : waits) {
-    Entry &earlier = entries[place];
-    if (earlier.stream == stream) {
-      continue; // in order anyway
-    }
-    if (!earlier.done) {
-      ZG_ASSIGN_OR_RETURN(earlier.done, events.make());
-    }
-    entry.waits.push_back(earlier.done);
-  }
-  if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
-    streams.push_back(stream);
-  }
-  entries.push_back(std::move(entry));
-  return absl::OkStatus();
-}
-
-absl::Status CudaProgram::seal() {
-  for (CUstream stream : streams) {
-    ZG_ASSIGN_OR_RETURN(CUevent end, events.make());
-    ends.push_back(end);
-    rest.add(stream, {end, 0, 0, {}});
-  }
-  if (entries.empty()) {
-    return absl::OkStatus();
-  }
-  if (options.graphs == Graphs::All) {
-    return recordWhole();
-  }
-  cut();
-  if (options.graphs == Graphs::Compute) {
-    ZG_RETURN_IF_ERROR(recordSegments());
-  }
-  return addMarks();
-}
-
-void CudaProgram::cut() {
-  std::vector<SegmentStep> steps;
-  for (const Entry &entry : entries) {
-    auto stream = std::find(streams.begin(), streams.end(), entry.stream);
-    bool replays = options.graphs == Graphs::Compute &&
-                   entry.operation->replay() == Replay::Always;
-    steps.push_back({unsigned(stream - streams.begin()), replays,
-                     !entry.waits.empty(), entry.done != nullptr});
-  }
-  for (std::vector<size_t> &places : cutSegments(steps)) {
-    segments.emplace_back().places = std::move(places);
-  }
-}
-
-absl::Status CudaProgram::recordSegments() {
-  for (Segment &segment : segments) {
-    if (segment.places.size() < 2) {
-      continue; // a launch is no dearer than a graph of one
-    }
-    CUstream stream = entries[segment.places.front()].stream;
-    auto enqueue = [&] {
-      for (size_t place : segment.places) {
-        ZG_RETURN_IF_ERROR(entries[place].operation->issue({stream, 0}));
-      }
-      return absl::OkStatus();
-    };
-    ZG_ASSIGN_OR_RETURN(segment.graph,
-                        CudaGraph::record(context, stream, enqueue));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CudaProgram::recordWhole() {
-  ZG_ASSIGN_OR_RETURN(fork, events.make());
-  ZG_ASSIGN_OR_RETURN(end, events.make());
-  for (size_t i = 1; i < streams.size(); ++i) {
-    ZG_ASSIGN_OR_RETURN(joins.emplace_back(), events.make());
-  }
-  CudaMark mark{end, entries.front().number, entries.back().number, {}};
-  for (const Entry &entry : entries) {
-    if (entry.operation->replay() == Replay::Never) {
-      return absl::UnimplementedError(absl::StrCat(
-          "--graph all records whole programs, and step ", entry.number,
-          " exchanges with ranks of this process, which cannot be recorded: "
-          "start a process a rank, or give --graph compute"));
-    }
-    mark.operations.push_back(entry.operation.get());
-  }
-  watch.add(streams.front(), std::move(mark));
-  for (unsigned slot = 0; slot < std::size(whole); ++slot) {
-    ZG_ASSIGN_OR_RETURN(whole[slot],
-                        CudaGraph::record(context, streams.front(),
-                                          [&] { return issueWhole(slot); }));
-  }
-  return absl::OkStatus();
-}
-
-/// Where somebody waits anyway, after graphs, and at the end of each stream.
-absl::Status CudaProgram::addMarks() {
-  for (CUstream stream : streams) {
-    CudaMark mark;
-    Segment *last = nullptr;
-    auto close = [&]() -> absl::Status {
-      Entry &entry = entries[last->places.back()];
-      last->passed = entry.done;
-      if (!last->passed) {
-        ZG_ASSIGN_OR_RETURN(last->passed, events.make());
-      }
-      mark.event = last->passed;
-      mark.last = entry.number;
-      watch.add(stream, std::move(mark));
-      mark = {};
-      last = nullptr;
-      return absl::OkStatus();
-    };
-    for (Segment &segment : segments) {
-      if (entries[segment.places.front()].stream != stream) {
-        continue;
-      }
-      mark.first = last ? mark.first : entries[segment.places.front()].number;
-      last = &segment;
-      for (size_t place : segment.places) {
-        mark.operations.push_back(entries[place].operation.get());
-      }
-      if (segment.graph || entries[segment.places.back()].done) {
-        ZG_RETURN_IF_ERROR(close());
-      }
-    }
-    if (last) {
-      ZG_RETURN_IF_ERROR(close());
-    }
-  }
-  return absl::OkStatus();
-}
-
-//===----------------------------------------------------------------------===//
-// Running
-//===----------------------------------------------------------------------===//
 
 absl::Status CudaProgram::await(const Entry &entry) const {
   for (CUevent event : entry.waits) {
@@ -204,6 +65,9 @@ absl::Status CudaProgram::issueSegment(const Segment &segment, unsigned slot) {
   if (segment.passed && segment.passed != last.done) {
     ZG_CUDA(api, cuEventRecord, segment.passed, last.stream);
   }
+  if (segment.passed) {
+    watch.recorded(last.stream);
+  }
   return absl::OkStatus();
 }
 
@@ -234,24 +98,40 @@ absl::Status CudaProgram::issue(unsigned slot) {
     ZG_RETURN_IF_ERROR(timers->start(api, streams.front()));
   }
   if (options.graphs == Graphs::All) {
-    ZG_RETURN_IF_ERROR(timers ? issueWhole(slot)
-                              : whole[slot]->launch(streams.front()));
+    ZG_RETURN_IF_ERROR(annotate(timers ? issueWhole(slot)
+                                       : whole[slot]->launch(streams.front()),
+                                kThisOrEarlier));
     ZG_CUDA(api, cuEventRecord, end, streams.front());
+    watch.recorded(streams.front());
     return absl::OkStatus();
   }
   for (const Segment &segment : segments) {
+    ZG_RETURN_IF_ERROR(catchUp(kMostAhead));
     failed_step = entries[segment.places.front()].number;
-    ZG_RETURN_IF_ERROR(issueSegment(segment, slot));
+    ZG_RETURN_IF_ERROR(annotate(issueSegment(segment, slot), kThisOrEarlier));
   }
   return absl::OkStatus();
+}
+
+absl::Status CudaProgram::catchUp(uint64_t most) {
+  CudaUndone undone = watch.await(durationOf(options.deadline), most);
+  if (undone.status.ok()) {
+    return absl::OkStatus();
+  }
+  failed_step = undone.first;
+  return undone.first == undone.last
+             ? undone.status
+             : annotate(undone.status,
+                        absl::StrCat("this step or a later one, up to step ",
+                                     undone.last));
 }
 
 void CudaProgram::start(unsigned slot) {
   failed_step = entries.empty() ? 0 : entries.front().number;
   result = context->enter();
+  watch.begin();
   if (result.ok() && !entries.empty()) {
-    // The driver may tell here what an earlier step has done.
-    result = annotate(issue(slot), "this step or an earlier one");
+    result = issue(slot);
   }
   for (size_t i = 0; result.ok() && i < entries.size(); ++i) {
     entries[i].operation->enqueued();
@@ -262,21 +142,12 @@ void CudaProgram::start(unsigned slot) {
 }
 
 absl::Status CudaProgram::finish(uint32_t &number) {
-  bool issued = result.ok();
-  CudaUndone undone{context->enter()};
-  if (issued && undone.status.ok()) {
-    undone = watch.await(std::chrono::duration_cast<CudaWatch::Clock::duration>(
-        options.deadline));
-  }
-  if (issued && !undone.status.ok()) {
-    result =
-        undone.first == undone.last
-            ? undone.status
-            : annotate(undone.status,
-                       absl::StrCat("this step or a later one, up to step ",
-                                    undone.last));
-    failed_step = undone.first;
-    failed(result, failed_step);
+  if (result.ok()) {
+    result = context->enter();
+    result = result.ok() ? catchUp(0) : result;
+    if (!result.ok()) {
+      failed(result, failed_step);
+    }
   }
   if (!result.ok()) {
     settle();
@@ -291,12 +162,15 @@ absl::Status CudaProgram::finish(uint32_t &number) {
 /// It ends when the collectives are told to end, or with the process. Marks say
 /// nothing of it: those that were not reached are as the run before left them.
 void CudaProgram::settle() {
+  rest.begin();
   for (size_t i = 0; i < streams.size(); ++i) {
     if (api.cuEventRecord(ends[i], streams[i]) != CUDA_SUCCESS) {
       return; // of a context that has failed nothing runs any more
     }
+    rest.recorded(streams[i]);
   }
-  if (absl::IsDeadlineExceeded(rest.await(kGrace).status)) {
+  auto grace = std::min(kGrace, durationOf(options.deadline));
+  if (absl::IsDeadlineExceeded(rest.await(grace).status)) {
     context->abandon();
   }
 }

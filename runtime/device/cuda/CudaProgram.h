@@ -73,6 +73,8 @@ private:
   absl::Status issueSegment(const Segment &segment, unsigned slot);
   absl::Status issueWhole(unsigned slot);
   absl::Status issue(unsigned slot);
+  /// Waits until streams are to be given at most `most` more than they did.
+  absl::Status catchUp(uint64_t most);
   void settle();
 
   std::shared_ptr<CudaContext> context;

@@ -26,6 +26,21 @@ void CudaWatch::add(CUstream stream, CudaMark mark) {
   found->marks.push_back(std::move(mark));
 }
 
+void CudaWatch::begin() {
+  ahead = 0;
+  for (Marks &marks : streams) {
+    marks.recorded = marks.passed = 0;
+  }
+}
+
+void CudaWatch::recorded(CUstream stream) {
+  for (Marks &marks : streams) {
+    if (marks.stream == stream) {
+      ahead += marks.marks[marks.recorded++].given;
+    }
+  }
+}
+
 /// Of the marks that are due, the one that comes first in the program.
 const CudaMark *CudaWatch::firstDue() const {
   const CudaMark *first = nullptr;
@@ -50,6 +65,7 @@ absl::Status CudaWatch::look(bool &moved) {
         break;
       }
       ZG_RETURN_IF_ERROR(cudaStatus(api, result, "cuEventQuery"));
+      ahead -= due->given;
       ++marks.passed;
       moved = true;
     }
@@ -57,14 +73,14 @@ absl::Status CudaWatch::look(bool &moved) {
   return absl::OkStatus();
 }
 
-CudaUndone CudaWatch::await(Clock::duration deadline) {
+CudaUndone CudaWatch::await(Clock::duration deadline, uint64_t most) {
+  if (ahead <= most) {
+    return {};
+  }
   // By default the kernel may end a pause 50 us late.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-  for (Marks &marks : streams) {
-    marks.passed = 0;
-  }
   Clock::time_point last_move = Clock::now();
-  while (firstDue()) {
+  while (ahead > most) {
     bool moved = false;
     absl::Status status = look(moved);
     Clock::time_point now = Clock::now();

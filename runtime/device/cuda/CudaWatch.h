@@ -19,6 +19,8 @@ struct CudaMark {
   uint32_t first = 0, last = 0;
   /// Those of the steps, which may know of errors themselves.
   std::vector<Operation *> operations;
+  /// How much the stream was given for them: operations and graphs.
+  uint64_t given = 1;
 };
 
 /// What is not done, and why.
@@ -37,19 +39,25 @@ public:
   /// The next mark of a stream. The operations outlive the watch.
   void add(CUstream stream, CudaMark mark);
 
-  /// Waits until all marks were passed, of each stream in its order. What fails
-  /// or passes nothing for `deadline` ends the wait. The driver says that
-  /// something has failed and not what, which the marks that were passed until
-  /// then narrow down. The thread has entered the context.
-  CudaUndone await(Clock::duration deadline);
+  /// A run begins, in which no mark is recorded yet.
+  void begin();
+  /// The stream has recorded its next mark.
+  void recorded(CUstream stream);
+
+  /// Waits, while streams were given more than `most` up to the marks that they
+  /// recorded and did not pass, until marks are passed, of each stream in its
+  /// order. What fails or passes nothing for `deadline` ends the wait. The
+  /// driver says that something has failed and not what, which the marks that
+  /// were passed until then narrow down. The thread has entered the context.
+  CudaUndone await(Clock::duration deadline, uint64_t most = 0);
 
 private:
   struct Marks {
     CUstream stream;
     std::vector<CudaMark> marks;
-    size_t passed = 0; // of this run
+    size_t recorded = 0, passed = 0; // of this run
     const CudaMark *due() const {
-      return passed < marks.size() ? &marks[passed] : nullptr;
+      return passed < recorded ? &marks[passed] : nullptr;
     }
   };
   const CudaMark *firstDue() const;
@@ -57,6 +65,7 @@ private:
 
   const CudaApi &api;
   std::vector<Marks> streams;
+  uint64_t ahead = 0; // what was given up to marks that are due
 };
 
 } // namespace zerograph

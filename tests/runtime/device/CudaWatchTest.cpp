@@ -40,7 +40,9 @@ protected:
   void mark(int stream, Said &said, uint32_t first, uint32_t last,
             std::vector<Operation *> operations = {}) {
     watch.add(reinterpret_cast<CUstream>(&streams[stream]),
-              {reinterpret_cast<CUevent>(&said), first, last, operations});
+              {reinterpret_cast<CUevent>(&said), first, last, operations,
+               last - first + 1});
+    watch.recorded(reinterpret_cast<CUstream>(&streams[stream]));
   }
 
   CudaApi api = {};
@@ -57,6 +59,25 @@ TEST_F(CudaWatchTest, WaitsForAll) {
   EXPECT_TRUE(watch.await(std::chrono::seconds(60)).status.ok());
   EXPECT_LT(a.looks, 0);
   EXPECT_LT(b.looks, 0);
+}
+
+TEST_F(CudaWatchTest, WaitsUntilLittleIsLeft) {
+  Said a{3}, b{5}, never{1 << 30};
+  mark(0, a, 0, 3);
+  mark(0, b, 4, 5);
+  mark(0, never, 6, 8);
+  EXPECT_TRUE(watch.await(std::chrono::seconds(60), 3).status.ok());
+  EXPECT_LT(b.looks, 0);
+  EXPECT_FALSE(watch.await(kSoon, 2).status.ok());
+}
+
+/// An event tells of the run before until it is recorded anew.
+TEST_F(CudaWatchTest, AsksOfNoMarkThatIsNotRecorded) {
+  Said a;
+  mark(0, a, 0, 0);
+  watch.begin();
+  EXPECT_TRUE(watch.await(std::chrono::seconds(60)).status.ok());
+  EXPECT_EQ(a.looks, 0);
 }
 
 // The driver gives the error of any step to whoever asks next.

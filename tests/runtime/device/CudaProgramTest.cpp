@@ -1,0 +1,93 @@
+//===- CudaProgramTest.cpp - a list issued to a GPU's queues --------------===//
+
+#include "runtime/device/cuda/CudaProgram.h"
+#include "runtime/device/cuda/CudaMemory.h"
+#include "tests/emulator/Gpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zerograph {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kSteps = 1000;
+/// About as many as a driver has room for.
+constexpr size_t kRoom = 600;
+
+/// Sets 64 bytes, and counts.
+class Set final : public Operation {
+public:
+  Set(const CudaApi &api, CUdeviceptr at, uint64_t &issued)
+      : api(api), at(at), issued(issued) {}
+  absl::Status issue(const Issue &issue) override {
+    ++issued;
+    ZG_CUDA(api, cuMemsetD8Async, at, 1, 64,
+            static_cast<CUstream>(issue.stream));
+    return absl::OkStatus();
+  }
+
+private:
+  const CudaApi &api;
+  CUdeviceptr at;
+  uint64_t &issued;
+};
+
+/// Many steps on one stream, one by one, on a GPU whose queues have room for
+/// some.
+class CudaProgramTest : public ::testing::Test {
+protected:
+  CudaProgramTest() {
+    gpu.limitQueues(kRoom);
+    DeviceOptions options;
+    options.graphs = Graphs::Off;
+    options.deadline = std::chrono::milliseconds(200);
+    const CudaApi &api = context->api;
+    api.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
+    program.emplace(context, options, [](const absl::Status &, uint32_t) {});
+    for (uint32_t number = 0; number < kSteps; ++number) {
+      auto set = std::make_unique<Set>(api, memory->address(), issued);
+      EXPECT_TRUE(program->add(stream, number, std::move(set), {}).ok());
+    }
+    EXPECT_TRUE(program->seal().ok());
+  }
+  absl::Status run(uint32_t &step) {
+    program->start(0);
+    return program->finish(step);
+  }
+
+  emulator::Gpu gpu{1};
+  std::shared_ptr<CudaContext> context = *CudaContext::open(**cudaApi(), 0);
+  std::unique_ptr<CudaMemory> memory = *makeGpuMemory(context, 64);
+  CUstream stream = nullptr;
+  std::optional<CudaProgram> program;
+  uint64_t issued = 0;
+};
+
+TEST_F(CudaProgramTest, IssuesAllAgainAndAgain) {
+  uint32_t step = 0;
+  for (uint64_t runs : {1, 2}) {
+    EXPECT_TRUE(run(step).ok());
+    EXPECT_EQ(issued, runs * kSteps);
+  }
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
+/// The driver would let the call wait for room, and that for ever.
+TEST_F(CudaProgramTest, FillsNoQueueOfAGpuThatStalls) {
+  gpu.stall(100);
+  uint32_t step = 0;
+  absl::Status status = run(step);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the GPU finished nothing for 0.2 s"));
+  EXPECT_GT(step, 0u);
+  EXPECT_LE(step, 100u);
+  EXPECT_GT(issued, 256u);
+  EXPECT_LT(issued, kRoom);
+  EXPECT_EQ(gpu.complaint(), "");
+  EXPECT_FALSE(context->enter().ok()) << "it is left alone";
+}
+
+} // namespace
+} // namespace zerograph
