@@ -62,6 +62,11 @@ public:
   virtual unsigned world() const = 0;
   virtual unsigned rank() const = 0;
 
+  /// On all ranks, each on its own thread or process: meets the others, and
+  /// allocates what it needs on the device, so that what is left is known
+  /// before arenas are. `bind` does it where nobody has.
+  virtual absl::Status open() { return absl::OkStatus(); }
+
   /// Sequence numbers begin anew. No collective is running on this rank.
   virtual void beginProgram() {}
 

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <poll.h>
 #include <sched.h>
-#include <set>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,15 +16,6 @@
 using namespace zerograph;
 
 namespace {
-
-/// The machine, and on it the space of process numbers.
-std::string machine() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  struct stat space = {};
-  stat("/proc/self/ns/pid", &space);
-  return absl::StrCat(boot, " ", space.st_ino);
-}
 
 std::string processors() {
   cpu_set_t set;
@@ -42,10 +32,22 @@ std::string processors() {
 
 } // namespace
 
+std::string zerograph::machineName() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot;
+}
+
+std::string zerograph::placeName() {
+  struct stat space = {};
+  stat("/proc/self/ns/pid", &space);
+  return absl::StrCat(machineName(), " ", space.st_ino);
+}
+
 std::string zerograph::describeThisProcess() {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
-  return absl::StrCat(machine(), " ", getpid(), " ", processors(), " ", host);
+  return absl::StrCat(placeName(), " ", getpid(), " ", processors(), " ", host);
 }
 
 Peers::~Peers() {
@@ -58,16 +60,13 @@ Peers::~Peers() {
 
 void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
   std::vector<std::string> own = absl::StrSplit(texts[rank], ' ');
-  same_processors = same_machine = 0;
-  std::set<std::string> machines;
+  same_processors = 0;
   for (size_t peer = 0; peer < texts.size(); ++peer) {
     std::vector<std::string> parts =
         absl::StrSplit(texts[peer], absl::MaxSplits(' ', 4));
     int descriptor = -1, process = 0;
     parts.resize(5);
     bool here = parts[0] == own[0];
-    machines.insert(parts[0]);
-    same_machine += here;
     same_processors += here && parts[3] == own[3];
     if (here && parts[1] == own[1] && peer != rank &&
         absl::SimpleAtoi(parts[2], &process)) {
@@ -78,7 +77,6 @@ void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
     descriptors.push_back(descriptor);
     names.push_back(absl::StrCat("process ", parts[2], " on ", parts[4]));
   }
-  all_machines = unsigned(machines.size());
 }
 
 bool Peers::hasEnded(unsigned rank) const {

@@ -10,6 +10,12 @@
 
 namespace zerograph {
 
+/// The same for all processes that share a machine's memory and processors.
+std::string machineName();
+/// The same for all of a machine that see each other's process numbers: a
+/// container has numbers of its own, and its own of the machine's GPUs.
+std::string placeName();
+
 /// This process as others see it: where it runs, on which processors, its
 /// number. A text without meaning but for `Peers`.
 std::string describeThisProcess();
@@ -33,15 +39,11 @@ public:
   std::string name(unsigned rank) const;
   /// Ranks that share this one's processors, itself included.
   unsigned sharing() const { return same_processors; }
-  /// Ranks on this one's machine, itself included.
-  unsigned here() const { return same_machine; }
-  /// Machines that have ranks.
-  unsigned machines() const { return all_machines; }
 
 private:
   std::vector<int> descriptors; // -1: not watched
   std::vector<std::string> names;
-  unsigned same_processors = 1, same_machine = 1, all_machines = 1;
+  unsigned same_processors = 1;
 };
 
 } // namespace zerograph

@@ -34,6 +34,12 @@ struct LoadOptions {
   std::string algorithms;
 };
 
+/// Bytes that are to be allocated: of an accelerator's memory, where there is
+/// one, and of the machine's.
+struct MemoryNeed {
+  uint64_t device = 0, pinned = 0;
+};
+
 /// Opened once a process, shared by its ranks; thread-safe.
 class Driver {
 public:
@@ -48,8 +54,14 @@ public:
   virtual absl::StatusOr<std::unique_ptr<Device>>
   createDevice(const DeviceOptions &options) = 0;
 
-  /// Refuses `bytes` of memory that this machine has not.
-  virtual absl::Status checkMemory(uint64_t bytes) const = 0;
+  /// Refuses what there is no memory for.
+  virtual absl::Status checkMemory(const MemoryNeed &need) const = 0;
+
+  /// A name that all processes give the accelerator that this one does, and
+  /// none another; empty where the device is the processor.
+  virtual absl::StatusOr<std::string> accelerator() const {
+    return std::string();
+  }
 
   /// Bytes of the accelerator's own memory that are in use, by other processes
   /// too; nothing where the device is the processor.

@@ -2,29 +2,12 @@
 
 #include "runtime/exec/Gpus.h"
 
+#include "runtime/comm/Peers.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
-#include <climits>
-#include <fstream>
-#include <unistd.h>
 
 using namespace zerograph;
-
-namespace {
-
-/// The same for all processes of a machine, or of a container with a name of
-/// its own, and for no others.
-std::string nameOfMachine() {
-  char name[HOST_NAME_MAX + 1] = "";
-  gethostname(name, sizeof(name) - 1);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
-  return absl::StrCat(name, " ", boot);
-}
-
-} // namespace
 
 bool zerograph::isForGpus(const plan::Plan &plan) {
   return plan.devices(0).device() == "cuda";
@@ -50,13 +33,12 @@ absl::StatusOr<unsigned> zerograph::gpuOfProcess(const plan::Plan &plan,
   if (!isForGpus(plan) || control.world() == 1) {
     return 0;
   }
-  std::string machine = nameOfMachine();
-  ZG_ASSIGN_OR_RETURN(
-      std::vector<std::string> machines,
-      control.exchange("finding the GPU of each rank", machine));
-  auto self = machines.begin() + control.rank();
-  auto place = unsigned(std::count(machines.begin(), self, machine));
-  auto here = unsigned(std::count(machines.begin(), machines.end(), machine));
+  std::string name = placeName();
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                      control.exchange("finding the GPU of each rank", name));
+  auto self = names.begin() + control.rank();
+  auto place = unsigned(std::count(names.begin(), self, name));
+  auto here = unsigned(std::count(names.begin(), names.end(), name));
   absl::StatusOr<unsigned> gpus = countAccelerators(plan.devices(0));
   absl::Status status = gpus.status();
   if (status.ok() && *gpus > 1 && *gpus < here) {
@@ -79,11 +61,20 @@ zerograph::gpuMemory(const Machine &machine, const plan::Plan &plan,
   GpuMemory memory;
   memory.before = *machine.in_use_before;
   memory.code = *machine.in_use_loaded - *machine.in_use_before;
+  memory.nccl = machine.in_use_open.value_or(*machine.in_use_loaded) -
+                *machine.in_use_loaded;
   memory.all = *all;
   for (const plan::Arena &arena : plan.arenas()) {
     memory.arenas += arena.space() == plan::DEVICE ? arena.bytes() * ranks : 0;
   }
   return memory;
+}
+
+absl::Status zerograph::openCollectives(Machine &machine,
+                                        Collectives &collectives) {
+  ZG_RETURN_IF_ERROR(collectives.open());
+  ZG_ASSIGN_OR_RETURN(machine.in_use_open, machine.driver->memoryInUse());
+  return absl::OkStatus();
 }
 
 NcclOptions zerograph::ncclOptions(const Session &session) {

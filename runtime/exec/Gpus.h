@@ -26,6 +26,9 @@ absl::StatusOr<unsigned> gpuOfProcess(const plan::Plan &plan,
 absl::StatusOr<std::optional<GpuMemory>>
 gpuMemory(const Machine &machine, const plan::Plan &plan, unsigned ranks);
 
+/// Opens what a rank on `machine` exchanges by, together with the other ranks.
+absl::Status openCollectives(Machine &machine, Collectives &collectives);
+
 /// What the session says of how ranks exchange.
 NcclOptions ncclOptions(const Session &session);
 

@@ -2,7 +2,10 @@
 
 #include "runtime/exec/Machine.h"
 
+#include "runtime/comm/Peers.h"
 #include "runtime/plan/Verify.h"
+
+#include "absl/strings/match.h"
 
 #include <algorithm>
 #include <sys/resource.h>
@@ -33,13 +36,34 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
   return machine;
 }
 
-absl::Status Machine::checkArenas(const plan::Plan &plan,
-                                  unsigned ranks) const {
-  uint64_t bytes = 0;
+absl::Status Machine::checkArenas(const plan::Plan &plan, unsigned on_device,
+                                  unsigned on_machine) const {
+  MemoryNeed need;
   for (const plan::Arena &arena : plan.arenas()) {
-    bytes += arena.bytes();
+    if (arena.space() == plan::DEVICE) {
+      need.device += arena.bytes() * on_device;
+    } else {
+      need.pinned += arena.bytes() * on_machine;
+    }
   }
-  return driver->checkMemory(bytes * ranks);
+  return driver->checkMemory(need);
+}
+
+absl::Status Machine::checkArenas(const plan::Plan &plan,
+                                  ControlPlane &control) const {
+  constexpr const char *kWhat = "looking for memory";
+  ZG_ASSIGN_OR_RETURN(std::string device, driver->accelerator());
+  std::string machine = absl::StrCat(machineName(), " ");
+  std::string own = machine + device;
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                      control.exchange(kWhat, own));
+  auto on_device = std::count(all.begin(), all.end(), own);
+  auto on_machine =
+      std::count_if(all.begin(), all.end(), [&](const std::string &text) {
+        return absl::StartsWith(text, machine);
+      });
+  return agree(control, kWhat,
+               checkArenas(plan, unsigned(on_device), unsigned(on_machine)));
 }
 
 unsigned zerograph::threadsOf(unsigned asked, unsigned ranks) {

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_MACHINE_H
 #define ZEROGRAPH_RUNTIME_EXEC_MACHINE_H
 
+#include "runtime/comm/ControlPlane.h"
 #include "runtime/device/Driver.h"
 
 namespace zerograph {
@@ -15,6 +16,8 @@ struct Machine {
   /// Bytes of the accelerator in use when it was opened, and when the plan's
   /// kernels and libraries were; nothing of the processor.
   std::optional<uint64_t> in_use_before, in_use_loaded;
+  /// The same when what ranks exchange by was opened.
+  std::optional<uint64_t> in_use_open;
 
   /// Verifies the plan, checks that this machine can run it, and opens it;
   /// `number`: on which, of several accelerators.
@@ -26,8 +29,12 @@ struct Machine {
                                               const LoadOptions &options,
                                               unsigned number);
 
-  /// Refuses arenas of `ranks` ranks that there is no memory for.
-  absl::Status checkArenas(const plan::Plan &plan, unsigned ranks) const;
+  /// Refuses arenas that there is no memory for: of the ranks that share the
+  /// device, and the memory of those that share the machine.
+  absl::Status checkArenas(const plan::Plan &plan, unsigned on_device = 1,
+                           unsigned on_machine = 1) const;
+  /// The same of ranks that are processes: all call it, before one allocates.
+  absl::Status checkArenas(const plan::Plan &plan, ControlPlane &control) const;
 };
 
 /// Threads of a rank: as asked for, or 0, its share of the processors.

@@ -31,6 +31,35 @@ absl::Status originalError(const std::vector<absl::Status> &statuses) {
   return original;
 }
 
+/// What `run` gives for each rank, on a thread of its own; `abort` is told what
+/// failed, since the others wait for it.
+std::vector<absl::Status>
+onThreads(size_t ranks, const std::function<absl::Status(size_t)> &run,
+          const std::function<void(size_t, const absl::Status &)> &abort) {
+  std::vector<absl::Status> statuses(ranks);
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    try {
+      threads.emplace_back([&, rank] {
+        statuses[rank] = run(rank);
+        if (!statuses[rank].ok()) {
+          abort(rank, statuses[rank]);
+        }
+      });
+    } catch (const std::system_error &error) {
+      statuses[rank] = absl::ResourceExhaustedError(
+          absl::StrCat("the system gives no thread to run on (", error.what(),
+                       "): use fewer ranks or --threads"));
+      abort(rank, statuses[rank]);
+      break; // those that run end now
+    }
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  return statuses;
+}
+
 /// What ranks that are threads run on, and exchange by: the processor; or one
 /// GPU that all share; or a GPU each, by NCCL. Members that come first outlive
 /// the others.
@@ -43,7 +72,7 @@ struct RanksHere {
   /// Empty on the processor.
   std::vector<std::unique_ptr<Collectives>> on_gpus;
 
-  const Machine &machine(size_t rank) const {
+  Machine &machine(size_t rank) {
     return machines.empty() || rank == 0 ? session->machine
                                          : machines[rank - 1];
   }
@@ -52,7 +81,7 @@ struct RanksHere {
   }
 };
 
-/// Opens the GPUs of ranks 1 to `gpus` - 1, and looks whether all have memory.
+/// Opens the GPUs of ranks 1 to `gpus` - 1.
 absl::Status openMachines(RanksHere &here, unsigned gpus) {
   const plan::Plan &plan = here.session->plan();
   for (unsigned number = 1; number < gpus; ++number) {
@@ -61,10 +90,6 @@ absl::Status openMachines(RanksHere &here, unsigned gpus) {
                         Machine::openVerified(
                             plan, {here.session->options.algorithms}, number));
     here.machines.push_back(std::move(machine));
-  }
-  for (unsigned number = 0; number < gpus; ++number) {
-    ZG_RETURN_IF_ERROR(
-        here.machine(number).checkArenas(plan, worldOf(plan) / gpus));
   }
   return absl::OkStatus();
 }
@@ -101,6 +126,8 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
       controls.push_back(control.get());
     }
     here.on_gpus = makeGpuGroup(*session.machine.module, controls);
+    ZG_RETURN_IF_ERROR(session.machine.checkArenas(
+        session.plan(), unsigned(controls.size()), unsigned(controls.size())));
     return here;
   }
   for (unsigned rank = 0; rank < gpus; ++rank) {
@@ -112,6 +139,17 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
                       "see one alone share it (CUDA_VISIBLE_DEVICES=0)");
     }
     here.on_gpus.push_back(std::move(*made));
+  }
+  ZG_RETURN_IF_ERROR(originalError(onThreads(
+      gpus,
+      [&](size_t rank) {
+        return openCollectives(here.machine(rank), here.collectives(rank));
+      },
+      [&](size_t rank, const absl::Status &status) {
+        here.collectives(rank).abort(status);
+      })));
+  for (unsigned rank = 0; rank < gpus; ++rank) {
+    ZG_RETURN_IF_ERROR(here.machine(rank).checkArenas(session.plan(), 1, gpus));
   }
   return here;
 }
@@ -129,23 +167,11 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
                                               here.collectives(rank),
                                               *here.controls[rank]));
   }
-  std::vector<absl::Status> statuses(ranks.size());
-  std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    try {
-      threads.emplace_back([&, rank] { statuses[rank] = ranks[rank]->run(); });
-    } catch (const std::system_error &error) {
-      statuses[rank] = absl::ResourceExhaustedError(
-          absl::StrCat("the system gives no thread to run on (", error.what(),
-                       "): use fewer ranks or --threads"));
-      ranks[rank]->abort(statuses[rank]);
-      break; // those that run end now
-    }
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
-  ZG_RETURN_IF_ERROR(originalError(statuses));
+  ZG_RETURN_IF_ERROR(originalError(onThreads(
+      ranks.size(), [&](size_t rank) { return ranks[rank]->run(); },
+      [&](size_t rank, const absl::Status &status) {
+        ranks[rank]->abort(status);
+      })));
 
   TrainResult result = std::move(session->result);
   for (const auto &rank : ranks) {

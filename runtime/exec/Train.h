@@ -79,9 +79,11 @@ struct RankResult {
 struct GpuMemory {
   uint64_t before = 0; // the context, and other processes
   uint64_t code = 0;   // kernels, and libraries for products
+  uint64_t nccl = 0;   // its communicator
   uint64_t arenas = 0; // planned, of all ranks that share the GPU
-  /// At the end, all: beyond the others it is NCCL's, the graphs', and what is
-  /// between an arena's end and the driver's granule.
+  /// At the end, all: beyond the others it is the graphs', what NCCL has of
+  /// registered memory, and what is between an arena's end and the driver's
+  /// granule.
   uint64_t all = 0;
 };
 
@@ -104,16 +106,14 @@ absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
 /// The same for the one rank of this process; the others' processes call it
 /// too, with the same plan. Rank 0's gives the result of all, and writes what
 /// is written; of the others the losses are empty. Ranks of a plan for GPUs
-/// exchange by NCCL instead of `collectives`. `ranks_here`: of this machine,
-/// which must have memory for all of them. What fails before the run is one
+/// exchange by NCCL instead of `collectives`. What fails before the run is one
 /// error, as `agree` gives it; in the run each rank has its own. The process is
 /// to end next: a signal to stop that comes after the last step does not kill
 /// it.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
                                         Collectives &collectives,
-                                        ControlPlane &control,
-                                        unsigned ranks_here);
+                                        ControlPlane &control);
 
 } // namespace zerograph
 

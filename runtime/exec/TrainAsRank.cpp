@@ -111,18 +111,13 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
 absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                                                    const TrainOptions &options,
                                                    Collectives &collectives,
-                                                   ControlPlane &control,
-                                                   unsigned ranks_here) {
+                                                   ControlPlane &control) {
   ZG_ASSIGN_OR_RETURN(unsigned gpu, gpuOfProcess(loaded.plan, control));
   control.setBusy(true); // with weights and labels to look at
   absl::StatusOr<std::unique_ptr<Session>> opened =
       openSession(loaded, options, control.rank(), control.world(), gpu);
   control.setBusy(false);
   absl::Status status = opened.status();
-  if (status.ok()) {
-    status = (*opened)->machine.checkArenas(
-        loaded.plan, isForGpus(loaded.plan) ? 1 : ranks_here);
-  }
   std::unique_ptr<Collectives> between_gpus;
   if (status.ok() && isForGpus(loaded.plan) && control.world() > 1) {
     auto made = makeNcclCollectives(*(*opened)->machine.module, control,
@@ -139,8 +134,13 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
       control,
       {{"number of samples in --data",
         absl::StrCat(session.data->samples() + session.data->dropped())}}));
-  RankRun run(session, session.machine,
-              between_gpus ? *between_gpus : collectives, control);
+  Collectives &used = between_gpus ? *between_gpus : collectives;
+  if (absl::Status open = openCollectives(session.machine, used); !open.ok()) {
+    used.abort(open);
+    return open;
+  }
+  ZG_RETURN_IF_ERROR(session.machine.checkArenas(loaded.plan, control));
+  RankRun run(session, session.machine, used, control);
   ZG_RETURN_IF_ERROR(run.run());
   if (session.signal) {
     // One that dies now keeps the others waiting for it at the end.

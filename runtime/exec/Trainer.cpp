@@ -37,7 +37,7 @@ absl::Status Trainer::prepare() {
   }
   if (!options.machine) {
     ZG_ASSIGN_OR_RETURN(own_machine, Machine::open(plan));
-    ZG_RETURN_IF_ERROR(own_machine.checkArenas(plan, 1));
+    ZG_RETURN_IF_ERROR(own_machine.checkArenas(plan));
     options.machine = &own_machine;
   }
   ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));
@@ -54,6 +54,7 @@ absl::Status Trainer::prepare() {
   wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);
   ZG_ASSIGN_OR_RETURN(auto device,
                       options.machine->driver->createDevice(wanted));
+  ZG_RETURN_IF_ERROR(options.collectives->open());
   ZG_ASSIGN_OR_RETURN(executor, Executor::create(plan, *options.collectives,
                                                  std::move(device),
                                                  *options.machine->module));

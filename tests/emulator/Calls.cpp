@@ -7,6 +7,7 @@
 #include "tests/emulator/StreamCalls.h"
 
 #include <tuple>
+#include <unistd.h>
 
 using namespace zerograph;
 using namespace zerograph::emulator;
@@ -19,6 +20,7 @@ static const CudaApi kEmulated = {
     .cuDeviceGetCount = DeviceCalls::deviceCount,
     .cuDeviceGet = DeviceCalls::device,
     .cuDeviceGetName = DeviceCalls::deviceName,
+    .cuDeviceGetUuid = DeviceCalls::deviceId,
     .cuDeviceGetAttribute = DeviceCalls::deviceAttribute,
     .cuDevicePrimaryCtxRetain = DeviceCalls::retain,
     .cuDevicePrimaryCtxRelease = DeviceCalls::release,
@@ -100,7 +102,8 @@ int Gpu::enqueue(CUstream stream, Task task) {
 
 unsigned Gpu::currentDevice() const { return Calls::current_device; }
 
-Gpu::Gpu(uint32_t seed, unsigned devices) : devices(devices), random(seed) {
+Gpu::Gpu(uint32_t seed, unsigned devices)
+    : devices(devices), identity(uint64_t(getpid())), random(seed) {
   for (unsigned device = 0; device < devices; ++device) {
     streams.push_back(std::make_unique<Stream>());
     streams.back()->device = device;

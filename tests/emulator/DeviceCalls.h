@@ -34,6 +34,12 @@ struct DeviceCalls : Calls {
     std::strncpy(name, "emulated", size_t(room));
     return 0;
   }
+  static int deviceId(CUuuid *id, int device) {
+    *id = {};
+    std::memcpy(id->bytes, &gpu->identity, sizeof(gpu->identity));
+    std::memcpy(id->bytes + sizeof(gpu->identity), &device, sizeof(device));
+    return needDevice(device);
+  }
   static int deviceAttribute(int *value, int attribute, int) {
     *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 8
              : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 4
@@ -60,8 +66,8 @@ struct DeviceCalls : Calls {
   }
   static int memoryInfo(size_t *free, size_t *total) {
     Lock lock(gpu->mutex);
-    *total = size_t(16) << 30;
-    *free = *total;
+    *total = gpu->memory_bytes;
+    *free = *total - gpu->library_bytes[current_device];
     for (const auto &[address, of] : gpu->mapped) {
       const Memory::Allocation *found = gpu->memory.find(address);
       *free -= found && of.device == current_device ? found->bytes : 0;

@@ -50,6 +50,11 @@ public:
   /// sandboxes.
   void refuseHandles() { refuses_handles = true; }
 
+  /// What memory a GPU says that it has, of which libraries take theirs. More
+  /// can be allocated all the same.
+  void setMemory(uint64_t bytes) { memory_bytes = bytes; }
+  /// The GPUs say that they are those of other processes too.
+  void share() { identity = 0; }
   /// Once so many more tasks have run, none does any more.
   void stall(uint64_t tasks);
   /// Calls that give a stream more than this wait for room.
@@ -151,6 +156,9 @@ private:
                       Touched &touched);
 
   const unsigned devices;
+  uint64_t identity; // with their numbers it names the GPUs
+  uint64_t memory_bytes = uint64_t(16) << 30;
+  std::map<unsigned, uint64_t> library_bytes; // of memory, by device
   bool refuses_handles = false;
   mutable std::mutex mutex;
   /// Something was enqueued, or ended.

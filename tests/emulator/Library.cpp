@@ -7,6 +7,8 @@
 //
 //   ZEROGRAPH_EMULATOR_SEED  draws the schedules; 1 unless it is set
 //   ZEROGRAPH_EMULATOR_GPUS  how many GPUs there are; 1 unless it is set
+//   ZEROGRAPH_EMULATOR_MEMORY  bytes that each says to have
+//   ZEROGRAPH_EMULATOR_SHARED  set: they say to be those of other processes too
 //   ZEROGRAPH_EMULATOR_FOLDER  where NCCL exchanges; /dev/shm unless it is set
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +30,14 @@ public:
   Process()
       : gpu(number("ZEROGRAPH_EMULATOR_SEED"),
             number("ZEROGRAPH_EMULATOR_GPUS")),
-        products(gpu), nccl(gpu) {}
+        products(gpu), nccl(gpu) {
+    if (std::getenv("ZEROGRAPH_EMULATOR_MEMORY")) {
+      gpu.setMemory(number("ZEROGRAPH_EMULATOR_MEMORY"));
+    }
+    if (std::getenv("ZEROGRAPH_EMULATOR_SHARED")) {
+      gpu.share();
+    }
+  }
   ~Process() {
     if (!gpu.complaint().empty()) {
       std::fprintf(stderr, "emulated GPU: %s\n", gpu.complaint().c_str());

@@ -9,6 +9,9 @@
 using namespace zerograph;
 using namespace zerograph::emulator;
 
+/// What a communicator has of a GPU's memory.
+static constexpr uint64_t kBuffers = uint64_t(8) << 20;
+
 //===----------------------------------------------------------------------===//
 // Calls in progress
 //===----------------------------------------------------------------------===//
@@ -29,6 +32,7 @@ int Nccl::poll(Comm &comm) {
   }
   if (!comm.joined) {
     comm.joined = comm.allHave(0);
+    gpu.library_bytes[comm.device] += comm.joined ? kBuffers : 0;
     for (unsigned peer = 0; comm.joined && peer < comm.world; ++peer) {
       if (peer != comm.rank &&
           comm.mailbox.get(peer, 0) == comm.mailbox.get(comm.rank, 0)) {
@@ -78,6 +82,7 @@ int64_t Nccl::ranksHere(const Comm &comm) const {
 int Nccl::forget(const Shared &comm) {
   comm->aborted = true;
   comm->tasks.clear(); // they own the communicator
+  gpu.library_bytes[comm->device] -= comm->joined ? kBuffers : 0;
   gpu.conflicts.forget(comm->key());
   comms.erase(comm.get());
   gpu.changed.notify_all();

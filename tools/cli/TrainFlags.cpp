@@ -38,11 +38,12 @@ void reportGpu(const GpuMemory &gpu) {
   auto line = [](const char *what, uint64_t bytes) {
     absl::PrintF("%-46s%18s\n", what, grouped(bytes));
   };
-  uint64_t known = gpu.before + gpu.code + gpu.arenas;
+  uint64_t known = gpu.before + gpu.code + gpu.nccl + gpu.arenas;
   line("  context, and other processes", gpu.before);
   line("  kernels, and libraries for products", gpu.code);
+  line("  NCCL's communicator", gpu.nccl);
   line("  arenas of its ranks, as planned", gpu.arenas);
-  line("  NCCL, graphs, and rounding of arenas",
+  line("  graphs, what is registered, and rounding",
        gpu.all > known ? gpu.all - known : 0);
 }
 
@@ -175,9 +176,9 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
   if (options.threads == 0) {
     options.threads = processes.threads();
   }
-  ZG_ASSIGN_OR_RETURN(TrainResult result,
-                      trainAsRank(made.plan, options, processes.collectives(),
-                                  control, processes.peers().here()));
+  ZG_ASSIGN_OR_RETURN(
+      TrainResult result,
+      trainAsRank(made.plan, options, processes.collectives(), control));
   return control.rank() == 0 ? tell(made.plan.plan, result) : 0;
 }
 

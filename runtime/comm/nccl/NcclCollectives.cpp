@@ -26,12 +26,25 @@ public:
   unsigned world() const override { return self.world; }
   unsigned rank() const override { return self.rank; }
 
+  absl::Status open() override {
+    if (comm) {
+      return absl::OkStatus();
+    }
+    using Duration = NcclComm::Clock::duration;
+    ZG_ASSIGN_OR_RETURN(
+        comm, NcclComm::join(*self.api, self.module->gpu(), control,
+                             std::chrono::duration_cast<Duration>(std::min(
+                                 options.deadline, kLongestDeadline))));
+    self.comm = comm.get();
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::unique_ptr<Operation>>
   bind(const plan::Step &step, CollectiveSite site,
        absl::Span<const unsigned> group,
        std::vector<DeviceRange> ranges) override {
     ZG_RETURN_IF_ERROR(needAllRanks(group, world()));
-    ZG_RETURN_IF_ERROR(join());
+    ZG_RETURN_IF_ERROR(open());
     for (const DeviceRange &range : ranges) {
       ZG_RETURN_IF_ERROR(registerOnce(*range.buffer));
     }
@@ -52,19 +65,6 @@ public:
   TrafficCount traffic() const override { return self.count; }
 
 private:
-  absl::Status join() {
-    if (comm) {
-      return absl::OkStatus();
-    }
-    using Duration = NcclComm::Clock::duration;
-    ZG_ASSIGN_OR_RETURN(
-        comm, NcclComm::join(*self.api, self.module->gpu(), control,
-                             std::chrono::duration_cast<Duration>(std::min(
-                                 options.deadline, kLongestDeadline))));
-    self.comm = comm.get();
-    return absl::OkStatus();
-  }
-
   /// An arena, whole. Without it NCCL copies through buffers of its own.
   absl::Status registerOnce(Buffer &buffer) {
     if (std::find(known.begin(), known.end(), &buffer) != known.end()) {
@@ -98,7 +98,7 @@ private:
   ControlPlane &control;
   const NcclOptions options;
   NcclRank self;
-  std::unique_ptr<NcclComm> comm; // once a collective is bound
+  std::unique_ptr<NcclComm> comm; // once it is open
   std::vector<const Buffer *> known;
 };
 

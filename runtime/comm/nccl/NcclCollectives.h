@@ -30,8 +30,8 @@ struct NcclOptions {
 };
 
 /// Of the rank of `control`, whose GPU has loaded `module`. Ranks meet, and
-/// make NCCL's connections, when the first collective is bound. An error where
-/// there is no NCCL, or the module is no GPU's. Both outlive it.
+/// make NCCL's connections, when it is opened. An error where there is no NCCL,
+/// or the module is no GPU's. Both outlive it.
 absl::StatusOr<std::unique_ptr<Collectives>>
 makeNcclCollectives(const Module &module, ControlPlane &control,
                     const NcclOptions &options);

@@ -31,6 +31,9 @@ using CUgraphExec = struct CUgraphExec_st *;
 
 using CUmemGenericAllocationHandle = unsigned long long;
 
+struct CUuuid {
+  char bytes[16];
+};
 struct CUmemLocation {
   int type;
   int id;
@@ -84,6 +87,7 @@ inline constexpr int CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14;
   F(cuDeviceGetCount, "cuDeviceGetCount", CUresult(int *))                     \
   F(cuDeviceGet, "cuDeviceGet", CUresult(CUdevice *, int))                     \
   F(cuDeviceGetName, "cuDeviceGetName", CUresult(char *, int, CUdevice))       \
+  F(cuDeviceGetUuid, "cuDeviceGetUuid_v2", CUresult(CUuuid *, CUdevice))       \
   F(cuDeviceGetAttribute, "cuDeviceGetAttribute",                              \
     CUresult(int *, int, CUdevice))                                            \
   F(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",                      \

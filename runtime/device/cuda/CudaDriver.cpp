@@ -2,10 +2,13 @@
 
 #include "runtime/device/cuda/CudaDriver.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/CudaModule.h"
+#include "runtime/device/host/HostMemory.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 
@@ -28,14 +31,22 @@ public:
     return makeCudaDevice(context, options);
   }
 
-  absl::Status checkMemory(uint64_t bytes) const override {
+  absl::Status checkMemory(const MemoryNeed &need) const override {
     ZG_ASSIGN_OR_RETURN(Room room, lookForRoom());
-    if (bytes <= room.free) {
-      return absl::OkStatus();
+    if (need.device <= room.free) {
+      return zerograph::checkMemory(need.pinned, hostMemory());
     }
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the plan needs ", bytes, " bytes of memory, the GPU has ",
-                     room.free, " free of ", room.total));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the ranks on the GPU need ", grouped(need.device), " bytes, and ",
+        grouped(room.free), " of ", grouped(room.total),
+        " are free: use a smaller micro-batch or a higher ZeRO stage (see "
+        "zerograph inspect)"));
+  }
+
+  absl::StatusOr<std::string> accelerator() const override {
+    CUuuid id = {};
+    ZG_CUDA(context->api, cuDeviceGetUuid, &id, context->device);
+    return absl::BytesToHexString({id.bytes, sizeof(id.bytes)});
   }
 
   absl::StatusOr<std::optional<uint64_t>> memoryInUse() const override {

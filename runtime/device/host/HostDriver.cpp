@@ -28,8 +28,8 @@ public:
     return makeHostDevice(options);
   }
 
-  absl::Status checkMemory(uint64_t bytes) const override {
-    return zerograph::checkMemory(bytes, hostMemory());
+  absl::Status checkMemory(const MemoryNeed &need) const override {
+    return zerograph::checkMemory(need.device + need.pinned, hostMemory());
   }
 };
 

@@ -64,6 +64,7 @@ TEST(CudaHeader, Constants) {
   EXPECT_EQ(offsetof(zerograph::type, field), offsetof(::type, field))
 
 TEST(CudaHeader, Structures) {
+  EXPECT_EQ(sizeof(zerograph::CUuuid), sizeof(::CUuuid));
   EXPECT_EQ(sizeof(zerograph::CUmemAllocationProp),
             sizeof(::CUmemAllocationProp));
   ZEROGRAPH_PLACE(CUmemAllocationProp, type);

@@ -87,7 +87,9 @@ public:
   createDevice(const DeviceOptions &) override {
     return std::make_unique<InOrderDevice>();
   }
-  absl::Status checkMemory(uint64_t) const override { return absl::OkStatus(); }
+  absl::Status checkMemory(const MemoryNeed &) const override {
+    return absl::OkStatus();
+  }
 };
 
 } // namespace

@@ -50,7 +50,6 @@ TEST(Processes, Meet) {
   // Rank 0 comes last: the others try again.
   for (unsigned rank : {2, 1, 0}) {
     processes.start(rank, [](TcpControlPlane &comm) -> absl::Status {
-      EXPECT_EQ(comm.peers().here(), 3);
       ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
                           comm.exchange("numbers", absl::StrCat(getpid())));
       if (texts[comm.rank()] != absl::StrCat(getpid())) {
