@@ -2,11 +2,14 @@
 
 #include "runtime/device/Driver.h"
 
+#include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaDriver.h"
 #include "runtime/device/host/HostDriver.h"
 #include "runtime/device/host/TargetCheck.h"
 
 using namespace zerograph;
+
+bool zerograph::lostAccelerator() { return CudaContext::anyAbandoned(); }
 
 absl::StatusOr<unsigned>
 zerograph::countAccelerators(const plan::Target &target) {

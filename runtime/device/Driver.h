@@ -75,6 +75,10 @@ public:
 absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
                                                    unsigned number = 0);
 
+/// Whether an accelerator of this process did not come back. Then what runs
+/// when a process exits may wait for it for ever: end by std::_Exit.
+bool lostAccelerator();
+
 /// How many accelerators of its kind this process may use, at least 1; 1 where
 /// the device is none. An error says what is missing.
 absl::StatusOr<unsigned> countAccelerators(const plan::Target &target);

@@ -9,6 +9,8 @@
 //   ZEROGRAPH_EMULATOR_GPUS  how many GPUs there are; 1 unless it is set
 //   ZEROGRAPH_EMULATOR_MEMORY  bytes that each says to have
 //   ZEROGRAPH_EMULATOR_SHARED  set: they say to be those of other processes too
+//   ZEROGRAPH_EMULATOR_STALL  tasks after which no GPU goes on; the process
+//                             then hangs when it exits, as a driver may
 //   ZEROGRAPH_EMULATOR_FOLDER  where NCCL exchanges; /dev/shm unless it is set
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <type_traits>
+#include <unistd.h>
 
 using namespace zerograph;
 using namespace zerograph::emulator;
@@ -34,11 +37,18 @@ public:
     if (std::getenv("ZEROGRAPH_EMULATOR_MEMORY")) {
       gpu.setMemory(number("ZEROGRAPH_EMULATOR_MEMORY"));
     }
+    if (std::getenv("ZEROGRAPH_EMULATOR_STALL")) {
+      gpu.stall(number("ZEROGRAPH_EMULATOR_STALL"));
+    }
     if (std::getenv("ZEROGRAPH_EMULATOR_SHARED")) {
       gpu.share();
     }
   }
   ~Process() {
+    if (gpu.stalled()) {
+      std::fprintf(stderr, "emulated GPU: the driver waits for it at exit\n");
+      pause();
+    }
     if (!gpu.complaint().empty()) {
       std::fprintf(stderr, "emulated GPU: %s\n", gpu.complaint().c_str());
     }

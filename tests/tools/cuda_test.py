@@ -96,6 +96,17 @@ class Cuda(Case):
                      parts=["--graph all", "threads that share a GPU",
                             "or give --graph compute"], **emulated())
 
+    def test_a_gpu_that_does_not_come_back(self):
+        """Also where what the driver does at exit would wait for it."""
+        for graph in "off", "compute", "all":
+            environment = emulated()["env"]
+            environment["ZEROGRAPH_EMULATOR_STALL"] = "40"
+            result = self.run_program(*TRAIN, *CUDA, "--graph", graph,
+                                      "--deadline", "1", env=environment)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("the GPU finished nothing for 1 s", result.stderr)
+            self.assertNotIn("emulated GPU", result.stderr)
+
     def test_a_trace(self):
         notes = self.trained("--trace", "trace.json")
         self.assertEqual(len(notes), 1, notes)

@@ -5,6 +5,7 @@
 #include "runtime/base/EditDistance.h"
 #include "runtime/base/Version.h"
 #include "runtime/comm/Launch.h"
+#include "runtime/device/Driver.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
@@ -191,6 +193,10 @@ int CommandLine::main(int argc, char **argv) {
   int code = run(argc, argv);
   if (last) {
     last();
+  }
+  if (lostAccelerator()) {
+    std::fflush(nullptr);
+    std::_Exit(code);
   }
   return code;
 }

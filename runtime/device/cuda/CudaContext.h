@@ -24,7 +24,9 @@ public:
   absl::Status enter() const;
   /// From now on nobody can enter it. For a GPU that does not come back: what
   /// is on it ends with the process, since to free it would wait for ever.
-  void abandon() { abandoned = true; }
+  void abandon() { abandoned = any_abandoned = true; }
+  /// Whether one of the process was abandoned.
+  static bool anyAbandoned() { return any_abandoned; }
 
   /// "sm_90".
   const std::string &architecture() const { return arch; }
@@ -35,6 +37,8 @@ public:
 
 private:
   CudaContext(const CudaApi &api, CUdevice device) : api(api), device(device) {}
+
+  static inline std::atomic<bool> any_abandoned = false;
 
   CUcontext handle = nullptr;
   std::atomic<bool> abandoned = false;
