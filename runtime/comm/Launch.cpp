@@ -32,9 +32,10 @@ absl::Status readPort(const LaunchVariables &read,
                       std::optional<unsigned> otherwise, MeetingPlace &place) {
   ZG_ASSIGN_OR_RETURN(std::optional<unsigned> own,
                       read.number("ZEROGRAPH_PORT", 1, kLastPort));
-  // One more must be a port too.
-  ZG_ASSIGN_OR_RETURN(std::optional<unsigned> master,
-                      read.number("MASTER_PORT", 1, kLastPort - 1));
+  // One more must be a port too, where it is to be ours.
+  ZG_ASSIGN_OR_RETURN(
+      std::optional<unsigned> master,
+      read.number("MASTER_PORT", 1, own ? kLastPort : kLastPort - 1));
   if (!own && !master && !otherwise) {
     return absl::InvalidArgumentError(
         "neither the variable MASTER_PORT nor ZEROGRAPH_PORT is set: rank 0 "
@@ -69,13 +70,6 @@ MaybeLaunch torchLaunch(const LaunchVariables &read) {
       read.has("TORCHELASTIC_RUN_ID") ? "torchrun" : "the launcher";
   launch.rank = *rank;
   launch.world = *world;
-  ZG_ASSIGN_OR_RETURN(launch.local_rank, read.number("LOCAL_RANK"));
-  ZG_ASSIGN_OR_RETURN(std::optional<unsigned> here,
-                      read.number("LOCAL_WORLD_SIZE", 1));
-  if (launch.local_rank && here) {
-    ZG_RETURN_IF_ERROR(
-        checkRank("LOCAL_RANK", *launch.local_rank, "LOCAL_WORLD_SIZE", *here));
-  }
   if (*world == 1) {
     return std::nullopt; // with nobody to meet
   }
@@ -100,15 +94,13 @@ MaybeLaunch mpiLaunch(const LaunchVariables &read) {
     const char *launcher;
     const char *rank;
     const char *world;
-    const char *local_rank;
   };
   // Open MPI's mpirun, whatever starts processes over PMIx (srun --mpi=pmix),
   // and over PMI-1 or PMI-2 (srun --mpi=pmi2).
   constexpr Names kLaunchers[] = {
-      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-       "OMPI_COMM_WORLD_LOCAL_RANK"},
-      {"the launcher", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
-      {"the launcher", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}};
+      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"the launcher", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+      {"the launcher", "PMI_RANK", "PMI_SIZE"}};
   // Slurm's batch scripts have SLURM_PROCID too; what srun starts is a step.
   bool slurm = read.has("SLURM_STEP_NUM_TASKS");
   for (const Names &names : kLaunchers) {
@@ -120,10 +112,6 @@ MaybeLaunch mpiLaunch(const LaunchVariables &read) {
     ZG_ASSIGN_OR_RETURN(std::optional<unsigned> rank, read.number(names.rank));
     ZG_ASSIGN_OR_RETURN(std::optional<unsigned> world,
                         read.number(names.world));
-    ZG_ASSIGN_OR_RETURN(launch.local_rank, read.number(names.local_rank));
-    if (slurm && !launch.local_rank) {
-      ZG_ASSIGN_OR_RETURN(launch.local_rank, read.number("SLURM_LOCALID"));
-    }
     launch.rank = *rank;
     launch.world = world.value_or(0);
     if (slurm && &names == &kLaunchers[2]) {
@@ -187,7 +175,6 @@ MaybeLaunch slurmLaunch(const LaunchVariables &read) {
   launch.launcher = "srun";
   launch.rank = *rank;
   launch.world = *world;
-  ZG_ASSIGN_OR_RETURN(launch.local_rank, read.number("SLURM_LOCALID"));
   ZG_ASSIGN_OR_RETURN(launch.place, placeOfStep(read));
   return launch;
 }

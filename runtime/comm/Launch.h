@@ -36,8 +36,6 @@ struct Launch {
   unsigned rank = 0;
   /// 0 where the launcher does not say, and MPI will.
   unsigned world = 0;
-  /// The rank's number among those of its host, if the launcher says.
-  std::optional<unsigned> local_rank;
   /// What may keep MPI from starting, and what to do instead; else empty.
   std::string doubt;
   /// Given where the processes have no MPI, but one another's rank and a place

@@ -55,18 +55,14 @@ void expectError(const Environment &environment,
 
 const Environment kTorchrun = {{"RANK", "5"},
                                {"WORLD_SIZE", "8"},
-                               {"LOCAL_RANK", "1"},
-                               {"LOCAL_WORLD_SIZE", "4"},
                                {"MASTER_ADDR", "node"},
                                {"MASTER_PORT", "29400"},
                                {"TORCHELASTIC_RUN_ID", "7a3"}};
 const Environment kMpirun = {{"OMPI_COMM_WORLD_RANK", "1"},
                              {"OMPI_COMM_WORLD_SIZE", "4"},
-                             {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
                              {"PMIX_RANK", "1"}};
 const Environment kSrun = {{"SLURM_PROCID", "3"},
                            {"SLURM_STEP_NUM_TASKS", "6"},
-                           {"SLURM_LOCALID", "2"},
                            {"SLURM_STEP_NODELIST", "node[07-09,12],other"},
                            {"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1"},
                            {"SLURM_JOB_ID", "123456"},
@@ -80,10 +76,7 @@ TEST(Launch, AProcessThatNobodyStartedIsAlone) {
   expectAlone({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}});
   expectAlone(
       with(kSrun, {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
-  expectAlone(with(kTorchrun, {{"RANK", "0"},
-                               {"WORLD_SIZE", "1"},
-                               {"LOCAL_RANK", "0"},
-                               {"LOCAL_WORLD_SIZE", "1"}}));
+  expectAlone(with(kTorchrun, {{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
 }
 
 TEST(Launch, Torchrun) {
@@ -91,7 +84,6 @@ TEST(Launch, Torchrun) {
   EXPECT_EQ(launch.launcher, "torchrun");
   EXPECT_EQ(launch.rank, 5);
   EXPECT_EQ(launch.world, 8);
-  EXPECT_EQ(launch.local_rank, 1u);
   ASSERT_TRUE(launch.place);
   EXPECT_EQ(launch.place->host, "node");
   EXPECT_EQ(launch.place->port, 29401); // its agent holds MASTER_PORT
@@ -100,11 +92,8 @@ TEST(Launch, Torchrun) {
   EXPECT_EQ(found(with(kTorchrun, {{"ZEROGRAPH_PORT", "1234"}})).place->port,
             1234);
   // By hand, without what torchrun alone sets.
-  launch = found(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", ""},
-                                  {"LOCAL_RANK", ""},
-                                  {"LOCAL_WORLD_SIZE", ""}}));
+  launch = found(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", ""}}));
   EXPECT_EQ(launch.launcher, "the launcher");
-  EXPECT_FALSE(launch.local_rank);
   EXPECT_EQ(launch.place->run, "");
 }
 
@@ -113,7 +102,6 @@ TEST(Launch, Mpirun) {
   EXPECT_EQ(launch.launcher, "mpirun");
   EXPECT_EQ(launch.rank, 1);
   EXPECT_EQ(launch.world, 4);
-  EXPECT_EQ(launch.local_rank, 0u);
   EXPECT_FALSE(launch.place);
   EXPECT_TRUE(needMpi(launch).ok());
 }
@@ -123,11 +111,9 @@ TEST(Launch, SrunWithPmixIsMpi) {
   EXPECT_EQ(launch.launcher, "srun");
   EXPECT_EQ(launch.rank, 3);
   EXPECT_EQ(launch.world, 6);
-  EXPECT_EQ(launch.local_rank, 2u);
   EXPECT_EQ(launch.doubt, "");
   EXPECT_FALSE(launch.place);
   launch = found(with(kSrun, {{"PMI_RANK", "3"}, {"PMI_SIZE", "6"}}));
-  EXPECT_EQ(launch.local_rank, 2u);
   EXPECT_NE(launch.doubt.find("srun --mpi=pmix"), std::string::npos);
 }
 
@@ -136,7 +122,6 @@ TEST(Launch, PlainSrunMeetsOnTheFirstNode) {
   EXPECT_EQ(launch.launcher, "srun");
   EXPECT_EQ(launch.rank, 3);
   EXPECT_EQ(launch.world, 6);
-  EXPECT_EQ(launch.local_rank, 2u);
   ASSERT_TRUE(launch.place);
   EXPECT_EQ(launch.place->host, "node07");
   EXPECT_EQ(launch.place->port, 15000 + 3458);
@@ -174,10 +159,9 @@ TEST(Launch, WhatTorchrunStartedIsItsOwn) {
 
 /// Scripts set torchrun's variables beside a launcher's.
 TEST(Launch, MpiIsPreferredWhereBothSayTheSame) {
-  Environment both = with(kTorchrun, {{"TORCHELASTIC_RUN_ID", ""},
-                                      {"LOCAL_WORLD_SIZE", ""},
-                                      {"RANK", "1"},
-                                      {"WORLD_SIZE", "4"}});
+  Environment both =
+      with(kTorchrun,
+           {{"TORCHELASTIC_RUN_ID", ""}, {"RANK", "1"}, {"WORLD_SIZE", "4"}});
   EXPECT_FALSE(found(with(both, kMpirun)).place);
   // What MPI does not need may be missing.
   EXPECT_FALSE(
@@ -200,8 +184,6 @@ TEST(Launch, VariablesThatMakeNoSenseAreNamed) {
   expectError(with(kTorchrun, {{"WORLD_SIZE", "0"}}), {"WORLD_SIZE is '0'"});
   expectError(with(kTorchrun, {{"WORLD_SIZE", "99999999999999999999"}}),
               {"WORLD_SIZE is '99999999999999999999'"});
-  expectError(with(kTorchrun, {{"LOCAL_RANK", "4"}}),
-              {"LOCAL_RANK is 4", "LOCAL_WORLD_SIZE is 4"});
   expectError(with(kTorchrun, {{"MASTER_ADDR", ""}}),
               {"MASTER_ADDR is not set"});
   expectError(with(kTorchrun, {{"MASTER_PORT", ""}}),
@@ -211,6 +193,10 @@ TEST(Launch, VariablesThatMakeNoSenseAreNamed) {
   }
   EXPECT_EQ(found(with(kTorchrun, {{"MASTER_PORT", "65534"}})).place->port,
             65535);
+  EXPECT_EQ(found(with(kTorchrun,
+                       {{"MASTER_PORT", "65535"}, {"ZEROGRAPH_PORT", "1234"}}))
+                .place->port,
+            1234);
   for (const char *port : {"0", "65536", "-3"}) {
     expectError(with(kTorchrun, {{"ZEROGRAPH_PORT", port}}),
                 {"ZEROGRAPH_PORT is '"});
