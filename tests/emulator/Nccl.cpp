@@ -46,6 +46,9 @@ int Nccl::poll(Comm &comm) {
     gpu.advance();
     return ncclInProgress;
   }
+  if (comm.windows_made < comm.windows) {
+    return pollWindow(comm);
+  }
   if (comm.polls > 0) {
     --comm.polls;
     return ncclInProgress;
@@ -57,6 +60,32 @@ int Nccl::poll(Comm &comm) {
       return comm.error = 1; // ncclUnhandledCudaError
     }
   }
+  return ncclSuccess;
+}
+
+/// Messages of windows, apart from those of launches.
+static uint64_t messageOf(uint64_t window) {
+  return (uint64_t(1) << 32) + window;
+}
+
+int Nccl::beginWindow(Comm &comm, uint64_t bytes) {
+  comm.mailbox.put(comm.rank, messageOf(++comm.windows), absl::StrCat(bytes));
+  return ncclInProgress;
+}
+
+int Nccl::pollWindow(Comm &comm) {
+  uint64_t message = messageOf(comm.windows);
+  if (!comm.allHave(message)) {
+    return ncclInProgress;
+  }
+  for (unsigned peer = 0; peer < comm.world; ++peer) {
+    if (comm.mailbox.get(peer, message) !=
+        comm.mailbox.get(comm.rank, message)) {
+      return comm.error = gpu.complain(
+                 "NCCL: ranks make a window of different numbers of bytes");
+    }
+  }
+  comm.windows_made = comm.windows;
   return ncclSuccess;
 }
 

@@ -12,6 +12,8 @@
 // begin one each time: on all ranks, or on none. NCCL does not end, nor abort,
 // a communicator while a graph holds what it recorded, so that is an error.
 //
+// All ranks make a window, each of as many bytes, or wait for each other.
+//
 // Stricter than NCCL: all ranks take part in every launch, on one stream.
 //
 //===----------------------------------------------------------------------===//
@@ -76,6 +78,8 @@ private:
     unsigned rank = 0, world = 1, device = 0;
     bool joined = false, aborted = false, finalized = false;
     uint64_t launches = 0, begun = 0, ended = 0;
+    /// Windows that it has begun to make, and that all ranks have.
+    uint64_t windows = 0, windows_made = 0;
     /// Of a call in progress: how often it will be said so, and what is then
     /// put on a stream.
     unsigned polls = 0;
@@ -96,6 +100,9 @@ private:
 
   Shared find(ncclComm_t comm);
   int poll(Comm &comm);
+  /// A window is made once all ranks have begun to.
+  int beginWindow(Comm &comm, uint64_t bytes);
+  int pollWindow(Comm &comm);
   int launch(const Shared &comm, CUstream stream,
              const std::vector<Transfer> &transfers);
   std::array<Gpu::Task, 2> next(const Shared &comm, const Launch &launch);

@@ -174,7 +174,10 @@ struct NcclCalls {
   static int registerWindow(ncclComm_t comm, void *memory, size_t bytes,
                             ncclWindow_t *window, int) {
     Lock lock(nccl->gpu.mutex);
-    return keep(comm, memory, bytes, reinterpret_cast<void **>(window));
+    if (keep(comm, memory, bytes, reinterpret_cast<void **>(window)) != 0) {
+      return kInvalidArgument;
+    }
+    return nccl->beginWindow(*nccl->find(comm), bytes);
   }
   static int deregisterWindow(ncclComm_t comm, ncclWindow_t window) {
     return drop(comm, window);

@@ -60,7 +60,7 @@ std::array<Gpu::Task, 2> Nccl::record(const Shared &comm,
 int Nccl::launch(const Shared &comm, CUstream stream,
                  const std::vector<Transfer> &transfers) {
   if (!comm->joined || comm->finalized || !comm->tasks.empty() ||
-      comm->polls > 0) {
+      comm->polls > 0 || comm->windows_made < comm->windows) {
     return gpu.complain("a communicator of NCCL is used while it is not done "
                         "with the call before");
   }

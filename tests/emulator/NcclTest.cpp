@@ -185,6 +185,25 @@ TEST_F(NcclTest, AGroupThatDoesNotEnd) {
   EXPECT_THAT(gpu.complaint(), HasSubstr("is called in a group"));
 }
 
+TEST_F(NcclTest, AWindowIsOfAllRanks) {
+  ncclWindow_t windows[2] = {};
+  auto make = [&](int rank) {
+    enter(rank);
+    EXPECT_EQ(api.ncclCommWindowRegister(
+                  ranks[rank].comm, at(ranks[rank].memory), 4096,
+                  &windows[rank], NCCL_WIN_COLL_SYMMETRIC),
+              ncclInProgress);
+  };
+  make(0);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(state(0), ncclInProgress);
+  }
+  make(1);
+  EXPECT_EQ(state(1), ncclSuccess);
+  EXPECT_EQ(state(0), ncclSuccess);
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
 TEST_F(NcclTest, MemoryOfAnotherGpu) {
   enter(0);
   api.ncclAllGather(at(ranks[1].memory), at(ranks[0].memory), 64, ncclUint8,

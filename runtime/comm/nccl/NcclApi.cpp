@@ -28,18 +28,12 @@ LibraryNames names() {
           version < 13000 ? "nvidia-nccl-cu12" : "nvidia-nccl-cu13"};
 }
 
-/// A library of one process is asked for its settings once.
-void setDefaults() {
-  setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
-  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
-}
-
 std::string versionText(int code) {
   return absl::StrCat(code / 10000, ".", code % 10000 / 100, ".", code % 100);
 }
 
 absl::StatusOr<const NcclApi *> load() {
-  setDefaults();
+  setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
   ZG_ASSIGN_OR_RETURN(OpenedLibrary library, openLibrary(names()));
   static NcclApi api;
 #define ZEROGRAPH_PLACE(name, ...)                                             \

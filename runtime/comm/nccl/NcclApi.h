@@ -94,11 +94,10 @@ struct NcclApi {
 };
 
 /// NCCL, opened once; or an error that says what is missing. Needs neither a
-/// driver nor a GPU. Before it opens the library it sets what the user left
-/// unset of NCCL_RUNTIME_CONNECT (0: connections are made when a communicator
-/// is, so that no memory is allocated later) and NCCL_LAUNCH_ORDER_IMPLICIT (1:
-/// communicators of one device keep the order in which they are called).
-/// Thread-safe; the first call before other threads read the environment.
+/// driver nor a GPU. Before it opens the library it sets NCCL_RUNTIME_CONNECT,
+/// where the user did not, to 0: connections are made when a communicator is,
+/// so that no memory is allocated later. Thread-safe; the first call before
+/// other threads read the environment.
 absl::StatusOr<const NcclApi *> ncclApi();
 
 /// From now on `ncclApi` gives this one, which outlives its users. For tests.

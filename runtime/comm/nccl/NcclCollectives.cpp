@@ -73,24 +73,14 @@ private:
     known.push_back(&buffer);
     ZG_ASSIGN_OR_RETURN(CUdeviceptr begin,
                         cudaAddress({&buffer, 0, buffer.bytes()}));
-    absl::StatusOr<bool> done = comm->registerMemory(begin, buffer.bytes());
-    if (absl::IsDeadlineExceeded(done.status())) {
-      return done.status(); // the communicator is still in the call
-    }
-    if (!done.ok()) {
-      ZG_RETURN_IF_ERROR(
-          annotate(comm->check(),
-                   absl::StrCat(done.status().message(),
-                                " (NCCL_WIN_ENABLE=0 keeps it from trying)")));
-    }
-    if ((!done.ok() || !*done) && options.say) {
+    ZG_ASSIGN_OR_RETURN(std::string why,
+                        comm->registerMemory(begin, buffer.bytes()));
+    if (!why.empty() && options.say) {
       options.say(absl::StrCat(
           "rank ", rank(),
           ": NCCL does not register the arena and copies through buffers of "
           "its own (",
-          done.ok() ? "its memory cannot be shared, or there is no use for it"
-                    : done.status().message(),
-          ")"));
+          why, ")"));
     }
     return absl::OkStatus();
   }

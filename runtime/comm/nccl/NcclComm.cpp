@@ -172,8 +172,8 @@ absl::Status NcclComm::warmUp(CUdeviceptr memory, CUstream stream) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-absl::StatusOr<bool> NcclComm::registerMemory(CUdeviceptr begin,
-                                              uint64_t bytes) {
+absl::StatusOr<std::string> NcclComm::registerMemory(CUdeviceptr begin,
+                                                     uint64_t bytes) {
   // Memory of cuMemAlloc has no handle that another process could be given,
   // and a communicator does not outlive the attempt.
   uint64_t handle_types = 0;
@@ -181,29 +181,36 @@ absl::StatusOr<bool> NcclComm::registerMemory(CUdeviceptr begin,
           CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, begin);
   auto *memory = reinterpret_cast<void *>(begin);
   Registered &entry = registered.emplace_back();
-  absl::Status own;
-  if (handle_types != 0) {
+  std::string why =
+      handle_types == 0 ? "its memory cannot be shared with others" : "";
+  if (why.empty()) {
     std::unique_lock<std::mutex> lock(mutex);
     ZG_RETURN_IF_ERROR(failed);
-    own = settle(lock, api.ncclCommRegister(comm, memory, bytes, &entry.handle),
-                 "ncclCommRegister");
+    absl::Status own =
+        settle(lock, api.ncclCommRegister(comm, memory, bytes, &entry.handle),
+               "ncclCommRegister");
+    ncclResult_t state;
+    ZG_RETURN_IF_ERROR(own.ok() ? own : checkLocked(state));
+    why = std::string(own.message());
   }
   // All ranks make a window, or none: who came alone would wait.
-  bool able = handle_types != 0 && own.ok() && api.ncclCommWindowRegister;
+  bool able = why.empty() && api.ncclCommWindowRegister;
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> told,
       control.exchange("registering an arena with NCCL", able ? "able" : ""));
-  ZG_RETURN_IF_ERROR(own);
   if (std::count(told.begin(), told.end(), "able") == int64_t(told.size())) {
     std::unique_lock<std::mutex> lock(mutex);
     ZG_RETURN_IF_ERROR(failed);
-    ZG_RETURN_IF_ERROR(
+    ZG_RETURN_IF_ERROR(annotate(
         settle(lock,
                api.ncclCommWindowRegister(comm, memory, bytes, &entry.window,
                                           NCCL_WIN_COLL_SYMMETRIC),
-               "ncclCommWindowRegister"));
+               "ncclCommWindowRegister"),
+        "a window of NCCL, which NCCL_WIN_ENABLE=0 does without"));
   }
-  return entry.handle || entry.window;
+  return !why.empty() || entry.handle || entry.window
+             ? why
+             : "it has no use for that here";
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,11 +43,9 @@ public:
   absl::Status check();
 
   /// Memory that collectives use, so that NCCL may let the network or other
-  /// GPUs reach it where it lies. All ranks call it, with as many bytes. False
-  /// where this memory is not of the kind that can be registered, or NCCL has
-  /// no use for it here. An error leaves the communicator as it is, unless
-  /// `check` says otherwise.
-  absl::StatusOr<bool> registerMemory(CUdeviceptr begin, uint64_t bytes);
+  /// GPUs reach it where it lies. All ranks call it, with as many bytes. Empty,
+  /// or why NCCL copies through buffers of its own.
+  absl::StatusOr<std::string> registerMemory(CUdeviceptr begin, uint64_t bytes);
 
   /// This rank failed: what is on streams ends, and every call from now on is
   /// an error that carries this one.

@@ -53,7 +53,6 @@ TEST_F(RealNccl, MakesIds) {
 /// It reads the environment once, when it is loaded.
 TEST_F(RealNccl, ConnectsWhenACommunicatorIsMade) {
   EXPECT_STREQ(std::getenv("NCCL_RUNTIME_CONNECT"), "0");
-  EXPECT_STREQ(std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT"), "1");
 }
 
 TEST_F(RealNccl, ErrorsNameTheCall) {
