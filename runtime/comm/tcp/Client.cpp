@@ -89,10 +89,12 @@ absl::StatusOr<std::vector<std::string>> Client::call(Operation operation,
                                                       const std::string &what,
                                                       const std::string &text) {
   std::lock_guard<std::mutex> one(calls);
-  if (text.size() > kLongestPayload / 4) {
+  // With room for what else a message has.
+  uint64_t most = rank == 0 ? kLongestPayload / 4 : kLongestCall / 2;
+  if (text.size() > most) {
     return absl::ResourceExhaustedError(
         absl::StrCat("rank ", rank, ", ", what, ": a text of ", text.size(),
-                     " bytes, and a message takes ", kLongestPayload / 4));
+                     " bytes, and a message takes ", most));
   }
   std::string payload = pack(Call{round, operation, what, text});
   std::unique_lock<std::mutex> lock(mutex);

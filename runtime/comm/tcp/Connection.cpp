@@ -43,6 +43,20 @@ absl::Status Connection::read(std::vector<Frame> &frames, bool &came) {
   return absl::OkStatus();
 }
 
+bool Connection::drop() {
+  std::array<char, 4096> buffer;
+  for (int part = 0; part < kParts; ++part) {
+    ssize_t bytes = recv(socket.get(), buffer.data(), buffer.size(), 0);
+    if (bytes < 0) {
+      return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
+    }
+    if (bytes == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void Connection::write() {
   while (!queue.empty()) {
     const std::string &first = *queue.front();

@@ -24,6 +24,8 @@ public:
   /// Unavailable where the other side has gone: "has ended", or so; another
   /// error where it sends what no frame is. Nothing is to be read after one.
   absl::Status read(std::vector<Frame> &frames, bool &came);
+  /// Drops what has come, whatever it is; false once the other side has gone.
+  bool drop();
   bool isWithin(FrameKind kind) const { return reader.isWithin(kind); }
 
   void send(Bytes bytes) { queue.push_back(std::move(bytes)); }

@@ -55,8 +55,11 @@ using Bytes = std::shared_ptr<const std::string>;
 Bytes encode(FrameKind kind, absl::string_view payload,
              uint16_t version = kVersion);
 
-/// The longest payload of who has said hello, and of who has not.
-constexpr uint64_t kLongestPayload = uint64_t(1) << 36;
+/// The longest payload: of rank 0, which hands out plans with their weights; of
+/// another rank, which sends weights in parts of some MiB and tells when its
+/// steps ran; and of who has not said hello.
+constexpr uint64_t kLongestPayload = uint64_t(1) << 34;
+constexpr uint64_t kLongestCall = uint64_t(1) << 26;
 constexpr uint64_t kLongestHello = 4096;
 
 /// Makes frames of bytes as they come.

@@ -119,14 +119,13 @@ void Hub::refuse(Newcomer &newcomer, const absl::Status &why) {
 }
 
 bool Hub::greet(Newcomer &newcomer, Clock::time_point now) {
+  if (newcomer.refused) {
+    // It closes first: closing before could destroy the reason on its way.
+    return !newcomer.connection.drop() || now - newcomer.since > kHello;
+  }
   std::vector<Frame> frames;
   bool came = false;
   absl::Status status = newcomer.connection.read(frames, came);
-  if (newcomer.refused) {
-    // What it sends now is dropped. It closes first: closing before could
-    // destroy the reason on its way.
-    return !status.ok() || now - newcomer.since > kHello;
-  }
   if (frames.empty()) {
     if (absl::IsUnavailable(status)) {
       return true;
@@ -150,7 +149,7 @@ bool Hub::greet(Newcomer &newcomer, Clock::time_point now) {
     refuse(newcomer, status);
     return false;
   }
-  newcomer.connection.setLongest(kLongestPayload);
+  newcomer.connection.setLongest(kLongestCall);
   ranks[hello.rank] =
       std::make_unique<Connection>(std::move(newcomer.connection));
   for (size_t i = 1; i < frames.size(); ++i) {

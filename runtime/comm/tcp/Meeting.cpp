@@ -4,6 +4,8 @@
 
 #include "runtime/comm/tcp/Timing.h"
 
+#include "absl/strings/escaping.h"
+
 #include <algorithm>
 
 using namespace zerograph;
@@ -13,6 +15,12 @@ namespace {
 
 /// Of a long list the others are counted.
 constexpr size_t kNames = 16;
+
+/// Anybody may have sent it, and it goes to terminals.
+std::string nameOfRun(const std::string &run) {
+  return run.empty() ? "one without a name"
+                     : absl::StrCat("'", absl::CHexEscape(run), "'");
+}
 
 template <typename Message>
 Bytes frameOf(FrameKind kind, const Message &message) {
@@ -78,9 +86,9 @@ void Meeting::failWaiting(absl::StatusCode code, const std::string &message) {
 absl::Status Meeting::enter(const Hello &hello, Clock::time_point now) {
   if (hello.run != run) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "another run meets there ('", run, "', and this one is '", hello.run,
-        "'): give each a port of its own by the "
-        "variable ZEROGRAPH_PORT"));
+        "another run meets there (", nameOfRun(run), ", and this one is ",
+        nameOfRun(hello.run),
+        "): give each a port of its own by the variable ZEROGRAPH_PORT"));
   }
   if (hello.world != ranks.size() || hello.rank >= ranks.size()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -103,7 +111,7 @@ absl::Status Meeting::enter(const Hello &hello, Clock::time_point now) {
     return absl::AbortedError(failed->message);
   }
   rank.here = true;
-  rank.process = hello.process;
+  rank.process = absl::CHexEscape(hello.process);
   rank.heard = rank.excused = now;
   outgoing.emplace_back(hello.rank,
                         frameOf(FrameKind::kWelcome, Text{ranks[0].process}));

@@ -72,7 +72,7 @@ TEST(Frame, NoLengthIsBelieved) {
   // All ones, and as much as may be: nothing is allocated for what may come.
   bytes.replace(8, 8, 8, '\xff');
   expectError(read(bytes, 1000, frames), "at most");
-  bytes.replace(8, 8, std::string("\0\0\0\0\x10\0\0\0", 8));
+  bytes.replace(8, 8, std::string("\0\0\0\0\x04\0\0\0", 8));
   EXPECT_TRUE(read(bytes, 1000, frames).ok());
   EXPECT_EQ(frames.size(), 1);
 }

@@ -115,6 +115,50 @@ TEST_F(StrangersTest, WhoSendsGarbageIsRefused) {
   expectNoted("does not begin as Zerograph's protocol");
 }
 
+/// It reads why only in the end.
+TEST_F(StrangersTest, WhoGoesOnSendingHearsWhy) {
+  auto zero = join(0, 2);
+  Connection connection = stranger();
+  for (int i = 0; i < 50; ++i) {
+    connection.send(bytesOf(std::string(100, 'x')));
+    connection.write();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  std::vector<Frame> frames = answers(connection, 1);
+  ASSERT_EQ(frames.size(), 1);
+  EXPECT_EQ(frames[0].kind, FrameKind::kRefused);
+  expectMeeting(std::move(zero), join(1, 2));
+}
+
+TEST_F(StrangersTest, WhatAStrangerSaysIsNoControlOfTerminals) {
+  auto zero = join(0, 2);
+  Hello hello = {"\x1b[2J", 1, 2, "process 1 on host"};
+  std::string why = refusal(encode(FrameKind::kHello, pack(hello)));
+  EXPECT_EQ(why.find('\x1b'), std::string::npos);
+  EXPECT_NE(why.find("this one is '\\x1b[2J'"), std::string::npos) << why;
+  hello.run = "";
+  why = refusal(encode(FrameKind::kHello, pack(hello)));
+  EXPECT_NE(why.find("this one is one without a name"), std::string::npos);
+  expectMeeting(std::move(zero), join(1, 2));
+}
+
+/// As much as rank 0 may send would exhaust its memory.
+TEST_F(StrangersTest, ALongFrameOfARankIsRefused) {
+  auto zero = join(0, 2);
+  Connection connection = stranger();
+  connection.send(
+      encode(FrameKind::kHello, pack(Hello{"a test", 1, 2, "process 5 on h"})));
+  EXPECT_EQ(answers(connection, 1)[0].kind, FrameKind::kWelcome);
+  std::string header = *encode(FrameKind::kCall, "");
+  header.replace(8, 8, std::string("\0\0\0\x08\0\0\0\0", 8));
+  connection.send(bytesOf(header));
+  connection.write();
+  absl::Status status = zero.get().status();
+  EXPECT_NE(status.message().find("a frame of 134217728 bytes was announced"),
+            std::string::npos)
+      << status;
+}
+
 TEST_F(StrangersTest, AnotherVersionIsRefused) {
   auto zero = join(0, 2);
   Hello hello = {"a test", 1, 2, "process 1 on host"};
