@@ -25,20 +25,12 @@ absl::StatusOr<const CudaApi *> load() {
         "--gpus all); `compile` and `inspect` do without"));
   }
   static CudaApi api;
-  for (auto [symbol, place] : {
 #define ZEROGRAPH_PLACE(name, symbol, ...)                                     \
-  std::pair<const char *, void **>{symbol,                                     \
-                                   reinterpret_cast<void **>(&api.name)},
-           ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_PLACE)
+  {symbol, reinterpret_cast<void **>(&api.name)},
+  ZG_RETURN_IF_ERROR(findSymbols(
+      {"NVIDIA's driver", {}, {}, "", "version 11.8 or later is needed"},
+      {library, kLibrary}, {ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_PLACE)}));
 #undef ZEROGRAPH_PLACE
-       }) {
-    *place = dlsym(library, symbol);
-    if (!*place) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("NVIDIA's driver has no ", symbol, " (", kLibrary,
-                       "): it is too old; version 11.8 or later is needed"));
-    }
-  }
   CUresult started = api.cuInit(0);
   int count = 0;
   if (started == CUDA_SUCCESS) {

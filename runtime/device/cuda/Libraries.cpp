@@ -168,7 +168,9 @@ absl::Status zerograph::findSymbols(const LibraryNames &names,
     if (!*place) {
       return absl::FailedPreconditionError(absl::StrCat(
           names.name, " has no ", symbol, " (", library.path,
-          "): it is too old. Install a newer one: pip install ", names.wheel));
+          "): it is too old",
+          names.needs.empty() ? ". Install a newer one: pip install " : "; ",
+          names.needs.empty() ? names.wheel : names.needs));
     }
   }
   return absl::OkStatus();

@@ -26,6 +26,8 @@ struct LibraryNames {
   std::vector<std::string> wheel_folders;
   /// The wheel, "nvidia-cublas": what `pip install` takes.
   std::string wheel;
+  /// What one that is too old needs; empty: a newer wheel.
+  std::string needs = {};
 };
 
 struct OpenedLibrary {
