@@ -62,6 +62,8 @@ public:
   virtual absl::StatusOr<std::string> accelerator() const {
     return std::string();
   }
+  /// What it calls itself, "NVIDIA H200"; empty where it is the processor.
+  virtual absl::StatusOr<std::string> model() const { return std::string(); }
 
   /// Bytes of the accelerator's own memory that are in use, by other processes
   /// too; nothing where the device is the processor.

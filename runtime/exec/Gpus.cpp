@@ -3,7 +3,10 @@
 #include "runtime/exec/Gpus.h"
 
 #include "runtime/comm/Peers.h"
+#include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/plan/Mesh.h"
+
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 
@@ -74,6 +77,55 @@ absl::Status zerograph::openCollectives(Machine &machine,
                                         Collectives &collectives) {
   ZG_RETURN_IF_ERROR(collectives.open());
   ZG_ASSIGN_OR_RETURN(machine.in_use_open, machine.driver->memoryInUse());
+  return absl::OkStatus();
+}
+
+namespace {
+
+const char *graphsOf(const Session &session) {
+  switch (session.options.trace.empty() ? session.options.graphs
+                                        : Graphs::Off) {
+  case Graphs::Off:
+    return "off";
+  case Graphs::Compute:
+    return "compute";
+  case Graphs::All:
+    return "all";
+  }
+  return "";
+}
+
+} // namespace
+
+absl::Status zerograph::sayWhere(const Session &session,
+                                 const Neighbours &neighbours) {
+  unsigned ranks = worldOf(session.plan());
+  bool on_gpus = isForGpus(session.plan());
+  if (!session.first() || (!on_gpus && neighbours.machines == 1)) {
+    return absl::OkStatus();
+  }
+  std::vector<std::string> parts;
+  if (ranks > 1) {
+    parts.push_back(absl::StrCat(ranks, " ranks"));
+  }
+  if (neighbours.machines > 1) {
+    absl::StrAppend(&parts[0], " on ", neighbours.machines, " machines");
+  }
+  if (on_gpus) {
+    ZG_ASSIGN_OR_RETURN(std::string model, session.machine.driver->model());
+    const char *many = neighbours.on_device > 1 ? "one GPU for " : "a GPU each";
+    parts.push_back(absl::StrCat(
+        ranks == 1 ? "a GPU" : many,
+        neighbours.on_device > 1 ? absl::StrCat(neighbours.on_device) : "",
+        ": ", model));
+    if (ranks > 1 && (session.processes > 1 || neighbours.on_device == 1)) {
+      ZG_ASSIGN_OR_RETURN(const NcclApi *nccl, ncclApi());
+      ZG_ASSIGN_OR_RETURN(std::string version, ncclVersion(*nccl));
+      parts.push_back(absl::StrCat("NCCL ", version));
+    }
+    parts.push_back(absl::StrCat("graphs: ", graphsOf(session)));
+  }
+  session.say(absl::StrJoin(parts, ", "));
   return absl::OkStatus();
 }
 

@@ -15,9 +15,10 @@ bool isForGpus(const plan::Plan &plan);
 /// that says how to choose. 1 of a plan for the processor.
 absl::StatusOr<unsigned> gpusOfThreads(const plan::Plan &plan);
 
-/// Of the rank that is this process, one GPU: the only one that it sees, or by
-/// its place among the ranks of this machine. All ranks call it. 0 of a plan
-/// for the processor.
+/// Of the rank that is this process, one GPU: the only one that it sees, or, of
+/// several, by its number among the ranks of its place (`placeName`). That is
+/// what launchers call a local rank, which not all of them tell. All ranks call
+/// it. 0 of a plan for the processor.
 absl::StatusOr<unsigned> gpuOfProcess(const plan::Plan &plan,
                                       ControlPlane &control);
 
@@ -28,6 +29,9 @@ gpuMemory(const Machine &machine, const plan::Plan &plan, unsigned ranks);
 
 /// Opens what a rank on `machine` exchanges by, together with the other ranks.
 absl::Status openCollectives(Machine &machine, Collectives &collectives);
+
+/// Says on what the ranks run, where that is GPUs or several machines.
+absl::Status sayWhere(const Session &session, const Neighbours &neighbours);
 
 /// What the session says of how ranks exchange.
 NcclOptions ncclOptions(const Session &session);

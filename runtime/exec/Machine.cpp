@@ -5,9 +5,8 @@
 #include "runtime/comm/Peers.h"
 #include "runtime/plan/Verify.h"
 
-#include "absl/strings/match.h"
-
 #include <algorithm>
+#include <set>
 #include <sys/resource.h>
 #include <thread>
 
@@ -36,34 +35,35 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
   return machine;
 }
 
-absl::Status Machine::checkArenas(const plan::Plan &plan, unsigned on_device,
-                                  unsigned on_machine) const {
-  MemoryNeed need;
-  for (const plan::Arena &arena : plan.arenas()) {
-    if (arena.space() == plan::DEVICE) {
-      need.device += arena.bytes() * on_device;
-    } else {
-      need.pinned += arena.bytes() * on_machine;
-    }
+absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {
+  ZG_ASSIGN_OR_RETURN(std::string device, driver->accelerator());
+  std::string own = machineName();
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> texts,
+      control.exchange("finding neighbours", absl::StrCat(own, " ", device)));
+  Neighbours found{0, 0, 0};
+  std::set<std::string> machines;
+  for (const std::string &text : texts) {
+    std::string machine = text.substr(0, text.find(' '));
+    machines.insert(machine);
+    found.on_machine += machine == own;
+    found.on_device += text == texts[control.rank()];
   }
-  return driver->checkMemory(need);
+  found.machines = unsigned(machines.size());
+  return found;
 }
 
 absl::Status Machine::checkArenas(const plan::Plan &plan,
-                                  ControlPlane &control) const {
-  constexpr const char *kWhat = "looking for memory";
-  ZG_ASSIGN_OR_RETURN(std::string device, driver->accelerator());
-  std::string machine = absl::StrCat(machineName(), " ");
-  std::string own = machine + device;
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> all,
-                      control.exchange(kWhat, own));
-  auto on_device = std::count(all.begin(), all.end(), own);
-  auto on_machine =
-      std::count_if(all.begin(), all.end(), [&](const std::string &text) {
-        return absl::StartsWith(text, machine);
-      });
-  return agree(control, kWhat,
-               checkArenas(plan, unsigned(on_device), unsigned(on_machine)));
+                                  const Neighbours &neighbours) const {
+  MemoryNeed need;
+  for (const plan::Arena &arena : plan.arenas()) {
+    if (arena.space() == plan::DEVICE) {
+      need.device += arena.bytes() * neighbours.on_device;
+    } else {
+      need.pinned += arena.bytes() * neighbours.on_machine;
+    }
+  }
+  return driver->checkMemory(need);
 }
 
 unsigned zerograph::threadsOf(unsigned asked, unsigned ranks) {

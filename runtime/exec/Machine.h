@@ -8,6 +8,12 @@
 
 namespace zerograph {
 
+/// Ranks that this one shares its device with, and its machine, itself
+/// included; and machines that have ranks.
+struct Neighbours {
+  unsigned on_device = 1, on_machine = 1, machines = 1;
+};
+
 /// The driver that a plan asks for and its machine code, opened once for all
 /// ranks of this process.
 struct Machine {
@@ -29,12 +35,11 @@ struct Machine {
                                               const LoadOptions &options,
                                               unsigned number);
 
-  /// Refuses arenas that there is no memory for: of the ranks that share the
-  /// device, and the memory of those that share the machine.
-  absl::Status checkArenas(const plan::Plan &plan, unsigned on_device = 1,
-                           unsigned on_machine = 1) const;
-  /// The same of ranks that are processes: all call it, before one allocates.
-  absl::Status checkArenas(const plan::Plan &plan, ControlPlane &control) const;
+  /// Of ranks that are processes, all of which call it.
+  absl::StatusOr<Neighbours> neighbours(ControlPlane &control) const;
+  /// Refuses arenas that there is no memory for, those of neighbours too.
+  absl::Status checkArenas(const plan::Plan &plan,
+                           const Neighbours &neighbours = {}) const;
 };
 
 /// Threads of a rank: as asked for, or 0, its share of the processors.

@@ -145,7 +145,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
         "steps are given to the GPU one by one, not as graphs, so that "
         "--trace can tell when each ran");
   }
-  if (!queues && options.graphs != TrainOptions().graphs) {
+  if (!queues && options.graphs_given) {
     session->say("--graph has no effect: the plan is for the processor");
   }
   if (options.handle_interrupt) {

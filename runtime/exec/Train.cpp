@@ -126,8 +126,10 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
       controls.push_back(control.get());
     }
     here.on_gpus = makeGpuGroup(*session.machine.module, controls);
-    ZG_RETURN_IF_ERROR(session.machine.checkArenas(
-        session.plan(), unsigned(controls.size()), unsigned(controls.size())));
+    auto ranks = unsigned(controls.size());
+    Neighbours neighbours{ranks, ranks, 1};
+    ZG_RETURN_IF_ERROR(session.machine.checkArenas(session.plan(), neighbours));
+    ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
     return here;
   }
   for (unsigned rank = 0; rank < gpus; ++rank) {
@@ -149,8 +151,10 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
         here.collectives(rank).abort(status);
       })));
   for (unsigned rank = 0; rank < gpus; ++rank) {
-    ZG_RETURN_IF_ERROR(here.machine(rank).checkArenas(session.plan(), 1, gpus));
+    ZG_RETURN_IF_ERROR(
+        here.machine(rank).checkArenas(session.plan(), {1, gpus, 1}));
   }
+  ZG_RETURN_IF_ERROR(sayWhere(session, {1, gpus, 1}));
   return here;
 }
 

@@ -50,6 +50,8 @@ struct TrainOptions {
   double deadline_seconds = options::Train().deadline_seconds;
   /// What a GPU is given at once.
   Graphs graphs = Graphs::Compute;
+  /// It was chosen: that it has no effect is then said.
+  bool graphs_given = false;
   /// Instead of the plan's.
   std::optional<double> learning_rate;
   /// A line of rate and time left on standard error where it is a terminal.

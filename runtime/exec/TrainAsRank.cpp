@@ -139,7 +139,12 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
     used.abort(open);
     return open;
   }
-  ZG_RETURN_IF_ERROR(session.machine.checkArenas(loaded.plan, control));
+  ZG_ASSIGN_OR_RETURN(Neighbours neighbours,
+                      session.machine.neighbours(control));
+  ZG_RETURN_IF_ERROR(
+      agree(control, "looking for memory",
+            session.machine.checkArenas(loaded.plan, neighbours)));
+  ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
   RankRun run(session, session.machine, used, control);
   ZG_RETURN_IF_ERROR(run.run());
   if (session.signal) {

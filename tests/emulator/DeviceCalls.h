@@ -31,7 +31,7 @@ struct DeviceCalls : Calls {
     return needDevice(number);
   }
   static int deviceName(char *name, int room, int) {
-    std::strncpy(name, "emulated", size_t(room));
+    std::strncpy(name, "Emulator", size_t(room));
     return 0;
   }
   static int deviceId(CUuuid *id, int device) {

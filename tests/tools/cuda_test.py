@@ -31,7 +31,12 @@ class Cuda(Case):
         self.assertRegex(lines[-1], r"^emulated GPU: [1-9]\d* launches$")
         self.assertFalse(any("emulated GPU" in line for line in lines[:-1]),
                          result.stderr)
-        return [line for line in lines[:-1] if "for CUDA" not in line]
+        said = [line for line in lines[:-1] if "for CUDA" not in line]
+        where = [line for line in said if "Emulator" in line]
+        self.assertEqual(len(where), 1, said)
+        self.assertRegex(where[0], r"^note: (a GPU|2 ranks, one GPU for 2): "
+                         r"Emulator, graphs: (off|compute|all)$")
+        return [line for line in said if line not in where]
 
     def test_the_hosts_bits(self):
         for graph in "off", "compute":
@@ -115,9 +120,16 @@ class Cuda(Case):
             events = json.load(file)["traceEvents"]
         self.assertGreater(len([e for e in events if e["ph"] == "X"]), 10)
 
+    def test_a_reduction_of_one_rank(self):
+        self.refused(*TRAIN, *CUDA, "--reduction", "nccl", lines=0,
+                     parts=["--reduction nccl: one rank has nothing to add"],
+                     **emulated())
+
     def test_graphs_are_for_gpus(self):
-        result = self.succeeds(*TRAIN, "--graph", "off")
-        self.assertIn("--graph has no effect", result.stderr)
+        for graph in "off", "compute":
+            result = self.succeeds(*TRAIN, "--graph", graph)
+            self.assertIn("--graph has no effect", result.stderr)
+        self.assertNotIn("--graph", self.succeeds(*TRAIN).stderr)
 
     def kernels(self, target, **options):
         self.succeeds("compile", MLP, "-o", "plan", "--micro-batch", "8",
@@ -159,7 +171,7 @@ class Cuda(Case):
 
     def test_the_environment(self):
         result = self.succeeds("env", **emulated())
-        self.assertRegex(result.stdout, r"(?m)^CUDA .*emulated\n +plans for "
+        self.assertRegex(result.stdout, r"(?m)^CUDA .*Emulator\n +plans for "
                          r"cuda:sm_\d+ run here")
         self.assertRegex(result.stdout,
                          r"(?m)^cuBLASLt +multiplies .*\n +cuBLASLt 13\.1\.0")

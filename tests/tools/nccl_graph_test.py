@@ -28,6 +28,9 @@ class NcclGraph(Mpi):
         said = [line for line in result.stderr.splitlines()
                 if "emulated" in line]
         self.assertEqual(len(said), 2 * ranks, result.stderr)
+        where = rf"{ranks} ranks, a GPU each: Emulator, NCCL 2.28.9, graphs: "
+        self.assertRegex(result.stderr, "(?m)^note: " + where + (
+            "off$" if "--trace" in options else graph + "$"))
         for line in said:
             self.assertRegex(line, r"^emulated (NCCL|GPU): [1-9]\d* launches$")
         received = re.findall(r"^ +(received .*|reductions .*|scalars .*)$",

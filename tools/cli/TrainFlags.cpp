@@ -131,6 +131,7 @@ absl::Status TrainFlags::parse() {
   options.graphs = given.graph == "off"   ? Graphs::Off
                    : given.graph == "all" ? Graphs::All
                                           : Graphs::Compute;
+  options.graphs_given = command.get_option("--graph")->count() > 0;
   // Not a number fails both.
   if (!(options.deadline_seconds > 0 && options.deadline_seconds <= 1e6)) {
     return absl::InvalidArgumentError(

@@ -35,6 +35,11 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     target->library = options.matmul == "library";
     target->allowTf32 = options.allow_tf32;
     target->anyOrder = options.reduction == "nccl";
+    if (target->anyOrder && options.ranks == 1) {
+      return absl::InvalidArgumentError(
+          "--reduction nccl: one rank has nothing to add up; leave it out, or "
+          "give --ranks");
+    }
     Target cuda{std::make_unique<zg::CudaTargetInfo>(*target),
                 std::make_unique<zg::CudaCode>(context, *target),
                 {}};

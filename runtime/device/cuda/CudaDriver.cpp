@@ -49,6 +49,13 @@ public:
     return absl::BytesToHexString({id.bytes, sizeof(id.bytes)});
   }
 
+  absl::StatusOr<std::string> model() const override {
+    char name[256] = "";
+    ZG_CUDA(context->api, cuDeviceGetName, name, sizeof(name) - 1,
+            context->device);
+    return std::string(name);
+  }
+
   absl::StatusOr<std::optional<uint64_t>> memoryInUse() const override {
     ZG_ASSIGN_OR_RETURN(Room room, lookForRoom());
     return room.total - room.free;
