@@ -133,7 +133,7 @@ RULES = {
             # What collectives launch, and no step names.
             "runtime/device/cuda/FoldKernel.h",
             # How a workspace lies.
-            "runtime/device/cuda/CublasLtWorkspace.h",
+            "runtime/device/cuda/LibraryWorkspace.h",
         ],
         "a device's folder adds its forms and its code; of the runtime it knows "
         "the plan, which GPUs there are, the kernels that its collectives need, "

@@ -3,7 +3,7 @@
 #include "codegen/cuda/CudaTargetInfo.h"
 
 #include "codegen/cuda/forms/Forms.h"
-#include "runtime/device/cuda/CublasLtWorkspace.h"
+#include "runtime/device/cuda/LibraryWorkspace.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 //===- CublasLtTest.cpp - products by cuBLASLt, on the emulated GPU -------===//
 
 #include "runtime/device/cuda/CublasLt.h"
-#include "runtime/device/cuda/CublasLtWorkspace.h"
 #include "runtime/device/cuda/CudaBuffer.h"
+#include "runtime/device/cuda/LibraryWorkspace.h"
 #include "tests/emulator/CublasLt.h"
 
 #include "gmock/gmock.h"
@@ -145,8 +145,10 @@ protected:
                             const std::string &algorithms = "") {
     const CudaApi &api = **cudaApi();
     ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(api, 0));
+    ZG_ASSIGN_OR_RETURN(Algorithms known, Algorithms::open(algorithms));
     ZG_ASSIGN_OR_RETURN(auto library,
-                        CublasLt::open(context, product.plan, algorithms));
+                        CublasLt::open(context, product.plan, known));
+    ZG_RETURN_IF_ERROR(known.finish());
     ZG_ASSIGN_OR_RETURN(
         auto buffer, makeCudaBuffer(context, plan::DEVICE, product.arena, 64));
     fill(product, memory);
@@ -244,7 +246,8 @@ TEST_F(CublasLtTest, ChoicesAreToldApart) {
         emulator::CublasLt library(gpu, version);
         auto context = CudaContext::open(**cudaApi(), 0);
         ASSERT_TRUE(context.ok());
-        auto opened = CublasLt::open(*context, product.plan, "");
+        Algorithms none;
+        auto opened = CublasLt::open(*context, product.plan, none);
         ASSERT_TRUE(opened.ok()) << opened.status();
         all.insert((*opened)->choices());
       }

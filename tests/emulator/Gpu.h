@@ -70,6 +70,8 @@ private:
   friend class CublasLt; // its products are tasks of streams
   friend struct CublasLtCalls;
   friend struct CublasLtDescriptors;
+  friend class Cudnn; // as its convolutions
+  friend struct CudnnCalls;
   friend class Nccl;
   friend struct NcclCalls;
   /// Counts a call; whether it is the one to fail.

@@ -1,9 +1,9 @@
 //===- Library.cpp - the emulator as NVIDIA's libraries -------------------===//
 //
-// What a program finds that opens NVIDIA's driver, cuBLASLt or NCCL, with the
-// folder of this file in LD_LIBRARY_PATH: one file with a name for each. At the
-// end of the process it says on standard error what was wrong, and what was
-// left.
+// What a program finds that opens NVIDIA's driver, cuBLASLt, cuDNN or NCCL,
+// with the folder of this file in LD_LIBRARY_PATH: one file with a name for
+// each. At the end of the process it says on standard error what was wrong, and
+// what was left.
 //
 //   ZEROGRAPH_EMULATOR_SEED  draws the schedules; 1 unless it is set
 //   ZEROGRAPH_EMULATOR_GPUS  how many GPUs there are; 1 unless it is set
@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/CublasLt.h"
+#include "tests/emulator/Cudnn.h"
 #include "tests/emulator/Nccl.h"
 
 #include <cstdio>
@@ -33,7 +34,7 @@ public:
   Process()
       : gpu(number("ZEROGRAPH_EMULATOR_SEED"),
             number("ZEROGRAPH_EMULATOR_GPUS")),
-        products(gpu), nccl(gpu) {
+        products(gpu), convolutions(gpu), nccl(gpu) {
     if (std::getenv("ZEROGRAPH_EMULATOR_MEMORY")) {
       gpu.setMemory(number("ZEROGRAPH_EMULATOR_MEMORY"));
     }
@@ -53,7 +54,8 @@ public:
       std::fprintf(stderr, "emulated GPU: %s\n", gpu.complaint().c_str());
     }
     for (const std::string &left :
-         {gpu.leftovers(), products.leftovers(), nccl.leftovers()}) {
+         {gpu.leftovers(), products.leftovers(), convolutions.leftovers(),
+          nccl.leftovers()}) {
       if (!left.empty()) {
         std::fprintf(stderr, "emulated GPU: left behind: %s\n", left.c_str());
       }
@@ -61,6 +63,11 @@ public:
     if (products.products() > 0) {
       std::fprintf(stderr, "emulated GPU: %llu products by cuBLASLt\n",
                    static_cast<unsigned long long>(products.products()));
+    }
+    if (convolutions.convolutions() > 0) {
+      std::fprintf(
+          stderr, "emulated GPU: %llu convolutions by cuDNN\n",
+          static_cast<unsigned long long>(convolutions.convolutions()));
     }
     if (nccl.launches() > 0) {
       std::fprintf(stderr, "emulated NCCL: %llu launches\n",
@@ -77,6 +84,7 @@ private:
   }
   Gpu gpu;
   CublasLt products;
+  Cudnn convolutions;
   Nccl nccl;
 };
 
@@ -102,6 +110,10 @@ ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_EXPORT_CUDA)
 #define ZEROGRAPH_EXPORT_CUBLASLT(name, ...)                                   \
   ZEROGRAPH_EXPORT(CublasLtApi, cublasLtApi, name, #name)
 ZEROGRAPH_CUBLASLT_FUNCTIONS(ZEROGRAPH_EXPORT_CUBLASLT)
+
+#define ZEROGRAPH_EXPORT_CUDNN(name, ...)                                      \
+  ZEROGRAPH_EXPORT(CudnnApi, cudnnApi, name, #name)
+ZEROGRAPH_CUDNN_FUNCTIONS(ZEROGRAPH_EXPORT_CUDNN)
 
 #define ZEROGRAPH_EXPORT_NCCL(name, ...)                                       \
   ZEROGRAPH_EXPORT(NcclApi, ncclApi, name, #name)

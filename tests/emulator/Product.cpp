@@ -37,16 +37,6 @@ double loadElement(cudaDataType_t type, const char *from) {
   }
 }
 
-/// To the nearest with `dropped` bits less, ties to even.
-float rounded(float value, int dropped) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) {
-    return value; // a NaN stays one
-  }
-  bits += (1u << (dropped - 1)) - 1 + (bits >> dropped & 1);
-  return std::bit_cast<float>(bits >> dropped << dropped);
-}
-
 void storeElement(cudaDataType_t type, char *to, double value) {
   switch (type) {
   case CUDA_R_64F:
@@ -143,6 +133,15 @@ void multiplyAs(const Product &product, const char *a, const char *b, char *d,
 }
 
 } // namespace
+
+float zerograph::emulator::rounded(float value, int dropped) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) {
+    return value; // a NaN stays one
+  }
+  bits += (1u << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  return std::bit_cast<float>(bits >> dropped << dropped);
+}
 
 uint64_t Matrices::elementBytes() const {
   switch (type) {

@@ -43,6 +43,9 @@ struct Product {
                 std::mt19937 &random) const;
 };
 
+/// To the nearest float with `dropped` bits less, ties to even.
+float rounded(float value, int dropped);
+
 } // namespace zerograph::emulator
 
 #endif // ZEROGRAPH_TESTS_EMULATOR_PRODUCT_H

@@ -2,8 +2,8 @@
 
 #include "runtime/device/cuda/CublasLt.h"
 
-#include "runtime/device/cuda/CublasLtWorkspace.h"
 #include "runtime/device/cuda/CudaBuffer.h"
+#include "runtime/device/cuda/LibraryWorkspace.h"
 
 #include <algorithm>
 #include <numeric>
@@ -102,11 +102,10 @@ CublasLt::bind(const StepBinding &step) const {
                        ", the plan promises a multiple of ", kAlignments[i]));
     }
   }
-  CUdeviceptr workspace = 0;
-  if (kind.workspace > 0) {
-    workspace = (addresses[3] + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
-                kWorkspaceAlignment;
-  }
+  CUdeviceptr workspace =
+      addresses.size() > 3
+          ? workspaceBegin(addresses[3], what.accesses(3).bytes())
+          : 0;
   addresses.resize(3);
   return std::make_unique<MatmulOperation>(*found->second.product,
                                            std::move(addresses), workspace);

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLT_H
 
 #include "runtime/device/Device.h"
+#include "runtime/device/cuda/Algorithms.h"
 #include "runtime/device/cuda/CublasLtProduct.h"
 #include "runtime/device/cuda/CudaContext.h"
 
@@ -16,13 +17,13 @@ namespace zerograph {
 /// once it is made.
 class CublasLt {
 public:
-  /// `algorithms`: the file of `--algorithms`, or empty. Null where the plan
-  /// has no such step. An error names the step, and says what is missing or
-  /// what the file was written for. An environment that would change how
-  /// products are computed is refused.
+  /// Null where the plan has no such step. Takes its algorithms from the file
+  /// or, where that does not decide, adds them. An error names the step, and
+  /// says what is missing or what the file was written for. An environment that
+  /// would change how products are computed is refused.
   static absl::StatusOr<std::unique_ptr<CublasLt>>
   open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
-       const std::string &algorithms);
+       Algorithms &algorithms);
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
   CublasLt &operator=(const CublasLt &) = delete;
@@ -41,9 +42,8 @@ private:
 
   ProductKind kindOf(const plan::Step &step) const;
   absl::Status addProducts(const plan::Plan &plan);
-  absl::Status choose(const std::string &file);
+  absl::Status choose(Algorithms &algorithms);
   absl::Status loadKernels() const;
-  std::string gpu() const;
 
   /// A kind that the plan asks for, and the first step that does.
   struct Entry {

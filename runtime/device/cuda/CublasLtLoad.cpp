@@ -2,16 +2,13 @@
 
 #include "runtime/device/cuda/CublasLt.h"
 
-#include "runtime/device/cuda/CublasLtAlgorithms.h"
 #include "runtime/device/cuda/CudaMemory.h"
 #include "runtime/plan/Describe.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/escaping.h"
 
 #include <algorithm>
-#include <unistd.h>
-#include <xxhash.h>
+#include <cstring>
 
 using namespace zerograph;
 
@@ -26,30 +23,6 @@ bool hasProducts(const plan::Plan &plan) {
     }
   }
   return false;
-}
-
-/// With these set the library computes something else than the plan says, or
-/// chooses by what nobody recorded.
-absl::Status checkEnvironment() {
-  std::vector<std::string> found;
-  for (char **entry = environ; entry && *entry; ++entry) {
-    absl::string_view text = *entry;
-    absl::string_view name = text.substr(0, text.find('='));
-    if (name == "NVIDIA_TF32_OVERRIDE" ||
-        absl::StartsWith(name, "CUBLAS_EMUL") ||
-        absl::StartsWith(name, "CUBLAS_FIXEDPOINT_EMUL") ||
-        name == "CUBLASLT_HEURISTICS_LUT_FILE") {
-      found.emplace_back(text);
-    }
-  }
-  if (found.empty()) {
-    return absl::OkStatus();
-  }
-  std::sort(found.begin(), found.end());
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the environment has ", absl::StrJoin(found, ", "),
-      ", which would change how cuBLASLt multiplies: unset it. A plan says how "
-      "its products are computed (compile with --allow-tf32 for TF32)"));
 }
 
 /// Where operands and workspace of a product lie that follow each other, A
@@ -72,31 +45,35 @@ Places placesOf(const ProductKind &kind) {
   return at;
 }
 
-uint64_t digestOf(const CublasLtAlgorithms &algorithms) {
-  std::string bytes;
-  for (const auto &[kind, algorithm] : algorithms.products) {
-    absl::StrAppend(
-        &bytes, kind,
-        absl::string_view(reinterpret_cast<const char *>(&algorithm),
-                          sizeof(algorithm)));
+std::string textOf(const cublasLtMatmulAlgo_t &algorithm) {
+  return absl::BytesToHexString(absl::string_view(
+      reinterpret_cast<const char *>(&algorithm), sizeof(algorithm)));
+}
+
+absl::StatusOr<cublasLtMatmulAlgo_t> parseAlgorithm(const std::string &text) {
+  cublasLtMatmulAlgo_t algorithm;
+  bool digits = text.find_first_not_of("0123456789abcdef") == text.npos;
+  if (!digits || text.size() != 2 * sizeof(algorithm)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no algorithm of cuBLASLt, which is ",
+                     2 * sizeof(algorithm), " hexadecimal digits"));
   }
-  return XXH3_64bits(bytes.data(), bytes.size());
+  std::string bytes = absl::HexStringToBytes(text);
+  std::memcpy(&algorithm, bytes.data(), sizeof(algorithm));
+  return algorithm;
 }
 
 } // namespace
 
 absl::StatusOr<std::unique_ptr<CublasLt>>
 CublasLt::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
-               const std::string &algorithms) {
+               Algorithms &algorithms) {
   if (!hasProducts(plan)) {
-    if (!algorithms.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--algorithms ", algorithms,
-          ": the plan has no product by cuBLASLt; leave the option out"));
-    }
     return nullptr;
   }
-  ZG_RETURN_IF_ERROR(checkEnvironment());
+  ZG_RETURN_IF_ERROR(refuseEnvironment(
+      "cuBLASLt", {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMUL",
+                   "CUBLAS_FIXEDPOINT_EMUL", "CUBLASLT_HEURISTICS_LUT_FILE"}));
   auto api = cublasLtApi();
   if (!api.ok()) {
     return annotate(api.status(),
@@ -143,47 +120,28 @@ absl::Status CublasLt::addProducts(const plan::Plan &plan) {
   return absl::OkStatus();
 }
 
-std::string CublasLt::gpu() const {
-  return absl::StrCat(context->architecture(), " with ",
-                      context->multiprocessors(), " multiprocessors");
-}
-
-/// As the file says or, where there is none, as the library does; then it is
-/// written down, once all of it has worked.
-absl::Status CublasLt::choose(const std::string &file) {
-  std::optional<CublasLtAlgorithms> known;
-  CublasLtAlgorithms here{cublasLtVersion(api), gpu(), {}};
-  if (!file.empty()) {
-    ZG_ASSIGN_OR_RETURN(known, readAlgorithms(file));
-  }
-  std::string what = absl::StrCat("--algorithms ", file);
-  if (known && (known->library != here.library || known->gpu != here.gpu)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, " was written for ", known->library, " on ", known->gpu,
-        "; here is ", here.library, " on ", here.gpu,
-        ". Take one that was written here, or name one that does not exist"));
-  }
-  for (auto &[kind, entry] : products) {
-    absl::Status status;
-    if (known) {
-      auto found = known->products.find(kind);
-      status = found != known->products.end()
-                   ? entry.product->take(found->second)
-                   : absl::NotFoundError(absl::StrCat(
-                         what, " does not have it: it was written for another "
-                               "plan. Name a file that does not exist"));
-    } else {
-      status = entry.product->choose();
+/// As the file says or, where there is none, as the library does.
+absl::Status CublasLt::choose(Algorithms &algorithms) {
+  LibraryAlgorithms here(cublasLtVersion(api), *context);
+  ZG_RETURN_IF_ERROR(algorithms.check(here));
+  for (auto &[text, entry] : products) {
+    std::string kind = absl::StrCat("product ", text);
+    auto choose = [&, product = entry.product.get()]() -> absl::Status {
+      if (!algorithms.decide()) {
+        return product->choose();
+      }
+      ZG_ASSIGN_OR_RETURN(std::string known, algorithms.of(here, kind));
+      ZG_ASSIGN_OR_RETURN(auto algorithm, parseAlgorithm(known));
+      return product->take(algorithm);
+    };
+    if (absl::Status status = choose(); !status.ok()) {
+      return annotate(status, absl::StrCat(entry.asked_by, " (", text, ")"));
     }
-    if (!status.ok()) {
-      return annotate(status, absl::StrCat(entry.asked_by, " (", kind, ")"));
-    }
-    here.products[kind] = entry.product->algorithm();
+    here.kinds[kind] = textOf(entry.product->algorithm());
   }
-  chosen = absl::StrCat(here.library, " on ", here.gpu, ", algorithms ",
-                        absl::Hex(digestOf(here), absl::kZeroPad16));
-  ZG_RETURN_IF_ERROR(loadKernels());
-  return file.empty() || known ? absl::OkStatus() : writeAlgorithms(file, here);
+  chosen = here.choices();
+  algorithms.add(std::move(here));
+  return loadKernels();
 }
 
 /// The library loads a kernel when it first launches it, and nothing may be

@@ -5,6 +5,8 @@
 #include "runtime/device/cuda/FoldKernel.h"
 #include "runtime/plan/Mesh.h"
 
+#include "absl/strings/str_join.h"
+
 using namespace zerograph;
 
 absl::StatusOr<CUmodule> CudaModule::loadText(const std::string &text) {
@@ -32,8 +34,13 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
   std::unique_ptr<CudaModule> loaded(new CudaModule(std::move(context)));
   // First: a machine without the library need not wait for the driver's
   // compiler to hear so.
-  ZG_ASSIGN_OR_RETURN(loaded->library, CublasLt::open(loaded->context, plan,
-                                                      options.algorithms));
+  ZG_ASSIGN_OR_RETURN(Algorithms algorithms,
+                      Algorithms::open(options.algorithms));
+  ZG_ASSIGN_OR_RETURN(loaded->cublaslt,
+                      CublasLt::open(loaded->context, plan, algorithms));
+  ZG_ASSIGN_OR_RETURN(loaded->cudnn,
+                      Cudnn::open(loaded->context, plan, algorithms));
+  ZG_RETURN_IF_ERROR(algorithms.finish());
   std::vector<CUmodule> handles;
   for (const plan::Module &module : plan.modules()) {
     ZG_ASSIGN_OR_RETURN(CUmodule handle, loaded->loadText(module.ptx().text()));
@@ -83,6 +90,17 @@ absl::StatusOr<CUfunction> CudaModule::find(CUmodule module,
   return function.ok()
              ? function
              : annotate(function.status(), absl::StrCat("kernel ", symbol));
+}
+
+std::string CudaModule::choices() const {
+  std::vector<std::string> all;
+  if (cublaslt) {
+    all.push_back(cublaslt->choices());
+  }
+  if (cudnn) {
+    all.push_back(cudnn->choices());
+  }
+  return absl::StrJoin(all, "; ");
 }
 
 CUfunction CudaModule::fold(plan::ElementType type) const {

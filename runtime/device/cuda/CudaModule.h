@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/Driver.h"
 #include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/Cudnn.h"
 
 #include <map>
 
@@ -35,11 +36,10 @@ public:
   /// See FoldKernel.h.
   CUfunction fold(plan::ElementType type) const;
 
-  std::string choices() const override {
-    return library ? library->choices() : "";
-  }
-  /// The plan's products; null where a library computes none.
-  const CublasLt *products() const { return library.get(); }
+  std::string choices() const override;
+  /// The plan's products and convolutions; null where a library computes none.
+  const CublasLt *products() const { return cublaslt.get(); }
+  const Cudnn *convolutions() const { return cudnn.get(); }
 
   const std::shared_ptr<CudaContext> &gpu() const { return context; }
 
@@ -54,7 +54,8 @@ private:
   std::vector<CUmodule> modules;
   std::vector<std::vector<CudaLaunch>> kernels;
   std::map<plan::ElementType, CUfunction> folds;
-  std::unique_ptr<CublasLt> library;
+  std::unique_ptr<CublasLt> cublaslt;
+  std::unique_ptr<Cudnn> cudnn;
 };
 
 } // namespace zerograph

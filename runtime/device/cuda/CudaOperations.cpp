@@ -133,6 +133,16 @@ absl::StatusOr<std::unique_ptr<Operation>> makeMatmul(const Module *module,
   return cuda->products()->bind(step);
 }
 
+absl::StatusOr<std::unique_ptr<Operation>>
+makeConvolution(const Module *module, const StepBinding &step) {
+  auto *cuda = dynamic_cast<const CudaModule *>(module);
+  if (!cuda || !cuda->convolutions()) {
+    return absl::InvalidArgumentError(
+        "a convolution is bound with a module of another plan, which has none");
+  }
+  return cuda->convolutions()->bind(step);
+}
+
 absl::Status needAddresses(const std::vector<CUdeviceptr> &addresses,
                            size_t least) {
   if (addresses.size() >= least) {
@@ -155,6 +165,8 @@ zerograph::makeCudaOperation(const CudaApi &api, const Module *module,
     return makeLaunch(api, module, step, std::move(addresses));
   case plan::Step::kMatmul:
     return makeMatmul(module, step);
+  case plan::Step::kConvolution:
+    return makeConvolution(module, step);
   case plan::Step::kCopy:
     ZG_RETURN_IF_ERROR(needAddresses(addresses, 2));
     return std::make_unique<CopyOperation>(
@@ -169,7 +181,6 @@ zerograph::makeCudaOperation(const CudaApi &api, const Module *module,
         needAddresses(addresses, 2 + size_t(what.copy_in().offsets_size())));
     return std::make_unique<CopyInOperation>(api, addresses, step);
   default:
-    // Convolutions by a library, which the compiler makes none of for CUDA.
     return absl::UnimplementedError(absl::StrCat(
         "a GPU cannot do what the plan asks for (kind ", int(what.op_case()),
         " of step): compile it with this version"));

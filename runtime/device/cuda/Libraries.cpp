@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/Libraries.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
@@ -10,6 +11,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <link.h>
+#include <unistd.h>
 
 using namespace zerograph;
 namespace fs = std::filesystem;
@@ -174,4 +176,26 @@ absl::Status zerograph::findSymbols(const LibraryNames &names,
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status
+zerograph::refuseEnvironment(const std::string &library,
+                             const std::vector<std::string> &names) {
+  std::vector<std::string> found;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    for (const std::string &name : names) {
+      if (absl::StartsWith(*entry, name)) {
+        found.emplace_back(*entry);
+      }
+    }
+  }
+  if (found.empty()) {
+    return absl::OkStatus();
+  }
+  std::sort(found.begin(), found.end());
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the environment has ", absl::StrJoin(found, ", "),
+      ", which would change how ", library,
+      " computes: unset it. A plan says how it is computed (compile with "
+      "--allow-tf32 for TF32)"));
 }

@@ -85,6 +85,12 @@ absl::Status findSymbols(const LibraryNames &names,
                          const OpenedLibrary &library,
                          const std::vector<LibrarySymbol> &symbols);
 
+/// An error where the environment has a variable whose name begins with one of
+/// `names`: with it the library computes something else than the plan says, or
+/// chooses by what nobody recorded.
+absl::Status refuseEnvironment(const std::string &library,
+                               const std::vector<std::string> &names);
+
 /// The folders that Python's packages lie in, as far as the environment tells:
 /// of PYTHONPATH, VIRTUAL_ENV, CONDA_PREFIX, of each python3 on PATH, and of
 /// the user; those that exist, in this order.

@@ -1,17 +1,17 @@
-//===- CublasLtWorkspace.h - a product's working space --------------------===//
+//===- LibraryWorkspace.h - a library call's working space ----------------===//
 //
 // For the compiler, which plans it, and the runtime, which uses it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTWORKSPACE_H
-#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTWORKSPACE_H
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_LIBRARYWORKSPACE_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_LIBRARYWORKSPACE_H
 
 #include <cstdint>
 
 namespace zerograph {
 
-/// cuBLASLt's workspace begins at a multiple of this...
+/// What a library is given begins at a multiple of this, as cuBLASLt asks...
 inline constexpr uint64_t kWorkspaceAlignment = 256;
 /// ... and slices at multiples of 64: so many bytes are planned besides, and
 /// the library is told of what is left, the same wherever the slice lies.
@@ -22,6 +22,14 @@ constexpr uint64_t usableWorkspace(uint64_t planned) {
   return planned > kWorkspaceSlack ? planned - kWorkspaceSlack : 0;
 }
 
+/// Where in a planned workspace it begins; 0 where it has none.
+constexpr uint64_t workspaceBegin(uint64_t address, uint64_t planned) {
+  return usableWorkspace(planned) == 0
+             ? 0
+             : (address + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+                   kWorkspaceAlignment;
+}
+
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTWORKSPACE_H
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_LIBRARYWORKSPACE_H

@@ -1,0 +1,150 @@
+//===- CudnnLoad.cpp - what is decided when a plan is loaded --------------===//
+
+#include "runtime/device/cuda/Cudnn.h"
+
+#include "runtime/device/cuda/CudaMemory.h"
+#include "runtime/device/cuda/LibraryWorkspace.h"
+
+#include <algorithm>
+
+using namespace zerograph;
+
+namespace {
+
+bool hasConvolutions(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if (step.has_convolution()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+uint64_t roundUp(uint64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+         kWorkspaceAlignment;
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Cudnn>>
+Cudnn::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
+            Algorithms &algorithms) {
+  if (!hasConvolutions(plan)) {
+    return nullptr;
+  }
+  ZG_RETURN_IF_ERROR(refuseEnvironment("cuDNN", {"NVIDIA_TF32_OVERRIDE"}));
+  auto api = cudnnApi();
+  if (!api.ok()) {
+    return annotate(api.status(),
+                    "the plan convolves by cuDNN (compile it with "
+                    "--convolution generated to do without)");
+  }
+  std::unique_ptr<Cudnn> library(new Cudnn(std::move(context), **api));
+  ZG_RETURN_IF_ERROR(library->context->enter());
+  ZG_CUDNN(**api, cudnnCreate, &library->handle);
+  library->allow_tf32 = plan.devices(0).allow_tf32();
+  ZG_RETURN_IF_ERROR(library->addConvolutions(plan));
+  ZG_RETURN_IF_ERROR(library->choose(algorithms));
+  return library;
+}
+
+absl::Status Cudnn::addConvolutions(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    for (int i = 0; i < program.steps_size(); ++i) {
+      const plan::Step &step = program.steps(i);
+      if (!step.has_convolution()) {
+        continue;
+      }
+      ConvolutionKind kind = kindOf(step);
+      auto [place, added] = convolutions.try_emplace(kind.text());
+      if (!added) {
+        continue;
+      }
+      Entry &entry = place->second;
+      entry.kind = kind;
+      entry.asked_by = absl::StrCat("program \"", program.name(), "\": step ",
+                                    i, " '", step.name(), "'");
+      std::array<int, 3> accesses = accessesOf(kind.shape.kind());
+      for (int tensor = 0; tensor < 3; ++tensor) {
+        entry.bytes[tensor] = step.accesses(accesses[tensor]).bytes();
+      }
+      auto convolution = CudnnConvolution::create({api, handle, nullptr}, kind);
+      if (!convolution.ok()) {
+        return annotate(convolution.status(),
+                        absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
+      }
+      entry.convolution = std::move(*convolution);
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// As the file says or, where there is none, as the library does.
+absl::Status Cudnn::choose(Algorithms &algorithms) {
+  LibraryAlgorithms here(cudnnVersion(api), *context);
+  ZG_RETURN_IF_ERROR(algorithms.check(here));
+  for (auto &[text, entry] : convolutions) {
+    std::string kind = absl::StrCat("convolution ", text);
+    CudnnConvolution *convolution = entry.convolution.get();
+    auto choose = [&]() -> absl::Status {
+      if (!algorithms.decide()) {
+        return convolution->choose();
+      }
+      ZG_ASSIGN_OR_RETURN(std::string known, algorithms.of(here, kind));
+      ZG_ASSIGN_OR_RETURN(CudnnEngine engine, CudnnEngine::parse(known));
+      return convolution->take(engine);
+    };
+    if (absl::Status status = choose(); !status.ok()) {
+      return annotate(status, absl::StrCat(entry.asked_by, " (", text, ")"));
+    }
+    here.kinds[kind] = convolution->engine().text();
+  }
+  chosen = here.choices();
+  algorithms.add(std::move(here));
+  return loadKernels();
+}
+
+/// The library loads a kernel when it first launches it, and nothing may be
+/// loaded while a graph is recorded: so each convolution is computed once, of
+/// zeros, in memory that the arenas get afterwards.
+absl::Status Cudnn::loadKernels() const {
+  uint64_t most = 0;
+  for (const auto &[text, entry] : convolutions) {
+    most = std::max(most, roundUp(entry.bytes[0]) + roundUp(entry.bytes[1]) +
+                              roundUp(entry.bytes[2]) + entry.kind.workspace);
+  }
+  ZG_ASSIGN_OR_RETURN(auto memory, makeGpuMemory(context, most));
+  CUstream stream = nullptr;
+  ZG_CUDA(context->api, cuStreamCreateWithPriority, &stream,
+          CU_STREAM_NON_BLOCKING, 0);
+  absl::Status status = cudaStatus(
+      context->api,
+      context->api.cuMemsetD8Async(memory->address(), 0, most, stream),
+      "cuMemsetD8Async");
+  // Until the stream has come to an end.
+  std::vector<CudnnDescriptor> packs;
+  for (const auto &[text, entry] : convolutions) {
+    CUdeviceptr tensors[3], next = memory->address();
+    for (int i = 0; i < 3; ++i) {
+      tensors[i] = next;
+      next += roundUp(entry.bytes[i]);
+    }
+    auto pack =
+        entry.convolution->pack(tensors, entry.kind.workspace ? next : 0);
+    absl::Status done = pack.status();
+    if (pack.ok()) {
+      packs.push_back(std::move(*pack));
+      done = execute(*entry.convolution, packs.back(), stream);
+    }
+    status.Update(
+        annotate(done, absl::StrCat(entry.asked_by, " (", text, ")")));
+  }
+  status.Update(cudaStatus(context->api,
+                           context->api.cuStreamSynchronize(stream),
+                           "cuStreamSynchronize"));
+  context->api.cuStreamDestroy(stream);
+  return status;
+}

@@ -1,0 +1,221 @@
+//===- CudnnFinalize.cpp - what a finished descriptor of cuDNN must be ----===//
+
+#include "tests/emulator/Cudnn.h"
+#include "tests/emulator/CudnnAttributes.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <cstring>
+
+using namespace zerograph;
+using namespace zerograph::emulator;
+
+namespace {
+
+using Sizes = Convolution::Sizes;
+
+/// Reads attributes that are known to be there.
+template <typename Descriptor>
+struct Read {
+  const Descriptor &descriptor;
+
+  template <typename T>
+  T one(int name) const {
+    T value;
+    std::memcpy(&value, descriptor.values.at(name).bytes.data(), sizeof(T));
+    return value;
+  }
+  Sizes sizes(int name) const {
+    const auto &value = descriptor.values.at(name);
+    Sizes all(size_t(value.count));
+    std::memcpy(all.data(), value.bytes.data(), value.bytes.size());
+    return all;
+  }
+  bool isOne(int name, double expected) const {
+    return descriptor.values.at(name).type == CUDNN_TYPE_DOUBLE
+               ? one<double>(name) == expected
+               : double(one<float>(name)) == expected;
+  }
+};
+template <typename Descriptor>
+Read(const Descriptor &) -> Read<Descriptor>;
+
+template <typename Descriptor>
+std::string wrongTensor(const Descriptor &descriptor) {
+  Read read{descriptor};
+  Sizes sizes = read.sizes(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  Sizes strides = read.sizes(CUDNN_ATTR_TENSOR_STRIDES);
+  if (sizes.size() != strides.size()) {
+    return "a tensor has as many strides as dimensions";
+  }
+  int64_t dense = 1;
+  for (size_t i = sizes.size(); i-- > 0; dense *= sizes[i]) {
+    if (sizes[i] < 1 || strides[i] != dense) {
+      return "only dense tensors, the last dimension innermost, are emulated";
+    }
+  }
+  int64_t alignment =
+      read.template one<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+  bool power = alignment > 0 && (alignment & (alignment - 1)) == 0;
+  return power ? "" : "an alignment is a power of two";
+}
+
+template <typename Descriptor>
+std::string wrongWindows(const Descriptor &descriptor) {
+  Read read{descriptor};
+  size_t places =
+      size_t(read.template one<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS));
+  const std::pair<int, int64_t> kLeast[] = {
+      {CUDNN_ATTR_CONVOLUTION_DILATIONS, 1},
+      {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, 1},
+      {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, 0},
+      {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, 0}};
+  for (const auto &[name, least] : kLeast) {
+    Sizes sizes = read.sizes(name);
+    if (sizes.size() != places) {
+      return absl::StrCat("attribute ", name, " has ", sizes.size(),
+                          " values, for ", places, " places");
+    }
+    for (int64_t size : sizes) {
+      if (size < least) {
+        return absl::StrCat("attribute ", name, " is at least ", least);
+      }
+    }
+  }
+  return read.template one<int32_t>(CUDNN_ATTR_CONVOLUTION_CONV_MODE) ==
+                 CUDNN_CROSS_CORRELATION
+             ? ""
+             : "only the cross-correlation is emulated";
+}
+
+} // namespace
+
+std::string Cudnn::finishOperation(Descriptor &descriptor) {
+  const OperationAttributes &names = *operationOf(descriptor.type);
+  Read own{descriptor};
+  auto part = [&](int name, int type) -> const Descriptor * {
+    auto *of = descriptors.at(own.one<const void *>(name)).get();
+    return of->type == type ? of : nullptr;
+  };
+  const Descriptor *windows =
+      part(names.windows, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  Convolution &c = descriptor.convolution;
+  c.result = names.result;
+  int tensor = 0;
+  std::set<int32_t> types;
+  for (int name : {names.x, names.w, names.y}) {
+    const Descriptor *given = part(name, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    if (!given || !windows) {
+      return "an operation is given a descriptor of another type";
+    }
+    Read read{*given};
+    c.tensors[tensor] = read.sizes(CUDNN_ATTR_TENSOR_DIMENSIONS);
+    c.ids[tensor] = read.one<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
+    c.alignments[tensor++] =
+        read.one<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+    types.insert(read.one<int32_t>(CUDNN_ATTR_TENSOR_DATA_TYPE));
+  }
+  Read read{*windows};
+  types.insert(read.one<int32_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE));
+  c.f64 = types.contains(CUDNN_DATA_DOUBLE);
+  c.strides = read.sizes(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+  c.low = read.sizes(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+  c.high = read.sizes(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
+  c.dilations = read.sizes(CUDNN_ATTR_CONVOLUTION_DILATIONS);
+  int factor = c.f64 ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
+  if (types.size() != 1 || !(c.f64 || types.contains(CUDNN_DATA_FLOAT)) ||
+      descriptor.values.at(names.alpha).type != factor ||
+      descriptor.values.at(names.beta).type != factor) {
+    return "only f32 and f64 are emulated, of all tensors, sums and factors";
+  }
+  if (!own.isOne(names.alpha, 1) || !own.isOne(names.beta, 0) ||
+      std::set<int64_t>(std::begin(c.ids), std::end(c.ids)).size() != 3) {
+    return "only a result that replaces what was there, of three tensors with "
+           "ids of their own, is emulated";
+  }
+  return c.wrong();
+}
+
+/// What it is made of gives it the convolution and the engine.
+std::string Cudnn::finish(Descriptor &descriptor) {
+  switch (descriptor.type) {
+  case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+    return wrongTensor(descriptor);
+  case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+    return wrongWindows(descriptor);
+  case CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR: {
+    Read read{descriptor};
+    descriptor.knobs = {{read.one<int32_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                         read.one<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)}};
+    return {};
+  }
+  default:
+    break;
+  }
+  if (operationOf(descriptor.type)) {
+    return finishOperation(descriptor);
+  }
+  for (int name :
+       {CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_ATTR_EXECUTION_PLAN_HANDLE}) {
+    if (descriptor.values.contains(name) &&
+        !handles.contains(Read{descriptor}.one<const void *>(name))) {
+      return "a descriptor is given no handle";
+    }
+  }
+  for (const void *part : descriptor.made_of) {
+    const Descriptor &of = *descriptors.at(part);
+    if (of.type == CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR) {
+      descriptor.knobs.insert(of.knobs.begin(), of.knobs.end());
+    } else {
+      descriptor.convolution = of.convolution;
+      descriptor.engine = of.engine;
+      descriptor.knobs.insert(of.knobs.begin(), of.knobs.end());
+    }
+  }
+  return {};
+}
+
+cudnnStatus_t Cudnn::finalize(Descriptor &descriptor) {
+  if (descriptor.finalized) {
+    return refuse("a descriptor is finalized twice");
+  }
+  for (const AttributeRule &rule : attributesOf(descriptor.type)) {
+    if (rule.needed && !descriptor.values.contains(rule.name)) {
+      return refuse(absl::StrCat("a descriptor of type ", descriptor.type,
+                                 " is finalized without attribute ",
+                                 rule.name));
+    }
+  }
+  if (std::string wrong = finish(descriptor); !wrong.empty()) {
+    return refuse(wrong);
+  }
+  if (descriptor.type == CUDNN_BACKEND_ENGINE_DESCRIPTOR) {
+    descriptor.engine = CudnnEngineModel::find(
+        Read{descriptor}.one<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+    if (!descriptor.engine) { // which is no mistake: files name them
+      return CUDNN_STATUS_NOT_SUPPORTED;
+    }
+  }
+  if (descriptor.type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR) {
+    for (const auto &[type, value] : descriptor.knobs) {
+      auto most = descriptor.engine->knobs.find(type);
+      if (most == descriptor.engine->knobs.end() || value < 0 ||
+          value > most->second) {
+        return CUDNN_STATUS_NOT_SUPPORTED;
+      }
+    }
+  }
+  if (descriptor.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    if (gpu.needContext()) {
+      return CUDNN_STATUS_NOT_INITIALIZED;
+    }
+    if (Gpu::isRecording()) {
+      return refuse("a plan is made while a graph is recorded");
+    }
+    if (!descriptor.engine->supported) {
+      return CUDNN_STATUS_NOT_SUPPORTED;
+    }
+  }
+  descriptor.finalized = true;
+  return CUDNN_STATUS_SUCCESS;
+}
