@@ -132,7 +132,8 @@ RULES = {
             "runtime/device/cuda/Architectures.h",
             # What collectives launch, and no step names.
             "runtime/device/cuda/FoldKernel.h",
-            # How a workspace lies.
+            # How a workspace lies, and what convolutions get.
+            "runtime/device/cuda/CudnnWorkspace.h",
             "runtime/device/cuda/LibraryWorkspace.h",
         ],
         "a device's folder adds its forms and its code; of the runtime it knows "

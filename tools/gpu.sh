@@ -56,6 +56,11 @@ for model in small medium; do
   run "gpt2-$model-f32" "${bench[@]}"
   run "gpt2-$model-tf32" "${bench[@]}" --allow-tf32
 done
+for convolution in library generated; do
+  run "resnet-$convolution" build/bin/zerograph train \
+    models/resnet-mini/model.onnx --data models/resnet-mini/batches.safetensors \
+    --target "$target" --micro-batch 8 --steps 50 --convolution "$convolution"
+done
 for graph in off compute all; do
   run "graph-$graph" "${checked[@]}" --steps 50 --graph "$graph"
 done

@@ -13,6 +13,19 @@ using namespace mlir;
 using namespace mlir::zg;
 namespace plan = zerograph::plan;
 
+/// That its steps need: "cuBLASLt, cuDNN".
+static std::string librariesOf(const plan::Plan &plan) {
+  bool matmul = false, convolution = false;
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      matmul |= step.has_matmul();
+      convolution |= step.has_convolution();
+    }
+  }
+  return std::string(matmul ? "cuBLASLt" : "") +
+         (matmul && convolution ? ", " : "") + (convolution ? "cuDNN" : "");
+}
+
 LogicalResult CudaCode::add(Operation *op, plan::Kernel &kernel) {
   FailureOr<CudaKernelInfo> info = kernels.add(op);
   if (failed(info)) {
@@ -51,8 +64,8 @@ LogicalResult CudaCode::finish(plan::Plan &plan) {
   plan::Target &device = *plan.add_devices();
   device.set_device("cuda");
   device.add_features(target.architecture);
-  if (target.library) {
-    device.set_math_library("cuBLASLt");
+  device.set_math_library(librariesOf(plan));
+  if (!device.math_library().empty()) {
     device.set_allow_tf32(target.allowTf32);
   }
   return success();

@@ -21,7 +21,9 @@ struct CudaTarget {
   std::string architecture;
   /// Products are cuBLASLt's; else they are kernels.
   bool library = true;
-  /// Those of f32 may round what they multiply to TF32.
+  /// Convolutions are cuDNN's; else they become products.
+  bool convolution = false;
+  /// Both of f32 may round what they multiply to TF32.
   bool allowTf32 = false;
   /// NCCL adds gradients up, in an order of its own.
   bool anyOrder = false;

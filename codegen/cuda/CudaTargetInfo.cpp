@@ -3,6 +3,8 @@
 #include "codegen/cuda/CudaTargetInfo.h"
 
 #include "codegen/cuda/forms/Forms.h"
+#include "codegen/plan/PlanTypes.h"
+#include "runtime/device/cuda/CudnnWorkspace.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
 
 #include <algorithm>
@@ -33,6 +35,10 @@ bool CudaTargetInfo::hasMatmul(Type elementType) const {
                             elementType.isF16() || elementType.isBF16());
 }
 
+bool CudaTargetInfo::hasConvolution(Type elementType) const {
+  return target.convolution && (elementType.isF32() || elementType.isF64());
+}
+
 // By shape and architecture alone, so that everything that the library chooses
 // by is the same whatever the stage, the ranks and the buckets.
 FailureOr<int64_t>
@@ -54,10 +60,11 @@ CudaTargetInfo::matmulScratchBytes(const MatmulShape &shape,
 }
 
 FailureOr<int64_t>
-CudaTargetInfo::convolutionScratchBytes(const nn::Convolution &,
-                                        std::string &error) const {
-  error = "there is no library for convolutions on CUDA yet";
-  return failure();
+CudaTargetInfo::convolutionScratchBytes(const nn::Convolution &convolution,
+                                        std::string &) const {
+  uint64_t bytes = zerograph::convolutionWorkspace(
+      planConvolution(convolution), target.architecture, target.allowTf32);
+  return int64_t((zerograph::kWorkspaceSlack + bytes + 63) / 64 * 64);
 }
 
 // An exchange costs the host a group of NCCL, some 0.1 ms: with few ranks

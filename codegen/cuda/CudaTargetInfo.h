@@ -8,22 +8,23 @@
 
 namespace mlir::zg {
 
-/// Products by cuBLASLt, everything else by generated kernels; or all of it.
-/// The library is not asked, and need not be on the machine that compiles: it
-/// gets a workspace by the shape, and chooses among what that is enough for.
+/// Products by cuBLASLt, convolutions by cuDNN, everything else by generated
+/// kernels; or all of it. The libraries are not asked, and need not be on the
+/// machine that compiles: each gets a workspace by the shape, and chooses among
+/// what that is enough for.
 class CudaTargetInfo final : public TargetInfo {
 public:
   explicit CudaTargetInfo(CudaTarget target) : target(std::move(target)) {}
 
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override;
-  bool hasConvolution(Type) const override { return false; }
+  bool hasConvolution(Type elementType) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,
                      std::string &error) const override;
   llvm::FailureOr<int64_t>
-  convolutionScratchBytes(const nn::Convolution &,
-                          std::string &) const override;
+  convolutionScratchBytes(const nn::Convolution &convolution,
+                          std::string &error) const override;
   llvm::FailureOr<int64_t> kernelScratchBytes(Operation *op) const override;
   int64_t exchangeBytes(int64_t ranks) const override;
   bool stagesSums() const override { return true; }

@@ -16,7 +16,7 @@ bool HostTargetInfo::hasMatmul(Type elementType) const {
 }
 
 bool HostTargetInfo::hasConvolution(Type elementType) const {
-  return library && elementType.isF32();
+  return convolution && elementType.isF32();
 }
 
 static FailureOr<int64_t> bytesOr(absl::StatusOr<uint64_t> bytes,

@@ -12,7 +12,8 @@ namespace mlir::zg {
 /// kernels.
 class HostTargetInfo final : public TargetInfo {
 public:
-  explicit HostTargetInfo(bool library = true) : library(library) {}
+  explicit HostTargetInfo(bool library = true, bool convolution = true)
+      : library(library), convolution(convolution) {}
 
   /// The host has forms for core ops alone, which it fuses.
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
@@ -26,7 +27,7 @@ public:
                           std::string &error) const override;
 
 private:
-  bool library;
+  bool library, convolution;
 };
 
 } // namespace mlir::zg

@@ -19,8 +19,8 @@ public:
   virtual LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) = 0;
 
   /// Writes the module of all kernels that were added, and what a machine must
-  /// have to run the plan. Empty afterwards. The same kernels in the same order
-  /// give the same bytes.
+  /// have to run the plan, whose steps are there. Empty afterwards. The same
+  /// kernels in the same order give the same bytes.
   virtual LogicalResult finish(zerograph::plan::Plan &plan) = 0;
 };
 

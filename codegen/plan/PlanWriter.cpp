@@ -110,7 +110,7 @@ LogicalResult writeKernels(ModuleOp module, DeviceCode &code, plan::Plan &plan,
       return failure();
     }
   }
-  return code.finish(plan);
+  return success();
 }
 
 } // namespace
@@ -128,6 +128,9 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module, DeviceCode &code,
     if (failed(writeProgram(program, index, plan))) {
       return failure();
     }
+  }
+  if (failed(code.finish(plan))) {
+    return failure();
   }
   return plan;
 }

@@ -73,6 +73,10 @@ absl::Span<const plan::ElementType> multiplied(const plan::Target &device) {
   return kHost;
 }
 
+bool canConvolve(const plan::Target &device, plan::ElementType type) {
+  return type == plan::F32 || (type == plan::F64 && device.device() == "cuda");
+}
+
 std::optional<ScalarKind> scalarKind(absl::string_view name) {
   for (const auto &[known, kind] : kScalars) {
     if (name == known) {

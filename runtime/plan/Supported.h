@@ -32,9 +32,9 @@ absl::Status needReducible(plan::ElementType wire,
 /// Products of other types are generated kernels.
 absl::Span<const plan::ElementType> multiplied(const plan::Target &device);
 
-/// Whether a library takes convolutions of this type. Those of other types are
-/// generated products.
-constexpr bool canConvolve(plan::ElementType type) { return type == plan::F32; }
+/// Whether a device's library takes convolutions of this type. Those of other
+/// types are generated products.
+bool canConvolve(const plan::Target &device, plan::ElementType type);
 
 /// The scalars that a runtime computes. `step` counts the steps of the run,
 /// from 1; `update` the updates made, this one included. A step may make none.

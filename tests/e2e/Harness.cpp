@@ -41,6 +41,7 @@ CompileOptions compileOptions(const Training &training,
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
   options.matmul = training.matmul;
+  options.convolution = training.convolution;
   options.reduction = training.reduction;
   options.target = training.target;
   options.allow_tf32 = training.allow_tf32;
@@ -79,12 +80,13 @@ void expectAccount(const plan::Plan &plan, const TrainResult &result,
 } // namespace
 
 std::string Training::describe() const {
-  return absl::StrCat(model, "/", file, " ", run, " ranks ", ranks, " stage ",
-                      zero_stage, " micro-batch ", micro_batch, " accumulate ",
-                      accumulate, " bucket ", bucket_bytes, " prefetch ",
-                      prefetch, " threshold ", persistence_threshold,
-                      " threads ", threads, " products ", matmul, " on ",
-                      target);
+  return absl::StrCat(
+      model, "/", file, " ", run, " ranks ", ranks, " stage ", zero_stage,
+      " micro-batch ", micro_batch, " accumulate ", accumulate, " bucket ",
+      bucket_bytes, " prefetch ", prefetch, " threshold ",
+      persistence_threshold, " threads ", threads, " products ", matmul,
+      " convolutions ", convolution.empty() ? "as default" : convolution,
+      " on ", target);
 }
 
 plan::Plan compilePlan(const Training &training) {

@@ -27,6 +27,7 @@ struct Training {
   int64_t persistence_threshold = 0;
   unsigned threads = 1;
   std::string matmul = "library";
+  std::string convolution = ""; ///< who convolves; empty: the default
   std::string reduction = "exact";
   std::string target = "host";
   bool allow_tf32 = false;

@@ -38,9 +38,8 @@ protected:
   }
   void makeConvolution(uint64_t workspace) {
     ConvolutionKind kind;
-    kind.shape = zerograph::testing::ConvolutionCase(
-                     zerograph::testing::convolutionShapes()[0], plan::CONVOLVE)
-                     .convolution;
+    kind.shape = zerograph::testing::convolutionShapes()[0].convolution(
+        plan::CONVOLVE, plan::F32);
     kind.workspace = workspace;
     auto created = CudnnConvolution::create({api, handle, nullptr}, kind);
     ASSERT_TRUE(created.ok()) << created.status();

@@ -1,10 +1,7 @@
 //===- CudnnTest.cpp - convolutions by cuDNN, on the emulated GPU ---------===//
 
-#include "runtime/device/cuda/Cudnn.h"
-#include "runtime/device/cuda/CudaBuffer.h"
-#include "runtime/device/cuda/LibraryWorkspace.h"
 #include "tests/emulator/Cudnn.h"
-#include "tests/support/ConvolutionCase.h"
+#include "tests/support/CudnnRun.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,74 +19,6 @@ using ::testing::HasSubstr;
 namespace {
 
 constexpr uint64_t kEnough = 1 << 20;
-
-/// A plan with one convolution. Its slices follow each other in one arena, in
-/// the order of the accesses.
-struct OneConvolution : ConvolutionCase {
-  OneConvolution(const ConvolutionShape &shape, plan::ConvolutionKind kind,
-                 plan::ElementType type = plan::F32, uint64_t workspace = 0,
-                 bool tf32 = false)
-      : ConvolutionCase(shape, kind, type) {
-    plan.add_devices()->set_device("cuda");
-    plan.mutable_devices(0)->set_allow_tf32(tf32);
-    plan::Program &program = *plan.add_programs();
-    program.set_name("step");
-    step = program.add_steps();
-    step->set_name("conv");
-    *step->mutable_convolution() = convolution;
-    plan.add_arenas()->set_alignment(64);
-    for (int tensor : order()) {
-      add(tensors[size_t(tensor)].size() * elementBytes());
-    }
-    if (workspace > 0) {
-      add(workspace + kWorkspaceSlack);
-    }
-  }
-
-  void add(uint64_t bytes) {
-    plan::Slice &slice = *plan.add_slices();
-    slice.set_offset(arena);
-    slice.set_bytes(bytes);
-    plan::Access &access = *step->add_accesses();
-    access.set_slice(uint32_t(plan.slices_size() - 1));
-    access.set_bytes(bytes);
-    arena += (bytes + 63) / 64 * 64;
-  }
-
-  bool wide() const { return convolution.element_type() == plan::F64; }
-  uint64_t elementBytes() const { return wide() ? 8 : 4; }
-  uint64_t offset(int access) const { return plan.slices(access).offset(); }
-
-  /// Operands; NaNs in the rest.
-  std::string memory() const {
-    std::string memory(arena, char(0xff));
-    for (int access : {0, 1}) {
-      const auto &values = tensors[size_t(order()[size_t(access)])];
-      for (size_t i = 0; i < values.size(); ++i) {
-        float narrow = float(values[i]);
-        std::memcpy(memory.data() + offset(access) + i * elementBytes(),
-                    wide() ? static_cast<const void *>(&values[i]) : &narrow,
-                    elementBytes());
-      }
-    }
-    return memory;
-  }
-  std::vector<double> result(const std::string &memory) const {
-    std::vector<double> values(tensors[size_t(order()[2])].size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      float narrow = 0;
-      void *to = wide() ? static_cast<void *>(&values[i]) : &narrow;
-      std::memcpy(to, memory.data() + offset(2) + i * elementBytes(),
-                  elementBytes());
-      values[i] = wide() ? values[i] : double(narrow);
-    }
-    return values;
-  }
-
-  plan::Plan plan;
-  plan::Step *step = nullptr;
-  uint64_t arena = 0;
-};
 
 class CudnnTest : public ::testing::Test {
 protected:
@@ -112,35 +41,10 @@ protected:
     return one.result(memory);
   }
 
-  /// With the installed emulator.
   absl::Status runOn(const OneConvolution &one, std::string &memory,
                      const std::string &file = "") {
-    const CudaApi &api = **cudaApi();
-    ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(api, 0));
-    ZG_ASSIGN_OR_RETURN(Algorithms algorithms, Algorithms::open(file));
-    ZG_ASSIGN_OR_RETURN(auto library,
-                        Cudnn::open(context, one.plan, algorithms));
-    ZG_RETURN_IF_ERROR(algorithms.finish());
-    choices = library->choices();
-    ZG_ASSIGN_OR_RETURN(auto buffer,
-                        makeCudaBuffer(context, plan::DEVICE, one.arena, 64));
-    ZG_RETURN_IF_ERROR(buffer->write(0, memory.data(), memory.size()));
-    StepBinding binding;
-    binding.step = one.step;
-    for (int i = 0; i < one.plan.slices_size(); ++i) {
-      binding.ranges.push_back(
-          {buffer.get(), one.offset(i), one.plan.slices(i).bytes()});
-    }
-    ZG_ASSIGN_OR_RETURN(auto operation, library->bind(binding));
-    CUstream stream = nullptr;
-    ZG_CUDA(api, cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING,
-            0);
-    absl::Status status = operation->issue({stream, 0});
-    status.Update(cudaStatus(api, api.cuStreamSynchronize(stream),
-                             "cuStreamSynchronize"));
-    ZG_CUDA(api, cuStreamDestroy, stream);
-    ZG_RETURN_IF_ERROR(status);
-    return buffer->read(0, memory.data(), memory.size());
+    ZG_ASSIGN_OR_RETURN(choices, runCudnn(one, memory, file));
+    return absl::OkStatus();
   }
 
   /// The error of a run.
@@ -219,6 +123,39 @@ TEST_F(CudnnTest, ChoicesAreToldApart) {
   EXPECT_EQ(all.size(), 4u);
   EXPECT_THAT(*all.begin(), HasSubstr("cuDNN 9.19.0 on sm_80 with 4 "
                                       "multiprocessors, algorithms "));
+}
+
+// But for those that end something, whose failure nobody is told.
+TEST_F(CudnnTest, EveryCallThatFailsIsNamedAndLeavesNothing) {
+  const std::set<std::string> kUntold = {"cudnnDestroy",
+                                         "cudnnBackendDestroyDescriptor"};
+  OneConvolution one(plain, plan::INPUT_GRADIENT, plan::F32, kEnough);
+  std::map<std::string, uint64_t> calls;
+  {
+    emulator::Gpu gpu(1);
+    emulator::Cudnn library(gpu);
+    std::string memory = one.memory();
+    ASSERT_TRUE(runOn(one, memory).ok());
+    calls = gpu.calls();
+  }
+  int tried = 0;
+  for (const auto &[function, count] : calls) {
+    if (function.rfind("cudnn", 0) != 0 || kUntold.contains(function)) {
+      continue;
+    }
+    for (uint64_t number : std::set<uint64_t>{1, count / 2 + 1, count}) {
+      emulator::Gpu gpu(1);
+      emulator::Cudnn library(gpu);
+      gpu.failCall(function, number);
+      std::string memory = one.memory();
+      absl::Status status = runOn(one, memory);
+      EXPECT_THAT(std::string(status.message()), HasSubstr(function)) << number;
+      EXPECT_EQ(library.leftovers(), "") << function << " " << number;
+      EXPECT_EQ(gpu.leftovers(), "") << function << " " << number;
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 12);
 }
 
 TEST_F(CudnnTest, AnotherTypeIsRefused) {

@@ -58,6 +58,27 @@ ConvolutionShape::Sizes ConvolutionShape::output() const {
   return sizes;
 }
 
+plan::Convolution ConvolutionShape::convolution(plan::ConvolutionKind kind,
+                                                plan::ElementType type) const {
+  plan::Convolution made;
+  made.set_kind(kind);
+  made.set_element_type(type);
+  made.set_samples(samples);
+  made.set_groups(groups);
+  made.set_channels(channels);
+  made.set_features(features);
+  Sizes places = output();
+  for (size_t i = 0; i < input.size(); ++i) {
+    made.add_input(input[i]);
+    made.add_window(window[i]);
+    made.add_output(places[i]);
+    made.add_strides(strides[i]);
+    made.add_low(low[i]);
+    made.add_dilations(dilations[i]);
+  }
+  return made;
+}
+
 const std::vector<ConvolutionShape> &zerograph::testing::convolutionShapes() {
   static const std::vector<ConvolutionShape> kShapes = {
       {"plain", 2, 1, 3, 16, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
@@ -100,28 +121,13 @@ const std::vector<ConvolutionShape> &zerograph::testing::convolutionShapes() {
 ConvolutionCase::ConvolutionCase(const ConvolutionShape &shape,
                                  plan::ConvolutionKind kind,
                                  plan::ElementType type)
-    : shape(shape) {
-  Sizes output = shape.output();
-  convolution.set_kind(kind);
-  convolution.set_element_type(type);
-  convolution.set_samples(shape.samples);
-  convolution.set_groups(shape.groups);
-  convolution.set_channels(shape.channels);
-  convolution.set_features(shape.features);
-  for (size_t i = 0; i < shape.input.size(); ++i) {
-    convolution.add_input(shape.input[i]);
-    convolution.add_window(shape.window[i]);
-    convolution.add_output(output[i]);
-    convolution.add_strides(shape.strides[i]);
-    convolution.add_low(shape.low[i]);
-    convolution.add_dilations(shape.dilations[i]);
-  }
+    : shape(shape), convolution(shape.convolution(kind, type)) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> values(-1, 1);
   tensors[0].resize(count(shape.samples, shape.channels, shape.input));
   tensors[1].resize(
       count(shape.features, shape.channels / shape.groups, shape.window));
-  tensors[2].resize(count(shape.samples, shape.features, output));
+  tensors[2].resize(count(shape.samples, shape.features, shape.output()));
   for (std::vector<double> &tensor : tensors) {
     for (double &value : tensor) {
       value = values(random);

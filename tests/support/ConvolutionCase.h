@@ -24,6 +24,8 @@ struct ConvolutionShape {
   Sizes high = {}; // zeros behind; none given: as many as in front
 
   Sizes output() const;
+  plan::Convolution convolution(plan::ConvolutionKind kind,
+                                plan::ElementType type) const;
 };
 
 /// Of all kinds: strides, dilations, groups, uneven zeros, one to three places.

@@ -5,12 +5,15 @@ import json
 import os
 import re
 
-from support import Case, MLP, MLP_DATA, main, read_tensors
+from support import Case, MLP, MLP_DATA, MODELS, main, read_tensors
 
 EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
 LIBRARY = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8", "--steps",
            "2"]
 TRAIN = [*LIBRARY, "--matmul", "generated"]
+RESNET = ["train", os.path.join(MODELS, "resnet-mini", "model.onnx"), "--data",
+          os.path.join(MODELS, "resnet-mini", "batches.safetensors"),
+          "--micro-batch", "2", "--steps", "1"]
 CUDA = ["--target", "cuda:emulated"]
 
 
@@ -67,6 +70,46 @@ class Cuda(Case):
         self.assertRegex(text, r"library cuBLASLt \d+\.\d+\.\d+\n"
                                r"gpu sm_80 with 4 multiprocessors\n")
         self.assertEqual(text.count("\nproduct f32 1 x "), 5)
+
+    def test_convolutions_by_cudnn(self):
+        options = [*RESNET, "--convolution", "library", "--algorithms", "file"]
+        for graph in "off", "compute":
+            result = self.succeeds(*options, *CUDA, "--graph", graph,
+                                   "--save-weights", graph, **emulated())
+            said = re.findall(r"emulated GPU: (.*)", result.stderr)
+            self.assertEqual(len(said), 3, result.stderr)
+            self.assertRegex(said[1], r"^[1-9]\d+ convolutions by cuDNN$")
+            self.assertNotIn("convolutions become", result.stderr)
+        self.assertEqual(read_tensors(self.path("off")),
+                         read_tensors(self.path("compute")))
+        with open(self.path("file")) as file:
+            text = file.read()
+        self.assertRegex(text, r"\nlibrary cuDNN \d+\.\d+\.\d+\n"
+                               r"gpu sm_80 with 4 multiprocessors\n"
+                               r"convolution forward f32 .*\n"
+                               r"  algorithm engine 30, 2=4 12=2\n")
+
+    def test_who_convolves_is_said(self):
+        model = ["compile", *RESNET[1:2], "-o", "plan", "--micro-batch", "2"]
+
+        def target():
+            text = self.succeeds("inspect", "plan").stdout
+            return next(line for line in text.splitlines() if "target:" in line)
+
+        result = self.succeeds(*model, *CUDA)
+        self.assertIn("give --convolution library", result.stderr)
+        self.assertIn("; cuBLASLt, products", target())
+        # As this machine is; found in the emulator's folder.
+        result = self.succeeds(*model, "--target", "cuda:sm_90", **emulated())
+        self.assertIn("--convolution generated does without", result.stderr)
+        self.assertIn("; cuBLASLt, cuDNN, products", target())
+        result = self.succeeds(*model, "--target", "cuda:sm_90",
+                               "--convolution", "generated", **emulated())
+        self.assertNotIn("cuDNN", result.stderr)
+        self.assertNotIn("cuDNN", target())
+        self.succeeds(*model, "--target", "cuda:sm_90", "--matmul",
+                      "generated", **emulated())
+        self.assertNotIn("cu", target().replace("cuda", ""))
 
     def test_algorithms_of_another_machine(self):
         self.by_library("--algorithms", "algorithms")

@@ -110,11 +110,14 @@ void CompileFlags::sayWithoutEffect() const {
                    option, int(options.zero_stage));
     }
   }
+  bool library =
+      options.matmul == "library" || options.convolution == "library";
   if (options.allow_tf32 &&
-      (options.target.rfind("cuda", 0) != 0 || options.matmul != "library")) {
+      (options.target.rfind("cuda", 0) != 0 || !library)) {
     std::fprintf(stderr,
                  "warning: --allow-tf32 has no effect with --target %s and "
-                 "--matmul %s; it is for products by cuda's library\n",
+                 "--matmul %s; it is for products and convolutions by cuda's "
+                 "libraries\n",
                  options.target.c_str(), options.matmul.c_str());
   }
 }

@@ -4,6 +4,7 @@
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/CudaDriver.h"
+#include "runtime/device/cuda/CudnnApi.h"
 #include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
@@ -122,11 +123,8 @@ absl::StatusOr<std::string> describeCublasLt() {
 }
 
 absl::StatusOr<std::string> describeCudnn() {
-  ZG_ASSIGN_OR_RETURN(
-      OpenedLibrary library,
-      openLibrary(
-          {"cuDNN", {"libcudnn.so.9"}, {"cudnn"}, "nvidia-cudnn-cu13"}));
-  return library.path;
+  ZG_ASSIGN_OR_RETURN(const CudnnApi *api, cudnnApi());
+  return absl::StrCat(cudnnVersion(*api), ", ", api->path);
 }
 
 absl::StatusOr<std::string> describeNccl() {
@@ -147,7 +145,8 @@ constexpr GpuLibrary kGpuLibraries[] = {
      "multiplies matrices on GPUs, of plans for cuda with --matmul library",
      describeCublasLt},
     {"cuDNN",
-     "for convolutions on GPUs, which this version does not give it yet",
+     "convolves on GPUs, of plans for cuda with --convolution library, which "
+     "is the default where it is there",
      describeCudnn},
     {"NCCL", "exchanges between GPUs; without it ranks share one, as threads",
      describeNccl},

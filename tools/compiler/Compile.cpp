@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
 #include "passes/Registration.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
@@ -73,6 +74,14 @@ absl::Status checkUnits(const CompileOptions &options, const plan::Plan &plan) {
       first.parameters_size() > 0 ? first.parameters(0).name() : "", "'"));
 }
 
+bool convolves(mlir::ModuleOp module) {
+  return module
+      .walk([](mlir::zg::nn::ConvolutionOp) {
+        return mlir::WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
                                         const CompileOptions &options) {
   CompileResult result;
@@ -95,6 +104,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       frontend::importModel(context, options.model, import, &report));
   takeReport(report, result);
   llvm::append_range(result.notes, target.notes);
+  if (convolves(*module) && !target.convolution_note.empty()) {
+    result.notes.push_back(std::move(target.convolution_note));
+  }
   DumpDirectory dump(options.dump_ir);
   ZG_RETURN_IF_ERROR(dump.open());
   ZG_RETURN_IF_ERROR(dump.write("import", *module));

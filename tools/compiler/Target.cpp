@@ -8,12 +8,45 @@
 #include "codegen/host/HostTargetInfo.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDriver.h"
+#include "runtime/device/cuda/CudnnApi.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
 using namespace zerograph;
 namespace zg = mlir::zg;
+
+namespace {
+
+/// Who convolves on CUDA, and what to say of it where nobody has asked for it.
+struct Convolver {
+  bool library = false;
+  std::string note{};
+};
+
+Convolver convolverOf(const CompileOptions &options,
+                      absl::string_view architecture) {
+  if (!options.convolution.empty()) {
+    return {options.convolution == "library"};
+  }
+  if (options.matmul == "generated") {
+    return {}; // for the bits that no library decides
+  }
+  constexpr char kChoose[] =
+      "convolutions become products of matrices, without cuDNN: ";
+  if (architecture == absl::string_view(zg::kEmulated.data())) {
+    return {false, absl::StrCat(kChoose, "give --convolution library for it")};
+  }
+  if (auto found = cudnnApi(); !found.ok()) {
+    return {false, absl::StrCat(kChoose, found.status().message(),
+                                "; or give --convolution library, for a "
+                                "machine that has it")};
+  }
+  return {true, "plans for CUDA convolve by cuDNN, which is on this machine; "
+                "--convolution generated does without"};
+}
+
+} // namespace
 
 absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
                                              mlir::MLIRContext *context) {
@@ -32,7 +65,9 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     if (mlir::failed(target)) {
       return refused(error);
     }
+    Convolver convolver = convolverOf(options, architecture);
     target->library = options.matmul == "library";
+    target->convolution = convolver.library;
     target->allowTf32 = options.allow_tf32;
     target->anyOrder = options.reduction == "nccl";
     if (target->anyOrder && options.ranks == 1) {
@@ -42,12 +77,12 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     }
     Target cuda{std::make_unique<zg::CudaTargetInfo>(*target),
                 std::make_unique<zg::CudaCode>(context, *target),
+                {},
                 {}};
     if (target->library) {
-      cuda.notes.push_back("plans for CUDA multiply matrices by cuBLASLt; "
-                           "convolutions become products of matrices, cuDNN is "
-                           "not used yet");
+      cuda.notes.push_back("plans for CUDA multiply matrices by cuBLASLt");
     }
+    cuda.convolution_note = std::move(convolver.note);
     return cuda;
   }
   if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
@@ -66,7 +101,10 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     return refused(error);
   }
   bool library = options.matmul == "library";
-  return Target{std::make_unique<zg::HostTargetInfo>(library),
+  bool convolution =
+      options.convolution.empty() ? library : options.convolution == "library";
+  return Target{std::make_unique<zg::HostTargetInfo>(library, convolution),
                 std::make_unique<zg::HostCode>(context, *target),
+                {},
                 {}};
 }

@@ -3,7 +3,6 @@
 #include "runtime/device/host/ConvolutionLibrary.h"
 
 #include "runtime/device/host/OneDnn.h"
-#include "runtime/plan/Supported.h"
 
 #include <algorithm>
 #include <array>
@@ -215,7 +214,7 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
 }
 
 absl::Status check(const plan::Convolution &c) {
-  if (!canConvolve(c.element_type())) {
+  if (c.element_type() != plan::F32) {
     return absl::UnimplementedError(
         absl::StrCat("oneDNN's convolutions are of F32 here, found ",
                      plan::ElementType_Name(c.element_type())));

@@ -75,10 +75,13 @@ public:
   absl::Status validate(const plan::Plan &plan,
                         const plan::Step &step) const override {
     const plan::Convolution &c = step.convolution();
-    if (!canConvolve(c.element_type())) {
+    const plan::Target &device =
+        plan.devices(int(plan.streams(int(step.stream())).device()));
+    if (!canConvolve(device, c.element_type())) {
       return steps::invalid("convolves elements of type ",
-                            nameOf(c.element_type()),
-                            "; the library takes f32");
+                            nameOf(c.element_type()), "; the library of ",
+                            device.device(), " takes f32",
+                            device.device() == "cuda" ? " and f64" : "");
     }
     if (c.kind() < plan::CONVOLVE || c.kind() > plan::WEIGHTS_GRADIENT) {
       return steps::invalid("is a convolution of the unknown kind ", c.kind());

@@ -1,0 +1,64 @@
+//===- ConvolutionTest.cpp - convolutions by cuDNN on this machine's GPU --===//
+
+#include <gtest/gtest.h>
+
+#include "runtime/device/cuda/CublasLtApi.h"
+#include "runtime/device/cuda/CudnnApi.h"
+#include "tests/e2e/CudaTrainings.h"
+#include "tests/e2e/Oracle.h"
+#include "tests/support/CudnnRun.h"
+
+namespace zerograph::testing {
+namespace {
+
+class GpuConvolution : public ::testing::Test {
+protected:
+  void SetUp() override {
+    for (const absl::Status &status :
+         {cudaApi().status(), cudnnApi().status(), cublasLtApi().status()}) {
+      if (!status.ok()) {
+        GTEST_SKIP() << status.message();
+      }
+    }
+  }
+};
+
+// What cannot be seen without a GPU: that the engines do what was understood of
+// them, without TF32.
+TEST_F(GpuConvolution, AgreesWithLoops) {
+  for (const ConvolutionShape &shape : convolutionShapes()) {
+    for (plan::ConvolutionKind kind : kConvolutionKinds) {
+      for (plan::ElementType type : {plan::F32, plan::F64}) {
+        OneConvolution one(shape, kind, type, 8 << 20);
+        std::string memory = one.memory();
+        auto choices = runCudnn(one, memory);
+        ASSERT_TRUE(choices.ok()) << shape.name << ": " << choices.status();
+        EXPECT_LT(one.error(one.result(memory)),
+                  type == plan::F64 ? 1e-12 : 1e-5)
+            << shape.name << " kind " << kind << ", " << *choices;
+        std::string again = one.memory();
+        ASSERT_TRUE(runCudnn(one, again).ok());
+        EXPECT_EQ(one.result(again), one.result(memory)) << shape.name;
+      }
+    }
+  }
+}
+
+TEST_F(GpuConvolution, ResnetMiniIsNearPyTorchAndTheSameEachTime) {
+  Training training{"resnet-mini", "model.onnx", "sgd"};
+  training.target = "cuda:sm_80";
+  training.convolution = "library";
+  training.steps = 3;
+  training.gradients = true;
+  Outcome first = trainModel(training);
+  expectLosses(training, first);
+  expectGradients(training, first);
+  // Stages change nothing, and neither does what else the GPU does.
+  for (int time = 0; time < 20; ++time) {
+    training.zero_stage = time % 4;
+    expectSameOutcome(first, trainModel(training), training.describe());
+  }
+}
+
+} // namespace
+} // namespace zerograph::testing
