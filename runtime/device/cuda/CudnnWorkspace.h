@@ -16,7 +16,9 @@ namespace zerograph {
 
 /// Bytes for cuDNN. Engines on tensor cores, and on sm_90 the fast ones for the
 /// gradient of weights, copy all three tensors into another layout, their
-/// channels made up to a multiple of four; beside it lie partial sums.
+/// channels made up to a multiple of four; beside it lie partial sums. With
+/// cuDNN 9.19 this is enough for the engine that the heuristic would choose
+/// with any workspace, in 139 of 144 cases of CudnnEnginesTest.cpp.
 inline uint64_t convolutionWorkspace(const plan::Convolution &c,
                                      absl::string_view architecture,
                                      bool allow_tf32) {
