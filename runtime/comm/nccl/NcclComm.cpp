@@ -189,8 +189,11 @@ absl::StatusOr<std::string> NcclComm::registerMemory(CUdeviceptr begin,
     absl::Status own =
         settle(lock, api.ncclCommRegister(comm, memory, bytes, &entry.handle),
                "ncclCommRegister");
-    ncclResult_t state;
-    ZG_RETURN_IF_ERROR(own.ok() ? own : checkLocked(state));
+    if (ncclResult_t state; !own.ok()) {
+      ZG_RETURN_IF_ERROR(checkLocked(state));
+      // Else the communicator is still in the call.
+      ZG_RETURN_IF_ERROR(state == ncclSuccess ? absl::OkStatus() : own);
+    }
     why = std::string(own.message());
   }
   // All ranks make a window, or none: who came alone would wait.
