@@ -228,9 +228,9 @@ absl::Status zerograph::needMpi(const Launch &launch) {
   }
   return absl::FailedPreconditionError(absl::StrCat(
       launch.launcher, " started ", launch.world,
-      " processes without MPI, by which ranks on processors exchange (those of "
-      "a plan for cuda do without): start them by srun --mpi=pmix or mpirun, "
-      "or one process with --ranks ",
+      " processes without MPI, and the plan is for the host, whose ranks "
+      "exchange by MPI: for GPUs give --target cuda:native; else start them by "
+      "srun --mpi=pmix or mpirun, or one process with --ranks ",
       launch.world));
 }
 

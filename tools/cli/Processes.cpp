@@ -59,12 +59,7 @@ Processes::join(const Launch &launch, double deadline_seconds) {
   if (launch.place) {
     TcpOptions options;
     options.deadline = deadline;
-    absl::StatusOr<std::unique_ptr<TcpControlPlane>> joined =
-        TcpControlPlane::join(launch, options);
-    if (!joined.ok()) {
-      return annotate(joined.status(), absl::StrCat("rank ", launch.rank));
-    }
-    processes->tcp = *std::move(joined);
+    ZG_ASSIGN_OR_RETURN(processes->tcp, TcpControlPlane::join(launch, options));
     processes->none.emplace(*processes->tcp);
     return processes;
   }

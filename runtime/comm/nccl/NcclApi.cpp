@@ -93,5 +93,10 @@ absl::Status zerograph::ncclStatus(const NcclApi &api, ncclResult_t result,
                     " is for a newer CUDA than the driver: pip install ",
                     names().wheel, ", or update the driver");
   }
+  if (absl::StrContains(message, "Duplicate GPU")) {
+    absl::StrAppend(
+        &message, ". Give each process a GPU of its own, or start one process "
+                  "with all ranks, which may share one");
+  }
   return absl::InternalError(message);
 }

@@ -70,7 +70,9 @@ absl::StatusOr<Admission> tryOnce(const Launch &launch, Clock::time_point end) {
     }
     if (!waitFor(admission.connection.descriptor(),
                  admission.connection.hasToSend(), end)) {
-      return absl::DeadlineExceededError("somebody listens, and says nothing");
+      return absl::DeadlineExceededError(
+          "somebody listens, and says nothing: if it is not this run's rank 0, "
+          "set ZEROGRAPH_PORT to a free port, on every rank");
     }
   }
   const Frame &first = admission.said.front();
@@ -130,34 +132,39 @@ TcpControlPlane::join(const Launch &launch, const TcpOptions &given) {
       std::fprintf(stderr, "note: %s\n", text.c_str());
     };
   }
-  Clock::duration deadline = durationOf(options.deadline);
   std::unique_ptr<TcpControlPlane> self(
       new TcpControlPlane(launch.rank, launch.world));
-  if (launch.rank == 0) {
-    ZG_ASSIGN_OR_RETURN(Socket listening,
-                        listenOn(launch.place->host, launch.place->port));
-    ZG_ASSIGN_OR_RETURN(auto ends, makePair());
-    ZG_ASSIGN_OR_RETURN(
-        self->hub,
-        Hub::start(std::move(listening), std::move(ends.first),
-                   {launch.world, launch.place->run, describe(*launch.place),
-                    deadline, nameOfThisProcess(), options.say}));
-    ZG_ASSIGN_OR_RETURN(
-        self->client,
-        Client::start(0, Connection(std::move(ends.second)), {}, deadline));
-  } else {
-    ZG_ASSIGN_OR_RETURN(Admission admission,
-                        connectToHub(launch, deadline, options));
-    ZG_ASSIGN_OR_RETURN(self->client,
-                        Client::start(launch.rank,
-                                      std::move(admission.connection),
-                                      std::move(admission.said), deadline));
-  }
+  ZG_RETURN_IF_ERROR(annotate(self->connect(launch, options),
+                              absl::StrCat("rank ", launch.rank)));
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> processes,
       self->exchange("meeting the other ranks", describeThisProcess()));
   self->processes.watch(launch.rank, processes);
   return self;
+}
+
+absl::Status TcpControlPlane::connect(const Launch &launch,
+                                      const TcpOptions &options) {
+  Clock::duration deadline = durationOf(options.deadline);
+  if (launch.rank != 0) {
+    ZG_ASSIGN_OR_RETURN(Admission admission,
+                        connectToHub(launch, deadline, options));
+    ZG_ASSIGN_OR_RETURN(
+        client, Client::start(launch.rank, std::move(admission.connection),
+                              std::move(admission.said), deadline));
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(Socket listening,
+                      listenOn(launch.place->host, launch.place->port));
+  ZG_ASSIGN_OR_RETURN(auto ends, makePair());
+  ZG_ASSIGN_OR_RETURN(
+      hub, Hub::start(std::move(listening), std::move(ends.first),
+                      {launch.world, launch.place->run, describe(*launch.place),
+                       deadline, nameOfThisProcess(), options.say}));
+  ZG_ASSIGN_OR_RETURN(
+      client,
+      Client::start(0, Connection(std::move(ends.second)), {}, deadline));
+  return absl::OkStatus();
 }
 
 TcpControlPlane::TcpControlPlane(unsigned rank, unsigned world)

@@ -31,7 +31,7 @@ struct TcpOptions {
 class TcpControlPlane final : public ControlPlane {
 public:
   /// Meets the processes that were started beside this one. The launch has a
-  /// place, and says how many they are.
+  /// place, and says how many they are. An error names this rank.
   static absl::StatusOr<std::unique_ptr<TcpControlPlane>>
   join(const Launch &launch, const TcpOptions &options);
   /// This rank ends: who waits for it is told. Rank 0 returns when the others
@@ -60,6 +60,8 @@ public:
 
 private:
   TcpControlPlane(unsigned rank, unsigned world);
+  /// Rank 0 begins to listen, another one is welcomed by it.
+  absl::Status connect(const Launch &launch, const TcpOptions &options);
   /// The `texts` texts that answer it.
   absl::StatusOr<std::vector<std::string>> call(tcp::Operation operation,
                                                 const std::string &what,
