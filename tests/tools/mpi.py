@@ -14,6 +14,9 @@ MPIRUN = os.environ.get("MPIEXEC", "mpirun")
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
                    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 FLAGS = ["--oversubscribe", "--bind-to", "none"]
+# For mpirun: seconds, once or twice, in which ranks may say why they end, after
+# one has ended; by default 1.
+LAST_WORDS = {"OMPI_MCA_odls_base_sigkill_timeout": "4"}
 MLP_RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
 GPT_RUN = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "1"]
 # Where one is killed on another host, Open MPI may not come back from a call

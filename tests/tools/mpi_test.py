@@ -12,8 +12,8 @@ import subprocess
 import time
 import unittest
 
-from mpi import (ENVIRONMENT, FLAGS, FULL, GPT_RUN, MLP_RUN, MPIRUN, Mpi,
-                 describe, has_ended)
+from mpi import (ENVIRONMENT, FLAGS, FULL, GPT_RUN, LAST_WORDS, MLP_RUN, MPIRUN,
+                 Mpi, describe, has_ended)
 from onnx_bytes import linear, tensor
 from support import (GPT_DATA, MLP, MLP_DATA, MODELS, ZEROGRAPH,
                      ZEROGRAPH_RUN, main, read_tensors, write_tensors)
@@ -178,6 +178,7 @@ class Refused(Mpi):
 class Stop(Mpi):
 
     def test_a_rank_that_fails(self):
+        self.environment.update(LAST_WORDS)
         result = self.mpirun(2, *MLP_RUN, "--zero", "3", "--steps", "1000000",
                              "--log", "/dev/full", "--save-weights", "w")
         self.assertNotEqual(result.returncode, 0)
@@ -281,6 +282,10 @@ class Killed(Mpi):
 
     DEADLINE = 4
     RANKS = 3
+
+    def setUp(self):
+        super().setUp()
+        self.environment.update(LAST_WORDS)
 
     def end_of(self, launcher):
         """Its status. Open MPI 4.1.4's mpiexec sometimes waits for itself when

@@ -4,7 +4,7 @@ bits of the host, and an end for every rank in what goes wrong."""
 import os
 import signal
 
-from mpi import Mpi
+from mpi import LAST_WORDS, Mpi
 from support import MLP, MLP_DATA, main, read_tensors
 
 EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
@@ -90,11 +90,9 @@ class Nccl(Mpi):
                       self.succeeds("inspect", plan).stdout)
 
     def killed(self, number, deadline):
-        # Who is killed leaves what it was about to exchange. mpirun gives the
-        # others twice this many seconds to say why they end.
-        self.environment.update(emulated(1),
-                                ZEROGRAPH_EMULATOR_FOLDER=self.folder,
-                                OMPI_MCA_odls_base_sigkill_timeout="5")
+        # Who is killed leaves what it was about to exchange.
+        self.environment.update(emulated(1), **LAST_WORDS,
+                                ZEROGRAPH_EMULATOR_FOLDER=self.folder)
         launcher, ranks, errors = self.start(3, *TRAIN, *CUDA, "--zero", "3",
                                              "--deadline", deadline)
         self.wait_until(lambda: self.steps_logged() > 2)
