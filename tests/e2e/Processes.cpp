@@ -45,7 +45,9 @@ std::string commandOf(const Training &training, uint32_t seed,
       absl::StrCat("--steps ", training.steps),
       absl::StrCat("--threads ", training.threads),
       absl::StrCat("--seed ", training.seed),
-      training.graphs == Graphs::Off ? "--graph off" : "--graph compute",
+      training.graphs == Graphs::Off   ? "--graph off"
+      : training.graphs == Graphs::All ? "--graph all"
+                                       : "--graph compute",
       "--log log --save-weights weights --dump-states states",
       training.gradients ? "--dump-gradients gradients" : "",
       "</dev/null >out 2>errors"};
