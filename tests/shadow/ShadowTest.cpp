@@ -29,11 +29,6 @@ Training make(const char *model, int64_t stage) {
   return training;
 }
 
-std::string dataOf(const Training &training) {
-  return absl::StrCat(ZEROGRAPH_MODELS, "/", training.model,
-                      "/batches.safetensors");
-}
-
 void expectClean(const Training &training, uint64_t seeds) {
   plan::Plan plan = compilePlan(training);
   auto plain = runPlan(plan, dataOf(training), kSteps, std::nullopt);
