@@ -1,8 +1,8 @@
 //===- CudaFailureTest.cpp - a GPU whose calls fail -----------------------===//
 //
-// Each function of the driver and of cuBLASLt fails once, at its first and at
-// its last call: the run ends with an error that names the call, and leaves
-// nothing.
+// Each function of the driver, of cuBLASLt and of cuDNN fails once, at its
+// first and at its last call: the run ends with an error that names the call,
+// and leaves nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,11 @@
 
 #include "tests/e2e/Harness.h"
 #include "tests/emulator/CublasLt.h"
+#include "tests/emulator/Cudnn.h"
 
 #include "runtime/plan/PlanFile.h"
+
+#include "absl/strings/match.h"
 
 #include <set>
 
@@ -35,7 +38,11 @@ const std::set<std::string> kUntold = {"cuMemUnmap",
                                        "cublasLtDestroy",
                                        "cublasLtMatmulDescDestroy",
                                        "cublasLtMatrixLayoutDestroy",
-                                       "cublasLtMatmulPreferenceDestroy"};
+                                       "cublasLtMatmulPreferenceDestroy",
+                                       "cudnnDestroy",
+                                       "cudnnBackendDestroyDescriptor",
+                                       "cudnnGetErrorString",
+                                       "cudnnGetVersion"};
 
 /// Without its context nothing can be given back.
 const std::set<std::string> kNeededToEnd = {"cuCtxSetCurrent"};
@@ -43,11 +50,20 @@ const std::set<std::string> kNeededToEnd = {"cuCtxSetCurrent"};
 /// Asked for in another way then.
 const std::set<std::string> kRetried = {"cuMemCreate"};
 
-class CudaFailure : public ::testing::TestWithParam<const char *> {
+struct Case {
+  const char *name, *model, *matmul, *convolution;
+  /// Those whose names begin so fail.
+  const char *functions;
+};
+
+void PrintTo(const Case &test, std::ostream *out) { *out << test.name; }
+
+class CudaFailure : public ::testing::TestWithParam<Case> {
 protected:
   void SetUp() override {
-    Training training{"mlp-digits"};
-    training.matmul = GetParam();
+    Training training{GetParam().model};
+    training.matmul = GetParam().matmul;
+    training.convolution = GetParam().convolution;
     training.target = "cuda:emulated";
     auto bytes = serializePlan(compilePlan(training));
     ASSERT_TRUE(bytes.ok());
@@ -55,8 +71,7 @@ protected:
     ASSERT_TRUE(parsed.ok());
     loaded = std::move(*parsed);
     options.steps = 2;
-    options.data =
-        std::string(ZEROGRAPH_MODELS) + "/mlp-digits/batches.safetensors";
+    options.data = dataOf(training);
     options.progress = false;
     options.handle_interrupt = false;
     options.say = [](const std::string &) {};
@@ -64,11 +79,13 @@ protected:
 
   void expectNamed(const std::string &function, uint64_t number) {
     emulator::Gpu gpu(1);
-    emulator::CublasLt library(gpu);
+    emulator::CublasLt products(gpu);
+    emulator::Cudnn convolutions(gpu);
     gpu.failCall(function, number);
     auto result = train(loaded, options);
     std::string what = function + " " + std::to_string(number);
-    EXPECT_EQ(library.leftovers(), "") << what;
+    EXPECT_EQ(products.leftovers(), "") << what;
+    EXPECT_EQ(convolutions.leftovers(), "") << what;
     ASSERT_FALSE(result.ok()) << what;
     EXPECT_THAT(std::string(result.status().message()),
                 ::testing::HasSubstr(function))
@@ -84,13 +101,17 @@ TEST_P(CudaFailure, EveryCallIsNamedAndLeavesNothing) {
   std::map<std::string, uint64_t> calls;
   {
     emulator::Gpu gpu(1);
-    emulator::CublasLt library(gpu);
+    emulator::CublasLt products(gpu);
+    emulator::Cudnn convolutions(gpu);
     auto result = train(loaded, options);
     ASSERT_TRUE(result.ok()) << result.status();
     calls = gpu.calls();
   }
+  size_t failed = 0;
   for (const auto &[function, count] : calls) {
-    if (kUntold.contains(function) || kRetried.contains(function)) {
+    failed += absl::StartsWith(function, GetParam().functions);
+    if (!absl::StartsWith(function, GetParam().functions) ||
+        kUntold.contains(function) || kRetried.contains(function)) {
       continue;
     }
     expectNamed(function, 1);
@@ -98,16 +119,17 @@ TEST_P(CudaFailure, EveryCallIsNamedAndLeavesNothing) {
       expectNamed(function, count);
     }
   }
-  EXPECT_GT(calls.size(), 15u);
+  EXPECT_GT(failed, 7u);
   EXPECT_EQ(calls.contains("cublasLtMatmul"),
-            GetParam() == std::string("library"));
+            GetParam().matmul == std::string("library"));
 }
 
 /// Sandboxes refuse memory that other processes could open.
 TEST_P(CudaFailure, MemoryThatCannotBeShared) {
   for (const std::string &function : kRetried) {
     emulator::Gpu gpu(1);
-    emulator::CublasLt library(gpu);
+    emulator::CublasLt products(gpu);
+    emulator::Cudnn convolutions(gpu);
     gpu.failCall(function, 1);
     auto result = train(loaded, options);
     EXPECT_TRUE(result.ok()) << result.status();
@@ -115,8 +137,13 @@ TEST_P(CudaFailure, MemoryThatCannotBeShared) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, CudaFailure,
-                         ::testing::Values("generated", "library"));
+INSTANTIATE_TEST_SUITE_P(
+    All, CudaFailure,
+    ::testing::Values(
+        Case{"Generated", "mlp-digits", "generated", "generated", ""},
+        Case{"CublasLt", "mlp-digits", "library", "generated", ""},
+        Case{"Cudnn", "resnet-mini", "generated", "library", "cudnn"}),
+    [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
 } // namespace zerograph::testing
