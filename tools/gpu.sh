@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What to run first on a machine with an NVIDIA GPU: builds; what the machine
-# has; the tests that need a GPU; NCCL with one rank, and with two on one card;
-# NVIDIA's checkers, where they are installed; times. All is run, whatever fails,
+# has; the tests that need a GPU; NCCL with two ranks on one card; NVIDIA's
+# checkers, where they are installed; times. All is run, whatever fails,
 # and said at the end. PEERS=PYTHON: also torch.compile's times.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -17,9 +17,7 @@ run() { # NAME COMMAND...: its output goes into $out/NAME too
   ((PIPESTATUS[0] == 0)) || failed+=("$name")
 }
 run env build/bin/zerograph env
-capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1)
-target=cuda:sm_80
-[[ ${capability%%.*} -lt 9 ]] || target=cuda:sm_90
+target=${TARGET:-cuda:native}
 run tests ctest --test-dir build -L gpu --output-on-failure
 
 train=(build/bin/zerograph train models/mlp-digits/model.onnx

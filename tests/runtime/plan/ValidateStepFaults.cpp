@@ -18,9 +18,11 @@ const ValidateFault kFaults[] = {
     {"step 3 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
      [](plan::Plan &p) { step(p, 3)->mutable_accesses()->RemoveLast(); }},
     {"has 4 accesses",
-     [](plan::Plan &p) { *step(p, 3)->add_accesses() = step(p, 3)->accesses(0); }},
-    {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of kernel "
-     "k1 is read of 2048",
+     [](plan::Plan &p) {
+       *step(p, 3)->add_accesses() = step(p, 3)->accesses(0);
+     }},
+    {"access 1 to slice 10 (a/gathered) is read of 4 bytes; operand 1 of "
+     "kernel k1 is read of 2048",
      [](plan::Plan &p) { step(p, 3)->mutable_accesses(1)->set_bytes(4); }},
     {"is read_write of 64 bytes; operand 2 of kernel k1 is write of 64",
      [](plan::Plan &p) {
@@ -35,7 +37,9 @@ const ValidateFault kFaults[] = {
        p.mutable_kernels(0)->mutable_operands(0)->clear_type();
      }},
     {"513 work items",
-     [](plan::Plan &p) { p.mutable_kernels(0)->mutable_host()->set_extent(513); }},
+     [](plan::Plan &p) {
+       p.mutable_kernels(0)->mutable_host()->set_extent(513);
+     }},
     {"operand 2 may lie on operand 1",
      [](plan::Plan &p) {
        p.mutable_kernels(0)->mutable_operands(2)->add_in_place(1);
@@ -51,11 +55,14 @@ const ValidateFault kFaults[] = {
      }},
     {"kernel k1 wants them apart",
      [](plan::Plan &p) {
-       step(p, 3)->mutable_accesses(2)->set_slice(step(p, 3)->accesses(0).slice());
+       step(p, 3)->mutable_accesses(2)->set_slice(
+           step(p, 3)->accesses(0).slice());
      }},
     // Slots, and what is copied from them.
     {"\"step\" has 1 slots; expected two, or none",
-     [](plan::Plan &p) { p.mutable_programs(0)->mutable_slots()->RemoveLast(); }},
+     [](plan::Plan &p) {
+       p.mutable_programs(0)->mutable_slots()->RemoveLast();
+     }},
     {"has its slot in slice 999",
      [](plan::Plan &p) { p.mutable_programs(0)->set_slots(1, 999); }},
     {"it must be carried, in pinned memory",
@@ -78,9 +85,7 @@ const ValidateFault kFaults[] = {
            ->set_slice_class(plan::TRANSIENT);
      }},
     {"slice 0 (x) holds x, which every program gets anew, and is carried",
-     [](plan::Plan &p) {
-       p.mutable_slices(0)->set_carried(true);
-     }},
+     [](plan::Plan &p) { p.mutable_slices(0)->set_carried(true); }},
     {"step 0 of \"step\" (copy_in, copy in): copies nothing in",
      [](plan::Plan &p) { step(p, 0)->mutable_copy_in()->clear_offsets(); }},
     {"has 5 accesses and needs 4",
@@ -123,13 +128,16 @@ const ValidateFault kFaults[] = {
     {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); }},
     {"multiplies 0 times", [](plan::Plan &p) { matmul(p)->set_batch(0); }},
     {"share bytes",
-     [](plan::Plan &p) { *step(p, 4)->mutable_accesses(2) = step(p, 4)->accesses(0);
-       step(p, 4)->mutable_accesses(2)->set_mode(plan::WRITE); }},
+     [](plan::Plan &p) {
+       *step(p, 4)->mutable_accesses(2) = step(p, 4)->accesses(0);
+       step(p, 4)->mutable_accesses(2)->set_mode(plan::WRITE);
+     }},
     {"is read and should be write",
      [](plan::Plan &p) {
        step(p, 4)->mutable_accesses(2)->set_mode(plan::READ);
      }},
-    {"multiplies elements of type i32; the library of host multiplies f32, bf16",
+    {"multiplies elements of type i32; the library of host multiplies f32, "
+     "bf16",
      [](plan::Plan &p) { matmul(p)->set_element_type(plan::I32); }},
     {"multiplies elements of type f64",
      [](plan::Plan &p) { matmul(p)->set_element_type(plan::F64); }},
@@ -181,9 +189,7 @@ const ValidateFault kFaults[] = {
        step(p, 7)->mutable_accesses(1)->set_mode(plan::WRITE);
      }},
     {"and their sum",
-     [](plan::Plan &p) {
-       step(p, 10)->mutable_accesses(0)->set_bytes(2);
-     }},
+     [](plan::Plan &p) { step(p, 10)->mutable_accesses(0)->set_bytes(2); }},
 };
 
 } // namespace
