@@ -30,18 +30,20 @@ std::string processors() {
   return text;
 }
 
+/// The same for all of a machine that see each other's process numbers: a
+/// container has numbers of its own.
+std::string placeName() {
+  struct stat space = {};
+  stat("/proc/self/ns/pid", &space);
+  return absl::StrCat(machineName(), " ", space.st_ino);
+}
+
 } // namespace
 
 std::string zerograph::machineName() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return boot;
-}
-
-std::string zerograph::placeName() {
-  struct stat space = {};
-  stat("/proc/self/ns/pid", &space);
-  return absl::StrCat(machineName(), " ", space.st_ino);
 }
 
 std::string zerograph::describeThisProcess() {

@@ -12,9 +12,6 @@ namespace zerograph {
 
 /// The same for all processes that share a machine's memory and processors.
 std::string machineName();
-/// The same for all of a machine that see each other's process numbers: a
-/// container has numbers of its own, and its own of the machine's GPUs.
-std::string placeName();
 
 /// This process as others see it: where it runs, on which processors, its
 /// number. A text without meaning but for `Peers`.

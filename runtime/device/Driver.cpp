@@ -11,9 +11,12 @@ using namespace zerograph;
 
 bool zerograph::lostAccelerator() { return CudaContext::anyAbandoned(); }
 
-absl::StatusOr<unsigned>
-zerograph::countAccelerators(const plan::Target &target) {
-  return target.device() == "cuda" ? countGpus() : 1;
+absl::StatusOr<std::vector<std::string>>
+zerograph::listAccelerators(const plan::Target &target) {
+  if (target.device() == "cuda") {
+    return listGpus();
+  }
+  return std::vector<std::string>{""};
 }
 
 absl::StatusOr<std::unique_ptr<Driver>>

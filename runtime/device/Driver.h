@@ -81,9 +81,11 @@ absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
 /// when a process exits may wait for it for ever: end by std::_Exit.
 bool lostAccelerator();
 
-/// How many accelerators of its kind this process may use, at least 1; 1 where
-/// the device is none. An error says what is missing.
-absl::StatusOr<unsigned> countAccelerators(const plan::Target &target);
+/// The accelerators of a device's kind that this process may use, at least one:
+/// a name each, which other processes have for the same one too. One without a
+/// name where the device is none. An error says what is missing.
+absl::StatusOr<std::vector<std::string>>
+listAccelerators(const plan::Target &target);
 
 } // namespace zerograph
 

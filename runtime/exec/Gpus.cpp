@@ -21,7 +21,9 @@ absl::StatusOr<unsigned> zerograph::gpusOfThreads(const plan::Plan &plan) {
   if (!isForGpus(plan) || ranks == 1) {
     return 1;
   }
-  ZG_ASSIGN_OR_RETURN(unsigned gpus, countAccelerators(plan.devices(0)));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                      listAccelerators(plan.devices(0)));
+  auto gpus = unsigned(all.size());
   if (gpus > 1 && gpus < ranks) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the plan is for ", ranks, " ranks, and this process sees ", gpus,
@@ -36,21 +38,25 @@ absl::StatusOr<unsigned> zerograph::gpuOfProcess(const plan::Plan &plan,
   if (!isForGpus(plan) || control.world() == 1) {
     return 0;
   }
-  std::string name = placeName();
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> names,
-                      control.exchange("finding the GPU of each rank", name));
-  auto self = names.begin() + control.rank();
-  auto place = unsigned(std::count(names.begin(), self, name));
-  auto here = unsigned(std::count(names.begin(), names.end(), name));
-  absl::StatusOr<unsigned> gpus = countAccelerators(plan.devices(0));
+  absl::StatusOr<std::vector<std::string>> gpus =
+      listAccelerators(plan.devices(0));
+  // Those that see the same ones share them out, whatever else parts them.
+  std::string seen =
+      gpus.ok() ? absl::StrCat(machineName(), " ", absl::StrJoin(*gpus, " "))
+                : "";
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                      control.exchange("finding the GPU of each rank", seen));
+  auto self = all.begin() + control.rank();
+  auto place = unsigned(std::count(all.begin(), self, seen));
+  auto sharing = unsigned(std::count(all.begin(), all.end(), seen));
   absl::Status status = gpus.status();
-  if (status.ok() && *gpus > 1 && *gpus < here) {
+  if (status.ok() && gpus->size() > 1 && gpus->size() < sharing) {
     status = absl::FailedPreconditionError(absl::StrCat(
-        here, " ranks are on this machine, and the one that is its number ",
-        place, " sees ", *gpus, " GPUs: start as many as there are GPUs"));
+        sharing, " ranks of this machine see the same ", gpus->size(),
+        " GPUs: start as many as there are GPUs, or let each see one"));
   }
   ZG_RETURN_IF_ERROR(agree(control, "finding a GPU", status));
-  return *gpus == 1 ? 0 : place;
+  return gpus->size() == 1 ? 0 : place;
 }
 
 absl::StatusOr<std::optional<GpuMemory>>
@@ -63,9 +69,13 @@ zerograph::gpuMemory(const Machine &machine, const plan::Plan &plan,
   }
   GpuMemory memory;
   memory.before = *machine.in_use_before;
-  memory.code = *machine.in_use_loaded - *machine.in_use_before;
-  memory.nccl = machine.in_use_open.value_or(*machine.in_use_loaded) -
-                *machine.in_use_loaded;
+  // Another process may have given some back in between.
+  auto grown = [](uint64_t from, uint64_t to) {
+    return to - std::min(from, to);
+  };
+  memory.code = grown(*machine.in_use_before, *machine.in_use_loaded);
+  memory.nccl = grown(*machine.in_use_loaded,
+                      machine.in_use_open.value_or(*machine.in_use_loaded));
   memory.all = *all;
   for (const plan::Arena &arena : plan.arenas()) {
     memory.arenas += arena.space() == plan::DEVICE ? arena.bytes() * ranks : 0;

@@ -132,11 +132,13 @@ struct NcclCalls {
     return nccl->forget(found);
   }
   static int abort(ncclComm_t comm) {
-    Lock lock(nccl->gpu.mutex);
+    std::unique_lock<std::mutex> lock(nccl->gpu.mutex);
     Nccl::Shared found = findAlone(comm, "ncclCommAbort");
     if (found) {
       found->tasks.clear();
     }
+    // NCCL's own streams wait for the program's.
+    nccl->gpu.changed.wait(lock, [] { return !nccl->gpu.stalled(); });
     if (found && found->isHeld()) {
       return complain(kHeld);
     }

@@ -4,7 +4,7 @@ emulated NCCL records their collectives."""
 import os
 import re
 
-from mpi import Mpi
+from mpi import LAST_WORDS, Mpi
 from support import MLP, MLP_DATA, main, read_tensors
 
 EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
@@ -61,9 +61,10 @@ class NcclGraph(Mpi):
         self.trained(2, "all", "--zero", "3", "--trace", "trace")
 
     def test_a_rank_that_is_killed(self):
-        self.environment["ZEROGRAPH_EMULATOR_FOLDER"] = self.folder
+        self.environment.update(LAST_WORDS,
+                                ZEROGRAPH_EMULATOR_FOLDER=self.folder)
         launcher, ranks, errors = self.start(
-            2, *TRAIN, "--zero", "3", "--deadline", "2", "--graph", "all")
+            2, *TRAIN, "--zero", "3", "--deadline", "20", "--graph", "all")
         self.wait_until(lambda: self.steps_logged() > 2)
         os.kill(ranks[1], 9)
         self.assertNotEqual(launcher.wait(60), 0)

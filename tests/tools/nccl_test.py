@@ -61,7 +61,8 @@ class Nccl(Mpi):
         self.check(3, "--zero", "1")
 
     def test_processes_that_see_all_gpus(self):
-        # Each takes the one of its place on the machine.
+        # They share them out.
+        self.environment["ZEROGRAPH_EMULATOR_SHARED"] = "1"
         result = self.on_processes(2, *TRAIN, *STEPS, *CUDA, gpus=2)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.check_end(result.stderr, 2)
@@ -70,9 +71,11 @@ class Nccl(Mpi):
         self.refused(*TRAIN, *CUDA, "--ranks", "3", env=with_gpus(2), lines=0,
                      parts=["for 3 ranks, and this process sees 2 GPUs",
                             "CUDA_VISIBLE_DEVICES=0"])
+        self.environment["ZEROGRAPH_EMULATOR_SHARED"] = "1"
         result = self.on_processes(3, *TRAIN, *STEPS, *CUDA, gpus=2)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("3 ranks are on this machine", result.stderr)
+        self.assertIn("3 ranks of this machine see the same 2 GPUs",
+                      result.stderr)
 
     def test_sums_in_its_own_order(self):
         for target, message in [
@@ -127,6 +130,15 @@ class Nccl(Mpi):
         self.assertRegex(said, r'step \d+ of "step" \(\w+, .*\): (this step '
                          r"or a later one, up to step \d+: )?the GPU finished "
                          "nothing for 8 s")
+
+    def test_gpus_that_do_not_come_back(self):
+        # NCCL waits for them, and so does the driver at exit.
+        self.environment["ZEROGRAPH_EMULATOR_STALL"] = "150"
+        result = self.on_processes(2, *TRAIN, *CUDA, "--steps", "20",
+                                   "--deadline", "5")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the GPU finished nothing for 5 s", result.stderr)
+        self.assertNotIn("emulated GPU", result.stderr)
 
     def test_the_environment(self):
         result = self.succeeds("env", env=with_gpus(2))

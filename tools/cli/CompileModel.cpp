@@ -68,7 +68,7 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
 absl::Status checkDevice(const CompileOptions &options) {
   plan::Target target;
   target.set_device(options.target.substr(0, options.target.find(':')));
-  return countAccelerators(target).status();
+  return listAccelerators(target).status();
 }
 
 absl::Status checkIsNoPlan(const std::string &model) {

@@ -6,6 +6,7 @@
 #include "runtime/comm/nccl/Scratch.h"
 
 #include <algorithm>
+#include <future>
 #include <thread>
 
 using namespace zerograph;
@@ -16,6 +17,8 @@ namespace {
 /// break.
 constexpr auto kEager = std::chrono::microseconds(200);
 constexpr auto kPause = std::chrono::microseconds(50);
+/// What the end of a communicator may take after a failure.
+constexpr auto kGrace = std::chrono::seconds(10);
 /// NCCL finds no use for less.
 constexpr uint64_t kWarmBytes = 16;
 
@@ -220,6 +223,24 @@ absl::StatusOr<std::string> NcclComm::registerMemory(CUdeviceptr begin,
 // The end
 //===----------------------------------------------------------------------===//
 
+/// Frees the communicator, whatever NCCL says. NCCL waits for streams of its
+/// own, which wait for ours: with a GPU that does not come back, for ever. Then
+/// both are left to the end of the process.
+static void abortWithin(NcclComm::Clock::duration grace, const NcclApi &api,
+                        std::shared_ptr<CudaContext> gpu, ncclComm_t comm) {
+  auto done = std::make_shared<std::promise<void>>();
+  std::future<void> ended = done->get_future();
+  std::thread([&api, gpu, comm, done] {
+    if (gpu->enter().ok()) {
+      api.ncclCommAbort(comm);
+    }
+    done->set_value();
+  }).detach();
+  if (ended.wait_for(grace) != std::future_status::ready) {
+    gpu->abandon();
+  }
+}
+
 void NcclComm::abort(const absl::Status &status) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!failed.ok()) {
@@ -229,8 +250,8 @@ void NcclComm::abort(const absl::Status &status) {
                ? status
                : absl::AbortedError(absl::StrCat(
                      "rank ", control.rank(), " failed: ", status.message()));
-  if (comm && gpu->enter().ok()) {
-    api.ncclCommAbort(comm); // frees it, whatever it says
+  if (comm) {
+    abortWithin(std::min<Clock::duration>(kGrace, deadline), api, gpu, comm);
   }
   comm = nullptr;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -75,6 +76,10 @@ absl::StatusOr<Algorithms> Algorithms::open(const std::string &path) {
   algorithms.path = path;
   std::error_code none;
   algorithms.found = !path.empty() && std::filesystem::exists(path, none);
+  if (std::filesystem::is_directory(path, none)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--algorithms ", path, " is a folder; name a file in it"));
+  }
   if (algorithms.found) {
     ZG_RETURN_IF_ERROR(algorithms.read());
   }
@@ -136,7 +141,7 @@ absl::StatusOr<std::string> Algorithms::of(const LibraryAlgorithms &here,
   return absl::NotFoundError(
       absl::StrCat("--algorithms ", path,
                    " does not have it: it was written for another plan. Name a "
-                   "file that does not exist"));
+                   "new file, which is then written"));
 }
 
 absl::Status Algorithms::finish() const {
@@ -152,8 +157,15 @@ absl::Status Algorithms::finish() const {
   if (found) {
     return absl::OkStatus();
   }
-  // Processes of one run may write the same at once.
-  std::string unfinished = absl::StrCat(path, ".", getpid(), ".tmp");
+  // Processes of one run may write the same at once, also of several machines.
+  std::string unfinished = absl::StrCat(path, ".XXXXXX");
+  int made = mkstemp(unfinished.data());
+  if (made < 0) {
+    return absl::InternalError(
+        absl::StrCat(path, " cannot be written: ", std::strerror(errno)));
+  }
+  fchmod(made, 0644);
+  close(made);
   std::ofstream file(unfinished);
   file << kTitle << '\n';
   for (const LibraryAlgorithms &section : added) {

@@ -16,6 +16,12 @@ using namespace zerograph;
 
 namespace {
 
+absl::StatusOr<std::string> uuidOf(const CudaApi &api, CUdevice device) {
+  CUuuid id = {};
+  ZG_CUDA(api, cuDeviceGetUuid, &id, device);
+  return absl::BytesToHexString({id.bytes, sizeof(id.bytes)});
+}
+
 class CudaDriver final : public Driver {
 public:
   explicit CudaDriver(std::shared_ptr<CudaContext> context)
@@ -44,9 +50,7 @@ public:
   }
 
   absl::StatusOr<std::string> accelerator() const override {
-    CUuuid id = {};
-    ZG_CUDA(context->api, cuDeviceGetUuid, &id, context->device);
-    return absl::BytesToHexString({id.bytes, sizeof(id.bytes)});
+    return uuidOf(context->api, context->device);
   }
 
   absl::StatusOr<std::string> model() const override {
@@ -107,11 +111,17 @@ absl::Status checkArchitecture(const plan::Target &target,
 
 } // namespace
 
-absl::StatusOr<unsigned> zerograph::countGpus() {
+absl::StatusOr<std::vector<std::string>> zerograph::listGpus() {
   ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
   int count = 0;
   ZG_CUDA(*api, cuDeviceGetCount, &count);
-  return unsigned(count);
+  std::vector<std::string> gpus;
+  for (int i = 0; i < count; ++i) {
+    CUdevice device = 0;
+    ZG_CUDA(*api, cuDeviceGet, &device, i);
+    ZG_ASSIGN_OR_RETURN(gpus.emplace_back(), uuidOf(*api, device));
+  }
+  return gpus;
 }
 
 absl::StatusOr<std::string> zerograph::nativeArchitecture() {

@@ -7,8 +7,9 @@
 
 namespace zerograph {
 
-/// How many GPUs this process may use; an error that says what is missing.
-absl::StatusOr<unsigned> countGpus();
+/// The GPUs that this process may use, by their UUIDs; an error says what is
+/// missing.
+absl::StatusOr<std::vector<std::string>> listGpus();
 
 /// "sm_90": the newest architecture whose plans this process's first GPU runs.
 absl::StatusOr<std::string> nativeArchitecture();

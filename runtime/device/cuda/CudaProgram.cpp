@@ -162,6 +162,9 @@ absl::Status CudaProgram::finish(uint32_t &number) {
 /// It ends when the collectives are told to end, or with the process. Marks say
 /// nothing of it: those that were not reached are as the run before left them.
 void CudaProgram::settle() {
+  if (!context->enter().ok()) {
+    return; // abandoned
+  }
   rest.begin();
   for (size_t i = 0; i < streams.size(); ++i) {
     if (api.cuEventRecord(ends[i], streams[i]) != CUDA_SUCCESS) {
