@@ -115,8 +115,8 @@ public:
   /// ending. No run begins any more; one that goes on does.
   virtual void dropRecords() {}
 
-  /// From now on runs note when each step is worked on. On an accelerator this
-  /// may keep steps from being issued as one graph.
+  /// From now on runs note when each step is worked on; of an accelerator, where
+  /// nothing is enqueued as graphs.
   virtual void recordTimes() = 0;
   /// Of the last run, one a step of the list; empty where nothing is recorded.
   virtual std::vector<StepTime> times() const = 0;

@@ -52,7 +52,7 @@ absl::Status CudaProgram::issueStep(size_t place, unsigned slot) {
 absl::Status CudaProgram::issueSegment(const Segment &segment, unsigned slot) {
   const Entry &first = entries[segment.places.front()];
   const Entry &last = entries[segment.places.back()];
-  if (segment.graph && !timers) {
+  if (segment.graph) {
     ZG_RETURN_IF_ERROR(await(first));
     ZG_RETURN_IF_ERROR(segment.graph->launch(first.stream));
     ZG_RETURN_IF_ERROR(signal(last));
@@ -98,9 +98,8 @@ absl::Status CudaProgram::issue(unsigned slot) {
     ZG_RETURN_IF_ERROR(timers->start(api, streams.front()));
   }
   if (options.graphs == Graphs::All) {
-    ZG_RETURN_IF_ERROR(annotate(timers ? issueWhole(slot)
-                                       : whole[slot]->launch(streams.front()),
-                                kThisOrEarlier));
+    ZG_RETURN_IF_ERROR(
+        annotate(whole[slot]->launch(streams.front()), kThisOrEarlier));
     ZG_CUDA(api, cuEventRecord, end, streams.front());
     watch.recorded(streams.front());
     return absl::OkStatus();

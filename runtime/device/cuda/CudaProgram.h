@@ -43,7 +43,8 @@ public:
     whole[0].reset();
     whole[1].reset();
   }
-  void recordTimes() override { timed = true; }
+  /// Of steps that are enqueued one by one: without graphs.
+  void recordTimes() override { timed = options.graphs == Graphs::Off; }
   std::vector<StepTime> times() const override { return step_times; }
 
 private:
