@@ -24,7 +24,8 @@ struct CudnnEngineModel {
   std::vector<int32_t> notes, behavior;
   std::map<int32_t, int64_t> knobs; ///< and the most that each can be
   Convolution::Sums sums;
-  bool supported = true;
+  /// What finalizing its plan gives.
+  cudnnStatus_t finalized = CUDNN_STATUS_SUCCESS;
 
   uint64_t workspaceBytes(const Convolution &convolution) const;
   /// Those that the heuristic names in a mode, in its order.
@@ -41,6 +42,9 @@ public:
   ~Cudnn();
   Cudnn(const Cudnn &) = delete;
   Cudnn &operator=(const Cudnn &) = delete;
+
+  /// From now on finalizing any engine's plan gives this.
+  void failEngines(cudnnStatus_t with) { engines_fail = with; }
 
   /// What a program left: "1 handles, 2 descriptors"; empty if nothing.
   std::string leftovers() const;
@@ -93,6 +97,7 @@ private:
 
   Gpu &gpu;
   size_t version;
+  cudnnStatus_t engines_fail = CUDNN_STATUS_SUCCESS;
   uint64_t convolution_count = 0;
   std::set<int64_t> engines_used;
   /// Of convolutions, engines whose kernels have been loaded.

@@ -28,7 +28,8 @@ const std::vector<CudnnEngineModel> &all() {
       {kHuge, {}, {}, {}, Sums::Rough},
       {27, {}, {CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION}, {}, Sums::Rough},
       {28, {}, {CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY}, {}, Sums::Rough},
-      {29, {}, {}, {}, Sums::Rough, false},
+      {29, {}, {}, {}, Sums::Rough, CUDNN_STATUS_NOT_SUPPORTED},
+      {31, {}, {}, {}, Sums::Rough, CUDNN_STATUS_INTERNAL_ERROR},
       {30, {}, {}, {{kTile, 4}, {kParts, 2}}, Sums::Halves},
       {kPlain, {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}, {}, {}, Sums::Plain}};
   return kEngines;

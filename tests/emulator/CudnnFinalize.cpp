@@ -212,8 +212,10 @@ cudnnStatus_t Cudnn::finalize(Descriptor &descriptor) {
     if (Gpu::isRecording()) {
       return refuse("a plan is made while a graph is recorded");
     }
-    if (!descriptor.engine->supported) {
-      return CUDNN_STATUS_NOT_SUPPORTED;
+    cudnnStatus_t status =
+        engines_fail ? engines_fail : descriptor.engine->finalized;
+    if (status != CUDNN_STATUS_SUCCESS) {
+      return status;
     }
   }
   descriptor.finalized = true;

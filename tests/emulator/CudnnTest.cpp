@@ -15,6 +15,7 @@ using namespace zerograph::testing;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace {
 
@@ -49,9 +50,11 @@ protected:
 
   /// The error of a run.
   std::string refused(const OneConvolution &one, const std::string &file = "",
-                      size_t version = 91900) {
+                      size_t version = 91900,
+                      cudnnStatus_t engines = CUDNN_STATUS_SUCCESS) {
     emulator::Gpu gpu(1);
     emulator::Cudnn library(gpu, version);
+    library.failEngines(engines);
     std::string memory = one.memory();
     absl::Status status = runOn(one, memory, file);
     EXPECT_EQ(library.leftovers(), "");
@@ -76,8 +79,8 @@ TEST_F(CudnnTest, AgreesWithLoops) {
   }
 }
 
-// The heuristic's first ones round, or have no order; then comes one that needs
-// a workspace, and last those that always work.
+// The heuristic's first ones round, or have no order, others fail; then comes
+// one that needs a workspace, and last those that always work.
 TEST_F(CudnnTest, TheFirstEngineThatMayBeUsed) {
   run(OneConvolution(plain, plan::CONVOLVE, plan::F32, kEnough));
   EXPECT_THAT(engines, ElementsAre(30));
@@ -85,6 +88,27 @@ TEST_F(CudnnTest, TheFirstEngineThatMayBeUsed) {
   EXPECT_THAT(engines, ElementsAre(0));
   run(OneConvolution(plain, plan::CONVOLVE, plan::F32, kEnough, /*tf32=*/true));
   EXPECT_THAT(engines, ElementsAre(21));
+}
+
+TEST_F(CudnnTest, WhyNoEngineMayBeUsedIsSaid) {
+  OneConvolution one(plain, plan::CONVOLVE);
+  EXPECT_THAT(
+      refused(one, "", 91900, CUDNN_STATUS_INTERNAL_ERROR),
+      AllOf(HasSubstr("step 0 'conv'"),
+            HasSubstr("cuDNN 9.19.0 has no engine for it here"),
+            HasSubstr(": its sums are made in no fixed order; it multiplies on "
+                      "tensor cores"),
+            HasSubstr("; NVRTC compiles it; "),
+            HasSubstr("; cudnnBackendFinalize: made to fail, or not supported "
+                      "(4000)"),
+            HasSubstr(". --convolution generated")));
+}
+
+// Another engine would find no more of it.
+TEST_F(CudnnTest, MemoryThatIsNotThereEndsTheLoad) {
+  EXPECT_THAT(refused(OneConvolution(plain, plan::CONVOLVE), "", 91900,
+                      CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED),
+              AllOf(HasSubstr("(4004)"), Not(HasSubstr("has no engine"))));
 }
 
 TEST_F(CudnnTest, Tf32IfThePlanAllowsIt) {
@@ -236,6 +260,7 @@ TEST_F(CudnnAlgorithms, ThatMayNotBeUsedAreRefused) {
       {"engine 26", "needs a workspace of 1099511627776 bytes, the plan has "
                     "1048576"},
       {"engine 27", "NVRTC compiles it"},
+      {"engine 31", "cannot be used: cudnnBackendFinalize"},
       {"engine 30, 2=9", "cudnnBackendFinalize"},
       {"engine 99", "cudnnBackendFinalize"},
       {"engine 30,2=4", "is no engine of cuDNN"}};

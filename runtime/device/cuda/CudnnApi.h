@@ -27,6 +27,7 @@ inline constexpr cudnnStatus_t CUDNN_STATUS_SUCCESS = 0;
 inline constexpr cudnnStatus_t CUDNN_STATUS_NOT_INITIALIZED = 1001;
 inline constexpr cudnnStatus_t CUDNN_STATUS_BAD_PARAM = 2000;
 inline constexpr cudnnStatus_t CUDNN_STATUS_NOT_SUPPORTED = 3000;
+inline constexpr cudnnStatus_t CUDNN_STATUS_INTERNAL_ERROR = 4000;
 inline constexpr cudnnStatus_t
     CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED = 4003;
 inline constexpr cudnnStatus_t

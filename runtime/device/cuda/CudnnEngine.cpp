@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kCandidates = 128;
 /// More than there are types of knobs.
 constexpr int64_t kMostKnobs = 64;
+/// Why engines were not taken, in a message.
+constexpr size_t kMostReasons = 12;
 
 /// What keeps an engine from being used, whatever the type.
 constexpr std::pair<int32_t, const char *> kNever[] = {
@@ -161,11 +163,14 @@ absl::StatusOr<std::string> CudnnConvolution::tryEngine(CudnnDescriptor tried) {
           ? made.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, device.handle)
           : made.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device.properties));
   ZG_RETURN_IF_ERROR(made.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, tried));
+  // The library names engines that fail here, and says so in many ways.
   absl::Status status = made.finalize();
-  if (absl::IsUnimplemented(status)) {
+  if (absl::IsResourceExhausted(status)) {
+    return status;
+  }
+  if (!status.ok()) {
     return std::string(status.message());
   }
-  ZG_RETURN_IF_ERROR(status);
   ZG_ASSIGN_OR_RETURN(int64_t bytes,
                       made.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   if (uint64_t(bytes) > kind.workspace) {
@@ -181,6 +186,7 @@ absl::StatusOr<std::string> CudnnConvolution::tryEngine(CudnnDescriptor tried) {
 
 absl::Status CudnnConvolution::choose() {
   size_t count = 0;
+  std::vector<std::string> reasons; // each once
   for (int32_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     ZG_ASSIGN_OR_RETURN(auto configs, named(mode));
     count += configs.size();
@@ -189,14 +195,21 @@ absl::Status CudnnConvolution::choose() {
       if (why.empty()) {
         return absl::OkStatus();
       }
+      if (std::find(reasons.begin(), reasons.end(), why) == reasons.end()) {
+        reasons.push_back(std::move(why));
+      }
     }
+  }
+  if (reasons.size() > kMostReasons) {
+    reasons.resize(kMostReasons);
+    reasons.push_back("and more");
   }
   return absl::UnimplementedError(absl::StrCat(
       cudnnVersion(device.api),
-      " has no engine for it here that gives the same bits each time (of ",
-      count,
-      " that it names); --convolution generated convolves by generated "
-      "kernels"));
+      " has no engine for it here that gives the same bits each time, of ",
+      count, " that it names", reasons.empty() ? "" : ": ",
+      absl::StrJoin(reasons, "; "),
+      ". --convolution generated convolves by generated kernels"));
 }
 
 absl::StatusOr<CudnnDescriptor>
