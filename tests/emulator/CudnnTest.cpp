@@ -182,6 +182,20 @@ TEST_F(CudnnTest, EveryCallThatFailsIsNamedAndLeavesNothing) {
   EXPECT_GT(tried, 12);
 }
 
+// As the wheel for CUDA 13 is opened with a driver for CUDA 12, but not more.
+TEST_F(CudnnTest, ALibraryThatDoesNotStart) {
+  emulator::Gpu gpu(1);
+  emulator::Cudnn library(gpu);
+  gpu.failCall("cudnnCreate", 1);
+  OneConvolution one(plain, plan::CONVOLVE);
+  std::string memory = one.memory();
+  EXPECT_THAT(std::string(runOn(one, memory).message()),
+              AllOf(HasSubstr("cudnnCreate: "),
+                    HasSubstr("emulated is for a newer CUDA than the driver"),
+                    HasSubstr("pip install nvidia-cudnn-cu1"),
+                    HasSubstr("or compile with --convolution generated")));
+}
+
 TEST_F(CudnnTest, AnotherTypeIsRefused) {
   OneConvolution one(plain, plan::CONVOLVE);
   one.step->mutable_convolution()->set_element_type(plan::BF16);

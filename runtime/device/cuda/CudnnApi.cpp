@@ -72,3 +72,22 @@ absl::Status zerograph::cudnnStatus(const CudnnApi &api, cudnnStatus_t result,
              ? absl::UnimplementedError(message)
              : absl::InternalError(message);
 }
+
+absl::StatusOr<cudnnHandle_t> zerograph::createCudnn(const CudnnApi &api) {
+  cudnnHandle_t handle = nullptr;
+  absl::Status status =
+      cudnnStatus(api, api.cudnnCreate(&handle), "cudnnCreate");
+  if (status.ok()) {
+    return handle;
+  }
+  if (absl::IsResourceExhausted(status)) {
+    return status;
+  }
+  ZG_ASSIGN_OR_RETURN(LibraryNames wanted, names());
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(), ". ", api.path,
+                   " is for a newer CUDA than the driver, or libraries beside "
+                   "it are of another version: pip install ",
+                   wanted.wheel, ", or compile with --convolution generated"));
+}

@@ -183,6 +183,10 @@ std::string cudnnVersion(const CudnnApi &api);
 absl::Status cudnnStatus(const CudnnApi &api, cudnnStatus_t result,
                          const char *call);
 
+/// A handle of the thread's GPU. An error says what is amiss with the library,
+/// which can be opened also where it cannot be used.
+absl::StatusOr<cudnnHandle_t> createCudnn(const CudnnApi &api);
+
 /// Calls `api.name(...)` of CudnnApi `api`, and returns its error.
 #define ZG_CUDNN(api, name, ...)                                               \
   ZG_RETURN_IF_ERROR(                                                          \

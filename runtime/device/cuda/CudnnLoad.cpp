@@ -44,7 +44,7 @@ Cudnn::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
   }
   std::unique_ptr<Cudnn> library(new Cudnn(std::move(context), **api));
   ZG_RETURN_IF_ERROR(library->context->enter());
-  ZG_CUDNN(**api, cudnnCreate, &library->handle);
+  ZG_ASSIGN_OR_RETURN(library->handle, createCudnn(**api));
   library->allow_tf32 = plan.devices(0).allow_tf32();
   ZG_RETURN_IF_ERROR(library->addConvolutions(plan));
   ZG_RETURN_IF_ERROR(library->choose(algorithms));
