@@ -164,7 +164,7 @@ TEST_F(CudnnMisuse, ADescriptorDestroyedTwice) {
 
 TEST_F(CudnnMisuse, ATensorAlignedWorse) {
   EXPECT_FALSE(execute(2, 3, 0, /*shift=*/8).ok());
-  expectComplaint("tensor 0 begins at no multiple of 16");
+  expectComplaint("tensor 1 begins at no multiple of 16");
 }
 
 TEST_F(CudnnMisuse, AnOperandThatIsWritten) {

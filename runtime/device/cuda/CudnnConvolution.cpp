@@ -11,8 +11,11 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-/// Tensors are called by these numbers. It is the order of names in text too.
+/// The order of names in text too.
 enum { kInput, kWeights, kOutput };
+
+/// What the library calls a tensor; 0 may stand for none.
+constexpr int64_t idOf(int tensor) { return tensor + 1; }
 
 /// What the library calls a kind of convolution, and its parts.
 struct OperationNames {
@@ -190,7 +193,7 @@ absl::Status CudnnConvolution::describe() {
   ZG_ASSIGN_OR_RETURN(int32_t type, dataTypeOf(kind.shape.element_type()));
   for (int i : {kInput, kWeights, kOutput}) {
     ZG_ASSIGN_OR_RETURN(tensors[i],
-                        makeTensor(device.api, i,
+                        makeTensor(device.api, idOf(i),
                                    atLeastTwo(tensorOf(kind.shape, i), 2, 1),
                                    type));
   }
@@ -233,8 +236,9 @@ CudnnConvolution::pack(const CUdeviceptr (&addresses)[3],
   ZG_ASSIGN_OR_RETURN(CudnnDescriptor made,
                       CudnnDescriptor::create(
                           device.api, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
-  ZG_RETURN_IF_ERROR(made.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
-                              Sizes{kInput, kWeights, kOutput}));
+  ZG_RETURN_IF_ERROR(
+      made.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
+               Sizes{idOf(kInput), idOf(kWeights), idOf(kOutput)}));
   auto pointer = [](CUdeviceptr address) {
     return reinterpret_cast<void *>(address);
   };

@@ -114,6 +114,7 @@ protected:
 
 // All shapes, kinds and types have an engine, which can be named again.
 TEST_P(CudnnEngines, ThereIsOneForEachConvolution) {
+  constexpr CUdeviceptr kMadeUp = 1 << 20; // nothing is executed
   for (const ConvolutionShape &shape : convolutionShapes()) {
     for (plan::ConvolutionKind of : kConvolutionKinds) {
       for (plan::ElementType type : {plan::F32, plan::F64}) {
@@ -130,6 +131,8 @@ TEST_P(CudnnEngines, ThereIsOneForEachConvolution) {
         EXPECT_TRUE(taken.ok()) << kind.text() << ": " << taken;
         EXPECT_EQ((*again)->engine().text(), one->engine().text());
         EXPECT_EQ((*again)->workspaceBytes(), one->workspaceBytes());
+        auto pack = one->pack({kMadeUp, 2 * kMadeUp, 3 * kMadeUp}, 4 * kMadeUp);
+        EXPECT_TRUE(pack.ok()) << kind.text() << ": " << pack.status();
       }
     }
   }
