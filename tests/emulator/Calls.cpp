@@ -6,6 +6,7 @@
 #include "tests/emulator/MemoryCalls.h"
 #include "tests/emulator/StreamCalls.h"
 
+#include <algorithm>
 #include <tuple>
 #include <unistd.h>
 
@@ -94,6 +95,17 @@ bool Gpu::isRecording() { return Calls::recording > 0; }
 bool Gpu::records(CUstream stream) {
   Stream *queue = Calls::streamOf(stream);
   return queue && queue->records;
+}
+
+uint64_t Gpu::recordingOf(CUstream stream) {
+  Stream *queue = Calls::streamOf(stream);
+  return queue && queue->records ? queue->records->number : 0;
+}
+
+bool Gpu::isOpen(uint64_t recording) const {
+  return std::any_of(graphs.begin(), graphs.end(), [&](const auto &graph) {
+    return graph.second->number == recording && Calls::isOpen(*graph.second);
+  });
 }
 
 int Gpu::enqueue(CUstream stream, Task task) {

@@ -186,7 +186,14 @@ cudnnStatus_t Cudnn::get(Descriptor &descriptor, int name, int type,
   }
 }
 
-cudnnStatus_t Cudnn::execute(const Handle &handle, const Descriptor &plan,
+bool Cudnn::isTorn(Handle &handle) {
+  uint64_t now = gpu.recordingOf(handle.stream);
+  bool torn = handle.recording != now && gpu.isOpen(handle.recording);
+  handle.recording = now;
+  return torn;
+}
+
+cudnnStatus_t Cudnn::execute(Handle &handle, const Descriptor &plan,
                              const Descriptor &pack) {
   constexpr char kCall[] = "cudnnBackendExecute";
   auto value = [&](int name) { return pack.values.at(name); };
@@ -233,6 +240,10 @@ cudnnStatus_t Cudnn::execute(const Handle &handle, const Descriptor &plan,
       Gpu::isRecording()) {
     return refuse("cudnnBackendExecute launches a kernel for the first time "
                   "while a graph is recorded: it would have to be loaded");
+  }
+  if (isTorn(handle)) {
+    return refuse("cudnnBackendExecute is given a handle that another stream "
+                  "records a graph with");
   }
   auto run = [=, this](Gpu::Touched &touched) {
     char *memory[3];

@@ -73,6 +73,8 @@ private:
   struct Handle {
     unsigned device = 0;
     CUstream stream = nullptr;
+    /// The recording that it was last used in; 0: none.
+    uint64_t recording = 0;
   };
 
   /// Notes what is wrong; what a function returns then.
@@ -91,7 +93,10 @@ private:
   cudnnStatus_t finalize(Descriptor &descriptor);
   std::string finish(Descriptor &descriptor);
   std::string finishOperation(Descriptor &descriptor);
-  cudnnStatus_t execute(const Handle &handle, const Descriptor &plan,
+  /// Engines may launch on streams of the handle's own, which are part of a
+  /// recording until that ends. Whether it is used besides.
+  bool isTorn(Handle &handle);
+  cudnnStatus_t execute(Handle &handle, const Descriptor &plan,
                         const Descriptor &pack);
   Descriptor engineOf(const Descriptor &of) const;
 

@@ -228,6 +228,47 @@ TEST_F(CudnnMisuse, InAGraphOnceItIsLoaded) {
   EXPECT_EQ(library.convolutions(), 3u);
 }
 
+TEST_F(CudnnMisuse, AHandleUsedBesideARecording) {
+  EXPECT_TRUE(execute().ok());
+  ASSERT_EQ(driver.cuStreamBeginCapture(streams[0],
+                                        CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            0);
+  EXPECT_TRUE(execute().ok());
+  EXPECT_FALSE(execute(4, 5, 1).ok());
+  EXPECT_THAT(gpu.complaint(), HasSubstr("another stream records a graph"));
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver.cuStreamEndCapture(streams[0], &graph), 0);
+}
+
+TEST_F(CudnnMisuse, AHandleInTwoRecordings) {
+  EXPECT_TRUE(execute().ok());
+  for (CUstream stream : streams) {
+    ASSERT_EQ(driver.cuStreamBeginCapture(stream,
+                                          CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+              0);
+  }
+  EXPECT_TRUE(execute().ok());
+  EXPECT_FALSE(execute(4, 5, 1).ok());
+  EXPECT_THAT(gpu.complaint(), HasSubstr("another stream records a graph"));
+  for (CUstream stream : streams) {
+    CUgraph graph = nullptr;
+    EXPECT_EQ(driver.cuStreamEndCapture(stream, &graph), 0);
+  }
+}
+
+TEST_F(CudnnMisuse, AHandleInOneRecordingAfterTheOther) {
+  EXPECT_TRUE(execute().ok());
+  for (CUstream stream : streams) {
+    ASSERT_EQ(driver.cuStreamBeginCapture(stream,
+                                          CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+              0);
+    EXPECT_TRUE(execute(2, 3, stream == streams[1]).ok());
+    CUgraph graph = nullptr;
+    EXPECT_EQ(driver.cuStreamEndCapture(stream, &graph), 0);
+  }
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
 TEST_F(CudnnMisuse, ACallThatIsToFailDoes) {
   gpu.failCall("cudnnBackendExecute", 2);
   EXPECT_TRUE(execute().ok());

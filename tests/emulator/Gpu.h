@@ -144,6 +144,10 @@ private:
   static bool isRecording();
   /// Whether what a stream is given goes into a graph.
   static bool records(CUstream stream);
+  /// Which recording that is, of all, from 1; 0: none.
+  static uint64_t recordingOf(CUstream stream);
+  /// Whether a recording, by that number, has not ended.
+  bool isOpen(uint64_t recording) const;
   /// Gives a stream a task as the driver's own calls do; `mutex` is locked.
   int enqueue(CUstream stream, Task task);
   void launchGraph(const std::shared_ptr<GraphExec> &graph, Stream &stream);
@@ -183,6 +187,7 @@ private:
   std::map<Event *, std::unique_ptr<Event>> events;
   std::map<Module *, std::unique_ptr<Module>> modules;
   std::map<Graph *, std::unique_ptr<Graph>> graphs;
+  uint64_t recording_count = 0;
   std::vector<std::shared_ptr<GraphExec>> executables; // as made, for the seed
   int contexts = 0;
   uint64_t launch_count = 0;

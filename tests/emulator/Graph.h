@@ -25,6 +25,7 @@ struct Gpu::Graph {
     VectorClock clock;
     uint32_t tasks = 0; // but for events that it has recorded
   };
+  uint64_t number = 0;          // of all that were recorded
   std::vector<Branch> branches; // the first began to record
   std::vector<Node> nodes;      // in the order of the calls
   /// What a stream that awaits an event knows.

@@ -21,6 +21,7 @@ struct GraphCalls : Calls {
     ++recording;
     auto owned = std::make_unique<Gpu::Graph>();
     Gpu::Graph *graph = owned.get();
+    graph->number = ++gpu->recording_count;
     gpu->graphs[graph] = std::move(owned);
     graph->join(*queue);
     return 0;

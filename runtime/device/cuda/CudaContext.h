@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace zerograph {
@@ -34,6 +35,10 @@ public:
 
   const CudaApi &api;
   const CUdevice device;
+  /// Held by a thread while it records a graph, and by who enqueues through a
+  /// library's handle that threads share: such a handle is of one stream at a
+  /// time, and the streams that it has within are of one graph until its end.
+  std::recursive_mutex recording;
 
 private:
   CudaContext(const CudaApi &api, CUdevice device) : api(api), device(device) {}

@@ -9,6 +9,7 @@ CudaGraph::record(std::shared_ptr<CudaContext> context, CUstream stream,
                   const std::function<absl::Status()> &enqueue) {
   const CudaApi &api = context->api;
   std::unique_ptr<CudaGraph> graph(new CudaGraph(std::move(context)));
+  std::lock_guard<std::recursive_mutex> lock(graph->context->recording);
   // Other threads of the process allocate and load while this one records.
   ZG_CUDA(api, cuStreamBeginCapture, stream,
           CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

@@ -14,7 +14,7 @@ class CudaGraph {
 public:
   /// Records what `enqueue` puts on `stream`, and on the streams that it makes
   /// await events of it and joins again; nothing of it runs now. The thread has
-  /// entered the context.
+  /// entered the context; threads with it record one after the other.
   static absl::StatusOr<std::unique_ptr<CudaGraph>>
   record(std::shared_ptr<CudaContext> context, CUstream stream,
          const std::function<absl::Status()> &enqueue);

@@ -99,7 +99,7 @@ Cudnn::bind(const StepBinding &step) const {
 absl::Status Cudnn::execute(const CudnnConvolution &convolution,
                             const CudnnDescriptor &pack,
                             CUstream stream) const {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(context->recording);
   ZG_CUDNN(api, cudnnSetStream, handle, stream);
   return convolution.execute(pack);
 }

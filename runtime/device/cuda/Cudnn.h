@@ -8,7 +8,6 @@
 #include "runtime/device/cuda/CudnnConvolution.h"
 
 #include <map>
-#include <mutex>
 
 namespace zerograph {
 
@@ -36,8 +35,8 @@ public:
   absl::StatusOr<std::unique_ptr<Operation>>
   bind(const StepBinding &step) const;
 
-  /// Enqueues it. The ranks of a process have one handle, which is of one
-  /// stream at a time: a handle for each of theirs would cost memory that no
+  /// Enqueues it, while no other thread records a graph. The ranks of a process
+  /// that share a GPU have one handle: one for each would cost memory that no
   /// plan states.
   absl::Status execute(const CudnnConvolution &convolution,
                        const CudnnDescriptor &pack, CUstream stream) const;
@@ -62,7 +61,6 @@ private:
   std::shared_ptr<CudaContext> context;
   const CudnnApi &api;
   cudnnHandle_t handle = nullptr;
-  mutable std::mutex mutex; ///< of the handle
   bool allow_tf32 = false;
   std::map<std::string, Entry> convolutions; // by the text of the kind
   std::string chosen;

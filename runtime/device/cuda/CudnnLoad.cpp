@@ -145,6 +145,9 @@ absl::Status Cudnn::loadKernels() const {
   status.Update(cudaStatus(context->api,
                            context->api.cuStreamSynchronize(stream),
                            "cuStreamSynchronize"));
+  // Which the handle is not to keep.
+  status.Update(
+      cudnnStatus(api, api.cudnnSetStream(handle, nullptr), "cudnnSetStream"));
   context->api.cuStreamDestroy(stream);
   return status;
 }
