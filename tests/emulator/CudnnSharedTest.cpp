@@ -95,4 +95,15 @@ TEST_F(CudnnShared, ARecordingIsOfOneThread) {
   EXPECT_EQ(gpu.complaint(), "");
 }
 
+// Ending a plan may wait for the GPU.
+TEST_F(CudnnShared, AGpuThatDoesNotComeBackIsNotWaitedFor) {
+  for (Rank &rank : ranks) {
+    rank.operation = nullptr;
+  }
+  std::string before = emulated.leftovers();
+  context->abandon();
+  library = nullptr;
+  EXPECT_EQ(emulated.leftovers(), before);
+}
+
 } // namespace

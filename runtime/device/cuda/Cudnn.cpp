@@ -28,6 +28,15 @@ private:
   CudnnDescriptor pack;
 };
 
+/// Until the process ends.
+template <typename T>
+void keep(T left) {
+  static std::mutex mutex;
+  static auto &all = *new std::vector<T>();
+  std::lock_guard<std::mutex> lock(mutex);
+  all.push_back(std::move(left));
+}
+
 } // namespace
 
 std::array<int, 3> zerograph::accessesOf(plan::ConvolutionKind kind) {
@@ -42,8 +51,12 @@ std::array<int, 3> zerograph::accessesOf(plan::ConvolutionKind kind) {
 }
 
 Cudnn::~Cudnn() {
-  if (handle && context->enter().ok()) {
-    convolutions.clear();
+  if (!context->enter().ok()) {
+    keep(std::move(convolutions)); // to destroy them may wait for the GPU
+    return;
+  }
+  convolutions.clear();
+  if (handle) {
     api.cudnnDestroy(handle);
   }
 }
