@@ -1,5 +1,6 @@
 //===- CudnnCalls.cpp - the functions of cuDNN, emulated ------------------===//
 
+#include "tests/emulator/Counted.h"
 #include "tests/emulator/Cudnn.h"
 #include "tests/emulator/CudnnAttributes.h"
 
@@ -148,34 +149,24 @@ static const CudnnApi kEmulated = {
     .path = "emulated",
 };
 
-namespace zerograph::emulator {
+namespace {
 
-/// The emulated function `Member` of the table, which can be told to fail; but
-/// those that cannot, as they give no status.
-template <auto Member, const char *Name, typename Function>
-struct CountedCudnn;
-template <auto Member, const char *Name, typename Result, typename... Arguments>
-struct CountedCudnn<Member, Name, Result (*)(Arguments...)> {
-  static Result call(Arguments... arguments) {
-    if constexpr (std::is_same_v<Result, cudnnStatus_t>) {
-      if (CudnnCalls::fails(Name)) {
-        return kMadeToFail;
-      }
-    }
-    return (kEmulated.*Member)(arguments...);
+struct Library {
+  static constexpr const auto &table = kEmulated;
+  static bool fails(const char *name) { return CudnnCalls::fails(name); }
+  template <auto Member>
+  static int fail(auto...) {
+    return kMadeToFail;
   }
 };
 
-} // namespace zerograph::emulator
+ZEROGRAPH_CUDNN_FUNCTIONS(ZEROGRAPH_COUNTED_NAME)
 
-#define ZEROGRAPH_NAME(name, ...) static constexpr char k_##name[] = #name;
-ZEROGRAPH_CUDNN_FUNCTIONS(ZEROGRAPH_NAME)
+#define ZEROGRAPH_PLACE(name, ...) ZEROGRAPH_COUNTED(Library, CudnnApi, name)
+const CudnnApi kCounted = {ZEROGRAPH_CUDNN_FUNCTIONS(ZEROGRAPH_PLACE).path =
+                               "emulated"};
 
-#define ZEROGRAPH_COUNTED(name, ...)                                           \
-  .name =                                                                      \
-      CountedCudnn<&CudnnApi::name, k_##name, decltype(CudnnApi::name)>::call,
-static const CudnnApi kCounted = {
-    ZEROGRAPH_CUDNN_FUNCTIONS(ZEROGRAPH_COUNTED).path = "emulated"};
+} // namespace
 
 Cudnn::Cudnn(Gpu &gpu, size_t version) : gpu(gpu), version(version) {
   CudnnCalls::library = this;
