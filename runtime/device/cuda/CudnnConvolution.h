@@ -3,10 +3,9 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDNNCONVOLUTION_H
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDNNCONVOLUTION_H
 
-#include "runtime/device/cuda/CudnnDescriptor.h"
+#include "runtime/device/cuda/CudnnEngine.h"
 #include "runtime/plan/plan.pb.h"
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -33,16 +32,6 @@ struct ConvolutionKind {
   /// strides 1 1, low 1 1, dilations 1 1, groups 1, without TF32, workspace
   /// 4194304": one line, other for another kind.
   std::string text() const;
-};
-
-/// What the library calls an engine, and how it is set.
-struct CudnnEngine {
-  int64_t index = 0;
-  std::map<int32_t, int64_t> knobs; ///< by cudnnBackendKnobType_t
-
-  /// "engine 70, 2=12 18=0".
-  std::string text() const;
-  static absl::StatusOr<CudnnEngine> parse(absl::string_view text);
 };
 
 /// A convolution with its descriptors and the engine that computes it. Its
