@@ -2,7 +2,8 @@
 
 #include "runtime/device/cuda/CublasLt.h"
 
-#include "runtime/device/cuda/CudaMemory.h"
+#include "runtime/device/cuda/LibraryLoad.h"
+#include "runtime/device/cuda/LibraryWorkspace.h"
 #include "runtime/plan/Describe.h"
 
 #include "absl/strings/escaping.h"
@@ -14,17 +15,6 @@ using namespace zerograph;
 
 namespace {
 
-bool hasProducts(const plan::Plan &plan) {
-  for (const plan::Program &program : plan.programs()) {
-    for (const plan::Step &step : program.steps()) {
-      if (step.has_matmul()) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 /// Where operands and workspace of a product lie that follow each other, A
 /// first.
 struct Places {
@@ -32,16 +22,12 @@ struct Places {
 };
 
 Places placesOf(const ProductKind &kind) {
-  constexpr uint64_t kAlignment = 256; // what any product may ask for
-  auto next = [](uint64_t begin, uint64_t bytes) {
-    return (begin + bytes + kAlignment - 1) / kAlignment * kAlignment;
-  };
   uint64_t size = elementSize(kind.type);
   Places at;
-  at.b = next(0, kind.batch * kind.m * kind.k * size);
-  at.c = next(at.b, kind.batch * kind.k * kind.n * size);
-  at.workspace = next(at.c, kind.batch * kind.m * kind.n * size);
-  at.end = next(at.workspace, kind.workspace);
+  at.b = alignWorkspace(kind.batch * kind.m * kind.k * size);
+  at.c = alignWorkspace(at.b + kind.batch * kind.k * kind.n * size);
+  at.workspace = alignWorkspace(at.c + kind.batch * kind.m * kind.n * size);
+  at.end = alignWorkspace(at.workspace + kind.workspace);
   return at;
 }
 
@@ -68,7 +54,7 @@ absl::StatusOr<cublasLtMatmulAlgo_t> parseAlgorithm(const std::string &text) {
 absl::StatusOr<std::unique_ptr<CublasLt>>
 CublasLt::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
                Algorithms &algorithms) {
-  if (!hasProducts(plan)) {
+  if (!anyStep(plan, &plan::Step::has_matmul)) {
     return nullptr;
   }
   ZG_RETURN_IF_ERROR(refuseEnvironment(
@@ -144,33 +130,21 @@ absl::Status CublasLt::choose(Algorithms &algorithms) {
   return loadKernels();
 }
 
-/// The library loads a kernel when it first launches it, and nothing may be
-/// loaded while a graph is recorded: so each product is made once, of zeros,
-/// in memory that the arenas get afterwards.
 absl::Status CublasLt::loadKernels() const {
   uint64_t most = 0;
   for (const auto &[text, entry] : products) {
     most = std::max(most, placesOf(entry.kind).end);
   }
-  ZG_ASSIGN_OR_RETURN(auto memory, makeGpuMemory(context, most));
-  CUdeviceptr begin = memory->address();
-  CUstream stream = nullptr;
-  ZG_CUDA(context->api, cuStreamCreateWithPriority, &stream,
-          CU_STREAM_NON_BLOCKING, 0);
-  absl::Status status = cudaStatus(
-      context->api, context->api.cuMemsetD8Async(begin, 0, most, stream),
-      "cuMemsetD8Async");
-  for (const auto &[text, entry] : products) {
-    Places at = placesOf(entry.kind);
-    status.Update(annotate(
-        entry.product->enqueue(begin, begin + at.b, begin + at.c,
-                               entry.kind.workspace ? begin + at.workspace : 0,
-                               stream),
-        absl::StrCat(entry.asked_by, " (", text, ")")));
-  }
-  status.Update(cudaStatus(context->api,
-                           context->api.cuStreamSynchronize(stream),
-                           "cuStreamSynchronize"));
-  context->api.cuStreamDestroy(stream);
-  return status;
+  return launchOnce(context, most, [&](CUdeviceptr begin, CUstream stream) {
+    absl::Status status;
+    for (const auto &[text, entry] : products) {
+      Places at = placesOf(entry.kind);
+      CUdeviceptr workspace = entry.kind.workspace ? begin + at.workspace : 0;
+      status.Update(
+          annotate(entry.product->enqueue(begin, begin + at.b, begin + at.c,
+                                          workspace, stream),
+                   absl::StrCat(entry.asked_by, " (", text, ")")));
+    }
+    return status;
+  });
 }

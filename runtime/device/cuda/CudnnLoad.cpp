@@ -2,37 +2,17 @@
 
 #include "runtime/device/cuda/Cudnn.h"
 
-#include "runtime/device/cuda/CudaMemory.h"
+#include "runtime/device/cuda/LibraryLoad.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
 
 #include <algorithm>
 
 using namespace zerograph;
 
-namespace {
-
-bool hasConvolutions(const plan::Plan &plan) {
-  for (const plan::Program &program : plan.programs()) {
-    for (const plan::Step &step : program.steps()) {
-      if (step.has_convolution()) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-uint64_t roundUp(uint64_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
-         kWorkspaceAlignment;
-}
-
-} // namespace
-
 absl::StatusOr<std::unique_ptr<Cudnn>>
 Cudnn::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
             Algorithms &algorithms) {
-  if (!hasConvolutions(plan)) {
+  if (!anyStep(plan, &plan::Step::has_convolution)) {
     return nullptr;
   }
   ZG_RETURN_IF_ERROR(refuseEnvironment("cuDNN", {"NVIDIA_TF32_OVERRIDE"}));
@@ -107,47 +87,35 @@ absl::Status Cudnn::choose(Algorithms &algorithms) {
   return loadKernels();
 }
 
-/// The library loads a kernel when it first launches it, and nothing may be
-/// loaded while a graph is recorded: so each convolution is computed once, of
-/// zeros, in memory that the arenas get afterwards.
 absl::Status Cudnn::loadKernels() const {
   uint64_t most = 0;
   for (const auto &[text, entry] : convolutions) {
-    most = std::max(most, roundUp(entry.bytes[0]) + roundUp(entry.bytes[1]) +
-                              roundUp(entry.bytes[2]) + entry.kind.workspace);
+    most = std::max(
+        most, alignWorkspace(entry.bytes[0]) + alignWorkspace(entry.bytes[1]) +
+                  alignWorkspace(entry.bytes[2]) + entry.kind.workspace);
   }
-  ZG_ASSIGN_OR_RETURN(auto memory, makeGpuMemory(context, most));
-  CUstream stream = nullptr;
-  ZG_CUDA(context->api, cuStreamCreateWithPriority, &stream,
-          CU_STREAM_NON_BLOCKING, 0);
-  absl::Status status = cudaStatus(
-      context->api,
-      context->api.cuMemsetD8Async(memory->address(), 0, most, stream),
-      "cuMemsetD8Async");
-  // Until the stream has come to an end.
-  std::vector<CudnnDescriptor> packs;
-  for (const auto &[text, entry] : convolutions) {
-    CUdeviceptr tensors[3], next = memory->address();
-    for (int i = 0; i < 3; ++i) {
-      tensors[i] = next;
-      next += roundUp(entry.bytes[i]);
+  std::vector<CudnnDescriptor> packs; // until all has ended
+  return launchOnce(context, most, [&](CUdeviceptr begin, CUstream stream) {
+    absl::Status status;
+    for (const auto &[text, entry] : convolutions) {
+      CUdeviceptr tensors[3], next = begin;
+      for (int i = 0; i < 3; ++i) {
+        tensors[i] = next;
+        next += alignWorkspace(entry.bytes[i]);
+      }
+      auto pack =
+          entry.convolution->pack(tensors, entry.kind.workspace ? next : 0);
+      absl::Status done = pack.status();
+      if (pack.ok()) {
+        packs.push_back(std::move(*pack));
+        done = execute(*entry.convolution, packs.back(), stream);
+      }
+      status.Update(
+          annotate(done, absl::StrCat(entry.asked_by, " (", text, ")")));
     }
-    auto pack =
-        entry.convolution->pack(tensors, entry.kind.workspace ? next : 0);
-    absl::Status done = pack.status();
-    if (pack.ok()) {
-      packs.push_back(std::move(*pack));
-      done = execute(*entry.convolution, packs.back(), stream);
-    }
-    status.Update(
-        annotate(done, absl::StrCat(entry.asked_by, " (", text, ")")));
-  }
-  status.Update(cudaStatus(context->api,
-                           context->api.cuStreamSynchronize(stream),
-                           "cuStreamSynchronize"));
-  // Which the handle is not to keep.
-  status.Update(
-      cudnnStatus(api, api.cudnnSetStream(handle, nullptr), "cudnnSetStream"));
-  context->api.cuStreamDestroy(stream);
-  return status;
+    // The stream goes, and the handle is not to keep it.
+    status.Update(cudnnStatus(api, api.cudnnSetStream(handle, nullptr),
+                              "cudnnSetStream"));
+    return status;
+  });
 }

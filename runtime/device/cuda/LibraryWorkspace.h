@@ -17,6 +17,12 @@ inline constexpr uint64_t kWorkspaceAlignment = 256;
 /// the library is told of what is left, the same wherever the slice lies.
 inline constexpr uint64_t kWorkspaceSlack = 192;
 
+/// The next place that something may begin at.
+constexpr uint64_t alignWorkspace(uint64_t at) {
+  return (at + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+         kWorkspaceAlignment;
+}
+
 /// Of a planned workspace, what the library is told; 0 where it has none.
 constexpr uint64_t usableWorkspace(uint64_t planned) {
   return planned > kWorkspaceSlack ? planned - kWorkspaceSlack : 0;
@@ -24,10 +30,7 @@ constexpr uint64_t usableWorkspace(uint64_t planned) {
 
 /// Where in a planned workspace it begins; 0 where it has none.
 constexpr uint64_t workspaceBegin(uint64_t address, uint64_t planned) {
-  return usableWorkspace(planned) == 0
-             ? 0
-             : (address + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
-                   kWorkspaceAlignment;
+  return usableWorkspace(planned) == 0 ? 0 : alignWorkspace(address);
 }
 
 } // namespace zerograph

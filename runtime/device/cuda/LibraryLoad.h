@@ -1,0 +1,48 @@
+//===- LibraryLoad.h - what libraries do when a plan is loaded ------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_LIBRARYLOAD_H
+#define ZEROGRAPH_RUNTIME_DEVICE_CUDA_LIBRARYLOAD_H
+
+#include "runtime/device/cuda/CudaMemory.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <functional>
+
+namespace zerograph {
+
+/// Whether the plan has a step of which `is` holds.
+inline bool anyStep(const plan::Plan &plan, bool (plan::Step::*is)() const) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if ((step.*is)()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// A library loads a kernel when it first launches it, and nothing may be
+/// loaded while a graph is recorded: so each is launched once before. `launch`
+/// enqueues that, in so many bytes of zeros, which the arenas get afterwards;
+/// returns when it has ended.
+inline absl::Status
+launchOnce(const std::shared_ptr<CudaContext> &context, uint64_t bytes,
+           const std::function<absl::Status(CUdeviceptr, CUstream)> &launch) {
+  const CudaApi &api = context->api;
+  ZG_ASSIGN_OR_RETURN(auto memory, makeGpuMemory(context, bytes));
+  CUstream stream = nullptr;
+  ZG_CUDA(api, cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, 0);
+  absl::Status status =
+      cudaStatus(api, api.cuMemsetD8Async(memory->address(), 0, bytes, stream),
+                 "cuMemsetD8Async");
+  status.Update(launch(memory->address(), stream));
+  status.Update(
+      cudaStatus(api, api.cuStreamSynchronize(stream), "cuStreamSynchronize"));
+  api.cuStreamDestroy(stream);
+  return status;
+}
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_DEVICE_CUDA_LIBRARYLOAD_H
