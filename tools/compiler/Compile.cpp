@@ -90,8 +90,6 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   // the status.
   Diagnostics diagnostics(context);
 
-  ZG_ASSIGN_OR_RETURN(Target target, openTarget(options, &context));
-
   frontend::ImportReport report;
   frontend::ImportOptions import;
   options::copy(options, import);
@@ -103,10 +101,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));
   takeReport(report, result);
+  ZG_ASSIGN_OR_RETURN(Target target,
+                      openTarget(options, convolves(*module), &context));
   llvm::append_range(result.notes, target.notes);
-  if (convolves(*module) && !target.convolution_note.empty()) {
-    result.notes.push_back(std::move(target.convolution_note));
-  }
   DumpDirectory dump(options.dump_ir);
   ZG_RETURN_IF_ERROR(dump.open());
   ZG_RETURN_IF_ERROR(dump.write("import", *module));

@@ -18,19 +18,19 @@ namespace zg = mlir::zg;
 
 namespace {
 
-/// Who convolves on CUDA, and what to say of it where nobody has asked for it.
+/// Who convolves on CUDA, and what to say of it where nobody has chosen.
 struct Convolver {
   bool library = false;
   std::string note{};
 };
 
 Convolver convolverOf(const CompileOptions &options,
-                      absl::string_view architecture) {
+                      absl::string_view architecture, bool convolves) {
   if (!options.convolution.empty()) {
     return {options.convolution == "library"};
   }
-  if (options.matmul == "generated") {
-    return {}; // for the bits that no library decides
+  if (!convolves || options.matmul == "generated") {
+    return {}; // nobody; or for the bits that no library decides
   }
   constexpr char kChoose[] =
       "convolutions become products of matrices, without cuDNN: ";
@@ -49,6 +49,7 @@ Convolver convolverOf(const CompileOptions &options,
 } // namespace
 
 absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
+                                             bool convolves,
                                              mlir::MLIRContext *context) {
   absl::string_view name = options.target;
   auto refused = [&](absl::string_view why) {
@@ -65,7 +66,7 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     if (mlir::failed(target)) {
       return refused(error);
     }
-    Convolver convolver = convolverOf(options, architecture);
+    Convolver convolver = convolverOf(options, architecture, convolves);
     target->library = options.matmul == "library";
     target->convolution = convolver.library;
     target->allowTf32 = options.allow_tf32;
@@ -77,12 +78,13 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
     }
     Target cuda{std::make_unique<zg::CudaTargetInfo>(*target),
                 std::make_unique<zg::CudaCode>(context, *target),
-                {},
                 {}};
     if (target->library) {
       cuda.notes.push_back("plans for CUDA multiply matrices by cuBLASLt");
     }
-    cuda.convolution_note = std::move(convolver.note);
+    if (!convolver.note.empty()) {
+      cuda.notes.push_back(std::move(convolver.note));
+    }
     return cuda;
   }
   if (!absl::ConsumePrefix(&name, "host:") && name != "host") {
@@ -105,6 +107,5 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
       options.convolution.empty() ? library : options.convolution == "library";
   return Target{std::make_unique<zg::HostTargetInfo>(library, convolution),
                 std::make_unique<zg::HostCode>(context, *target),
-                {},
                 {}};
 }

@@ -20,12 +20,11 @@ struct Target {
   std::unique_ptr<mlir::zg::DeviceCode> code;
   /// What users of such plans should know.
   std::vector<std::string> notes;
-  /// The same, of those that convolve; or empty.
-  std::string convolution_note;
 };
 
-/// Of --target, --matmul and --convolution. The context outlives it.
-absl::StatusOr<Target> openTarget(const CompileOptions &options,
+/// Of --target, --matmul and --convolution. `convolves`: the model does; the
+/// default of --convolution looks for cuDNN then. The context outlives it.
+absl::StatusOr<Target> openTarget(const CompileOptions &options, bool convolves,
                                   mlir::MLIRContext *context);
 
 } // namespace zerograph
