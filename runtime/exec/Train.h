@@ -41,8 +41,8 @@ struct TrainOptions {
   std::string dump_gradients;
   /// What the optimizer keeps, after the last step.
   std::string dump_states;
-  /// Algorithms of a GPU's products: read or, where there is no such file,
-  /// written.
+  /// Of a GPU's libraries, for products and convolutions: read or, where there
+  /// is no such file, written.
   std::string algorithms;
   /// A trace of the last step, for Perfetto; empty for none.
   std::string trace;
@@ -80,7 +80,7 @@ struct RankResult {
 /// What a run has of a GPU's memory, in bytes.
 struct GpuMemory {
   uint64_t before = 0; // the context, and other processes
-  uint64_t code = 0;   // kernels, and libraries for products
+  uint64_t code = 0;   // kernels, cuBLASLt and cuDNN
   uint64_t nccl = 0;   // its communicator
   uint64_t arenas = 0; // planned, of all ranks that share the GPU
   /// At the end, all: beyond the others it is the graphs', what NCCL has of

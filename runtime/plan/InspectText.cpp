@@ -65,9 +65,13 @@ void header(const Json &report, std::string &out) {
     absl::StrAppend(&out, "; ", library, isa.empty() ? "" : " ", isa);
   }
   if (!library.empty() && text(target["device"]) == "cuda") {
-    absl::StrAppend(&out, target["allow_tf32"].get<bool>()
-                              ? ", products of f32 may round to TF32"
-                              : ", products of f32 without TF32");
+    bool products = absl::StrContains(library, "cuBLASLt");
+    bool convolutions = absl::StrContains(library, "cuDNN");
+    absl::StrAppend(&out, ", ", products ? "products" : "",
+                    products && convolutions ? " and " : "",
+                    convolutions ? "convolutions" : "", " of f32 ",
+                    target["allow_tf32"].get<bool>() ? "may round to TF32"
+                                                     : "without TF32");
   }
   absl::StrAppend(&out, "\n");
   if (text(report["reduction"]) == "nccl") {

@@ -31,7 +31,7 @@ struct Training {
   std::string reduction = "exact";
   std::string target = "host";
   bool allow_tf32 = false;
-  std::string algorithms = ""; ///< file of a GPU's products; empty: none
+  std::string algorithms = ""; ///< file of a GPU's libraries; empty: none
   Graphs graphs = Graphs::Compute;
   int steps = 0;             ///< 0: those of the reference
   bool gradients = false;    ///< dump those of the first step

@@ -40,7 +40,7 @@ void reportGpu(const GpuMemory &gpu) {
   };
   uint64_t known = gpu.before + gpu.code + gpu.nccl + gpu.arenas;
   line("  context, and other processes", gpu.before);
-  line("  kernels, and libraries for products", gpu.code);
+  line("  kernels, cuBLASLt and cuDNN", gpu.code);
   line("  NCCL's communicator", gpu.nccl);
   line("  arenas of its ranks, as planned", gpu.arenas);
   line("  graphs, what is registered, and rounding",

@@ -10,7 +10,8 @@
 namespace zerograph {
 
 /// All that cuDNN is told, and tells, are descriptors: made, given attributes,
-/// finalized. What a descriptor was given outlives it.
+/// finalized. Descriptors that one was given
+/// outlive it; values are copied.
 class CudnnDescriptor {
 public:
   static absl::StatusOr<CudnnDescriptor>

@@ -135,6 +135,22 @@ TEST(Inspect, ReportsWhatIsInThePlan) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("Wasteful")));
 }
 
+TEST(Inspect, SaysWhatTheLibrariesOfAGpuCompute) {
+  using ::testing::HasSubstr;
+  LoadedPlan loaded{testing::stageThreePlan(), ""};
+  absl::StatusOr<nlohmann::ordered_json> report = inspectPlan(loaded);
+  ASSERT_TRUE(report.ok()) << report.status();
+  (*report)["target"]["device"] = "cuda";
+  (*report)["target"]["math_library"] = "cuDNN";
+  EXPECT_THAT(inspectText(*report, false),
+              HasSubstr("; cuDNN, convolutions of f32 without TF32\n"));
+  (*report)["target"]["math_library"] = "cuBLASLt, cuDNN";
+  (*report)["target"]["allow_tf32"] = true;
+  EXPECT_THAT(inspectText(*report, false),
+              HasSubstr("; cuBLASLt, cuDNN, products and convolutions of f32 "
+                        "may round to TF32\n"));
+}
+
 TEST(Inspect, ListsWhatIsWasteful) {
   LoadedPlan loaded{testing::stageOnePlan(), ""};
   plan::Step &update = *loaded.plan.mutable_programs(0)->mutable_steps(5);
