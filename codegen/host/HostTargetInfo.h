@@ -12,7 +12,8 @@ namespace mlir::zg {
 /// kernels.
 class HostTargetInfo final : public TargetInfo {
 public:
-  explicit HostTargetInfo(bool library = true, bool convolution = true)
+  HostTargetInfo() = default;
+  HostTargetInfo(bool library, bool convolution)
       : library(library), convolution(convolution) {}
 
   /// The host has forms for core ops alone, which it fuses.
@@ -27,7 +28,7 @@ public:
                           std::string &error) const override;
 
 private:
-  bool library, convolution;
+  bool library = true, convolution = true;
 };
 
 } // namespace mlir::zg

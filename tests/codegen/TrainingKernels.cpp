@@ -42,7 +42,7 @@ TrainingKernels::TrainingKernels(
   }
   OwningOpRef<ModuleOp> made = std::move(*imported);
   options.loss = report.loss_output;
-  HostTargetInfo target(/*library=*/false);
+  HostTargetInfo target(/*library=*/false, /*convolution=*/false);
   for (const Phase &phase : trainingPhases(options, target)) {
     PassManager passes(context.get());
     phase.build(passes);

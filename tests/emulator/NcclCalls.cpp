@@ -36,10 +36,10 @@ struct Library {
   static bool fails(const char *name) { return NcclCalls::fails(name); }
   template <auto Member>
   static int fail(auto... arguments) {
+    NcclCalls::failGroup();
     if constexpr (isMember<Member, &NcclApi::ncclGroupEnd> ||
                   isMember<Member, &NcclApi::ncclCommDestroy> ||
                   isMember<Member, &NcclApi::ncclCommAbort>) {
-      NcclCalls::dropGroup();
       (kEmulated.*Member)(arguments...); // ends what it ends, whatever it says
     }
     return NcclCalls::kInternalError;

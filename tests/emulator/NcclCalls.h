@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <unistd.h>
+#include <utility>
 
 namespace zerograph::emulator {
 
@@ -22,8 +23,9 @@ struct NcclCalls {
       "would wait for";
 
   static inline Nccl *nccl = nullptr;
-  /// How many groups of the thread are open.
+  /// How many groups of the thread are open, and whether a call in them failed.
   static inline thread_local int depth = 0;
+  static inline thread_local bool group_failed = false;
 
   struct Grouped {
     Nccl::Shared comm;
@@ -189,8 +191,8 @@ struct NcclCalls {
     ++depth;
     return 0;
   }
-  /// A group that fails enqueues nothing.
-  static void dropGroup() { grouped().clear(); }
+  /// A group in which a call fails enqueues nothing.
+  static void failGroup() { group_failed = depth > 0; }
   static int groupEnd() {
     Lock lock(nccl->gpu.mutex);
     if (depth == 0) {
@@ -201,6 +203,9 @@ struct NcclCalls {
     }
     std::vector<Grouped> calls = std::move(grouped());
     grouped().clear();
+    if (std::exchange(group_failed, false)) {
+      return kInternalError;
+    }
     std::vector<Nccl::Transfer> transfers;
     for (const Grouped &call : calls) {
       if (call.comm != calls[0].comm || call.stream != calls[0].stream) {

@@ -130,6 +130,26 @@ TEST_F(NcclTest, ASendThatNobodyTakes) {
               HasSubstr("rank 0 sends rank 1 64 bytes, which takes 32 bytes"));
 }
 
+/// NCCL launches nothing of a group in which a call has failed.
+TEST_F(NcclTest, AFailedCallFailsItsGroup) {
+  enter(0);
+  nccl.failCall("ncclRecv", 1);
+  api.ncclGroupStart();
+  auto send = [&] {
+    return api.ncclSend(at(ranks[0].memory), 64, ncclUint8, 1, ranks[0].comm,
+                        ranks[0].streams[0]);
+  };
+  EXPECT_EQ(send(), 0);
+  EXPECT_NE(api.ncclRecv(at(ranks[0].memory), 64, ncclUint8, 1, ranks[0].comm,
+                         ranks[0].streams[0]),
+            0);
+  EXPECT_EQ(send(), 0);
+  EXPECT_NE(api.ncclGroupEnd(), 0);
+  settle();
+  EXPECT_EQ(nccl.launches(), 0u);
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
 TEST_F(NcclTest, StreamsThatNothingOrders) {
   for (int stream : {0, 1}) {
     gather(0, 64, stream);

@@ -142,7 +142,7 @@ TEST(Processes, RankZeroThatNeverComesIsNamed) {
   Processes processes(2, Deadline(1));
   processes.start(1, barrier);
   expectSaid(processes, 1,
-             {"DEADLINE_EXCEEDED: waited 1 s for rank 0 to listen at "
+             {"DEADLINE_EXCEEDED: rank 1: waited 1 s for rank 0 to listen at "
               "127.0.0.1:",
               "(a free port): Connection refused"});
 }
