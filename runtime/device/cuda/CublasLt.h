@@ -12,6 +12,8 @@
 
 namespace zerograph {
 
+struct LibraryStep;
+
 /// The library opened on one GPU, and every product that a plan's steps ask
 /// for, each with its algorithm. Shared by the ranks of a process; thread-safe
 /// once it is made.
@@ -41,7 +43,7 @@ private:
       : context(std::move(context)), api(api) {}
 
   ProductKind kindOf(const plan::Step &step) const;
-  absl::Status addProducts(const plan::Plan &plan);
+  absl::Status addProducts(const std::vector<LibraryStep> &steps);
   absl::Status choose(Algorithms &algorithms);
   absl::Status loadKernels() const;
 

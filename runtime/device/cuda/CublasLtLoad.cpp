@@ -54,7 +54,8 @@ absl::StatusOr<cublasLtMatmulAlgo_t> parseAlgorithm(const std::string &text) {
 absl::StatusOr<std::unique_ptr<CublasLt>>
 CublasLt::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
                Algorithms &algorithms) {
-  if (!anyStep(plan, &plan::Step::has_matmul)) {
+  std::vector<LibraryStep> steps = stepsOf(plan, &plan::Step::has_matmul);
+  if (steps.empty()) {
     return nullptr;
   }
   ZG_RETURN_IF_ERROR(refuseEnvironment(
@@ -74,34 +75,27 @@ CublasLt::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
     library->slice_alignments.push_back(
         plan.arenas(int(slice.arena())).alignment());
   }
-  ZG_RETURN_IF_ERROR(library->addProducts(plan));
+  ZG_RETURN_IF_ERROR(library->addProducts(steps));
   ZG_RETURN_IF_ERROR(library->choose(algorithms));
   return library;
 }
 
-absl::Status CublasLt::addProducts(const plan::Plan &plan) {
-  for (const plan::Program &program : plan.programs()) {
-    for (int i = 0; i < program.steps_size(); ++i) {
-      const plan::Step &step = program.steps(i);
-      if (!step.has_matmul()) {
-        continue;
-      }
-      ProductKind kind = kindOf(step);
-      auto [place, added] = products.try_emplace(kind.text());
-      if (!added) {
-        continue;
-      }
-      Entry &entry = place->second;
-      entry.kind = kind;
-      entry.asked_by = absl::StrCat("program \"", program.name(), "\": step ",
-                                    i, " '", step.name(), "'");
-      auto product = CublasLtProduct::create(api, handle, kind);
-      if (!product.ok()) {
-        return annotate(product.status(),
-                        absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
-      }
-      entry.product = std::move(*product);
+absl::Status CublasLt::addProducts(const std::vector<LibraryStep> &steps) {
+  for (const LibraryStep &asking : steps) {
+    ProductKind kind = kindOf(*asking.step);
+    auto [place, added] = products.try_emplace(kind.text());
+    if (!added) {
+      continue;
     }
+    Entry &entry = place->second;
+    entry.kind = kind;
+    entry.asked_by = asking.name;
+    auto product = CublasLtProduct::create(api, handle, kind);
+    if (!product.ok()) {
+      return annotate(product.status(),
+                      absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
+    }
+    entry.product = std::move(*product);
   }
   return absl::OkStatus();
 }

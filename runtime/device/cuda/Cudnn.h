@@ -11,6 +11,8 @@
 
 namespace zerograph {
 
+struct LibraryStep;
+
 /// The library opened on one GPU, and every convolution that a plan's steps ask
 /// for, each with its engine. Shared by the ranks of a process; thread-safe
 /// once it is made.
@@ -46,7 +48,7 @@ private:
       : context(std::move(context)), api(api) {}
 
   ConvolutionKind kindOf(const plan::Step &step) const;
-  absl::Status addConvolutions(const plan::Plan &plan);
+  absl::Status addConvolutions(const std::vector<LibraryStep> &steps);
   absl::Status choose(Algorithms &algorithms);
   absl::Status loadKernels() const;
 

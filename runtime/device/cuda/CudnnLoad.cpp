@@ -12,7 +12,8 @@ using namespace zerograph;
 absl::StatusOr<std::unique_ptr<Cudnn>>
 Cudnn::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
             Algorithms &algorithms) {
-  if (!anyStep(plan, &plan::Step::has_convolution)) {
+  std::vector<LibraryStep> steps = stepsOf(plan, &plan::Step::has_convolution);
+  if (steps.empty()) {
     return nullptr;
   }
   ZG_RETURN_IF_ERROR(refuseEnvironment("cuDNN", {"NVIDIA_TF32_OVERRIDE"}));
@@ -26,38 +27,32 @@ Cudnn::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
   ZG_RETURN_IF_ERROR(library->context->enter());
   ZG_ASSIGN_OR_RETURN(library->handle, createCudnn(**api));
   library->allow_tf32 = plan.devices(0).allow_tf32();
-  ZG_RETURN_IF_ERROR(library->addConvolutions(plan));
+  ZG_RETURN_IF_ERROR(library->addConvolutions(steps));
   ZG_RETURN_IF_ERROR(library->choose(algorithms));
   return library;
 }
 
-absl::Status Cudnn::addConvolutions(const plan::Plan &plan) {
-  for (const plan::Program &program : plan.programs()) {
-    for (int i = 0; i < program.steps_size(); ++i) {
-      const plan::Step &step = program.steps(i);
-      if (!step.has_convolution()) {
-        continue;
-      }
-      ConvolutionKind kind = kindOf(step);
-      auto [place, added] = convolutions.try_emplace(kind.text());
-      if (!added) {
-        continue;
-      }
-      Entry &entry = place->second;
-      entry.kind = kind;
-      entry.asked_by = absl::StrCat("program \"", program.name(), "\": step ",
-                                    i, " '", step.name(), "'");
-      std::array<int, 3> accesses = accessesOf(kind.shape.kind());
-      for (int tensor = 0; tensor < 3; ++tensor) {
-        entry.bytes[tensor] = step.accesses(accesses[tensor]).bytes();
-      }
-      auto convolution = CudnnConvolution::create({api, handle, nullptr}, kind);
-      if (!convolution.ok()) {
-        return annotate(convolution.status(),
-                        absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
-      }
-      entry.convolution = std::move(*convolution);
+absl::Status Cudnn::addConvolutions(const std::vector<LibraryStep> &steps) {
+  for (const LibraryStep &asking : steps) {
+    const plan::Step &step = *asking.step;
+    ConvolutionKind kind = kindOf(step);
+    auto [place, added] = convolutions.try_emplace(kind.text());
+    if (!added) {
+      continue;
     }
+    Entry &entry = place->second;
+    entry.kind = kind;
+    entry.asked_by = asking.name;
+    std::array<int, 3> accesses = accessesOf(kind.shape.kind());
+    for (int tensor = 0; tensor < 3; ++tensor) {
+      entry.bytes[tensor] = step.accesses(accesses[tensor]).bytes();
+    }
+    auto convolution = CudnnConvolution::create({api, handle, nullptr}, kind);
+    if (!convolution.ok()) {
+      return annotate(convolution.status(),
+                      absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
+    }
+    entry.convolution = std::move(*convolution);
   }
   return absl::OkStatus();
 }

@@ -7,19 +7,32 @@
 #include "runtime/plan/plan.pb.h"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace zerograph {
 
-/// Whether the plan has a step of which `is` holds.
-inline bool anyStep(const plan::Plan &plan, bool (plan::Step::*is)() const) {
+/// Steps of one kind, and how messages call each.
+struct LibraryStep {
+  const plan::Step *step;
+  std::string name;
+};
+
+/// The plan's steps of which `is` holds, in order.
+inline std::vector<LibraryStep> stepsOf(const plan::Plan &plan,
+                                        bool (plan::Step::*is)() const) {
+  std::vector<LibraryStep> found;
   for (const plan::Program &program : plan.programs()) {
-    for (const plan::Step &step : program.steps()) {
+    for (int i = 0; i < program.steps_size(); ++i) {
+      const plan::Step &step = program.steps(i);
       if ((step.*is)()) {
-        return true;
+        found.push_back(
+            {&step, absl::StrCat("program \"", program.name(), "\": step ", i,
+                                 " '", step.name(), "'")});
       }
     }
   }
-  return false;
+  return found;
 }
 
 /// A library loads a kernel when it first launches it, and nothing may be
