@@ -230,10 +230,11 @@ static void abortWithin(NcclComm::Clock::duration grace, const NcclApi &api,
                         std::shared_ptr<CudaContext> gpu, ncclComm_t comm) {
   auto done = std::make_shared<std::promise<void>>();
   std::future<void> ended = done->get_future();
-  std::thread([&api, gpu, comm, done] {
+  std::thread([&api, gpu, comm, done]() mutable {
     if (gpu->enter().ok()) {
       api.ncclCommAbort(comm);
     }
+    gpu.reset(); // or the GPU would be closed after who waits has gone on
     done->set_value();
   }).detach();
   if (ended.wait_for(grace) != std::future_status::ready) {
