@@ -2,6 +2,10 @@
 
 #include "passes/kernels/Grouping.h"
 
+#include "passes/kernels/Reading.h"
+
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::kernels;
@@ -69,6 +73,7 @@ void Grouping::closeSources(Operation *op) {
 /// A group of single numbers a row becomes the row part of a larger space.
 void Grouping::liftToRows(Group &group, int64_t columns) {
   group.space = {group.space.elements * columns, columns};
+  group.mostColumns *= columns;
   for (Operation *member : group.members) {
     group.levels[member] = Level::Row;
   }
@@ -78,6 +83,7 @@ void Grouping::merge(unsigned into, unsigned other) {
   Node &a = nodes[into], &b = nodes[other];
   a.group.space.columns =
       std::max(a.group.space.columns, b.group.space.columns);
+  a.group.mostColumns = std::gcd(a.group.mostColumns, b.group.mostColumns);
   for (Operation *member : b.group.members) {
     a.group.members.push_back(member);
     a.group.levels[member] = b.group.levels[member];
@@ -121,6 +127,12 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
       continue;
     }
     int64_t columns = std::max(sa.columns, sb.columns);
+    // A buffer that is read in shorter pieces would have to be copied: the
+    // result is stored instead, once.
+    if (columns != 0 && ((lift != Other && a.mostColumns % columns != 0) ||
+                         (lift != Own && b.mostColumns % columns != 0))) {
+      continue;
+    }
     Level reader = lift == Own ? Level::Row : slot;
     bool fits = llvm::all_of(uses, [&](const Use &use) {
       Level read = lift == Other ? Level::Row
@@ -145,9 +157,23 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
   return false;
 }
 
+int64_t Grouping::columnsOfOperands(Operation *op, Space space) {
+  int64_t columns = space.elements;
+  for (Value operand : op->getOperands()) {
+    Inputs inputs;
+    if (!freeValues.contains(operand)) {
+      inputs.leaves.insert(trace(operand).root);
+    }
+    columns = std::gcd(columns, columnsOf(operand, inputs));
+  }
+  return columns;
+}
+
 void Grouping::addMember(Operation *op, Space space, Level slot, Level level,
                          bool operandsStored) {
   unsigned own = create(op, KernelForm::rows, space, level);
+  nodes[own].group.mostColumns =
+      operandsStored ? space.elements : columnsOfOperands(op, space);
   SmallVector<Use> uses;
   llvm::SmallSetVector<unsigned, 4> groups;
   for (Value operand : op->getOperands()) {

@@ -42,6 +42,8 @@ struct Space {
 struct Group {
   KernelForm form = KernelForm::rows;
   Space space;
+  /// Of a rows group: no row of more columns can be read (`columnsOf`).
+  int64_t mostColumns = 0;
   /// Of a columns group.
   Reduction reduction;
   /// In block order.
@@ -92,6 +94,7 @@ private:
   /// Whether `from` reads `to`, perhaps through other open groups.
   bool reaches(unsigned from, unsigned to) const;
   unsigned create(Operation *op, KernelForm form, Space space, Level level);
+  int64_t columnsOfOperands(Operation *op, Space space);
   void close(unsigned id);
   void closeSources(Operation *op);
   void merge(unsigned into, unsigned other);

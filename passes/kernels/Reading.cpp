@@ -3,6 +3,7 @@
 #include "passes/kernels/Reading.h"
 
 #include "passes/ir/nn/NNDialect.h"
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -60,4 +61,23 @@ bool kernels::isReadable(Value value, const Inputs &inputs,
                          llvm::function_ref<void(const View &)> onLeaf) {
   SmallVector<Operation *, 4> chain;
   return Reader{inputs, shape, onLeaf, {}}.read(value, chain);
+}
+
+int64_t kernels::columnsOf(Value value, const Inputs &inputs) {
+  int64_t columns = elementsOf(value);
+  auto take = [&](const View &view) {
+    // Counted from the end, the first dimension that is not merged with the
+    // next ends where the strides change.
+    View merged = mergeDims(view);
+    if (!merged.dims.empty()) {
+      columns = std::gcd(columns, merged.dims.back().size);
+    }
+  };
+  isReadable(value, inputs, std::nullopt, [&](const View &view) {
+    take(view);
+    if (view.indirection) {
+      take(*view.indirection->index);
+    }
+  });
+  return columns;
 }

@@ -26,6 +26,10 @@ bool isReadable(Value value, const Inputs &inputs,
                 std::optional<ArrayRef<int64_t>> shape = std::nullopt,
                 llvm::function_ref<void(const View &)> onLeaf = nullptr);
 
+/// The most columns that rows can have in which every leaf is read at one
+/// stride: they divide the elements between any two changes of a stride.
+int64_t columnsOf(Value value, const Inputs &inputs);
+
 } // namespace mlir::zg::kernels
 
 #endif // ZEROGRAPH_PASSES_KERNELS_READING_H

@@ -83,3 +83,24 @@ func.func @concat(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) -> tensor<4x10xf32> 
   %0 = nn.concat %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
   return %0 : tensor<4x10xf32>
 }
+
+// -----
+
+// Windows along the last dimension jump within the rows that are summed. What
+// is added up is stored once; no slice is copied.
+
+// CHECK-LABEL: func.func @windows_before_sum
+// CHECK: %[[Y:.*]] = nn.kernel rows
+// CHECK-COUNT-2: nn.slice
+// CHECK: nn.yield %{{.*}} : tensor<3x4x8xf32>
+// CHECK: nn.kernel rows (%{{.*}} = %[[Y]])
+// CHECK: nn.reduce sum
+// CHECK-NOT: nn.kernel
+func.func @windows_before_sum(%x: tensor<3x4x9xf32>) -> tensor<3x1xf32> {
+  %a = nn.slice %x [0, 0, 0] step [1, 1, 1] : tensor<3x4x9xf32> -> tensor<3x4x8xf32>
+  %b = nn.slice %x [0, 0, 1] step [1, 1, 1] : tensor<3x4x9xf32> -> tensor<3x4x8xf32>
+  %y = nn.binary add %a, %b : tensor<3x4x8xf32>
+  %rows = nn.reshape %y : tensor<3x4x8xf32> -> tensor<3x32xf32>
+  %sum = nn.reduce sum %rows [1] : tensor<3x32xf32> -> tensor<3x1xf32>
+  return %sum : tensor<3x1xf32>
+}
