@@ -1,8 +1,7 @@
 //===- Pool.cpp - windows of images reduced to one element ----------------===//
 //
 // A window is the product of one interval an axis, so that its sum and its
-// maximum are taken one axis after the other: as many strided slices as the
-// window is long, combined element by element.
+// maximum are taken one axis after the other, by nn.pool.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,12 +10,11 @@
 #include "frontend/ops/Windows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 using mlir::Value;
 using mlir::zg::nn::BinaryKind;
 using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::PoolOp;
 using mlir::zg::nn::ReduceKind;
 using mlir::zg::nn::UnaryKind;
 
@@ -24,51 +22,51 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Most taps of a window along one axis that become slices.
-constexpr int64_t kMaxTaps = 256;
+/// Most elements of a window along one axis: each becomes a slice.
+constexpr int64_t kMaxWindow = 256;
 
-/// Combines the taps of all windows along one axis of `x`. `outside` is what
-/// the padding holds.
-template <typename F>
-Value slide(Emitter &emit, Value x, int64_t axis, const Window &window,
-            double outside, F combine) {
-  if (window.size > kMaxTaps) {
+/// Pools the windows of one axis.
+PoolOp pool(Emitter &emit, ReduceKind kind, Value x, int64_t axis,
+            const Window &window) {
+  if (window.size > kMaxWindow) {
     fail("a window of ", window.size, " elements is not supported; up to ",
-         kMaxTaps, " are");
+         kMaxWindow, " are");
   }
   Shape shape = Emitter::shapeOf(x);
+  shape[axis] = window.count;
+  mlir::Type result = emit.tensorType(shape, Emitter::elementOf(x));
+  mlir::Type place;
+  if (kind == ReduceKind::max) {
+    unsigned width = (window.size - 1) * window.dilation < 128 ? 8 : 32;
+    place = emit.tensorType(shape, emit.builder.getIntegerType(width));
+  }
+  return emit.builder.create<PoolOp>(emit.location, result, place, kind, x,
+                                     axis, window.size, window.stride,
+                                     window.dilation, window.low);
+}
+
+/// Of a number of each element, those of the maxima of `pooled`.
+Value ofMaxima(Emitter &emit, Value numbers, PoolOp pooled) {
+  int64_t axis = pooled.getDim();
+  Shape shape = Emitter::shapeOf(numbers);
   std::vector<int64_t> low(shape.size(), 0);
-  low[axis] = window.low;
-  shape[axis] = std::max(window.low + window.input, window.span());
-  x = emit.pad(x, low, shape, outside);
+  low[axis] = pooled.getLow();
+  int64_t count = Emitter::shapeOf(pooled.getResult())[axis];
+  shape[axis] = std::max(low[axis] + shape[axis],
+                         (count - 1) * int64_t(pooled.getStride()) +
+                             pooled.getLastPlace() + 1);
+  numbers = emit.pad(numbers, low, shape, 0);
   Value result;
-  for (int64_t tap = 0; tap < window.size; ++tap) {
-    Value part = emit.sliceAxis(x, axis, tap * window.dilation, window.count,
-                                window.stride);
-    result = result ? combine(result, part) : part;
+  for (int64_t t = 0; t < int64_t(pooled.getWindow()); ++t) {
+    int64_t place = t * pooled.getDilation();
+    Value part =
+        emit.sliceAxis(numbers, axis, place, count, pooled.getStride());
+    result = result ? emit.select(emit.compare(CompareKind::eq,
+                                               pooled.getPlace(), place),
+                                  part, result)
+                    : part;
   }
   return result;
-}
-
-/// Whether the next one is larger, or is NaN: so that of equal ones the first
-/// is taken, and the gradient flows to the element that PyTorch chooses.
-Value takesNext(Emitter &emit, Value first, Value next) {
-  Value take = emit.compare(CompareKind::gt, next, first);
-  if (Emitter::isFloat(next)) {
-    take = emit.binary(BinaryKind::logical_or, take,
-                       emit.unary(UnaryKind::is_nan, next));
-  }
-  return take;
-}
-
-double lowest(mlir::Type element) {
-  if (mlir::isa<mlir::FloatType>(element)) {
-    return -std::numeric_limits<double>::infinity();
-  }
-  if (element.isUnsignedInteger()) {
-    return 0;
-  }
-  return -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
 }
 
 /// Each element's place in the flattened `shape`; `columns` counts the spatial
@@ -93,7 +91,6 @@ Value places(Emitter &emit, const Shape &shape, bool columns) {
 void emitMaxPool(Op &op) {
   Emitter &emit = op.emit;
   Value x = op.value(0);
-  double outside = lowest(Emitter::elementOf(x));
   std::vector<Window> windows = windowsOf(op);
   Value place;
   if (op.wantsOutput(1)) {
@@ -101,20 +98,11 @@ void emitMaxPool(Op &op) {
   }
   // The last axis first: of equal elements the first in row-major order wins.
   for (size_t i = windows.size(); i-- > 0;) {
-    std::vector<Value> takes;
-    Value pooled = slide(emit, x, 2 + i, windows[i], outside,
-                         [&](Value first, Value next) {
-                           takes.push_back(takesNext(emit, first, next));
-                           return emit.select(takes.back(), next, first);
-                         });
+    auto pooled = pool(emit, ReduceKind::max, x, 2 + i, windows[i]);
     if (place) {
-      auto take = takes.begin();
-      place = slide(emit, place, 2 + i, windows[i], 0,
-                    [&](Value first, Value next) {
-                      return emit.select(*take++, next, first);
-                    });
+      place = ofMaxima(emit, place, pooled);
     }
-    x = pooled;
+    x = pooled.getResult();
   }
   op.set(0, x);
   if (place) {
@@ -125,8 +113,7 @@ void emitMaxPool(Op &op) {
 /// Sums over the windows.
 Value sumOver(Emitter &emit, Value x, const std::vector<Window> &windows) {
   for (size_t i = windows.size(); i-- > 0;) {
-    x = slide(emit, x, 2 + i, windows[i], 0,
-              [&](Value a, Value b) { return emit.add(a, b); });
+    x = pool(emit, ReduceKind::sum, x, 2 + i, windows[i]).getResult();
   }
   return x;
 }

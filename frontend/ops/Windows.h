@@ -13,10 +13,6 @@ struct Window {
   int64_t low, high; ///< padding in front and behind
   int64_t count;     ///< of windows
 
-  /// Elements from the first window's begin to the last one's end.
-  int64_t span() const {
-    return (count - 1) * stride + (size - 1) * dilation + 1;
-  }
   /// How many elements each window has within the input, or within the input
   /// and its padding.
   std::vector<int64_t> counts(bool padded) const;

@@ -11,6 +11,7 @@ void mlir::zg::nn::registerGradientRules(DialectRegistry &registry) {
     attachReduceRules(context);
     attachMatmulRules(context);
     attachConvolutionRules(context);
+    attachPoolRules(context);
     attachIndexRules(context);
     attachCompositeRules(context);
   });

@@ -52,7 +52,7 @@ Samples SampleAnalysis::compute(Operation *op) const {
   }
   return llvm::TypeSwitch<Operation *, Samples>(op)
       .Case<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
-            CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp>(
+            CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp>(
           [&](auto concrete) { return through(concrete); })
       .Case([&](LayerNormOp norm) { return of(norm.getOperand()); })
       // It depends on where samples are, not on what they hold.
@@ -149,6 +149,11 @@ Samples SampleAnalysis::through(ReduceOp op) const {
 }
 
 Samples SampleAnalysis::through(CumsumOp op) const {
+  Samples from = of(op.getOperand());
+  return from.isAt(op.getDim()) ? Samples::mixedBy(op) : from;
+}
+
+Samples SampleAnalysis::through(PoolOp op) const {
   Samples from = of(op.getOperand());
   return from.isAt(op.getDim()) ? Samples::mixedBy(op) : from;
 }

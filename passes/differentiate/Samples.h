@@ -52,6 +52,7 @@ private:
   Samples through(ConcatOp op) const;
   Samples through(ReduceOp op) const;
   Samples through(CumsumOp op) const;
+  Samples through(PoolOp op) const;
   Samples through(MatmulOp op) const;
   Samples through(ConvolutionOp op) const;
   Samples through(GatherOp op) const;

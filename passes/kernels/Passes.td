@@ -24,6 +24,8 @@ def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
       ratio rounded to f32 and the factor once to x's type.
     - `random_like`: `random_uniform` of the index.
     - `concat`: nested selects, by position, of the padded operands.
+    - `pool`: element `t` of all windows is a strided slice; they are combined
+      element by element, in order.
     - `convolution`, where the library has none for its type
       (`TargetInfo::hasConvolution`): a gather lays side by side what each window
       sees, and a product of matrices multiplies it with the weights.

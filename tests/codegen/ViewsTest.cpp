@@ -49,6 +49,31 @@ TEST(Views, ReshapeThenTransposeThenAdd) {
              "tensor<5x6x8xf32>"));
 }
 
+/// As gradients of windows read them: shifted, and once an element of a block.
+TEST(Views, ShiftedAndRepeated) {
+  auto blocks = [](const std::string &from, const std::string &type) {
+    std::string n = from.substr(1);
+    return "%p" + n + " = nn.pad " + from + " [0, 0] value 0" +
+           (type == "f32" ? ".0" : "") + " : " + type + " : tensor<5x16x" +
+           type + "> -> tensor<5x17x" + type + ">\n%s" + n + " = nn.slice %p" +
+           n + " [0, 1] step [1, 1] : tensor<5x17x" + type +
+           "> -> tensor<5x16x" + type + ">\n%o" + n + " = nn.reshape %s" + n +
+           " : tensor<5x16x" + type + "> -> tensor<5x16x1x" + type + ">\n%r" +
+           n + " = nn.broadcast %o" + n + " : tensor<5x16x1x" + type +
+           "> -> tensor<5x16x2x" + type + ">\n";
+  };
+  expectMatchesInterpreter(
+      kernel("tensor<5x16xf32>", "tensor<5x16xi8>",
+             blocks("%a", "f32") + blocks("%b", "i8") +
+                 "%i = nn.convert %rb : tensor<5x16x2xi8> -> "
+                 "tensor<5x16x2xi32>\n%h = nn.iota 2 : tensor<5x16x2xi32>\n"
+                 "%c = nn.compare eq %i, %h : tensor<5x16x2xi32> -> "
+                 "tensor<5x16x2xi1>\n%z = nn.constant dense<0.0> : "
+                 "tensor<5x16x2xf32>\n%r = nn.select %c, %ra, %z : "
+                 "tensor<5x16x2xi1>, tensor<5x16x2xf32>\n",
+             "tensor<5x16x2xf32>"));
+}
+
 TEST(Views, SlicesForwardAndBackward) {
   expectMatchesInterpreter(
       kernel("tensor<9x40xf32>", kF,

@@ -62,6 +62,7 @@ private:
   void run(nn::ConcatOp op);
   void run(nn::ReduceOp op);
   void run(nn::CumsumOp op);
+  void run(nn::PoolOp op);
   void run(nn::GatherOp op);
   void run(nn::ScatterOp op);
   void run(nn::RandomUniformOp op);

@@ -3,6 +3,7 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "tests/support/Frame.h"
 #include "tests/support/Scalar.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -92,6 +93,41 @@ void Frame::run(ReduceOp op) {
                       x.values[position++]);
   });
   values[op] = y;
+}
+
+void Frame::run(PoolOp op) {
+  const Tensor x = get(op.getOperand());
+  Tensor y = empty(op.getResult());
+  bool isMax = op.getKind() == ReduceKind::max;
+  Tensor place = isMax ? empty(op.getPlace()) : Tensor();
+  int64_t dim = op.getDim(), at = 0;
+  forEachIndex(y.shape, [&](ArrayRef<int64_t> window) {
+    double best = neutral(op.getKind(), x.element), where = 0;
+    for (int64_t t = 0, size = op.getWindow(); t < size; ++t) {
+      Index index(window);
+      int64_t p = t * op.getDilation();
+      index[dim] = window[dim] * op.getStride() - op.getLow() + p;
+      if (index[dim] < 0 || index[dim] >= x.shape[dim]) {
+        continue;
+      }
+      double next = x.values[linear(x.shape, index)];
+      if (!isMax) {
+        best = applyBinary(BinaryKind::add, x.element, best, next);
+      } else if (next > best || std::isnan(next)) {
+        best = next;
+        where = p;
+      }
+    }
+    y.values[at] = best;
+    if (isMax) {
+      place.values[at] = where;
+    }
+    ++at;
+  });
+  values[op.getResult()] = y;
+  if (isMax) {
+    values[op.getPlace()] = place;
+  }
 }
 
 void Frame::run(CumsumOp op) {

@@ -38,8 +38,8 @@ void Frame::execute(Operation *op) {
       .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
             ConvertOp, ScalarOp, RandomUniformOp, RandomLikeOp, DropoutOp,
             BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
-            ReduceOp, CumsumOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp,
-            SoftmaxOp, SoftmaxGradOp, LayerNormOp, LayerNormGradOp,
+            ReduceOp, CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp,
+            ScatterOp, SoftmaxOp, SoftmaxGradOp, LayerNormOp, LayerNormGradOp,
             SoftmaxCrossEntropyOp, SoftmaxCrossEntropyGradOp, KernelOp>(
           [&](auto concrete) { run(concrete); })
       .Default([](Operation *other) {

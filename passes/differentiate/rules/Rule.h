@@ -58,6 +58,7 @@ void attachShapeRules(MLIRContext *context);
 void attachReduceRules(MLIRContext *context);
 void attachMatmulRules(MLIRContext *context);
 void attachConvolutionRules(MLIRContext *context);
+void attachPoolRules(MLIRContext *context);
 void attachIndexRules(MLIRContext *context);
 void attachCompositeRules(MLIRContext *context);
 

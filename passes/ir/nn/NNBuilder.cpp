@@ -115,12 +115,13 @@ Value NNBuilder::slice(Value x, ArrayRef<int64_t> starts,
                                  steps);
 }
 
-Value NNBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape) {
+Value NNBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape,
+                     double border) {
   if (shapeOf(x) == shape) {
     return x;
   }
   return builder.create<PadOp>(location, typeOf(x).clone(shape), x, low,
-                               scalar(builder, elementOf(x), 0));
+                               scalar(builder, elementOf(x), border));
 }
 
 Value NNBuilder::gather(Value table, Value indices) {

@@ -51,8 +51,9 @@ public:
   Value transpose(Value x, ArrayRef<int64_t> permutation);
   Value slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
               ArrayRef<int64_t> shape);
-  /// Zeros around `x`.
-  Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape);
+  /// `border`, by default zeros, around `x`.
+  Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape,
+            double border = 0);
   Value reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims);
   Value sum(Value x, ArrayRef<int64_t> dims) {
     return reduce(ReduceKind::sum, x, dims);

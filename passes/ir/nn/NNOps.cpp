@@ -239,6 +239,51 @@ LogicalResult CumsumOp::verify() {
   return verifyDim(*this, getDim(), tensor(getResult()));
 }
 
+LogicalResult PoolOp::verify() {
+  RankedTensorType from = tensor(getOperand()), to = tensor(getResult());
+  bool isMax = getKind() == ReduceKind::max;
+  if (!isMax && getKind() != ReduceKind::sum) {
+    return emitOpError("pools by sum or max, not by ")
+           << stringifyReduceKind(getKind());
+  }
+  if (failed(verifyDim(*this, getDim(), from))) {
+    return failure();
+  }
+  int64_t low = getLow();
+  if (llvm::any_of(ArrayRef<int64_t>{int64_t(getWindow()), int64_t(getStride()),
+                                     int64_t(getDilation())},
+                   [](int64_t n) { return n < 1; }) ||
+      low < 0) {
+    return emitOpError("window, stride and dilation are at least 1, low at "
+                       "least 0");
+  }
+  SmallVector<int64_t> shape(from.getShape());
+  if (to.getRank() == from.getRank()) {
+    shape[getDim()] = to.getDimSize(getDim());
+  }
+  if (to != from.clone(shape)) {
+    return emitOpError("changes more than dim ")
+           << getDim() << ": " << from << " to " << to;
+  }
+  if (isMax && !getPlace()) {
+    return emitOpError("needs a result for the maxima's places");
+  }
+  if (!isMax && getPlace()) {
+    return emitOpError("has places of maxima, but adds");
+  }
+  if (isMax) {
+    RankedTensorType place = tensor(getPlace());
+    auto integer = dyn_cast<IntegerType>(place.getElementType());
+    if (place.getShape() != to.getShape() || !integer ||
+        integer.getWidth() < 8 ||
+        !llvm::isIntN(integer.getWidth(), getLastPlace())) {
+      return emitOpError("places up to ")
+             << getLastPlace() << " do not fit " << place;
+    }
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   RankedTensorType a = tensor(getLhs()), b = tensor(getRhs());
   RankedTensorType c = tensor(getResult());

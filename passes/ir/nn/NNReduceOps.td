@@ -142,6 +142,51 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [NN_LibraryCall, NN_Computes]> {
   let hasVerifier = 1;
 }
 
+def NN_PoolOp : NN_PureOp<"pool"> {
+  let summary = "Windows along one dimension reduced to one element each.";
+  let description = [{
+    ```mlir
+    func.func @example(%x: tensor<2x3x8xf32>) {
+      %max:2 = nn.pool max %x dim 2 window 3 stride 2 dilation 1 low 1
+          : tensor<2x3x8xf32> -> tensor<2x3x4xf32>, tensor<2x3x4xi8>
+      %sum = nn.pool sum %x dim 2 window 2 stride 2 dilation 1 low 0
+          : tensor<2x3x8xf32> -> tensor<2x3x4xf32>
+      return
+    }
+    ```
+    Window `i` is of the elements `i * stride - low + t * dilation`, `t` from 0
+    to `window - 1`. What lies outside counts as 0 of a sum, and as the smallest
+    number of a maximum. Of several dimensions one is pooled after the other.
+
+    `max` has a second result: where in its window the maximum was,
+    `t * dilation`. A NaN is the largest; of equal elements it is the first,
+    though the last of several NaNs. The gradient flows there alone.
+
+    **Lifespan**: import to `nn-decompose`.
+
+    **Constraints:**
+    - The kind is `sum` or `max`; `dim` is a dimension of the operand.
+    - `window`, `stride` and `dilation` are at least 1, `low` at least 0.
+    - The result differs from the operand in the size of `dim` alone.
+    - `max` has the second result, of the shape of the first and of an integer
+      type that takes the last element's place; `sum` has none.
+  }];
+  let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand,
+                       I64Attr:$dim, I64Attr:$window, I64Attr:$stride,
+                       I64Attr:$dilation, I64Attr:$low);
+  let results = (outs NN_Tensor:$result, Optional<NN_Tensor>:$place);
+  let assemblyFormat = kindFirst # [{
+    $operand `dim` $dim `window` $window `stride` $stride `dilation` $dilation
+    `low` $low attr-dict
+    `:` type($operand) `->` type($result) (`,` type($place)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Of the last element of a window.
+    int64_t getLastPlace() { return (getWindow() - 1) * getDilation(); }
+  }];
+}
+
 def NN_GatherOp : NN_PureOp<"gather", [NN_View]> {
   let summary = "Rows of a table.";
   let description = [{

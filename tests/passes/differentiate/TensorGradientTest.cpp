@@ -25,6 +25,19 @@ GradientCase cumsum(const char *name, const char *flags) {
           {{"%y", "2x4x3xf64"}}};
 }
 
+/// Windows along the middle dimension of 9 elements.
+GradientCase pool(const char *name, bool isMax, const char *attributes,
+                  int64_t windows) {
+  std::string type = "2x" + std::to_string(windows) + "x3x";
+  std::string text =
+      isMax ? "%y, %at = nn.pool max %x dim 1 " : "%y = nn.pool sum %x dim 1 ";
+  return {std::string(isMax ? "pool_max_" : "pool_sum_") + name,
+          {{"x", "2x9x3xf64"}},
+          text + attributes + " : tensor<2x9x3xf64> -> tensor<" + type +
+              (isMax ? "f64>, tensor<" + type + "i8>" : "f64>"),
+          {{"%y", type + "f64"}}};
+}
+
 GradientCase matmul(const char *name, const char *aType, const char *bType,
                     const char *flags) {
   return {std::string("matmul_") + name,
@@ -83,6 +96,23 @@ const GradientCase kCases[] = {
     cumsum("exclusive", "exclusive"),
     cumsum("reverse", "reverse"),
     cumsum("exclusive_reverse", "exclusive reverse"),
+    pool("apart", true, "window 3 stride 3 dilation 1 low 0", 3),
+    pool("apart", false, "window 3 stride 3 dilation 1 low 0", 3),
+    pool("overlapping", true, "window 3 stride 2 dilation 1 low 1", 5),
+    pool("overlapping", false, "window 3 stride 2 dilation 1 low 1", 5),
+    pool("uneven", true, "window 4 stride 3 dilation 1 low 2", 3),
+    pool("uneven", false, "window 4 stride 3 dilation 1 low 2", 3),
+    pool("gaps", true, "window 2 stride 4 dilation 1 low 1", 3),
+    pool("gaps", false, "window 2 stride 4 dilation 1 low 1", 3),
+    pool("far_dilated", true, "window 2 stride 1 dilation 7 low 0", 2),
+    pool("far_dilated", false, "window 2 stride 1 dilation 7 low 0", 2),
+    pool("dilated", true, "window 3 stride 2 dilation 3 low 2", 4),
+    pool("dilated", false, "window 3 stride 2 dilation 3 low 2", 4),
+    pool("everywhere", true, "window 5 stride 1 dilation 1 low 2", 9),
+    pool("everywhere", false, "window 5 stride 1 dilation 1 low 2", 9),
+    pool("border", false, "window 2 stride 4 dilation 1 low 4", 5),
+    pool("one", true, "window 7 stride 50 dilation 1 low 1", 1),
+    pool("one", false, "window 7 stride 50 dilation 1 low 1", 1),
     matmul("plain", "2x3x4xf64", "2x4x5xf64", ""),
     matmul("transpose_a", "2x4x3xf64", "2x4x5xf64", "transpose_a"),
     matmul("transpose_b", "2x3x4xf64", "2x5x4xf64", "transpose_b"),

@@ -40,6 +40,9 @@ func.func @forward(
   %k = nn.cumsum %x dim 0 : tensor<4x4xf32> loc("running")
   // expected-error @+1 {{cannot be followed through node 'running' (nn.cumsum)}}
   %8, %m8 = nn.dropout %k ratio 0.1 number 8 : tensor<4x4xf32> -> tensor<4x4xi1>
+  %f = nn.pool sum %x dim 0 window 1 stride 1 dilation 1 low 0 : tensor<4x4xf32> -> tensor<4x4xf32> loc("windows")
+  // expected-error @+1 {{cannot be followed through node 'windows' (nn.pool)}}
+  %12, %m12 = nn.dropout %f ratio 0.1 number 12 : tensor<4x4xf32> -> tensor<4x4xi1>
   %e = nn.reduce max %x [0] : tensor<4x4xf32> -> tensor<1x4xf32> loc("best")
   // expected-error @+1 {{cannot be followed through node 'best' (nn.reduce)}}
   %9, %m9 = nn.dropout %e ratio 0.1 number 9 : tensor<1x4xf32> -> tensor<1x4xi1>

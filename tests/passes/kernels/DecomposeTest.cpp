@@ -35,8 +35,9 @@ std::string listText(ArrayRef<int64_t> numbers) {
 /// The forms of reduction that Passes.td promises.
 void expectCoreOnly(func::FuncOp func, bool transposes) {
   func.walk([&](Operation *op) {
-    EXPECT_FALSE((isa<CompositeOpInterface, ConcatOp, ConvolutionOp>(op)) ||
-                 (!transposes && isa<TransposeOp>(op)))
+    EXPECT_FALSE(
+        (isa<CompositeOpInterface, ConcatOp, ConvolutionOp, PoolOp>(op)) ||
+        (!transposes && isa<TransposeOp>(op)))
         << op->getName().getStringRef().str();
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       size_t rank = reduce.getOperand().getType().getRank();
@@ -210,6 +211,27 @@ TEST(Decompose, Concat) {
                    to + " {\n  %y = nn.concat %a, %b, %c dim 1 : " + a + ", " +
                    b + ", " + c + " -> " + to + "\n  return %y : " + to + "\n}",
                0);
+  }
+}
+
+/// Windows along a dimension of 7; of small integers, so that many are equal.
+TEST(Decompose, Pool) {
+  for (std::string attributes : {"window 3 stride 2 dilation 1 low 1",
+                                 "window 2 stride 2 dilation 3 low 2",
+                                 "window 5 stride 1 dilation 1 low 4",
+                                 "window 1 stride 2 dilation 1 low 0"}) {
+    for (std::string element : {"f64", "f32", "i64", "i8"}) {
+      std::string x = tensorText({2, 7, 3}, element);
+      std::string y = tensorText({2, 4, 3}, element);
+      std::string at = tensorText({2, 4, 3}, "i32");
+      std::string windows = " %x dim 1 " + attributes + " : " + x + " -> " + y;
+      expectSame("func.func @f(%x: " + x + ") -> (" + y + ", " + at + ", " + y +
+                     ") {\n  %y:2 = nn.pool max" + windows + ", " + at +
+                     "\n  %s = nn.pool sum" + windows +
+                     "\n  return %y#0, %y#1, %s : " + y + ", " + at + ", " + y +
+                     "\n}",
+                 1e-6);
+    }
   }
 }
 

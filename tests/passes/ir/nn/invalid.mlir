@@ -299,6 +299,62 @@ func.func @cumsum_dim(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @pool_kind(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op pools by sum or max, not by min}}
+  %0 = nn.pool min %x dim 1 window 2 stride 2 dilation 1 low 0 : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_dim(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op dim 2 is not a dimension of 'tensor<4x8xf32>'}}
+  %0 = nn.pool sum %x dim 2 window 2 stride 2 dilation 1 low 0 : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_stride(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op window, stride and dilation are at least 1, low at least 0}}
+  %0 = nn.pool sum %x dim 1 window 2 stride 0 dilation 1 low 0 : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_shape(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op changes more than dim 1: 'tensor<4x8xf32>' to 'tensor<2x4xf32>'}}
+  %0 = nn.pool sum %x dim 1 window 2 stride 2 dilation 1 low 0 : tensor<4x8xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_no_places(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op needs a result for the maxima's places}}
+  %0 = nn.pool max %x dim 1 window 2 stride 2 dilation 1 low 0 : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_places_of_sums(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op has places of maxima, but adds}}
+  %0:2 = nn.pool sum %x dim 1 window 2 stride 2 dilation 1 low 0 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xi8>
+  return
+}
+
+// -----
+
+func.func @pool_places(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.pool' op places up to 128 do not fit 'tensor<4x4xi8>'}}
+  %0:2 = nn.pool max %x dim 1 window 2 stride 2 dilation 128 low 128 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xi8>
+  return
+}
+
+// -----
+
 func.func @matmul_element(%a: tensor<4x8xf32>, %b: tensor<8x3xf64>) {
   // expected-error @+1 {{'nn.matmul' op element types differ: 'tensor<4x8xf32>' and 'tensor<8x3xf64>'}}
   %0 = nn.matmul %a, %b : tensor<4x8xf32>, tensor<8x3xf64> -> tensor<4x3xf32>

@@ -60,6 +60,12 @@ func.func @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
   %1 = nn.cumsum %i dim 1 : tensor<4x8xi64>
   // CHECK: nn.cumsum %{{.*}} dim 1 exclusive reverse : tensor<4x8xi64>
   %2 = nn.cumsum %i dim 1 exclusive reverse : tensor<4x8xi64>
+  // CHECK: nn.pool max %{{.*}} dim 1 window 3 stride 2 dilation 1 low 1 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xi8>
+  %max:2 = nn.pool max %x dim 1 window 3 stride 2 dilation 1 low 1
+      : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xi8>
+  // CHECK: nn.pool sum %{{.*}} dim 0 window 2 stride 2 dilation 1 low 0 : tensor<4x8xf32> -> tensor<2x8xf32>
+  %sum = nn.pool sum %x dim 0 window 2 stride 2 dilation 1 low 0
+      : tensor<4x8xf32> -> tensor<2x8xf32>
   // CHECK: nn.matmul %{{.*}}, %{{.*}} transpose_b : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>
   %3 = nn.matmul %a, %b transpose_b
       : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>

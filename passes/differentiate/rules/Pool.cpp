@@ -1,0 +1,124 @@
+//===- Pool.cpp - gradients of windows ------------------------------------===//
+//
+// Window i has of x what is at i * stride - low + p, p the place of an element
+// in the window. So in x by blocks of `stride`, element b of block j is in
+// window j + e at p = b + low - e * stride: a block is seen by few windows,
+// each at one offset e, and its gradient is a sum over them. They are read
+// where the block is, shifted: nothing is scattered, and no zeros are put
+// between.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/differentiate/rules/Rule.h"
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+class PoolGradient {
+public:
+  PoolGradient(PoolOp op, Gradient &g)
+      : g(g), place(op.getPlace()), dim(op.getDim()), stride(op.getStride()),
+        dilation(op.getDilation()), low(op.getLow()),
+        lastPlace(op.getLastPlace()), x(shapeOf(op.getOperand())), blocks(x) {
+    if (shapeOf(op.getResult())[dim] == 1) {
+      stride = x[dim]; // It leads nowhere.
+    }
+    blocks[dim] = llvm::divideCeil(x[dim], stride);
+    split = blocks;
+    split.insert(split.begin() + dim + 1, stride);
+  }
+
+  Value build() const {
+    Value total;
+    int64_t last = (low + stride - 1) / stride;
+    for (int64_t e = llvm::divideCeilSigned(low - lastPlace, stride); e <= last;
+         ++e) {
+      if (sees(e)) {
+        Value term = ofWindow(e);
+        total = total ? g.add(total, term) : term;
+      }
+    }
+    SmallVector<int64_t> joined = blocks;
+    joined[dim] *= stride;
+    return part(g.reshape(total, joined), 0, x);
+  }
+
+private:
+  /// Whether an element of block j is one of window j + e.
+  bool sees(int64_t e) const {
+    int64_t first = std::max<int64_t>(low - e * stride, 0);
+    int64_t last = std::min(low - e * stride + stride - 1, lastPlace);
+    return last >= first && last / dilation * dilation >= first;
+  }
+
+  /// What comes to each element from window j + e.
+  Value ofWindow(int64_t e) const {
+    // Where there is no such window the gradient is 0, whatever its place.
+    Value gradient = ofBlocks(g.of(), e);
+    int64_t first = low - e * stride;
+    Value here = g.shift(g.iota(split, g.builder.getI32Type(), dim + 1), first);
+    if (place) {
+      Value at = g.convert(ofBlocks(place, e), g.builder.getI32Type());
+      return g.keepIf(g.compare(CompareKind::eq, at, here), gradient);
+    }
+    Value within;
+    auto require = [&](Value condition) {
+      within = within ? g.binary(BinaryKind::logical_and, within, condition)
+                      : condition;
+    };
+    if (first < 0) {
+      require(g.compare(CompareKind::ge, here, g.splat(here, 0)));
+    }
+    if (first + stride - 1 > lastPlace) {
+      require(g.compare(CompareKind::le, here, g.splat(here, lastPlace)));
+    }
+    if (dilation != 1) {
+      Value rest = g.binary(BinaryKind::rem, here, g.splat(here, dilation));
+      require(g.compare(CompareKind::eq, rest, g.splat(rest, 0)));
+    }
+    return within ? g.keepIf(within, gradient) : gradient;
+  }
+
+  /// Of a number of each window, those of windows j + e, for all elements of
+  /// blocks j.
+  Value ofBlocks(Value ofWindows, int64_t e) const {
+    SmallVector<int64_t> behind(x.size(), 0), shape(shapeOf(ofWindows));
+    behind[dim] = std::max<int64_t>(-e, 0);
+    int64_t start = std::max<int64_t>(e, 0);
+    shape[dim] = std::max(behind[dim] + shape[dim], start + blocks[dim]);
+    Value shifted = part(g.pad(ofWindows, behind, shape), start, blocks);
+    SmallVector<int64_t> one = split;
+    one[dim + 1] = 1;
+    return g.broadcast(g.reshape(shifted, one), split);
+  }
+
+  /// Of the pooled dimension, what begins at `start`.
+  Value part(Value whole, int64_t start, ArrayRef<int64_t> shape) const {
+    SmallVector<int64_t> starts(x.size(), 0), ones(x.size(), 1);
+    starts[dim] = start;
+    return shapeOf(whole) == shape ? whole
+                                   : g.slice(whole, starts, ones, shape);
+  }
+
+  Gradient &g;
+  Value place; ///< of maxima; null of sums
+  int64_t dim, stride, dilation, low, lastPlace;
+  ArrayRef<int64_t> x;
+  SmallVector<int64_t> blocks; ///< x, of which `dim` counts blocks
+  SmallVector<int64_t> split;  ///< the same with the elements of a block
+};
+
+LogicalResult poolRule(PoolOp op, Gradient &g) {
+  if (g.of(0)) {
+    g.set(0, PoolGradient(op, g).build());
+  }
+  return success();
+}
+
+} // namespace
+
+void mlir::zg::nn::attachPoolRules(MLIRContext *context) {
+  attachRule<PoolOp, poolRule>(context);
+}
