@@ -40,21 +40,22 @@ PoolOp pool(Emitter &emit, ReduceKind kind, Value x, int64_t axis,
     unsigned width = (window.size - 1) * window.dilation < 128 ? 8 : 32;
     place = emit.tensorType(shape, emit.builder.getIntegerType(width));
   }
-  return emit.builder.create<PoolOp>(emit.location, result, place, kind, x,
-                                     axis, window.size, window.stride,
-                                     window.dilation, window.low);
+  auto pooled = emit.builder.create<PoolOp>(emit.location, result, place, kind,
+                                            x, axis, window.size, window.stride,
+                                            window.dilation, window.low);
+  shape[axis] = pooled.getPaddedSize();
+  elementCount(shape); // refuses what is too large
+  return pooled;
 }
 
-/// Of a number of each element, those of the maxima of `pooled`.
-Value ofMaxima(Emitter &emit, Value numbers, PoolOp pooled) {
+/// `numbers` has one for each element; gives those at the maxima.
+Value atMaxima(Emitter &emit, Value numbers, PoolOp pooled) {
   int64_t axis = pooled.getDim();
+  int64_t count = Emitter::shapeOf(pooled.getResult())[axis];
   Shape shape = Emitter::shapeOf(numbers);
   std::vector<int64_t> low(shape.size(), 0);
   low[axis] = pooled.getLow();
-  int64_t count = Emitter::shapeOf(pooled.getResult())[axis];
-  shape[axis] = std::max(low[axis] + shape[axis],
-                         (count - 1) * int64_t(pooled.getStride()) +
-                             pooled.getLastPlace() + 1);
+  shape[axis] = pooled.getPaddedSize();
   numbers = emit.pad(numbers, low, shape, 0);
   Value result;
   for (int64_t t = 0; t < int64_t(pooled.getWindow()); ++t) {
@@ -98,9 +99,12 @@ void emitMaxPool(Op &op) {
   }
   // The last axis first: of equal elements the first in row-major order wins.
   for (size_t i = windows.size(); i-- > 0;) {
+    if (windows[i].isIdentity()) {
+      continue;
+    }
     auto pooled = pool(emit, ReduceKind::max, x, 2 + i, windows[i]);
     if (place) {
-      place = ofMaxima(emit, place, pooled);
+      place = atMaxima(emit, place, pooled);
     }
     x = pooled.getResult();
   }
@@ -113,7 +117,9 @@ void emitMaxPool(Op &op) {
 /// Sums over the windows.
 Value sumOver(Emitter &emit, Value x, const std::vector<Window> &windows) {
   for (size_t i = windows.size(); i-- > 0;) {
-    x = pool(emit, ReduceKind::sum, x, 2 + i, windows[i]).getResult();
+    if (!windows[i].isIdentity()) {
+      x = pool(emit, ReduceKind::sum, x, 2 + i, windows[i]).getResult();
+    }
   }
   return x;
 }

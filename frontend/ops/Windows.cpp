@@ -70,6 +70,10 @@ std::vector<Window> windowsOf(Op &op) {
   for (size_t i = 0; i < rank; ++i) {
     Window w{shape[2 + i], sizes[i], strides[i], dilations[i], 0, 0, 0};
     int64_t extent = (w.size - 1) * w.dilation + 1;
+    if (extent > kMaxSize) {
+      fail("a window that spans ", extent, " elements is not supported; up to ",
+           kMaxSize, " are");
+    }
     if (same) {
       w.count = (w.input + w.stride - 1) / w.stride;
       int64_t total =

@@ -13,6 +13,10 @@ struct Window {
   int64_t low, high; ///< padding in front and behind
   int64_t count;     ///< of windows
 
+  /// Whether each window is the element of its number.
+  bool isIdentity() const {
+    return size == 1 && stride == 1 && low == 0 && count == input;
+  }
   /// How many elements each window has within the input, or within the input
   /// and its padding.
   std::vector<int64_t> counts(bool padded) const;

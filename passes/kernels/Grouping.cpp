@@ -73,7 +73,7 @@ void Grouping::closeSources(Operation *op) {
 /// A group of single numbers a row becomes the row part of a larger space.
 void Grouping::liftToRows(Group &group, int64_t columns) {
   group.space = {group.space.elements * columns, columns};
-  group.mostColumns *= columns;
+  group.evenRun *= columns;
   for (Operation *member : group.members) {
     group.levels[member] = Level::Row;
   }
@@ -83,7 +83,7 @@ void Grouping::merge(unsigned into, unsigned other) {
   Node &a = nodes[into], &b = nodes[other];
   a.group.space.columns =
       std::max(a.group.space.columns, b.group.space.columns);
-  a.group.mostColumns = std::gcd(a.group.mostColumns, b.group.mostColumns);
+  a.group.evenRun = std::gcd(a.group.evenRun, b.group.evenRun);
   for (Operation *member : b.group.members) {
     a.group.members.push_back(member);
     a.group.levels[member] = b.group.levels[member];
@@ -129,8 +129,8 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
     int64_t columns = std::max(sa.columns, sb.columns);
     // A buffer that is read in shorter pieces would have to be copied: the
     // result is stored instead, once.
-    if (columns != 0 && ((lift != Other && a.mostColumns % columns != 0) ||
-                         (lift != Own && b.mostColumns % columns != 0))) {
+    if (columns != 0 && ((lift != Other && a.evenRun % columns != 0) ||
+                         (lift != Own && b.evenRun % columns != 0))) {
       continue;
     }
     Level reader = lift == Own ? Level::Row : slot;
@@ -157,23 +157,23 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
   return false;
 }
 
-int64_t Grouping::columnsOfOperands(Operation *op, Space space) {
-  int64_t columns = space.elements;
+int64_t Grouping::evenRunOfOperands(Operation *op, Space space) {
+  int64_t even = space.elements;
   for (Value operand : op->getOperands()) {
     Inputs inputs;
     if (!freeValues.contains(operand)) {
       inputs.leaves.insert(trace(operand).root);
     }
-    columns = std::gcd(columns, columnsOf(operand, inputs));
+    even = std::gcd(even, evenRunOf(operand, inputs));
   }
-  return columns;
+  return even;
 }
 
 void Grouping::addMember(Operation *op, Space space, Level slot, Level level,
                          bool operandsStored) {
   unsigned own = create(op, KernelForm::rows, space, level);
-  nodes[own].group.mostColumns =
-      operandsStored ? space.elements : columnsOfOperands(op, space);
+  nodes[own].group.evenRun =
+      operandsStored ? space.elements : evenRunOfOperands(op, space);
   SmallVector<Use> uses;
   llvm::SmallSetVector<unsigned, 4> groups;
   for (Value operand : op->getOperands()) {

@@ -42,8 +42,9 @@ struct Space {
 struct Group {
   KernelForm form = KernelForm::rows;
   Space space;
-  /// Of a rows group: no row of more columns can be read (`columnsOf`).
-  int64_t mostColumns = 0;
+  /// Of a rows group: its rows can be read without copies only if their columns
+  /// divide this (`evenRunOf`).
+  int64_t evenRun = 0;
   /// Of a columns group.
   Reduction reduction;
   /// In block order.
@@ -94,7 +95,7 @@ private:
   /// Whether `from` reads `to`, perhaps through other open groups.
   bool reaches(unsigned from, unsigned to) const;
   unsigned create(Operation *op, KernelForm form, Space space, Level level);
-  int64_t columnsOfOperands(Operation *op, Space space);
+  int64_t evenRunOfOperands(Operation *op, Space space);
   void close(unsigned id);
   void closeSources(Operation *op);
   void merge(unsigned into, unsigned other);

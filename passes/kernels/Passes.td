@@ -50,7 +50,8 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
 
     - Elementwise ops and reductions of the last dimension that share an
       iteration space become one `rows` kernel, unless a buffer would have to be
-      copied first to be read by rows of what is reduced; reductions of leading
+      copied first to be read by rows of what is reduced (to store one result is
+      mostly less than to copy each operand); reductions of leading
       dimensions become `columns` kernels; `cumsum` and `scatter` share a
       kernel with nothing but what is computed again for them.
     - Views, constants and iota move into every kernel that reads them. One that

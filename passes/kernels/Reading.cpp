@@ -63,21 +63,16 @@ bool kernels::isReadable(Value value, const Inputs &inputs,
   return Reader{inputs, shape, onLeaf, {}}.read(value, chain);
 }
 
-int64_t kernels::columnsOf(Value value, const Inputs &inputs) {
-  int64_t columns = elementsOf(value);
-  auto take = [&](const View &view) {
-    // Counted from the end, the first dimension that is not merged with the
-    // next ends where the strides change.
-    View merged = mergeDims(view);
-    if (!merged.dims.empty()) {
-      columns = std::gcd(columns, merged.dims.back().size);
-    }
-  };
+int64_t kernels::evenRunOf(Value value, const Inputs &inputs) {
+  int64_t even = elementsOf(value);
   isReadable(value, inputs, std::nullopt, [&](const View &view) {
-    take(view);
-    if (view.indirection) {
-      take(*view.indirection->index);
+    // The last of the merged dimensions is the shortest run.
+    for (const ViewDim &dim : llvm::reverse(mergeDims(view).dims)) {
+      if (dim.size != 1) {
+        even = std::gcd(even, dim.size);
+        break;
+      }
     }
   });
-  return columns;
+  return even;
 }

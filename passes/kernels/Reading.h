@@ -26,9 +26,10 @@ bool isReadable(Value value, const Inputs &inputs,
                 std::optional<ArrayRef<int64_t>> shape = std::nullopt,
                 llvm::function_ref<void(const View &)> onLeaf = nullptr);
 
-/// The most columns that rows can have in which every leaf is read at one
-/// stride: they divide the elements between any two changes of a stride.
-int64_t columnsOf(Value value, const Inputs &inputs);
+/// The greatest number of elements that divides every run in which a leaf is
+/// read at one stride. A value that no formula reaches sets no limit: it is
+/// copied whatever the rows are.
+int64_t evenRunOf(Value value, const Inputs &inputs);
 
 } // namespace mlir::zg::kernels
 

@@ -56,6 +56,23 @@ TEST(Pool, MaximaTellTheirPlaces) {
       (Numbers{0, 1, 3, 5, 6, 8, 9, 10}));
 }
 
+// What lies outside is no element, also where it is as small.
+TEST(Pool, MaximaLieInside) {
+  EXPECT_EQ(runAll(import("g (uint8[1, 2, 2, 2] x) => (uint8[1, 2, 2, 2] y, "
+                          "int64[1, 2, 2, 2] at) { y, at = MaxPool "
+                          "<kernel_shape = [2, 2], strides = [2, 2], pads = "
+                          "[1, 1, 1, 1]> (x) }"),
+                   {{0, 0, 0, 0, 0, 0, 0, 0}})[1],
+            (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(Pool, LeavesAxesWithoutWindows) {
+  EXPECT_EQ(import("g (float[1, 1, 4, 6] x) => (float[1, 1, 4, 4] y) { y = "
+                   "MaxPool <kernel_shape = [1, 3]> (x) }")
+                .count("nn.pool"),
+            1);
+}
+
 TEST(Pool, Refuses) {
   auto pool = [](const std::string &outputs, const std::string &attributes) {
     return import("g (float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) { [pool] " +
@@ -64,6 +81,9 @@ TEST(Pool, Refuses) {
   expectRefused(pool("y", "kernel_shape = [5, 2]"),
                 {"node 'pool' (MaxPool): a window of 5 elements does not fit "
                  "the 4 elements of axis 2"});
+  expectRefused(pool("y", "kernel_shape = [3, 2], dilations = [1073741824, 1], "
+                          "pads = [1073741824, 0, 1073741824, 0]"),
+                {"node 'pool' (MaxPool): a window that spans 2147483649"});
   expectRefused(pool("y", "kernel_shape = [2]"),
                 {"node 'pool' (MaxPool): kernel_shape has 1 entries"});
   expectRefused(pool("y", "kernel_shape = [2, 2], strides = [0, 1]"),

@@ -102,7 +102,8 @@ void Frame::run(PoolOp op) {
   Tensor place = isMax ? empty(op.getPlace()) : Tensor();
   int64_t dim = op.getDim(), at = 0;
   forEachIndex(y.shape, [&](ArrayRef<int64_t> window) {
-    double best = neutral(op.getKind(), x.element), where = 0;
+    double best = neutral(op.getKind(), x.element);
+    std::optional<double> where;
     for (int64_t t = 0, size = op.getWindow(); t < size; ++t) {
       Index index(window);
       int64_t p = t * op.getDilation();
@@ -113,14 +114,14 @@ void Frame::run(PoolOp op) {
       double next = x.values[linear(x.shape, index)];
       if (!isMax) {
         best = applyBinary(BinaryKind::add, x.element, best, next);
-      } else if (next > best || std::isnan(next)) {
+      } else if (!where || next > best || std::isnan(next)) {
         best = next;
         where = p;
       }
     }
     y.values[at] = best;
     if (isMax) {
-      place.values[at] = where;
+      place.values[at] = where.value_or(0);
     }
     ++at;
   });

@@ -22,26 +22,35 @@ public:
       : g(g), place(op.getPlace()), dim(op.getDim()), stride(op.getStride()),
         dilation(op.getDilation()), low(op.getLow()),
         lastPlace(op.getLastPlace()), x(shapeOf(op.getOperand())), blocks(x) {
-    if (shapeOf(op.getResult())[dim] == 1) {
-      stride = x[dim]; // It leads nowhere.
+    windows = shapeOf(op.getResult())[dim];
+    if (windows == 1) {
+      stride = x[dim]; // It has no meaning, and one block is least.
     }
     blocks[dim] = llvm::divideCeil(x[dim], stride);
+    block = std::min(stride, x[dim]);
     split = blocks;
-    split.insert(split.begin() + dim + 1, stride);
+    split.insert(split.begin() + dim + 1, block);
   }
 
+  /// Null where no window sees the operand.
   Value build() const {
     Value total;
-    int64_t last = (low + stride - 1) / stride;
-    for (int64_t e = llvm::divideCeilSigned(low - lastPlace, stride); e <= last;
-         ++e) {
+    int64_t first = llvm::divideCeilSigned(low - lastPlace, stride);
+    int64_t last = (low + block - 1) / stride;
+    // Others are of no window.
+    first = std::max(first, 1 - blocks[dim]);
+    last = std::min(last, windows - 1);
+    for (int64_t e = first; e <= last; ++e) {
       if (sees(e)) {
         Value term = ofWindow(e);
         total = total ? g.add(total, term) : term;
       }
     }
+    if (!total) {
+      return {};
+    }
     SmallVector<int64_t> joined = blocks;
-    joined[dim] *= stride;
+    joined[dim] *= block;
     return part(g.reshape(total, joined), 0, x);
   }
 
@@ -49,7 +58,7 @@ private:
   /// Whether an element of block j is one of window j + e.
   bool sees(int64_t e) const {
     int64_t first = std::max<int64_t>(low - e * stride, 0);
-    int64_t last = std::min(low - e * stride + stride - 1, lastPlace);
+    int64_t last = std::min(low - e * stride + block - 1, lastPlace);
     return last >= first && last / dilation * dilation >= first;
   }
 
@@ -71,7 +80,7 @@ private:
     if (first < 0) {
       require(g.compare(CompareKind::ge, here, g.splat(here, 0)));
     }
-    if (first + stride - 1 > lastPlace) {
+    if (first + block - 1 > lastPlace) {
       require(g.compare(CompareKind::le, here, g.splat(here, lastPlace)));
     }
     if (dilation != 1) {
@@ -81,8 +90,7 @@ private:
     return within ? g.keepIf(within, gradient) : gradient;
   }
 
-  /// Of a number of each window, those of windows j + e, for all elements of
-  /// blocks j.
+  /// For each element of block j, the number of window j + e.
   Value ofBlocks(Value ofWindows, int64_t e) const {
     SmallVector<int64_t> behind(x.size(), 0), shape(shapeOf(ofWindows));
     behind[dim] = std::max<int64_t>(-e, 0);
@@ -94,7 +102,7 @@ private:
     return g.broadcast(g.reshape(shifted, one), split);
   }
 
-  /// Of the pooled dimension, what begins at `start`.
+  /// A slice of the pooled dimension.
   Value part(Value whole, int64_t start, ArrayRef<int64_t> shape) const {
     SmallVector<int64_t> starts(x.size(), 0), ones(x.size(), 1);
     starts[dim] = start;
@@ -104,7 +112,8 @@ private:
 
   Gradient &g;
   Value place; ///< of maxima; null of sums
-  int64_t dim, stride, dilation, low, lastPlace;
+  int64_t dim, stride, dilation, low, lastPlace, windows;
+  int64_t block; ///< elements: the stride, except where x is one shorter block
   ArrayRef<int64_t> x;
   SmallVector<int64_t> blocks; ///< x, of which `dim` counts blocks
   SmallVector<int64_t> split;  ///< the same with the elements of a block
@@ -112,7 +121,9 @@ private:
 
 LogicalResult poolRule(PoolOp op, Gradient &g) {
   if (g.of(0)) {
-    g.set(0, PoolGradient(op, g).build());
+    if (Value gradient = PoolGradient(op, g).build()) {
+      g.set(0, gradient);
+    }
   }
   return success();
 }

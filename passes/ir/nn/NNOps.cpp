@@ -249,6 +249,9 @@ LogicalResult PoolOp::verify() {
   if (failed(verifyDim(*this, getDim(), from))) {
     return failure();
   }
+  if (from.getElementType().isInteger(1)) {
+    return emitOpError("pools numbers, not ") << from;
+  }
   int64_t low = getLow();
   if (llvm::any_of(ArrayRef<int64_t>{int64_t(getWindow()), int64_t(getStride()),
                                      int64_t(getDilation())},
@@ -275,7 +278,7 @@ LogicalResult PoolOp::verify() {
     RankedTensorType place = tensor(getPlace());
     auto integer = dyn_cast<IntegerType>(place.getElementType());
     if (place.getShape() != to.getShape() || !integer ||
-        integer.getWidth() < 8 ||
+        integer.getWidth() < 8 || integer.getWidth() > 32 ||
         !llvm::isIntN(integer.getWidth(), getLastPlace())) {
       return emitOpError("places up to ")
              << getLastPlace() << " do not fit " << place;

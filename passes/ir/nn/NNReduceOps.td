@@ -159,17 +159,19 @@ def NN_PoolOp : NN_PureOp<"pool"> {
     number of a maximum. Of several dimensions one is pooled after the other.
 
     `max` has a second result: where in its window the maximum was,
-    `t * dilation`. A NaN is the largest; of equal elements it is the first,
-    though the last of several NaNs. The gradient flows there alone.
+    `t * dilation`. A NaN is the largest; of equal elements it is the first that
+    is not outside, though the last of several NaNs. The gradient flows there
+    alone. Of a window that is all outside, the place means nothing.
 
     **Lifespan**: import to `nn-decompose`.
 
     **Constraints:**
-    - The kind is `sum` or `max`; `dim` is a dimension of the operand.
+    - The kind is `sum` or `max`; `dim` is a dimension of the operand, which is
+      not of `i1`.
     - `window`, `stride` and `dilation` are at least 1, `low` at least 0.
     - The result differs from the operand in the size of `dim` alone.
-    - `max` has the second result, of the shape of the first and of an integer
-      type that takes the last element's place; `sum` has none.
+    - `max` has the second result, of the shape of the first and of a type of at
+      most 32 bits that takes the last element's place; `sum` has none.
   }];
   let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand,
                        I64Attr:$dim, I64Attr:$window, I64Attr:$stride,
@@ -184,6 +186,13 @@ def NN_PoolOp : NN_PureOp<"pool"> {
   let extraClassDeclaration = [{
     /// Of the last element of a window.
     int64_t getLastPlace() { return (getWindow() - 1) * getDilation(); }
+    /// Of the pooled dimension, with what is outside and seen.
+    int64_t getPaddedSize() {
+      int64_t last = getResult().getType().getDimSize(getDim()) - 1;
+      return std::max<int64_t>(
+          getLow() + getOperand().getType().getDimSize(getDim()),
+          last * getStride() + getLastPlace() + 1);
+    }
   }];
 }
 

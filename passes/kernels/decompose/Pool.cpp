@@ -28,13 +28,12 @@ double lowest(Type element) {
 /// Elements 0, 1, ... of every window.
 SmallVector<Value> elementsOf(PoolOp op, NNBuilder &b) {
   Value x = op.getOperand();
-  int64_t dim = op.getDim(), count = shapeOf(op.getResult())[dim];
+  int64_t dim = op.getDim();
   SmallVector<int64_t> shape(shapeOf(x)), zeros(shape.size(), 0);
   SmallVector<int64_t> low = zeros, steps(shape.size(), 1);
   low[dim] = op.getLow();
   steps[dim] = op.getStride();
-  shape[dim] = std::max(op.getLow() + shape[dim],
-                        (count - 1) * op.getStride() + op.getLastPlace() + 1);
+  shape[dim] = op.getPaddedSize();
   x = b.pad(x, low, shape,
             op.getKind() == ReduceKind::max ? lowest(elementOf(x)) : 0);
   SmallVector<Value> elements;
@@ -44,6 +43,24 @@ SmallVector<Value> elementsOf(PoolOp op, NNBuilder &b) {
     elements.push_back(b.slice(x, starts, steps, shapeOf(op.getResult())));
   }
   return elements;
+}
+
+/// The place of each window's first element that is not outside.
+Value firstPlaces(PoolOp op, NNBuilder &b) {
+  auto type = cast<RankedTensorType>(op.getPlace().getType());
+  if (op.getLow() == 0) {
+    return b.splat(type, 0);
+  }
+  double stride = op.getStride(), dilation = op.getDilation();
+  Value window = b.iota(type.getShape(), b.builder.getI32Type(), op.getDim());
+  Value place = b.shift(b.scale(window, -stride), op.getLow());
+  place = b.binary(BinaryKind::max, place, b.splat(place, 0));
+  if (dilation != 1) {
+    place = b.div(b.shift(place, dilation - 1), b.splat(place, dilation));
+    place = b.scale(place, dilation);
+  }
+  place = b.binary(BinaryKind::min, place, b.splat(place, op.getLastPlace()));
+  return b.convert(place, type.getElementType());
 }
 
 Replacement pool(PoolOp op, NNBuilder &b) {
@@ -56,7 +73,7 @@ Replacement pool(PoolOp op, NNBuilder &b) {
     return {result};
   }
   auto placeType = cast<RankedTensorType>(op.getPlace().getType());
-  Value place = b.splat(placeType, 0);
+  Value place = firstPlaces(op, b);
   for (int64_t t = 1, size = elements.size(); t < size; ++t) {
     Value take = b.compare(CompareKind::gt, elements[t], result);
     if (isFloat(result)) {

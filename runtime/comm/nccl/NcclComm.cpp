@@ -234,7 +234,7 @@ static void abortWithin(NcclComm::Clock::duration grace, const NcclApi &api,
     if (gpu->enter().ok()) {
       api.ncclCommAbort(comm);
     }
-    gpu.reset(); // or the GPU would be closed after who waits has gone on
+    gpu.reset(); // before the waiter goes on, or this closes the GPU after it
     done->set_value();
   }).detach();
   if (ended.wait_for(grace) != std::future_status::ready) {

@@ -111,6 +111,7 @@ const GradientCase kCases[] = {
     pool("everywhere", true, "window 5 stride 1 dilation 1 low 2", 9),
     pool("everywhere", false, "window 5 stride 1 dilation 1 low 2", 9),
     pool("border", false, "window 2 stride 4 dilation 1 low 4", 5),
+    pool("longer", false, "window 3 stride 20 dilation 1 low 13", 2),
     pool("one", true, "window 7 stride 50 dilation 1 low 1", 1),
     pool("one", false, "window 7 stride 50 dilation 1 low 1", 1),
     matmul("plain", "2x3x4xf64", "2x4x5xf64", ""),

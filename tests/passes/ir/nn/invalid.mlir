@@ -315,6 +315,14 @@ func.func @pool_dim(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @pool_i1(%x: tensor<4x8xi1>) {
+  // expected-error @+1 {{'nn.pool' op pools numbers, not 'tensor<4x8xi1>'}}
+  %0 = nn.pool sum %x dim 1 window 2 stride 2 dilation 1 low 0 : tensor<4x8xi1> -> tensor<4x4xi1>
+  return
+}
+
+// -----
+
 func.func @pool_stride(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{'nn.pool' op window, stride and dilation are at least 1, low at least 0}}
   %0 = nn.pool sum %x dim 1 window 2 stride 0 dilation 1 low 0 : tensor<4x8xf32> -> tensor<4x4xf32>
