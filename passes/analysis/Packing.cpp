@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <queue>
 #include <tuple>
 
 using namespace mlir::zg;
@@ -97,22 +99,26 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
                  int64_t alignment, int64_t base, int64_t best,
                  std::vector<int64_t> &offsets) {
   std::vector<int64_t> floor(buffers.size(), base);
-  // In rank order, so that the first of the lowest floors wins.
-  std::vector<unsigned> unplaced = order;
+  // The lowest floor first, then the first in rank order. A floor that has
+  // risen since is put back.
+  using Entry = std::pair<int64_t, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> unplaced;
+  for (unsigned i = 0; i < order.size(); ++i) {
+    unplaced.push({base, i});
+  }
   std::vector<char> placed(buffers.size(), 0);
   int64_t peak = base;
   while (!unplaced.empty()) {
-    size_t lowest = 0;
-    for (size_t i = 1; i < unplaced.size(); ++i) {
-      if (floor[unplaced[i]] < floor[unplaced[lowest]]) {
-        lowest = i;
-      }
+    auto [lowest, i] = unplaced.top();
+    unplaced.pop();
+    unsigned buffer = order[i];
+    if (floor[buffer] != lowest) {
+      unplaced.push({floor[buffer], i});
+      continue;
     }
-    unsigned buffer = unplaced[lowest];
-    unplaced.erase(unplaced.begin() + lowest);
     placed[buffer] = 1;
-    offsets[buffer] = floor[buffer];
-    int64_t end = floor[buffer] + buffers[buffer].bytes;
+    offsets[buffer] = lowest;
+    int64_t end = lowest + buffers[buffer].bytes;
     peak = std::max(peak, end);
     if (peak >= best) {
       return peak;
@@ -127,30 +133,66 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
   return peak;
 }
 
+/// A buffer's uses in one program.
+struct Life {
+  unsigned buffer, begin; ///< the first step that uses it
+  Extent extent;
+};
+
+/// By step: the extent of a buffer that all steps from there on would use.
+std::vector<Extent> restOf(const VectorClocks &clocks) {
+  std::vector<Extent> rest(clocks.size());
+  for (unsigned step = clocks.size(); step-- > 0;) {
+    rest[step] = extentOf({step}, clocks);
+    if (step + 1 < clocks.size()) {
+      for (unsigned s = 0; s < clocks.numStreams(); ++s) {
+        rest[step].ready[s] =
+            std::min(rest[step].ready[s], rest[step + 1].ready[s]);
+      }
+    }
+  }
+  return rest;
+}
+
+void findConflicts(std::vector<Life> lives, const VectorClocks &clocks,
+                   Conflicts &conflicts) {
+  std::stable_sort(
+      lives.begin(), lives.end(),
+      [](const Life &a, const Life &b) { return a.begin < b.begin; });
+  std::vector<Extent> rest = restOf(clocks);
+  // Those that a later one may still meet.
+  std::vector<const Life *> open;
+  for (const Life &life : lives) {
+    std::erase_if(open, [&](const Life *other) {
+      return allBefore(other->extent, rest[life.begin]);
+    });
+    // Nothing is done before a step that was issued earlier begins, so that
+    // `life` is not before any of them.
+    for (const Life *other : open) {
+      if (!allBefore(other->extent, life.extent)) {
+        conflicts[life.buffer].push_back(other->buffer);
+        conflicts[other->buffer].push_back(life.buffer);
+      }
+    }
+    open.push_back(&life);
+  }
+}
+
 } // namespace
 
 Conflicts mlir::zg::findConflicts(const std::vector<PackedBuffer> &buffers,
                                   const std::vector<VectorClocks> &clocks) {
-  // By program: the buffers that it uses, each with how far it reaches.
-  std::vector<std::vector<std::pair<unsigned, Extent>>> programs(clocks.size());
+  std::vector<std::vector<Life>> programs(clocks.size());
   for (unsigned i = 0; i < buffers.size(); ++i) {
     assert(!buffers[i].uses.empty() && "a buffer that nothing touches");
     for (const auto &[program, uses] : buffers[i].uses) {
-      programs[program].push_back({i, extentOf(uses, clocks[program])});
+      programs[program].push_back(
+          {i, uses.front(), extentOf(uses, clocks[program])});
     }
   }
   Conflicts conflicts(buffers.size());
-  for (const auto &used : programs) {
-    for (size_t a = 0; a < used.size(); ++a) {
-      for (size_t b = a + 1; b < used.size(); ++b) {
-        const auto &[i, first] = used[a];
-        const auto &[j, second] = used[b];
-        if (!allBefore(first, second) && !allBefore(second, first)) {
-          conflicts[i].push_back(j);
-          conflicts[j].push_back(i);
-        }
-      }
-    }
+  for (unsigned program = 0; program < programs.size(); ++program) {
+    ::findConflicts(std::move(programs[program]), clocks[program], conflicts);
   }
   for (std::vector<unsigned> &row : conflicts) {
     std::sort(row.begin(), row.end());

@@ -76,10 +76,7 @@ bool Storage::keepsOldValues(Value value, Place want) {
   auto endOf = [&](Place place, int64_t bytes) {
     return place.offset + (world - 1) * place.stride + bytes;
   };
-  for (BlockArgument argument : function.getArguments()) {
-    if (bound.lookup(argument).slice != want.slice) {
-      continue;
-    }
+  for (BlockArgument argument : argumentsIn.lookup(want.slice)) {
     SmallVector<Reader> readers;
     collectReaders(argument, readers);
     for (const Reader &reader : readers) {

@@ -81,6 +81,7 @@ LogicalResult Storage::bindArguments() {
     auto type = cast<RankedTensorType>(argument.getType());
     Place place = slices.named(meaning, type);
     bound[argument] = place;
+    argumentsIn[place.slice].push_back(argument);
     Location location = isa<UnknownLoc>(argument.getLoc()) ? function.getLoc()
                                                            : argument.getLoc();
     slices.op(place.slice, location);

@@ -61,6 +61,8 @@ private:
   SliceTable &slices;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;
+  /// By slice, the arguments that lie there.
+  DenseMap<int, SmallVector<BlockArgument, 1>> argumentsIn;
   SmallVector<Place> resultPlaces;
   /// Position of the op that computes the loss; none: no backward.
   std::optional<unsigned> loss;

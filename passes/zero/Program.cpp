@@ -43,12 +43,9 @@ Value Program::argument(Type type, StringRef attributeName,
   Value &value = arguments[attribute];
   if (!value) {
     Builder builder(func.getContext());
-    unsigned index = func.getNumArguments();
-    func.insertArgument(index, type,
-                        builder.getDictionaryAttr(
-                            builder.getNamedAttr(attributeName, attribute)),
-                        location());
-    value = func.getArgument(index);
+    value = body().addArgument(type, location());
+    newArguments.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr(attributeName, attribute)));
   }
   return value;
 }
@@ -61,13 +58,30 @@ Value Program::scalar(StringRef name, RankedTensorType type) {
 void Program::result(Value value, StringRef attributeName,
                      Attribute attribute) {
   Builder builder(func.getContext());
-  func.insertResult(func.getNumResults(), value.getType(),
-                    builder.getDictionaryAttr(
-                        builder.getNamedAttr(attributeName, attribute)));
+  newResults.push_back(builder.getDictionaryAttr(
+      builder.getNamedAttr(attributeName, attribute)));
   terminator()->insertOperands(terminator()->getNumOperands(), value);
 }
 
+void Program::declare() {
+  if (newArguments.empty() && newResults.empty()) {
+    return;
+  }
+  SmallVector<DictionaryAttr> ofArguments, ofResults;
+  func.getAllArgAttrs(ofArguments);
+  func.getAllResultAttrs(ofResults);
+  llvm::append_range(ofArguments, newArguments);
+  llvm::append_range(ofResults, newResults);
+  newArguments.clear();
+  newResults.clear();
+  func.setType(FunctionType::get(func.getContext(), body().getArgumentTypes(),
+                                 terminator()->getOperandTypes()));
+  func.setAllArgAttrs(ofArguments);
+  func.setAllResultAttrs(ofResults);
+}
+
 void Program::eraseArguments(function_ref<bool(BlockArgument)> selected) {
+  declare();
   llvm::BitVector erased(func.getNumArguments());
   for (BlockArgument argument : func.getArguments()) {
     erased[argument.getArgNumber()] = selected(argument);
@@ -77,6 +91,7 @@ void Program::eraseArguments(function_ref<bool(BlockArgument)> selected) {
 }
 
 void Program::eraseResults(function_ref<bool(unsigned)> selected) {
+  declare();
   llvm::BitVector erased(func.getNumResults());
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
     erased[i] = selected(i);

@@ -6,22 +6,35 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/ir/zero/ZeroDialect.h"
+#include <utility>
 
 namespace mlir::zg::zero {
 
 /// A `func.func` of one block whose arguments and results are known by what
 /// they mean: `nn.input`, `nn.scalar`, `zero.state`; `zero.updates`,
-/// `zero.output`. It may be copied; while it is in use nothing else changes
-/// the function's arguments.
+/// `zero.output`. While it is in use nothing else changes the function's
+/// arguments and results, and its type is that of before until `function` is
+/// asked for, or the end: each type is kept for ever, so that one for every
+/// argument of thousands would take gigabytes.
 class Program {
 public:
   explicit Program(func::FuncOp function);
+  Program(Program &&other)
+      : func(std::exchange(other.func, nullptr)),
+        arguments(std::move(other.arguments)),
+        newArguments(std::move(other.newArguments)),
+        newResults(std::move(other.newResults)) {}
+  Program &operator=(Program &&) = delete;
+  ~Program() { declare(); }
   /// Fails, with a diagnostic, where `module` has no program `name`.
   static FailureOr<Program> find(ModuleOp module, StringRef name);
   /// Appends an empty program `name` to `module`.
   static Program create(ModuleOp module, StringRef name, Location location);
 
-  func::FuncOp function() const { return func; }
+  func::FuncOp function() {
+    declare();
+    return func;
+  }
   Location location() { return func.getLoc(); }
   Block &body() { return func.front(); }
   Operation *terminator() { return func.front().getTerminator(); }
@@ -49,10 +62,14 @@ public:
 
 private:
   void collect();
+  /// Gives the function the type that its body has.
+  void declare();
 
   func::FuncOp func;
   /// Meaning -> argument.
   DenseMap<Attribute, Value> arguments;
+  /// The meanings of those that are not declared yet.
+  SmallVector<DictionaryAttr> newArguments, newResults;
 };
 
 } // namespace mlir::zg::zero

@@ -115,9 +115,13 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
                                                  *target.info);
   for (const mlir::zg::Phase &phase : phases) {
     mlir::PassManager passes(&context);
-    passes.enableVerifier(true);
+    // Once a phase: of a large model it takes longer than most passes.
+    passes.enableVerifier(false);
     phase.build(passes);
     mlir::LogicalResult done = passes.run(*module);
+    if (mlir::succeeded(done)) {
+      done = mlir::verify(*module);
+    }
     ZG_RETURN_IF_ERROR(dump.write(phase.name, *module));
     if (mlir::failed(done)) {
       return diagnostics.status("while running phase '" + phase.name + "'");
