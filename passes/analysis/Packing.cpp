@@ -106,7 +106,7 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
   for (unsigned i = 0; i < order.size(); ++i) {
     unplaced.push({base, i});
   }
-  std::vector<char> placed(buffers.size(), 0);
+  std::vector<uint64_t> left((buffers.size() + 63) / 64, ~uint64_t(0));
   int64_t peak = base;
   while (!unplaced.empty()) {
     auto [lowest, i] = unplaced.top();
@@ -116,7 +116,7 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
       unplaced.push({floor[buffer], i});
       continue;
     }
-    placed[buffer] = 1;
+    left[buffer / 64] &= ~(uint64_t(1) << buffer % 64);
     offsets[buffer] = lowest;
     int64_t end = lowest + buffers[buffer].bytes;
     peak = std::max(peak, end);
@@ -124,11 +124,9 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
       return peak;
     }
     end = alignUp(end, alignment);
-    for (unsigned other : conflicts[buffer]) {
-      if (!placed[other]) {
-        floor[other] = std::max(floor[other], end);
-      }
-    }
+    conflicts.forEach(buffer, left, [&](unsigned other) {
+      floor[other] = std::max(floor[other], end);
+    });
   }
   return peak;
 }
@@ -163,17 +161,15 @@ void findConflicts(std::vector<Life> lives, const VectorClocks &clocks,
   // Those that a later one may still meet.
   std::vector<const Life *> open;
   for (const Life &life : lives) {
-    std::erase_if(open, [&](const Life *other) {
-      return allBefore(other->extent, rest[life.begin]);
-    });
     // Nothing is done before a step that was issued earlier begins, so that
     // `life` is not before any of them.
-    for (const Life *other : open) {
+    std::erase_if(open, [&](const Life *other) {
       if (!allBefore(other->extent, life.extent)) {
-        conflicts[life.buffer].push_back(other->buffer);
-        conflicts[other->buffer].push_back(life.buffer);
+        conflicts.add(life.buffer, other->buffer);
+        return false;
       }
-    }
+      return allBefore(other->extent, rest[life.begin]);
+    });
     open.push_back(&life);
   }
 }
@@ -193,10 +189,6 @@ Conflicts mlir::zg::findConflicts(const std::vector<PackedBuffer> &buffers,
   Conflicts conflicts(buffers.size());
   for (unsigned program = 0; program < programs.size(); ++program) {
     ::findConflicts(std::move(programs[program]), clocks[program], conflicts);
-  }
-  for (std::vector<unsigned> &row : conflicts) {
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
   }
   return conflicts;
 }

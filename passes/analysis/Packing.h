@@ -10,6 +10,8 @@
 
 #include "passes/analysis/VectorClocks.h"
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -23,9 +25,36 @@ struct PackedBuffer {
   std::map<unsigned, std::vector<unsigned>> uses;
 };
 
-/// Row i: the buffers that must not share bytes with buffer i, ascending, i
-/// itself left out.
-using Conflicts = std::vector<std::vector<unsigned>>;
+/// Which buffers must not share bytes. A bit a pair: of a large model, all
+/// gradients meet.
+class Conflicts {
+public:
+  explicit Conflicts(std::size_t buffers)
+      : words((buffers + 63) / 64), bits(buffers * words) {}
+
+  void add(unsigned a, unsigned b) {
+    row(a)[b / 64] |= uint64_t(1) << b % 64;
+    row(b)[a / 64] |= uint64_t(1) << a % 64;
+  }
+  /// Calls `visit` with those that conflict with `buffer`, ascending, of the
+  /// ones whose bit is set in `among`.
+  template <typename Visit>
+  void forEach(unsigned buffer, const std::vector<uint64_t> &among,
+               Visit visit) const {
+    const uint64_t *own = bits.data() + buffer * words;
+    for (std::size_t word = 0; word < words; ++word) {
+      for (uint64_t left = own[word] & among[word]; left; left &= left - 1) {
+        visit(unsigned(word * 64 + std::countr_zero(left)));
+      }
+    }
+  }
+
+private:
+  uint64_t *row(unsigned buffer) { return bits.data() + buffer * words; }
+
+  std::size_t words; // a row
+  std::vector<uint64_t> bits;
+};
 
 /// Two buffers conflict unless, in each program that uses both, every use of
 /// one happens before every use of the other. `clocks[p]` orders the steps of

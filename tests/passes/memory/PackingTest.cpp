@@ -180,7 +180,7 @@ TEST(Packing, ProgramsShare) {
 }
 
 TEST(Packing, NothingToPack) {
-  Packing packing = pack({}, {}, 64, 10);
+  Packing packing = pack({}, Conflicts(0), 64, 10);
   EXPECT_EQ(packing.lowerBound, 64);
   EXPECT_TRUE(packing.offsets.empty());
 }
