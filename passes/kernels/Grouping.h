@@ -24,6 +24,7 @@
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/LogicalResult.h"
+#include <deque>
 
 namespace mlir::zg::kernels {
 
@@ -113,7 +114,7 @@ private:
   Block &block;
   FreeValues &freeValues;
   GroupingLimits limits;
-  std::vector<Node> nodes;
+  std::deque<Node> nodes; // They are large to move.
   llvm::DenseMap<Operation *, unsigned> home;
   unsigned number = 0; ///< Of the op being visited.
   std::vector<const Group *> order;

@@ -24,6 +24,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     }
     bool alone = meshOf(module).ranks() == 1;
     bool good = !alone || verifyAlone();
+    collect(module);
     for (auto [index, attribute] : llvm::enumerate(units)) {
       auto unit = cast<ParamUnitAttr>(attribute);
       if (unit.getTrainable()) {
@@ -57,6 +58,22 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     }
     if (!good) {
       signalPassFailure();
+    }
+  }
+
+  void collect(ModuleOp module) {
+    reductionsOf.clear();
+    updatesOf.clear();
+    module.walk([&](ReduceScatterOp reduce) {
+      reductionsOf[reduce.getUnit()].push_back(reduce);
+    });
+    for (auto program : module.getOps<func::FuncOp>()) {
+      for (unsigned i = 0; i < program.getNumResults(); ++i) {
+        auto state = program.getResultAttrOfType<StateAttr>(i, kUpdatesAttr);
+        if (state && state.getRole() == kParamRole) {
+          updatesOf[state.getUnit()].push_back(state.getSegment());
+        }
+      }
     }
   }
 
@@ -127,12 +144,11 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   bool verifyReductions(ParamUnitAttr unit, size_t index) {
     SmallVector<SmallVector<ReduceScatterOp>> reductions(
         unit.getSegments().size());
-    getOperation().walk([&](ReduceScatterOp reduce) {
-      if (reduce.getUnit() == index &&
-          reduce.getSegment() < reductions.size()) {
+    for (ReduceScatterOp reduce : reductionsOf.lookup(index)) {
+      if (reduce.getSegment() < reductions.size()) {
         reductions[reduce.getSegment()].push_back(reduce);
       }
-    });
+    }
     for (auto [segment, ops] : llvm::enumerate(reductions)) {
       if (ops.size() != 1) {
         getOperation().emitError("segment ")
@@ -203,16 +219,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   }
 
   bool verifyUpdate(ParamUnitAttr unit, size_t index) {
-    SmallVector<int64_t> updated;
-    for (auto program : getOperation().getOps<func::FuncOp>()) {
-      for (unsigned i = 0; i < program.getNumResults(); ++i) {
-        auto state = program.getResultAttrOfType<StateAttr>(i, kUpdatesAttr);
-        if (state && state.getUnit() == static_cast<int64_t>(index) &&
-            state.getRole() == kParamRole) {
-          updated.push_back(state.getSegment());
-        }
-      }
-    }
+    SmallVector<int64_t> updated = updatesOf.lookup(index);
     llvm::sort(updated);
     bool whole = updated.size() == 1 && updated[0] == -1;
     if (whole || llvm::equal(updated, llvm::seq<int64_t>(
@@ -224,6 +231,10 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
         << unit.getSegments().size() << " segments";
     return false;
   }
+
+  /// By unit: reductions, and the segments whose parameters are updated.
+  DenseMap<int64_t, SmallVector<ReduceScatterOp>> reductionsOf;
+  DenseMap<int64_t, SmallVector<int64_t>> updatesOf;
 };
 
 } // namespace
