@@ -5,18 +5,23 @@
 
 #include "codegen/host/HostTarget.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <vector>
 
 namespace mlir::zg::host {
 
-/// Lowers a module of scf, arith, math, vector and llvm ops in place and
-/// generates an x86-64 ELF object. Errors are reported on the module.
-FailureOr<std::vector<char>> compileToObject(ModuleOp module,
-                                             const HostTarget &target);
+using Object = std::vector<char>;
 
-/// Links an object into a shared object without dependencies. An undefined
+/// Lowers modules of scf, arith, math, vector and llvm ops in place and
+/// generates an x86-64 ELF object of each, several at once; they are empty
+/// afterwards. Errors are reported on the module.
+FailureOr<std::vector<Object>>
+compileToObjects(MutableArrayRef<OwningOpRef<ModuleOp>> modules,
+                 const HostTarget &target);
+
+/// Links objects into a shared object without dependencies. An undefined
 /// symbol is refused by name. Errors are reported at `location`.
-FailureOr<std::vector<char>> linkSharedObject(ArrayRef<char> object,
+FailureOr<std::vector<char>> linkSharedObject(ArrayRef<Object> objects,
                                               Location location);
 
 } // namespace mlir::zg::host

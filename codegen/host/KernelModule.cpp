@@ -14,6 +14,9 @@ using namespace mlir::zg;
 
 namespace {
 
+/// Not a function of the processors: a plan's bytes are the same everywhere.
+constexpr unsigned kKernelsOfAModule = 32;
+
 FailureOr<host::WorkRange> emitForm(ImplicitLocOpBuilder &b,
                                     nn::KernelOp kernel, StringRef symbol) {
   switch (kernel.getForm()) {
@@ -35,15 +38,17 @@ KernelModuleBuilder::KernelModuleBuilder(MLIRContext *context,
                                          HostTarget target)
     : context(context), target(std::move(target)) {
   emit::loadEmitDialects(context);
-  module = ModuleOp::create(UnknownLoc::get(context));
 }
 
 FailureOr<KernelInfo> KernelModuleBuilder::add(Operation *op) {
   if (failed(emit::checkNotEmpty(op))) {
     return failure();
   }
+  if (count % kKernelsOfAModule == 0) {
+    modules.push_back(ModuleOp::create(UnknownLoc::get(context)));
+  }
   auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
-                                            module->getBody());
+                                            modules.back()->getBody());
   std::string symbol = emit::kernelSymbol(count++, op);
   auto matmul = dyn_cast<nn::MatmulOp>(op);
   FailureOr<host::WorkRange> range =
@@ -56,13 +61,16 @@ FailureOr<KernelInfo> KernelModuleBuilder::add(Operation *op) {
 }
 
 FailureOr<std::vector<char>> KernelModuleBuilder::finish() {
-  OwningOpRef<ModuleOp> finished = std::move(module);
-  module = ModuleOp::create(UnknownLoc::get(context));
+  std::vector<OwningOpRef<ModuleOp>> finished = std::move(modules);
+  modules.clear();
   count = 0;
-  FailureOr<std::vector<char>> object =
-      host::compileToObject(*finished, target);
-  if (failed(object)) {
+  if (finished.empty()) {
+    finished.push_back(ModuleOp::create(UnknownLoc::get(context)));
+  }
+  FailureOr<std::vector<host::Object>> objects =
+      host::compileToObjects(finished, target);
+  if (failed(objects)) {
     return failure();
   }
-  return host::linkSharedObject(*object, finished->getLoc());
+  return host::linkSharedObject(*objects, UnknownLoc::get(context));
 }

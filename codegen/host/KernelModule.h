@@ -50,7 +50,8 @@ public:
 private:
   MLIRContext *context;
   HostTarget target;
-  OwningOpRef<ModuleOp> module;
+  /// Of some kernels each, so that they are compiled side by side.
+  std::vector<OwningOpRef<ModuleOp>> modules;
   unsigned count = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Link.cpp - an object to a shared object ----------------------------===//
+//===- Link.cpp - objects to a shared object ------------------------------===//
 
 #include "codegen/host/Compile.h"
 
@@ -57,10 +57,12 @@ std::error_code writeFile(StringRef path, ArrayRef<char> bytes) {
 
 } // namespace
 
-FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<char> object,
+FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<Object> objects,
                                                     Location location) {
-  if (failed(checkDefined(object, location))) {
-    return failure();
+  for (const Object &object : objects) {
+    if (failed(checkDefined(object, location))) {
+      return failure();
+    }
   }
   SmallString<128> folder;
   if (std::error_code error =
@@ -76,24 +78,28 @@ FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<char> object,
     llvm::sys::path::append(path, name);
     return path.str().str();
   };
-  std::string input = pathOf("kernels.o"), output = pathOf("kernels.so");
-  std::string log = pathOf("log");
-  if (std::error_code error = writeFile(input, object)) {
-    emitError(location, "cannot write ") << input << ": " << error.message();
-    return failure();
+  std::string output = pathOf("kernels.so"), log = pathOf("log");
+  std::vector<std::string> inputs;
+  for (auto [i, object] : llvm::enumerate(objects)) {
+    inputs.push_back(pathOf("kernels" + std::to_string(i) + ".o"));
+    if (std::error_code error = writeFile(inputs.back(), object)) {
+      emitError(location, "cannot write ")
+          << inputs.back() << ": " << error.message();
+      return failure();
+    }
   }
-  StringRef arguments[] = {ZEROGRAPH_LLD,
-                           "-shared",
-                           "--build-id=none",
-                           "--strip-all",
-                           "-z",
-                           "defs",
-                           "--hash-style=gnu",
-                           "-z",
-                           "noexecstack",
-                           "-o",
-                           output,
-                           input};
+  SmallVector<StringRef> arguments = {ZEROGRAPH_LLD,
+                                      "-shared",
+                                      "--build-id=none",
+                                      "--strip-all",
+                                      "-z",
+                                      "defs",
+                                      "--hash-style=gnu",
+                                      "-z",
+                                      "noexecstack",
+                                      "-o",
+                                      output};
+  llvm::append_range(arguments, inputs);
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
                                           StringRef(log)};
   std::string error;

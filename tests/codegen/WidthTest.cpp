@@ -65,9 +65,9 @@ FailureOr<Bytes> compiledFor(int64_t width, nn::KernelOp kernel) {
     return SmallVector<Value>();
   });
   b.create<func::ReturnOp>();
-  FailureOr<Bytes> object =
-      host::compileToObject(*module, *parseHostTarget("x86-64-v3"));
-  return failed(object) ? object : host::linkSharedObject(*object, unknown);
+  auto objects = host::compileToObjects(module, *parseHostTarget("x86-64-v3"));
+  return failed(objects) ? FailureOr<Bytes>(failure())
+                         : host::linkSharedObject(*objects, unknown);
 }
 
 /// Every width has the bits of the host's kernel.

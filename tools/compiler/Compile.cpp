@@ -162,8 +162,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
   mlir::DialectRegistry registry;
   mlir::zg::registerDialects(registry);
-  // One thread: a plan is a function of its input, and two ranks' worth of
-  // cores have other work.
+  // One thread: a plan is a function of its input. Kernels are compiled by
+  // several (codegen/host/Compile.cpp), none of which is MLIR's.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   return compileIn(context, options);
