@@ -56,7 +56,7 @@ class Outputs(Case):
                      parts=["out/file", "File too large"])
         # So small that not even the kernels can be linked.
         self.refused(*compiling, **limit_file_size(100), lines=0,
-                     parts=["kernels.o: File too large"])
+                     parts=["kernels0.o: File too large"])
         self.assertEqual(os.listdir(self.path("out")), [])
         # A log can go to a device, and that may be full.
         result = self.run_program(*self.train, "--log", "/dev/full",
