@@ -13,8 +13,8 @@ namespace mlir::zg::host {
 using Object = std::vector<char>;
 
 /// Lowers modules of scf, arith, math, vector and llvm ops in place and
-/// generates an x86-64 ELF object of each, several at once; they are empty
-/// afterwards. Errors are reported on the module.
+/// generates an x86-64 ELF object of each, in their order, several at once.
+/// Errors are reported on a module.
 FailureOr<std::vector<Object>>
 compileToObjects(MutableArrayRef<OwningOpRef<ModuleOp>> modules,
                  const HostTarget &target);
