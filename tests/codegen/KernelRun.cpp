@@ -276,6 +276,15 @@ void checkKernel(CompiledKernel &kernel, const std::string &text,
 
 } // namespace
 
+std::string zg::testing::kernel(const std::string &a, const std::string &b,
+                                const std::string &lines,
+                                const std::string &result,
+                                const std::string &form) {
+  return "func.func @f(%x: " + a + ", %y: " + b + ") {\n  %k = nn.kernel " +
+         form + " (%a = %x, %b = %y) : (" + a + ", " + b + ") -> " + result +
+         " {\n" + lines + "    nn.yield %r : " + result + "\n  }\n  return\n}";
+}
+
 void zg::testing::expectMatchesInterpreter(
     const std::string &text, ArrayRef<std::vector<double>> arguments,
     double tolerance) {

@@ -74,6 +74,11 @@ private:
   std::unique_ptr<Library> library;
 };
 
+/// A kernel over %a and %b whose body is `lines`, yielding %r.
+std::string kernel(const std::string &a, const std::string &b,
+                   const std::string &lines, const std::string &result,
+                   const std::string &form = "rows");
+
 /// The kernel agrees with the interpreter within `tolerance`, relative to the
 /// larger of 1 and the number, and its bits are the same for split ranges, for
 /// AVX2 code and on CUDA, as the emulator has it. Integers must be equal.
