@@ -114,6 +114,11 @@ const std::vector<ConvolutionShape> &zerograph::testing::convolutionShapes() {
       // Several parts, of samples and of features.
       {"large", 5, 1, 32, 50, {16, 16}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
       {"large groups", 3, 4, 64, 128, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      // Several parts, of features, of channels and of groups: weights that are
+      // larger than the images.
+      {"small images", 30, 1, 104, 120, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {"small groups", 50, 5, 120, 200, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {"two groups", 50, 2, 120, 192, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
   };
   return kShapes;
 }

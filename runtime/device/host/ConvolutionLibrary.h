@@ -16,15 +16,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace zerograph {
-
-/// Cuts by shape alone into at most 8 parts, each of about 8 MFLOP or more: of
-/// weights along whole groups, or, where there is one group, along features at
-/// multiples of 16; else along samples. Ascend from 0 to the features or
-/// samples. Whoever changes the rule counts kCutVersion up.
-std::vector<uint64_t> cutConvolution(const plan::Convolution &convolution);
 
 /// Scratch of all parts, a multiple of 64. It depends on the library's version
 /// and ISA, which the plan records.

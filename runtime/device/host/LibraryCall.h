@@ -12,7 +12,7 @@ namespace zerograph {
 
 /// Of cutMatmul and cutConvolution, on which the bits of a call depend: another
 /// number where one of them changes. A plan records it.
-inline constexpr uint32_t kCutVersion = 1;
+inline constexpr uint32_t kCutVersion = 2;
 
 /// "oneDNN 2.6.3".
 std::string libraryVersion();

@@ -1,6 +1,7 @@
 //===- ConvolutionTest.cpp - oneDNN convolutions against plain loops ------===//
 
 #include "runtime/device/host/ConvolutionLibrary.h"
+#include "runtime/device/host/ConvolutionParts.h"
 #include "tests/support/ConvolutionCase.h"
 
 #include "gmock/gmock.h"
@@ -47,19 +48,41 @@ TEST(Convolution, AgreesWithLoops) {
   }
 }
 
-TEST(Convolution, LargeOnesHaveSeveralParts) {
-  for (plan::ConvolutionKind kind : kConvolutionKinds) {
-    for (const char *name : {"large", "large groups"}) {
-      for (const ConvolutionShape &shape : convolutionShapes()) {
-        if (std::string(name) == shape.name) {
-          EXPECT_GT(
-              cutConvolution(ConvolutionCase(shape, kind).convolution).size(),
-              2u)
-              << name;
-        }
-      }
+ConvolutionCuts cutsOf(const std::string &name, plan::ConvolutionKind kind) {
+  for (const ConvolutionShape &shape : convolutionShapes()) {
+    if (name == shape.name) {
+      return cutConvolution(shape.convolution(kind, plan::F32));
     }
   }
+  ADD_FAILURE() << "no shape is called " << name;
+  return {};
+}
+
+TEST(Convolution, LargeOnesHaveSeveralParts) {
+  for (plan::ConvolutionKind kind : kConvolutionKinds) {
+    for (const char *name :
+         {"large", "large groups", "small images", "small groups"}) {
+      EXPECT_GT(cutsOf(name, kind).at.size(), 2u) << name << " kind " << kind;
+    }
+  }
+}
+
+TEST(Convolution, PartsDivideTheLargerTensor) {
+  using Axis = ConvolutionAxis;
+  EXPECT_EQ(cutsOf("large", plan::CONVOLVE).axis, Axis::samples);
+  EXPECT_EQ(cutsOf("large", plan::INPUT_GRADIENT).axis, Axis::samples);
+  EXPECT_EQ(cutsOf("large", plan::WEIGHTS_GRADIENT).axis, Axis::features);
+  EXPECT_EQ(cutsOf("small images", plan::CONVOLVE).axis, Axis::features);
+  EXPECT_EQ(cutsOf("small images", plan::INPUT_GRADIENT).axis, Axis::channels);
+  for (plan::ConvolutionKind kind : kConvolutionKinds) {
+    EXPECT_EQ(cutsOf("small groups", kind).axis, Axis::groups);
+  }
+  // A part of one group is a convolution without groups.
+  EXPECT_EQ(cutsOf("two groups", plan::CONVOLVE).at,
+            (std::vector<uint64_t>{0, 1, 2}));
+  // Whole vectors of features: two groups of 40 have five of them.
+  EXPECT_EQ(cutsOf("small groups", plan::CONVOLVE).at,
+            (std::vector<uint64_t>{0, 2, 5}));
 }
 
 TEST(Convolution, ScratchOfAnotherIsRefused) {
