@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
-#include <queue>
 #include <tuple>
 
 using namespace mlir::zg;
@@ -93,6 +92,32 @@ Rank rankOf(const Features &f, unsigned order) {
 }
 constexpr unsigned kOrders = 6;
 
+/// Unplaced buffers, as their places in rank order, by the floor that each had
+/// when it was last looked at. A floor rises often before it is the lowest, so
+/// this is cheaper than a heap that follows every rise.
+class Levels {
+public:
+  Levels(int64_t base, unsigned size) {
+    std::vector<unsigned> &all = levels[base];
+    all.resize(size);
+    std::iota(all.begin(), all.end(), 0);
+  }
+
+  bool empty() const { return levels.empty(); }
+
+  /// Takes the lowest level, in rank order.
+  std::pair<int64_t, std::vector<unsigned>> takeLowest() {
+    auto lowest = levels.extract(levels.begin());
+    std::sort(lowest.mapped().begin(), lowest.mapped().end());
+    return {lowest.key(), std::move(lowest.mapped())};
+  }
+
+  void add(int64_t floor, unsigned index) { levels[floor].push_back(index); }
+
+private:
+  std::map<int64_t, std::vector<unsigned>> levels;
+};
+
 /// Gives the peak; stops early, with a peak of the best or more, where it
 /// cannot become better than `best`.
 int64_t placeAll(const std::vector<PackedBuffer> &buffers,
@@ -100,34 +125,28 @@ int64_t placeAll(const std::vector<PackedBuffer> &buffers,
                  int64_t alignment, int64_t base, int64_t best,
                  std::vector<int64_t> &offsets) {
   std::vector<int64_t> floor(buffers.size(), base);
-  // The lowest floor first, then the first in rank order. A floor that has
-  // risen since is put back.
-  using Entry = std::pair<int64_t, unsigned>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> unplaced;
-  for (unsigned i = 0; i < order.size(); ++i) {
-    unplaced.push({base, i});
-  }
   std::vector<uint64_t> left((buffers.size() + 63) / 64, ~uint64_t(0));
   int64_t peak = base;
-  while (!unplaced.empty()) {
-    auto [lowest, i] = unplaced.top();
-    unplaced.pop();
-    unsigned buffer = order[i];
-    if (floor[buffer] != lowest) {
-      unplaced.push({floor[buffer], i});
-      continue;
+  for (Levels levels(base, order.size()); !levels.empty();) {
+    auto [lowest, indices] = levels.takeLowest();
+    for (unsigned index : indices) {
+      unsigned buffer = order[index];
+      if (floor[buffer] != lowest) {
+        levels.add(floor[buffer], index);
+        continue;
+      }
+      left[buffer / 64] &= ~(uint64_t(1) << buffer % 64);
+      offsets[buffer] = lowest;
+      int64_t end = lowest + buffers[buffer].bytes;
+      peak = std::max(peak, end);
+      if (peak >= best) {
+        return peak;
+      }
+      end = alignUp(end, alignment);
+      conflicts.forEach(buffer, left, [&](unsigned other) {
+        floor[other] = std::max(floor[other], end);
+      });
     }
-    left[buffer / 64] &= ~(uint64_t(1) << buffer % 64);
-    offsets[buffer] = lowest;
-    int64_t end = lowest + buffers[buffer].bytes;
-    peak = std::max(peak, end);
-    if (peak >= best) {
-      return peak;
-    }
-    end = alignUp(end, alignment);
-    conflicts.forEach(buffer, left, [&](unsigned other) {
-      floor[other] = std::max(floor[other], end);
-    });
   }
   return peak;
 }

@@ -13,7 +13,9 @@ namespace {
 
 /// The steps so far that touch a slice.
 struct Uses {
-  SmallVector<std::pair<Step, AccessAttr>> accesses;
+  /// All, and those that write. A read is compared with writes alone, for
+  /// thousands of steps may read the same slice.
+  SmallVector<std::pair<Step, AccessAttr>> accesses, writes;
   Step lastOn[kNumStreams] = {};
 };
 
@@ -92,7 +94,8 @@ struct PlaceEvents : impl::PlaceEventsBase<PlaceEvents> {
         for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
           AccessAttr access = step.access(i);
           Uses &uses = history[step.getSlices()[i]];
-          for (auto [earlier, other] : uses.accesses) {
+          for (auto [earlier, other] :
+               access.writes() ? uses.accesses : uses.writes) {
             if (interfere(access, other) && overlap(access, other, world)) {
               await(earlier);
             }
@@ -115,6 +118,9 @@ struct PlaceEvents : impl::PlaceEventsBase<PlaceEvents> {
         for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
           Uses &uses = history[step.getSlices()[i]];
           uses.accesses.push_back({step, step.access(i)});
+          if (step.access(i).writes()) {
+            uses.writes.push_back(uses.accesses.back());
+          }
           uses.lastOn[stream] = step;
         }
         step.getAwaitsMutable().assign(awaits.getArrayRef());

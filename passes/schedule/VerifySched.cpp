@@ -5,6 +5,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
 #include <map>
 
 namespace mlir::zg::sched {
@@ -45,6 +46,32 @@ struct Touch {
   SliceOp slice;
   AccessAttr access;
   int64_t begin, end;
+};
+
+/// Touches that others, which begin no earlier, may still overlap.
+class OpenTouches {
+public:
+  /// Those that end behind `begin`, which must ascend.
+  ArrayRef<const Touch *> at(int64_t begin) {
+    if (firstEnd <= begin) {
+      llvm::erase_if(open,
+                     [&](const Touch *touch) { return touch->end <= begin; });
+      firstEnd = kNoEnd;
+      for (const Touch *touch : open) {
+        firstEnd = std::min(firstEnd, touch->end);
+      }
+    }
+    return open;
+  }
+  void add(const Touch &touch) {
+    open.push_back(&touch);
+    firstEnd = std::min(firstEnd, touch.end);
+  }
+
+private:
+  static constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
+  SmallVector<const Touch *> open;
+  int64_t firstEnd = kNoEnd;
 };
 
 /// Checks one program; collects nothing, reports the first problem.
@@ -103,17 +130,20 @@ public:
 
   LogicalResult verifyRaces() {
     collectTouches();
-    // Sweep by begin; `open` are the touches that may still overlap.
-    SmallVector<const Touch *> open;
+    // Sweep by begin. Reads don't interfere with each other, and thousands may
+    // be of the same bytes: they are compared with writes alone.
+    OpenTouches all, writes;
     for (const Touch &touch : touches) {
-      llvm::erase_if(
-          open, [&](const Touch *other) { return other->end <= touch.begin; });
-      for (const Touch *other : open) {
+      bool isWrite = touch.access.writes();
+      for (const Touch *other : (isWrite ? all : writes).at(touch.begin)) {
         if (failed(verifyPair(*other, touch))) {
           return failure();
         }
       }
-      open.push_back(&touch);
+      all.add(touch);
+      if (isWrite) {
+        writes.add(touch);
+      }
     }
     return verifyReuse();
   }
@@ -174,9 +204,10 @@ private:
     });
   }
 
+  /// Of which one writes.
   LogicalResult verifyPair(Touch a, Touch b) {
-    if (a.step == b.step || !interfere(a.access, b.access) ||
-        order.before(a.step, b.step) || order.before(b.step, a.step)) {
+    if (a.step == b.step || order.before(a.step, b.step) ||
+        order.before(b.step, a.step)) {
       return success();
     }
     auto [first, second] = a.step < b.step ? std::pair(a, b) : std::pair(b, a);
