@@ -1,11 +1,14 @@
-"""Fails when a folder has no README, or one that is long or names what is gone.
+"""Fails when a folder has no README, or a page is too long, too wide, or names
+what is gone.
 
     readmes_test.py SOURCE_FOLDER
 
 - Every folder with sources has a README.md, in it or at most two folders above.
-- A README of a folder has at most a page: 60 lines and 600 words.
-- A path in it, `Foo.cpp` or `passes/kernels/Materialize`, is there: from the root or
-  from the README's folder; a bare file name anywhere.
+- A folder's README has at most 60 lines and 600 words.
+- Text is wrapped at 80 columns; tables, pictures and commands may be wider.
+- A path in it, `Foo.cpp` or `passes/kernels/Materialize`, is there: from the
+  root or from the README's folder; a bare file name anywhere. So is the file
+  that a link names, from the page's folder.
 """
 
 import pathlib
@@ -14,7 +17,7 @@ import sys
 
 TREES = ["codegen", "frontend", "models", "options", "passes", "runtime", "tests", "tools"]
 SOURCES = {".h", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
-LINES, WORDS = 60, 600
+LINES, WORDS, COLUMNS = 60, 600, 80
 
 # What looks like a file or a folder of this project, within `code`.
 CODE = re.compile(r"`([^`\n]+)`")
@@ -22,6 +25,8 @@ PATH = re.compile(
     r"(?:[\w.-]+/)*[\w-]+\.(?:h|cpp|td|proto|py|sh|mlir|md|txt|cmake)"
     r"|(?:%s)(?:/[\w.-]+)*/?" % "|".join(TREES)
 )
+# The file in [text](file), not an address or a place in the page.
+LINK = re.compile(r"\]\(([^)#:]+)\)")
 # Names that stand for others (foo, PHASE), and what programs write.
 EXAMPLES = re.compile(r"\b[Ff]oo\b|\b[A-Z]{3,}\b(?!\.md)|^\d\d-")
 
@@ -32,6 +37,16 @@ def paths(text):
         for code in CODE.findall(line):
             if PATH.fullmatch(code) and not EXAMPLES.search(code):
                 yield number, code
+
+
+def wide(text):
+    """Numbers of the lines of text that are not wrapped."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.startswith("```")
+        if not fenced and not line.startswith(("|", "    ", "<!--")):
+            if len(line) > COLUMNS:
+                yield number
 
 
 def exists(source, folder, path):
@@ -50,6 +65,12 @@ def check_rules(source):
     text = "`Foo.cpp` `passes/kernels/View.h` `Gone.cpp` a.cpp `x.y` `tests/`"
     named = [path for _, path in paths(text)]
     assert named == ["passes/kernels/View.h", "Gone.cpp", "tests/"], named
+    long = "word " * 17
+    assert list(wide(f"{long}\n| {long}\n    {long}\n```\n{long}\n```\n{long}")) == [
+        1,
+        7,
+    ]
+    assert LINK.findall("[a](docs/b.md) [c](https://d) [e](#f)") == ["docs/b.md"]
     assert exists(source, source / "passes", "kernels/View.h")
     assert exists(source, source / "frontend", "View.h")
     assert exists(source, source / "passes", "passes/kernels/View")
@@ -72,13 +93,20 @@ def check(source):
             ):
                 yield f"{folder}: no README.md in it or above it"
     readmes = [source / "README.md", source / "CONTRIBUTING.md"]
+    readmes += sorted((source / "docs").glob("*.md"))
+    general = len(readmes)
     for tree in TREES:
         readmes += sorted((source / tree).rglob("README.md"))
-    for readme in readmes:
+    for place, readme in enumerate(readmes):
         text = readme.read_text()
         size = len(text.splitlines()), len(text.split())
-        if readme.parent != source and (size[0] > LINES or size[1] > WORDS):
+        if place >= general and (size[0] > LINES or size[1] > WORDS):
             yield f"{readme}: {size[0]} lines, {size[1]} words: over a page"
+        for number in wide(text):
+            yield f"{readme}:{number}: more than {COLUMNS} columns"
+        for link in LINK.findall(text):
+            if not (readme.parent / link).exists():
+                yield f"{readme}: there is no {link}"
         for number, path in paths(text):
             if not exists(source, readme.parent, path):
                 yield f"{readme}:{number}: there is no {path}"
