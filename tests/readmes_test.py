@@ -65,11 +65,9 @@ def check_rules(source):
     text = "`Foo.cpp` `passes/kernels/View.h` `Gone.cpp` a.cpp `x.y` `tests/`"
     named = [path for _, path in paths(text)]
     assert named == ["passes/kernels/View.h", "Gone.cpp", "tests/"], named
-    long = "word " * 17
-    assert list(wide(f"{long}\n| {long}\n    {long}\n```\n{long}\n```\n{long}")) == [
-        1,
-        7,
-    ]
+    line = "word " * 17
+    lines = [line, "| " + line, "    " + line, "```", line, "```", line]
+    assert list(wide("\n".join(lines))) == [1, 7]
     assert LINK.findall("[a](docs/b.md) [c](https://d) [e](#f)") == ["docs/b.md"]
     assert exists(source, source / "passes", "kernels/View.h")
     assert exists(source, source / "frontend", "View.h")
@@ -92,24 +90,26 @@ def check(source):
                 (f / "README.md").exists() for f in nearest if f != source
             ):
                 yield f"{folder}: no README.md in it or above it"
-    readmes = [source / "README.md", source / "CONTRIBUTING.md"]
-    readmes += sorted((source / "docs").glob("*.md"))
-    general = len(readmes)
     for tree in TREES:
-        readmes += sorted((source / tree).rglob("README.md"))
-    for place, readme in enumerate(readmes):
-        text = readme.read_text()
-        size = len(text.splitlines()), len(text.split())
-        if place >= general and (size[0] > LINES or size[1] > WORDS):
-            yield f"{readme}: {size[0]} lines, {size[1]} words: over a page"
-        for number in wide(text):
-            yield f"{readme}:{number}: more than {COLUMNS} columns"
-        for link in LINK.findall(text):
-            if not (readme.parent / link).exists():
-                yield f"{readme}: there is no {link}"
-        for number, path in paths(text):
-            if not exists(source, readme.parent, path):
-                yield f"{readme}:{number}: there is no {path}"
+        for readme in sorted((source / tree).rglob("README.md")):
+            text = readme.read_text()
+            size = len(text.splitlines()), len(text.split())
+            if size[0] > LINES or size[1] > WORDS:
+                yield f"{readme}: {size[0]} lines, {size[1]} words: over a page"
+            yield from check_page(source, readme, text)
+    for page in [*source.glob("*.md"), *sorted((source / "docs").glob("*.md"))]:
+        yield from check_page(source, page, page.read_text())
+
+
+def check_page(source, page, text):
+    for number in wide(text):
+        yield f"{page}:{number}: more than {COLUMNS} columns"
+    for link in LINK.findall(text):
+        if not (page.parent / link).exists():
+            yield f"{page}: there is no {link}"
+    for number, path in paths(text):
+        if not exists(source, page.parent, path):
+            yield f"{page}:{number}: there is no {path}"
 
 
 def main(source):
