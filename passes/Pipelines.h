@@ -39,7 +39,7 @@ struct Phase {
 std::vector<Phase> trainingPhases(const TrainingOptions &options,
                                   const TargetInfo &target);
 
-/// Those of a plan that runs forward: the same but for the second to fourth.
+/// Those of a plan that runs forward: `forward` stands for the first three.
 std::vector<Phase> forwardPhases(const TargetInfo &target);
 
 /// Registers each phase as the pipeline `zg-NAME`, for textual pipelines: it

@@ -14,7 +14,7 @@ namespace zerograph {
 std::string machineName();
 
 /// This process as others see it: where it runs, on which processors, its
-/// number. A text without meaning but for `Peers`.
+/// number. Only `Peers` reads the text.
 std::string describeThisProcess();
 
 /// Watches the other ranks' processes as far as they run on this host: one that

@@ -16,7 +16,7 @@
 namespace zerograph {
 
 /// Everything opened and checked before a rank begins. The ranks only read it,
-/// but for rank 0, which also writes the log and the result.
+/// except rank 0, which also writes the log and the result.
 struct Session {
   const LoadedPlan *loaded = nullptr;
   /// Of the processes of the run; the one with rank 0 writes and speaks.

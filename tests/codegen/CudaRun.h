@@ -47,7 +47,7 @@ private:
 /// the host's bits.
 std::vector<std::string> inexactLines(StringRef ptx);
 
-/// Two tensors' bytes agree, but for what NaNs say beside that they are NaNs.
+/// Two tensors' bytes agree, except what NaNs hold besides being NaNs.
 bool sameBits(Type element, ArrayRef<char> one, ArrayRef<char> other);
 
 } // namespace mlir::zg::testing

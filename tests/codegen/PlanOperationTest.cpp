@@ -32,7 +32,7 @@ TEST_F(Names, AttributesAndFieldsAgree) {
             "no attribute is field 'element_type' of zerograph.plan.AllGather");
 }
 
-// Every op that is a step has a message of its name, field by field; but for
+// Every op that is a step has a message of its name, field by field; except
 // convolutions, which have a conversion of their own.
 TEST_F(Names, EveryStepIsAMessage) {
   context.loadDialect<sched::SchedDialect>();

@@ -20,7 +20,7 @@ const std::string &referenceName(const std::string &name) {
   return it == tied.end() ? name : it->second;
 }
 
-/// The `count` elements with the smallest gradients: zero but for rounding.
+/// The `count` elements with the smallest gradients: zero except for rounding.
 std::vector<bool> vanishing(const std::vector<float> &gradient, int64_t count) {
   std::vector<size_t> order(gradient.size());
   std::iota(order.begin(), order.end(), 0);

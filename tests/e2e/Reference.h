@@ -27,8 +27,8 @@ struct Reference {
   /// Parameter -> largest difference between PyTorch's own float32 and
   /// float64 runs of adamw.
   std::map<std::string, double> adamw_distance;
-  /// Parameter -> elements whose gradient is zero but for rounding, which Adam
-  /// amplifies.
+  /// Parameter -> elements whose gradient is zero except for rounding, which
+  /// Adam amplifies.
   std::map<std::string, int64_t> vanishing;
 };
 

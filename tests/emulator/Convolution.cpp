@@ -22,7 +22,7 @@ int64_t countOf(const Convolution::Sizes &sizes, size_t first = 0) {
   return count;
 }
 
-/// Adds up products x * w * y of one shape, but for the factor that is the
+/// Adds up products x * w * y of one shape, without the factor that is the
 /// result.
 template <typename T>
 class Work {

@@ -79,8 +79,8 @@ private:
 
   /// Notes what is wrong; what a function returns then.
   cudnnStatus_t refuse(const std::string &what);
-  /// Null, with a complaint, unless it and all that it is made of are there
-  /// and, but for itself where it is being made, finalized.
+  /// Null, with a complaint, unless it and all that it is made of are there and
+  /// finalized; it itself need not be finalized while it is being made.
   Descriptor *find(const void *descriptor, const char *call,
                    bool finalized = true);
   cudnnStatus_t set(Descriptor &descriptor, int name, int type, int64_t count,

@@ -23,7 +23,7 @@ struct Gpu::Graph {
   struct Branch {
     Stream *stream;
     VectorClock clock;
-    uint32_t tasks = 0; // but for events that it has recorded
+    uint32_t tasks = 0; // without events that it has recorded
   };
   uint64_t number = 0;          // of all that were recorded
   std::vector<Branch> branches; // the first began to record

@@ -60,7 +60,7 @@ public:
 private:
   friend struct NcclCalls;
 
-  /// What a call enqueues: `what`, but for its data.
+  /// What a call enqueues: `what`, still without its data.
   struct Transfer {
     Parcel::Item what;
     uint64_t from, to;

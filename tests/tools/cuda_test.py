@@ -27,7 +27,7 @@ def emulated(seed=1):
 class Cuda(Case):
 
     def trained(self, *options, seed=1):
-        """Notes, but for what compiling says of CUDA."""
+        """Notes, except what compiling says of CUDA."""
         result = self.succeeds(*TRAIN, *CUDA, *options, **emulated(seed))
         # What the emulator says at the end: nothing was wrong or left.
         lines = result.stderr.splitlines()

@@ -262,8 +262,8 @@ class Killed(Srun):
     DEADLINE = 5
 
     def end(self, launcher, victim):
-        """Its status. Ranks end by themselves, but for one that is stopped;
-        that one and srun when Slurm comes to it."""
+        """Its status. Ranks end by themselves, except one that is stopped;
+        that one and srun end when Slurm comes to it."""
         self.wait_until(lambda: set(self.ranks()) <= {victim},
                         self.DEADLINE + 40)
         status = launcher.wait(120)

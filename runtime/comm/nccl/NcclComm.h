@@ -22,7 +22,8 @@
 
 namespace zerograph {
 
-/// Calls may come from any thread, but for `abort` from one at a time.
+/// Calls may come from any thread, but only one at a time, except `abort`: that
+/// may come while another call is under way.
 class NcclComm {
 public:
   using Clock = std::chrono::steady_clock;

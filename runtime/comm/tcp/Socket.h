@@ -41,8 +41,8 @@ absl::StatusOr<Socket> listenOn(const std::string &host, uint16_t port);
 /// where, for messages. An error where the system gives no more.
 absl::StatusOr<Socket> acceptFrom(const Socket &listening, std::string &peer);
 
-/// One try at every address of `host`. Returns by `end`, but for the time that
-/// the system takes to look up the name.
+/// One try at every address of `host`. Returns by `end`, except that the
+/// system may take longer to look up the name.
 absl::StatusOr<Socket> connectTo(const std::string &host, uint16_t port,
                                  std::chrono::steady_clock::time_point end);
 

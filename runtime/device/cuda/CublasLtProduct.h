@@ -29,8 +29,8 @@ struct ProductKind {
 };
 
 /// A product with its descriptors and the algorithm that computes it. Belongs
-/// to a handle, which outlives it; needs the handle's context to be the
-/// thread's, but for `algorithm`.
+/// to a handle, which outlives it. All calls except `algorithm` need the
+/// handle's context to be the thread's.
 class CublasLtProduct {
 public:
   static absl::StatusOr<std::unique_ptr<CublasLtProduct>>

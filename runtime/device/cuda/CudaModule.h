@@ -12,7 +12,7 @@
 
 namespace zerograph {
 
-/// A launch of a kernel, but for its parameters.
+/// A launch of a kernel, without its parameters.
 struct CudaLaunch {
   CUfunction function = nullptr;
   unsigned grid = 1, block = 1, shared_bytes = 0;

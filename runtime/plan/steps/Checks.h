@@ -17,7 +17,7 @@ absl::Status invalid(const Args &...args) {
 }
 
 // Each: OK, or what is wrong with the accesses of a step. The accesses must
-// exist and be valid, but for the first.
+// exist and be valid; only `needAccesses`, which counts them, takes any.
 
 absl::Status needAccesses(const plan::Step &step, int count);
 absl::Status needMode(const plan::Step &step, int index,

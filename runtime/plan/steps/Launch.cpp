@@ -18,7 +18,7 @@ const plan::Kernel &kernelOf(const plan::Plan &plan, const plan::Step &step) {
   return plan.kernels(int(step.launch().kernel()));
 }
 
-/// What a launch writes is apart from the rest, but for in-place results.
+/// What a launch writes is apart from the rest, except in-place results.
 absl::Status needApartOrInPlace(const plan::Plan &plan, const plan::Step &step,
                                 int read, int written) {
   const plan::Kernel &kernel = kernelOf(plan, step);
