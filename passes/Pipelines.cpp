@@ -97,6 +97,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(nn::createVerifyKernels());
+  passes.addNestedPass<func::FuncOp>(zero::createEarlyUpdates());
 }
 
 void buildSchedule(OpPassManager &passes, const TargetInfo &target) {

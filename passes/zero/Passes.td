@@ -124,13 +124,37 @@ def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {
   let options = [dump_gradients];
 }
 
-def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
-  let summary = "Sums gradients where they lie, in stages 0 and 1.";
+def EarlyUpdates : Pass<"zero-early-updates", "::mlir::func::FuncOp"> {
+  let summary = "Writes each state as soon as that is possible.";
   let description = [{
-    Stages 0 and 1 keep whole gradients to the update. So the sum that a rank
-    makes takes the place of its own, in the pack, unless it is carried; and in
-    stage 0 the other ranks' parts are gathered into the rest of the pack, right
-    behind the reductions:
+    `@step` has the update behind the backward pass, so the gradients of all
+    units would live until then. This pass moves each kernel that writes a
+    state, and the gather of what it wrote, up: behind the ops that make its
+    operands and behind all that read the state's old value. An update that
+    reads a reduction stands behind the next unit's reductions, so that its own
+    has backward to hide behind.
+
+        %s = zero.reduce_scatter %g unit 1 ...
+        ... backward of unit 0 ...
+        %t = zero.reduce_scatter %h unit 0 ...
+        ... update of unit 1 from %s ...
+
+    Which ops read a state is known for kernels alone, so this follows
+    `nn-form-kernels`.
+
+    bitwise: for memory, and for traffic beside backward.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+}
+
+def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
+  let summary = "Sums gradients where they lie.";
+  let description = [{
+    Stages 0 and 1 keep whole gradients to the update, and the others do for the
+    short while until it, where it reads the sums of no other unit. So the sum
+    that a rank makes takes the place of its own, in the pack, unless it is
+    carried; and in stage 0 the other ranks' parts are gathered into the rest of
+    the pack, right behind the reductions:
 
         %s = zero.reduce_scatter %g unit 0 segment 0 ... in_place
         %r = zero.all_gather %s unit 0 ... in_place

@@ -3,6 +3,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
+#include "llvm/ADT/SetOperations.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::zg::zero {
 
@@ -15,17 +17,54 @@ namespace {
 // --zero-reduce-in-place
 //===----------------------------------------------------------------------===//
 
+/// Units by whose sums alone an op of the program is decided, so that it need
+/// not wait for others: not so where all units' norm is computed first.
+llvm::DenseSet<int64_t> updatedAlone(func::FuncOp program) {
+  constexpr int64_t kSeveral = -1;
+  DenseMap<Operation *, int64_t> unitOf;
+  llvm::DenseSet<int64_t> alone, joined;
+  for (Operation &op : program.front()) {
+    if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
+      unitOf[&op] = reduce.getUnit();
+      alone.insert(reduce.getUnit());
+      continue;
+    }
+    llvm::SmallSetVector<int64_t, 2> units;
+    for (Value operand : op.getOperands()) {
+      if (auto found = unitOf.find(operand.getDefiningOp());
+          found != unitOf.end()) {
+        units.insert(found->second);
+      }
+    }
+    if (units.empty() || isa<func::ReturnOp>(op)) {
+      continue;
+    }
+    unitOf[&op] = units.size() == 1 ? units.front() : kSeveral;
+    if (units.size() > 1) {
+      joined.insert(units.begin(), units.end());
+    }
+  }
+  llvm::set_subtract(alone, joined);
+  return alone;
+}
+
 struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
   void runOnOperation() override {
     FailureOr<UnitStates> states = UnitStates::of(getOperation());
     if (failed(states)) {
       return signalPassFailure();
     }
-    getOperation().walk([&](PackOp pack) {
-      if (!states->shardsGradients(pack.getUnit()) && isOnlyReduced(pack)) {
-        reduceInPlace(pack);
+    for (auto program : getOperation().getOps<func::FuncOp>()) {
+      llvm::DenseSet<int64_t> alone = updatedAlone(program);
+      for (auto pack : program.front().getOps<PackOp>()) {
+        int64_t unit = pack.getUnit();
+        bool waits =
+            !states->shardsGradients(unit) || alone.contains(unit);
+        if (waits && isOnlyReduced(pack)) {
+          reduceInPlace(pack);
+        }
       }
-    });
+    }
   }
 
   /// Whether nothing but reductions into buffers of their own reads the

@@ -14,7 +14,8 @@
 #include "tests/emulator/CublasLt.h"
 #include "tests/mutations/Mutation.h"
 
-#include <gtest/gtest.h>
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
 #include <cstdio>
 #include <cstring>
@@ -146,8 +147,11 @@ TEST(CudaMutations, WhatNothingOrdersIsReported) {
         emulator::CublasLt library(gpu);
         absl::Status status = runUnverified(
             *loaded, seed % 2 == 0 ? Graphs::Compute : Graphs::Off);
-        EXPECT_NE(gpu.complaint().find("nothing puts the two in order"),
-                  std::string::npos)
+        // The library refuses some of them before any step is a race.
+        EXPECT_THAT(gpu.complaint(),
+                    ::testing::AnyOf(
+                        ::testing::HasSubstr("nothing puts the two in order"),
+                        ::testing::HasSubstr("the result lies on an operand")))
             << what << ": " << gpu.complaint() << status;
         ++counts[absl::StrCat(mutation.kind, ", ", mutation.name)];
         ++reported;

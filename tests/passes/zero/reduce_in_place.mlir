@@ -46,16 +46,26 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
 
 // -----
 
-// From stage 2 on the whole buffer is not kept.
+// From stage 2 on the whole buffer is kept until its unit is updated, if that
+// needs not wait for other units.
 
 // CHECK-LABEL: func.func @step
+// CHECK: zero.reduce_scatter {{.*}} unit 0 {{.*}} in_place
 // CHECK-NOT: in_place
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
-  func.func @step(%g: tensor<256xf32>) -> tensor<128xf32> {
-    %pack = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
-    %0 = zero.reduce_scatter %pack unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
-    %1 = nn.unary neg %0 : tensor<128xf32> -> tensor<128xf32>
-    return %1 : tensor<128xf32>
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"v", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"c", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+  func.func @step(%g: tensor<256xf32>) -> (tensor<128xf32>, tensor<128xf32>) {
+    %a = zero.pack %g at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %b = zero.pack %g at [0] unit 1 : tensor<256xf32> -> tensor<256xf32>
+    %1 = zero.reduce_scatter %b unit 1 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %c = zero.pack %g at [0] unit 2 : tensor<256xf32> -> tensor<256xf32>
+    %2 = zero.reduce_scatter %c unit 2 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %3 = nn.unary neg %0 : tensor<128xf32> -> tensor<128xf32>
+    %4 = nn.binary add %1, %2 : tensor<128xf32>
+    %5 = nn.binary mul %4, %1 : tensor<128xf32>
+    return %3, %5 : tensor<128xf32>, tensor<128xf32>
   }
 }

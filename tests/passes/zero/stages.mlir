@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: func.func @step
 
-// Parameters live whole but in stage 3.
+// Parameters live whole except in stage 3.
 // STAGE0-SAME: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
 // STAGE1-SAME: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
 // STAGE2-SAME: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
@@ -29,8 +29,8 @@
 // STAGE0-NEXT: %[[SUM:.+]] = zero.reduce_scatter %[[PACK]] unit 0 segment 0 {{.*}} in_place
 // STAGE0-NEXT: zero.all_gather %[[SUM]] unit 0 {{.*}} "every rank updates all parameters of fc" in_place
 // STAGE1-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 {{.*}} in_place
-// STAGE2-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 group ["data"] reason "gradients of fc are complete" :
-// STAGE3-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 group ["data"] reason "gradients of fc are complete" :
+// STAGE2-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 group ["data"] reason "gradients of fc are complete" in_place
+// STAGE3-NEXT: zero.reduce_scatter %[[PACK]] unit 0 segment 0 group ["data"] reason "gradients of fc are complete" in_place
 
 // Loss and stop flag are reduced on every rank.
 // CHECK: zero.all_reduce {{.*}} "the mean loss"
