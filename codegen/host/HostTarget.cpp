@@ -37,6 +37,7 @@ std::string join(const std::set<std::string> &features) {
 
 FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
   std::set<std::string> features;
+  std::string isa;
   if (text == "native") {
     // Of what the processor has, only what generated kernels can use: a plan
     // should not demand more of a machine than it needs.
@@ -49,8 +50,10 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
     }
   } else if (text == "x86-64-v3" || text == "x86-64-v4") {
     features.insert(std::begin(kV3), std::end(kV3));
+    isa = "avx2";
     if (text == "x86-64-v4") {
       features.insert(std::begin(kV4), std::end(kV4));
+      isa = "avx512_core";
     }
   } else {
     error = ("unknown host target '" + text +
@@ -65,7 +68,7 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
                 .str();
     return failure();
   }
-  return HostTarget{"", join(features)};
+  return HostTarget{"", join(features), isa};
 }
 
 FailureOr<HostTarget> zg::parseHostTarget(StringRef text) {

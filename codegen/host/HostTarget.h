@@ -21,6 +21,8 @@ struct HostTarget {
   std::string cpu;
   /// LLVM's list, such as "+avx2,+fma", sorted.
   std::string features;
+  /// What the library is held to, as oneDNN calls it; empty: nothing.
+  std::string isa = "";
 };
 
 /// Parses "native" (this machine's features), "x86-64-v3" or "x86-64-v4".

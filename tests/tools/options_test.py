@@ -179,6 +179,14 @@ class CompileOptions(Case):
         self.refused(*COMPILE, "--target", "cuda:sm_70", parts=["sm_80"])
         self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])
 
+    def test_a_target_holds_for_kernels_and_library(self):
+        # Also where this processor has more.
+        self.succeeds(*COMPILE, "--target", "host:x86-64-v3")
+        target = self.inspect("x.zgplan")["target"]
+        self.assertEqual(target["math_isa"], "avx2")
+        self.assertNotIn("avx512f", target["features"])
+        self.succeeds("train", "x.zgplan", "--data", MLP_DATA)
+
     def test_models_that_are_none(self):
         for model, parts in (("no.onnx", ["No such file"]),
                              (".", ["a folder"]),

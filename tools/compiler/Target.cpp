@@ -9,6 +9,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDriver.h"
 #include "runtime/device/cuda/CudnnApi.h"
+#include "runtime/device/host/LibraryCall.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -101,6 +102,10 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
       zg::parseHostTarget(name == "host" ? "native" : std::string(name), error);
   if (mlir::failed(target)) {
     return refused(error);
+  }
+  if (absl::Status isa = zerograph::limitIsa(target->isa); !isa.ok()) {
+    return refused(absl::StrCat(
+        isa.message(), "; compile the plan on a machine that has them"));
   }
   bool library = options.matmul == "library";
   bool convolution =

@@ -18,6 +18,10 @@ inline constexpr uint32_t kCutVersion = 2;
 std::string libraryVersion();
 /// oneDNN's effective ISA by its name: "avx512_core_amx".
 std::string effectiveIsa();
+/// Holds oneDNN to the instructions of `isa`, so that a machine with more of
+/// them computes the same bits; empty: to all that the processor has. The
+/// library decides once a process: an error where it does or did otherwise.
+absl::Status limitIsa(const std::string &isa);
 
 /// An operation with its operands' addresses, in parts.
 class LibraryCall {

@@ -31,6 +31,35 @@ void forgetEnvironment() {
   }
 }
 
+struct Isa {
+  dnnl_cpu_isa_t value;
+  const char *name;
+};
+
+constexpr Isa kIsas[] = {
+    {dnnl_cpu_isa_sse41, "sse41"},
+    {dnnl_cpu_isa_avx, "avx"},
+    {dnnl_cpu_isa_avx2, "avx2"},
+    {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
+    {dnnl_cpu_isa_avx512_mic, "avx512_mic"},
+    {dnnl_cpu_isa_avx512_mic_4ops, "avx512_mic_4ops"},
+    {dnnl_cpu_isa_avx512_core, "avx512_core"},
+    {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+    {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+    {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
+};
+
+/// Starts the library. The first call decides what it may use.
+dnnl::engine &start(dnnl_cpu_isa_t most) {
+  static dnnl::engine *engine = [&] {
+    forgetEnvironment();
+    dnnl_set_verbose(0);
+    dnnl_set_max_cpu_isa(most);
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
+  return *engine;
+}
+
 dnnl_stream_t threadStream() {
   thread_local std::optional<dnnl::stream> stream;
   if (!stream) {
@@ -42,15 +71,7 @@ dnnl_stream_t threadStream() {
 
 } // namespace
 
-dnnl::engine &onednn::engine() {
-  static dnnl::engine *engine = [] {
-    forgetEnvironment();
-    dnnl_set_verbose(0);
-    dnnl_set_max_cpu_isa(dnnl_cpu_isa_all);
-    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  }();
-  return *engine;
-}
+dnnl::engine &onednn::engine() { return start(dnnl_cpu_isa_all); }
 
 SingleThread::SingleThread() : before(omp_get_max_threads()) {
   omp_set_num_threads(1);
@@ -92,28 +113,28 @@ std::string zerograph::libraryVersion() {
 
 std::string zerograph::effectiveIsa() {
   engine();
-  switch (dnnl_get_effective_cpu_isa()) {
-  case dnnl_cpu_isa_sse41:
-    return "sse41";
-  case dnnl_cpu_isa_avx:
-    return "avx";
-  case dnnl_cpu_isa_avx2:
-    return "avx2";
-  case dnnl_cpu_isa_avx2_vnni:
-    return "avx2_vnni";
-  case dnnl_cpu_isa_avx512_mic:
-    return "avx512_mic";
-  case dnnl_cpu_isa_avx512_mic_4ops:
-    return "avx512_mic_4ops";
-  case dnnl_cpu_isa_avx512_core:
-    return "avx512_core";
-  case dnnl_cpu_isa_avx512_core_vnni:
-    return "avx512_core_vnni";
-  case dnnl_cpu_isa_avx512_core_bf16:
-    return "avx512_core_bf16";
-  case dnnl_cpu_isa_avx512_core_amx:
-    return "avx512_core_amx";
-  default:
-    return absl::StrCat("isa ", int(dnnl_get_effective_cpu_isa()));
+  dnnl_cpu_isa_t effective = dnnl_get_effective_cpu_isa();
+  for (const Isa &isa : kIsas) {
+    if (isa.value == effective) {
+      return isa.name;
+    }
   }
+  return absl::StrCat("isa ", int(effective));
+}
+
+absl::Status zerograph::limitIsa(const std::string &isa) {
+  if (isa.empty()) {
+    engine();
+    return absl::OkStatus();
+  }
+  for (const Isa &known : kIsas) {
+    if (known.name == isa) {
+      start(known.value);
+    }
+  }
+  std::string effective = effectiveIsa();
+  return effective == isa ? absl::OkStatus()
+                          : absl::FailedPreconditionError(absl::StrCat(
+                                "its library calls are for ", isa,
+                                ", oneDNN uses ", effective, " here"));
 }

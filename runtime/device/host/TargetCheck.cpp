@@ -89,7 +89,7 @@ zerograph::missingFeatures(const plan::Target &target,
 
 absl::Status zerograph::checkTarget(const plan::Target &target) {
   // Always asked: it also starts the library while there is one thread.
-  std::string isa = effectiveIsa();
+  absl::Status isa = limitIsa(target.math_isa());
   std::vector<std::string> problems;
   if (target.device() != "host") {
     problems.push_back(absl::StrCat("it is for the device '", target.device(),
@@ -105,10 +105,8 @@ absl::Status zerograph::checkTarget(const plan::Target &target) {
     problems.push_back(absl::StrCat("it needs ", target.math_library(),
                                     ", installed is ", libraryVersion()));
   }
-  if (!target.math_isa().empty() && target.math_isa() != isa) {
-    problems.push_back(absl::StrCat("its library calls were planned for ",
-                                    target.math_isa(), ", oneDNN uses ", isa,
-                                    " here"));
+  if (!isa.ok()) {
+    problems.push_back(std::string(isa.message()));
   }
   if (target.cut_version() != kCutVersion) {
     problems.push_back(absl::StrCat(
