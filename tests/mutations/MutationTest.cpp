@@ -146,6 +146,23 @@ std::vector<Claim> claimsOf(const std::vector<Mutation> &mutations) {
   return claims;
 }
 
+// Dumped gradients are carried to where they are read, and begin anew.
+TEST(Mutations, NothingIsAddedToDumpedGradients) {
+  Training training = trainings()[4];
+  training.gradients = true;
+  plan::Plan plan = compilePlan(training);
+  for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
+    if (step.has_reduce_scatter()) {
+      step.mutable_reduce_scatter()->set_accumulate(true);
+      step.mutable_accesses(1)->set_mode(plan::READ_WRITE);
+      break;
+    }
+  }
+  EXPECT_NE(load(plan).message().find("gradients not zeroed: "),
+            std::string::npos)
+      << load(plan);
+}
+
 TEST(Mutations, AreRefusedForWhatIsWrong) {
   std::vector<Mutation> mutations = allMutations();
   std::vector<Claim> claims = claimsOf(mutations);

@@ -23,7 +23,8 @@ class Accumulators {
 public:
   Accumulators(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems) {
-    // Gradients that are dumped are carried too, and not added to.
+    // Gradients that are dumped are carried too. What a fused step makes of
+    // them is no sum, unless a reduction takes it for one.
     std::set<uint32_t> added;
     forEachStep(plan, [&](int p, int, const plan::Step &step) {
       std::set<uint32_t> read;
@@ -33,7 +34,8 @@ public:
           read.insert(slice);
         }
         if (effectOf(step, i).writes && read.count(slice) != 0 &&
-            plan.programs(p).kind() == plan::MICRO) {
+            (plan.programs(p).kind() == plan::MICRO ||
+             step.has_reduce_scatter())) {
           added.insert(slice); // reads come before writes
         }
       }
