@@ -2,8 +2,11 @@
 
 #include "frontend/Import.h"
 
-#include "frontend/Importer.h"
-#include "frontend/Inputs.h"
+#include "frontend/exporter/ConstantWeights.h"
+#include "frontend/exporter/MaskedAssignment.h"
+#include "frontend/file/ModelFile.h"
+#include "frontend/graph/Inputs.h"
+#include "frontend/walk/Importer.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -30,13 +33,24 @@ static auto guarded(const std::string &path, F body)
   }
 }
 
+/// The model in the file, with what its exporter wrote in a roundabout way
+/// rewritten.
+static std::unique_ptr<ModelFile> readModel(const std::string &path) {
+  std::unique_ptr<ModelFile> file = loadModel(path);
+  onnx::GraphProto &graph = *file->model.mutable_graph();
+  takeConstantWeights(graph);
+  selectMaskedAssignments(graph);
+  checkShapes(graph);
+  return file;
+}
+
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options, ImportReport *report) {
   context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
   ImportReport own;
   return guarded(path, [&] {
-    std::unique_ptr<ModelFile> file = loadModel(path);
+    std::unique_ptr<ModelFile> file = readModel(path);
     Importer importer(context, *file, options,
                       report != nullptr ? *report : own);
     return importer.run();
@@ -46,7 +60,7 @@ importModel(mlir::MLIRContext &context, const std::string &path,
 absl::StatusOr<std::vector<InputSignature>>
 readInputs(const std::string &path) {
   return guarded(path, [&] {
-    std::unique_ptr<ModelFile> file = loadModel(path);
+    std::unique_ptr<ModelFile> file = readModel(path);
     Graph graph(file->graph());
     std::vector<InputSignature> signatures;
     for (const onnx::ValueInfoProto *input : fedInputs(graph)) {

@@ -2,7 +2,7 @@
 
 #include "frontend/ops/Ops.h"
 
-#include "frontend/ModelFile.h"
+#include "frontend/file/ModelFile.h"
 
 #include <cmath>
 

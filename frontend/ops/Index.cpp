@@ -7,8 +7,8 @@
 
 #include "frontend/ops/Ops.h"
 
-#include "frontend/ConstantGather.h"
-#include "frontend/Synthesize.h"
+#include "frontend/emit/ConstantGather.h"
+#include "frontend/emit/Synthesize.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_FRONTEND_OPS_OPS_H
 #define ZEROGRAPH_FRONTEND_OPS_OPS_H
 
-#include "frontend/Op.h"
+#include "frontend/walk/Op.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

@@ -10,7 +10,7 @@
 
 #include "frontend/ops/Ops.h"
 
-#include "frontend/ConstantGather.h"
+#include "frontend/emit/ConstantGather.h"
 
 #include <algorithm>
 #include <cmath>

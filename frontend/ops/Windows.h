@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_FRONTEND_OPS_WINDOWS_H
 #define ZEROGRAPH_FRONTEND_OPS_WINDOWS_H
 
-#include "frontend/Op.h"
+#include "frontend/walk/Op.h"
 
 namespace zerograph::frontend {
 

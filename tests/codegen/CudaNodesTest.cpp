@@ -8,7 +8,7 @@
 
 #include "codegen/cuda/CudaModule.h"
 #include "codegen/cuda/Ptx.h"
-#include "frontend/HostTensor.h"
+#include "frontend/base/HostTensor.h"
 #include "tests/codegen/CudaRun.h"
 #include "tests/codegen/Ptxas.h"
 #include "tests/codegen/TrainingKernels.h"

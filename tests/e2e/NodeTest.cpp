@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/ModelFile.h"
+#include "frontend/file/ModelFile.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/plan/Supported.h"
 #include "tests/e2e/ForwardRun.h"

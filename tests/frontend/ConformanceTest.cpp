@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Op.h"
+#include "frontend/walk/Op.h"
 #include "tests/frontend/Evaluate.h"
 #include "tests/frontend/NodeCase.h"
 

@@ -3,8 +3,8 @@
 #ifndef ZEROGRAPH_TESTS_FRONTEND_EVALUATE_H
 #define ZEROGRAPH_TESTS_FRONTEND_EVALUATE_H
 
-#include "frontend/Emitter.h"
-#include "frontend/ModelFile.h"
+#include "frontend/emit/Emitter.h"
+#include "frontend/file/ModelFile.h"
 #include "tests/frontend/Fixture.h"
 #include "tests/support/Interpreter.h"
 

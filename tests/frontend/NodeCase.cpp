@@ -2,8 +2,8 @@
 
 #include "tests/frontend/NodeCase.h"
 
-#include "frontend/HostTensor.h"
-#include "frontend/Op.h"
+#include "frontend/base/HostTensor.h"
+#include "frontend/walk/Op.h"
 #include "onnx/defs/schema.h"
 
 #include <algorithm>

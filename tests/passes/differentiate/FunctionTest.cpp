@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/HostTensor.h"
-#include "frontend/Op.h"
+#include "frontend/base/HostTensor.h"
+#include "frontend/walk/Op.h"
 #include "onnx/defs/schema.h"
 #include "tests/passes/differentiate/NodeGradient.h"
 

@@ -2,7 +2,7 @@
 
 #include "tests/passes/differentiate/NodeGradient.h"
 
-#include "frontend/HostTensor.h"
+#include "frontend/base/HostTensor.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/Rules.h"
 #include "tests/frontend/Evaluate.h"

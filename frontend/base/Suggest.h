@@ -1,0 +1,19 @@
+//===- Suggest.h - which name was meant -----------------------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_BASE_SUGGEST_H
+#define ZEROGRAPH_FRONTEND_BASE_SUGGEST_H
+
+#include <string>
+#include <vector>
+
+namespace zerograph::frontend {
+
+/// The end of a message about a glob pattern that matches none of `names`:
+/// "; did you mean 'fc1.weight'?" where a name has a part that nearly is what
+/// the pattern spells out, else "; there are a, b and 3 more".
+std::string suggestFor(const std::string &pattern,
+                       const std::vector<std::string> &names);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_BASE_SUGGEST_H

@@ -1,0 +1,125 @@
+//===- ConstantWeights.cpp - weights that stand in Constant nodes ---------===//
+
+#include "frontend/exporter/ConstantWeights.h"
+
+#include "frontend/base/HostTensor.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Operator -> the inputs that are weights.
+const std::map<std::string, std::vector<int>> &weightInputs() {
+  static const auto *inputs = new std::map<std::string, std::vector<int>>{
+      {"Conv", {1, 2}},
+      {"ConvTranspose", {1, 2}},
+      {"Gemm", {1, 2}},
+      {"MatMul", {0, 1}},
+      {"BatchNormalization", {1, 2}},
+      {"InstanceNormalization", {1, 2}},
+      {"GroupNormalization", {1, 2}},
+      {"LayerNormalization", {1, 2}},
+      {"RMSNormalization", {1}},
+      {"LSTM", {1, 2, 3}},
+      {"GRU", {1, 2, 3}},
+      {"RNN", {1, 2, 3}},
+      {"PRelu", {1}},
+  };
+  return *inputs;
+}
+
+/// Names that stand where a weight does.
+std::set<std::string> weightNames(const onnx::GraphProto &graph) {
+  std::set<std::string> names, weighted;
+  auto add = [&](const onnx::NodeProto &node, int input) {
+    if (input < node.input_size()) {
+      names.insert(node.input(input));
+    }
+  };
+  for (const onnx::NodeProto &node : graph.node()) {
+    auto found = weightInputs().find(node.op_type());
+    if (found == weightInputs().end()) {
+      continue;
+    }
+    for (int input : found->second) {
+      add(node, input);
+    }
+    weighted.insert(node.output().begin(), node.output().end());
+  }
+  // An exporter that folds nothing transposes a weight, or casts it, first.
+  std::map<std::string, std::string> sources;
+  for (const onnx::NodeProto &node : graph.node()) {
+    static const auto *views = new std::set<std::string>{
+        "Cast", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+    if (views->count(node.op_type()) && node.input_size() > 0 &&
+        node.output_size() == 1) {
+      sources[node.output(0)] = node.input(0);
+    }
+  }
+  auto follow = [&](std::string name) {
+    // A cycle, which the graph's own check refuses later, ends it too.
+    for (size_t i = 0; i <= sources.size() && sources.count(name); ++i) {
+      name = sources[name];
+      names.insert(name);
+    }
+  };
+  for (const std::string &name : std::set<std::string>(names)) {
+    follow(name);
+  }
+  for (const onnx::NodeProto &node : graph.node()) {
+    // A bias on its own.
+    for (int i = 0; node.op_type() == "Add" && i < node.input_size(); ++i) {
+      if (weighted.count(node.input(i))) {
+        add(node, 1 - i);
+      }
+    }
+  }
+  return names;
+}
+
+/// The tensor of a Constant node that may be a weight, or null.
+onnx::TensorProto *weightOf(onnx::NodeProto &node) {
+  if (node.op_type() != "Constant" || node.output_size() != 1) {
+    return nullptr;
+  }
+  for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+    if (attribute.name() == "value" && attribute.has_t()) {
+      onnx::TensorProto &tensor = *attribute.mutable_t();
+      bool several = std::any_of(tensor.dims().begin(), tensor.dims().end(),
+                                 [](int64_t dim) { return dim > 1; });
+      return several && isFloatType(tensor.data_type()) ? &tensor : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace
+
+void takeConstantWeights(onnx::GraphProto &graph) {
+  std::set<std::string> names = weightNames(graph);
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (names.count(tensor.name())) {
+      return;
+    }
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    onnx::TensorProto *weight = weightOf(node);
+    if (weight == nullptr || !names.count(node.output(0))) {
+      *kept.Add() = std::move(node);
+      continue;
+    }
+    onnx::TensorProto &initializer = *graph.add_initializer();
+    initializer = std::move(*weight);
+    initializer.set_name(node.output(0));
+  }
+  graph.mutable_node()->Swap(&kept);
+}
+
+} // namespace zerograph::frontend

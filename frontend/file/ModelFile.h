@@ -1,0 +1,68 @@
+//===- ModelFile.h - an ONNX file and where its weights lie ---------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_FILE_MODELFILE_H
+#define ZEROGRAPH_FRONTEND_FILE_MODELFILE_H
+
+#include "frontend/base/HostTensor.h"
+
+#include "onnx/onnx_pb.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zerograph::frontend {
+
+/// Operator sets of ai.onnx that are read.
+constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
+
+/// `length` bytes from `offset` of `file`, a path relative to the model.
+struct ByteRange {
+  std::string file;
+  int64_t offset = 0;
+  int64_t length = 0;
+};
+
+/// A parsed model, its functions inlined, its versions checked.
+struct ModelFile {
+  onnx::ModelProto model;
+  std::string folder;   ///< "" or ends with "/"
+  std::string fileName; ///< of the .onnx itself, without the folder
+  int64_t opset = 0;    ///< of ai.onnx
+  /// Payload of each embedded initializer that is plain raw data.
+  std::map<std::string, ByteRange> embedded;
+
+  const onnx::GraphProto &graph() const { return model.graph(); }
+};
+
+/// Reads the model as it is in the file; throws ImportError.
+std::unique_ptr<ModelFile> loadModel(const std::string &path);
+
+/// Throws ImportError where the shape of an initializer has a negative dim or
+/// too many elements. What meets the shape later cannot name the initializer.
+void checkShapes(const onnx::GraphProto &graph);
+
+/// Where the bytes of an initializer lie, plain and little-endian; nothing
+/// where it is encoded in another way. Checks external locations, and the
+/// size of files that exist.
+std::optional<ByteRange> locate(const ModelFile &file,
+                                const onnx::TensorProto &tensor);
+
+/// The values of a tensor of the model. `file` null: it must be embedded.
+/// Throws TooLarge above HostTensor::kMaxElements.
+HostTensor readTensor(const onnx::TensorProto &tensor, const ModelFile *file);
+
+/// What external data of initializers says and nobody follows.
+std::vector<std::string> externalNotes(const ModelFile &file);
+
+/// Whether readTensor could be tried: the bytes are embedded, or their file
+/// exists.
+bool isReadable(const ModelFile &file, const onnx::TensorProto &tensor);
+
+/// Little-endian bytes of an embedded tensor in any encoding.
+std::string littleEndianBytes(const onnx::TensorProto &tensor);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_FILE_MODELFILE_H

@@ -1,0 +1,227 @@
+//===- Inputs.cpp - the inputs of a graph and their dims ------------------===//
+
+#include "frontend/graph/Inputs.h"
+
+#include "frontend/base/Error.h"
+
+#include "absl/strings/str_join.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <set>
+
+using onnx::TensorProto;
+
+namespace zerograph::frontend {
+
+static const char *safetensorsName(int32_t type) {
+  switch (type) {
+  case TensorProto::FLOAT:
+    return "F32";
+  case TensorProto::DOUBLE:
+    return "F64";
+  case TensorProto::FLOAT16:
+    return "F16";
+  case TensorProto::BFLOAT16:
+    return "BF16";
+  case TensorProto::INT64:
+    return "I64";
+  case TensorProto::INT32:
+    return "I32";
+  case TensorProto::INT16:
+    return "I16";
+  case TensorProto::INT8:
+    return "I8";
+  case TensorProto::UINT8:
+    return "U8";
+  case TensorProto::BOOL:
+    return "BOOL";
+  default:
+    return nullptr;
+  }
+}
+
+std::vector<const onnx::ValueInfoProto *> fedInputs(const Graph &graph) {
+  std::vector<const onnx::ValueInfoProto *> inputs;
+  for (const auto &input : graph.proto.input()) {
+    if (graph.initializers.count(input.name()) == 0) {
+      inputs.push_back(&input);
+    }
+  }
+  return inputs;
+}
+
+InputSignature signatureOf(const onnx::ValueInfoProto &input) {
+  InputSignature signature;
+  signature.name = input.name();
+  if (!input.type().has_tensor_type()) {
+    fail("graph input '", input.name(),
+         "' is not a tensor: sequences, maps and optionals are not supported");
+  }
+  const auto &type = input.type().tensor_type();
+  const char *dtype = safetensorsName(type.elem_type());
+  if (dtype == nullptr) {
+    fail("graph input '", input.name(), "' has the unsupported type ",
+         typeName(type.elem_type()));
+  }
+  signature.dtype = dtype;
+  if (!type.has_shape()) {
+    fail("graph input '", input.name(),
+         "' has no shape: export it with one, dims may be symbolic");
+  }
+  for (const auto &dim : type.shape().dim()) {
+    InputDim entry;
+    // Some exporters write an unknown size as -1.
+    if (dim.has_dim_value() && dim.dim_value() != -1) {
+      entry.value = dim.dim_value();
+      if (entry.value < 1) {
+        fail("graph input '", input.name(), "' has a dim of size ",
+             entry.value);
+      }
+    } else if (!dim.dim_param().empty()) {
+      entry.name = dim.dim_param();
+    } else {
+      entry.name = absl::StrCat(input.name(), ".", signature.dims.size());
+      entry.named = false;
+    }
+    signature.dims.push_back(entry);
+  }
+  return signature;
+}
+
+/// `dims`, and for leading dims without a name the samples' size.
+static std::map<std::string, int64_t>
+withSamples(const std::vector<InputSignature> &signatures,
+            std::map<std::string, int64_t> dims) {
+  std::string batch = batchDim(signatures);
+  if (auto size = dims.find(batch); size != dims.end()) {
+    for (const InputSignature &input : signatures) {
+      if (isBatchDim(input.dims, batch, signatures)) {
+        dims.emplace(input.dims[0].name, size->second);
+      }
+    }
+  }
+  return dims;
+}
+
+std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
+                            const std::map<std::string, int64_t> &given,
+                            ImportReport &report) {
+  for (const InputSignature &input : signatures) {
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      if (!input.dims[axis].name.empty()) {
+        report.dims[input.dims[axis].name].push_back(
+            absl::StrCat(input.name, "[", axis, "]"));
+      }
+    }
+  }
+  for (const auto &[name, size] : given) {
+    if (report.dims.count(name) == 0) {
+      std::vector<std::string> names;
+      for (const auto &[known, uses] : report.dims) {
+        names.push_back(known);
+      }
+      fail("--dim ", name, "=", size, ": no input has a dim of that name; ",
+           names.empty() ? "all dims are fixed"
+                         : "there are " + absl::StrJoin(names, ", "));
+    }
+    if (size < 1) {
+      fail("--dim ", name, "=", size, ": a size is at least 1");
+    }
+  }
+  std::map<std::string, int64_t> dims = withSamples(signatures, given);
+  std::string open;
+  for (const auto &[name, uses] : report.dims) {
+    if (dims.count(name) == 0) {
+      absl::StrAppend(&open, "\n  ", name, " (", absl::StrJoin(uses, ", "),
+                      ")");
+    }
+  }
+  if (!open.empty()) {
+    fail("dims without a size; give each with --dim NAME=SIZE, or train with "
+         "data that decides them:",
+         open);
+  }
+  std::vector<Shape> shapes;
+  for (const InputSignature &input : signatures) {
+    Shape shape;
+    for (const InputDim &dim : input.dims) {
+      shape.push_back(dim.name.empty() ? dim.value : dims.at(dim.name));
+    }
+    elementCount(shape); // refuses what overflows
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+std::string batchDim(const std::vector<InputSignature> &signatures) {
+  std::vector<std::string> leading;
+  std::set<std::string> behind;
+  for (const InputSignature &input : signatures) {
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      const std::string &name = input.dims[axis].name;
+      if (axis > 0) {
+        behind.insert(name);
+      } else if (!name.empty()) {
+        leading.push_back(name);
+      }
+    }
+  }
+  auto first = std::find_if(
+      leading.begin(), leading.end(),
+      [&](const std::string &name) { return behind.count(name) == 0; });
+  return first != leading.end() ? *first
+         : leading.empty()      ? ""
+                                : leading.front();
+}
+
+bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,
+                const std::vector<InputSignature> &inputs) {
+  if (dims.empty() || dims[0].value >= 0) {
+    return false;
+  }
+  bool unnamed = llvm::any_of(inputs, [&](const InputSignature &input) {
+    return !input.dims.empty() && !input.dims[0].named &&
+           input.dims[0].name == batch;
+  });
+  return dims[0].name == batch || (unnamed && !dims[0].named);
+}
+
+std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
+                            const std::vector<Shape> &shapes, size_t anchor,
+                            ImportReport &report) {
+  report.batch_dim = batchDim(signatures);
+  auto leader = llvm::find_if(signatures, [&](const InputSignature &input) {
+    return !input.dims.empty() && input.dims[0].name == report.batch_dim;
+  });
+  std::vector<bool> result;
+  for (size_t i = 0; i < signatures.size(); ++i) {
+    const auto &dims = signatures[i].dims;
+    if (dims.empty()) {
+      result.push_back(false);
+    } else if (!report.batch_dim.empty()) {
+      result.push_back(isBatchDim(dims, report.batch_dim, signatures) &&
+                       shapes[i][0] == shapes[leader - signatures.begin()][0]);
+    } else {
+      result.push_back(!shapes[anchor].empty() &&
+                       shapes[i][0] == shapes[anchor][0]);
+    }
+  }
+  return result;
+}
+
+void checkFixedBatch(const std::vector<InputSignature> &signatures,
+                     const std::vector<Shape> &shapes, size_t anchor,
+                     int64_t microBatch) {
+  if (shapes.empty() || shapes[anchor].empty()) {
+    fail("--micro-batch ", microBatch,
+         ": no input has samples in front: leave the option out");
+  }
+  if (shapes[anchor][0] != microBatch) {
+    fail("--micro-batch ", microBatch, ", but the file fixes ",
+         shapes[anchor][0], " samples (input '", signatures[anchor].name,
+         "'): leave the option out, or export with a symbolic first dim");
+  }
+}
+
+} // namespace zerograph::frontend

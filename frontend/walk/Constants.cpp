@@ -1,0 +1,127 @@
+//===- Constants.cpp - values that are known while importing --------------===//
+//
+// Exporters repeat the same arithmetic in every block. Small equal constants
+// are one object; so equal nodes over them are computed once, and each is
+// emitted once, when a value of the program needs it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/emit/Synthesize.h"
+#include "frontend/walk/Importer.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Constants that depend on each other are re-emitted recursively; a longer
+/// chain than this is not worth the stack.
+constexpr int kMaxEmitDepth = 256;
+
+} // namespace
+
+std::shared_ptr<const HostTensor> Importer::share(HostTensor tensor) {
+  constexpr int64_t kSmall = 64;
+  tensor.compress();
+  int64_t stored = tensor.isSplat() ? 1 : tensor.size();
+  auto created = std::make_shared<const HostTensor>(std::move(tensor));
+  if (stored > kSmall) {
+    return created;
+  }
+  std::string key =
+      absl::StrCat(created->type(), ":", shapeText(created->shape()), ":",
+                   created->isSplat(), ":");
+  for (int64_t i = 0; i < stored; ++i) {
+    int64_t bits = created->intAt(i);
+    if (created->isFloat()) {
+      double value = created->floatAt(i);
+      std::memcpy(&bits, &value, sizeof(bits));
+    }
+    absl::StrAppend(&key, absl::Hex(bits), ",");
+  }
+  return shared.emplace(key, created).first->second;
+}
+
+bool Importer::foldNode(const OpDef &def, Op &op) {
+  const onnx::NodeProto &node = op.proto();
+  std::string key = absl::StrCat(node.op_type(), "/", node.output_size());
+  for (int i = 0; i < node.input_size(); ++i) {
+    absl::StrAppend(&key, "/",
+                    absl::Hex(reinterpret_cast<uintptr_t>(
+                        op.hasInput(i) ? op.host(i) : nullptr)));
+  }
+  for (const auto &attribute : node.attribute()) {
+    absl::StrAppend(&key, "/", attribute.SerializeAsString());
+  }
+  auto known = folded.find(key);
+  if (known != folded.end()) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (op.wantsOutput(i)) {
+        slotOf(node.output(i)).host = known->second[i];
+      }
+    }
+    return true;
+  }
+  try {
+    def.fold(op);
+  } catch (const TooLarge &) {
+    return false; // becomes part of the program
+  }
+  std::vector<std::shared_ptr<const HostTensor>> results;
+  for (int i = 0; i < node.output_size(); ++i) {
+    results.push_back(op.wantsOutput(i) ? slotOf(node.output(i)).host
+                                        : nullptr);
+  }
+  // A null among the results would say that the output was not wanted then.
+  if (!llvm::is_contained(results, nullptr)) {
+    folded.emplace(key, results);
+  }
+  return true;
+}
+
+Value Importer::materialize(Slot &slot, Location location) {
+  if (slot.value) {
+    return slot.value;
+  }
+  if (!slot.host) {
+    fail("reads a value that is not there");
+  }
+  if (slot.host->size() == 0) {
+    fail("reads a constant of shape ", shapeText(slot.host->shape()),
+         ", which is empty");
+  }
+  if (slot.node != nullptr) {
+    location = locationOf(*slot.node);
+  }
+  Value &known = emitted[slot.host.get()];
+  if (known) {
+    return slot.value = known;
+  }
+  Emitter emit(builder, location);
+  slot.value = synthesize(emit, *slot.host);
+  const OpDef *def =
+      slot.node == nullptr ? nullptr : findOp(slot.node->op_type(), file.opset);
+  if (!slot.value && def != nullptr) {
+    // Too large for literal data: emit the node that computes it.
+    if (++emitDepth > kMaxEmitDepth) {
+      fail("a chain of more than ", kMaxEmitDepth,
+           " nodes computes a large constant");
+    }
+    Op op(*this, *slot.node, location);
+    def->emit(op);
+    --emitDepth;
+  }
+  if (!slot.value) {
+    fail("a constant of shape ", shapeText(slot.host->shape()), " holds ",
+         slot.host->size() * typeBytes(slot.host->type()),
+         " bytes, above the limit of ", nn::kMaxConstantBytes,
+         ", and has no pattern: make it an initializer");
+  }
+  emitted[slot.host.get()] = slot.value;
+  return slot.value;
+}
+
+} // namespace zerograph::frontend

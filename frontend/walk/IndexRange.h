@@ -1,0 +1,34 @@
+//===- IndexRange.h - legal values of integer inputs ----------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_WALK_INDEXRANGE_H
+#define ZEROGRAPH_FRONTEND_WALK_INDEXRANGE_H
+
+#include <cstdint>
+#include <optional>
+#include <set>
+
+namespace zerograph::frontend {
+
+/// Legal values of an integer input, as far as its uses tell.
+struct IndexRange {
+  int64_t low = INT64_MIN, high = INT64_MAX;
+  /// Legal besides.
+  std::set<int64_t> ignored;
+
+  bool contains(int64_t value) const {
+    return (value >= low && value <= high) || ignored.count(value) != 0;
+  }
+  /// What both contain; what either contains, and all between their ends.
+  IndexRange meet(const IndexRange &other) const;
+  IndexRange join(const IndexRange &other) const;
+};
+
+/// What the uses of an input say: each of the whole input, and each of a part
+/// of it, which says nothing of the other parts.
+struct IndexUses {
+  std::optional<IndexRange> whole, parts;
+};
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_WALK_INDEXRANGE_H

@@ -1,0 +1,173 @@
+//===- Op.h - one ONNX node while it is imported --------------------------===//
+//
+// An operator is an OpDef in one of the tables of ops/: how to emit it as nn
+// ops, and, where constants may reach it, how to compute it on the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_WALK_OP_H
+#define ZEROGRAPH_FRONTEND_WALK_OP_H
+
+#include "frontend/base/Error.h"
+#include "frontend/emit/Emitter.h"
+
+#include <memory>
+#include <optional>
+
+namespace zerograph::frontend {
+
+class Importer;
+class Op;
+
+/// What an ONNX name stands for: a constant of the host, a value of the
+/// program, or both; or a sequence of such.
+struct Slot {
+  std::shared_ptr<const HostTensor> host;
+  mlir::Value value;
+  std::vector<Slot> sequence;
+  bool isSequence = false;
+  bool failed = false;                   ///< its node could not be imported
+  const onnx::NodeProto *node = nullptr; ///< computes it; null: nothing does
+};
+
+/// A slot with the name it has in the graph, for messages.
+struct NamedSlot {
+  Slot slot;
+  std::string name;
+};
+
+/// One operator from one operator-set version on.
+struct OpDef {
+  const char *name;
+  int since;
+  /// Emits nn ops, or sets constants, for each output that is used.
+  void (*emit)(Op &);
+  /// Computes the outputs from constant inputs; null: never folded.
+  void (*fold)(Op &) = nullptr;
+};
+
+/// The newest definition of `name` not newer than `opset`, or null.
+const OpDef *findOp(const std::string &name, int64_t opset);
+
+/// A node bound to its inputs, attributes and outputs. All accessors throw
+/// ImportError on what the operator does not allow.
+class Op {
+public:
+  Op(Importer &importer, const onnx::NodeProto &node, mlir::Location location);
+
+  const onnx::NodeProto &proto() const { return node; }
+  int64_t opset() const;
+
+  int inputCount() const { return node.input_size(); }
+  bool hasInput(int i) const {
+    return i < node.input_size() && !node.input(i).empty();
+  }
+  bool wantsOutput(int i) const {
+    return i < node.output_size() && !node.output(i).empty();
+  }
+  Slot &slot(int i);
+  /// Input i as a value of the program; a constant is materialized.
+  mlir::Value value(int i);
+  /// The same of a parameter that nodes change (see `keep`): as the last one of
+  /// them left it.
+  mlir::Value newest(int i);
+  /// Input i, where it is a parameter or what a node made of one, is `next` in
+  /// the next micro-batch; until then only `newest` knows. False where it is
+  /// none. Without a loss nothing is kept, and that is true.
+  bool keep(int i, mlir::Value next);
+  /// Input i where it is a constant, else null.
+  const HostTensor *host(int i);
+  /// Input i, which must be a constant; `what` names it in the error.
+  const HostTensor &constant(int i, const char *what);
+  std::vector<int64_t> constantInts(int i, const char *what);
+  /// The same of an input that older versions of the operator have as an
+  /// attribute of that name.
+  std::vector<int64_t> intsInput(int i, const char *name);
+  bool hasIntsInput(int i, const char *name) const {
+    return hasInput(i) || hasAttribute(name);
+  }
+  /// Shape and ONNX type of input i, constant or not.
+  Shape shape(int i);
+  int32_t type(int i);
+  /// Whether all inputs are constants.
+  bool allConstant();
+
+  bool hasAttribute(const char *name) const;
+  int64_t intAttribute(const char *name, int64_t otherwise) const;
+  float floatAttribute(const char *name, float otherwise) const;
+  std::string stringAttribute(const char *name,
+                              const std::string &otherwise) const;
+  std::vector<int64_t> intsAttribute(const char *name) const;
+  std::vector<float> floatsAttribute(const char *name) const;
+  std::vector<std::string> stringsAttribute(const char *name) const;
+  const onnx::TensorProto *tensorAttribute(const char *name) const;
+
+  void set(int i, mlir::Value value);
+  void set(int i, HostTensor value);
+  void setSequence(int i, std::vector<Slot> sequence);
+  /// Output i is input k under another name.
+  void forward(int i, int k);
+  void forwardSlot(int i, Slot &slot);
+  /// Output i is what the slot is; nothing more if it failed.
+  void setSlot(int i, const Slot &slot);
+  NamedSlot namedSlot(int i);
+  /// A slot as a value of the program.
+  mlir::Value materialize(Slot &slot);
+
+  /// Tells that `indices`, where it comes from an input through moves alone,
+  /// must lie in [low, high] or be `ignored`. False where it does not: nothing
+  /// checks the values.
+  bool boundInput(mlir::Value indices, int64_t low, int64_t high,
+                  std::optional<int64_t> ignored = std::nullopt);
+
+  /// Imports the body that an attribute holds, run on `inputs`; its nodes get
+  /// the node's name and `label` in front of theirs. Problems of its nodes are
+  /// noted, and outputs that depend on them failed.
+  std::vector<NamedSlot> runBody(const char *attribute,
+                                 const std::string &label,
+                                 const std::vector<NamedSlot> &inputs);
+  /// "input 'a', initializer 'b'": what a value depends on.
+  std::string describeOrigins(const std::string &name) const;
+  /// Problems that the import has found so far.
+  size_t problemCount() const;
+
+  /// The ratio of a dropout that the file gives this one (0: it is off): the
+  /// user's, if there is one. Counts it.
+  double decideDropout(double ofFile);
+  /// Whether the user gives all dropouts a ratio.
+  bool setsDropout() const;
+  /// Tells the random numbers of one op from those of others: 0, 1, ... in the
+  /// order of the walk.
+  int64_t nextRandomNumber();
+
+  /// Adds a warning about this node to the import's report.
+  void warn(const std::string &text);
+  /// The operator of the one node that reads output i; "" where there is none
+  /// or another reads it too, and within bodies.
+  std::string onlyReader(int i) const;
+  /// Whether input i is a parameter that is trained.
+  bool isTrained(int i) const;
+  /// Whether the import has a loss to minimize.
+  bool hasLoss() const;
+  /// Whether the user accepts what an exporter is known to have damaged.
+  bool allowsExporterDamage() const;
+  /// Tells the user something, once for all nodes.
+  void note(const std::string &text);
+
+  /// Notes a problem of this node, which fails the import, and lets the walk
+  /// go on behind it, so that later nodes are checked too.
+  void complain(const std::string &problem);
+
+  Emitter emit;
+
+private:
+  const onnx::AttributeProto *
+  attribute(const char *name, onnx::AttributeProto::AttributeType type) const;
+
+  Importer &importer;
+  const onnx::NodeProto &node;
+};
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_WALK_OP_H

@@ -1,0 +1,124 @@
+//===- Placeholders.cpp - what stands for what a failed node gives --------===//
+//
+// One error should list everything of a model that cannot be imported. So the
+// walk goes on behind a node that failed, with zeros of the types that ONNX
+// infers for its outputs; only the problems of the nodes behind it count.
+// Integers stay unknown: they may decide shapes, and zeros would raise problems
+// that the model does not have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/walk/Importer.h"
+
+#include "absl/strings/match.h"
+#include "onnx/defs/schema.h"
+#include "onnx/shape_inference/implementation.h"
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Constants of at most so many elements may decide a shape.
+constexpr int64_t kMaxShapeElements = 64;
+
+void describe(onnx::ValueInfoProto &info, const std::string &name, int32_t type,
+              const Shape &shape) {
+  info.set_name(name);
+  auto *tensor = info.mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(type);
+  tensor->mutable_shape();
+  for (int64_t size : shape) {
+    tensor->mutable_shape()->add_dim()->set_dim_value(size);
+  }
+}
+
+onnx::TensorProto toProto(const HostTensor &host, const std::string &name) {
+  onnx::TensorProto tensor;
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  for (int64_t size : host.shape()) {
+    tensor.add_dims(size);
+  }
+  for (int64_t i = 0; i < host.size(); ++i) {
+    tensor.add_int64_data(host.intAt(i));
+  }
+  return tensor;
+}
+
+/// Whether ONNX's inference would leave its bounds: it divides by the number of
+/// heads and indexes dims by the axis that the file has.
+bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
+  return llvm::any_of(node.attribute(), [&](const auto &attribute) {
+    return absl::EndsWith(attribute.name(), "num_heads")
+               ? attribute.i() == 0
+               : attribute.name() == "axis" &&
+                     (attribute.i() < -rank || attribute.i() >= rank);
+  });
+}
+
+} // namespace
+
+void Importer::addPlaceholders(const onnx::NodeProto &node) {
+  for (const std::string &output : node.output()) {
+    if (!output.empty()) {
+      slotOf(output) = Slot();
+      slotOf(output).failed = true;
+    }
+  }
+  try {
+    const onnx::OpSchema *schema = schemaOf(node);
+    if (schema == nullptr) {
+      return;
+    }
+    schema->Verify(node); // inference trusts the node
+    onnx::ModelProto model;
+    model.set_ir_version(onnx::IR_VERSION);
+    model.add_opset_import()->set_version(file.opset);
+    onnx::GraphProto &single = *model.mutable_graph();
+    *single.add_node() = node;
+    Op op(*this, node, locationOf(node));
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (!op.hasInput(i)) {
+        continue;
+      }
+      if (op.slot(i).failed || op.slot(i).isSequence) {
+        return;
+      }
+      if (!isFloatType(op.type(i)) && op.shape(i).size() == 1 &&
+          op.shape(i)[0] > kMaxShapeElements) {
+        return; // inference might make that many dims
+      }
+      describe(*single.add_input(), node.input(i), op.type(i), op.shape(i));
+      const HostTensor *host = op.host(i);
+      if (host != nullptr && op.type(i) == onnx::TensorProto::INT64 &&
+          host->size() <= kMaxShapeElements) {
+        *single.add_initializer() = toProto(*host, node.input(i));
+      }
+    }
+    if (op.hasInput(0) && breaksInference(node, op.shape(0).size())) {
+      return;
+    }
+    onnx::shape_inference::InferShapes(model);
+    for (const onnx::ValueInfoProto &info : single.value_info()) {
+      if (!info.type().has_tensor_type()) {
+        continue;
+      }
+      const auto &tensor = info.type().tensor_type();
+      Shape shape;
+      for (const auto &dim : tensor.shape().dim()) {
+        shape.push_back(dim.has_dim_value() ? dim.dim_value() : 0);
+      }
+      if (!tensor.has_shape() || elementCount(shape) == 0 ||
+          !isFloatType(tensor.elem_type())) {
+        continue;
+      }
+      slotOf(info.name()).value =
+          op.emit.splat(0, shape, elementTypeOf(&context, tensor.elem_type()));
+      slotOf(info.name()).failed = false;
+    }
+  } catch (const std::exception &) {
+    // Nothing is known of the outputs: nodes that need them are not checked.
+  }
+}
+
+} // namespace zerograph::frontend
