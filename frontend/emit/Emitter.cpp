@@ -1,73 +1,15 @@
-//===- Emitter.cpp - builds nn ops with ONNX's conveniences ---------------===//
+//===- Emitter.cpp - constants, and ops element by element --------------===//
 
 #include "frontend/emit/Emitter.h"
 
 #include "frontend/base/Error.h"
 #include "passes/ir/nn/NNFunctions.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
-using onnx::TensorProto;
 
 namespace zerograph::frontend {
-
-Type elementTypeOf(MLIRContext *context, int32_t onnxType) {
-  Builder builder(context);
-  switch (onnxType) {
-  case TensorProto::FLOAT:
-    return builder.getF32Type();
-  case TensorProto::DOUBLE:
-    return builder.getF64Type();
-  case TensorProto::FLOAT16:
-    return builder.getF16Type();
-  case TensorProto::BFLOAT16:
-    return builder.getBF16Type();
-  case TensorProto::INT64:
-    return builder.getI64Type();
-  case TensorProto::INT32:
-    return builder.getI32Type();
-  case TensorProto::INT16:
-    return builder.getIntegerType(16);
-  case TensorProto::INT8:
-    return builder.getIntegerType(8);
-  case TensorProto::UINT8:
-    return builder.getIntegerType(8, /*isSigned=*/false);
-  case TensorProto::BOOL:
-    return builder.getI1Type();
-  default:
-    fail("type ", typeName(onnxType), " is not supported");
-  }
-}
-
-int32_t onnxTypeOf(Type type) {
-  if (type.isF32()) {
-    return TensorProto::FLOAT;
-  }
-  if (type.isF64()) {
-    return TensorProto::DOUBLE;
-  }
-  if (type.isF16()) {
-    return TensorProto::FLOAT16;
-  }
-  if (type.isBF16()) {
-    return TensorProto::BFLOAT16;
-  }
-  switch (type.getIntOrFloatBitWidth()) {
-  case 64:
-    return TensorProto::INT64;
-  case 32:
-    return TensorProto::INT32;
-  case 16:
-    return TensorProto::INT16;
-  case 8:
-    return type.isUnsignedInteger() ? TensorProto::UINT8 : TensorProto::INT8;
-  default:
-    return TensorProto::BOOL;
-  }
-}
 
 RankedTensorType Emitter::typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -145,11 +87,15 @@ Value Emitter::unary(nn::UnaryKind kind, Value x) {
   return builder.create<nn::UnaryOp>(location, type, kind, x);
 }
 
-Value Emitter::binary(nn::BinaryKind kind, Value x, Value y) {
-  if (elementOf(x) != elementOf(y)) {
-    fail("operand types ", typeName(onnxTypeOf(elementOf(x))), " and ",
-         typeName(onnxTypeOf(elementOf(y))), " differ");
+static void checkSameType(Value x, Value y) {
+  if (Emitter::elementOf(x) != Emitter::elementOf(y)) {
+    fail("operand types ", typeName(onnxTypeOf(Emitter::elementOf(x))), " and ",
+         typeName(onnxTypeOf(Emitter::elementOf(y))), " differ");
   }
+}
+
+Value Emitter::binary(nn::BinaryKind kind, Value x, Value y) {
+  checkSameType(x, y);
   if (!nn::factsOf(kind).accepts(elementOf(x))) {
     fail(nn::stringifyBinaryKind(kind).str(), " of ",
          typeName(onnxTypeOf(elementOf(x))), " is not supported");
@@ -168,10 +114,7 @@ Value Emitter::binary(nn::BinaryKind kind, Value x, double y) {
 }
 
 Value Emitter::compare(nn::CompareKind kind, Value x, Value y) {
-  if (elementOf(x) != elementOf(y)) {
-    fail("operand types ", typeName(onnxTypeOf(elementOf(x))), " and ",
-         typeName(onnxTypeOf(elementOf(y))), " differ");
-  }
+  checkSameType(x, y);
   Shape shape = broadcastShapes(shapeOf(x), shapeOf(y));
   return builder.create<nn::CompareOp>(
       location, tensorType(shape, builder.getI1Type()), kind,
@@ -187,10 +130,7 @@ Value Emitter::select(Value condition, Value onTrue, Value onFalse) {
     fail("the condition must be BOOL, not ",
          typeName(onnxTypeOf(elementOf(condition))));
   }
-  if (elementOf(onTrue) != elementOf(onFalse)) {
-    fail("operand types ", typeName(onnxTypeOf(elementOf(onTrue))), " and ",
-         typeName(onnxTypeOf(elementOf(onFalse))), " differ");
-  }
+  checkSameType(onTrue, onFalse);
   Shape shape = broadcastShapes(shapeOf(onTrue), shapeOf(onFalse));
   shape = broadcastShapes(shape, shapeOf(condition));
   return builder.create<nn::SelectOp>(location, broadcastTo(condition, shape),
@@ -203,209 +143,6 @@ Value Emitter::convert(Value x, Type element) {
     return x;
   }
   return builder.create<nn::ConvertOp>(location, typeOf(x).clone(element), x);
-}
-
-Value Emitter::reshape(Value x, const Shape &shape) {
-  if (elementCount(shape) != typeOf(x).getNumElements()) {
-    fail("cannot reshape ", shapeText(shapeOf(x)), " to ", shapeText(shape));
-  }
-  return builder.createOrFold<nn::ReshapeOp>(
-      location, tensorType(shape, elementOf(x)), x);
-}
-
-Value Emitter::broadcastTo(Value x, const Shape &shape) {
-  Shape from = shapeOf(x);
-  if (from == shape) {
-    return x;
-  }
-  if (from.size() > shape.size() || broadcastShapes(from, shape) != shape) {
-    fail("shape ", shapeText(from), " does not broadcast to ",
-         shapeText(shape));
-  }
-  from.insert(from.begin(), shape.size() - from.size(), 1);
-  return builder.createOrFold<nn::BroadcastOp>(
-      location, tensorType(shape, elementOf(x)), reshape(x, from));
-}
-
-Value Emitter::transpose(Value x, const std::vector<int64_t> &permutation) {
-  Shape from = shapeOf(x), to;
-  std::vector<bool> used(from.size());
-  for (int64_t dim : permutation) {
-    if (dim < 0 || dim >= static_cast<int64_t>(from.size()) || used[dim]) {
-      fail("[", shapeText(permutation), "] is not a permutation of the ",
-           from.size(), " dimensions");
-    }
-    used[dim] = true;
-    to.push_back(from[dim]);
-  }
-  if (to.size() != from.size()) {
-    fail("the permutation has ", to.size(), " entries for ", from.size(),
-         " dimensions");
-  }
-  return builder.createOrFold<nn::TransposeOp>(
-      location, tensorType(to, elementOf(x)), x, permutation);
-}
-
-Value Emitter::moveAxis(Value x, int64_t from, int64_t to) {
-  std::vector<int64_t> order(rankOf(x));
-  std::iota(order.begin(), order.end(), 0);
-  order.erase(order.begin() + from);
-  order.insert(order.begin() + to, from);
-  return transpose(x, order);
-}
-
-Value Emitter::slice(Value x, const std::vector<int64_t> &starts,
-                     const std::vector<int64_t> &steps, const Shape &shape) {
-  return builder.createOrFold<nn::SliceOp>(
-      location, tensorType(shape, elementOf(x)), x, starts, steps);
-}
-
-Value Emitter::sliceAxis(Value x, int64_t axis, int64_t start, int64_t size,
-                         int64_t step) {
-  Shape shape = shapeOf(x);
-  std::vector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
-  starts[axis] = start;
-  steps[axis] = step;
-  shape[axis] = size;
-  return slice(x, starts, steps, shape);
-}
-
-Value Emitter::pad(Value x, const std::vector<int64_t> &low, const Shape &shape,
-                   double value) {
-  if (shape == shapeOf(x)) {
-    return x;
-  }
-  Type element = elementOf(x);
-  TypedAttr filler;
-  if (isa<FloatType>(element)) {
-    filler = builder.getFloatAttr(element, value);
-  } else {
-    filler = builder.getIntegerAttr(
-        element, APInt(element.getIntOrFloatBitWidth(), toInteger(value),
-                       /*isSigned=*/true));
-  }
-  return builder.create<nn::PadOp>(location, tensorType(shape, element), x, low,
-                                   filler);
-}
-
-Value Emitter::concat(const std::vector<Value> &parts, int64_t axis) {
-  Shape shape = shapeOf(parts[0]);
-  shape[axis] = 0;
-  for (Value part : parts) {
-    Shape own = shapeOf(part);
-    if (own.size() != shape.size() || elementOf(part) != elementOf(parts[0])) {
-      fail("cannot concatenate tensors of different rank or type");
-    }
-    for (size_t dim = 0; dim < own.size(); ++dim) {
-      if (static_cast<int64_t>(dim) == axis) {
-        shape[dim] += own[dim];
-      } else if (own[dim] != shape[dim]) {
-        fail("cannot concatenate shapes ", shapeText(shapeOf(parts[0])),
-             " and ", shapeText(own), " along axis ", axis);
-      }
-    }
-  }
-  return builder.createOrFold<nn::ConcatOp>(
-      location, tensorType(shape, elementOf(parts[0])), parts, axis);
-}
-
-Value Emitter::reduce(nn::ReduceKind kind, Value x, std::vector<int64_t> axes,
-                      bool keepDims) {
-  if (elementOf(x).isInteger(1)) {
-    fail("a reduction of BOOL is not supported");
-  }
-  std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  Shape kept = shapeOf(x), dropped;
-  for (int64_t axis : axes) {
-    kept[axis] = 1;
-  }
-  for (int64_t dim = 0; dim < static_cast<int64_t>(kept.size()); ++dim) {
-    if (!std::binary_search(axes.begin(), axes.end(), dim)) {
-      dropped.push_back(kept[dim]);
-    }
-  }
-  Value result = builder.createOrFold<nn::ReduceOp>(
-      location, tensorType(kept, elementOf(x)), kind, x, axes);
-  return keepDims ? result : reshape(result, dropped);
-}
-
-/// If `x` swaps the last two dims of another value, that value.
-static Value swappedOperand(Value x) {
-  auto transpose = x.getDefiningOp<nn::TransposeOp>();
-  if (!transpose) {
-    return {};
-  }
-  SmallVector<int64_t> order(transpose.getPermutation());
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
-  return llvm::equal(order, llvm::seq<int64_t>(0, order.size()))
-             ? transpose.getOperand()
-             : Value();
-}
-
-Value Emitter::matmul(Value a, Value b, bool transposeA, bool transposeB) {
-  if (elementOf(a) != elementOf(b) || !isFloat(a)) {
-    fail("matrix product of ", typeName(onnxTypeOf(elementOf(a))), " and ",
-         typeName(onnxTypeOf(elementOf(b))), " is not supported");
-  }
-  if (Value inner = swappedOperand(a)) {
-    a = inner;
-    transposeA = !transposeA;
-  }
-  if (Value inner = swappedOperand(b)) {
-    b = inner;
-    transposeB = !transposeB;
-  }
-  Shape shapeA = shapeOf(a), shapeB = shapeOf(b);
-  // Rows of all batches against one matrix are one product.
-  if (shapeB.size() == 2 && shapeA.size() > 2 && !transposeA) {
-    Shape result = shapeA;
-    int64_t inner = shapeA.back();
-    int64_t rows = elementCount(shapeA) / inner;
-    result.back() = shapeB[transposeB ? 0 : 1];
-    return reshape(matmul(reshape(a, {rows, inner}), b, false, transposeB),
-                   result);
-  }
-  Shape batchA(shapeA.begin(), shapeA.end() - 2);
-  Shape batchB(shapeB.begin(), shapeB.end() - 2);
-  Shape result = broadcastShapes(batchA, batchB);
-  auto withBatch = [&](Value x, const Shape &own) {
-    Shape full = result;
-    full.insert(full.end(), own.end() - 2, own.end());
-    return broadcastTo(x, full);
-  };
-  a = withBatch(a, shapeA);
-  b = withBatch(b, shapeB);
-  auto size = [](const Shape &shape, bool last) {
-    return shape[shape.size() - (last ? 1 : 2)];
-  };
-  if (size(shapeA, !transposeA) != size(shapeB, transposeB)) {
-    fail("matrix shapes ", shapeText(shapeA), transposeA ? " (transposed)" : "",
-         " and ", shapeText(shapeB), transposeB ? " (transposed)" : "",
-         " do not fit");
-  }
-  result.push_back(size(shapeA, transposeA));
-  result.push_back(size(shapeB, !transposeB));
-  return builder.create<nn::MatmulOp>(
-      location, tensorType(result, elementOf(a)), a, b, transposeA, transposeB);
-}
-
-Value Emitter::gather(Value table, Value indices) {
-  Type element = elementOf(indices);
-  if (!element.isInteger(64) && !element.isInteger(32)) {
-    indices = convert(indices, builder.getI64Type());
-  }
-  Shape shape = shapeOf(indices), rows = shapeOf(table);
-  shape.insert(shape.end(), rows.begin() + 1, rows.end());
-  return builder.create<nn::GatherOp>(
-      location, tensorType(shape, elementOf(table)), table, indices);
-}
-
-Value Emitter::softmax(Value x) {
-  if (!isFloat(x) || rankOf(x) == 0) {
-    fail("softmax needs floats of rank 1 or more");
-  }
-  return builder.create<nn::SoftmaxOp>(location, x.getType(), x);
 }
 
 } // namespace zerograph::frontend

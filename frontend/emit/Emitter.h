@@ -4,6 +4,7 @@
 #define ZEROGRAPH_FRONTEND_EMIT_EMITTER_H
 
 #include "frontend/base/HostTensor.h"
+#include "frontend/emit/MlirTypes.h"
 
 #include "passes/ir/nn/NNDialect.h"
 
@@ -11,14 +12,9 @@ namespace zerograph::frontend {
 
 namespace nn = mlir::zg::nn;
 
-/// The MLIR element type of an ONNX type; fails on one that nn lacks.
-mlir::Type elementTypeOf(mlir::MLIRContext *context, int32_t onnxType);
-/// And back.
-int32_t onnxTypeOf(mlir::Type elementType);
-
-/// Builds nn ops at the end of a block. nn ops never broadcast; these do, and
-/// they check everything that user input decides, so that no verifier or
-/// assert of MLIR sees a bad op.
+/// Builds nn ops at the end of a block. nn ops never broadcast; these functions
+/// do. They check everything that user input decides, so no verifier or assert
+/// of MLIR meets a bad op.
 class Emitter {
 public:
   using Value = mlir::Value;
@@ -75,8 +71,8 @@ public:
 
   Value reduce(nn::ReduceKind kind, Value x, std::vector<int64_t> axes,
                bool keepDims);
-  /// `[..., M, K] x [..., K, N]`; batches broadcast. Recognizes an operand
-  /// that is a transposition of its last two dims.
+  /// `[..., M, K] x [..., K, N]`; batches broadcast. An operand whose last two
+  /// dims were just transposed is taken from before that.
   Value matmul(Value a, Value b, bool transposeA = false,
                bool transposeB = false);
   Value gather(Value table, Value indices);

@@ -87,11 +87,52 @@ Value affine(Emitter &emit, const HostTensor &tensor) {
   return emit.add(sum, base);
 }
 
-/// inside where column <= row + shift, else outside.
+/// What a causal mask is: one value where column <= row + shift, else
+/// another.
 struct Band {
-  int64_t inside, outside; // indices of elements with those values
+  int64_t inside, outside; ///< elements that have these values
   int64_t rowDim, columnDim, shift;
 };
+
+/// How many elements of each row, from its first on, have the bits of element
+/// `inside`; nothing if one behind them has not those of `outside`.
+std::optional<std::vector<int64_t>> rowLengths(const HostTensor &tensor,
+                                               int64_t columns, int64_t inside,
+                                               int64_t outside) {
+  std::vector<int64_t> lengths;
+  for (int64_t begin = 0; begin < tensor.size(); begin += columns) {
+    int64_t length = 0;
+    while (length < columns && sameBits(tensor, begin + length, inside)) {
+      ++length;
+    }
+    for (int64_t k = length; k < columns; ++k) {
+      if (!sameBits(tensor, begin + k, outside)) {
+        return std::nullopt;
+      }
+    }
+    lengths.push_back(length);
+  }
+  return lengths;
+}
+
+/// If row i has i + shift + 1 elements, within [0, columns], for all i.
+std::optional<int64_t> shiftOf(const std::vector<int64_t> &lengths,
+                               int64_t columns) {
+  int64_t rows = lengths.size(), first = 0;
+  while (first < rows && (lengths[first] == 0 || lengths[first] == columns)) {
+    ++first;
+  }
+  if (first == rows) {
+    return std::nullopt;
+  }
+  int64_t shift = lengths[first] - 1 - first;
+  for (int64_t row = 0; row < rows; ++row) {
+    if (lengths[row] != std::clamp<int64_t>(row + shift + 1, 0, columns)) {
+      return std::nullopt;
+    }
+  }
+  return shift;
+}
 
 std::optional<Band> findBand(const HostTensor &tensor) {
   const Shape &shape = tensor.shape();
@@ -104,34 +145,16 @@ std::optional<Band> findBand(const HostTensor &tensor) {
   if (dims.size() != 2) {
     return std::nullopt;
   }
-  int64_t rows = shape[dims[0]], columns = shape[dims[1]];
+  int64_t columns = shape[dims[1]];
   int64_t other = 1;
   while (other < tensor.size() && sameBits(tensor, other, 0)) {
     ++other;
   }
   for (auto [inside, outside] :
        {std::pair<int64_t, int64_t>(0, other), {other, 0}}) {
-    std::optional<int64_t> shift;
-    std::vector<int64_t> lengths;
-    bool fits = true;
-    for (int64_t row = 0; row < rows && fits; ++row) {
-      int64_t length = 0;
-      while (length < columns &&
-             sameBits(tensor, row * columns + length, inside)) {
-        ++length;
-      }
-      for (int64_t k = length; k < columns && fits; ++k) {
-        fits = sameBits(tensor, row * columns + k, outside);
-      }
-      if (length > 0 && length < columns && !shift) {
-        shift = length - 1 - row;
-      }
-      lengths.push_back(length);
-    }
-    for (int64_t row = 0; row < rows && fits && shift; ++row) {
-      fits = lengths[row] == std::clamp<int64_t>(row + *shift + 1, 0, columns);
-    }
-    if (fits && shift) {
+    auto lengths = rowLengths(tensor, columns, inside, outside);
+    auto shift = lengths ? shiftOf(*lengths, columns) : std::nullopt;
+    if (shift) {
       return Band{inside, outside, dims[0], dims[1], *shift};
     }
   }

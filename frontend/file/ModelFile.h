@@ -30,22 +30,22 @@ struct ModelFile {
   std::string folder;   ///< "" or ends with "/"
   std::string fileName; ///< of the .onnx itself, without the folder
   int64_t opset = 0;    ///< of ai.onnx
-  /// Payload of each embedded initializer that is plain raw data.
+  /// Where the bytes of each embedded initializer that is raw data lie.
   std::map<std::string, ByteRange> embedded;
 
   const onnx::GraphProto &graph() const { return model.graph(); }
 };
 
-/// Reads the model as it is in the file; throws ImportError.
+/// Reads the model as it stands in the file; throws ImportError.
 std::unique_ptr<ModelFile> loadModel(const std::string &path);
 
 /// Throws ImportError where the shape of an initializer has a negative dim or
 /// too many elements. What meets the shape later cannot name the initializer.
 void checkShapes(const onnx::GraphProto &graph);
 
-/// Where the bytes of an initializer lie, plain and little-endian; nothing
-/// where it is encoded in another way. Checks external locations, and the
-/// size of files that exist.
+/// Where the bytes of an initializer lie, plain and little-endian; nothing if
+/// the file holds them in another encoding. Checks external locations, and the
+/// size of the files that exist.
 std::optional<ByteRange> locate(const ModelFile &file,
                                 const onnx::TensorProto &tensor);
 
@@ -53,10 +53,10 @@ std::optional<ByteRange> locate(const ModelFile &file,
 /// Throws TooLarge above HostTensor::kMaxElements.
 HostTensor readTensor(const onnx::TensorProto &tensor, const ModelFile *file);
 
-/// What external data of initializers says and nobody follows.
+/// Notes for the user: what external data says and the importer ignores.
 std::vector<std::string> externalNotes(const ModelFile &file);
 
-/// Whether readTensor could be tried: the bytes are embedded, or their file
+/// Whether readTensor may succeed: the bytes are embedded, or their file
 /// exists.
 bool isReadable(const ModelFile &file, const onnx::TensorProto &tensor);
 

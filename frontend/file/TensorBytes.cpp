@@ -1,0 +1,132 @@
+//===- TensorBytes.cpp - a tensor of the file and its bytes -------------===//
+
+#include "frontend/file/TensorBytes.h"
+
+#include "frontend/base/Error.h"
+#include "frontend/file/ModelFile.h"
+
+#include <cstring>
+
+using onnx::TensorProto;
+
+namespace zerograph::frontend {
+
+Shape shapeOf(const TensorProto &tensor) {
+  return Shape(tensor.dims().begin(), tensor.dims().end());
+}
+
+int64_t byteCount(const TensorProto &tensor) {
+  int64_t size = typeBytes(tensor.data_type());
+  if (size == 0) {
+    fail("tensor '", tensor.name(), "' has the unsupported type ",
+         typeName(tensor.data_type()));
+  }
+  return elementCount(shapeOf(tensor)) * size;
+}
+
+namespace {
+
+/// Repeated field -> little-endian bytes of `To`.
+template <typename To, typename Field>
+std::string packField(const Field &field, int64_t count,
+                      const TensorProto &tensor) {
+  if (field.size() != count) {
+    fail("tensor '", tensor.name(), "' holds ", field.size(),
+         " values, but its shape ", shapeText(shapeOf(tensor)), " needs ",
+         count);
+  }
+  std::string bytes(count * sizeof(To), '\0');
+  for (int64_t i = 0; i < count; ++i) {
+    To value = static_cast<To>(field.Get(static_cast<int>(i)));
+    std::memcpy(bytes.data() + i * sizeof(To), &value, sizeof(To));
+  }
+  return bytes;
+}
+
+double bitsToDouble(int32_t type, uint16_t bits) {
+  if (type == TensorProto::BFLOAT16) {
+    uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, 4);
+    return value;
+  }
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double magnitude =
+      exponent == 31  ? (fraction != 0 ? __builtin_nan("") : __builtin_inf())
+      : exponent == 0 ? __builtin_ldexp(fraction, -24)
+                      : __builtin_ldexp(fraction + 1024, exponent - 25);
+  return bits >> 15 != 0 ? -magnitude : magnitude;
+}
+
+} // namespace
+
+HostTensor decode(const TensorProto &tensor, const std::string &bytes) {
+  int32_t type = tensor.data_type();
+  HostTensor result(type, shapeOf(tensor));
+  const char *data = bytes.data();
+  auto load = [&]<typename T>(T, int64_t i) {
+    T value;
+    std::memcpy(&value, data + i * sizeof(T), sizeof(T));
+    return value;
+  };
+  for (int64_t i = 0; i < result.size(); ++i) {
+    switch (type) {
+    case TensorProto::DOUBLE:
+      result.setFloat(i, load(double(), i));
+      break;
+    case TensorProto::FLOAT:
+      result.setFloat(i, load(float(), i));
+      break;
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      result.setFloat(i, bitsToDouble(type, load(uint16_t(), i)));
+      break;
+    case TensorProto::INT64:
+      result.setInt(i, load(int64_t(), i));
+      break;
+    case TensorProto::INT32:
+      result.setInt(i, load(int32_t(), i));
+      break;
+    case TensorProto::INT16:
+      result.setInt(i, load(int16_t(), i));
+      break;
+    case TensorProto::INT8:
+      result.setInt(i, load(int8_t(), i));
+      break;
+    default:
+      result.setInt(i, load(uint8_t(), i));
+    }
+  }
+  result.compress();
+  return result;
+}
+
+std::string littleEndianBytes(const TensorProto &tensor) {
+  int64_t count = elementCount(shapeOf(tensor)), bytes = byteCount(tensor);
+  if (tensor.has_raw_data()) {
+    if (static_cast<int64_t>(tensor.raw_data().size()) != bytes) {
+      fail("tensor '", tensor.name(), "' holds ", tensor.raw_data().size(),
+           " bytes, but ", typeName(tensor.data_type()), " of shape ",
+           shapeText(shapeOf(tensor)), " needs ", bytes);
+    }
+    return tensor.raw_data();
+  }
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return packField<float>(tensor.float_data(), count, tensor);
+  case TensorProto::DOUBLE:
+    return packField<double>(tensor.double_data(), count, tensor);
+  case TensorProto::INT64:
+    return packField<int64_t>(tensor.int64_data(), count, tensor);
+  case TensorProto::INT32:
+    return packField<int32_t>(tensor.int32_data(), count, tensor);
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
+  case TensorProto::INT16:
+    return packField<uint16_t>(tensor.int32_data(), count, tensor);
+  default:
+    return packField<uint8_t>(tensor.int32_data(), count, tensor);
+  }
+}
+
+} // namespace zerograph::frontend

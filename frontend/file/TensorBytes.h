@@ -1,0 +1,20 @@
+//===- TensorBytes.h - a tensor of the file and its bytes ---------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_FILE_TENSORBYTES_H
+#define ZEROGRAPH_FRONTEND_FILE_TENSORBYTES_H
+
+#include "frontend/base/HostTensor.h"
+
+#include <string>
+
+namespace zerograph::frontend {
+
+Shape shapeOf(const onnx::TensorProto &tensor);
+/// Bytes that its shape and type need; fails on an unsupported type.
+int64_t byteCount(const onnx::TensorProto &tensor);
+/// The elements that little-endian `bytes`, byteCount of them, stand for.
+HostTensor decode(const onnx::TensorProto &tensor, const std::string &bytes);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_FILE_TENSORBYTES_H
