@@ -4,6 +4,7 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/base/Suggest.h"
+#include "frontend/graph/GradientPath.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -235,6 +236,7 @@ struct Decider {
   const ImportOptions &options;
   const ExporterSignature &signature;
   const Uses &uses;
+  GradientPath gradient;
   std::vector<bool> reaching; ///< nodes from which the loss's gradient flows
   std::vector<bool> trainUsed, freezeUsed;
   /// One-element initializers that might have been parameters.
@@ -246,7 +248,7 @@ struct Decider {
       return false;
     }
     for (int n : found->second) {
-      if (reaching[n] && absl::c_linear_search(graph.gradientReads(n), name)) {
+      if (reaching[n] && absl::c_linear_search(gradient.reads(n), name)) {
         return true;
       }
     }
@@ -349,14 +351,16 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
     checkDamage(signature, options, report);
   }
   Uses uses(graph);
+  GradientPath gradient(graph, file.opset);
   Decider decider{file,
                   graph,
                   options,
                   signature,
                   uses,
+                  gradient,
                   loss.empty()
                       ? std::vector<bool>(graph.proto.node_size(), false)
-                      : graph.nodesReaching(loss),
+                      : gradient.nodesReaching(loss),
                   std::vector<bool>(options.train.size()),
                   std::vector<bool>(options.freeze.size()),
                   {}};

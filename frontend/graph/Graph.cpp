@@ -1,9 +1,10 @@
-//===- Graph.cpp - order, liveness and gradient path of an ONNX graph -----===//
+//===- Graph.cpp - the nodes of a graph and their order -----------------===//
 
 #include "frontend/graph/Graph.h"
 
 #include "frontend/base/Error.h"
-#include "frontend/base/HostTensor.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 
@@ -19,73 +20,6 @@ std::string nodeName(const onnx::NodeProto &node) {
     }
   }
   return node.op_type();
-}
-
-bool carriesGradient(const onnx::NodeProto &node, int i) {
-  static const std::set<std::string> none = {
-      "And",     "ArgMax",         "ArgMin",
-      "Ceil",    "Constant",       "ConstantOfShape",
-      "Equal",   "EyeLike",        "Floor",
-      "Greater", "GreaterOrEqual", "Hardmax",
-      "If",      "IsInf",          "IsNaN",
-      "Less",    "LessOrEqual",    "NonZero",
-      "Not",     "OneHot",         "Or",
-      "Range",   "Round",          "SequenceLength",
-      "Shape",   "Sign",           "Size",
-      "Xor"};
-  // Only the shape counts, or a probability.
-  static const std::set<std::string> random = {"Bernoulli", "RandomNormalLike",
-                                               "RandomUniformLike"};
-  static const std::set<std::string> firstOnly = {
-      "CastLike",     "CumSum",
-      "Dropout",      "Expand",
-      "Gather",       "GatherElements",
-      "GatherND",     "NegativeLogLikelihoodLoss",
-      "ReduceL1",     "ReduceL2",
-      "ReduceLogSum", "ReduceLogSumExp",
-      "ReduceMax",    "ReduceMean",
-      "ReduceMin",    "ReduceProd",
-      "ReduceSum",    "ReduceSumSquare",
-      "Reshape",      "Resize",
-      "SequenceAt",   "SequenceErase",
-      "Slice",        "SoftmaxCrossEntropyLoss",
-      "Split",        "SplitToSequence",
-      "Squeeze",      "Tile",
-      "TopK",         "Trilu",
-      "Unsqueeze",    "Upsample"};
-  const std::string &op = node.op_type();
-  if (none.count(op) != 0 || random.count(op) != 0) {
-    return false;
-  }
-  if (firstOnly.count(op) != 0) {
-    return i == 0;
-  }
-  if (op == "Where") {
-    return i != 0;
-  }
-  if (op == "Pad") {
-    return i == 0 || i == 2;
-  }
-  if (op == "BatchNormalization") {
-    return i < 3;
-  }
-  if (op == "Loop") {
-    return i > 1; // trip count, condition
-  }
-  if (op == "SequenceInsert") {
-    return i < 2;
-  }
-  if (op == "LSTM" || op == "GRU" || op == "RNN") {
-    return i != 4; // sequence_lens
-  }
-  if (op == "Cast") {
-    for (const auto &attribute : node.attribute()) {
-      if (attribute.name() == "to") {
-        return isFloatType(static_cast<int32_t>(attribute.i()));
-      }
-    }
-  }
-  return true;
 }
 
 Graph::Graph(const onnx::GraphProto &graph, bool isBody) : proto(graph) {
@@ -108,50 +42,16 @@ std::vector<std::string> Graph::reads(int n) const {
   return names;
 }
 
-bool Graph::isStatisticOfData(const onnx::NodeProto &node, int i) const {
-  if (node.op_type() != "BatchNormalization" || i < 3) {
-    return false;
-  }
-  for (const auto &attribute : node.attribute()) {
-    if (attribute.name() == "training_mode" && attribute.i() != 0) {
-      return false; // they are computed anew
-    }
-  }
-  std::set<std::string> origins = originsOf(node.input(i));
-  return std::any_of(origins.begin(), origins.end(), [&](const auto &origin) {
-    return initializers.count(origin) == 0 && captured.count(origin) == 0;
-  });
-}
-
-std::vector<std::string> Graph::gradientReads(int n) const {
-  const onnx::NodeProto &node = proto.node(n);
-  std::vector<std::string> names;
-  for (int i = 0; i < node.input_size(); ++i) {
-    if (!node.input(i).empty() &&
-        (carriesGradient(node, i) || isStatisticOfData(node, i))) {
-      names.push_back(node.input(i));
-    }
-  }
-  if (auto found = bodies.find(n); found != bodies.end()) {
-    for (const Graph &body : found->second) {
-      std::vector<std::string> outputs;
-      for (const auto &output : body.proto.output()) {
-        outputs.push_back(output.name());
-      }
-      std::set<std::string> ends;
-      body.follow(outputs, &ends);
-      for (const std::string &name : ends) {
-        if (body.captured.count(name) != 0) {
-          names.push_back(name);
-        }
-      }
-    }
-  }
-  return names;
-}
-
 void Graph::index(bool isBody) {
   std::set<std::string> defined;
+  indexInitializers(defined);
+  indexInputs(defined);
+  indexNodes(defined);
+  indexBodies();
+  indexReads(defined, isBody);
+}
+
+void Graph::indexInitializers(std::set<std::string> &defined) {
   for (const auto &tensor : proto.initializer()) {
     if (tensor.name().empty()) {
       fail("an initializer has no name");
@@ -161,6 +61,9 @@ void Graph::index(bool isBody) {
     }
     defined.insert(tensor.name());
   }
+}
+
+void Graph::indexInputs(std::set<std::string> &defined) {
   std::set<std::string> inputs;
   for (const auto &input : proto.input()) {
     if (input.name().empty() || !inputs.insert(input.name()).second) {
@@ -168,6 +71,9 @@ void Graph::index(bool isBody) {
     }
     defined.insert(input.name());
   }
+}
+
+void Graph::indexNodes(std::set<std::string> &defined) {
   for (int n = 0; n < proto.node_size(); ++n) {
     for (const std::string &output : proto.node(n).output()) {
       if (!output.empty() && !defined.insert(output).second) {
@@ -179,6 +85,9 @@ void Graph::index(bool isBody) {
       }
     }
   }
+}
+
+void Graph::indexBodies() {
   for (int n = 0; n < proto.node_size(); ++n) {
     for (const auto &attribute : proto.node(n).attribute()) {
       if (attribute.has_g()) {
@@ -191,6 +100,9 @@ void Graph::index(bool isBody) {
       }
     }
   }
+}
+
+void Graph::indexReads(const std::set<std::string> &defined, bool isBody) {
   std::vector<std::string> missing;
   auto use = [&](const std::string &name, const std::string &where) {
     if (defined.count(name) == 0) {
@@ -220,8 +132,18 @@ void Graph::index(bool isBody) {
 }
 
 void Graph::sort() {
-  // Depth first from the outputs, with a stack of its own: a chain of nodes
-  // may be longer than the call stack.
+  order = depthFirst();
+  // The file's own order if it is one, so that programs read alike.
+  std::vector<int> byFile = order;
+  std::sort(byFile.begin(), byFile.end());
+  if (isOrder(byFile)) {
+    order = byFile;
+  }
+}
+
+std::vector<int> Graph::depthFirst() const {
+  // With a stack of its own: a chain of nodes may be longer than the call
+  // stack.
   enum { unseen, open, done };
   std::vector<char> state(proto.node_size(), unseen);
   struct Visit {
@@ -230,6 +152,7 @@ void Graph::sort() {
     size_t next = 0;
   };
   std::vector<Visit> stack;
+  std::vector<int> nodes;
   auto enter = [&](const std::string &name) {
     auto found = producer.find(name);
     if (found == producer.end() || state[found->second] == done) {
@@ -250,80 +173,26 @@ void Graph::sort() {
         enter(std::string(visit.reads[visit.next++]));
       } else {
         state[visit.node] = done;
-        order.push_back(visit.node);
+        nodes.push_back(visit.node);
         stack.pop_back();
       }
     }
   }
-  // The file's own order where it is one, so that programs read alike.
-  std::vector<int> place(proto.node_size(), -1);
-  std::vector<int> byFile = order;
-  std::sort(byFile.begin(), byFile.end());
+  return nodes;
+}
+
+bool Graph::isOrder(const std::vector<int> &nodes) const {
   std::vector<bool> seen(proto.node_size(), false);
-  for (int node : byFile) {
+  for (int node : nodes) {
     for (const std::string &name : reads(node)) {
       auto found = producer.find(name);
       if (found != producer.end() && !seen[found->second]) {
-        return;
+        return false;
       }
     }
     seen[node] = true;
   }
-  order = byFile;
-}
-
-std::vector<bool> Graph::follow(std::vector<std::string> work,
-                                std::set<std::string> *ends) const {
-  std::vector<bool> reached(proto.node_size(), false);
-  while (!work.empty()) {
-    std::string name = std::move(work.back());
-    work.pop_back();
-    auto found = producer.find(name);
-    if (found == producer.end()) {
-      if (ends != nullptr) {
-        ends->insert(std::move(name));
-      }
-    } else if (!reached[found->second]) {
-      reached[found->second] = true;
-      for (std::string &read : gradientReads(found->second)) {
-        work.push_back(std::move(read));
-      }
-    }
-  }
-  return reached;
-}
-
-std::vector<bool> Graph::nodesReaching(const std::string &output) const {
-  return follow({output}, nullptr);
-}
-
-std::vector<bool>
-Graph::nodesReachedFrom(const std::set<std::string> &names) const {
-  std::vector<bool> reached(proto.node_size(), false);
-  std::vector<std::string> work(names.begin(), names.end());
-  while (!work.empty()) {
-    auto found = users.find(work.back());
-    std::string name = std::move(work.back());
-    work.pop_back();
-    if (found == users.end()) {
-      continue;
-    }
-    for (int n : found->second) {
-      if (reached[n]) {
-        continue;
-      }
-      std::vector<std::string> sources = gradientReads(n);
-      if (std::find(sources.begin(), sources.end(), name) != sources.end()) {
-        reached[n] = true;
-        for (const std::string &output : proto.node(n).output()) {
-          if (!output.empty()) {
-            work.push_back(output);
-          }
-        }
-      }
-    }
-  }
-  return reached;
+  return true;
 }
 
 std::set<std::string> Graph::originsOf(const std::string &name) const {

@@ -1,4 +1,4 @@
-//===- Graph.h - order, liveness and gradient path of an ONNX graph -------===//
+//===- Graph.h - the nodes of a graph and their order -------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_GRAPH_GRAPH_H
 #define ZEROGRAPH_FRONTEND_GRAPH_GRAPH_H
@@ -16,12 +16,9 @@ namespace zerograph::frontend {
 /// Name of a node for people: its own, else that of its first output.
 std::string nodeName(const onnx::NodeProto &node);
 
-/// Whether a gradient can flow from the outputs of a node to its input i.
-bool carriesGradient(const onnx::NodeProto &node, int i);
-
-/// An index over a graph, or over the body of a node; the graph must outlive
-/// it. Throws ImportError on a graph that is not one: values defined twice or
-/// not at all, cycles.
+/// An index over a graph, or over the body of a node. `graph` must outlive it.
+/// The constructor throws ImportError if a value is defined twice or not at
+/// all, or if there is a cycle.
 class Graph {
 public:
   explicit Graph(const onnx::GraphProto &graph, bool isBody = false);
@@ -31,32 +28,28 @@ public:
   std::unordered_map<std::string, int> producer; ///< name -> node
   std::unordered_map<std::string, std::vector<int>> users;
   std::vector<int> order; ///< nodes that outputs need, inputs first
-  /// The branches or the body of a node that has some.
+  /// Node -> its branches or its body.
   std::map<int, std::vector<Graph>> bodies;
-  /// Of a body: the names that it reads from the graphs around it.
+  /// What a body reads from the graphs around it.
   std::set<std::string> captured;
 
   /// All names that node n reads: its inputs, and what its bodies capture.
   std::vector<std::string> reads(int n) const;
-  /// Those of them that a gradient flows to.
-  std::vector<std::string> gradientReads(int n) const;
-  /// Nodes from which a gradient of `output` flows to their inputs.
-  std::vector<bool> nodesReaching(const std::string &output) const;
-  /// Nodes whose outputs depend, differentiably, on one of `names`.
-  std::vector<bool> nodesReachedFrom(const std::set<std::string> &names) const;
-  /// Graph inputs and initializers that the values `names` are computed from.
+  /// Graph inputs and initializers that the value `name` is computed from.
   std::set<std::string> originsOf(const std::string &name) const;
 
 private:
-  /// Whether input i of a batch normalization is a mean or variance that the
-  /// graph computes of its inputs, and that the node takes as it is.
-  bool isStatisticOfData(const onnx::NodeProto &node, int i) const;
   void index(bool isBody);
+  void indexInitializers(std::set<std::string> &defined);
+  void indexInputs(std::set<std::string> &defined);
+  void indexNodes(std::set<std::string> &defined);
+  void indexBodies();
+  void indexReads(const std::set<std::string> &defined, bool isBody);
   void sort();
-  /// The nodes that a gradient of one of `names` flows through; those of the
-  /// values it ends at that no node defines are added to `ends`.
-  std::vector<bool> follow(std::vector<std::string> names,
-                           std::set<std::string> *ends) const;
+  /// The nodes that outputs need, inputs first.
+  std::vector<int> depthFirst() const;
+  /// Whether each of `nodes` stands behind those whose outputs it reads.
+  bool isOrder(const std::vector<int> &nodes) const;
 };
 
 } // namespace zerograph::frontend

@@ -89,7 +89,7 @@ InputSignature signatureOf(const onnx::ValueInfoProto &input) {
   return signature;
 }
 
-/// `dims`, and for leading dims without a name the samples' size.
+/// `dims`, and the number of samples for each leading dim without a name.
 static std::map<std::string, int64_t>
 withSamples(const std::vector<InputSignature> &signatures,
             std::map<std::string, int64_t> dims) {
@@ -104,6 +104,26 @@ withSamples(const std::vector<InputSignature> &signatures,
   return dims;
 }
 
+/// Fails where `given` has a name that is none of `dims`, or a size below 1.
+static void
+checkGiven(const std::map<std::string, int64_t> &given,
+           const std::map<std::string, std::vector<std::string>> &dims) {
+  for (const auto &[name, size] : given) {
+    if (dims.count(name) == 0) {
+      std::vector<std::string> names;
+      for (const auto &[known, uses] : dims) {
+        names.push_back(known);
+      }
+      fail("--dim ", name, "=", size, ": no input has a dim of that name; ",
+           names.empty() ? "all dims are fixed"
+                         : "there are " + absl::StrJoin(names, ", "));
+    }
+    if (size < 1) {
+      fail("--dim ", name, "=", size, ": a size is at least 1");
+    }
+  }
+}
+
 std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
                             const std::map<std::string, int64_t> &given,
                             ImportReport &report) {
@@ -115,20 +135,7 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
       }
     }
   }
-  for (const auto &[name, size] : given) {
-    if (report.dims.count(name) == 0) {
-      std::vector<std::string> names;
-      for (const auto &[known, uses] : report.dims) {
-        names.push_back(known);
-      }
-      fail("--dim ", name, "=", size, ": no input has a dim of that name; ",
-           names.empty() ? "all dims are fixed"
-                         : "there are " + absl::StrJoin(names, ", "));
-    }
-    if (size < 1) {
-      fail("--dim ", name, "=", size, ": a size is at least 1");
-    }
-  }
+  checkGiven(given, report.dims);
   std::map<std::string, int64_t> dims = withSamples(signatures, given);
   std::string open;
   for (const auto &[name, uses] : report.dims) {

@@ -16,22 +16,22 @@ std::vector<const onnx::ValueInfoProto *> fedInputs(const Graph &graph);
 /// supported type and known rank.
 InputSignature signatureOf(const onnx::ValueInfoProto &input);
 
-/// Shapes of all inputs under the sizes `given`; fills report.dims. Every dim
-/// without a size is reported in one error, and so is a bound name that no
-/// input has.
+/// Shapes of all inputs if symbolic dims have the sizes `given`; fills
+/// report.dims. Throws one ImportError with all dims that have no size, or for
+/// a name in `given` that is no dim.
 std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
                             const std::map<std::string, int64_t> &given,
                             ImportReport &report);
 
-/// Which inputs have samples as their leading dim. With symbolic dims: those
-/// whose leading dim isBatchDim, of its size. Otherwise those whose
-/// leading size is that of `anchor`, the input that decides (the labels, if
-/// known, else the first).
+/// Which inputs have samples as their leading dim. If a leading dim is
+/// symbolic: those for which isBatchDim holds and whose size is the batch's.
+/// Else: those whose leading size is that of input `anchor` (the labels, if
+/// they are known, else the first input).
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
                             const std::vector<Shape> &shapes, size_t anchor,
                             ImportReport &report);
 
-/// Throws ImportError where the file, whose leading dims are all fixed, has
+/// For a file whose leading dims are all fixed: throws ImportError if it has
 /// another number of samples than --micro-batch says.
 void checkFixedBatch(const std::vector<InputSignature> &signatures,
                      const std::vector<Shape> &shapes, size_t anchor,

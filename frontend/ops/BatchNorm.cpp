@@ -2,6 +2,9 @@
 
 #include "frontend/ops/Ops.h"
 
+#include "frontend/graph/Graph.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using mlir::Value;
@@ -125,7 +128,27 @@ void emitBatchNormalization(Op &op) {
   }
 }
 
-const OpDef kOps[] = {{"BatchNormalization", 7, emitBatchNormalization}};
+/// To the running statistics only if the node uses them, and if the graph
+/// computes them of its inputs: those that a module stores have no gradient.
+bool statisticsCarryGradient(const Graph &graph, const onnx::NodeProto &node,
+                             int i) {
+  if (i < 3) {
+    return true;
+  }
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.name() == "training_mode" && attribute.i() != 0) {
+      return false; // they are computed anew
+    }
+  }
+  std::set<std::string> origins = graph.originsOf(node.input(i));
+  return llvm::any_of(origins, [&](const std::string &origin) {
+    return graph.initializers.count(origin) == 0 &&
+           graph.captured.count(origin) == 0;
+  });
+}
+
+const OpDef kOps[] = {{"BatchNormalization", 7, emitBatchNormalization, nullptr,
+                       statisticsCarryGradient}};
 
 } // namespace
 

@@ -114,10 +114,11 @@ void emitEyeLike(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Constant", 1, emitConstant},
-    {"ConstantOfShape", 9, emitConstantOfShape, emitConstantOfShape},
-    {"EyeLike", 9, emitEyeLike, emitEyeLike},
-    {"Range", 11, emitRange, foldRange},
+    {"Constant", 1, emitConstant, nullptr, gradientTo<>},
+    {"ConstantOfShape", 9, emitConstantOfShape, emitConstantOfShape,
+     gradientTo<>},
+    {"EyeLike", 9, emitEyeLike, emitEyeLike, gradientTo<>},
+    {"Range", 11, emitRange, foldRange, gradientTo<>},
 };
 
 } // namespace

@@ -274,8 +274,8 @@ void emitScan(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"If", 1, emitIf},
-    {"Loop", 1, emitLoop},
+    {"If", 1, emitIf, nullptr, gradientTo<>},
+    {"Loop", 1, emitLoop, nullptr, gradientExceptTo<0, 1>},
     {"Scan", 9, emitScan},
 };
 

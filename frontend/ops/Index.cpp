@@ -365,11 +365,11 @@ void emitOneHot(Op &op) {
 
 const OpDef kOps[] = {
     {"Compress", 9, emitCompress},
-    {"Gather", 1, emitGather, foldGather},
-    {"GatherElements", 11, emitGatherElements},
-    {"GatherND", 11, emitGatherNd, foldGatherNd},
-    {"NonZero", 9, emitNonZero, foldNonZero},
-    {"OneHot", 9, emitOneHot},
+    {"Gather", 1, emitGather, foldGather, gradientTo<0>},
+    {"GatherElements", 11, emitGatherElements, nullptr, gradientTo<0>},
+    {"GatherND", 11, emitGatherNd, foldGatherNd, gradientTo<0>},
+    {"NonZero", 9, emitNonZero, foldNonZero, gradientTo<>},
+    {"OneHot", 9, emitOneHot, nullptr, gradientTo<>},
     {"ReverseSequence", 10, emitReverseSequence},
 };
 

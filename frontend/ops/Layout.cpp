@@ -406,9 +406,11 @@ void foldTrilu(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Concat", 4, emitConcat, foldConcat}, {"Pad", 2, emitPad, foldPad},
-    {"Slice", 1, emitSlice, foldSlice},    {"Split", 2, emitSplit, foldSplit},
-    {"Trilu", 14, emitTrilu, foldTrilu},
+    {"Concat", 4, emitConcat, foldConcat},
+    {"Pad", 2, emitPad, foldPad, gradientTo<0, 2>},
+    {"Slice", 1, emitSlice, foldSlice, gradientTo<0>},
+    {"Split", 2, emitSplit, foldSplit, gradientTo<0>},
+    {"Trilu", 14, emitTrilu, foldTrilu, gradientTo<0>},
 };
 
 } // namespace

@@ -123,8 +123,10 @@ void emitNegativeLogLikelihoodLoss(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"NegativeLogLikelihoodLoss", 12, emitNegativeLogLikelihoodLoss},
-    {"SoftmaxCrossEntropyLoss", 12, emitSoftmaxCrossEntropyLoss},
+    {"NegativeLogLikelihoodLoss", 12, emitNegativeLogLikelihoodLoss, nullptr,
+     gradientTo<0>},
+    {"SoftmaxCrossEntropyLoss", 12, emitSoftmaxCrossEntropyLoss, nullptr,
+     gradientTo<0>},
 };
 
 } // namespace

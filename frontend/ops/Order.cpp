@@ -128,10 +128,10 @@ void emitTopK(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"ArgMax", 1, emitArgExtreme<ReduceKind::max>},
-    {"ArgMin", 1, emitArgExtreme<ReduceKind::min>},
-    {"Hardmax", 1, emitHardmax},
-    {"TopK", 1, emitTopK},
+    {"ArgMax", 1, emitArgExtreme<ReduceKind::max>, nullptr, gradientTo<>},
+    {"ArgMin", 1, emitArgExtreme<ReduceKind::min>, nullptr, gradientTo<>},
+    {"Hardmax", 1, emitHardmax, nullptr, gradientTo<>},
+    {"TopK", 1, emitTopK, nullptr, gradientTo<0>},
 };
 
 } // namespace

@@ -152,13 +152,13 @@ void emitBernoulli(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Bernoulli", 15, emitBernoulli},
-    {"Dropout", 7, emitPassiveDropout},
-    {"Dropout", 12, emitDropout},
+    {"Bernoulli", 15, emitBernoulli, nullptr, gradientTo<>},
+    {"Dropout", 7, emitPassiveDropout, nullptr, gradientTo<0>},
+    {"Dropout", 12, emitDropout, nullptr, gradientTo<0>},
     {"RandomNormal", 1, emitRandomNormal},
-    {"RandomNormalLike", 1, emitRandomNormal},
+    {"RandomNormalLike", 1, emitRandomNormal, nullptr, gradientTo<>},
     {"RandomUniform", 1, emitRandomUniform},
-    {"RandomUniformLike", 1, emitRandomUniform},
+    {"RandomUniformLike", 1, emitRandomUniform, nullptr, gradientTo<>},
 };
 
 } // namespace

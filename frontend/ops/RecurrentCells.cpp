@@ -114,9 +114,9 @@ void emitRecurrent(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"GRU", 7, emitRecurrent<Gru>},
-    {"LSTM", 7, emitRecurrent<Lstm>},
-    {"RNN", 7, emitRecurrent<Rnn>},
+    {"GRU", 7, emitRecurrent<Gru>, nullptr, gradientExceptTo<4>},
+    {"LSTM", 7, emitRecurrent<Lstm>, nullptr, gradientExceptTo<4>},
+    {"RNN", 7, emitRecurrent<Rnn>, nullptr, gradientExceptTo<4>},
 };
 
 } // namespace

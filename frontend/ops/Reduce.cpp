@@ -235,18 +235,21 @@ void foldCumSum(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"CumSum", 11, emitCumSum, foldCumSum},
-    {"ReduceL1", 1, emitReduce<l1>},
-    {"ReduceL2", 1, emitReduce<l2>},
-    {"ReduceLogSum", 1, emitReduce<logSum>},
-    {"ReduceLogSumExp", 1, emitReduce<logSumExp>},
-    {"ReduceMax", 1, emitReduce<plain<ReduceKind::max>>, foldReduce<Fold::max>},
-    {"ReduceMean", 1, emitReduce<mean>, foldReduce<Fold::mean>},
-    {"ReduceMin", 1, emitReduce<plain<ReduceKind::min>>, foldReduce<Fold::min>},
+    {"CumSum", 11, emitCumSum, foldCumSum, gradientTo<0>},
+    {"ReduceL1", 1, emitReduce<l1>, nullptr, gradientTo<0>},
+    {"ReduceL2", 1, emitReduce<l2>, nullptr, gradientTo<0>},
+    {"ReduceLogSum", 1, emitReduce<logSum>, nullptr, gradientTo<0>},
+    {"ReduceLogSumExp", 1, emitReduce<logSumExp>, nullptr, gradientTo<0>},
+    {"ReduceMax", 1, emitReduce<plain<ReduceKind::max>>, foldReduce<Fold::max>,
+     gradientTo<0>},
+    {"ReduceMean", 1, emitReduce<mean>, foldReduce<Fold::mean>, gradientTo<0>},
+    {"ReduceMin", 1, emitReduce<plain<ReduceKind::min>>, foldReduce<Fold::min>,
+     gradientTo<0>},
     {"ReduceProd", 1, emitReduce<plain<ReduceKind::prod>>,
-     foldReduce<Fold::prod>},
-    {"ReduceSum", 1, emitReduce<plain<ReduceKind::sum>>, foldReduce<Fold::sum>},
-    {"ReduceSumSquare", 1, emitReduce<sumSquare>},
+     foldReduce<Fold::prod>, gradientTo<0>},
+    {"ReduceSum", 1, emitReduce<plain<ReduceKind::sum>>, foldReduce<Fold::sum>,
+     gradientTo<0>},
+    {"ReduceSumSquare", 1, emitReduce<sumSquare>, nullptr, gradientTo<0>},
 };
 
 } // namespace

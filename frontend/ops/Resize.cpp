@@ -375,9 +375,9 @@ void emitUpsample(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Resize", 10, emitUpsample},
-    {"Resize", 11, emitResize},
-    {"Upsample", 7, emitUpsample},
+    {"Resize", 10, emitUpsample, nullptr, gradientTo<0>},
+    {"Resize", 11, emitResize, nullptr, gradientTo<0>},
+    {"Upsample", 7, emitUpsample, nullptr, gradientTo<0>},
 };
 
 } // namespace

@@ -152,13 +152,13 @@ const OpDef kOps[] = {
     {"Optional", 15, emitOptional},
     {"OptionalGetElement", 15, emitOptional},
     {"OptionalHasElement", 15, emitOptionalHasElement},
-    {"SequenceAt", 11, emitSequenceAt},
+    {"SequenceAt", 11, emitSequenceAt, nullptr, gradientTo<0>},
     {"SequenceConstruct", 11, emitSequenceConstruct},
     {"SequenceEmpty", 11, emitSequenceEmpty},
-    {"SequenceErase", 11, emitSequenceErase},
-    {"SequenceInsert", 11, emitSequenceInsert},
-    {"SequenceLength", 11, emitSequenceLength},
-    {"SplitToSequence", 11, emitSplitToSequence},
+    {"SequenceErase", 11, emitSequenceErase, nullptr, gradientTo<0>},
+    {"SequenceInsert", 11, emitSequenceInsert, nullptr, gradientTo<0, 1>},
+    {"SequenceLength", 11, emitSequenceLength, nullptr, gradientTo<>},
+    {"SplitToSequence", 11, emitSplitToSequence, nullptr, gradientTo<0>},
 };
 
 } // namespace

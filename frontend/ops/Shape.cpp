@@ -144,6 +144,16 @@ int32_t castType(Op &op) {
   return type;
 }
 
+/// Only to a float type.
+bool castCarriesGradient(const Graph &, const onnx::NodeProto &node, int) {
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.name() == "to") {
+      return isFloatType(static_cast<int32_t>(attribute.i()));
+    }
+  }
+  return true;
+}
+
 void emitCast(Op &op) {
   int32_t type = castType(op);
   if (type == op.type(0)) {
@@ -257,18 +267,21 @@ void foldTile(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Cast", 6, emitCast, foldCast},
-    {"CastLike", 15, emitCast, foldCast},
-    {"Expand", 8, emitExpand, foldExpand},
+    {"Cast", 6, emitCast, foldCast, castCarriesGradient},
+    {"CastLike", 15, emitCast, foldCast, gradientTo<0>},
+    {"Expand", 8, emitExpand, foldExpand, gradientTo<0>},
     {"Flatten", 1, emitReshape<flattenShape>, foldReshape<flattenShape>},
     {"Identity", 1, emitIdentity, emitIdentity},
-    {"Reshape", 5, emitReshape<reshapeShape>, foldReshape<reshapeShape>},
-    {"Shape", 1, emitShape},
-    {"Size", 1, emitSize},
-    {"Squeeze", 1, emitReshape<squeezeShape>, foldReshape<squeezeShape>},
-    {"Tile", 6, emitTile, foldTile},
+    {"Reshape", 5, emitReshape<reshapeShape>, foldReshape<reshapeShape>,
+     gradientTo<0>},
+    {"Shape", 1, emitShape, nullptr, gradientTo<>},
+    {"Size", 1, emitSize, nullptr, gradientTo<>},
+    {"Squeeze", 1, emitReshape<squeezeShape>, foldReshape<squeezeShape>,
+     gradientTo<0>},
+    {"Tile", 6, emitTile, foldTile, gradientTo<0>},
     {"Transpose", 1, emitTranspose, foldTranspose},
-    {"Unsqueeze", 1, emitReshape<unsqueezeShape>, foldReshape<unsqueezeShape>},
+    {"Unsqueeze", 1, emitReshape<unsqueezeShape>, foldReshape<unsqueezeShape>,
+     gradientTo<0>},
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "frontend/walk/Importer.h"
 
 #include "frontend/exporter/MaskedAssignment.h"
+#include "frontend/graph/GradientPath.h"
 #include "frontend/graph/InputValues.h"
 #include "frontend/graph/Inputs.h"
 #include "frontend/walk/CheckAssignment.h"
@@ -147,9 +148,10 @@ void Importer::addParameters() {
       trained.insert(tensor.name());
     }
   }
-  onGradientPath = graph.nodesReachedFrom(trained);
+  GradientPath gradient(graph, file.opset);
+  onGradientPath = gradient.nodesReachedFrom(trained);
   if (!loss.empty()) {
-    std::vector<bool> reaching = graph.nodesReaching(loss);
+    std::vector<bool> reaching = gradient.nodesReaching(loss);
     for (size_t n = 0; n < reaching.size(); ++n) {
       onGradientPath[n] = onGradientPath[n] && reaching[n];
     }

@@ -1,7 +1,7 @@
 //===- Op.h - one ONNX node while it is imported --------------------------===//
 //
-// An operator is an OpDef in one of the tables of ops/: how to emit it as nn
-// ops, and, where constants may reach it, how to compute it on the host.
+// This is what the functions of ops/ work with: the inputs, attributes and
+// outputs of a node, and what they may ask or tell the import.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/emit/Emitter.h"
+#include "frontend/graph/OpDef.h"
 
 #include <memory>
 #include <optional>
@@ -19,8 +20,8 @@ namespace zerograph::frontend {
 class Importer;
 class Op;
 
-/// What an ONNX name stands for: a constant of the host, a value of the
-/// program, or both; or a sequence of such.
+/// What an ONNX name stands for: a constant that the importer knows, a value of
+/// the program, or both; or a sequence of these.
 struct Slot {
   std::shared_ptr<const HostTensor> host;
   mlir::Value value;
@@ -35,19 +36,6 @@ struct NamedSlot {
   Slot slot;
   std::string name;
 };
-
-/// One operator from one operator-set version on.
-struct OpDef {
-  const char *name;
-  int since;
-  /// Emits nn ops, or sets constants, for each output that is used.
-  void (*emit)(Op &);
-  /// Computes the outputs from constant inputs; null: never folded.
-  void (*fold)(Op &) = nullptr;
-};
-
-/// The newest definition of `name` not newer than `opset`, or null.
-const OpDef *findOp(const std::string &name, int64_t opset);
 
 /// A node bound to its inputs, attributes and outputs. All accessors throw
 /// ImportError on what the operator does not allow.
@@ -68,20 +56,19 @@ public:
   Slot &slot(int i);
   /// Input i as a value of the program; a constant is materialized.
   mlir::Value value(int i);
-  /// The same of a parameter that nodes change (see `keep`): as the last one of
-  /// them left it.
+  /// The same, but of a parameter that nodes change (see `keep`) the newest
+  /// value: what the last of these nodes made of it.
   mlir::Value newest(int i);
-  /// Input i, where it is a parameter or what a node made of one, is `next` in
-  /// the next micro-batch; until then only `newest` knows. False where it is
-  /// none. Without a loss nothing is kept, and that is true.
+  /// Makes `next` the value that input i has in the next micro-batch; in this
+  /// one only `newest` gives it. False if input i is neither a parameter nor
+  /// what a node made of one. Without a loss nothing is kept, and this is true.
   bool keep(int i, mlir::Value next);
   /// Input i where it is a constant, else null.
   const HostTensor *host(int i);
   /// Input i, which must be a constant; `what` names it in the error.
   const HostTensor &constant(int i, const char *what);
   std::vector<int64_t> constantInts(int i, const char *what);
-  /// The same of an input that older versions of the operator have as an
-  /// attribute of that name.
+  /// The same, or, in older versions of the operator, the attribute `name`.
   std::vector<int64_t> intsInput(int i, const char *name);
   bool hasIntsInput(int i, const char *name) const {
     return hasInput(i) || hasAttribute(name);
@@ -108,21 +95,21 @@ public:
   /// Output i is input k under another name.
   void forward(int i, int k);
   void forwardSlot(int i, Slot &slot);
-  /// Output i is what the slot is; nothing more if it failed.
+  /// Output i is the slot itself, also if it failed.
   void setSlot(int i, const Slot &slot);
   NamedSlot namedSlot(int i);
   /// A slot as a value of the program.
   mlir::Value materialize(Slot &slot);
 
-  /// Tells that `indices`, where it comes from an input through moves alone,
-  /// must lie in [low, high] or be `ignored`. False where it does not: nothing
-  /// checks the values.
+  /// Says that `indices` must lie in [low, high] or be `ignored`. If it is an
+  /// input of the model, moved but not changed, the data are checked before
+  /// they are used; false if nothing will check them.
   bool boundInput(mlir::Value indices, int64_t low, int64_t high,
                   std::optional<int64_t> ignored = std::nullopt);
 
-  /// Imports the body that an attribute holds, run on `inputs`; its nodes get
-  /// the node's name and `label` in front of theirs. Problems of its nodes are
-  /// noted, and outputs that depend on them failed.
+  /// Imports the body that an attribute holds, run on `inputs`. The names of
+  /// its nodes begin with this node's name and `label`. Problems of its nodes
+  /// are noted, and the outputs that depend on them are marked as failed.
   std::vector<NamedSlot> runBody(const char *attribute,
                                  const std::string &label,
                                  const std::vector<NamedSlot> &inputs);
@@ -131,19 +118,19 @@ public:
   /// Problems that the import has found so far.
   size_t problemCount() const;
 
-  /// The ratio of a dropout that the file gives this one (0: it is off): the
-  /// user's, if there is one. Counts it.
+  /// The ratio of a dropout: the user's if there is one, else `ofFile`, which
+  /// is 0 if the dropout is off. Counts the dropout for the report.
   double decideDropout(double ofFile);
   /// Whether the user gives all dropouts a ratio.
   bool setsDropout() const;
-  /// Tells the random numbers of one op from those of others: 0, 1, ... in the
+  /// A number that gives an op random numbers of its own: 0, 1, ... in the
   /// order of the walk.
   int64_t nextRandomNumber();
 
   /// Adds a warning about this node to the import's report.
   void warn(const std::string &text);
-  /// The operator of the one node that reads output i; "" where there is none
-  /// or another reads it too, and within bodies.
+  /// The operator of the one node that reads output i; "" if there is none or
+  /// more than one, and within bodies.
   std::string onlyReader(int i) const;
   /// Whether input i is a parameter that is trained.
   bool isTrained(int i) const;
@@ -154,8 +141,8 @@ public:
   /// Tells the user something, once for all nodes.
   void note(const std::string &text);
 
-  /// Notes a problem of this node, which fails the import, and lets the walk
-  /// go on behind it, so that later nodes are checked too.
+  /// Notes a problem of this node. The import will fail, but the walk goes on,
+  /// so that later nodes are checked too.
   void complain(const std::string &problem);
 
   Emitter emit;
