@@ -34,52 +34,67 @@ const std::map<std::string, std::vector<int>> &weightInputs() {
   return *inputs;
 }
 
-/// Names that stand where a weight does.
-std::set<std::string> weightNames(const onnx::GraphProto &graph) {
-  std::set<std::string> names, weighted;
-  auto add = [&](const onnx::NodeProto &node, int input) {
-    if (input < node.input_size()) {
-      names.insert(node.input(input));
-    }
-  };
+using Names = std::set<std::string>;
+
+/// Adds to `names` what operators take as weights, and to `weighted` what they
+/// give.
+void addWeights(const onnx::GraphProto &graph, Names &names, Names &weighted) {
   for (const onnx::NodeProto &node : graph.node()) {
     auto found = weightInputs().find(node.op_type());
     if (found == weightInputs().end()) {
       continue;
     }
     for (int input : found->second) {
-      add(node, input);
+      if (input < node.input_size()) {
+        names.insert(node.input(input));
+      }
     }
     weighted.insert(node.output().begin(), node.output().end());
   }
-  // An exporter that folds nothing transposes a weight, or casts it, first.
+}
+
+/// Adds what `names` are views of: an exporter that folds nothing transposes a
+/// weight, or casts it, first.
+void addSources(const onnx::GraphProto &graph, Names &names) {
+  static const auto *views = new Names{"Cast",    "Identity",  "Reshape",
+                                       "Squeeze", "Transpose", "Unsqueeze"};
   std::map<std::string, std::string> sources;
   for (const onnx::NodeProto &node : graph.node()) {
-    static const auto *views = new std::set<std::string>{
-        "Cast", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
     if (views->count(node.op_type()) && node.input_size() > 0 &&
         node.output_size() == 1) {
       sources[node.output(0)] = node.input(0);
     }
   }
-  auto follow = [&](std::string name) {
+  for (std::string name : Names(names)) {
     // A cycle, which the graph's own check refuses later, ends it too.
     for (size_t i = 0; i <= sources.size() && sources.count(name); ++i) {
       name = sources[name];
       names.insert(name);
     }
-  };
-  for (const std::string &name : std::set<std::string>(names)) {
-    follow(name);
   }
+}
+
+/// Adds biases that are nodes of their own: what is added to one of `weighted`.
+void addBiases(const onnx::GraphProto &graph, const Names &weighted,
+               Names &names) {
   for (const onnx::NodeProto &node : graph.node()) {
-    // A bias on its own.
-    for (int i = 0; node.op_type() == "Add" && i < node.input_size(); ++i) {
+    if (node.op_type() != "Add" || node.input_size() != 2) {
+      continue;
+    }
+    for (int i : {0, 1}) {
       if (weighted.count(node.input(i))) {
-        add(node, 1 - i);
+        names.insert(node.input(1 - i));
       }
     }
   }
+}
+
+/// Names that stand where a weight does.
+Names weightNames(const onnx::GraphProto &graph) {
+  Names names, weighted;
+  addWeights(graph, names, weighted);
+  addSources(graph, names);
+  addBiases(graph, weighted, names);
   return names;
 }
 

@@ -7,12 +7,11 @@
 
 namespace zerograph::frontend {
 
-/// Some exporters write weights as Constant nodes. Makes initializers of them,
-/// in a graph that has no initializer where operators take weights: there a
-/// constant is one by intention, such as a fixed filter. A constant becomes a
-/// weight where it is what a convolution, a product, a normalization or a
-/// recurrent operator takes as such, or is added to their result; its name is
-/// that of the node's output.
+/// Some exporters write weights as Constant nodes. Makes initializers of those
+/// that a convolution, a product, a normalization or a recurrent operator takes
+/// as a weight, or that are added to the result of one. An initializer is named
+/// as the node's output. Does nothing if any weight is an initializer already:
+/// then the constants are meant as such, a fixed filter for example.
 void takeConstantWeights(onnx::GraphProto &graph);
 
 } // namespace zerograph::frontend

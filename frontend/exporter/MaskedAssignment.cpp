@@ -4,13 +4,15 @@
 //   places  = Transpose(NonZero(full))
 //   result  = ScatterND(x, places, Reshape(Expand(value, ...)))
 //
-// becomes Where(mask, value, x). Shapes of values are not known here; nodes
-// that are made say where they come from, and the importer refuses those whose
-// operands do not have one shape, or that of one row where the mask is of rows.
+// becomes Where(mask, value, x). No shape is known here. So the new nodes carry
+// a mark, by which the walk finds them, once it knows shapes, and refuses those
+// that would not compute what the file says (walk/CheckAssignment.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/exporter/MaskedAssignment.h"
+
+#include "frontend/exporter/NodeSearch.h"
 
 #include <algorithm>
 #include <map>
@@ -30,24 +32,12 @@ const std::set<std::string> kViews = {"Cast", "CastLike", "Identity"};
 
 constexpr char kMetadata[] = "zerograph.masked_assignment";
 
-/// Of chains of operators; a graph may have cycles, which are refused later.
-constexpr int kMaxDepth = 64;
-
 class Rewriter {
 public:
-  explicit Rewriter(onnx::GraphProto &graph) : graph(graph) {
-    for (const TensorProto &tensor : graph.initializer()) {
-      tensors[tensor.name()] = &tensor;
-    }
-    for (const NodeProto &node : graph.node()) {
-      for (const std::string &output : node.output()) {
-        producers[output] = &node;
-      }
-    }
-  }
+  explicit Rewriter(onnx::GraphProto &graph) : graph(graph), search(graph) {}
 
-  /// Changes nodes where they stand: of others there are pointers. New ones
-  /// come last, as the order is made later.
+  /// Changes nodes where they stand, since `search` points to them. New ones
+  /// come last; Graph sorts them.
   void run() {
     std::vector<NodeProto> all;
     for (int i = 0, end = graph.node_size(); i < end; ++i) {
@@ -64,70 +54,9 @@ public:
   }
 
 private:
-  /// What computes `name`, if it is an operator of this type with at least so
-  /// many inputs: nothing has checked the nodes yet.
-  const NodeProto *producer(const std::string &name, const char *type,
-                            int inputs = 1) const {
-    auto found = producers.find(name);
-    return found != producers.end() && found->second->op_type() == type &&
-                   found->second->input_size() >= inputs
-               ? found->second
-               : nullptr;
-  }
-
-  /// What lies behind operators of these types, by their first inputs.
-  std::string behind(std::string name,
-                     const std::set<std::string> &types) const {
-    for (int steps = 0; steps < kMaxDepth; ++steps) {
-      auto found = producers.find(name);
-      if (found == producers.end() ||
-          types.count(found->second->op_type()) == 0 ||
-          found->second->input_size() == 0) {
-        break;
-      }
-      name = found->second->input(0);
-    }
-    return name;
-  }
-
-  /// The value of an initializer or a constant, or null.
-  const TensorProto *constant(const std::string &name) const {
-    if (auto found = tensors.find(name); found != tensors.end()) {
-      return found->second;
-    }
-    auto found = producers.find(name);
-    if (found != producers.end() && found->second->op_type() == "Constant") {
-      for (const auto &attribute : found->second->attribute()) {
-        if (attribute.name() == "value") {
-          return &attribute.t();
-        }
-      }
-    }
-    return nullptr;
-  }
-
-  /// Whether it is a constant of one element.
-  bool isOneElement(const std::string &name) const {
-    if (const TensorProto *tensor = constant(name)) {
-      return std::all_of(tensor->dims().begin(), tensor->dims().end(),
-                         [](int64_t dim) { return dim == 1; });
-    }
-    auto found = producers.find(name);
-    if (found == producers.end() || found->second->op_type() != "Constant" ||
-        found->second->attribute_size() != 1) {
-      return false;
-    }
-    const auto &attribute = found->second->attribute(0);
-    return attribute.name() == "value_float" ||
-           attribute.name() == "value_int" ||
-           ((attribute.name() == "value_floats" ||
-             attribute.name() == "value_ints") &&
-            attribute.floats_size() + attribute.ints_size() == 1);
-  }
-
   /// The tensor whose nonzero places these are, or "".
   std::string maskOf(const std::string &places) const {
-    const NodeProto *transpose = producer(places, "Transpose");
+    const NodeProto *transpose = search.producer(places, "Transpose");
     if (transpose == nullptr) {
       return "";
     }
@@ -137,8 +66,9 @@ private:
         return "";
       }
     }
-    const NodeProto *nonZero = producer(transpose->input(0), "NonZero");
-    return nonZero == nullptr ? "" : behind(nonZero->input(0), {"Identity"});
+    const NodeProto *nonZero = search.producer(transpose->input(0), "NonZero");
+    return nonZero == nullptr ? ""
+                              : search.behind(nonZero->input(0), {"Identity"});
   }
 
   /// Whether a Shape is of all dimensions.
@@ -164,16 +94,16 @@ private:
     mask.result = scatter.output(0);
     mask.places = scatter.input(1);
     mask.full = maskOf(mask.places);
-    const NodeProto *expand = producer(mask.full, "Expand", 2);
+    const NodeProto *expand = search.producer(mask.full, "Expand", 2);
     if (expand == nullptr) {
       return std::nullopt;
     }
-    const NodeProto *shape = producer(expand->input(1), "Shape");
+    const NodeProto *shape = search.producer(expand->input(1), "Shape");
     if (shape == nullptr || shape->input(0) != scatter.input(0) ||
         !isWhole(*shape)) {
       return std::nullopt;
     }
-    mask.small = behind(expand->input(0), {"Identity"});
+    mask.small = search.behind(expand->input(0), {"Identity"});
     return mask;
   }
 
@@ -185,29 +115,30 @@ private:
     return made;
   }
 
-  /// What `updates` has at the places: a tensor of x's shape, one element, or
-  /// one row; or "". The importer checks that.
+  /// What the updates are taken from: a tensor of x's shape, one element, or
+  /// one row (the walk checks the shape); "" if this is not known.
   std::string everywhere(const std::string &updates, const Mask &mask) {
-    // They have as many elements as there are places; of one element that is
-    // repeated it does not matter how it is arranged or which are taken.
-    std::string single = behind(updates, {"Expand", "Reshape", "Slice", "Cast",
-                                          "CastLike", "Identity"});
-    if (isOneElement(single)) {
-      return behind(updates, {"Expand", "Reshape", "Slice", "Identity"});
+    // There are as many updates as places. If all are one number, it does not
+    // matter how they are arranged or which of them are taken.
+    std::string single =
+        search.behind(updates, {"Expand", "Reshape", "Slice", "Cast",
+                                "CastLike", "Identity"});
+    if (search.isOneElement(single)) {
+      return search.behind(updates, {"Expand", "Reshape", "Slice", "Identity"});
     }
-    // Rows of y flattened: as many elements, in the same order. An Expand adds
-    // none, as there are as many updates as places.
+    // Else views that keep the number of elements and their order. An Expand
+    // adds none, as there are as many updates as places.
     const std::set<std::string> flat = {"Expand", "Reshape", "Identity"};
-    std::string name = behind(updates, flat);
-    if (const NodeProto *slice = producer(name, "Slice", 3)) {
+    std::string name = search.behind(updates, flat);
+    if (const NodeProto *slice = search.producer(name, "Slice", 3)) {
       // All of them: [0, the number of places).
-      if (behind(slice->input(2), {"Unsqueeze", "Gather", "Shape"}) !=
+      if (search.behind(slice->input(2), {"Unsqueeze", "Gather", "Shape"}) !=
           mask.places) {
         return "";
       }
-      name = behind(slice->input(0), flat);
+      name = search.behind(slice->input(0), flat);
     }
-    if (const NodeProto *gather = producer(name, "GatherND", 2)) {
+    if (const NodeProto *gather = search.producer(name, "GatherND", 2)) {
       std::string read = maskOf(gather->input(1));
       bool same = gather->attribute_size() == 0 ||
                   (gather->attribute_size() == 1 &&
@@ -217,13 +148,13 @@ private:
                  : "";
     }
     for (const char *type : {"Add", "Mul", "Neg", "Sub"}) {
-      if (const NodeProto *node = producer(name, type)) {
+      if (const NodeProto *node = search.producer(name, type)) {
         return repeat(*node, mask);
       }
     }
     // The same row for all places.
-    const NodeProto *expand =
-        producer(behind(updates, {"Reshape", "Identity"}), "Expand", 2);
+    const NodeProto *expand = search.producer(
+        search.behind(updates, {"Reshape", "Identity"}), "Expand", 2);
     return expand == nullptr ? "" : expand->input(0);
   }
 
@@ -233,7 +164,7 @@ private:
     if (!isNew) {
       return entry->second;
     }
-    if (known.size() > kMaxDepth) {
+    if (known.size() > kMaxChain) {
       return "";
     }
     NodeProto whole = made(node);
@@ -244,10 +175,10 @@ private:
         return "";
       }
       whole.add_input(operand);
-      scales |= isOneElement(behind(operand, kViews));
+      scales |= search.isOneElement(search.behind(operand, kViews));
     }
-    // Of a product of two, what is infinite beside the places would make the
-    // gradient no number.
+    // In a product of two values, an infinite element that no place uses would
+    // turn the gradient into NaN.
     if (node.op_type() == "Mul" && !scales) {
       return "";
     }
@@ -293,8 +224,7 @@ private:
   }
 
   onnx::GraphProto &graph;
-  std::map<std::string, const TensorProto *> tensors;
-  std::map<std::string, const NodeProto *> producers;
+  NodeSearch search;
   std::vector<NodeProto> added;
   std::map<std::string, std::string> known; ///< what `repeat` gave
 };

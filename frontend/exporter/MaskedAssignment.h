@@ -8,12 +8,13 @@
 namespace zerograph::frontend {
 
 /// Exporters write `x[mask] = value` as a ScatterND at the places that NonZero
-/// finds in the mask: how many they are depends on data, though the result's
-/// shape does not. Makes each a Where, if the value is
+/// finds in the mask. Data decides how many places there are, which no plan can
+/// hold; but the result's shape is fixed. So this makes each a Where, if the
+/// value is
 ///   - a constant of one element, or
 ///   - made of `y[mask]` and such constants by Add, Neg, Sub, and Mul by a
-///   constant, y having the shape of x.
-/// What found the places is left to nobody, unless something else reads it.
+///     constant, and y has the shape of x.
+/// Nothing reads the places then, unless other nodes do.
 void selectMaskedAssignments(onnx::GraphProto &graph);
 
 /// Whether the function above made the node.

@@ -1,11 +1,13 @@
 //===- Signature.cpp - the metadata of PyTorch's exporter -----------------===//
 
-#include "frontend/exporter/Parameters.h"
+#include "frontend/exporter/Signature.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
+#include <optional>
 #include <set>
 
 namespace zerograph::frontend {
@@ -35,10 +37,10 @@ void collectNames(absl::string_view text, std::set<std::string> &names) {
   }
 }
 
-/// PyTorch's older exporter leaves no list of parameters, but traces of what it
-/// does outside of its training mode: a parameter that was equal to another is
-/// an Identity of it, and a transposed weight has a new name. A tied weight is
-/// one initializer without either.
+/// PyTorch's older exporter writes no list of parameters. But outside of its
+/// training mode it leaves traces: a parameter that was equal to another is an
+/// Identity of it, and a transposed weight has a new name. A tied weight, which
+/// is right, has neither.
 void findTraces(const Graph &graph, ExporterSignature &signature) {
   for (const auto &node : graph.proto.node()) {
     if (node.op_type() == "Identity" && node.input_size() == 1 &&
@@ -58,6 +60,41 @@ void findTraces(const Graph &graph, ExporterSignature &signature) {
   }
 }
 
+/// The names of all values that a node was made from. Nothing if no node says
+/// what it was made from.
+std::optional<std::set<std::string>> mentionedNames(const Graph &graph) {
+  std::optional<std::set<std::string>> names;
+  for (const auto &node : graph.proto.node()) {
+    if (const std::string *fx = metadata(node, "pkg.torch.onnx.fx_node")) {
+      if (!names) {
+        names.emplace();
+      }
+      collectNames(*fx, *names);
+    }
+  }
+  return names;
+}
+
+/// A line "p_fc_weight: PARAMETER target='fc.weight'" of the signature.
+struct Entry {
+  std::string placeholder, kind, target;
+};
+
+std::optional<Entry> entryOf(absl::string_view line) {
+  constexpr absl::string_view kTarget = " target='";
+  std::pair<absl::string_view, absl::string_view> halves =
+      absl::StrSplit(line, absl::MaxSplits(": ", 1));
+  size_t begin = halves.second.find(kTarget);
+  size_t end = halves.second.rfind('\'');
+  if (begin == absl::string_view::npos || end < begin + kTarget.size()) {
+    return std::nullopt;
+  }
+  std::string kind(halves.second.substr(0, begin));
+  begin += kTarget.size();
+  return Entry{std::string(halves.first), kind,
+               std::string(halves.second.substr(begin, end - begin))};
+}
+
 } // namespace
 
 ExporterSignature readSignature(const Graph &graph) {
@@ -68,39 +105,23 @@ ExporterSignature readSignature(const Graph &graph) {
     findTraces(graph, signature);
     return signature;
   }
-  std::set<std::string> mentioned;
-  bool anyNode = false;
-  for (const auto &node : graph.proto.node()) {
-    if (const std::string *fx = metadata(node, "pkg.torch.onnx.fx_node")) {
-      anyNode = true;
-      collectNames(*fx, mentioned);
-    }
-  }
-  // Lines of the form "p_fc_weight: PARAMETER target='fc.weight'".
+  std::optional<std::set<std::string>> mentioned = mentionedNames(graph);
   for (absl::string_view line : absl::StrSplit(*text, '\n')) {
-    std::pair<absl::string_view, absl::string_view> halves =
-        absl::StrSplit(line, absl::MaxSplits(": ", 1));
-    size_t begin = halves.second.find(" target='");
-    size_t end = halves.second.rfind('\'');
-    if (begin == absl::string_view::npos || end < begin + 9) {
+    std::optional<Entry> entry = entryOf(line);
+    if (!entry) {
       continue;
     }
-    std::string kind(halves.second.substr(0, begin));
-    std::string target(halves.second.substr(begin + 9, end - begin - 9));
     signature.present = true;
-    signature.kinds[target] = kind;
-    if (kind != "PARAMETER" || graph.initializers.count(target) != 0) {
+    signature.kinds[entry->target] = entry->kind;
+    if (entry->kind != "PARAMETER" ||
+        graph.initializers.count(entry->target) != 0) {
       continue;
     }
-    // The exporter states each node's origin. A tied parameter stands in all
-    // of them under one name, so the other is mentioned nowhere; a parameter
-    // that a node was made from but that is gone was merged or dropped.
-    std::string placeholder(halves.first);
-    if (!anyNode || mentioned.count(placeholder) != 0) {
-      signature.damaged.push_back(target);
-    } else {
-      signature.absent.push_back(target);
-    }
+    // Nodes name a tied parameter by one of its names, so the others are
+    // mentioned nowhere. A parameter that a node was made from, but that is
+    // gone, was merged or dropped.
+    bool made = !mentioned || mentioned->count(entry->placeholder) != 0;
+    (made ? signature.damaged : signature.absent).push_back(entry->target);
   }
   return signature;
 }

@@ -8,7 +8,7 @@
 
 #include "frontend/ops/Recurrent.h"
 
-#include "frontend/exporter/Parameters.h"
+#include "frontend/exporter/Damage.h"
 
 #include <algorithm>
 

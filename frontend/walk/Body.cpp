@@ -71,18 +71,15 @@ void visitNodes(onnx::NodeProto &node,
   }
 }
 
-std::vector<NamedSlot> Importer::runBody(const onnx::GraphProto &proto,
-                                         const std::string &label,
-                                         const std::vector<NamedSlot> &inputs) {
-  std::unique_ptr<Graph> &known = bodyGraphs[&proto];
+const Graph &Importer::graphOf(const onnx::GraphProto &body) {
+  std::unique_ptr<Graph> &known = bodyGraphs[&body];
   if (!known) {
-    known = std::make_unique<Graph>(proto, /*isBody=*/true);
+    known = std::make_unique<Graph>(body, /*isBody=*/true);
   }
-  const Graph &body = *known;
-  if (proto.input_size() != static_cast<int>(inputs.size())) {
-    fail("its body takes ", proto.input_size(), " inputs, but ", inputs.size(),
-         " are given");
-  }
+  return *known;
+}
+
+void Importer::countRun(const Graph &body) {
   // A run without nodes counts too: a loop of them might never end.
   unrolledNodes += 1 + body.order.size();
   if (unrolledNodes > kMaxUnrolledNodes) {
@@ -90,11 +87,14 @@ std::vector<NamedSlot> Importer::runBody(const onnx::GraphProto &proto,
          " nodes: export the model with fewer iterations, or with an operator "
          "for the whole loop");
   }
-  // '\1' keeps inner names apart from those of the graph.
-  std::string prefix = absl::StrCat("\1", scopes++, ".");
+}
+
+std::set<std::string> Importer::bindBody(const Graph &body,
+                                         const std::string &prefix,
+                                         const std::vector<NamedSlot> &inputs) {
   std::set<std::string> own;
-  for (int i = 0; i < proto.input_size(); ++i) {
-    const std::string &name = proto.input(i).name();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string &name = body.proto.input(i).name();
     own.insert(name);
     slots[prefix + name] = inputs[i].slot;
     if (!inputs[i].name.empty()) {
@@ -109,27 +109,39 @@ std::vector<NamedSlot> Importer::runBody(const onnx::GraphProto &proto,
   for (const auto &[name, node] : body.producer) {
     own.insert(name);
   }
+  return own;
+}
+
+const onnx::NodeProto &Importer::adopt(onnx::NodeProto node) {
+  const onnx::NodeProto &kept = bodyNodes.emplace_back(std::move(node));
+  for (const std::string &output : kept.output()) {
+    bodyProducer[output] = &kept;
+  }
+  return kept;
+}
+
+std::vector<NamedSlot> Importer::runBody(const onnx::GraphProto &proto,
+                                         const std::string &label,
+                                         const std::vector<NamedSlot> &inputs) {
+  const Graph &body = graphOf(proto);
+  if (proto.input_size() != static_cast<int>(inputs.size())) {
+    fail("its body takes ", proto.input_size(), " inputs, but ", inputs.size(),
+         " are given");
+  }
+  countRun(body);
+  // '\1' keeps inner names apart from those of the graph.
+  std::string prefix = absl::StrCat("\1", scopes++, ".");
+  std::set<std::string> own = bindBody(body, prefix, inputs);
   auto rename = [&](std::string &name) {
     if (own.count(name) != 0) {
       name = prefix + name;
     }
   };
   for (int n : body.order) {
-    onnx::NodeProto &inner = bodyNodes.emplace_back(proto.node(n));
+    onnx::NodeProto inner = proto.node(n);
     inner.set_name(absl::StrCat(label, "/", nodeName(inner)));
     renameNode(inner, rename);
-    for (const std::string &output : inner.output()) {
-      bodyProducer[output] = &inner;
-    }
-    try {
-      importNode(inner);
-      continue;
-    } catch (const TooLarge &error) {
-      addProblem(inner, error.what());
-    } catch (const ImportError &error) {
-      addProblem(inner, error.what());
-    }
-    addPlaceholders(inner);
+    tryNode(adopt(std::move(inner)));
   }
   std::vector<NamedSlot> outputs;
   for (const auto &output : proto.output()) {

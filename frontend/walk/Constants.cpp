@@ -17,7 +17,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Constants that depend on each other are re-emitted recursively; a longer
+/// Large constants that depend on each other are emitted recursively; a longer
 /// chain than this is not worth the stack.
 constexpr int kMaxEmitDepth = 256;
 
@@ -82,6 +82,22 @@ bool Importer::foldNode(const OpDef &def, Op &op) {
   return true;
 }
 
+Value Importer::emitNodeOf(const Slot &slot, Location location) {
+  const OpDef *def =
+      slot.node == nullptr ? nullptr : findOp(slot.node->op_type(), file.opset);
+  if (def == nullptr) {
+    return {};
+  }
+  if (++emitDepth > kMaxEmitDepth) {
+    fail("a chain of more than ", kMaxEmitDepth,
+         " nodes computes a large constant");
+  }
+  Op op(*this, *slot.node, location);
+  def->emit(op); // sets the value of the slot
+  --emitDepth;
+  return slot.value;
+}
+
 Value Importer::materialize(Slot &slot, Location location) {
   if (slot.value) {
     return slot.value;
@@ -102,17 +118,9 @@ Value Importer::materialize(Slot &slot, Location location) {
   }
   Emitter emit(builder, location);
   slot.value = synthesize(emit, *slot.host);
-  const OpDef *def =
-      slot.node == nullptr ? nullptr : findOp(slot.node->op_type(), file.opset);
-  if (!slot.value && def != nullptr) {
-    // Too large for literal data: emit the node that computes it.
-    if (++emitDepth > kMaxEmitDepth) {
-      fail("a chain of more than ", kMaxEmitDepth,
-           " nodes computes a large constant");
-    }
-    Op op(*this, *slot.node, location);
-    def->emit(op);
-    --emitDepth;
+  if (!slot.value) {
+    // Too large for literal data.
+    slot.value = emitNodeOf(slot, location);
   }
   if (!slot.value) {
     fail("a constant of shape ", shapeText(slot.host->shape()), " holds ",

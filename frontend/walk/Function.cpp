@@ -18,10 +18,11 @@ namespace zerograph::frontend {
 
 namespace {
 
+/// Most functions within functions.
 constexpr int kMaxExpandDepth = 8;
 
-/// Replaces the attributes that refer to one of the call by its value, or by
-/// the schema's default; without either the attribute goes.
+/// An attribute of a function's node may refer to one of the call: gives it
+/// that value, or else the schema's default; without either, removes it.
 void bindAttributes(onnx::NodeProto &inner, const onnx::NodeProto &call,
                     const onnx::OpSchema &schema) {
   auto *attributes = inner.mutable_attribute();
@@ -53,6 +54,21 @@ void bindAttributes(onnx::NodeProto &inner, const onnx::NodeProto &call,
   }
 }
 
+/// The names of a function's inputs and outputs -> those of the call.
+std::unordered_map<std::string, std::string>
+outerNames(const onnx::FunctionProto &function, const onnx::NodeProto &call) {
+  std::unordered_map<std::string, std::string> names;
+  for (int i = 0; i < function.input_size(); ++i) {
+    names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
+  }
+  for (int i = 0; i < function.output_size(); ++i) {
+    if (i < call.output_size() && !call.output(i).empty()) {
+      names[function.output(i)] = call.output(i);
+    }
+  }
+  return names;
+}
+
 /// Whether a mask may hide everything from a query.
 bool mayMaskRows(const onnx::NodeProto &attention) {
   auto has = [&](int i) {
@@ -61,9 +77,9 @@ bool mayMaskRows(const onnx::NodeProto &attention) {
   return has(3) || has(6); // attn_mask, nonpad_kv_seqlen
 }
 
-/// Puts zeros where a softmax is of nothing but minus infinity. ONNX says
-/// nothing of a query that sees nothing; PyTorch, whose exporter writes the
-/// operator, gives zeros. What is no number for another reason stays so.
+/// Makes a softmax over nothing but minus infinity zeros: such a query sees
+/// nothing. ONNX does not say what it gives; PyTorch, whose exporter writes the
+/// operator, gives zeros. A NaN that comes from elsewhere stays.
 void clearMaskedRows(onnx::FunctionProto &function) {
   onnx::FunctionProto before = function;
   function.clear_node();
@@ -93,7 +109,29 @@ void clearMaskedRows(onnx::FunctionProto &function) {
 
 } // namespace
 
-void Importer::expandFunction(const onnx::NodeProto &node) {
+onnx::FunctionProto Importer::builtFunctionOf(const onnx::NodeProto &node) {
+  Op call(*this, node, locationOf(node));
+  std::vector<onnx::TypeProto> types;
+  for (int i = 0; i < node.input_size(); ++i) {
+    onnx::TypeProto &type = types.emplace_back();
+    if (call.hasInput(i)) {
+      type.mutable_tensor_type()->set_elem_type(call.type(i));
+      auto *shape = type.mutable_tensor_type()->mutable_shape();
+      for (int64_t dim : call.shape(i)) {
+        shape->add_dim()->set_dim_value(dim);
+      }
+    }
+  }
+  onnx::FunctionProto function;
+  onnx::FunctionBodyBuildContextImpl context(node, types);
+  if (!schemaOf(node)->BuildContextDependentFunction(
+          context, function, static_cast<int>(file.opset))) {
+    fail("the operator is not supported in this form");
+  }
+  return function;
+}
+
+onnx::FunctionProto Importer::functionOf(const onnx::NodeProto &node) {
   const onnx::OpSchema *schema = schemaOf(node);
   onnx::FunctionProto function;
   if (schema->HasFunction()) {
@@ -104,41 +142,21 @@ void Importer::expandFunction(const onnx::NodeProto &node) {
     }
     function = *body;
   } else {
-    Op call(*this, node, locationOf(node));
-    std::vector<onnx::TypeProto> types;
-    for (int i = 0; i < node.input_size(); ++i) {
-      onnx::TypeProto &type = types.emplace_back();
-      if (call.hasInput(i)) {
-        type.mutable_tensor_type()->set_elem_type(call.type(i));
-        auto *shape = type.mutable_tensor_type()->mutable_shape();
-        for (int64_t dim : call.shape(i)) {
-          shape->add_dim()->set_dim_value(dim);
-        }
-      }
-    }
-    onnx::FunctionBodyBuildContextImpl context(node, types);
-    if (!schema->BuildContextDependentFunction(context, function,
-                                               static_cast<int>(file.opset))) {
-      fail("the operator is not supported in this form");
-    }
+    function = builtFunctionOf(node);
   }
-
   if (node.op_type() == "Attention" && mayMaskRows(node)) {
     clearMaskedRows(function);
   }
+  return function;
+}
 
+void Importer::expandFunction(const onnx::NodeProto &node) {
+  onnx::FunctionProto function = functionOf(node);
   if (++expandDepth > kMaxExpandDepth) {
     fail("its body expands without end");
   }
-  std::unordered_map<std::string, std::string> names;
-  for (int i = 0; i < function.input_size(); ++i) {
-    names[function.input(i)] = i < node.input_size() ? node.input(i) : "";
-  }
-  for (int i = 0; i < function.output_size(); ++i) {
-    if (i < node.output_size() && !node.output(i).empty()) {
-      names[function.output(i)] = node.output(i);
-    }
-  }
+  std::unordered_map<std::string, std::string> names =
+      outerNames(function, node);
   // '\1' keeps inner names apart from those of the graph.
   std::string prefix = absl::StrCat("\1", scopes++, ".");
   auto rename = [&](std::string &name) {
@@ -147,14 +165,11 @@ void Importer::expandFunction(const onnx::NodeProto &node) {
   };
   for (onnx::NodeProto &inner : *function.mutable_node()) {
     visitNodes(inner, [&](onnx::NodeProto &nested) {
-      bindAttributes(nested, node, *schema);
+      bindAttributes(nested, node, *schemaOf(node));
     });
     renameNode(inner, rename);
     inner.set_name(nodeName(node));
-    const onnx::NodeProto &kept = bodyNodes.emplace_back(inner);
-    for (const std::string &output : kept.output()) {
-      bodyProducer[output] = &kept;
-    }
+    const onnx::NodeProto &kept = adopt(inner);
     try {
       importNode(kept);
     } catch (const ImportError &error) {

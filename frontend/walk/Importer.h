@@ -18,10 +18,10 @@ class OpSchema;
 
 namespace zerograph::frontend {
 
-/// Imports one model. Every ONNX name becomes a Slot: a host constant, a
+/// Imports one model. Every ONNX name becomes a Slot: a constant on the host, a
 /// value of the program, or, on demand, both. A node whose inputs are all
-/// constants is computed here; a constant is emitted when a value of the
-/// program needs it.
+/// constants is folded: computed while importing. A constant is emitted when a
+/// value of the program needs it.
 class Importer {
 public:
   Importer(mlir::MLIRContext &context, const ModelFile &file,
@@ -40,20 +40,21 @@ public:
   /// See Op.
   double decideDropout(double ofFile);
   int64_t nextRandomNumber() { return randomNumbers++; }
+  /// Where ops are added: the end of the program.
   mlir::OpBuilder &builderAtEnd() { return builder; }
   Slot &slotOf(const std::string &name);
   /// The slot as a value, emitted at the end of the program if need be.
   mlir::Value materialize(Slot &slot, mlir::Location location);
-  /// What a parameter, an argument of the program, is after the nodes so far:
-  /// itself, or what one of them made of it.
+  /// The newest value of a parameter, which is an argument of the program: what
+  /// the last node that changed it made of it, else itself.
   mlir::Value newest(mlir::Value parameter) const;
-  /// `next` is what becomes of the parameter that `old` is, or was made of by
-  /// `keep`; false if it is none.
+  /// `next` is what becomes of the parameter `old`, or of the one that `old`
+  /// was made of; false if there is no such parameter.
   bool keep(mlir::Value old, mlir::Value next);
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
-  /// Where `indices` is an input, or a part of one, moved but not changed:
-  /// notes their range. True of a whole input: all values will be in it.
+  /// If `indices` is an input or a part of one, moved but not changed, notes
+  /// its range. True for a whole input: all its values will be checked.
   bool boundInput(mlir::Value indices, const IndexRange &range);
   /// Adds to the one error that the import will end with.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
@@ -69,21 +70,52 @@ public:
 private:
   void addInputs();
   void addParameters();
+  void addParameter(const Parameter &parameter);
+  void findGradientPath(const std::set<std::string> &trained);
   void walk();
   void importNode(const onnx::NodeProto &node);
+  /// The same; a failure becomes a problem, and the walk can go on.
+  void tryNode(const onnx::NodeProto &node);
+  /// A graph's inputs and initializers that a value depends on.
+  std::set<std::string> originsOf(const std::string &name) const;
+  /// The index over a body, made once.
+  const Graph &graphOf(const onnx::GraphProto &body);
+  /// Counts a run of a body; throws ImportError if there are too many nodes.
+  void countRun(const Graph &body);
+  /// Gives the inputs and initializers of a body their slots, under names that
+  /// begin with `prefix`. The names that the body itself defines.
+  std::set<std::string> bindBody(const Graph &body, const std::string &prefix,
+                                 const std::vector<NamedSlot> &inputs);
+  /// Keeps a copy of a body's node, whose names are unique by now.
+  const onnx::NodeProto &adopt(onnx::NodeProto node);
+  /// The body that defines the operator of `node`.
+  onnx::FunctionProto functionOf(const onnx::NodeProto &node);
+  onnx::FunctionProto builtFunctionOf(const onnx::NodeProto &node);
   void expandFunction(const onnx::NodeProto &node);
   bool foldNode(const OpDef &def, Op &op);
+  /// Emits the node that computed a constant; null if there is none.
+  mlir::Value emitNodeOf(const Slot &slot, mlir::Location location);
   /// Null where ONNX has no such operator.
   const onnx::OpSchema *schemaOf(const onnx::NodeProto &node) const;
   void checkNode(const onnx::NodeProto &node) const;
   void checkTypes(Op &op);
-  /// Gives the outputs of a node that failed something to go on with, or marks
-  /// them as failed.
+  /// Gives each output of a node that failed a placeholder, or marks it as
+  /// failed.
   void addPlaceholders(const onnx::NodeProto &node);
+  bool describeInputs(const onnx::NodeProto &node, onnx::GraphProto &single);
   void finish();
+  llvm::SmallVector<mlir::Attribute> addResults();
+  mlir::Value resultOf(const std::string &output);
+  void eraseUnused();
+  void addInputAttributes(llvm::SmallVector<mlir::Attribute> &attributes);
+  void addParameterAttributes(llvm::SmallVector<mlir::Attribute> &attributes);
+  mlir::Attribute attributeOf(const Parameter &parameter);
+  void noteFiles(llvm::ArrayRef<mlir::Attribute> arguments);
+  void verifyModule();
   void reportDropouts();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
   std::string pickLoss() const;
+  bool mayBeLoss(const onnx::ValueInfoProto &output) const;
   mlir::Location locationOf(const onnx::NodeProto &node);
 
   mlir::MLIRContext &context;
@@ -106,11 +138,11 @@ private:
   int current = 0; ///< the node of the graph in the walk
   std::vector<std::string> problems;
   int emitDepth = 0;
-  std::map<double, int> dropouts; ///< ratio -> number of nodes
+  std::map<double, int> dropouts; ///< ratio -> how many nodes have it
   int64_t randomNumbers = 0;
 
-  // Bodies of branches, loops, and of operators that ONNX defines as
-  // functions, once expanded: copies of their nodes with names of their own.
+  // Copies of the nodes of bodies, with names of their own, one copy per run:
+  // of branches, loops, and operators that ONNX defines as functions.
   std::deque<onnx::NodeProto> bodyNodes;
   std::unordered_map<std::string, const onnx::NodeProto *> bodyProducer;
   /// The name outside of what is an input inside.

@@ -1,10 +1,10 @@
 //===- Placeholders.cpp - what stands for what a failed node gives --------===//
 //
-// One error should list everything of a model that cannot be imported. So the
-// walk goes on behind a node that failed, with zeros of the types that ONNX
-// infers for its outputs; only the problems of the nodes behind it count.
-// Integers stay unknown: they may decide shapes, and zeros would raise problems
-// that the model does not have.
+// One error should list everything in a model that cannot be imported. So the
+// walk goes on behind a node that failed. For its outputs it takes zeros of the
+// types that ONNX infers, just to find the problems of the nodes behind it.
+// Integer outputs stay unknown: they may decide shapes, and zeros would make
+// problems that the model does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ onnx::TensorProto toProto(const HostTensor &host, const std::string &name) {
   return tensor;
 }
 
-/// Whether ONNX's inference would leave its bounds: it divides by the number of
-/// heads and indexes dims by the axis that the file has.
+/// Whether ONNX's inference would crash: it divides by the number of heads, and
+/// indexes dims by the axis, as the file has them.
 bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
   return llvm::any_of(node.attribute(), [&](const auto &attribute) {
     return absl::EndsWith(attribute.name(), "num_heads")
@@ -56,7 +56,47 @@ bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
   });
 }
 
+/// The shape that was inferred for an output, if it is of floats and known.
+std::optional<Shape> inferredFloats(const onnx::ValueInfoProto &info) {
+  const auto &tensor = info.type().tensor_type();
+  if (!info.type().has_tensor_type() || !tensor.has_shape() ||
+      !isFloatType(tensor.elem_type())) {
+    return std::nullopt;
+  }
+  Shape shape;
+  for (const auto &dim : tensor.shape().dim()) {
+    shape.push_back(dim.has_dim_value() ? dim.dim_value() : 0);
+  }
+  return elementCount(shape) != 0 ? std::optional(shape) : std::nullopt;
+}
+
 } // namespace
+
+/// Adds the inputs of `node`, as they are known, to the graph `single`. False
+/// if ONNX's inference should not see them.
+bool Importer::describeInputs(const onnx::NodeProto &node,
+                              onnx::GraphProto &single) {
+  Op op(*this, node, locationOf(node));
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (!op.hasInput(i)) {
+      continue;
+    }
+    if (op.slot(i).failed || op.slot(i).isSequence) {
+      return false;
+    }
+    if (!isFloatType(op.type(i)) && op.shape(i).size() == 1 &&
+        op.shape(i)[0] > kMaxShapeElements) {
+      return false; // inference might make that many dims
+    }
+    describe(*single.add_input(), node.input(i), op.type(i), op.shape(i));
+    const HostTensor *host = op.host(i);
+    if (host != nullptr && op.type(i) == onnx::TensorProto::INT64 &&
+        host->size() <= kMaxShapeElements) {
+      *single.add_initializer() = toProto(*host, node.input(i));
+    }
+  }
+  return !op.hasInput(0) || !breaksInference(node, op.shape(0).size());
+}
 
 void Importer::addPlaceholders(const onnx::NodeProto &node) {
   for (const std::string &output : node.output()) {
@@ -76,45 +116,19 @@ void Importer::addPlaceholders(const onnx::NodeProto &node) {
     model.add_opset_import()->set_version(file.opset);
     onnx::GraphProto &single = *model.mutable_graph();
     *single.add_node() = node;
-    Op op(*this, node, locationOf(node));
-    for (int i = 0; i < node.input_size(); ++i) {
-      if (!op.hasInput(i)) {
-        continue;
-      }
-      if (op.slot(i).failed || op.slot(i).isSequence) {
-        return;
-      }
-      if (!isFloatType(op.type(i)) && op.shape(i).size() == 1 &&
-          op.shape(i)[0] > kMaxShapeElements) {
-        return; // inference might make that many dims
-      }
-      describe(*single.add_input(), node.input(i), op.type(i), op.shape(i));
-      const HostTensor *host = op.host(i);
-      if (host != nullptr && op.type(i) == onnx::TensorProto::INT64 &&
-          host->size() <= kMaxShapeElements) {
-        *single.add_initializer() = toProto(*host, node.input(i));
-      }
-    }
-    if (op.hasInput(0) && breaksInference(node, op.shape(0).size())) {
+    if (!describeInputs(node, single)) {
       return;
     }
     onnx::shape_inference::InferShapes(model);
+    Emitter emit(builder, locationOf(node));
     for (const onnx::ValueInfoProto &info : single.value_info()) {
-      if (!info.type().has_tensor_type()) {
-        continue;
+      std::optional<Shape> shape = inferredFloats(info);
+      if (shape) {
+        mlir::Type element =
+            elementTypeOf(&context, info.type().tensor_type().elem_type());
+        slotOf(info.name()).value = emit.splat(0, *shape, element);
+        slotOf(info.name()).failed = false;
       }
-      const auto &tensor = info.type().tensor_type();
-      Shape shape;
-      for (const auto &dim : tensor.shape().dim()) {
-        shape.push_back(dim.has_dim_value() ? dim.dim_value() : 0);
-      }
-      if (!tensor.has_shape() || elementCount(shape) == 0 ||
-          !isFloatType(tensor.elem_type())) {
-        continue;
-      }
-      slotOf(info.name()).value =
-          op.emit.splat(0, shape, elementTypeOf(&context, tensor.elem_type()));
-      slotOf(info.name()).failed = false;
     }
   } catch (const std::exception &) {
     // Nothing is known of the outputs: nodes that need them are not checked.

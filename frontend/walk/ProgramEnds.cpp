@@ -1,11 +1,9 @@
-//===- ProgramEnds.cpp - loss, results and arguments of the program -------===//
+//===- ProgramEnds.cpp - results of the program and its attributes -------===//
 
 #include "frontend/walk/Importer.h"
 
 #include "frontend/graph/Inputs.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
@@ -16,64 +14,7 @@ using namespace mlir;
 
 namespace zerograph::frontend {
 
-std::string Importer::pickLoss() const {
-  if (!options.require_loss && options.loss_output.empty()) {
-    return "";
-  }
-  std::vector<std::string> names, scalars;
-  for (const auto &output : graph.proto.output()) {
-    names.push_back(output.name());
-    for (const auto &entry : output.metadata_props()) {
-      if (entry.key() == "pkg.torch.export.graph_signature.OutputSpec.kind" &&
-          entry.value() == "LOSS_OUTPUT" && options.loss_output.empty()) {
-        return output.name();
-      }
-    }
-    if (!output.type().has_tensor_type()) {
-      continue;
-    }
-    const auto &type = output.type().tensor_type();
-    if (!isFloatType(type.elem_type())) {
-      continue;
-    }
-    auto made = graph.producer.find(output.name());
-    bool lossOp =
-        made != graph.producer.end() &&
-        absl::StrContains(graph.proto.node(made->second).op_type(), "Loss");
-    int64_t count = type.has_shape() ? 1 : 2;
-    for (const auto &dim : type.shape().dim()) {
-      count *=
-          dim.has_dim_value() ? std::clamp<int64_t>(dim.dim_value(), 0, 2) : 2;
-    }
-    if (count == 1 || lossOp) {
-      scalars.push_back(output.name());
-    }
-  }
-  std::string list = absl::StrJoin(names, ", ");
-  if (!options.loss_output.empty()) {
-    for (const std::string &name : names) {
-      if (name == options.loss_output) {
-        return name;
-      }
-    }
-    fail("--loss-output ", options.loss_output,
-         ": there is no output of that name; there are ", list);
-  }
-  for (const std::string &name : scalars) {
-    if (name == "loss" || scalars.size() == 1) {
-      return name;
-    }
-  }
-  if (scalars.empty()) {
-    fail("no output is a float scalar, so there is no loss to minimize; the "
-         "outputs are ",
-         list, ": export the model with its loss");
-  }
-  fail("several outputs could be the loss: ", absl::StrJoin(scalars, ", "),
-       "; choose one with --loss-output NAME");
-}
-
-/// Whether the file says so, by the name of the output's first dim.
+/// Whether the name of the output's first dim says that it is the samples'.
 static bool leadsWithSamples(const onnx::ValueInfoProto &output,
                              const std::vector<InputSignature> &inputs) {
   const auto &shape = output.type().tensor_type().shape();
@@ -113,31 +54,35 @@ NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
   return attributes;
 }
 
-void Importer::finish() {
-  // The results.
+/// A graph output as a value; the loss as a scalar.
+Value Importer::resultOf(const std::string &output) {
+  Slot &slot = slotOf(output);
+  Location location = slot.node != nullptr
+                          ? locationOf(*slot.node)
+                          : NameLoc::get(builder.getStringAttr(output));
+  if (slot.isSequence) {
+    fail("graph output '", output, "' is a sequence");
+  }
+  Value value = materialize(slot, location);
+  if (output != loss) {
+    return value;
+  }
+  if (Emitter::typeOf(value).getNumElements() != 1 ||
+      !Emitter::isFloat(value)) {
+    fail("the loss '", loss, "' has shape ", shapeText(Emitter::shapeOf(value)),
+         "; it must be one float: reduce it, or choose another output "
+         "with --loss-output");
+  }
+  return Emitter(builder, location).reshape(value, {});
+}
+
+/// Returns the graph's outputs and what parameters are in the next micro-batch;
+/// gives the attributes of these results.
+SmallVector<Attribute> Importer::addResults() {
   SmallVector<Value> results;
   SmallVector<Attribute> resultAttributes;
   for (const auto &output : graph.proto.output()) {
-    Slot &slot = slotOf(output.name());
-    Location location =
-        slot.node != nullptr
-            ? locationOf(*slot.node)
-            : NameLoc::get(builder.getStringAttr(output.name()));
-    if (slot.isSequence) {
-      fail("graph output '", output.name(), "' is a sequence");
-    }
-    Value value = materialize(slot, location);
-    if (output.name() == loss) {
-      if (Emitter::typeOf(value).getNumElements() != 1 ||
-          !Emitter::isFloat(value)) {
-        fail("the loss '", loss, "' has shape ",
-             shapeText(Emitter::shapeOf(value)),
-             "; it must be one float: reduce it, or choose another output "
-             "with --loss-output");
-      }
-      value = Emitter(builder, location).reshape(value, {});
-    }
-    results.push_back(value);
+    results.push_back(resultOf(output.name()));
     NamedAttrList attributes;
     attributes.append(nn::kOutputAttr, builder.getStringAttr(output.name()));
     if (leadsWithSamples(output, inputs)) {
@@ -154,20 +99,23 @@ void Importer::finish() {
     }
   }
   builder.create<func::ReturnOp>(UnknownLoc::get(&context), results);
+  return resultAttributes;
+}
 
-  // Values that constants were emitted for but nothing uses, newest first.
+/// Erases values that were emitted for constants and that nothing uses.
+void Importer::eraseUnused() {
   SmallVector<Operation *> ops;
   for (Operation &op : body->without_terminator()) {
     ops.push_back(&op);
   }
-  for (Operation *op : llvm::reverse(ops)) {
+  for (Operation *op : llvm::reverse(ops)) { // users first
     if (op->use_empty()) {
       op->erase();
     }
   }
+}
 
-  // The arguments.
-  SmallVector<Attribute> argumentAttributes;
+void Importer::addInputAttributes(SmallVector<Attribute> &attributes) {
   size_t anchor = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     // Labels are what a loss bounds from below 0 or to its classes; the last
@@ -181,8 +129,7 @@ void Importer::finish() {
     checkFixedBatch(inputs, inputShapes, anchor, options.micro_batch);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    argumentAttributes.push_back(
-        attributesOf(i, samples[i]).getDictionary(&context));
+    attributes.push_back(attributesOf(i, samples[i]).getDictionary(&context));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (body->getArgument(i).use_empty()) {
@@ -193,38 +140,56 @@ void Importer::finish() {
                             : ""));
     }
   }
+}
+
+Attribute Importer::attributeOf(const Parameter &parameter) {
+  const std::string &name = parameter.tensor->name();
+  nn::SourceAttr source;
+  if (auto range = locate(file, *parameter.tensor)) {
+    source = nn::SourceAttr::get(&context, builder.getStringAttr(range->file),
+                                 range->offset, range->length);
+  } else {
+    report.inline_weights.push_back(
+        {name, littleEndianBytes(*parameter.tensor)});
+  }
+  return builder.getDictionaryAttr(builder.getNamedAttr(
+      nn::kParameterAttr,
+      nn::ParameterAttr::get(&context, builder.getStringAttr(name),
+                             builder.getStringAttr(parameter.module),
+                             parameter.trainable, parameter.init, source)));
+}
+
+/// Erases parameters that no value uses; they follow the inputs.
+void Importer::addParameterAttributes(SmallVector<Attribute> &attributes) {
   size_t argument = inputs.size();
-  std::set<std::string> files;
   for (const Parameter &parameter : parameters) {
     const std::string &name = parameter.tensor->name();
-    if (body->getArgument(argument).use_empty()) {
-      if (parameter.trainable) {
-        report.warnings.push_back(absl::StrCat(
-            "parameter '", name, "' is used by no value of the program"));
-      }
-      body->eraseArgument(argument);
+    if (!body->getArgument(argument).use_empty()) {
+      ++argument;
+      attributes.push_back(attributeOf(parameter));
+      report.parameters.push_back(
+          {name, parameter.trainable, parameter.reason});
       continue;
     }
-    ++argument;
-    nn::SourceAttr source;
-    if (auto range = locate(file, *parameter.tensor)) {
-      source = nn::SourceAttr::get(&context, builder.getStringAttr(range->file),
-                                   range->offset, range->length);
-      files.insert(range->file);
-    } else {
-      report.inline_weights.push_back(
-          {name, littleEndianBytes(*parameter.tensor)});
+    if (parameter.trainable) {
+      report.warnings.push_back(absl::StrCat(
+          "parameter '", name, "' is used by no value of the program"));
     }
-    argumentAttributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        nn::kParameterAttr,
-        nn::ParameterAttr::get(&context, builder.getStringAttr(name),
-                               builder.getStringAttr(parameter.module),
-                               parameter.trainable, parameter.init, source))));
-    report.parameters.push_back({name, parameter.trainable, parameter.reason});
+    body->eraseArgument(argument);
   }
+}
 
+void Importer::noteFiles(ArrayRef<Attribute> arguments) {
   for (std::string &note : externalNotes(file)) {
     report.notes.push_back(std::move(note));
+  }
+  std::set<std::string> files;
+  for (Attribute argument : arguments) {
+    auto parameter = cast<DictionaryAttr>(argument).getAs<nn::ParameterAttr>(
+        nn::kParameterAttr);
+    if (parameter && parameter.getSource()) {
+      files.insert(parameter.getSource().getFile().str());
+    }
   }
   for (const std::string &name : files) {
     if (access((file.folder + name).c_str(), F_OK) != 0) {
@@ -234,13 +199,9 @@ void Importer::finish() {
           "--load-weights or --init-missing"));
     }
   }
+}
 
-  auto function = cast<func::FuncOp>(body->getParentOp());
-  function.setType(builder.getFunctionType(body->getArgumentTypes(),
-                                           ValueRange(results).getTypes()));
-  function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
-  function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
-
+void Importer::verifyModule() {
   std::string diagnostics;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     absl::StrAppend(&diagnostics, "\n  ", nn::nameOf(diagnostic.getLocation()),
@@ -251,6 +212,20 @@ void Importer::finish() {
     throw InternalError(absl::StrCat(
         "internal error: the imported program is not valid:", diagnostics));
   }
+}
+
+void Importer::finish() {
+  SmallVector<Attribute> results = addResults(), arguments;
+  eraseUnused();
+  addInputAttributes(arguments);
+  addParameterAttributes(arguments);
+  noteFiles(arguments);
+  auto function = cast<func::FuncOp>(body->getParentOp());
+  function.setType(builder.getFunctionType(
+      body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
+  function.setArgAttrsAttr(builder.getArrayAttr(arguments));
+  function.setResAttrsAttr(builder.getArrayAttr(results));
+  verifyModule();
 }
 
 } // namespace zerograph::frontend

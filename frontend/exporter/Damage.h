@@ -1,0 +1,26 @@
+//===- Damage.h - parameters that an exporter merged or dropped ---------===//
+
+#ifndef ZEROGRAPH_FRONTEND_EXPORTER_DAMAGE_H
+#define ZEROGRAPH_FRONTEND_EXPORTER_DAMAGE_H
+
+#include "frontend/Import.h"
+#include "frontend/exporter/Signature.h"
+
+namespace zerograph::frontend {
+
+/// What to do about an LSTM with proj_size.
+inline constexpr char kProjectionAdvice[] =
+    "ONNX has no such LSTM, and PyTorch's exporter leaves the projection's "
+    "weights (weight_hr_l0) out. Use proj_size=0, with a Linear behind the "
+    "LSTM if its output is to be smaller; or, to keep the model as it is, "
+    "write the cell out in plain operations, in a Python loop over the steps";
+
+/// Throws ImportError if the file lacks parameters of the exported module, or
+/// holds several as one: training would tie or lose them. If the user allows
+/// it, adds a warning instead. Adds a note for each that is rightly not there.
+void checkDamage(const ExporterSignature &signature,
+                 const ImportOptions &options, ImportReport &report);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_EXPORTER_DAMAGE_H

@@ -1,0 +1,36 @@
+//===- Patterns.cpp - the patterns of --train and --freeze --------------===//
+
+#include "frontend/exporter/Patterns.h"
+
+#include "frontend/base/Suggest.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <fnmatch.h>
+
+namespace zerograph::frontend {
+
+const std::string *Patterns::match(const std::string &name) {
+  const std::string *first = nullptr;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (fnmatch(patterns[i].c_str(), name.c_str(), 0) == 0) {
+      used[i] = true;
+      first = first == nullptr ? &patterns[i] : first;
+    }
+  }
+  return first;
+}
+
+void Patterns::addUnused(const std::vector<std::string> &names,
+                         std::vector<std::string> &problems) const {
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!used[i]) {
+      problems.push_back(
+          absl::StrCat(option, " ", patterns[i],
+                       ": no float initializer has a name that matches",
+                       suggestFor(patterns[i], names)));
+    }
+  }
+}
+
+} // namespace zerograph::frontend

@@ -1,0 +1,52 @@
+//===- Origins.cpp - what a value depends on, for messages --------------===//
+
+#include "frontend/walk/Importer.h"
+
+#include "absl/strings/str_join.h"
+
+namespace zerograph::frontend {
+
+std::set<std::string> Importer::originsOf(const std::string &name) const {
+  std::set<std::string> seen = {name}, origins;
+  std::vector<std::string> work = {name};
+  auto reach = [&](const std::string &next) {
+    if (!next.empty() && seen.insert(next).second) {
+      work.push_back(next);
+    }
+  };
+  while (!work.empty()) {
+    std::string value = std::move(work.back());
+    work.pop_back();
+    auto alias = bodyAliases.find(value);
+    auto inner = bodyProducer.find(value);
+    if (alias != bodyAliases.end()) {
+      reach(alias->second);
+    } else if (inner != bodyProducer.end()) {
+      const std::string &type = inner->second->op_type();
+      if (type != "Shape" && type != "Size") {
+        for (const std::string &input : inner->second->input()) {
+          reach(input);
+        }
+      }
+    } else if (value[0] != '\1') {
+      origins.merge(graph.originsOf(value));
+    }
+  }
+  return origins;
+}
+
+std::string Importer::describeOrigins(const std::string &name) const {
+  std::vector<std::string> parts;
+  for (const std::string &origin : originsOf(name)) {
+    bool initializer = graph.initializers.count(origin) != 0;
+    auto slot = slots.find(origin);
+    if (!initializer || slot == slots.end() || !slot->second.host) {
+      parts.push_back(
+          absl::StrCat(initializer ? "initializer '" : "input '", origin, "'"));
+    }
+  }
+  return parts.empty() ? "a constant too large to fold"
+                       : absl::StrJoin(parts, ", ");
+}
+
+} // namespace zerograph::frontend
