@@ -23,8 +23,8 @@ Value channelMean(Emitter &emit, Value x) {
   return emit.mul(sum, 1.0 / static_cast<double>(shape[0] * shape[2]));
 }
 
-/// Whether a value was computed by a reduction, as statistics of a batch are
-/// and those that a module stores are not.
+/// Whether a value was computed by a reduction, like the statistics of a batch
+/// and unlike those that a module stores.
 bool isReduced(Value value) {
   llvm::SmallVector<Value> work{value};
   llvm::SmallPtrSet<mlir::Operation *, 8> seen;
@@ -40,7 +40,7 @@ bool isReduced(Value value) {
   return false;
 }
 
-/// Whether statistics are those of the batch.
+/// Whether the node normalizes by the statistics of the batch.
 bool isTraining(Op &op) {
   if (op.intAttribute("spatial", 1) == 0) {
     fail("spatial=0 is not supported");
@@ -66,21 +66,14 @@ bool isTraining(Op &op) {
   return training;
 }
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias, one a channel. The
-/// running statistics move towards the batch's, whose variance is that of the
-/// population; where they are parameters, they are kept for the next
-/// micro-batch.
-void emitBatchNormalization(Op &op) {
-  bool training = isTraining(op);
-  Emitter &emit = op.emit;
-  Value x = op.value(0);
-  Shape shape = Emitter::shapeOf(x);
-  if (shape.size() < 2 || !Emitter::isFloat(x)) {
-    fail("needs floats of shape [samples, channels, places...], not ",
-         shapeText(shape));
-  }
-  mlir::Type element = Emitter::elementOf(x), wide = element;
-  checkPerChannel(op, 1, 4, shape[1]);
+/// The inputs of a node, [1, channels, 1] each, in the widest of their types.
+struct Channels {
+  Value scale, bias, mean, variance;
+  mlir::Type type;
+};
+
+Channels channelsOf(Op &op, mlir::Type wide, int64_t count) {
+  checkPerChannel(op, 1, 4, count);
   Value channel[5];
   for (int i = 1; i < 5; ++i) {
     channel[i] = op.value(i);
@@ -91,41 +84,62 @@ void emitBatchNormalization(Op &op) {
     }
   }
   for (int i = 1; i < 5; ++i) {
-    channel[i] = emit.reshape(emit.convert(channel[i], wide), {1, shape[1], 1});
+    channel[i] =
+        op.emit.reshape(op.emit.convert(channel[i], wide), {1, count, 1});
   }
+  return {channel[1], channel[2], channel[3], channel[4], wide};
+}
+
+/// Moves the statistics of input 3 + i towards the batch's, output 1 + i; if
+/// they are parameters, keeps them for the next micro-batch.
+void moveStatistics(Op &op, int i, Value statistics) {
+  if (!op.wantsOutput(i + 1)) {
+    return;
+  }
+  Emitter &emit = op.emit;
+  double momentum = op.floatAttribute("momentum", 0.9f);
+  // A module that runs twice moves them twice.
+  Value old = op.newest(i + 3);
+  Value batch = emit.convert(emit.reshape(statistics, Emitter::shapeOf(old)),
+                             Emitter::elementOf(old));
+  Value moved =
+      emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum));
+  op.set(i + 1, moved);
+  // Those that the graph computes of the batch are no state of a module.
+  if (!op.keep(i + 3, moved) && !isReduced(old)) {
+    op.warn("its running statistics are no initializer, or are carried "
+            "through a loop: they are not kept from one micro-batch to the "
+            "next");
+  }
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, per channel. The
+/// batch's variance is that of the population.
+void emitBatchNormalization(Op &op) {
+  bool training = isTraining(op);
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  if (shape.size() < 2 || !Emitter::isFloat(x)) {
+    fail("needs floats of shape [samples, channels, places...], not ",
+         shapeText(shape));
+  }
+  mlir::Type element = Emitter::elementOf(x);
+  Channels channels = channelsOf(op, element, shape[1]);
   int64_t places = elementCount(shape) / (shape[0] * shape[1]);
-  Value flat =
-      emit.convert(emit.reshape(x, {shape[0], shape[1], places}), wide);
-  Value mean = training ? channelMean(emit, flat) : channel[3];
+  Value flat = emit.convert(emit.reshape(x, {shape[0], shape[1], places}),
+                            channels.type);
+  Value mean = training ? channelMean(emit, flat) : channels.mean;
   Value centered = emit.sub(flat, mean);
-  Value variance =
-      training ? channelMean(emit, emit.mul(centered, centered)) : channel[4];
+  Value variance = training ? channelMean(emit, emit.mul(centered, centered))
+                            : channels.variance;
   Value root = emit.unary(
       UnaryKind::sqrt, emit.add(variance, op.floatAttribute("epsilon", 1e-5f)));
-  Value y = emit.mul(centered, emit.div(channel[1], root));
-  y = emit.convert(emit.add(y, channel[2]), element);
+  Value y = emit.mul(centered, emit.div(channels.scale, root));
+  y = emit.convert(emit.add(y, channels.bias), element);
   op.set(0, emit.reshape(y, shape));
-
-  double momentum = op.floatAttribute("momentum", 0.9f);
-  Value statistics[] = {mean, variance};
-  for (int i : {0, 1}) {
-    if (!op.wantsOutput(i + 1)) {
-      continue;
-    }
-    // A module that runs twice moves them twice.
-    Value old = op.newest(i + 3);
-    Value batch = emit.convert(emit.reshape(statistics[i], {shape[1]}),
-                               Emitter::elementOf(old));
-    Value moved =
-        emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum));
-    op.set(i + 1, moved);
-    // Those that the graph computes of the batch are no state of a module.
-    if (!op.keep(i + 3, moved) && !isReduced(old)) {
-      op.warn("its running statistics are no initializer, or are carried "
-              "through a loop: they are not kept from one micro-batch to the "
-              "next");
-    }
-  }
+  moveStatistics(op, 0, mean);
+  moveStatistics(op, 1, variance);
 }
 
 /// To the running statistics only if the node uses them, and if the graph

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/ops/Ops.h"
+#include "frontend/ops/EinsumEquation.h"
 
 #include <algorithm>
 
@@ -18,40 +18,11 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// A value and the label of each of its dimensions. The dimensions that an
-/// ellipsis stands for have the labels '0', '1', ... from the last to the
-/// first.
+/// A value and the label of each of its dimensions.
 struct Term {
   Value value;
   std::string labels;
 };
-
-std::string withoutSpaces(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  return text;
-}
-
-/// "i...j" with `dots` dimensions in the place of the ellipsis.
-std::string expandEllipsis(const std::string &text, int64_t dots) {
-  std::string labels;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 3, "...") == 0) {
-      for (int64_t k = dots - 1; k >= 0; --k) {
-        labels += static_cast<char>('0' + k);
-      }
-      i += 2;
-    } else if (std::isalpha(static_cast<unsigned char>(text[i])) != 0) {
-      labels += text[i];
-    } else {
-      fail("the equation has the character '", std::string(1, text[i]), "'");
-    }
-  }
-  return labels;
-}
-
-bool has(const std::string &labels, char label) {
-  return labels.find(label) != std::string::npos;
-}
 
 /// The dimensions of a term in the order of `labels`, which are all of its
 /// own; a label that it lacks gets size 1.
@@ -100,7 +71,7 @@ void sumAway(Emitter &emit, Term &term, const std::string &needed) {
   std::vector<int64_t> axes;
   std::string kept;
   for (size_t i = 0; i < term.labels.size(); ++i) {
-    if (has(needed, term.labels[i])) {
+    if (hasLabel(needed, term.labels[i])) {
       kept += term.labels[i];
     } else {
       axes.push_back(static_cast<int64_t>(i));
@@ -120,33 +91,37 @@ int64_t sizeOf(const Term &term, const std::string &labels) {
   return size;
 }
 
-/// The product of two terms, summed over what `needed` lacks.
-Term contract(Emitter &emit, Term a, Term b, const std::string &needed) {
-  sumAway(emit, a, needed + b.labels);
-  sumAway(emit, b, needed + a.labels);
-  std::string batch, summed, left, right;
-  bool stretched = false;
+/// The labels of two terms, by what a product does with them.
+struct Roles {
+  std::string batch;       ///< both have it, and something later needs it
+  std::string left, right; ///< one has it
+  std::string summed;      ///< both have it, and nothing later needs it
+  bool stretched = false;  ///< the sizes of a common one differ
+};
+
+Roles rolesOf(const Term &a, const Term &b, const std::string &needed) {
+  Roles roles;
   for (char label : a.labels) {
-    if (!has(b.labels, label)) {
-      left += label;
+    if (!hasLabel(b.labels, label)) {
+      roles.left += label;
       continue;
     }
-    stretched |= sizeOf(a, {label}) != sizeOf(b, {label});
-    (has(needed, label) ? batch : summed) += label;
+    roles.stretched |= sizeOf(a, {label}) != sizeOf(b, {label});
+    (hasLabel(needed, label) ? roles.batch : roles.summed) += label;
   }
   for (char label : b.labels) {
-    if (!has(a.labels, label)) {
-      right += label;
+    if (!hasLabel(a.labels, label)) {
+      roles.right += label;
     }
   }
-  std::string all = batch + left + right + summed;
-  // Dimensions of size 1 broadcast, and without a sum there is no matrix
-  // product; nor is there one of integers.
-  if (stretched || summed.empty() || !Emitter::isFloat(a.value)) {
-    Term product{emit.mul(inOrder(emit, a, all), inOrder(emit, b, all)), all};
-    sumAway(emit, product, needed);
-    return product;
-  }
+  return roles;
+}
+
+/// The product of two terms as one matrix product.
+Term matrixProduct(Emitter &emit, const Term &a, const Term &b,
+                   const Roles &roles) {
+  const std::string &batch = roles.batch, &left = roles.left;
+  const std::string &right = roles.right, &summed = roles.summed;
   std::string result = batch + left + right;
   Shape shape, batches;
   for (char label : batch) {
@@ -159,76 +134,25 @@ Term contract(Emitter &emit, Term a, Term b, const std::string &needed) {
   Value x = emit.reshape(inOrder(emit, a, batch + left + summed), leftShape);
   Value y = emit.reshape(inOrder(emit, b, batch + summed + right), rightShape);
   for (char label : result) {
-    shape.push_back(sizeOf(has(a.labels, label) ? a : b, {label}));
+    shape.push_back(sizeOf(hasLabel(a.labels, label) ? a : b, {label}));
   }
   return {emit.reshape(emit.matmul(x, y), shape), result};
 }
 
-struct Equation {
-  std::vector<std::string> terms;
-  std::string result;
-};
-
-Equation equationOf(Op &op) {
-  std::string text = withoutSpaces(op.stringAttribute("equation", ""));
-  Equation equation;
-  size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow);
-  for (size_t begin = 0; begin <= left.size();) {
-    size_t end = std::min(left.find(',', begin), left.size());
-    equation.terms.push_back(left.substr(begin, end - begin));
-    begin = end + 1;
+/// The product of two terms, summed over what `needed` lacks.
+Term contract(Emitter &emit, Term a, Term b, const std::string &needed) {
+  sumAway(emit, a, needed + b.labels);
+  sumAway(emit, b, needed + a.labels);
+  Roles roles = rolesOf(a, b, needed);
+  // Dimensions of size 1 broadcast, and without a sum there is no matrix
+  // product; nor is there one of integers.
+  if (!roles.stretched && !roles.summed.empty() && Emitter::isFloat(a.value)) {
+    return matrixProduct(emit, a, b, roles);
   }
-  if (static_cast<int64_t>(equation.terms.size()) != op.inputCount()) {
-    fail("the equation '", text, "' has ", equation.terms.size(), " terms for ",
-         op.inputCount(), " inputs");
-  }
-  int64_t most = 0;
-  for (size_t i = 0; i < equation.terms.size(); ++i) {
-    std::string &term = equation.terms[i];
-    int64_t rank = op.shape(static_cast<int>(i)).size(), dots = 0;
-    size_t at = term.find("...");
-    if (at != std::string::npos) {
-      dots = rank - static_cast<int64_t>(term.size()) + 3;
-      if (dots < 0 || dots > 9) {
-        fail("term '", term, "' does not fit rank ", rank);
-      }
-      most = std::max(most, dots);
-    }
-    term = expandEllipsis(term, dots);
-    if (static_cast<int64_t>(term.size()) != rank) {
-      fail("term '", term, "' does not fit rank ", rank);
-    }
-  }
-  if (arrow != std::string::npos) {
-    equation.result = expandEllipsis(text.substr(arrow + 2), most);
-  } else {
-    // What is there once, in alphabetical order, behind the ellipsis.
-    std::string joined;
-    for (const std::string &term : equation.terms) {
-      joined += term;
-    }
-    std::string sorted = joined;
-    std::sort(sorted.begin(), sorted.end());
-    equation.result = expandEllipsis("...", most);
-    for (char label : sorted) {
-      if (std::isalpha(static_cast<unsigned char>(label)) != 0 &&
-          std::count(joined.begin(), joined.end(), label) == 1) {
-        equation.result += label;
-      }
-    }
-  }
-  for (size_t i = 0; i < equation.result.size(); ++i) {
-    char label = equation.result[i];
-    bool known =
-        std::any_of(equation.terms.begin(), equation.terms.end(),
-                    [&](const std::string &term) { return has(term, label); });
-    if (!known || equation.result.find(label, i + 1) != std::string::npos) {
-      fail("label '", std::string(1, label), "' of the result is ",
-           known ? "there twice" : "in no term");
-    }
-  }
-  return equation;
+  std::string all = roles.batch + roles.left + roles.right + roles.summed;
+  Term product{emit.mul(inOrder(emit, a, all), inOrder(emit, b, all)), all};
+  sumAway(emit, product, needed);
+  return product;
 }
 
 void emitEinsum(Op &op) {

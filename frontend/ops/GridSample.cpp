@@ -1,8 +1,8 @@
 //===- GridSample.cpp - images read at computed places --------------------===//
 //
-// A sample is a sum over its taps, the elements around a place: on each axis
-// a position and a weight, both computed from the grid. The gradient reaches
-// the image through the gathers, and the grid through the weights.
+// A sample is a weighted sum of its taps, the elements around a place. Along
+// each axis a tap has an index and a weight, both computed from the grid. The
+// gradient reaches the image through gathers, and the grid through the weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +36,11 @@ private:
   Value clamp(Value at, int64_t size);
   std::vector<AxisTap> taps(Value at, int64_t size);
   AxisTap tap(Value position, Value weight, int64_t size);
+  /// The taps of each axis; `flat` is [samples, count].
+  std::vector<std::vector<AxisTap>> allTaps(const Shape &flat);
+  /// The part of one tap per axis: of all combinations the one of this number.
+  Value combine(Value table, Value row,
+                const std::vector<std::vector<AxisTap>> &all, int64_t number);
 
   Op &op;
   Emitter &emit;
@@ -72,8 +77,8 @@ Value Sampler::unnormalize(Value at, int64_t size) {
   return emit.add(emit.mul(at, half), corners ? half : half - 0.5);
 }
 
-/// Mirrored at the outer elements, or at their outer edges, as often as it
-/// takes.
+/// Mirrored at the outer elements, or at their outer edges, until it lies
+/// within.
 Value Sampler::reflect(Value at, int64_t size) {
   double low = corners ? 0 : -0.5;
   double span = static_cast<double>(corners ? size - 1 : size);
@@ -114,8 +119,8 @@ std::vector<AxisTap> Sampler::taps(Value at, int64_t size) {
   if (mode == "nearest") {
     at = emit.unary(UnaryKind::round, at);
   }
-  // A cubic's neighbours are brought into the image each by itself, in tap:
-  // behind a border they weigh as far out as they are.
+  // Not so for a cubic: `tap` brings each neighbour into the image by itself,
+  // so that the weights are those of the place outside.
   if (mode != "cubic" && padding == "border") {
     at = clamp(at, size);
   } else if (mode != "cubic" && padding == "reflection") {
@@ -150,18 +155,9 @@ std::vector<AxisTap> Sampler::taps(Value at, int64_t size) {
   return result;
 }
 
-Value Sampler::run() {
-  // Rows of channels: [samples x places, channels].
-  int64_t samples = shape[0], channels = shape[1], rank = spatial.size();
-  int64_t places = elementCount(spatial);
-  Value table = emit.moveAxis(
-      emit.reshape(op.value(0), {samples, channels, places}), 1, 2);
-  table = emit.reshape(table, {samples * places, channels});
-  Shape lead(grid.begin(), grid.end() - 1);
-  int64_t count = elementCount(lead) / samples;
-  Shape flat{samples, count};
+std::vector<std::vector<AxisTap>> Sampler::allTaps(const Shape &flat) {
   Value coordinates = op.value(1);
-  mlir::Type compute = Emitter::elementOf(coordinates);
+  int64_t rank = spatial.size();
   std::vector<std::vector<AxisTap>> all;
   for (int64_t axis = 0; axis < rank; ++axis) {
     // The grid names the last axis first.
@@ -169,7 +165,46 @@ Value Sampler::run() {
         emit.sliceAxis(coordinates, rank + 1, rank - 1 - axis, 1), flat);
     all.push_back(taps(unnormalize(at, spatial[axis]), spatial[axis]));
   }
+  return all;
+}
+
+Value Sampler::combine(Value table, Value row,
+                       const std::vector<std::vector<AxisTap>> &all,
+                       int64_t number) {
   std::vector<int64_t> strides = rowMajor(spatial);
+  Value weight;
+  for (size_t axis = 0; axis < all.size(); ++axis) {
+    int64_t size = all[axis].size();
+    const AxisTap &tap = all[axis][number % size];
+    number /= size;
+    row =
+        emit.add(row, emit.mul(tap.index, static_cast<double>(strides[axis])));
+    if (tap.weight) {
+      weight = weight ? emit.mul(weight, tap.weight) : tap.weight;
+    }
+  }
+  Value part = emit.gather(table, row); // [samples, count, channels]
+  if (!weight) {
+    return part;
+  }
+  Shape column = Emitter::shapeOf(weight);
+  column.push_back(1);
+  mlir::Type element = Emitter::elementOf(part);
+  part = emit.convert(part, Emitter::elementOf(weight));
+  part = emit.mul(part, emit.reshape(weight, column));
+  return emit.convert(part, element);
+}
+
+Value Sampler::run() {
+  // Rows of channels: [samples x places, channels].
+  int64_t samples = shape[0], channels = shape[1];
+  int64_t places = elementCount(spatial);
+  Value table = emit.moveAxis(
+      emit.reshape(op.value(0), {samples, channels, places}), 1, 2);
+  table = emit.reshape(table, {samples * places, channels});
+  Shape lead(grid.begin(), grid.end() - 1);
+  Shape flat{samples, elementCount(lead) / samples};
+  std::vector<std::vector<AxisTap>> all = allTaps(flat);
   Value sampleRow =
       emit.mul(emit.iota(0, flat, emit.builder.getI64Type()), places);
   int64_t combinations = 1;
@@ -178,25 +213,7 @@ Value Sampler::run() {
   }
   Value sum;
   for (int64_t c = 0; c < combinations; ++c) {
-    Value row = sampleRow, weight;
-    int64_t rest = c;
-    for (int64_t axis = 0; axis < rank; ++axis) {
-      int64_t size = all[axis].size();
-      const AxisTap &tap = all[axis][rest % size];
-      rest /= size;
-      row = emit.add(row,
-                     emit.mul(tap.index, static_cast<double>(strides[axis])));
-      if (tap.weight) {
-        weight = weight ? emit.mul(weight, tap.weight) : tap.weight;
-      }
-    }
-    Value part = emit.gather(table, row); // [samples, count, channels]
-    if (weight) {
-      mlir::Type element = Emitter::elementOf(part);
-      part = emit.convert(part, compute);
-      part = emit.mul(part, emit.reshape(weight, {samples, count, 1}));
-      part = emit.convert(part, element);
-    }
+    Value part = combine(table, sampleRow, all, c);
     sum = sum ? emit.add(sum, part) : part;
   }
   Shape result{samples, channels};

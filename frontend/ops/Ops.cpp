@@ -10,13 +10,15 @@ const OpDef *findOp(const std::string &name, int64_t opset) {
   static const auto *index = [] {
     auto *map = new llvm::StringMap<std::vector<const OpDef *>>();
     for (llvm::ArrayRef<OpDef> table :
-         {elementwiseOps(), activationOps(), logicOps(),     shapeOps(),
-          layoutOps(),      constantOps(),   reduceOps(),    matmulOps(),
-          normOps(),        lossOps(),       indexOps(),     sequenceOps(),
-          scatterOps(),     orderOps(),      einsumOps(),    trigonometryOps(),
-          controlFlowOps(), gridSampleOps(), batchNormOps(), bitsOps(),
-          imageOps(),       resizeOps(),     poolOps(),      recurrentOps(),
-          randomOps(),      convolutionOps()}) {
+         {unaryOps(),      binaryOps(),    variadicOps(),    trigonometryOps(),
+          activationOps(), logicOps(),     bitsOps(),        castOps(),
+          shapeOps(),      expandOps(),    sliceOps(),       padOps(),
+          triluOps(),      constantOps(),  reduceOps(),      cumSumOps(),
+          matmulOps(),     einsumOps(),    normOps(),        batchNormOps(),
+          lossOps(),       gatherOps(),    selectOps(),      scatterOps(),
+          orderOps(),      sequenceOps(),  convolutionOps(), poolOps(),
+          imageOps(),      col2ImOps(),    resizeOps(),      gridSampleOps(),
+          randomOps(),     recurrentOps(), controlFlowOps(), scanOps()}) {
       for (const OpDef &def : table) {
         (*map)[def.name].push_back(&def);
       }

@@ -65,33 +65,10 @@ void emitHardmax(Op &op) {
                 shape));
 }
 
-/// Each element's rank is the number of those that come before it: the larger
-/// ones (or smaller ones), and equal ones in front of it. The element of rank
-/// p is what is left of a sum in which the others are zero. Quadratic in the
-/// length, and nothing of that size is stored.
-void emitTopK(Op &op) {
-  Emitter &emit = op.emit;
-  Value x = op.value(0);
-  Shape shape = Emitter::shapeOf(x);
-  if (shape.empty() || Emitter::elementOf(x).isInteger(1)) {
-    fail("needs numbers of rank 1 or more");
-  }
-  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
-  std::vector<int64_t> wanted =
-      op.hasInput(1) ? op.constantInts(1, "K")
-                     : std::vector<int64_t>{op.intAttribute("k", 0)};
-  int64_t size = shape[axis];
-  if (wanted.size() != 1 || wanted[0] < 1 || wanted[0] > size) {
-    fail("K must be one number from 1 to ", size);
-  }
-  bool largest = op.intAttribute("largest", 1) != 0;
-  int64_t last = shape.size() - 1, count = wanted[0];
-  x = emit.moveAxis(x, axis, last);
-  shape = Emitter::shapeOf(x);
-  Shape outer(shape.begin(), shape.end() - 1);
-  int64_t rows = elementCount(outer);
-  x = emit.reshape(x, {rows, size});
-
+/// How many of the elements of each row come before each one, [rows, size]: the
+/// larger ones (or smaller ones), and equal ones in front of it.
+Value ranksOf(Emitter &emit, Value x, bool largest) {
+  int64_t rows = Emitter::shapeOf(x)[0], size = Emitter::shapeOf(x)[1];
   mlir::Type i32 = emit.builder.getI32Type();
   Shape pairs{rows, size, size}; // [row, element, the one it is compared with]
   Value own = emit.broadcastTo(emit.reshape(x, {rows, size, 1}), pairs);
@@ -103,16 +80,45 @@ void emitTopK(Op &op) {
       emit.compare(CompareKind::lt, emit.iota(2, pairs, i32),
                    emit.iota(1, pairs, i32)));
   before = emit.binary(BinaryKind::logical_or, before, tie);
-  Value rank =
-      emit.reduce(ReduceKind::sum, emit.convert(before, i32), {2}, false);
+  return emit.reduce(ReduceKind::sum, emit.convert(before, i32), {2}, false);
+}
 
+/// The number of elements that a TopK asks for, of `size`.
+int64_t wantedOf(Op &op, int64_t size) {
+  std::vector<int64_t> wanted =
+      op.hasInput(1) ? op.constantInts(1, "K")
+                     : std::vector<int64_t>{op.intAttribute("k", 0)};
+  if (wanted.size() != 1 || wanted[0] < 1 || wanted[0] > size) {
+    fail("K must be one number from 1 to ", size);
+  }
+  return wanted[0];
+}
+
+/// The element of rank p is what is left of a sum over the row in which the
+/// others are zero. Quadratic in the length, but nothing of that size is
+/// stored.
+void emitTopK(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  Shape shape = Emitter::shapeOf(x);
+  if (shape.empty() || Emitter::elementOf(x).isInteger(1)) {
+    fail("needs numbers of rank 1 or more");
+  }
+  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
+  int64_t size = shape[axis], last = shape.size() - 1;
+  int64_t count = wantedOf(op, size);
+  x = emit.moveAxis(x, axis, last);
+  shape = Emitter::shapeOf(x);
+  Shape result(shape.begin(), shape.end() - 1);
+  int64_t rows = elementCount(result);
+  result.push_back(count);
+  x = emit.reshape(x, {rows, size});
+  Value rank = ranksOf(emit, x, op.intAttribute("largest", 1) != 0);
   Shape chosen{rows, count, size};
   Value hit = emit.compare(
       CompareKind::eq,
       emit.broadcastTo(emit.reshape(rank, {rows, 1, size}), chosen),
-      emit.iota(1, chosen, i32));
-  Shape result = outer;
-  result.push_back(count);
+      emit.iota(1, chosen, emit.builder.getI32Type()));
   auto pick = [&](Value values) {
     Value kept = emit.select(hit, emit.broadcastTo(values, chosen),
                              emit.splat(0, chosen, Emitter::elementOf(values)));

@@ -13,44 +13,11 @@
 #include <algorithm>
 
 using mlir::zg::nn::CompareKind;
-using mlir::zg::nn::UnaryKind;
 
 namespace zerograph::frontend::recurrent {
 
 /// Most steps that are unrolled, over both directions.
 constexpr int64_t kMaxSteps = 4096;
-
-Value apply(Emitter &emit, const Activation &f, Value x) {
-  if (f.name == "sigmoid") {
-    return emit.unary(UnaryKind::sigmoid, x);
-  }
-  if (f.name == "tanh") {
-    return emit.unary(UnaryKind::tanh, x);
-  }
-  if (f.name == "relu") {
-    return emit.select(emit.compare(CompareKind::le, x, 0.0),
-                       emit.splatLike(0, x), x);
-  }
-  if (f.name == "leakyrelu") {
-    return emit.select(emit.compare(CompareKind::gt, x, 0.0), x,
-                       emit.mul(x, f.alpha));
-  }
-  if (f.name == "softsign") {
-    return emit.div(x, emit.add(emit.unary(UnaryKind::abs, x), 1.0));
-  }
-  if (f.name == "affine") {
-    return emit.add(emit.mul(x, f.alpha), f.beta);
-  }
-  if (f.name == "scaledtanh") {
-    return emit.mul(emit.unary(UnaryKind::tanh, emit.mul(x, f.beta)), f.alpha);
-  }
-  // hardsigmoid
-  Value y = emit.add(emit.mul(x, f.alpha), f.beta);
-  y = emit.select(emit.compare(CompareKind::le, y, 0.0), emit.splatLike(0, y),
-                  y);
-  return emit.select(emit.compare(CompareKind::ge, y, 1.0),
-                     emit.splatLike(1, y), y);
-}
 
 Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
     : op(op), emit(op.emit), gates(gates), hasCell(gates == 4) {
@@ -108,49 +75,6 @@ void Recurrent::checkInput(int i, const char *what, const Shape &expected) {
   }
 }
 
-void Recurrent::readActivations(const std::vector<std::string> &defaults) {
-  std::vector<std::string> names = op.stringsAttribute("activations");
-  if (names.empty()) {
-    for (int64_t d = 0; d < directions; ++d) {
-      names.insert(names.end(), defaults.begin(), defaults.end());
-    }
-  }
-  if (names.size() != defaults.size() * directions) {
-    fail("there are ", names.size(), " activations, but ",
-         defaults.size() * directions, " are needed");
-  }
-  // The lists hold numbers for those functions alone that have some.
-  std::vector<float> alphas = op.floatsAttribute("activation_alpha");
-  std::vector<float> betas = op.floatsAttribute("activation_beta");
-  size_t nextAlpha = 0, nextBeta = 0;
-  auto take = [](const std::vector<float> &list, size_t &next, double other) {
-    return next < list.size() ? list[next++] : other;
-  };
-  for (size_t i = 0; i < names.size(); ++i) {
-    Activation f{names[i], 0, 0};
-    std::transform(f.name.begin(), f.name.end(), f.name.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    if (f.name == "leakyrelu") {
-      f.alpha = take(alphas, nextAlpha, 0.01f);
-    } else if (f.name == "hardsigmoid") {
-      f.alpha = take(alphas, nextAlpha, 0.2f);
-      f.beta = take(betas, nextBeta, 0.5f);
-    } else if (f.name == "affine" || f.name == "scaledtanh") {
-      f.alpha = take(alphas, nextAlpha, 1);
-      f.beta = take(betas, nextBeta, f.name == "affine" ? 0 : 1);
-    } else if (f.name != "sigmoid" && f.name != "tanh" && f.name != "relu" &&
-               f.name != "softsign") {
-      fail("activation '", names[i],
-           "' is not supported; Sigmoid, Tanh, Relu, LeakyRelu, HardSigmoid, "
-           "Softsign, Affine and ScaledTanh are");
-    }
-    if (i % defaults.size() == 0) {
-      activations.emplace_back();
-    }
-    activations.back().push_back(f);
-  }
-}
-
 Value Recurrent::activate(const Activation &f, Value x) {
   if (clip > 0) {
     Value low = emit.splatLike(-clip, x), high = emit.splatLike(clip, x);
@@ -181,6 +105,23 @@ Value Recurrent::inputBias(const Direction &direction) {
   return sum(direction.biasOfInput, direction.biasOfState);
 }
 
+Value Recurrent::holdAtEnd(State &after, const State &before, int64_t time) {
+  if (!lengths) {
+    return after.h;
+  }
+  Value inside = emit.compare(CompareKind::gt, lengths, time);
+  Value zero = emit.splat(0, {batch, hidden}, Emitter::elementOf(after.h));
+  auto hold = [&](Value next, Value old) {
+    return emit.select(inside, next, old ? old : zero);
+  };
+  Value shown = hold(after.h, zero);
+  after.h = hold(after.h, before.h);
+  if (hasCell) {
+    after.c = hold(after.c, before.c);
+  }
+  return shown;
+}
+
 void Recurrent::runDirection(int64_t d, bool backwards) {
   Direction direction{d, part(2, d), {}, {}, activations[d]};
   if (op.hasInput(3)) {
@@ -196,26 +137,12 @@ void Recurrent::runDirection(int64_t d, bool backwards) {
 
   State state{initialState(5, d), hasCell ? initialState(6, d) : Value()};
   std::vector<Value> outputs(steps);
-  mlir::Type element = Emitter::elementOf(x);
   for (int64_t k = 0; k < steps; ++k) {
     int64_t t = backwards ? steps - 1 - k : k;
     Value now =
         emit.reshape(emit.sliceAxis(x, 0, t, 1), {batch, gates * hidden});
     State after = step(direction, now, state);
-    Value shown = after.h;
-    if (lengths) {
-      // Behind a sequence's end its state stands still, and nothing is shown.
-      Value inside = emit.compare(CompareKind::gt, lengths, t);
-      Value zero = emit.splat(0, {batch, hidden}, element);
-      auto hold = [&](Value next, Value old) {
-        return emit.select(inside, next, old ? old : zero);
-      };
-      shown = hold(after.h, zero);
-      after.h = hold(after.h, state.h);
-      if (hasCell) {
-        after.c = hold(after.c, state.c);
-      }
-    }
+    Value shown = holdAtEnd(after, state, t);
     state = after;
     outputs[t] = emit.reshape(shown, {1, 1, batch, hidden});
   }

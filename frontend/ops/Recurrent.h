@@ -23,13 +23,13 @@ Value apply(Emitter &emit, const Activation &f, Value x);
 /// One operator over all its directions.
 class Recurrent {
 public:
-  /// Gates a cell has, activations it applies, and the first of those.
+  /// `gates` of a cell, and the activations that it applies by default.
   Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults);
   virtual ~Recurrent() = default;
   void run();
 
 protected:
-  /// The state; null: zeros.
+  /// The state of a cell; null: zeros.
   struct State {
     Value h, c;
   };
@@ -73,14 +73,17 @@ private:
   void checkInput(int i, const char *what, const Shape &expected);
   Value initialState(int i, int64_t direction);
   void runDirection(int64_t d, bool backwards);
+  /// What a step gives: `after.h`. But behind a sequence's end the state stays
+  /// as it was `before`, and the step gives zeros.
+  Value holdAtEnd(State &after, const State &before, int64_t time);
 
   int64_t steps = 0, batch = 0, inputSize = 0;
   bool batchFirst = false, hasCell = false;
   double clip = 0;
-  std::vector<std::vector<Activation>> activations; ///< one list a direction
+  std::vector<std::vector<Activation>> activations; ///< one list per direction
   Value input;                                      ///< [T x B, I]
   Value lengths;                                    ///< [B, 1], or null
-  std::vector<Value> whole, lastH, lastC;           ///< one a direction
+  std::vector<Value> whole, lastH, lastC;           ///< one per direction
 };
 
 } // namespace zerograph::frontend::recurrent

@@ -1,9 +1,8 @@
-//===- Reduce.cpp - reductions and running sums ---------------------------===//
+//===- Reduce.cpp - reductions ------------------------------------------===//
 
 #include "frontend/ops/Ops.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -11,14 +10,14 @@ using mlir::Value;
 using mlir::zg::nn::CompareKind;
 using mlir::zg::nn::ReduceKind;
 using mlir::zg::nn::UnaryKind;
-using onnx::TensorProto;
 
 namespace zerograph::frontend {
 
 namespace {
 
-/// Axes of a reduction: an input in newer versions, else an attribute.
-/// Nothing: all of them; `identity`: noop_with_empty_axes applies.
+/// Axes of a reduction, an input in newer versions, else an attribute; all axes
+/// if none is given, unless noop_with_empty_axes says otherwise: then none, and
+/// `identity` is set.
 std::vector<int64_t> axesOf(Op &op, bool &identity) {
   int64_t rank = op.shape(0).size();
   std::vector<int64_t> axes = op.intsInput(1, "axes");
@@ -46,7 +45,7 @@ int64_t reducedCount(const Shape &shape, const std::vector<int64_t> &axes) {
   return count;
 }
 
-/// Value -> value around a reduction, given the reduction itself.
+/// What an operator computes around a reduction along `axes`.
 using Body = Value (*)(Emitter &, Value x, const std::vector<int64_t> &axes,
                        bool keep);
 
@@ -75,8 +74,8 @@ Value l1(Emitter &emit, Value x, const std::vector<int64_t> &axes, bool keep) {
                      keep);
 }
 
-/// Of nothing but zeros the gradient is zero, one of its subgradients, as in
-/// PyTorch: the root is taken of what is not zero.
+/// Of nothing but zeros the gradient is 0, as in PyTorch. The gradient of a
+/// root at 0 is infinite, so the root is taken of 1 there.
 Value l2(Emitter &emit, Value x, const std::vector<int64_t> &axes, bool keep) {
   Value sum = sumSquare(emit, x, axes, keep);
   Value zero = emit.compare(CompareKind::eq, sum, 0.0);
@@ -116,126 +115,104 @@ void emitReduce(Op &op) {
 
 enum class Fold { sum, mean, max, min, prod };
 
-template <Fold kind>
-void foldReduce(Op &op) {
-  const HostTensor &x = op.constant(0, "operand");
-  bool identity;
-  std::vector<int64_t> axes = axesOf(op, identity);
-  Shape kept = x.shape(), dropped;
-  std::vector<bool> reduced(kept.size());
+/// One element of a fold: as a float, and, for integers, exactly.
+struct Total {
+  bool begun = false;
+  double number = 0;
+  int64_t integer = 0;
+
+  void add(Fold kind, double value, int64_t whole) {
+    if (!begun) {
+      begun = true;
+      number = value;
+      integer = whole;
+    } else if (kind == Fold::max) {
+      number = maximum(number, value);
+      integer = std::max(integer, whole);
+    } else if (kind == Fold::min) {
+      number = minimum(number, value);
+      integer = std::min(integer, whole);
+    } else if (kind == Fold::prod) {
+      number *= value;
+      integer = wrapMul(integer, whole);
+    } else {
+      number += value;
+      integer = wrapAdd(integer, whole);
+    }
+  }
+
+  /// Of no elements: the least number for max, and so on.
+  void setEmpty(Fold kind) {
+    constexpr double top = std::numeric_limits<double>::infinity();
+    number = kind == Fold::prod  ? 1
+             : kind == Fold::max ? -top
+             : kind == Fold::min ? top
+                                 : 0;
+    integer = kind == Fold::prod;
+  }
+};
+
+/// Whether the reduction of no elements is a number of the type.
+bool hasEmptyValue(Fold kind, const HostTensor &x) {
+  return kind != Fold::mean &&
+         (x.isFloat() || kind == Fold::sum || kind == Fold::prod);
+}
+
+/// `x` reduced along `axes`, which stay as dims of size 1.
+HostTensor reduced(Fold kind, const HostTensor &x,
+                   const std::vector<int64_t> &axes) {
+  Shape kept = x.shape();
   for (int64_t axis : axes) {
     kept[axis] = 1;
-    reduced[axis] = true;
-  }
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (!reduced[i]) {
-      dropped.push_back(kept[i]);
-    }
   }
   if (x.size() > HostTensor::kMaxElements) {
     throw TooLarge();
   }
   HostTensor result(x.type(), kept);
-  std::vector<double> sums(result.size());
-  std::vector<bool> begun(result.size());
-  std::vector<int64_t> integers(result.size());
+  std::vector<Total> totals(result.size());
   forEach(x.shape(), broadcastStrides(kept, x.shape()),
           [&](int64_t i, int64_t to) {
-            double value = x.floatAt(i);
-            int64_t integer = x.intAt(i);
-            if (!begun[to]) {
-              begun[to] = true;
-              sums[to] = value;
-              integers[to] = integer;
-            } else if (kind == Fold::max) {
-              sums[to] = maximum(sums[to], value);
-              integers[to] = std::max(integers[to], integer);
-            } else if (kind == Fold::min) {
-              sums[to] = minimum(sums[to], value);
-              integers[to] = std::min(integers[to], integer);
-            } else if (kind == Fold::prod) {
-              sums[to] *= value;
-              integers[to] = wrapMul(integers[to], integer);
-            } else {
-              sums[to] += value;
-              integers[to] = wrapAdd(integers[to], integer);
-            }
+            totals[to].add(kind, x.floatAt(i), x.intAt(i));
           });
   int64_t count = reducedCount(x.shape(), axes);
-  if (count == 0 && (kind == Fold::mean || !(x.isFloat() || kind == Fold::sum ||
-                                             kind == Fold::prod))) {
+  if (count == 0 && !hasEmptyValue(kind, x)) {
     fail("reduces an empty tensor");
   }
   for (int64_t i = 0; i < result.size(); ++i) {
-    if (!begun[i]) { // the least number for max, and so on
-      constexpr double top = std::numeric_limits<double>::infinity();
-      sums[i] = kind == Fold::prod  ? 1
-                : kind == Fold::max ? -top
-                : kind == Fold::min ? top
-                                    : 0;
-      integers[i] = kind == Fold::prod;
+    Total &total = totals[i];
+    if (!total.begun) {
+      total.setEmpty(kind);
     }
+    bool mean = kind == Fold::mean;
     if (x.isFloat()) {
-      result.setFloat(i, kind == Fold::mean ? sums[i] / count : sums[i]);
+      result.setFloat(i, mean ? total.number / count : total.number);
     } else {
-      result.setInt(i, kind == Fold::mean ? integers[i] / count : integers[i]);
+      result.setInt(i, mean ? total.integer / count : total.integer);
     }
   }
-  bool keep = identity || op.intAttribute("keepdims", 1) != 0;
-  op.set(0, keep ? result : result.reshaped(dropped));
+  return result;
 }
 
-//===----------------------------------------------------------------------===//
-// CumSum
-//===----------------------------------------------------------------------===//
-
-int64_t cumsumAxis(Op &op) {
-  const HostTensor &axis = op.constant(1, "axis");
-  if (axis.size() != 1) {
-    fail("axis must be one number");
-  }
-  return normalizeAxis(axis.intAt(0), op.shape(0).size());
-}
-
-void emitCumSum(Op &op) {
-  Value x = op.value(0);
-  op.set(0, op.emit.builder.create<nn::CumsumOp>(
-                op.emit.location, x.getType(), x, cumsumAxis(op),
-                op.intAttribute("exclusive", 0) != 0,
-                op.intAttribute("reverse", 0) != 0));
-}
-
-void foldCumSum(Op &op) {
+template <Fold kind>
+void foldReduce(Op &op) {
   const HostTensor &x = op.constant(0, "operand");
-  int64_t axis = cumsumAxis(op), size = x.shape()[axis];
-  bool exclusive = op.intAttribute("exclusive", 0) != 0;
-  bool reverse = op.intAttribute("reverse", 0) != 0;
-  int64_t stride = rowMajor(x.shape())[axis];
-  Shape lines = x.shape();
-  lines[axis] = 1;
-  HostTensor result(x.type(), x.shape());
-  forEach(lines, rowMajor(x.shape()), [&](int64_t, int64_t base) {
-    int64_t integer = 0;
-    double number = 0;
-    for (int64_t k = 0; k < size; ++k) {
-      int64_t at = base + (reverse ? size - 1 - k : k) * stride;
-      int64_t nextInteger = wrapAdd(integer, x.intAt(at));
-      double nextNumber = roundTo(x.isFloat() ? x.type() : TensorProto::DOUBLE,
-                                  number + x.floatAt(at));
-      if (x.isFloat()) {
-        result.setFloat(at, exclusive ? number : nextNumber);
-      } else {
-        result.setInt(at, exclusive ? integer : nextInteger);
-      }
-      integer = nextInteger;
-      number = nextNumber;
+  bool identity;
+  std::vector<int64_t> axes = axesOf(op, identity);
+  HostTensor result = reduced(kind, x, axes);
+  if (identity || op.intAttribute("keepdims", 1) != 0) {
+    op.set(0, result);
+    return;
+  }
+  Shape shape;
+  for (int64_t dim = 0; dim < x.rank(); ++dim) {
+    if (std::find(axes.begin(), axes.end(), dim) == axes.end()) {
+      shape.push_back(x.shape()[dim]);
     }
-  });
-  op.set(0, result);
+  }
+  op.set(0, result.reshaped(shape));
 }
 
 const OpDef kOps[] = {
-    {"CumSum", 11, emitCumSum, foldCumSum, gradientTo<0>},
     {"ReduceL1", 1, emitReduce<l1>, nullptr, gradientTo<0>},
     {"ReduceL2", 1, emitReduce<l2>, nullptr, gradientTo<0>},
     {"ReduceLogSum", 1, emitReduce<logSum>, nullptr, gradientTo<0>},

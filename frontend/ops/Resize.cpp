@@ -1,14 +1,15 @@
 //===- Resize.cpp - images of another size --------------------------------===//
 //
-// Every interpolation is linear in its input and works on each axis on its
-// own: an output element is a weighted sum of a few input elements, known
-// while importing. Copies of elements become slices and repetitions; sums
-// become a product with a small constant matrix, or, where that would be too
-// large, a sum of a few weighted gathers.
+// Each axis is resized by itself: an output element is a weighted sum of a few
+// input elements, its taps, which are known while importing. Where an output
+// element has one tap, slices and repetitions copy the elements. Else the axis
+// is multiplied by a small constant matrix of weights, or, if that would be too
+// large, made as a sum of weighted gathers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/ops/Ops.h"
+#include "frontend/ops/ResizeTaps.h"
 
 #include "frontend/emit/ConstantGather.h"
 
@@ -21,133 +22,8 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Most sizes of an axis, and most input elements of an output element.
-constexpr int64_t kMaxAxis = 1 << 16, kMaxTaps = 64;
-
-struct Tap {
-  int64_t index;
-  double weight;
-};
-
-/// How one axis is resized.
-struct Axis {
-  int64_t dim, input, output;
-  double scale;
-  double start = 0, end = 1;               ///< region, for crop_and_resize
-  std::vector<std::vector<Tap>> taps = {}; ///< one list an output element
-  std::vector<bool> outside = {};          ///< crop_and_resize: beyond x
-};
-
-struct Method {
-  std::string mode, coordinates, nearest;
-  double cubic = -0.75;
-  bool excludeOutside = false, antialias = false;
-};
-
-/// Where output element `i` lies in the input.
-double sourceOf(const Axis &axis, const Method &method, int64_t i) {
-  double input = axis.input, output = axis.scale * input;
-  const std::string &kind = method.coordinates;
-  if (kind == "asymmetric") {
-    return i / axis.scale;
-  }
-  if (kind == "align_corners") {
-    return axis.output == 1 ? 0 : i * (input - 1) / (output - 1);
-  }
-  if (kind == "tf_half_pixel_for_nn") {
-    return (i + 0.5) / axis.scale;
-  }
-  if (kind == "tf_crop_and_resize") {
-    return axis.output == 1
-               ? 0.5 * (axis.start + axis.end) * (input - 1)
-               : axis.start * (input - 1) +
-                     i * (axis.end - axis.start) * (input - 1) / (output - 1);
-  }
-  if (kind == "pytorch_half_pixel" && axis.output == 1) {
-    return 0;
-  }
-  double source = (i + 0.5) / axis.scale - 0.5;
-  if (kind == "half_pixel_symmetric") {
-    source += input / 2 * (1 - axis.output / output);
-  }
-  return source;
-}
-
-double cubicWeight(double distance, double a) {
-  double x = std::fabs(distance), x2 = x * x, x3 = x2 * x;
-  return x <= 1  ? (a + 2) * x3 - (a + 3) * x2 + 1
-         : x < 2 ? a * (x3 - 5 * x2 + 8 * x - 4)
-                 : 0;
-}
-
-int64_t nearestIndex(double source, const std::string &how) {
-  double down = std::floor(source), up = std::ceil(source);
-  bool tie = source - down == 0.5;
-  if (how == "floor" || (how == "round_prefer_floor" && tie)) {
-    return toInteger(down);
-  }
-  if (how == "ceil" || (how == "round_prefer_ceil" && tie)) {
-    return toInteger(up);
-  }
-  return toInteger(std::floor(source + 0.5));
-}
-
-/// The taps of one output element, before those beyond the edges are moved.
-std::vector<Tap> tapsOf(double source, double scale, const Method &method) {
-  if (method.mode == "nearest") {
-    return {{nearestIndex(source, method.nearest), 1}};
-  }
-  // A smaller image is smoothed over as many elements as become one.
-  double stretch = method.antialias ? std::min(scale, 1.0) : 1;
-  bool cubic = method.mode == "cubic";
-  int64_t reach = toInteger(std::ceil((cubic ? 2 : 1) / stretch));
-  if (reach > kMaxTaps / 2) {
-    fail("an output element is made of more than ", kMaxTaps,
-         " input elements");
-  }
-  int64_t down = toInteger(std::floor(source));
-  std::vector<Tap> taps;
-  double sum = 0;
-  for (int64_t at = down - reach + 1; at <= down + reach; ++at) {
-    double distance = (static_cast<double>(at) - source) * stretch;
-    double weight = cubic ? cubicWeight(distance, method.cubic)
-                          : std::max(0.0, 1 - std::fabs(distance));
-    taps.push_back({at, weight});
-    sum += weight;
-  }
-  if (method.antialias) {
-    for (Tap &tap : taps) {
-      tap.weight /= sum;
-    }
-  }
-  return taps;
-}
-
-void computeTaps(Axis &axis, const Method &method) {
-  for (int64_t i = 0; i < axis.output; ++i) {
-    // As far off as it may be, indices around it do not overflow.
-    double source = std::clamp(sourceOf(axis, method, i), -0x1p53, 0x1p53);
-    axis.outside.push_back(method.coordinates == "tf_crop_and_resize" &&
-                           (source < 0 || source > axis.input - 1));
-    // A region far outside needs no exact place.
-    source = std::clamp(source, -1e6, 1e6);
-    std::vector<Tap> taps = tapsOf(source, axis.scale, method);
-    double sum = 0;
-    for (Tap &tap : taps) {
-      if (method.excludeOutside && (tap.index < 0 || tap.index >= axis.input)) {
-        tap.weight = 0;
-      }
-      tap.index = std::clamp<int64_t>(tap.index, 0, axis.input - 1);
-      sum += tap.weight;
-    }
-    if (method.excludeOutside && sum != 0) {
-      for (Tap &tap : taps) {
-        tap.weight /= sum;
-      }
-    }
-    axis.taps.push_back(taps);
-  }
-}
+/// Largest size of an axis.
+constexpr int64_t kMaxAxis = 1 << 16;
 
 //===----------------------------------------------------------------------===//
 // One axis
@@ -207,6 +83,22 @@ Value resizeAxis(Op &op, Value x, const Axis &axis) {
              : addTaps(op, x, axis);
 }
 
+/// Sets the elements outside of the region along an axis to `filler`.
+Value fillOutside(Emitter &emit, Value x, const Axis &axis, double filler) {
+  if (std::find(axis.outside.begin(), axis.outside.end(), true) ==
+      axis.outside.end()) {
+    return x;
+  }
+  HostTensor mask(onnx::TensorProto::BOOL, {axis.output});
+  for (int64_t i = 0; i < axis.output; ++i) {
+    mask.setInt(i, axis.outside[i]);
+  }
+  Shape column(Emitter::rankOf(x), 1);
+  column[axis.dim] = axis.output;
+  return emit.select(emit.reshape(emit.constant(mask), column),
+                     emit.splatLike(filler, x), x);
+}
+
 /// All axes; elements outside of the region are `filler`.
 void resize(Op &op, std::vector<Axis> axes, const Method &method,
             double filler) {
@@ -215,7 +107,6 @@ void resize(Op &op, std::vector<Axis> axes, const Method &method,
     fail("mode='", method.mode,
          "' is not known; 'nearest', 'linear' and 'cubic' are");
   }
-  Emitter &emit = op.emit;
   Value x = op.value(0);
   for (Axis &axis : axes) {
     bool crop = method.coordinates == "tf_crop_and_resize";
@@ -230,18 +121,7 @@ void resize(Op &op, std::vector<Axis> axes, const Method &method,
     x = resizeAxis(op, x, axis);
   }
   for (const Axis &axis : axes) {
-    if (std::find(axis.outside.begin(), axis.outside.end(), true) ==
-        axis.outside.end()) {
-      continue;
-    }
-    HostTensor mask(onnx::TensorProto::BOOL, {axis.output});
-    for (int64_t i = 0; i < axis.output; ++i) {
-      mask.setInt(i, axis.outside[i]);
-    }
-    Shape column(Emitter::rankOf(x), 1);
-    column[axis.dim] = axis.output;
-    x = emit.select(emit.reshape(emit.constant(mask), column),
-                    emit.splatLike(filler, x), x);
+    x = fillOutside(op.emit, x, axis, filler);
   }
   op.set(0, x);
 }
@@ -280,21 +160,12 @@ std::vector<Axis> scaledAxes(Op &op, const std::vector<int64_t> &dims,
   return axes;
 }
 
-std::vector<Axis> sizedAxes(Op &op, const std::vector<int64_t> &dims,
-                            const std::vector<int64_t> &sizes) {
-  if (sizes.size() != dims.size()) {
-    fail("there are ", sizes.size(), " sizes for ", dims.size(), " axes");
-  }
-  std::vector<Axis> axes;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    int64_t input = op.shape(0)[dims[i]];
-    axes.push_back(
-        {dims[i], input, sizes[i], static_cast<double>(sizes[i]) / input});
-  }
+/// Gives all axes one scale, if keep_aspect_ratio_policy says so.
+void keepAspectRatio(Op &op, std::vector<Axis> &axes) {
   std::string policy =
       op.stringAttribute("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch") {
-    return axes;
+    return;
   }
   if (policy != "not_larger" && policy != "not_smaller") {
     fail("keep_aspect_ratio_policy='", policy,
@@ -310,6 +181,20 @@ std::vector<Axis> sizedAxes(Op &op, const std::vector<int64_t> &dims,
     axis.scale = scale;
     axis.output = toInteger(std::floor(scale * axis.input + 0.5));
   }
+}
+
+std::vector<Axis> sizedAxes(Op &op, const std::vector<int64_t> &dims,
+                            const std::vector<int64_t> &sizes) {
+  if (sizes.size() != dims.size()) {
+    fail("there are ", sizes.size(), " sizes for ", dims.size(), " axes");
+  }
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t input = op.shape(0)[dims[i]];
+    axes.push_back(
+        {dims[i], input, sizes[i], static_cast<double>(sizes[i]) / input});
+  }
+  keepAspectRatio(op, axes);
   return axes;
 }
 

@@ -1,12 +1,13 @@
 //===- Scatter.cpp - tensors into which others are written ----------------===//
 //
-// Both operators are one nn.scatter at a computed row number, into the data
-// seen as rows. ONNX says that what replaces writes no place twice; exporters
-// do it nevertheless, and the last one stays, as in ONNX's reference.
+// Both operators are one nn.scatter into the data, seen as rows, at computed
+// row numbers. ONNX forbids that a scatter which replaces writes a place twice.
+// Exporters do it nevertheless; then the last one stays, as in ONNX's
+// reference.
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/ops/Ops.h"
+#include "frontend/ops/Index.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -49,9 +50,9 @@ bool isZeros(Value value) {
   return false;
 }
 
-/// Before operator set 16 no scatter could add: PyTorch's exporter writes
-/// `scatter_add` as x + ScatterElements(zeros, ...) then, and hopes that no
-/// place comes twice. With the sum of those that do it is what was exported.
+/// Before operator set 16 no scatter could add. So PyTorch's exporter writes
+/// `scatter_add` as x + ScatterElements(zeros, ...), which is right only if no
+/// place comes twice. Summing here gives what was exported.
 bool isSumOfOldVersion(Op &op, Value data) {
   return op.opset() < 16 && op.onlyReader(0) == "Add" && isZeros(data);
 }

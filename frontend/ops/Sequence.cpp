@@ -1,4 +1,4 @@
-//===- Sequence.cpp - sequences, element by element ----------------===//
+//===- Sequence.cpp - sequences, element by element ---------------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -16,29 +16,34 @@ std::vector<Slot> &sequenceOf(Op &op, int i) {
   return slot.sequence;
 }
 
+/// The sizes of the parts that an axis of `size` elements is split into.
+std::vector<int64_t> partSizes(Op &op, int64_t size) {
+  if (!op.hasInput(1)) {
+    return std::vector<int64_t>(size, 1);
+  }
+  if (!op.shape(1).empty()) {
+    return op.constantInts(1, "split");
+  }
+  int64_t each = op.constant(1, "split").intAt(0);
+  if (each < 1) {
+    fail("a part has size ", each);
+  }
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < size; at += each) {
+    sizes.push_back(std::min(each, size - at));
+  }
+  return sizes;
+}
+
 void emitSplitToSequence(Op &op) {
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);
   int64_t axis = normalizeAxis(op.intAttribute("axis", 0), shape.size());
   int64_t size = shape[axis];
   bool keep = op.hasInput(1) || op.intAttribute("keepdims", 1) != 0;
-  std::vector<int64_t> sizes;
-  if (!op.hasInput(1)) {
-    sizes.assign(size, 1);
-  } else if (op.shape(1).empty()) {
-    int64_t each = op.constant(1, "split").intAt(0);
-    if (each < 1) {
-      fail("a part has size ", each);
-    }
-    for (int64_t at = 0; at < size; at += each) {
-      sizes.push_back(std::min(each, size - at));
-    }
-  } else {
-    sizes = op.constantInts(1, "split");
-  }
   std::vector<Slot> parts;
   int64_t start = 0;
-  for (int64_t part : sizes) {
+  for (int64_t part : partSizes(op, size)) {
     if (part < 1 || part > size - start) {
       fail("the parts do not add up to the ", size, " elements along the axis");
     }
@@ -67,8 +72,8 @@ void emitSequenceConstruct(Op &op) {
   op.setSequence(0, parts);
 }
 
-/// A position among `count` elements, given by input i;
-/// `otherwise` if there is no such input.
+/// A position among `count` elements, given by input i; `otherwise` if there is
+/// no such input.
 int64_t positionOf(Op &op, int i, int64_t count, int64_t otherwise) {
   if (!op.hasInput(i)) {
     return otherwise;

@@ -29,6 +29,40 @@ std::vector<int64_t> entries(Op &op, const char *name, size_t count,
   return values;
 }
 
+std::string autoPadOf(Op &op) {
+  std::string autoPad = op.stringAttribute("auto_pad", "NOTSET");
+  if (autoPad != "SAME_UPPER" && autoPad != "SAME_LOWER" &&
+      autoPad != "NOTSET" && autoPad != "VALID") {
+    fail("auto_pad='", autoPad,
+         "' is not known; NOTSET, VALID, SAME_UPPER and SAME_LOWER are");
+  }
+  return autoPad;
+}
+
+/// Pads so that there is a window for each element, or for each stride. The odd
+/// pad goes behind if `upper`, else in front.
+void padToSame(Window &w, bool upper) {
+  w.count = (w.input + w.stride - 1) / w.stride;
+  int64_t total =
+      std::max<int64_t>((w.count - 1) * w.stride + w.extent() - w.input, 0);
+  w.low = upper ? total / 2 : (total + 1) / 2;
+  w.high = total - w.low;
+}
+
+/// How many windows fit; `up`: one may end behind the padding.
+void countWindows(Window &w, int64_t axis, bool up) {
+  int64_t room = w.input + w.low + w.high - w.extent();
+  if (room < 0) {
+    fail("a window of ", w.extent(), " elements does not fit the ", w.input,
+         " elements of axis ", axis, " and its padding");
+  }
+  w.count = (room + (up ? w.stride - 1 : 0)) / w.stride + 1;
+  // No window begins behind the input.
+  if (up && (w.count - 1) * w.stride >= w.input + w.low) {
+    --w.count;
+  }
+}
+
 } // namespace
 
 std::vector<int64_t> Window::counts(bool padded) const {
@@ -59,42 +93,25 @@ std::vector<Window> windowsOf(Op &op) {
   std::vector<int64_t> strides = entries(op, "strides", rank, 1);
   std::vector<int64_t> dilations = entries(op, "dilations", rank, 1);
   std::vector<int64_t> pads = entries(op, "pads", 2 * rank, 0);
-  std::string autoPad = op.stringAttribute("auto_pad", "NOTSET");
-  bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
-  if (!same && autoPad != "NOTSET" && autoPad != "VALID") {
-    fail("auto_pad='", autoPad,
-         "' is not known; NOTSET, VALID, SAME_UPPER and SAME_LOWER are");
-  }
-  bool up = op.intAttribute("ceil_mode", 0) != 0;
+  std::string autoPad = autoPadOf(op);
+  bool up = op.intAttribute("ceil_mode", 0) != 0, given = autoPad == "NOTSET";
   std::vector<Window> windows;
   for (size_t i = 0; i < rank; ++i) {
-    Window w{shape[2 + i], sizes[i], strides[i], dilations[i], 0, 0, 0};
-    int64_t extent = (w.size - 1) * w.dilation + 1;
-    if (extent > kMaxSize) {
-      fail("a window that spans ", extent, " elements is not supported; up to ",
-           kMaxSize, " are");
+    Window w{shape[2 + i],
+             sizes[i],
+             strides[i],
+             dilations[i],
+             given ? pads[i] : 0,
+             given ? pads[i + rank] : 0,
+             0};
+    if (w.extent() > kMaxSize) {
+      fail("a window that spans ", w.extent(),
+           " elements is not supported; up to ", kMaxSize, " are");
     }
-    if (same) {
-      w.count = (w.input + w.stride - 1) / w.stride;
-      int64_t total =
-          std::max<int64_t>((w.count - 1) * w.stride + extent - w.input, 0);
-      w.low = autoPad == "SAME_UPPER" ? total / 2 : (total + 1) / 2;
-      w.high = total - w.low;
+    if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
+      padToSame(w, autoPad == "SAME_UPPER");
     } else {
-      if (autoPad == "NOTSET") {
-        w.low = pads[i];
-        w.high = pads[i + rank];
-      }
-      int64_t room = w.input + w.low + w.high - extent;
-      if (room < 0) {
-        fail("a window of ", extent, " elements does not fit the ", w.input,
-             " elements of axis ", 2 + i, " and its padding");
-      }
-      w.count = (room + (up ? w.stride - 1 : 0)) / w.stride + 1;
-      // No window begins behind the input.
-      if (up && (w.count - 1) * w.stride >= w.input + w.low) {
-        --w.count;
-      }
+      countWindows(w, 2 + i, up);
     }
     windows.push_back(w);
   }

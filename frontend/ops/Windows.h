@@ -13,17 +13,19 @@ struct Window {
   int64_t low, high; ///< padding in front and behind
   int64_t count;     ///< of windows
 
+  /// Elements from the first to the last that a window touches.
+  int64_t extent() const { return (size - 1) * dilation + 1; }
   /// Whether each window is the element of its number.
   bool isIdentity() const {
     return size == 1 && stride == 1 && low == 0 && count == input;
   }
-  /// How many elements each window has within the input, or within the input
-  /// and its padding.
+  /// How many elements each window has within the input, or, if `padded`,
+  /// within the input and its padding.
   std::vector<int64_t> counts(bool padded) const;
 };
 
-/// One window an axis, [samples, channels, axes...], from the attributes
-/// kernel_shape, strides, dilations, pads, auto_pad and ceil_mode.
+/// The windows along each axis of [samples, channels, axes...], by the
+/// attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode.
 std::vector<Window> windowsOf(Op &op);
 
 } // namespace zerograph::frontend

@@ -1,0 +1,17 @@
+//===- Arithmetic.h - arithmetic of two constants -----------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_OPS_ARITHMETIC_H
+#define ZEROGRAPH_FRONTEND_OPS_ARITHMETIC_H
+
+#include "frontend/ops/Ops.h"
+
+namespace zerograph::frontend {
+
+/// Folds a function of two values, with broadcasting; the result has the type
+/// of x.
+HostTensor foldPair(mlir::zg::nn::BinaryKind kind, const HostTensor &x,
+                    const HostTensor &y);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_OPS_ARITHMETIC_H
