@@ -20,10 +20,10 @@ namespace zerograph::frontend {
 struct ImportOptions {
   /// Sizes of symbolic dims by name; an unnamed dim is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
-  /// Values of inputs of one element, by name: constants of the program, "3",
-  /// "0.5" or "true".
+  /// Input name -> value, "3", "0.5" or "true": inputs of one element that are
+  /// constants of the program.
   std::map<std::string, std::string> inputs;
-  /// What the samples' dim is expected to be where the file fixes it; 0: any.
+  /// Samples of a micro-batch, checked if the file fixes them; 0: any number.
   int64_t micro_batch = 0;
   /// Glob patterns over initializer names. `train` not empty: nothing else is
   /// trained. `freeze` wins over everything.
@@ -33,9 +33,9 @@ struct ImportOptions {
   /// False: the model is to be run forward. Unless `loss_output` names one,
   /// there is no loss, and nothing is trainable.
   bool require_loss = true;
-  /// Initializers that get other values: arguments of the program, whatever
-  /// they look like. For running forward; what is trained is decided without
-  /// them.
+  /// Initializers that get other values, for running forward: arguments of the
+  /// program, even if they look like constants. What is trained is decided
+  /// without them.
   std::set<std::string> replaced;
   /// The ratio of every dropout, also of those that are off in the file; 0
   /// turns them off.
@@ -52,9 +52,9 @@ struct ParameterDecision {
   std::string reason; ///< why it is or is not: the pattern, the exporter, ...
 };
 
-/// Bytes of a parameter that the file does not hold plain and little-endian:
-/// its ParameterAttr has no source, and the caller writes these bytes
-/// elsewhere.
+/// A parameter whose bytes the file does not hold plain and little-endian. Its
+/// ParameterAttr has no source: the caller writes the bytes to a file of its
+/// own.
 struct InlineWeight {
   std::string name;
   std::string bytes; ///< little-endian, in the parameter's own type
@@ -75,14 +75,14 @@ struct ImportReport {
 /// Imports the model at `path` as a module that holds one `func.func
 /// @forward(inputs..., parameters...)`, verified, statically shaped. Reads no
 /// weight bytes; external files need not exist. Every error names the ONNX
-/// nodes or tensors at fault, all of them at once where that is possible.
+/// nodes or tensors at fault, if possible all of them at once.
 /// `report` may be null.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options, ImportReport *report);
 
-/// One dim of a graph input: `value` is -1 where only a name is known, which is
-/// "INPUT.AXIS" where the file has none.
+/// One dim of a graph input. `value` is -1 if it is symbolic; then `name` is
+/// its name, or "INPUT.AXIS" if the file has none (`named` is false).
 struct InputDim {
   std::string name;
   int64_t value = -1;
@@ -99,13 +99,13 @@ struct InputSignature {
 /// The inputs of the model at `path`, in order, without importing it.
 absl::StatusOr<std::vector<InputSignature>> readInputs(const std::string &path);
 
-/// The name of the dim of samples: the first that leads an input and, like a
-/// sequence's, stands behind in no other; else the first that leads one. Empty:
-/// no leading dim is symbolic.
+/// The name of the samples' dim: the first that leads an input and is no later
+/// dim of any, as a sequence length may be; else the first that leads one.
+/// Empty: no leading dim is symbolic.
 std::string batchDim(const std::vector<InputSignature> &inputs);
 
-/// Whether the first of `dims` is that of samples by its name: `batch`, as
-/// batchDim gives it, or none where that has none either. (Then --dim may still
+/// Whether the first of `dims` is the samples' by its name: its name is
+/// `batch`, which batchDim gives, or the file names neither. (--dim may still
 /// give it another size.)
 bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,
                 const std::vector<InputSignature> &inputs);

@@ -1,4 +1,4 @@
-//===- ElementType.cpp - types of elements, and numbers in them ---------===//
+//===- ElementType.cpp - types of elements, and numbers in them -----------===//
 
 #include "frontend/base/ElementType.h"
 

@@ -1,4 +1,4 @@
-//===- ElementType.h - types of elements, and numbers in them -----------===//
+//===- ElementType.h - types of elements, and numbers in them -------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_BASE_ELEMENTTYPE_H
 #define ZEROGRAPH_FRONTEND_BASE_ELEMENTTYPE_H

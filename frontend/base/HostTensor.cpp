@@ -1,4 +1,4 @@
-//===- HostTensor.cpp - tensors computed while importing ----------------===//
+//===- HostTensor.cpp - tensors computed while importing ------------------===//
 
 #include "frontend/base/HostTensor.h"
 

@@ -1,4 +1,4 @@
-//===- HostTensor.h - tensors computed while importing ------------------===//
+//===- HostTensor.h - tensors computed while importing --------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_BASE_HOSTTENSOR_H
 #define ZEROGRAPH_FRONTEND_BASE_HOSTTENSOR_H

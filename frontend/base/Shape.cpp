@@ -1,4 +1,4 @@
-//===- Shape.cpp - shapes, broadcasting and strides ---------------------===//
+//===- Shape.cpp - shapes, broadcasting and strides -----------------------===//
 
 #include "frontend/base/Shape.h"
 

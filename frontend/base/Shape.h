@@ -1,4 +1,4 @@
-//===- Shape.h - shapes, broadcasting and strides -----------------------===//
+//===- Shape.h - shapes, broadcasting and strides -------------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_BASE_SHAPE_H
 #define ZEROGRAPH_FRONTEND_BASE_SHAPE_H

@@ -8,9 +8,9 @@
 
 namespace zerograph::frontend {
 
-/// The end of a message about a glob pattern that matches none of `names`:
-/// "; did you mean 'fc1.weight'?" where a name has a part that nearly is what
-/// the pattern spells out, else "; there are a, b and 3 more".
+/// The end of a message about a glob pattern that matches none of `names`: if a
+/// part of a name is nearly the pattern, "; did you mean 'fc1.weight'?", else
+/// "; there are a, b and 3 more".
 std::string suggestFor(const std::string &pattern,
                        const std::vector<std::string> &names);
 

@@ -33,7 +33,7 @@ std::vector<Run> runsOf(const std::vector<int64_t> &indices) {
   return runs;
 }
 
-/// How often each index stands in a row, if all do equally often.
+/// How often each index is repeated; 1 unless all are equally often.
 size_t repetitions(const std::vector<int64_t> &indices) {
   size_t count = 1;
   while (count < indices.size() && indices[count] == indices[0]) {

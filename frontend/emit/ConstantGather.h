@@ -7,9 +7,9 @@
 
 namespace zerograph::frontend {
 
-/// Element i along `axis` of the result is element `indices[i]`, within the
-/// axis, of `x`. Slices and repetitions where the indices allow it, since their
-/// gradient needs no scatter; else a gather.
+/// Element i along `axis` of the result is element `indices[i]` of `x`; indices
+/// lie within the axis. Emits slices and repetitions if the indices allow it,
+/// as their gradient needs no scatter; else a gather.
 mlir::Value gatherConstant(Emitter &emit, mlir::Value x, int64_t axis,
                            const std::vector<int64_t> &indices);
 

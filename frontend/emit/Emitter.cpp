@@ -1,4 +1,4 @@
-//===- Emitter.cpp - constants, and ops element by element --------------===//
+//===- Emitter.cpp - constants, and ops element by element ----------------===//
 
 #include "frontend/emit/Emitter.h"
 

@@ -1,4 +1,4 @@
-//===- EmitterLayout.cpp - the same elements in another layout ----------===//
+//===- EmitterLayout.cpp - the same elements in another layout ------------===//
 
 #include "frontend/emit/Emitter.h"
 

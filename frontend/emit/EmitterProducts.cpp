@@ -1,4 +1,4 @@
-//===- EmitterProducts.cpp - reductions, products and gathers -----------===//
+//===- EmitterProducts.cpp - reductions, products and gathers -------------===//
 
 #include "frontend/emit/Emitter.h"
 

@@ -1,4 +1,4 @@
-//===- MlirTypes.cpp - ONNX's element types and MLIR's ------------------===//
+//===- MlirTypes.cpp - ONNX's element types and MLIR's --------------------===//
 
 #include "frontend/emit/MlirTypes.h"
 

@@ -1,4 +1,4 @@
-//===- MlirTypes.h - ONNX's element types and MLIR's --------------------===//
+//===- MlirTypes.h - ONNX's element types and MLIR's ----------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EMIT_MLIRTYPES_H
 #define ZEROGRAPH_FRONTEND_EMIT_MLIRTYPES_H

@@ -94,8 +94,8 @@ struct Band {
   int64_t rowDim, columnDim, shift;
 };
 
-/// How many elements of each row, from its first on, have the bits of element
-/// `inside`; nothing if one behind them has not those of `outside`.
+/// With how many elements equal to element `inside` each row begins; nothing
+/// unless all others equal element `outside`.
 std::optional<std::vector<int64_t>> rowLengths(const HostTensor &tensor,
                                                int64_t columns, int64_t inside,
                                                int64_t outside) {

@@ -9,13 +9,14 @@
 
 namespace zerograph::frontend {
 
-/// Emits a constant: as a splat; with repeated dims broadcast; as literal data
-/// where it is small; as iota arithmetic where it is affine in its index; as a
-/// compare of iotas where it is a band of one of two values (a causal mask).
-/// Null where none of these fits into nn::kMaxConstantBytes.
+/// Emits a constant in the first of these forms that fits: a splat, small
+/// literal data, arithmetic of iotas if it is affine in its index, a comparison
+/// of iotas if it is a band of two values (a causal mask), literal data of at
+/// most nn::kMaxConstantBytes. Dims along which it repeats are broadcast. Else
+/// null.
 mlir::Value synthesize(Emitter &emit, const HostTensor &tensor);
 
-/// If element i is `first + i * step` for all i in row-major order.
+/// Element i, in row-major order, is `first + i * step`.
 struct Progression {
   int64_t first, step;
 };

@@ -1,4 +1,4 @@
-//===- Damage.cpp - parameters that an exporter merged or dropped -------===//
+//===- Damage.cpp - parameters that an exporter merged or dropped ---------===//
 
 #include "frontend/exporter/Damage.h"
 

@@ -1,4 +1,4 @@
-//===- Damage.h - parameters that an exporter merged or dropped ---------===//
+//===- Damage.h - parameters that an exporter merged or dropped -----------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EXPORTER_DAMAGE_H
 #define ZEROGRAPH_FRONTEND_EXPORTER_DAMAGE_H

@@ -1,4 +1,4 @@
-//===- NodeSearch.cpp - what computes a value, before there is a Graph --===//
+//===- NodeSearch.cpp - what computes a value, before there is a Graph ----===//
 
 #include "frontend/exporter/NodeSearch.h"
 

@@ -1,4 +1,4 @@
-//===- NodeSearch.h - what computes a value, before there is a Graph ----===//
+//===- NodeSearch.h - what computes a value, before there is a Graph ------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EXPORTER_NODESEARCH_H
 #define ZEROGRAPH_FRONTEND_EXPORTER_NODESEARCH_H

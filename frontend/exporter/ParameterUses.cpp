@@ -1,4 +1,4 @@
-//===- ParameterUses.cpp - what a graph uses its initializers for -------===//
+//===- ParameterUses.cpp - what a graph uses its initializers for ---------===//
 
 #include "frontend/exporter/ParameterUses.h"
 

@@ -1,4 +1,4 @@
-//===- ParameterUses.h - what a graph uses its initializers for ---------===//
+//===- ParameterUses.h - what a graph uses its initializers for -----------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EXPORTER_PARAMETERUSES_H
 #define ZEROGRAPH_FRONTEND_EXPORTER_PARAMETERUSES_H

@@ -1,4 +1,4 @@
-//===- Parameters.cpp - which initializers are trained, and why ---------===//
+//===- Parameters.cpp - which initializers are trained, and why -----------===//
 
 #include "frontend/exporter/Parameters.h"
 

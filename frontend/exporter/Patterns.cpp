@@ -1,4 +1,4 @@
-//===- Patterns.cpp - the patterns of --train and --freeze --------------===//
+//===- Patterns.cpp - the patterns of --train and --freeze ----------------===//
 
 #include "frontend/exporter/Patterns.h"
 

@@ -1,4 +1,4 @@
-//===- Patterns.h - the patterns of --train and --freeze ----------------===//
+//===- Patterns.h - the patterns of --train and --freeze ------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EXPORTER_PATTERNS_H
 #define ZEROGRAPH_FRONTEND_EXPORTER_PATTERNS_H

@@ -1,4 +1,4 @@
-//===- Signature.h - the metadata of PyTorch's exporter -----------------===//
+//===- Signature.h - the metadata of PyTorch's exporter -------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EXPORTER_SIGNATURE_H
 #define ZEROGRAPH_FRONTEND_EXPORTER_SIGNATURE_H

@@ -1,4 +1,4 @@
-//===- ExternalData.cpp - weights in files beside the model -------------===//
+//===- ExternalData.cpp - weights in files beside the model ---------------===//
 
 #include "frontend/file/ExternalData.h"
 

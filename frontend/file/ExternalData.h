@@ -1,4 +1,4 @@
-//===- ExternalData.h - weights in files beside the model ---------------===//
+//===- ExternalData.h - weights in files beside the model -----------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_FILE_EXTERNALDATA_H
 #define ZEROGRAPH_FRONTEND_FILE_EXTERNALDATA_H
@@ -24,8 +24,8 @@ struct External {
 
 bool isExternal(const onnx::TensorProto &tensor);
 
-/// Fails where the place is not one beneath the model's folder, or the file is
-/// too short.
+/// Throws ImportError if the place is not beneath the model's folder, or the
+/// file is too short.
 External openExternal(const ModelFile &file, const onnx::TensorProto &tensor);
 
 } // namespace zerograph::frontend

@@ -58,7 +58,7 @@ std::string readFile(const std::string &path) {
 }
 
 /// Calls `visit(field, begin of payload)` for each length-delimited field of
-/// a message, the stream's limit set to the field; skips the others.
+/// a message, with the stream's limit at its end; skips all other fields.
 template <typename F>
 bool walkMessage(CodedInputStream &input, F visit) {
   while (uint32_t tag = input.ReadTag()) {

@@ -1,4 +1,4 @@
-//===- TensorBytes.cpp - a tensor of the file and its bytes -------------===//
+//===- TensorBytes.cpp - a tensor of the file and its bytes ---------------===//
 
 #include "frontend/file/TensorBytes.h"
 

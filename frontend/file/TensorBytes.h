@@ -1,4 +1,4 @@
-//===- TensorBytes.h - a tensor of the file and its bytes ---------------===//
+//===- TensorBytes.h - a tensor of the file and its bytes -----------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_FILE_TENSORBYTES_H
 #define ZEROGRAPH_FRONTEND_FILE_TENSORBYTES_H

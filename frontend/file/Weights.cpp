@@ -1,4 +1,4 @@
-//===- Weights.cpp - where a tensor's bytes lie, and reading small ones ===//
+//===- Weights.cpp - where a tensor's bytes lie, and reading small ones ---===//
 
 #include "frontend/base/Error.h"
 #include "frontend/file/ExternalData.h"

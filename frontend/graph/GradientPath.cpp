@@ -1,4 +1,4 @@
-//===- GradientPath.cpp - where a gradient flows in a graph -------------===//
+//===- GradientPath.cpp - where a gradient flows in a graph ---------------===//
 
 #include "frontend/graph/GradientPath.h"
 

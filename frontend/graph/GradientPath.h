@@ -1,4 +1,4 @@
-//===- GradientPath.h - where a gradient flows in a graph ---------------===//
+//===- GradientPath.h - where a gradient flows in a graph -----------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_GRAPH_GRADIENTPATH_H
 #define ZEROGRAPH_FRONTEND_GRAPH_GRADIENTPATH_H

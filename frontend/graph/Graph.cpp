@@ -1,4 +1,4 @@
-//===- Graph.cpp - the nodes of a graph and their order -----------------===//
+//===- Graph.cpp - the nodes of a graph and their order -------------------===//
 
 #include "frontend/graph/Graph.h"
 

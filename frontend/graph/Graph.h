@@ -1,4 +1,4 @@
-//===- Graph.h - the nodes of a graph and their order -------------------===//
+//===- Graph.h - the nodes of a graph and their order ---------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_GRAPH_GRAPH_H
 #define ZEROGRAPH_FRONTEND_GRAPH_GRAPH_H

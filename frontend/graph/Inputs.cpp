@@ -155,7 +155,7 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
     for (const InputDim &dim : input.dims) {
       shape.push_back(dim.name.empty() ? dim.value : dims.at(dim.name));
     }
-    elementCount(shape); // refuses what overflows
+    elementCount(shape); // refuses an overflow
     shapes.push_back(shape);
   }
   return shapes;

@@ -1,4 +1,4 @@
-//===- OpDef.h - what is declared about each operator -------------------===//
+//===- OpDef.h - what is declared about each operator ---------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_GRAPH_OPDEF_H
 #define ZEROGRAPH_FRONTEND_GRAPH_OPDEF_H

@@ -1,6 +1,6 @@
 //===- Activation.cpp - activation functions ------------------------------===//
 //
-// At a kink the gradient is PyTorch's: comparisons are written so that the
+// At a kink the gradient is PyTorch's: each comparison is written so that its
 // select takes the branch whose derivative PyTorch uses.
 //
 //===----------------------------------------------------------------------===//
@@ -51,8 +51,8 @@ void emitPRelu(Op &op) {
                            op.emit.mul(x, slope)));
 }
 
-/// scale * (x > 0 ? x : alpha * (exp(min(x, 0)) - 1)): the exponent is
-/// bounded so that no infinity meets a zero gradient.
+/// scale * (x > 0 ? x : alpha * (exp(min(x, 0)) - 1)). Without the min an
+/// infinite exp would meet a gradient of zero, and give NaN.
 void emitExponential(Op &op, double alpha, double scale) {
   Value x = op.value(0);
   Value positive = op.emit.compare(CompareKind::gt, x, 0.0);
@@ -73,8 +73,8 @@ void emitSelu(Op &op) {
 }
 
 void emitSoftplus(Op &op) {
-  // m + log(exp(-m) + exp(x - m)) with m = relu(x) neither overflows nor, at
-  // 0, loses its gradient of one half.
+  // m + log(exp(-m) + exp(x - m)) with m = relu(x): does not overflow, and its
+  // gradient at 0 is one half, as it should be.
   Value x = op.value(0);
   Value m = relu(op.emit, x);
   Value sum = op.emit.add(
@@ -102,7 +102,7 @@ void emitThresholdedRelu(Op &op) {
                            x, op.emit.splatLike(0, x)));
 }
 
-/// x without [-lambd, lambd], moved towards 0 by the bias.
+/// x moved towards 0 by the bias; 0 where x is in [-lambd, lambd].
 void emitShrink(Op &op) {
   Value x = op.value(0);
   double edge = op.floatAttribute("lambd", 0.5f);

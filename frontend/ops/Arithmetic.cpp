@@ -1,4 +1,4 @@
-//===- Arithmetic.cpp - arithmetic of two constants ---------------------===//
+//===- Arithmetic.cpp - arithmetic of two constants -----------------------===//
 
 #include "frontend/ops/Arithmetic.h"
 

@@ -1,4 +1,4 @@
-//===- Arithmetic.h - arithmetic of two constants -----------------------===//
+//===- Arithmetic.h - arithmetic of two constants -------------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_ARITHMETIC_H
 #define ZEROGRAPH_FRONTEND_OPS_ARITHMETIC_H
@@ -7,8 +7,7 @@
 
 namespace zerograph::frontend {
 
-/// Folds a function of two values, with broadcasting; the result has the type
-/// of x.
+/// Computes a function of two constants, with broadcasting, in the type of x.
 HostTensor foldPair(mlir::zg::nn::BinaryKind kind, const HostTensor &x,
                     const HostTensor &y);
 

@@ -1,4 +1,4 @@
-//===- Binary.cpp - functions of two values, element by element ---------===//
+//===- Binary.cpp - functions of two values, element by element -----------===//
 
 #include "frontend/ops/Arithmetic.h"
 

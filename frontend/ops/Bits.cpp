@@ -1,6 +1,6 @@
 //===- Bits.cpp - operators on the bits of integers -----------------------===//
 //
-// They decide shapes and masks; on data they are not supported.
+// Exporters use them for shapes and masks; for data they are not supported.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Cast.cpp - conversions to another element type -------------------===//
+//===- Cast.cpp - conversions to another element type ---------------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -34,7 +34,7 @@ void emitCast(Op &op) {
   }
   const HostTensor *host = op.host(0);
   if (host != nullptr && op.inputCount() == 2 && !op.host(1)) {
-    // CastLike: the second input matters by its type alone.
+    // CastLike: only the type of the second input matters.
     op.set(0, foldUnary(
                   *host, type, [](int64_t v) { return v; },
                   [](double v) { return v; }));

@@ -1,4 +1,4 @@
-//===- Col2Im.cpp - blocks of columns back into images ------------------===//
+//===- Col2Im.cpp - blocks of columns back into images --------------------===//
 
 #include "frontend/ops/Ops.h"
 

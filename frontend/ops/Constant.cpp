@@ -57,7 +57,7 @@ void emitConstantOfShape(Op &op) {
   op.set(0, broadcastTo(value.reshaped({}), shape));
 }
 
-/// Elements of Range, from its constant inputs.
+/// How many elements a Range has, by its constant inputs.
 int64_t rangeSize(Op &op) {
   const HostTensor &start = op.constant(0, "start");
   const HostTensor &limit = op.constant(1, "limit");

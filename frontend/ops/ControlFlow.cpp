@@ -1,7 +1,7 @@
 //===- ControlFlow.cpp - branches and loops, as far as they are static ----===//
 //
-// A plan holds no control flow. A branch whose condition is known is replaced
-// by what it holds; a loop whose trip count is known is unrolled.
+// A plan holds no control flow. If a branch's condition is known, the branch is
+// imported in its place; if a loop's trip count is known, the loop is unrolled.
 //
 //===----------------------------------------------------------------------===//
 

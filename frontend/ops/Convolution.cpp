@@ -9,7 +9,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// The attributes that both operators share, one number a place dimension.
+/// The attributes that both operators share, one number per spatial dimension.
 struct Window {
   Shape sizes, strides, dilations, low, high;
   int64_t groups = 1;
@@ -71,7 +71,7 @@ Window windowOf(Op &op) {
   return window;
 }
 
-/// Divides `total` zeros; the odd one goes to the end with SAME_UPPER.
+/// Pads with `total` zeros in all; with SAME_UPPER the odd one goes to the end.
 void share(Window &window, size_t i, int64_t total) {
   total = std::max<int64_t>(0, total);
   window.low[i] = (total + (window.automatic == "SAME_LOWER" ? 1 : 0)) / 2;
@@ -129,8 +129,8 @@ void emitConv(Op &op) {
                                  op.value(0), op.value(1), result)));
 }
 
-/// What a convolution with these weights would take to this input: its
-/// transpose, so its gradient.
+/// The transpose of the convolution with these weights: what its gradient
+/// computes.
 void emitConvTranspose(Op &op) {
   Window window = windowOf(op);
   Shape x = op.shape(0), w = op.shape(1);

@@ -1,4 +1,4 @@
-//===- CumSum.cpp - running sums ----------------------------------------===//
+//===- CumSum.cpp - running sums ------------------------------------------===//
 
 #include "frontend/ops/Ops.h"
 

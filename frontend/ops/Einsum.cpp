@@ -1,8 +1,8 @@
 //===- Einsum.cpp - sums of products over named dimensions ----------------===//
 //
-// Operands are contracted from the left to the right, two at a time: labels
-// that nothing else needs are summed away, those that both have and something
-// later needs are batches, and what is left is one matrix product.
+// Operands are contracted from the left to the right, two at a time. Labels
+// that nothing else needs are summed away first. Labels that both have, and
+// that something later needs, are batches of one matrix product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ struct Term {
   std::string labels;
 };
 
-/// The dimensions of a term in the order of `labels`, which are all of its
-/// own; a label that it lacks gets size 1.
+/// A term with its dimensions in the order of `labels`, which name all of them;
+/// a label that it lacks gets size 1.
 Value inOrder(Emitter &emit, const Term &term, const std::string &labels) {
   std::vector<int64_t> order;
   Shape shape;
@@ -41,7 +41,7 @@ Value inOrder(Emitter &emit, const Term &term, const std::string &labels) {
   return emit.reshape(emit.transpose(term.value, order), shape);
 }
 
-/// Keeps of a repeated label the elements where its indices are equal.
+/// Of a label that is repeated, keeps the elements where its indices are equal.
 void takeDiagonals(Emitter &emit, Term &term) {
   for (size_t i = 0; i < term.labels.size(); ++i) {
     size_t again = term.labels.find(term.labels[i], i + 1);

@@ -1,4 +1,4 @@
-//===- EinsumEquation.cpp - the equation of an Einsum -------------------===//
+//===- EinsumEquation.cpp - the equation of an Einsum ---------------------===//
 
 #include "frontend/ops/EinsumEquation.h"
 

@@ -1,4 +1,4 @@
-//===- EinsumEquation.h - the equation of an Einsum ---------------------===//
+//===- EinsumEquation.h - the equation of an Einsum -----------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_EINSUMEQUATION_H
 #define ZEROGRAPH_FRONTEND_OPS_EINSUMEQUATION_H

@@ -1,4 +1,4 @@
-//===- Expand.cpp - transpositions and repetitions ----------------------===//
+//===- Expand.cpp - transpositions and repetitions ------------------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -57,7 +57,7 @@ void foldExpand(Op &op) {
   op.set(0, broadcastTo(op.constant(0, "operand"), expandShape(op)));
 }
 
-/// Tile as a broadcast of [1, d0, 1, d1, ...] to [r0, d0, r1, d1, ...].
+/// A Tile is a broadcast of [1, d0, 1, d1, ...] to [r0, d0, r1, d1, ...].
 struct Tiling {
   Shape split, repeated, result;
 };

@@ -1,4 +1,4 @@
-//===- Fold.h - functions of constants, element by element --------------===//
+//===- Fold.h - functions of constants, element by element ----------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_FOLD_H
 #define ZEROGRAPH_FRONTEND_OPS_FOLD_H

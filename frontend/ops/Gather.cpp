@@ -1,4 +1,4 @@
-//===- Gather.cpp - rows and elements of a table ------------------------===//
+//===- Gather.cpp - rows and elements of a table --------------------------===//
 //
 // nn.gather reads rows of a table. The other gathers become one too, over the
 // data reshaped to a table, with computed row numbers.
@@ -95,8 +95,8 @@ void foldGather(Op &op) {
 //===----------------------------------------------------------------------===//
 
 struct GatherNd {
-  int64_t batchDims, depth; ///< dims shared, dims an index addresses
-  Shape data, lead, result; ///< lead: the indices' shape but its last dim
+  int64_t batchDims, depth; ///< common dims, dims that an index addresses
+  Shape data, lead, result; ///< lead: the indices' shape without its last dim
 };
 
 GatherNd gatherNd(Op &op) {

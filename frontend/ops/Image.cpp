@@ -36,7 +36,7 @@ void emitDepthToSpace(Op &op) {
     fail("mode='", mode, "' is not known; 'DCR' and 'CRD' are");
   }
   Value x = op.value(0);
-  if (mode == "DCR") { // the block's place stands in front of the channel
+  if (mode == "DCR") { // channels are ordered by place in the block first
     x = op.emit.reshape(x, {s[0], block, block, channels, s[2], s[3]});
     x = op.emit.transpose(x, {0, 3, 4, 1, 5, 2});
   } else {
@@ -64,7 +64,7 @@ void emitSpaceToDepth(Op &op) {
 // LRN
 //===----------------------------------------------------------------------===//
 
-/// Each channel is divided by a power of the squares around it.
+/// Divides each channel by a power of the sum of its neighbours' squares.
 void emitLrn(Op &op) {
   Emitter &emit = op.emit;
   Value x = op.value(0);

@@ -1,4 +1,4 @@
-//===- Index.cpp - indices into tensors ---------------------------------===//
+//===- Index.cpp - indices into tensors -----------------------------------===//
 
 #include "frontend/ops/Index.h"
 

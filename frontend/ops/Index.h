@@ -1,4 +1,4 @@
-//===- Index.h - indices into tensors -----------------------------------===//
+//===- Index.h - indices into tensors -------------------------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_INDEX_H
 #define ZEROGRAPH_FRONTEND_OPS_INDEX_H
@@ -7,9 +7,8 @@
 
 namespace zerograph::frontend {
 
-/// An index into `size` elements of input 0, made non-negative; fails outside
-/// of
-/// [-size, size).
+/// An index into `size` elements of input 0, made non-negative; fails if it is
+/// outside of [-size, size).
 int64_t checkedIndex(Op &op, int64_t index, int64_t size);
 /// Constant indices into `size` elements of input 0, checked, none negative.
 HostTensor checkedIndices(Op &op, const HostTensor &indices, int64_t size);

@@ -1,4 +1,4 @@
-//===- Iterations.cpp - what loops of both kinds share ------------------===//
+//===- Iterations.cpp - what loops of both kinds share --------------------===//
 
 #include "frontend/ops/Iterations.h"
 

@@ -1,4 +1,4 @@
-//===- Iterations.h - what loops of both kinds share --------------------===//
+//===- Iterations.h - what loops of both kinds share ----------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_ITERATIONS_H
 #define ZEROGRAPH_FRONTEND_OPS_ITERATIONS_H
@@ -14,9 +14,9 @@ struct Iterations {
   std::vector<std::vector<Slot>> collected; ///< one list per output
 };
 
-/// Imports one iteration of the loop's body on `inputs`; its outputs are those
-/// of the body. False, all outputs of the loop being marked as failed, if a
-/// problem was found: it is noted already.
+/// Imports one iteration of the loop's body, run on `inputs`; gives the body's
+/// outputs. If it finds a problem, which is noted then, marks all outputs of
+/// the loop as failed: false.
 bool runIteration(Op &op, int64_t trip, const std::vector<NamedSlot> &inputs,
                   size_t leastOutputs, std::vector<NamedSlot> &outputs);
 

@@ -53,7 +53,7 @@ Rows rowsOf(Op &op) {
   return rows;
 }
 
-/// Masks and weighs the loss of each row, and reduces them.
+/// Weighs the loss of each row, masks ignored ones, and reduces all.
 Value reduceRows(Op &op, const Rows &rows, Value loss) {
   Emitter &emit = op.emit;
   Value weight;
@@ -63,7 +63,7 @@ Value reduceRows(Op &op, const Rows &rows, Value loss) {
       fail("there are ", shapeText(Emitter::shapeOf(table)), " weights for ",
            rows.classes, " classes");
     }
-    // An ignored label is clamped into the table; its row is masked below.
+    // An ignored label reads any row of the table: it is masked below.
     weight = emit.gather(table, rows.labels);
     loss = emit.mul(loss, weight);
   }
@@ -111,7 +111,7 @@ void emitSoftmaxCrossEntropyLoss(Op &op) {
 
 void emitNegativeLogLikelihoodLoss(Op &op) {
   Rows rows = rowsOf(op);
-  // The label's column by a masked sum: its gradient needs no scatter.
+  // A masked sum reads the label's column: its gradient needs no scatter.
   Value column = op.emit.iota(1, {rows.count, rows.classes},
                               Emitter::elementOf(rows.labels));
   Value chosen =

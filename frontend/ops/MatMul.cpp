@@ -33,7 +33,7 @@ void emitMatMul(Op &op) {
   op.set(0, op.emit.reshape(result, shape));
 }
 
-/// Small products of constants, such as rotary angles.
+/// For small products of constants, such as rotary angles.
 void foldMatMul(Op &op) {
   const HostTensor &x = op.constant(0, "operand");
   const HostTensor &y = op.constant(1, "operand");

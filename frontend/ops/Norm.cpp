@@ -10,7 +10,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// The dims from `axis` on as one, [leading..., C].
+/// Shapes of an input whose dims from `axis` on are normalized as one, C.
 struct Normalized {
   Shape rows;       ///< leading dims, then C
   Shape inner;      ///< the dims that are normalized

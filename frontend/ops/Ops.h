@@ -1,4 +1,4 @@
-//===- Ops.h - the tables of operators, and what their files share --------===//
+//===- Ops.h - the tables of operators ------------------------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_OPS_H
 #define ZEROGRAPH_FRONTEND_OPS_OPS_H

@@ -1,7 +1,7 @@
 //===- Order.cpp - the largest elements and their places ------------------===//
 //
-// Composed of comparisons and reductions, so that gradients need no scatter
-// and the result is the same on every device.
+// Made of comparisons and reductions: so gradients need no scatter, and results
+// are the same on every device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ void emitArgExtreme(Op &op) {
   Value extreme = emit.reduce(kind, x, {axis}, true);
   Value hit = emit.compare(CompareKind::eq, x, extreme);
   Value place = emit.iota(axis, shape, emit.builder.getI64Type());
-  // What is not hit never wins.
+  // Elements that are not the extreme never win.
   Value other =
       emit.splatLike(last ? 0 : static_cast<double>(shape[axis] - 1), place);
   op.set(0, emit.reduce(last ? ReduceKind::max : ReduceKind::min,
@@ -35,8 +35,8 @@ void emitArgExtreme(Op &op) {
                         op.intAttribute("keepdims", 1) != 0));
 }
 
-/// 1 at the first of the largest elements along an axis (before version 13:
-/// of all that follows it), 0 elsewhere.
+/// 1 at the first of the largest elements along an axis, 0 elsewhere. Before
+/// version 13 the dims from the axis on count as one.
 void emitHardmax(Op &op) {
   Emitter &emit = op.emit;
   Value x = op.value(0);

@@ -1,4 +1,4 @@
-//===- Pad.cpp - borders of tensors -------------------------------------===//
+//===- Pad.cpp - borders of tensors ---------------------------------------===//
 
 #include "frontend/ops/Ops.h"
 

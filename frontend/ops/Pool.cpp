@@ -1,7 +1,7 @@
 //===- Pool.cpp - windows of images reduced to one element ----------------===//
 //
-// A window is the product of one interval an axis, so that its sum and its
-// maximum are taken one axis after the other, by nn.pool.
+// A window is an interval along each axis. So nn.pool can take its sum or its
+// maximum along one axis after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ PoolOp pool(Emitter &emit, ReduceKind kind, Value x, int64_t axis,
   return pooled;
 }
 
-/// `numbers` has one for each element; gives those at the maxima.
+/// `numbers` holds one number per element of x; takes those at the maxima.
 Value atMaxima(Emitter &emit, Value numbers, PoolOp pooled) {
   int64_t axis = pooled.getDim();
   int64_t count = Emitter::shapeOf(pooled.getResult())[axis];
@@ -70,8 +70,8 @@ Value atMaxima(Emitter &emit, Value numbers, PoolOp pooled) {
   return result;
 }
 
-/// Each element's place in the flattened `shape`; `columns` counts the spatial
-/// axes from the first to the last.
+/// Each element's place in the flattened `shape`; with `columns` in
+/// column-major order of the spatial axes.
 Value places(Emitter &emit, const Shape &shape, bool columns) {
   mlir::Type i64 = emit.builder.getI64Type();
   Shape order = shape;
@@ -131,8 +131,8 @@ void emitAveragePool(Op &op) {
   Value x = op.value(0);
   mlir::Type element = Emitter::elementOf(x);
   Value y = sumOver(emit, x, windows);
-  // Where windows hold different numbers of elements, each axis is divided on
-  // its own.
+  // An axis whose windows all hold as many elements is divided by that number
+  // at the end, any other right away.
   int64_t count = 1;
   for (size_t i = 0; i < windows.size(); ++i) {
     std::vector<int64_t> counts = windows[i].counts(padded);

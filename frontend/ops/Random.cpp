@@ -17,10 +17,10 @@ void noteSeed(Op &op) {
   }
 }
 
-/// The value passes and nothing is dropped.
+/// The output is the input: nothing is dropped.
 void passThrough(Op &op) {
   op.forward(0, 0);
-  // The mask once had the type of the values.
+  // Before version 10 the mask has the type of the values.
   int32_t mask = op.opset() < 10 ? op.type(0) : onnx::TensorProto::BOOL;
   op.set(1, HostTensor::splat(mask, op.shape(0), 1));
 }
@@ -52,7 +52,7 @@ void drop(Op &op, double ofFile) {
          op.opset() < 10 ? op.emit.convert(mask, type.getElementType()) : mask);
 }
 
-/// Before version 12 nothing in the file says that a dropout is active.
+/// Before version 12 a file cannot say that a dropout is active.
 void emitPassiveDropout(Op &op) {
   float ratio = op.floatAttribute("ratio", 0.5f);
   if (ratio != 0 && !op.setsDropout()) {
@@ -64,7 +64,7 @@ void emitPassiveDropout(Op &op) {
 }
 
 void emitDropout(Op &op) {
-  // Off without training_mode, and nothing at ratio 0.
+  // Without training_mode it is off.
   bool training = false;
   if (op.hasInput(2)) {
     training = op.constant(2, "training_mode").intAt(0) != 0;
@@ -94,8 +94,8 @@ mlir::Value normal(Op &op, mlir::Value like) {
   return e.mul(radius, e.unary(nn::UnaryKind::cos, e.mul(v, 2 * M_PI)));
 }
 
-/// Sets the result to what `draw` makes in a shape, which is the first input's,
-/// or told by an attribute.
+/// Sets the result to `draw` * factor + term. Its shape is that of the first
+/// input, or, without inputs, an attribute.
 void setRandom(Op &op, mlir::Value (*draw)(Op &, mlir::Value), double factor,
                double term) {
   noteSeed(op);
@@ -112,7 +112,7 @@ void setRandom(Op &op, mlir::Value (*draw)(Op &, mlir::Value), double factor,
       isLike && !op.host(0)
           ? op.value(0)
           : e.splat(0, shape, elementTypeOf(e.builder.getContext(), type));
-  // Samples are told by a dimension.
+  // Random ops need a dimension that may be the samples'.
   if (shape.empty()) {
     like = e.reshape(like, {1});
   }
@@ -132,14 +132,14 @@ void emitRandomNormal(Op &op) {
             op.floatAttribute("mean", 0));
 }
 
-/// True with the probability that the input holds.
+/// 1 with the probability that the input holds, else 0.
 void emitBernoulli(Op &op) {
   noteSeed(op);
   Emitter &e = op.emit;
   mlir::Value p = op.value(0);
   mlir::Value like = Emitter::rankOf(p) == 0 ? e.reshape(p, {1}) : p;
   mlir::Value u = uniform(op, like);
-  // Compared in the wider type: u, rounded to a half, might be 1.
+  // In the wider type: u rounded to half precision might be 1.
   if (Emitter::elementOf(p).isF64()) {
     u = e.convert(u, Emitter::elementOf(p));
   } else {

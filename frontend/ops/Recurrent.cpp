@@ -1,8 +1,8 @@
 //===- Recurrent.cpp - LSTM, GRU and RNN, unrolled over time --------------===//
 //
-// What depends on the input alone is one product for the whole sequence; each
-// step adds the product with the state before it. Gradients come by the rules
-// of the ops that this is made of.
+// The input's part of all steps is one product; each step adds its product with
+// the state before it. There is no gradient rule for these operators: gradients
+// come by the rules of the ops that they become.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,8 @@ Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
   readActivations(defaults);
 }
 
-/// Gates of more rows than the state has: PyTorch projects it after each step.
+/// Refuses a cell that is larger than the state: PyTorch would project it after
+/// each step.
 void Recurrent::checkProjection() {
   Shape r = op.shape(2);
   int64_t cell = r[1] / gates;

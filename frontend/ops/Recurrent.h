@@ -41,13 +41,13 @@ protected:
     std::vector<Activation> f;
   };
 
-  /// Before the steps of a direction: what they share.
+  /// Called before the steps of a direction: computes what they share.
   virtual void begin(const Direction &direction) {}
   /// One step; `x` [B, gates x H] is the input's part, with what
   /// inputBias has added.
   virtual State step(const Direction &direction, Value x,
                      const State &before) = 0;
-  /// What is added to the input's part of all steps at once, or null.
+  /// What is added to the input's part of all steps at once; may be null.
   virtual Value inputBias(const Direction &direction);
 
   Value gate(Value all, int64_t k) {

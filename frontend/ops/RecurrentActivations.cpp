@@ -1,5 +1,4 @@
-//===- RecurrentActivations.cpp - the functions of a recurrent operator's cell
-//===//
+//===- RecurrentActivations.cpp - functions of recurrent cells ------------===//
 
 #include "frontend/ops/Recurrent.h"
 

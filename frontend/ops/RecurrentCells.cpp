@@ -59,7 +59,8 @@ public:
     resetAfter = op.intAttribute("linear_before_reset", 0) != 0;
   }
 
-  /// The state's bias of the candidate, [H], stays inside of the reset.
+  /// With resetAfter the reset gate also scales the state's bias of the
+  /// candidate, [H]: it is added in `step`.
   Value inputBias(const Direction &d) override {
     if (!resetAfter || !d.biasOfState) {
       return Recurrent::inputBias(d);

@@ -1,4 +1,4 @@
-//===- Reduce.cpp - reductions ------------------------------------------===//
+//===- Reduce.cpp - reductions --------------------------------------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -93,7 +93,7 @@ Value logSum(Emitter &emit, Value x, const std::vector<int64_t> &axes,
 Value logSumExp(Emitter &emit, Value x, const std::vector<int64_t> &axes,
                 bool keep) {
   Value top = emit.reduce(ReduceKind::max, x, axes, true);
-  // Where all are infinite, x - top would not be a number.
+  // If the maximum is infinite, x - top would be NaN.
   top = emit.select(emit.unary(UnaryKind::is_inf, top), emit.splatLike(0, top),
                     top);
   Value sum =
@@ -108,7 +108,7 @@ template <Body body>
 void emitReduce(Op &op) {
   bool identity;
   std::vector<int64_t> axes = axesOf(op, identity);
-  // With no axes the functions around the sum still apply.
+  // Without axes only what is computed around the reduction remains.
   bool keep = identity || op.intAttribute("keepdims", 1) != 0;
   op.set(0, body(op.emit, op.value(0), axes, keep));
 }

@@ -147,7 +147,7 @@ Axis scaledAxis(int64_t dim, int64_t input, double scale) {
   return {dim, input, static_cast<int64_t>(output), scale};
 }
 
-/// The axes from a list of scales, one a dim.
+/// The axes, from one scale per dim.
 std::vector<Axis> scaledAxes(Op &op, const std::vector<int64_t> &dims,
                              const std::vector<double> &scales) {
   if (scales.size() != dims.size()) {

@@ -1,4 +1,4 @@
-//===- ResizeTaps.cpp - which elements a resized element is made of -----===//
+//===- ResizeTaps.cpp - which elements a resized element is made of -------===//
 
 #include "frontend/ops/ResizeTaps.h"
 
@@ -98,11 +98,11 @@ std::vector<Tap> tapsOf(double source, double scale, const Method &method) {
 
 void computeTaps(Axis &axis, const Method &method) {
   for (int64_t i = 0; i < axis.output; ++i) {
-    // As far off as it may be, indices around it do not overflow.
+    // Clamped so that the indices around it do not overflow.
     double source = std::clamp(sourceOf(axis, method, i), -0x1p53, 0x1p53);
     axis.outside.push_back(method.coordinates == "tf_crop_and_resize" &&
                            (source < 0 || source > axis.input - 1));
-    // A region far outside needs no exact place.
+    // Clamped again: far outside the exact place does not matter.
     source = std::clamp(source, -1e6, 1e6);
     std::vector<Tap> taps = tapsOf(source, axis.scale, method);
     double sum = 0;

@@ -1,4 +1,4 @@
-//===- ResizeTaps.h - which elements a resized element is made of -------===//
+//===- ResizeTaps.h - which elements a resized element is made of ---------===//
 
 #ifndef ZEROGRAPH_FRONTEND_OPS_RESIZETAPS_H
 #define ZEROGRAPH_FRONTEND_OPS_RESIZETAPS_H

@@ -1,4 +1,4 @@
-//===- Scan.cpp - loops over the elements of tensors --------------------===//
+//===- Scan.cpp - loops over the elements of tensors ----------------------===//
 
 #include "frontend/ops/Iterations.h"
 

@@ -1,4 +1,4 @@
-//===- Select.cpp - elements that a condition or a length chooses -------===//
+//===- Select.cpp - elements that a condition or a length chooses ---------===//
 
 #include "frontend/emit/ConstantGather.h"
 #include "frontend/ops/Ops.h"

@@ -1,4 +1,4 @@
-//===- Sequence.cpp - sequences, element by element ---------------------===//
+//===- Sequence.cpp - sequences, element by element -----------------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -140,7 +140,7 @@ void emitConcatFromSequence(Op &op) {
   op.set(0, op.emit.concat(parts, axis));
 }
 
-/// What is there is what it holds.
+/// An optional is what it holds.
 void emitOptional(Op &op) {
   if (!op.hasInput(0)) {
     fail("an optional that holds nothing is not supported");

@@ -1,4 +1,4 @@
-//===- Shape.cpp - the same elements in another shape -------------------===//
+//===- Shape.cpp - the same elements in another shape ---------------------===//
 
 #include "frontend/ops/Ops.h"
 
@@ -8,7 +8,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// A family of ops that differ in their result shape alone.
+// These operators differ only in the shape of their result.
 template <Shape (*shape)(Op &)>
 void foldReshape(Op &op) {
   op.set(0, op.constant(0, "operand").reshaped(shape(op)));

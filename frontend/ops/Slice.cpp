@@ -1,4 +1,4 @@
-//===- Slice.cpp - parts and joins of tensors ---------------------------===//
+//===- Slice.cpp - parts and joins of tensors -----------------------------===//
 
 #include "frontend/ops/Ops.h"
 

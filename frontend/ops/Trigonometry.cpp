@@ -1,7 +1,7 @@
 //===- Trigonometry.cpp - angles and hyperbolas, of simpler functions -----===//
 //
-// Every select keeps the side that is not taken finite: its gradient is zero
-// times something.
+// The gradient of the side that a select does not take is zero times something.
+// So that side is kept finite.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ Value negate(Emitter &emit, Value x) { return emit.unary(UnaryKind::neg, x); }
 
 Value one(Emitter &emit, Value x) { return emit.splatLike(1, x); }
 
-/// f(|x|) with the sign of x; as a select, so that f's gradient counts at 0.
+/// f(|x|) with the sign of x. A select, so that the gradient at 0 is f's.
 template <typename F>
 Value odd(Emitter &emit, Value x, F f) {
   Value negative = emit.compare(CompareKind::lt, x, 0.0);
@@ -35,8 +35,8 @@ Value rootOfSquare(Emitter &emit, Value x, double sign) {
                     emit.add(emit.mul(emit.mul(x, x), sign), 1.0));
 }
 
-/// Above 1 the angle's complement, three times the half angle, then the
-/// series, whose next term is below 1e-16.
+/// Above 1 by the complement of the angle; then the angle is halved three
+/// times; then comes the series, whose next term is below 1e-16.
 Value arcTangent(Emitter &emit, Value x) {
   return odd(emit, x, [&](Value a) {
     Value steep = emit.compare(CompareKind::gt, a, 1.0);
@@ -83,8 +83,8 @@ Value hyperbolicCosine(Emitter &emit, Value x) {
   return hyperbolic(emit, x, false);
 }
 
-/// log(x + sqrt(x * x + sign)), without the square where it says nothing: far
-/// out it would be infinite.
+/// log(x + sqrt(x * x + sign)); log(2 x) for large x, whose square would be
+/// infinite.
 Value logOfSum(Emitter &emit, Value x, double sign) {
   Value far = emit.compare(CompareKind::gt, x, 1e9);
   Value near = emit.select(far, one(emit, x), x);

@@ -1,4 +1,4 @@
-//===- Trilu.cpp - triangles of matrices --------------------------------===//
+//===- Trilu.cpp - triangles of matrices ----------------------------------===//
 
 #include "frontend/ops/Ops.h"
 

@@ -1,4 +1,4 @@
-//===- Unary.cpp - functions of one value, element by element -----------===//
+//===- Unary.cpp - functions of one value, element by element -------------===//
 
 #include "frontend/ops/Ops.h"
 

@@ -1,4 +1,4 @@
-//===- Variadic.cpp - Max, Min, Mean, Sum and Clip ----------------------===//
+//===- Variadic.cpp - Max, Min, Mean, Sum and Clip ------------------------===//
 
 #include "frontend/ops/Arithmetic.h"
 

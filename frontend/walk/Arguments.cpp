@@ -1,4 +1,4 @@
-//===- Arguments.cpp - inputs and parameters of the program -------------===//
+//===- Arguments.cpp - inputs and parameters of the program ---------------===//
 
 #include "frontend/graph/GradientPath.h"
 #include "frontend/graph/InputValues.h"

@@ -80,7 +80,7 @@ const Graph &Importer::graphOf(const onnx::GraphProto &body) {
 }
 
 void Importer::countRun(const Graph &body) {
-  // A run without nodes counts too: a loop of them might never end.
+  // A run without nodes counts too: else a loop of them might never end.
   unrolledNodes += 1 + body.order.size();
   if (unrolledNodes > kMaxUnrolledNodes) {
     fail("unrolls into more than ", kMaxUnrolledNodes,

@@ -1,13 +1,11 @@
-//===- CheckAssignment.cpp - shapes of x[mask] = value
-//---------------------===//
+//===- CheckAssignment.cpp - shapes of x[mask] = value --------------------===//
 
 #include "frontend/walk/CheckAssignment.h"
 
 namespace zerograph::frontend {
 
-/// Whether a value of shape `row` is the same wherever the mask, which differs
-/// in leading dimensions of x alone, may choose: all that `row` has lies behind
-/// those, and is as large as in x.
+/// Whether a value of shape `row` is one row of x, and the mask chooses whole
+/// rows: the last dims are x's in `row`, and 1 in `mask`.
 static bool isRowOf(Shape row, Shape mask, const Shape &x) {
   if (row.size() > x.size() || mask.size() > x.size()) {
     return false;

@@ -1,5 +1,4 @@
-//===- CheckAssignment.h - shapes of x[mask] = value
-//-----------------------===//
+//===- CheckAssignment.h - shapes of x[mask] = value ----------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_WALK_CHECKASSIGNMENT_H
 #define ZEROGRAPH_FRONTEND_WALK_CHECKASSIGNMENT_H

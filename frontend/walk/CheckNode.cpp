@@ -1,8 +1,8 @@
 //===- CheckNode.cpp - a node is what ONNX's schema says of its operator --===//
 //
-// The schema says which attributes a node has, which types each input may have,
-// and which inputs share one. Checked here for all operators, so that no
-// importer case must ask whether it was given floats where ONNX promises them.
+// A schema says which attributes a node has, which types each input may have,
+// and which inputs have the same. This is checked here for all operators, so
+// that no function in ops/ must check what ONNX promises.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// The formal parameter that input `i` is; null behind the last.
+/// What the schema says of input `i`; null behind the last.
 const onnx::OpSchema::FormalParameter *formalOf(const onnx::OpSchema &schema,
                                                 int i) {
   const auto &formals = schema.inputs();
@@ -46,14 +46,15 @@ bool takes(const onnx::OpSchema &schema, int input, int32_t type) {
              0;
 }
 
-/// Whether there is a way to import an operator as it is in a set.
+/// Whether the importer knows an operator as it is in this operator set.
 bool isSupported(const onnx::OpSchema &schema, int64_t opset) {
   return findOp(schema.Name(), opset) != nullptr || schema.HasFunction() ||
          schema.HasContextDependentFunction();
 }
 
-/// "; operator set 18 WHAT: ..." of the first set above `opset` whose operator
-/// is supported and, by its schema, `is` what is asked for.
+/// "; operator set 18 WHAT: ...": names the first set above `opset` in which
+/// the operator is supported and `is` holds for its schema; "" if there is
+/// none.
 template <typename Predicate>
 std::string adviseNewer(const onnx::NodeProto &node, int64_t opset,
                         const char *what, Predicate is) {

@@ -1,8 +1,8 @@
 //===- Constants.cpp - values that are known while importing --------------===//
 //
-// Exporters repeat the same arithmetic in every block. Small equal constants
-// are one object; so equal nodes over them are computed once, and each is
-// emitted once, when a value of the program needs it.
+// Exporters repeat the same arithmetic in every block. So small equal constants
+// are one object here, equal nodes over the same objects are computed once, and
+// a constant is emitted once, when a value of the program first needs it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ bool Importer::foldNode(const OpDef &def, Op &op) {
     results.push_back(op.wantsOutput(i) ? slotOf(node.output(i)).host
                                         : nullptr);
   }
-  // A null among the results would say that the output was not wanted then.
+  // A null is an output that nobody wants of this node, but of another maybe.
   if (!llvm::is_contained(results, nullptr)) {
     folded.emplace(key, results);
   }

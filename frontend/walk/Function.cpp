@@ -1,8 +1,7 @@
 //===- Function.cpp - operators that ONNX defines by other operators ------===//
 //
-// An operator without an entry in ops/ is imported by the body that its schema
-// gives it. All shapes are known by now, so a body that depends on them can be
-// built.
+// An operator without an entry in ops/ is imported as the body that ONNX's
+// schema gives it. Some bodies depend on shapes; these are known by now.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,7 +96,7 @@ void clearMaskedRows(onnx::FunctionProto &function) {
     add(absl::StrCat(p, "none = CastLike(", p, "none_f32, ", x, ")"));
     add(absl::StrCat(p, "best = ReduceMax(", x, ", ", p, "axes)"));
     add(absl::StrCat(p, "hidden = Equal(", p, "best, ", p, "none)"));
-    // Zeros go in as well, so that no gradient meets what is not a number.
+    // Zeros go in as well, so that no gradient is NaN.
     add(absl::StrCat(p, "seen = Where(", p, "hidden, ", p, "zero, ", x, ")"));
     onnx::NodeProto &softmax = *function.add_node();
     softmax = node;

@@ -35,7 +35,7 @@ public:
   std::string onlyReader(const std::string &name) const;
   /// Whether an initializer of this name is trained.
   bool isTrained(const std::string &name) const;
-  /// Adds to the report's notes what is not among them.
+  /// Adds a note to the report, once.
   void note(const std::string &text);
   /// See Op.
   double decideDropout(double ofFile);
@@ -56,7 +56,7 @@ public:
   /// If `indices` is an input or a part of one, moved but not changed, notes
   /// its range. True for a whole input: all its values will be checked.
   bool boundInput(mlir::Value indices, const IndexRange &range);
-  /// Adds to the one error that the import will end with.
+  /// Adds a line to the one error with which the import will end.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
   void addWarning(const onnx::NodeProto &node, const std::string &text);
   size_t problemCount() const { return problems.size(); }
@@ -83,7 +83,7 @@ private:
   /// Counts a run of a body; throws ImportError if there are too many nodes.
   void countRun(const Graph &body);
   /// Gives the inputs and initializers of a body their slots, under names that
-  /// begin with `prefix`. The names that the body itself defines.
+  /// begin with `prefix`. Gives the names that the body itself defines.
   std::set<std::string> bindBody(const Graph &body, const std::string &prefix,
                                  const std::vector<NamedSlot> &inputs);
   /// Keeps a copy of a body's node, whose names are unique by now.
@@ -130,12 +130,12 @@ private:
   std::string loss;
   std::vector<InputSignature> inputs;
   std::vector<Shape> inputShapes;
-  std::vector<IndexUses> indexUses; ///< one an input
+  std::vector<IndexUses> indexUses; ///< one per input
   std::vector<Parameter> parameters;
   llvm::DenseMap<mlir::Value, mlir::Value> nextValues; ///< by argument
   llvm::DenseMap<mlir::Value, mlir::Value> keptOf;     ///< argument by value
-  std::vector<bool> onGradientPath;                    ///< one a node
-  int current = 0; ///< the node of the graph in the walk
+  std::vector<bool> onGradientPath;                    ///< one per node
+  int current = 0; ///< the node that the walk is at
   std::vector<std::string> problems;
   int emitDepth = 0;
   std::map<double, int> dropouts; ///< ratio -> how many nodes have it
@@ -145,15 +145,15 @@ private:
   // of branches, loops, and operators that ONNX defines as functions.
   std::deque<onnx::NodeProto> bodyNodes;
   std::unordered_map<std::string, const onnx::NodeProto *> bodyProducer;
-  /// The name outside of what is an input inside.
+  /// Input of a body -> its name outside.
   std::unordered_map<std::string, std::string> bodyAliases;
   std::unordered_map<const onnx::GraphProto *, std::unique_ptr<Graph>>
       bodyGraphs;
   int64_t scopes = 0, unrolledNodes = 0;
   int expandDepth = 0;
 
-  // Exporters repeat the same arithmetic in every block; equal nodes over
-  // equal constants are folded once, and each constant is emitted once.
+  // Equal nodes over equal constants are folded once, and each constant is
+  // emitted once (see Constants.cpp).
   std::map<std::string, std::shared_ptr<const HostTensor>> shared;
   std::map<std::string, std::vector<std::shared_ptr<const HostTensor>>> folded;
   std::map<const HostTensor *, mlir::Value> emitted;

@@ -12,19 +12,20 @@ namespace zerograph::frontend {
 /// Legal values of an integer input, as far as its uses tell.
 struct IndexRange {
   int64_t low = INT64_MIN, high = INT64_MAX;
-  /// Legal besides.
+  /// Also legal, outside of [low, high].
   std::set<int64_t> ignored;
 
   bool contains(int64_t value) const {
     return (value >= low && value <= high) || ignored.count(value) != 0;
   }
-  /// What both contain; what either contains, and all between their ends.
+  /// What both contain.
   IndexRange meet(const IndexRange &other) const;
+  /// What either contains, and all between the two.
   IndexRange join(const IndexRange &other) const;
 };
 
-/// What the uses of an input say: each of the whole input, and each of a part
-/// of it, which says nothing of the other parts.
+/// What the uses of an input say: those of the whole input, and those of parts
+/// of it, which say nothing about the other parts.
 struct IndexUses {
   std::optional<IndexRange> whole, parts;
 };

@@ -117,7 +117,7 @@ void Op::forwardSlot(int i, Slot &from) {
   }
   Slot &output = importer.slotOf(node.output(i));
   if (output.host && !from.value) {
-    // The constant is known already: what is asked for is its value.
+    // The constant is known already: its value is wanted now.
     output.value = materialize(from);
     return;
   }

@@ -27,7 +27,7 @@ struct Slot {
   mlir::Value value;
   std::vector<Slot> sequence;
   bool isSequence = false;
-  bool failed = false;                   ///< its node could not be imported
+  bool failed = false;                   ///< its node was not imported
   const onnx::NodeProto *node = nullptr; ///< computes it; null: nothing does
 };
 

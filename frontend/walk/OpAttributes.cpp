@@ -1,4 +1,4 @@
-//===- OpAttributes.cpp - the attributes of a node ----------------------===//
+//===- OpAttributes.cpp - the attributes of a node ------------------------===//
 
 #include "frontend/walk/Op.h"
 

@@ -1,4 +1,4 @@
-//===- Origins.cpp - what a value depends on, for messages --------------===//
+//===- Origins.cpp - what a value depends on, for messages ----------------===//
 
 #include "frontend/walk/Importer.h"
 

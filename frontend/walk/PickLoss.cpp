@@ -1,4 +1,4 @@
-//===- PickLoss.cpp - which output is the loss --------------------------===//
+//===- PickLoss.cpp - which output is the loss ----------------------------===//
 
 #include "frontend/walk/Importer.h"
 

@@ -1,4 +1,4 @@
-//===- ProgramEnds.cpp - results of the program and its attributes -------===//
+//===- ProgramEnds.cpp - results of the program and its attributes --------===//
 
 #include "frontend/walk/Importer.h"
 
@@ -32,7 +32,7 @@ NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
   SmallVector<int64_t> ignored;
   const IndexUses &uses = indexUses[i];
   if (uses.whole || uses.parts) {
-    // A part that is within the whole's range says nothing new.
+    // What the uses of parts allow, together, is a bound of the whole too.
     IndexRange range = uses.whole.value_or(IndexRange());
     if (uses.parts) {
       range = range.meet(*uses.parts);
@@ -118,8 +118,8 @@ void Importer::eraseUnused() {
 void Importer::addInputAttributes(SmallVector<Attribute> &attributes) {
   size_t anchor = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    // Labels are what a loss bounds from below 0 or to its classes; the last
-    // bounded input is nearest to the loss.
+    // The labels decide if they are known. A loss bounds the range of its
+    // labels, and the last bounded input is taken for them.
     if (indexUses[i].whole || indexUses[i].parts) {
       anchor = i;
     }
