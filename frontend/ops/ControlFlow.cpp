@@ -1,7 +1,7 @@
 //===- ControlFlow.cpp - branches and loops, as far as they are static ----===//
 //
-// A plan holds no control flow. If a branch's condition is known, the branch is
-// imported in its place; if a loop's trip count is known, the loop is unrolled.
+// A plan holds no control flow. Of an If whose condition is known, the branch
+// that it takes is imported; a Loop whose trip count is known is unrolled.
 //
 //===----------------------------------------------------------------------===//
 
