@@ -321,12 +321,13 @@ g (float[4, 2] x) => (float[2] y) {
 }
 
 TEST(RefusedGraph, IndicesOutsideTheirDim) {
-  expectRefused(R"(
+  expectRefused(
+      R"(
 g (float[4, 5] x) => (float[1] y) {
   at = Constant <value = int64[1, 2] {0, 7}> ()
   [nd] y = GatherND(x, at)
 })",
-                {"node 'nd' (GatherND)", "index 7 is outside of 5 elements of 'x'"});
+      {"node 'nd' (GatherND)", "index 7 is outside of 5 elements of 'x'"});
 }
 
 TEST(RefusedGraph, DropoutOfEverything) {
