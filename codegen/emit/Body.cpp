@@ -22,6 +22,15 @@ Value Body::address(Value pointer, Value offset, Type element) {
                                      pointer, ArrayRef<LLVM::GEPArg>{offset});
 }
 
+Value Body::isResult(unsigned number) {
+  auto integer = [&](Value pointer) -> Value {
+    return lanes.b.create<LLVM::PtrToIntOp>(lanes.b.getI64Type(), pointer);
+  };
+  Value result = integer(resultPointer(0));
+  return lanes.compare(arith::CmpIPredicate::eq,
+                       integer(operandPointer(number)), result);
+}
+
 Value Body::where(Value mask, llvm::function_ref<Value()> then,
                   Value otherwise) {
   ImplicitLocOpBuilder &b = lanes.b;

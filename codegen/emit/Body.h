@@ -75,6 +75,10 @@ public:
   Value resultPointer(unsigned number) const {
     return pointers[pointers.size() - resultCount + number];
   }
+  /// i1: whether operand `number` lies where result 0 does.
+  Value isResult(unsigned number);
+  /// Where the element lies that is `offset` elements behind a pointer.
+  Value address(Value pointer, Value offset, Type element);
   /// Stores a vector, or one scalar, `offset` elements into a buffer; of a
   /// masked one only the lanes that are set. A mask of one lane is for all of
   /// them. The place is at a multiple of `together` elements.
@@ -106,7 +110,6 @@ private:
     Value offset, inBounds;
   };
 
-  Value address(Value pointer, Value offset, Type element);
   /// Bytes that an access at a multiple of so many elements can rely on.
   unsigned alignmentOf(Type storage, int64_t together) const;
   /// Elements that the chunks of a contiguous leaf lie at multiples of.

@@ -3,7 +3,6 @@
 #include "codegen/emit/Body.h"
 
 #include "codegen/emit/Elementwise.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
 

@@ -50,11 +50,8 @@ public:
 
 private:
   Value pointer(CudaBody &body, size_t reduction) const {
-    ImplicitLocOpBuilder &b = body.lanes.b;
-    Value scratch = body.scratchPointer;
-    return b.create<LLVM::GEPOp>(
-        scratch.getType(), b.getI8Type(), scratch,
-        ArrayRef<LLVM::GEPArg>{body.lanes.index(starts[reduction])});
+    Value start = body.lanes.index(starts[reduction]);
+    return body.address(body.scratchPointer, start, body.lanes.b.getI8Type());
   }
   Value offset(CudaBody &body, Value block, Value column) const {
     Lanes &l = body.lanes;

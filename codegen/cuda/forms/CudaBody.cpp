@@ -3,6 +3,7 @@
 #include "codegen/cuda/forms/CudaBody.h"
 
 #include "codegen/cuda/forms/Forms.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -56,7 +57,7 @@ CudaBody::Function CudaBody::beginFunction(ImplicitLocOpBuilder &b,
   Function result;
   result.results = op->getNumResults();
   result.op = beginKernel(b, name, parameters, threads.block);
-  auto arguments = result.op.getArguments();
+  auto arguments = result.op->getRegion(0).getArguments();
   result.buffers.assign(arguments.begin(), arguments.begin() + buffers);
   result.scratch = threads.scratch ? Value(arguments.back()) : Value();
   return result;
@@ -200,7 +201,7 @@ Value CudaBody::declareShared(StringRef name, Type element, int64_t count) {
       LLVM::LLVMArrayType::get(storageType(element), unsigned(count)),
       /*isConstant=*/false, LLVM::Linkage::Internal, name, Attribute(),
       /*alignment=*/uint64_t(kAccessBytes), kSharedMemory);
-  b.setInsertionPointToStart(&function.op.getBody().front());
+  b.setInsertionPointToStart(&function.op->getRegion(0).front());
   return b.create<LLVM::AddressOfOp>(array);
 }
 

@@ -4,9 +4,12 @@
 #define ZEROGRAPH_CODEGEN_CUDA_FORMS_CUDABODY_H
 
 #include "codegen/emit/Body.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include <utility>
+
+namespace mlir::LLVM {
+class LLVMFuncOp;
+} // namespace mlir::LLVM
 
 namespace mlir::zg::cuda {
 
@@ -92,7 +95,7 @@ public:
 
 private:
   struct Function {
-    LLVM::LLVMFuncOp op;
+    Operation *op = nullptr;
     SmallVector<Value> buffers;
     unsigned results = 0;
     Value scratch;

@@ -3,7 +3,6 @@
 #include "codegen/emit/loops/ScatterLoops.h"
 
 #include "codegen/emit/Elementwise.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/ir/nn/Queries.h"
 
 using namespace mlir;
@@ -85,12 +84,7 @@ Value ScatterLoops::rowsToSet(Body &body) {
   if (!table) {
     return l.index(tableRows);
   }
-  auto addressOf = [&](Value pointer) {
-    return l.b.create<LLVM::PtrToIntOp>(l.b.getI64Type(), pointer);
-  };
-  Value same = l.compare(arith::CmpIPredicate::eq,
-                         addressOf(body.operandPointer(table.getArgNumber())),
-                         addressOf(body.resultPointer(0)));
+  Value same = body.isResult(table.getArgNumber());
   return l.select(same, l.index(0), l.index(tableRows));
 }
 

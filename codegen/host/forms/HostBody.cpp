@@ -29,4 +29,10 @@ HostBody::Function HostBody::beginFunction(ImplicitLocOpBuilder &b,
   return result;
 }
 
+Value host::allocate(Lanes &lanes, Type storage, int64_t elements) {
+  return lanes.b.create<LLVM::AllocaOp>(
+      LLVM::LLVMPointerType::get(lanes.b.getContext()), storage,
+      lanes.index(elements), /*alignment=*/64);
+}
+
 void HostBody::finish() { lanes.b.create<func::ReturnOp>(); }

@@ -41,6 +41,9 @@ private:
         begin(function.begin), end(function.end) {}
 };
 
+/// Room for elements on the call's stack, at a multiple of 64 bytes.
+Value allocate(Lanes &lanes, Type storage, int64_t elements);
+
 } // namespace mlir::zg::host
 
 #endif // ZEROGRAPH_CODEGEN_HOST_FORMS_HOSTBODY_H

@@ -7,7 +7,6 @@
 
 #include "codegen/emit/loops/RowLoops.h"
 #include "codegen/host/forms/Forms.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -47,10 +46,7 @@ Value HostRowLoops::allocate(Node *node, int64_t &left) {
     return {};
   }
   left -= bytes;
-  ImplicitLocOpBuilder &b = body.lanes.b;
-  return b.create<LLVM::AllocaOp>(LLVM::LLVMPointerType::get(b.getContext()),
-                                  storage, body.lanes.index(elements),
-                                  /*alignment=*/64);
+  return host::allocate(body.lanes, storage, elements);
 }
 
 void HostRowLoops::planScratch() {
