@@ -16,3 +16,5 @@ endif()
 add_compile_options(-fsanitize=${zg_sanitizers} -fno-sanitize-recover=all
                     -fno-omit-frame-pointer -g1 -O1)
 add_link_options(-fsanitize=${zg_sanitizers})
+# So it shows where a file does not include what it uses.
+set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
