@@ -95,8 +95,8 @@ g (float[1, 3] x, float[1, 1] t, float[1, 3] table) => (float[1, 3] y) {
 })";
 
 onnx::ModelProto withUnknownDims(bool table) {
-  onnx::ModelProto model = parse(
-      std::string("<ir_version: 10, opset_import: [\"\" : 18]>") + kUnknown);
+  std::string header = "<ir_version: 10, opset_import: [\"\" : 18]>";
+  onnx::ModelProto model = parse(header + kUnknown);
   auto forget = [](onnx::ValueInfoProto *info, int axis) {
     info->mutable_type()
         ->mutable_tensor_type()
