@@ -5,6 +5,8 @@
 #include "runtime/comm/Fold.h"
 #include "runtime/device/host/HostBuffer.h"
 
+#include <algorithm>
+
 using namespace zerograph;
 
 namespace {
@@ -13,16 +15,28 @@ namespace {
 template <typename Call>
 class BlockingOperation final : public Operation {
 public:
-  explicit BlockingOperation(Call call) : call(std::move(call)) {}
-  absl::Status issue(const Issue &) override { return call(); }
+  BlockingOperation(const HostCommunicator &comm, CollectiveSite site,
+                    Call call)
+      : comm(comm), site(std::move(site)), call(std::move(call)) {}
+  absl::Status issue(const Issue &issue) override {
+    absl::Status status = call(site);
+    if (issue.work) {
+      *issue.work = comm.workTime(site.sequence);
+    }
+    return status;
+  }
 
 private:
+  const HostCommunicator &comm;
+  CollectiveSite site;
   Call call;
 };
 
 template <typename Call>
-std::unique_ptr<Operation> blocking(Call call) {
-  return std::make_unique<BlockingOperation<Call>>(std::move(call));
+std::unique_ptr<Operation> blocking(const HostCommunicator &comm,
+                                    CollectiveSite site, Call call) {
+  return std::make_unique<BlockingOperation<Call>>(comm, std::move(site),
+                                                   std::move(call));
 }
 
 /// Accesses in pairs: two addresses, and the bytes of the first.
@@ -43,7 +57,8 @@ bindGather(HostCommunicator &comm, const plan::Step &step, CollectiveSite site,
            const std::vector<DeviceRange> &ranges) {
   ZG_ASSIGN_OR_RETURN(auto segments, pairsOf<GatherSegment>(step, ranges));
   return blocking(
-      [&comm, site = std::move(site), segments = std::move(segments)] {
+      comm, std::move(site),
+      [&comm, segments = std::move(segments)](const CollectiveSite &site) {
         return comm.allGather(site, segments);
       });
 }
@@ -67,9 +82,10 @@ bindReduceScatter(HostCommunicator &comm, const plan::ReduceScatter &reduce,
   call.shard_bytes = ranges[1].bytes;
   call.chunk_bytes = reduce.chunk_bytes();
   call.accumulate = reduce.accumulate();
-  return blocking([&comm, site = std::move(site), call] {
-    return comm.reduceScatter(site, call);
-  });
+  return blocking(comm, std::move(site),
+                  [&comm, call](const CollectiveSite &site) {
+                    return comm.reduceScatter(site, call);
+                  });
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>
@@ -79,18 +95,39 @@ bindAllReduce(HostCommunicator &comm, const plan::Step &step,
   ZG_RETURN_IF_ERROR(checkFoldType(type));
   ZG_ASSIGN_OR_RETURN(auto arrays, pairsOf<ReduceArray>(step, ranges));
   return blocking(
-      [&comm, type, site = std::move(site), arrays = std::move(arrays)] {
+      comm, std::move(site),
+      [&comm, type, arrays = std::move(arrays)](const CollectiveSite &site) {
         return comm.allReduce(site, type, arrays);
       });
 }
 
+int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
+  return time.time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
 } // namespace
+
+// What no step is bound to has no place.
+void HostCommunicator::noteBegin(const CollectiveSite &site,
+                                 Clock::time_point time) {
+  if (site.sequence < work.size()) {
+    work[site.sequence].begin = nanoseconds(time);
+  }
+}
+
+void HostCommunicator::noteEnd(const CollectiveSite &site,
+                               Clock::time_point time) {
+  if (site.sequence < work.size()) {
+    work[site.sequence].end = nanoseconds(time);
+  }
+}
 
 absl::StatusOr<std::unique_ptr<Operation>>
 HostCommunicator::bind(const plan::Step &step, CollectiveSite site,
                        absl::Span<const unsigned> group,
                        std::vector<DeviceRange> ranges) {
   ZG_RETURN_IF_ERROR(needAllRanks(group, world()));
+  work.resize(std::max<size_t>(work.size(), site.sequence + 1));
   switch (step.op_case()) {
   case plan::Step::kAllGather:
     return bindGather(*this, step, std::move(site), ranges);

@@ -5,6 +5,8 @@
 
 #include "runtime/comm/Communicator.h"
 
+#include <chrono>
+
 namespace zerograph {
 
 /// One segment of an all_gather.
@@ -48,6 +50,20 @@ public:
   virtual absl::Status allReduce(const CollectiveSite &site,
                                  plan::ElementType type,
                                  absl::Span<const ReduceArray> arrays) = 0;
+
+  /// Of the last call that was bound under this number, which has returned:
+  /// when it did not wait for other ranks.
+  WorkTime workTime(uint32_t sequence) const { return work[sequence]; }
+
+protected:
+  using Clock = std::chrono::steady_clock;
+  /// The other ranks had come, and the call was done with them. Each number has
+  /// its own times: the next call may begin while one is asked for.
+  void noteBegin(const CollectiveSite &site, Clock::time_point time);
+  void noteEnd(const CollectiveSite &site, Clock::time_point time);
+
+private:
+  std::vector<WorkTime> work; // by sequence number
 };
 
 } // namespace zerograph

@@ -87,9 +87,12 @@ struct ProgramBinding {
   DeviceRange counters;
 };
 
-/// When a step was worked on, after its waits: nanoseconds of the steady clock.
+/// When a step was worked on, after it had what it awaits of other streams:
+/// nanoseconds of the steady clock. Of a collective the waiting for other ranks
+/// is in it; `work` tells it apart, where the device can.
 struct StepTime {
   int64_t begin = 0, end = 0;
+  WorkTime work = {};
 };
 
 /// A program with everything that running it needs. One program of a device
@@ -115,8 +118,8 @@ public:
   /// ending. No run begins any more; one that goes on does.
   virtual void dropRecords() {}
 
-  /// From now on runs note when each step is worked on; of an accelerator, where
-  /// nothing is enqueued as graphs.
+  /// From now on runs note when each step is worked on; of an accelerator,
+  /// where nothing is enqueued as graphs.
   virtual void recordTimes() = 0;
   /// Of the last run, one a step of the list; empty where nothing is recorded.
   virtual std::vector<StepTime> times() const = 0;

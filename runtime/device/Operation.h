@@ -5,7 +5,15 @@
 
 #include "runtime/base/Status.h"
 
+#include <cstdint>
+
 namespace zerograph {
+
+/// When an operation that all ranks do together had nothing to wait for from
+/// the others: nanoseconds of the steady clock. 0: it cannot tell.
+struct WorkTime {
+  int64_t begin = 0, end = 0;
+};
 
 /// What a run tells a step.
 struct Issue {
@@ -14,6 +22,9 @@ struct Issue {
   void *stream = nullptr;
   /// Of the program's two slots, the one that the run reads.
   unsigned slot = 0;
+  /// Where an operation that waits for other ranks says when it did not; null
+  /// where nobody asks.
+  WorkTime *work = nullptr;
 };
 
 /// Whether a device may record what an operation enqueues, as a CUDA graph, and

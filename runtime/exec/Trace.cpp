@@ -3,6 +3,7 @@
 #include "runtime/exec/Trace.h"
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/steps/Step.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,41 @@ nlohmann::json named(const char *what, size_t rank, int thread,
           {"pid", rank},
           {"tid", thread},
           {"args", {{"name", name}}}};
+}
+
+/// Something that took time on a step's stream.
+nlohmann::json lasting(const std::string &name, const std::string &category,
+                       size_t rank, const plan::Step &step, int64_t begin,
+                       int64_t end, nlohmann::json args) {
+  return {{"ph", "X"},
+          {"name", name},
+          {"cat", category},
+          {"pid", rank},
+          {"tid", int(step.stream())},
+          {"ts", double(begin) / 1e3},
+          {"dur", double(end - begin) / 1e3},
+          {"args", std::move(args)}};
+}
+
+/// The events of one step: its work, and where it waited for other ranks.
+void addStep(nlohmann::json &events, size_t rank, const plan::Step &step,
+             StepTime time, int64_t origin, nlohmann::json args) {
+  std::string name = step.name(), op(opName(step));
+  bool known = time.work.begin != 0;
+  WorkTime work = known ? time.work : WorkTime{time.begin, time.end};
+  auto wait = [&](const char *what, int64_t begin, int64_t end) {
+    if (begin < end) {
+      events.push_back(lasting(absl::StrCat("wait ", what, ": ", name), "wait",
+                               rank, step, begin - origin, end - origin, args));
+    }
+  };
+  if (isCollective(step) && !known) {
+    args["waiting for other ranks"] = "included";
+  }
+  wait("for ranks to begin", time.begin, work.begin);
+  events.push_back(lasting(name, op, rank, step, work.begin - origin,
+                           work.end - origin, args));
+  wait("for ranks to end", work.end, time.end);
 }
 
 } // namespace
@@ -68,15 +104,8 @@ absl::Status TraceFile::write(const plan::Plan &plan,
           events.push_back(named("thread_name", rank, step.stream(),
                                  streamName(plan, step)));
         }
-        events.push_back(
-            {{"ph", "X"},
-             {"name", step.name()},
-             {"cat", std::string(opName(step))},
-             {"pid", rank},
-             {"tid", int(step.stream())},
-             {"ts", double(time.begin - origin) / 1e3},
-             {"dur", double(time.end - time.begin) / 1e3},
-             {"args", {{"program", program.name()}, {"step", i}}}});
+        addStep(events, rank, step, time, origin,
+                {{"program", program.name()}, {"step", i}});
       }
     }
   }

@@ -15,8 +15,10 @@ namespace zerograph {
 using StepTimes = std::vector<std::vector<StepTime>>;
 
 /// A file in the Trace Event Format, which Perfetto and chrome://tracing draw:
-/// a process a rank, a thread a stream, an event a step. A collective's event
-/// includes waiting for the other ranks.
+/// a process per rank, a thread per stream, an event per step. Where a
+/// collective waits for other ranks, that is an event of its own, of the
+/// category "wait"; of a GPU's collectives it cannot be told apart, and their
+/// events say so. A stream that waits for another has no event then.
 class TraceFile {
 public:
   /// Creates the file, empty until `write`.

@@ -31,7 +31,8 @@ std::string pack(const RankRun &run, const Session &session) {
   for (const std::vector<StepTime> &program : run.times()) {
     words.push_back(int64_t(program.size()));
     for (const StepTime &time : program) {
-      words.insert(words.end(), {time.begin, time.end});
+      words.insert(words.end(),
+                   {time.begin, time.end, time.work.begin, time.work.end});
     }
   }
   return std::string(reinterpret_cast<const char *>(words.data()),
@@ -65,8 +66,11 @@ Told unpack(const std::string &text) {
   while (at < words.size()) {
     std::vector<StepTime> &program = told.times.emplace_back();
     for (int64_t steps = next(); steps > 0; --steps) {
-      int64_t begin = next();
-      program.push_back({begin, next()});
+      StepTime &time = program.emplace_back();
+      for (int64_t *word :
+           {&time.begin, &time.end, &time.work.begin, &time.work.end}) {
+        *word = next();
+      }
     }
   }
   return told;
@@ -75,6 +79,14 @@ Told unpack(const std::string &text) {
 /// Clocks of one machine differ by no more than ranks become ready apart;
 /// another machine's are moved so that the ranks become ready together.
 constexpr int64_t kSameClock = 1'000'000'000;
+
+void move(StepTime &time, int64_t shift) {
+  time.begin += shift;
+  time.end += shift;
+  bool known = time.work.begin != 0;
+  time.work.begin += known ? shift : 0;
+  time.work.end += known ? shift : 0;
+}
 
 /// Rank 0's: puts together what the ranks told.
 absl::StatusOr<TrainResult> resultOf(Session &session,
@@ -88,8 +100,7 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
     int64_t shift = ready - told.ready;
     for (std::vector<StepTime> &program : told.times) {
       for (StepTime &time : program) {
-        time.begin += std::abs(shift) > kSameClock ? shift : 0;
-        time.end += std::abs(shift) > kSameClock ? shift : 0;
+        move(time, std::abs(shift) > kSameClock ? shift : 0);
       }
     }
     if (result.stopped && result.stop_signal == 0) {

@@ -127,12 +127,14 @@ absl::Status LocalCommunicator::enter(const CollectiveSite &site,
     group->options.on_enter(self, site);
   }
   ZG_RETURN_IF_ERROR(group->meeting.meet(self, publish, where));
+  noteBegin(site, Clock::now());
   met();
   return absl::OkStatus();
 }
 
 absl::Status LocalCommunicator::leave(const CollectiveSite &site,
                                       const char *what) {
+  noteEnd(site, Clock::now());
   ZG_RETURN_IF_ERROR(group->meeting.meet(
       self, kNothing, [&] { return "end of " + describe(site, what); }));
   order.done();

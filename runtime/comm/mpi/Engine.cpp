@@ -159,6 +159,8 @@ absl::Status Engine::transfer(absl::Span<const Message> receives,
   if (s.failed.ok()) {
     Clock::time_point now = Clock::now();
     std::fill(s.heard.begin(), s.heard.end(), now);
+    s.met = now;
+    s.here.assign(size, false);
     s.receives = receives;
     s.sends = sends;
     for (const auto &messages : {receives, sends}) {
@@ -191,6 +193,11 @@ absl::Status Engine::transfer(absl::Span<const Message> receives,
   }
   s.changed.wait_for(lock, kAnswer, [&] { return s.parked; });
   return annotate(s.failureLocked(), describe());
+}
+
+Engine::Clock::time_point Engine::met() const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return state->met;
 }
 
 void Engine::fail(const absl::Status &status) {

@@ -60,6 +60,10 @@ public:
   absl::Status transfer(absl::Span<const Message> receives,
                         absl::Span<const Message> sends, Describe describe);
 
+  /// Of the last transfer, which is over: when something had come from every
+  /// rank that it received from. What is short comes at once.
+  Clock::time_point met() const;
+
   /// This rank failed: tells the others, and ends every transfer. The first
   /// failure counts. Returns once MPI touches no memory of a transfer.
   void fail(const absl::Status &status);

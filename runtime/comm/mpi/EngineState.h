@@ -66,6 +66,9 @@ struct Engine::State {
   std::vector<Clock::time_point> heard;      // by peer: last sign of life
   std::vector<Clock::time_point> waiting;    // by peer: last said that it waits
 
+  std::vector<bool> here; // by peer: something has come
+  Clock::time_point met;  // when the last was heard so
+
   absl::Status failed;
   unsigned failed_rank = 0;
   bool parked = false; // failed, and no MPI call any more but the last
@@ -94,6 +97,7 @@ private:
   // The thread's alone.
   std::vector<MPI_Request> requests;
   std::vector<unsigned> peer_of; // by request
+  size_t incoming = 0;           // of the requests, the first ones
   std::vector<int> indices;
   uint32_t transfers = 0;
   MPI_Request listening = MPI_REQUEST_NULL;

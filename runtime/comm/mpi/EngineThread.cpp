@@ -119,6 +119,7 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
                            request);
         });
   }
+  incoming = requests.size();
   for (const Message &message : out) {
     add(message, "MPI_Isend to rank ",
         [&](void *data, int bytes, int peer, MPI_Request *request) {
@@ -145,7 +146,12 @@ bool Engine::State::testRequests() {
   Clock::time_point now = Clock::now();
   std::lock_guard<std::mutex> lock(mutex);
   for (int i = 0; i < done; ++i) {
-    unsigned peer = peer_of[size_t(indices[size_t(i)])];
+    auto request = size_t(indices[size_t(i)]);
+    unsigned peer = peer_of[request];
+    if (request < incoming && !here[peer]) {
+      here[peer] = true;
+      met = now;
+    }
     --pending[peer];
     heard[peer] = now;
   }

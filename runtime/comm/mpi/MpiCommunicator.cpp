@@ -70,6 +70,17 @@ absl::Status MpiCommunicator::enter(const CollectiveSite &site,
   return absl::OkStatus();
 }
 
+absl::Status MpiCommunicator::transfer(const CollectiveSite &site,
+                                       const char *what) {
+  return engine->transfer(receives, sends,
+                          [&] { return describe(site, what); });
+}
+
+void MpiCommunicator::leave(const CollectiveSite &site) {
+  noteEnd(site, Clock::now());
+  order.done();
+}
+
 absl::Status
 MpiCommunicator::allGather(const CollectiveSite &site,
                            absl::Span<const GatherSegment> segments) {
@@ -88,9 +99,9 @@ MpiCommunicator::allGather(const CollectiveSite &site,
       std::memmove(place, segment.shard, segment.shard_bytes);
     }
   }
-  ZG_RETURN_IF_ERROR(engine->transfer(
-      receives, sends, [&] { return describe(site, "all_gather"); }));
-  order.done();
+  ZG_RETURN_IF_ERROR(transfer(site, "all_gather"));
+  noteBegin(site, engine->met());
+  leave(site);
   return absl::OkStatus();
 }
 
@@ -117,12 +128,14 @@ absl::Status MpiCommunicator::reduceScatter(const CollectiveSite &site,
     // The own contribution goes through staging too: the shard may lie where
     // it is.
     std::memcpy(bytesOf(contributions[rank()]), partOf(rank()), bytes);
-    ZG_RETURN_IF_ERROR(engine->transfer(
-        receives, sends, [&] { return describe(site, "reduce_scatter"); }));
+    ZG_RETURN_IF_ERROR(transfer(site, "reduce_scatter"));
+    if (begin == 0) {
+      noteBegin(site, engine->met());
+    }
     foldContributions(call.type, call.shard + begin, call.accumulate,
                       contributions, bytes);
   }
-  order.done();
+  leave(site);
   return absl::OkStatus();
 }
 
@@ -147,8 +160,8 @@ absl::Status MpiCommunicator::allReduce(const CollectiveSite &site,
       count.scalar += array.bytes;
     }
   });
-  ZG_RETURN_IF_ERROR(engine->transfer(
-      receives, sends, [&] { return describe(site, "all_reduce"); }));
+  ZG_RETURN_IF_ERROR(transfer(site, "all_reduce"));
+  noteBegin(site, engine->met());
   uint64_t begin = 0;
   for (const ReduceArray &array : arrays) {
     for (unsigned peer = 0; peer < world(); ++peer) {
@@ -160,7 +173,7 @@ absl::Status MpiCommunicator::allReduce(const CollectiveSite &site,
                       array.bytes);
     begin += array.bytes;
   }
-  order.done();
+  leave(site);
   return absl::OkStatus();
 }
 

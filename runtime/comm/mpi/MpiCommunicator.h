@@ -75,6 +75,10 @@ private:
 
   /// Waits for this rank's turn.
   absl::Status enter(const CollectiveSite &site, const char *what);
+  /// Exchanges `receives` and `sends`.
+  absl::Status transfer(const CollectiveSite &site, const char *what);
+  /// The next collective's turn.
+  void leave(const CollectiveSite &site);
   /// Calls `body(i-th peer)`, every rank beginning with another one.
   template <typename Body>
   void forPeers(const Body &body) const;

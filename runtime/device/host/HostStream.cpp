@@ -111,10 +111,13 @@ absl::Status HostStream::runProgram() {
   for (const StreamEntry &entry : *program) {
     failed_step = entry.number;
     ZG_RETURN_IF_ERROR(await(entry));
-    int64_t begin = times ? now() : 0;
-    absl::Status result = entry.operation->issue({nullptr, slot});
+    StepTime time;
+    time.begin = times ? now() : 0;
+    absl::Status result =
+        entry.operation->issue({nullptr, slot, times ? &time.work : nullptr});
     if (times) {
-      times[entry.place] = {begin, now()};
+      time.end = now();
+      times[entry.place] = time;
     }
     if (!result.ok()) {
       return timelines.fail(result, entry.number) ? result : collateral();

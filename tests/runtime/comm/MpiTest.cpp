@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/mpi/MpiCommunicator.h"
+#include "runtime/device/host/HostBuffer.h"
 #include "tests/runtime/comm/ControlPlaneChecks.h"
 
 #include "gtest/gtest.h"
@@ -17,6 +18,7 @@
 #include <cmath>
 #include <cstring>
 #include <mpi.h>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -219,6 +221,40 @@ TEST(MpiTest, CollectivesRunInThePlansOrder) {
         ASSERT_EQ(wholes[i][peer], 100 * i + peer);
       }
     }
+  }
+}
+
+/// Who comes late to a collective is waited for: that is no work of it.
+TEST(MpiTest, WaitingIsToldFromWork) {
+  unsigned world = comm->world();
+  std::vector<std::byte> shard(4096), whole(world * shard.size());
+  HostBuffer from(shard.data(), shard.size()), to(whole.data(), whole.size());
+  plan::Step step;
+  step.mutable_all_gather();
+  std::vector<unsigned> all(world);
+  std::iota(all.begin(), all.end(), 0);
+  auto operation = comm->bind(
+      step, siteOf(0), all, {{&from, 0, shard.size()}, {&to, 0, whole.size()}});
+  ASSERT_TRUE(operation.ok()) << operation.status();
+  comm->beginProgram();
+  if (comm->rank() == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  auto now = [] {
+    return std::chrono::steady_clock::now().time_since_epoch() /
+           std::chrono::nanoseconds(1);
+  };
+  int64_t begin = now();
+  WorkTime work;
+  absl::Status status = (*operation)->issue({nullptr, 0, &work});
+  ASSERT_TRUE(status.ok()) << status;
+  int64_t end = now();
+  EXPECT_LE(begin, work.begin);
+  EXPECT_LE(work.begin, work.end);
+  EXPECT_LE(work.end, end);
+  if (comm->rank() == 0) {
+    EXPECT_GT(work.begin - begin, 200'000'000);
+    EXPECT_LT(work.end - work.begin, 200'000'000);
   }
 }
 

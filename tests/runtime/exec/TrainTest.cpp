@@ -119,7 +119,7 @@ TEST_F(TrainTest, TraceHasEveryStep) {
   std::map<std::pair<int, int>, double> end; // of a rank's stream
   for (const auto &event : trace["traceEvents"]) {
     if (event["ph"] == "X") {
-      ++events;
+      events += event["cat"] != "wait";
       double &last = end[{event["pid"], event["tid"]}];
       EXPECT_GE(event["ts"], last);
       last = event["ts"].get<double>() + event["dur"].get<double>() - 0.001;
@@ -130,6 +130,35 @@ TEST_F(TrainTest, TraceHasEveryStep) {
   options.trace = path("missing/trace.json");
   auto result = train(linearPlan(linear), options);
   EXPECT_NE(result.status().message().find("cannot create"), std::string::npos);
+}
+
+/// Who comes late to a collective is waited for: that is no work of it.
+TEST_F(TrainTest, TraceTellsWaitingFromWork) {
+  options.trace = path("trace.json");
+  options.on_collective = [](unsigned rank, const CollectiveSite &site) {
+    if (rank == 1 && site.sequence == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  };
+  run({2, 3, 1, true});
+  nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  double waited = 0, worked = 0; // longest of rank 0
+  std::string name;
+  for (const auto &event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["pid"] != 0) {
+      continue;
+    }
+    double milliseconds = event["dur"].get<double>() / 1e3;
+    if (event["cat"] != "wait") {
+      worked = std::max(worked, milliseconds);
+    } else if (milliseconds > waited) {
+      waited = milliseconds;
+      name = event["name"];
+    }
+  }
+  EXPECT_GT(waited, 150);
+  EXPECT_LT(worked, 150);
+  EXPECT_TRUE(name.starts_with("wait for ranks to begin: ")) << name;
 }
 
 /// The run computes what the formulas say.
