@@ -8,7 +8,7 @@
 #include "frontend/graph/Inputs.h"
 #include "frontend/walk/Importer.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
 
 namespace zerograph::frontend {
 
@@ -47,7 +47,7 @@ static std::unique_ptr<ModelFile> readModel(const std::string &path) {
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options, ImportReport *report) {
-  context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
+  context.loadDialect<nn::NNDialect>();
   ImportReport own;
   return guarded(path, [&] {
     std::unique_ptr<ModelFile> file = readModel(path);

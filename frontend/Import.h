@@ -72,7 +72,7 @@ struct ImportReport {
   std::vector<InlineWeight> inline_weights;
 };
 
-/// Imports the model at `path` as a module that holds one `func.func
+/// Imports the model at `path` as a module that holds one `nn.program
 /// @forward(inputs..., parameters...)`, verified, statically shaped. Reads no
 /// weight bytes; external files need not exist. Every error names the ONNX
 /// nodes or tensors at fault, if possible all of them at once.

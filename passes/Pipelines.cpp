@@ -2,10 +2,10 @@
 
 #include "passes/Pipelines.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/schedule/Passes.h"
@@ -30,12 +30,13 @@ PassOptions take(const TrainingOptions &options) {
 void addCleanup(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addNestedPass<nn::ProgramOp>(nn::createSinkLiterals());
 }
 
 /// Makes sums the ones that every stage, rank and layout has, for which it
 /// stands before sharding.
 void addReassociations(OpPassManager &passes) {
-  passes.addNestedPass<func::FuncOp>(nn::createSimplifyScatter());
+  passes.addNestedPass<nn::ProgramOp>(nn::createSimplifyScatter());
 }
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
@@ -78,7 +79,7 @@ void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
 }
 
 void buildDecompose(OpPassManager &passes, const TargetInfo &target) {
-  passes.addNestedPass<func::FuncOp>(nn::createDecompose(target));
+  passes.addNestedPass<nn::ProgramOp>(nn::createDecompose(target));
   addCleanup(passes);
   // Random numbers ask for scalars, which only now are there.
   passes.addPass(zero::createBindScalars());
@@ -86,18 +87,18 @@ void buildDecompose(OpPassManager &passes, const TargetInfo &target) {
 }
 
 void buildKernels(OpPassManager &passes, const TargetInfo &target) {
-  passes.addNestedPass<func::FuncOp>(nn::createWidenHalf(target));
-  passes.addNestedPass<func::FuncOp>(nn::createSplitLongRows());
+  passes.addNestedPass<nn::ProgramOp>(nn::createWidenHalf(target));
+  passes.addNestedPass<nn::ProgramOp>(nn::createSplitLongRows());
   // Before kernels: a transposition that a product takes over needs none.
-  passes.addNestedPass<func::FuncOp>(nn::createSimplifyMatmul());
+  passes.addNestedPass<nn::ProgramOp>(nn::createSimplifyMatmul());
   addCleanup(passes);
-  passes.addNestedPass<func::FuncOp>(nn::createFormKernels());
+  passes.addNestedPass<nn::ProgramOp>(nn::createFormKernels());
   // Before CSE: kernels that read a buffer and its copy may then be equal.
-  passes.addNestedPass<func::FuncOp>(nn::createElideCopies());
+  passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
-  passes.addNestedPass<func::FuncOp>(nn::createVerifyKernels());
-  passes.addNestedPass<func::FuncOp>(zero::createEarlyUpdates());
+  passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());
+  passes.addNestedPass<nn::ProgramOp>(zero::createEarlyUpdates());
 }
 
 void buildSchedule(OpPassManager &passes, const TargetInfo &target) {

@@ -1,6 +1,5 @@
 #include "passes/Registration.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/differentiate/Passes.h"
@@ -14,8 +13,7 @@
 #include "passes/zero/Passes.h"
 
 void mlir::zg::registerDialects(DialectRegistry &registry) {
-  registry.insert<func::FuncDialect, nn::NNDialect, sched::SchedDialect,
-                  zero::ZeroDialect>();
+  registry.insert<nn::NNDialect, sched::SchedDialect, zero::ZeroDialect>();
   nn::registerGradientRules(registry);
 }
 

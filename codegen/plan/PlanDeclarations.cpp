@@ -93,9 +93,9 @@ void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
 
 LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
                          plan::Plan &plan) {
-  auto units = module->getAttrOfType<ArrayAttr>(zero::kUnitsAttr);
+  ArrayAttr units = zero::unitsOf(module);
   if (!units) {
-    return module.emitError("has no '") << zero::kUnitsAttr << "'";
+    return module.emitError("has no zero.layout");
   }
   for (auto attribute : units.getAsRange<zero::ParamUnitAttr>()) {
     plan::Unit &unit = *plan.add_units();
@@ -152,9 +152,7 @@ LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
   entry.set_segment(state.getSegment());
   entry.set_slice(slice);
   entry.set_type(type);
-  auto unit = cast<zero::ParamUnitAttr>(
-      op->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
-          zero::kUnitsAttr)[state.getUnit()]);
+  auto unit = cast<zero::ParamUnitAttr>(zero::unitsOf(op)[state.getUnit()]);
   return state.getSharded()
              ? writeAxes(op, unit.getAxes(), plan, *entry.mutable_axes())
              : success();

@@ -41,8 +41,10 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
   // What only runs forward is updated by nothing.
-  if (auto groups = module->getAttrOfType<ArrayAttr>(zero::kGroupsAttr)) {
-    for (auto group : groups.getAsRange<zero::OptimizerGroupAttr>()) {
+  zero::LayoutOp layout = zero::layoutOf(module);
+  if (layout && layout.getGroups()) {
+    for (auto group :
+         layout.getGroups()->getAsRange<zero::OptimizerGroupAttr>()) {
       if (group.getOptions()) {
         *plan.add_groups() = writeGroup(group);
       }

@@ -6,8 +6,8 @@
 #include "frontend/walk/CheckAssignment.h"
 
 #include "absl/strings/str_join.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/defs/schema.h"
+#include "passes/ir/nn/NNDialect.h"
 
 using namespace mlir;
 
@@ -179,8 +179,8 @@ OwningOpRef<ModuleOp> Importer::run() {
   Location location = NameLoc::get(builder.getStringAttr(graph.proto.name()));
   module = ModuleOp::create(location);
   builder.setInsertionPointToEnd(module->getBody());
-  auto function = builder.create<func::FuncOp>(location, "forward",
-                                               builder.getFunctionType({}, {}));
+  auto function = builder.create<nn::ProgramOp>(
+      location, "forward", builder.getFunctionType({}, {}));
   body = function.addEntryBlock();
   builder.setInsertionPointToEnd(body);
 

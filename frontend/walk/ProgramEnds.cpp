@@ -4,8 +4,8 @@
 
 #include "frontend/graph/Inputs.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/ir/nn/NNDialect.h"
 
 #include <set>
 #include <unistd.h>
@@ -98,7 +98,7 @@ SmallVector<Attribute> Importer::addResults() {
           nn::kNextValueAttr, builder.getStringAttr(name))));
     }
   }
-  builder.create<func::ReturnOp>(UnknownLoc::get(&context), results);
+  builder.create<nn::ReturnOp>(UnknownLoc::get(&context), results);
   return resultAttributes;
 }
 
@@ -220,7 +220,7 @@ void Importer::finish() {
   addInputAttributes(arguments);
   addParameterAttributes(arguments);
   noteFiles(arguments);
-  auto function = cast<func::FuncOp>(body->getParentOp());
+  auto function = cast<nn::ProgramOp>(body->getParentOp());
   function.setType(builder.getFunctionType(
       body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
   function.setArgAttrsAttr(builder.getArrayAttr(arguments));

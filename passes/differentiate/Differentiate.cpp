@@ -16,7 +16,7 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-StringRef outputName(func::FuncOp func, unsigned result) {
+StringRef outputName(ProgramOp func, unsigned result) {
   auto name = func.getResultAttrOfType<StringAttr>(result, kOutputAttr);
   return name ? name.getValue() : StringRef();
 }
@@ -29,7 +29,7 @@ bool isFloatScalar(Type type) {
 }
 
 /// The outputs as "'a' tensor<f32>, 'b' tensor<4xf32>".
-std::string listOutputs(func::FuncOp func) {
+std::string listOutputs(ProgramOp func) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   auto outputs = llvm::make_filter_range(
@@ -42,7 +42,7 @@ std::string listOutputs(func::FuncOp func) {
 }
 
 /// The number of the result to differentiate.
-FailureOr<unsigned> findLoss(func::FuncOp func, StringRef wanted) {
+FailureOr<unsigned> findLoss(ProgramOp func, StringRef wanted) {
   SmallVector<unsigned> scalars;
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
     if (func.getResultAttr(i, kNextValueAttr)) {
@@ -80,7 +80,7 @@ FailureOr<unsigned> findLoss(func::FuncOp func, StringRef wanted) {
   return failure();
 }
 
-SmallVector<BlockArgument> trainableArguments(func::FuncOp func) {
+SmallVector<BlockArgument> trainableArguments(ProgramOp func) {
   SmallVector<BlockArgument> arguments;
   for (BlockArgument argument : func.getArguments()) {
     auto parameter = func.getArgAttrOfType<ParameterAttr>(
@@ -92,19 +92,19 @@ SmallVector<BlockArgument> trainableArguments(func::FuncOp func) {
   return arguments;
 }
 
-ParameterAttr parameterOf(func::FuncOp func, BlockArgument argument) {
+ParameterAttr parameterOf(ProgramOp func, BlockArgument argument) {
   return func.getArgAttrOfType<ParameterAttr>(argument.getArgNumber(),
                                               kParameterAttr);
 }
 
-bool hasNextValue(func::FuncOp func, StringAttr parameter) {
+bool hasNextValue(ProgramOp func, StringAttr parameter) {
   return llvm::any_of(
       llvm::seq<unsigned>(0, func.getNumResults()), [&](unsigned i) {
         return func.getResultAttr(i, kNextValueAttr) == parameter;
       });
 }
 
-void freeze(func::FuncOp func, BlockArgument argument) {
+void freeze(ProgramOp func, BlockArgument argument) {
   ParameterAttr old = parameterOf(func, argument);
   func.setArgAttr(argument.getArgNumber(), kParameterAttr,
                   ParameterAttr::get(func.getContext(), old.getName(),
@@ -125,7 +125,7 @@ struct DifferentiatePass
   using DifferentiateBase::DifferentiateBase;
 
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>(kForwardFunction);
+    auto func = getOperation().lookupSymbol<ProgramOp>(kForwardFunction);
     if (!func || func.isExternal()) {
       emitError(getOperation().getLoc(),
                 "has no function @forward to differentiate");
@@ -136,7 +136,7 @@ struct DifferentiatePass
     }
   }
 
-  LogicalResult differentiate(func::FuncOp func) {
+  LogicalResult differentiate(ProgramOp func) {
     FailureOr<unsigned> lossResult = findLoss(func, loss);
     if (failed(lossResult)) {
       return failure();
@@ -157,7 +157,7 @@ struct DifferentiatePass
   }
 
   /// Gives the function its new name, results and attributes.
-  LogicalResult finish(func::FuncOp func, unsigned lossResult,
+  LogicalResult finish(ProgramOp func, unsigned lossResult,
                        ArrayRef<BlockArgument> variables,
                        ArrayRef<Value> gradients) {
     Builder builder(&getContext());

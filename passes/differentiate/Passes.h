@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_PASSES_H
 #define ZEROGRAPH_PASSES_DIFFERENTIATE_PASSES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/ir/nn/NNDialect.h"

@@ -16,7 +16,7 @@ int64_t product(ArrayRef<int64_t> shape) {
 
 } // namespace
 
-SampleAnalysis::SampleAnalysis(func::FuncOp forward) {
+SampleAnalysis::SampleAnalysis(ProgramOp forward) {
   for (BlockArgument argument : forward.getArguments()) {
     auto input = forward.getArgAttrOfType<InputAttr>(argument.getArgNumber(),
                                                      kInputAttr);

@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_SAMPLES_H
 #define ZEROGRAPH_PASSES_DIFFERENTIATE_SAMPLES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -34,7 +33,7 @@ struct Samples {
 /// Follows the samples through a forward program of nn ops.
 class SampleAnalysis {
 public:
-  explicit SampleAnalysis(func::FuncOp forward);
+  explicit SampleAnalysis(ProgramOp forward);
 
   /// Of a value of the program.
   Samples of(Value value) const { return known.lookup(value); }

@@ -40,7 +40,7 @@ Samples lead(Op op, Samples samples) {
 struct TrackSamplesPass
     : mlir::zg::nn::impl::TrackSamplesBase<TrackSamplesPass> {
   void runOnOperation() override {
-    auto forward = getOperation().lookupSymbol<func::FuncOp>(kForwardFunction);
+    auto forward = getOperation().lookupSymbol<ProgramOp>(kForwardFunction);
     if (!forward || forward.isExternal()) {
       emitError(getOperation().getLoc(),
                 "has no function @forward to follow samples through");

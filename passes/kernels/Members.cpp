@@ -5,7 +5,6 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Reading.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -20,7 +19,7 @@ constexpr unsigned kMaxFreeOps = 24;
 
 /// A whole number that the runtime writes: the seed, the step, ...
 bool isWholeScalar(BlockArgument argument) {
-  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto func = dyn_cast<nn::ProgramOp>(argument.getOwner()->getParentOp());
   return func && func.getArgAttr(argument.getArgNumber(), nn::kScalarAttr) &&
          getElementTypeOrSelf(argument.getType()).isInteger();
 }
@@ -36,8 +35,8 @@ ArrayRef<int64_t> kernels::shapeOf(Value value) {
 }
 
 bool kernels::isOutside(Operation *op) {
-  return !isa<nn::NNDialect>(op->getDialect()) || isa<nn::KernelOp>(op) ||
-         nn::isLibraryCall(op);
+  return !isa<nn::NNDialect>(op->getDialect()) ||
+         isa<nn::KernelOp, nn::ReturnOp>(op) || nn::isLibraryCall(op);
 }
 
 Source kernels::trace(Value value) {

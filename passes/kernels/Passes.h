@@ -3,9 +3,9 @@
 #ifndef ZEROGRAPH_PASSES_KERNELS_PASSES_H
 #define ZEROGRAPH_PASSES_KERNELS_PASSES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/analysis/TargetInfo.h"
+#include "passes/ir/nn/NNDialect.h"
 
 namespace mlir::zg::nn {
 

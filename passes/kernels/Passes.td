@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
+def Decompose : Pass<"nn-decompose", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Rewrites composites to the core and reductions to three forms.";
   let description = [{
     A composite that the target keeps (`TargetInfo::keeps`) stays, and so does
@@ -41,7 +41,17 @@ def Decompose : Pass<"nn-decompose", "::mlir::func::FuncOp"> {
   let constructor = "::mlir::zg::nn::createDecompose()";
 }
 
-def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
+def SinkLiterals : Pass<"nn-sink-literals", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Moves constants and iota to their first use.";
+  let description = [{
+    Cleanups leave them at the start of a program, where a reader looks for what
+    the program does.
+
+    bitwise: nothing is computed otherwise.
+  }];
+}
+
+def FormKernels : Pass<"nn-form-kernels", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Groups nn ops into kernels.";
   let description = [{
     Afterwards the nn ops of a function are `nn.kernel`, library calls
@@ -57,7 +67,7 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
     - Views, constants and iota move into every kernel that reads them. One that
       a matmul or collective needs becomes a kernel that copies.
     - Cheap elementwise ops are computed again where that saves a buffer;
-      exponentials, divisions, reductions and gathers never are, but for single
+      exponentials, divisions, reductions and gathers never are, except of single
       numbers.
 
     bitwise: an element's value does not depend on what it is computed with.
@@ -77,7 +87,7 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::func::FuncOp"> {
   ];
 }
 
-def ElideCopies : Pass<"nn-elide-copies", "::mlir::func::FuncOp"> {
+def ElideCopies : Pass<"nn-elide-copies", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Makes reshapes of copies of whole buffers.";
   let description = [{
     A kernel that only copies, through views that leave every element where it
@@ -97,7 +107,7 @@ def ElideCopies : Pass<"nn-elide-copies", "::mlir::func::FuncOp"> {
   ];
 }
 
-def WidenHalf : Pass<"nn-widen-half", "::mlir::func::FuncOp"> {
+def WidenHalf : Pass<"nn-widen-half", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Computes f16 and bf16 in f32.";
   let description = [{
     Every op that computes with f16 or bf16 takes its operands converted to f32,
@@ -113,7 +123,7 @@ def WidenHalf : Pass<"nn-widen-half", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"widened", "widened", "Ops that compute in f32">];
 }
 
-def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::func::FuncOp"> {
+def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Reduces the segments of few long rows in parallel.";
   let description = [{
     One row is one work item of a kernel. Where there are few and they are long,
@@ -132,7 +142,7 @@ def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"splits", "splits", "Reductions split">];
 }
 
-def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
+def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Folds transpositions into the flags of matmul.";
   let description = [{
     - An operand that is transposed in its last two dimensions, perhaps under a
@@ -148,7 +158,7 @@ def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::func::FuncOp"> {
   }];
 }
 
-def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
+def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Adds rows into a sum instead of into zeros.";
   let description = [{
     `x + scatter(sum, ids, rows)`, in either order, becomes
@@ -165,7 +175,7 @@ def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::func::FuncOp"> {
   ];
 }
 
-def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::func::FuncOp"> {
+def VerifyKernels : Pass<"nn-verify-kernels", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Checks what nn-form-kernels promises.";
   let description = [{
     Of nn, only kernels, library calls and reshapes are left in the function,

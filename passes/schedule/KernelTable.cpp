@@ -31,6 +31,7 @@ FlatSymbolRefAttr KernelTable::intern(Operation *op) {
   kernel->print(stream, OpPrintingFlags()
                             .useLocalScope()
                             .assumeVerified()
+                            .printGenericOpForm() // in which nothing has a name
                             .enableDebugInfo(false)
                             .elideLargeElementsAttrs(
                                 std::numeric_limits<int64_t>::max()));

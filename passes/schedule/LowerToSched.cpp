@@ -19,26 +19,27 @@ struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    SmallVector<nn::ProgramOp> functions(module.getOps<nn::ProgramOp>());
     SliceTable slices(module);
     KernelTable kernels(module);
-    for (func::FuncOp function : functions) {
+    for (nn::ProgramOp function : functions) {
       if (failed(lower(function, slices, kernels))) {
         return signalPassFailure();
       }
       function.erase();
     }
-    // Declarations before their uses, for the reader's sake.
+    // What runs, then what it uses, then the layout, for the reader's sake.
     Block *body = module.getBody();
     SmallVector<Operation *> ordered;
+    llvm::append_range(ordered, module.getOps<SliceOp>());
     llvm::append_range(ordered, module.getOps<sched::KernelOp>());
-    llvm::append_range(ordered, module.getOps<ProgramOp>());
+    llvm::append_range(ordered, module.getOps<zero::LayoutOp>());
     for (Operation *op : ordered) {
       op->moveBefore(body, body->end());
     }
   }
 
-  LogicalResult lower(func::FuncOp function, SliceTable &slices,
+  LogicalResult lower(nn::ProgramOp function, SliceTable &slices,
                       KernelTable &kernels) {
     if (!function.getBody().hasOneBlock()) {
       return function.emitError("@")
@@ -67,13 +68,13 @@ struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
   }
 
   /// Ops of the zero dialect accept any unit where the module names none.
-  LogicalResult checkUnits(func::FuncOp function, const SliceTable &slices) {
+  LogicalResult checkUnits(nn::ProgramOp function, const SliceTable &slices) {
     WalkResult result = function.walk([&](Operation *op) {
       auto unit = op->getAttrOfType<IntegerAttr>("unit");
       if (unit &&
           unit.getInt() >= static_cast<int64_t>(slices.units().size())) {
         op->emitOpError("names unit ")
-            << unit.getInt() << ", but '" << zero::kUnitsAttr << "' has "
+            << unit.getInt() << ", but the zero.layout has "
             << slices.units().size();
         return WalkResult::interrupt();
       }

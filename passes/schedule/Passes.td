@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def LowerToSched : Pass<"sched-lower", "::mlir::ModuleOp"> {
   let summary = "Turns functions over tensors into steps over byte ranges.";
   let description = [{
-    Each `func.func` becomes a `sched.program`; ops stay in order. Tensors get
+    Each `nn.program` becomes a `sched.program`; ops stay in order. Tensors get
     slices, or places within one: reshape, view, shard and in-place reductions
     share their operand's bytes, operands of a pack lie where the pack wants
     them, updates of a state where the state is kept. Where a value cannot lie

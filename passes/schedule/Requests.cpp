@@ -18,7 +18,7 @@ void Storage::collectReaders(Value value,
     if (isa<zero::ReleaseOp>(user)) {
       continue;
     }
-    if (isa<func::ReturnOp>(user)) {
+    if (isa<nn::ReturnOp>(user)) {
       // A value that stays where it is needs no read.
       if (place(value) != resultPlaces[use.getOperandNumber()]) {
         readers.push_back({position(user), &use});

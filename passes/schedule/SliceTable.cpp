@@ -35,7 +35,7 @@ std::string labelOf(zero::StateAttr state,
 
 SliceTable::SliceTable(ModuleOp module)
     : module(module), mesh(zero::meshOf(module)) {
-  if (auto units = module->getAttrOfType<ArrayAttr>(zero::kUnitsAttr)) {
+  if (ArrayAttr units = zero::unitsOf(module)) {
     llvm::append_range(unitList, units.getAsRange<zero::ParamUnitAttr>());
   }
 }

@@ -44,7 +44,7 @@ public:
   /// Makes the op on the first call.
   SliceOp op(int slice, Location location);
 
-  /// `zero.units` of the module, perhaps empty.
+  /// Those of the module's `zero.layout`, perhaps none.
   ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
   int64_t world() const { return mesh.ranks(); }
   /// Of a collective's group.

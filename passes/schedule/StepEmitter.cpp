@@ -81,7 +81,7 @@ void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
 //===----------------------------------------------------------------------===//
 
 /// Inputs, then the scalars that something reads.
-static SmallVector<BlockArgument> givenTo(func::FuncOp function) {
+static SmallVector<BlockArgument> givenTo(nn::ProgramOp function) {
   SmallVector<BlockArgument> inputs, scalars;
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -96,7 +96,7 @@ static SmallVector<BlockArgument> givenTo(func::FuncOp function) {
   return inputs;
 }
 
-void StepEmitter::copyIn(func::FuncOp function) {
+void StepEmitter::copyIn(nn::ProgramOp function) {
   SmallVector<BlockArgument> given = givenTo(function);
   if (given.empty()) {
     return;
@@ -361,7 +361,7 @@ void StepEmitter::allReduce(zero::AllReduceOp op) {
 
 /// What could not be computed where it is kept is copied there. States that
 /// are copied from are copied from first.
-LogicalResult StepEmitter::finish(func::ReturnOp op) {
+LogicalResult StepEmitter::finish(nn::ReturnOp op) {
   struct Move {
     Place from, to;
     int64_t bytes;
@@ -428,6 +428,6 @@ LogicalResult StepEmitter::emit(Operation *op) {
         allReduce(op);
         return success();
       })
-      .Case([&](func::ReturnOp op) { return finish(op); })
+      .Case([&](nn::ReturnOp op) { return finish(op); })
       .Default(success());
 }

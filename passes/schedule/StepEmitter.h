@@ -20,7 +20,7 @@ public:
         storage(storage), target(target) {}
 
   /// Before all else: what the runtime gives to the program.
-  void copyIn(func::FuncOp function);
+  void copyIn(nn::ProgramOp function);
   /// Fails, with a diagnostic, on what has no step.
   LogicalResult emit(Operation *op);
 
@@ -50,7 +50,7 @@ private:
   LogicalResult inPlaceGather(zero::AllGatherOp op);
   void reduceScatter(zero::ReduceScatterOp op);
   void allReduce(zero::AllReduceOp op);
-  LogicalResult finish(func::ReturnOp op);
+  LogicalResult finish(nn::ReturnOp op);
 
   void copy(Place from, Place to, int64_t bytes, StringRef label);
   void fill(Place place, int64_t bytes, StringRef label);

@@ -11,7 +11,7 @@ std::string mlir::zg::sched::labelOf(Operation *op) {
   return name.empty() ? op->getName().getStringRef().str() : name;
 }
 
-Storage::Storage(func::FuncOp function, SliceTable &slices)
+Storage::Storage(nn::ProgramOp function, SliceTable &slices)
     : function(function), slices(slices) {
   for (auto [index, op] : llvm::enumerate(function.front())) {
     positions[&op] = index;
@@ -43,7 +43,7 @@ LogicalResult Storage::assign() {
     return failure();
   }
   Block &block = function.front();
-  auto terminator = dyn_cast<func::ReturnOp>(block.getTerminator());
+  auto terminator = dyn_cast<nn::ReturnOp>(block.getTerminator());
   if (!terminator) {
     return block.getTerminator()->emitOpError("does not end a program");
   }
@@ -89,7 +89,7 @@ LogicalResult Storage::bindArguments() {
   return success();
 }
 
-LogicalResult Storage::bindResults(func::ReturnOp op) {
+LogicalResult Storage::bindResults(nn::ReturnOp op) {
   llvm::DenseSet<Attribute> updated;
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
     Attribute state = function.getResultAttr(index, zero::kUpdatesAttr);

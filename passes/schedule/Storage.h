@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
 #define ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/schedule/Part.h"
 
 namespace mlir::zg::sched {
@@ -19,7 +19,7 @@ namespace mlir::zg::sched {
 /// no place.
 class Storage {
 public:
-  Storage(func::FuncOp function, SliceTable &slices);
+  Storage(nn::ProgramOp function, SliceTable &slices);
 
   /// Fails, with a diagnostic, on what cannot be lowered.
   LogicalResult assign();
@@ -33,7 +33,7 @@ public:
 
 private:
   LogicalResult bindArguments();
-  LogicalResult bindResults(func::ReturnOp op);
+  LogicalResult bindResults(nn::ReturnOp op);
   LogicalResult bindOp(Operation *op);
   void bindTable(nn::KernelOp kernel);
   void bindOperands(Operation *op);
@@ -57,7 +57,7 @@ private:
   unsigned firstOverwrite(Value value) const;
   void findLoss();
 
-  func::FuncOp function;
+  nn::ProgramOp function;
   SliceTable &slices;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;

@@ -16,7 +16,7 @@ namespace {
 
 struct BindScalars : impl::BindScalarsBase<BindScalars> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : getOperation().getOps<nn::ProgramOp>()) {
       if (function.isExternal()) {
         continue;
       }

@@ -1,6 +1,5 @@
 //===- EarlyUpdates.cpp - states are written as soon as they can be -------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
@@ -22,7 +21,7 @@ bool isPart(Operation *op) {
 /// the order takes no time.
 class Updates {
 public:
-  explicit Updates(func::FuncOp program) : program(program) {
+  explicit Updates(nn::ProgramOp program) : program(program) {
     for (BlockArgument argument : program.getArguments()) {
       if (Attribute state =
               program.getArgAttr(argument.getArgNumber(), kStateAttr)) {
@@ -71,7 +70,7 @@ private:
                        SmallVectorImpl<BlockArgument> &replaced) {
     for (OpOperand &use : op->getUses()) {
       Operation *user = use.getOwner();
-      if (isa<func::ReturnOp>(user)) {
+      if (isa<nn::ReturnOp>(user)) {
         if (BlockArgument argument = argumentOf.lookup(
                 program.getResultAttr(use.getOperandNumber(), kUpdatesAttr))) {
           replaced.push_back(argument);
@@ -137,7 +136,7 @@ private:
   Operation *lastReader(Value value, Operation *except) const {
     Operation *last = nullptr;
     for (Operation *reader : value.getUsers()) {
-      if (reader == except || isa<func::ReturnOp>(reader)) {
+      if (reader == except || isa<nn::ReturnOp>(reader)) {
         continue;
       }
       if (isPart(reader) || isa<PrefetchOp>(reader)) {
@@ -153,7 +152,7 @@ private:
     return !b || (a && positions.lookup(b) < positions.lookup(a)) ? a : b;
   }
 
-  func::FuncOp program;
+  nn::ProgramOp program;
   DenseMap<Attribute, BlockArgument> argumentOf; ///< by state
   DenseMap<int64_t, ReduceScatterOp> overlapped; ///< by unit
   DenseMap<Operation *, unsigned> positions;

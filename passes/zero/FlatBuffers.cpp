@@ -19,11 +19,12 @@ void mlir::zg::zero::declareUnits(ModuleOp module, ArrayRef<Unit> units,
                                 builder.getStringAttr(kDataAxis), ranks));
   module->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   module->setAttr(kAccumulateAttr, builder.getI64IntegerAttr(accumulate));
-  module->setAttr(kUnitsAttr, builder.getArrayAttr(attributes));
-  module->setAttr(kGroupsAttr,
-                  builder.getArrayAttr(OptimizerGroupAttr::get(
-                      module.getContext(), builder.getStringAttr("default"),
-                      /*options=*/DictionaryAttr())));
+  OpBuilder::atBlockEnd(module.getBody())
+      .create<LayoutOp>(
+          module.getLoc(), builder.getArrayAttr(attributes),
+          builder.getArrayAttr(OptimizerGroupAttr::get(
+              module.getContext(), builder.getStringAttr("default"),
+              /*options=*/DictionaryAttr())));
 }
 
 static void viewParameter(Program &program, BlockArgument parameter,

@@ -18,7 +18,7 @@ namespace {
 struct Forward : impl::ForwardBase<Forward> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto forward = module.lookupSymbol<func::FuncOp>(nn::kForwardFunction);
+    auto forward = module.lookupSymbol<nn::ProgramOp>(nn::kForwardFunction);
     if (!forward || forward.isExternal()) {
       module.emitError("has no function @forward to run");
       return signalPassFailure();
@@ -41,7 +41,7 @@ struct Forward : impl::ForwardBase<Forward> {
   }
 
   LogicalResult nameOutputs(Program &program) {
-    func::FuncOp forward = program.function();
+    nn::ProgramOp forward = program.function();
     unsigned known = forward.getNumResults();
     for (unsigned i = 0; i < known; ++i) {
       auto name = forward.getResultAttrOfType<StringAttr>(i, nn::kOutputAttr);

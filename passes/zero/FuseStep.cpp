@@ -20,7 +20,7 @@ bool isZero(Value value) {
 }
 
 /// State -> value that the program's end leaves in it.
-DenseMap<Attribute, Value> updatesOf(func::FuncOp program) {
+DenseMap<Attribute, Value> updatesOf(nn::ProgramOp program) {
   DenseMap<Attribute, Value> updates;
   for (auto [index, value] :
        llvm::enumerate(program.front().getTerminator()->getOperands())) {
@@ -41,8 +41,8 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto accumulate = module->getAttrOfType<IntegerAttr>(kAccumulateAttr);
-    auto micro = module.lookupSymbol<func::FuncOp>(kMicroProgram);
-    auto update = module.lookupSymbol<func::FuncOp>(kUpdateProgram);
+    auto micro = module.lookupSymbol<nn::ProgramOp>(kMicroProgram);
+    auto update = module.lookupSymbol<nn::ProgramOp>(kUpdateProgram);
     if (!accumulate || !micro || !update) {
       module.emitError("has no programs @micro and @update, or no '")
           << kAccumulateAttr << "'; run zero-updates";
@@ -62,7 +62,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
   }
 
   /// States that a micro-batch adds to and the update leaves zero.
-  void findSums(func::FuncOp micro, func::FuncOp update) {
+  void findSums(nn::ProgramOp micro, nn::ProgramOp update) {
     DenseMap<Attribute, Value> carried = updatesOf(micro);
     for (auto [state, value] : updatesOf(update)) {
       if (carried.contains(state) && isZero(value)) {
@@ -73,7 +73,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
 
   /// Puts the update's ops behind those of the micro-batch, whose new states it
   /// reads.
-  void append(Program &step, func::FuncOp update) {
+  void append(Program &step, nn::ProgramOp update) {
     IRMapping mapping;
     DenseMap<Attribute, Value> carried = updatesOf(step.function());
     for (BlockArgument argument : update.getArguments()) {
@@ -111,7 +111,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
 
   /// A sum of one micro-batch has nothing to add to.
   LogicalResult beginAtZero(Program &step) {
-    func::FuncOp function = step.function();
+    nn::ProgramOp function = step.function();
     auto isSum = [&](BlockArgument argument) {
       return sums.contains(
           function.getArgAttr(argument.getArgNumber(), kStateAttr));

@@ -54,7 +54,7 @@ std::string describe(const Gather &gather, StringRef unit,
 
 class GatherPlacer {
 public:
-  GatherPlacer(func::FuncOp program, const UnitStates &states)
+  GatherPlacer(nn::ProgramOp program, const UnitStates &states)
       : program(program), states(states) {
     for (BlockArgument argument : program.getArguments()) {
       auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
@@ -75,7 +75,7 @@ public:
 private:
   SmallVector<Use> usesOf(Operation &op);
 
-  func::FuncOp program;
+  nn::ProgramOp program;
   const UnitStates &states;
   DenseMap<Value, int64_t> unitOf; // whole buffer -> unit
   DenseMap<Operation *, int64_t> positions;
@@ -140,7 +140,7 @@ std::vector<Gather> GatherPlacer::run() {
 
 } // namespace
 
-std::vector<Gather> mlir::zg::zero::placeGathers(func::FuncOp program,
+std::vector<Gather> mlir::zg::zero::placeGathers(nn::ProgramOp program,
                                                  const UnitStates &states) {
   return GatherPlacer(program, states).run();
 }

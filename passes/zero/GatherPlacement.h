@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_ZERO_GATHERPLACEMENT_H
 #define ZEROGRAPH_PASSES_ZERO_GATHERPLACEMENT_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/UnitStates.h"
 
 namespace mlir::zg::zero {
@@ -25,7 +25,7 @@ struct Gather {
 /// reads parameters through views right before their users, and its first
 /// result is the loss. A unit's consecutive uses share a stay unless a use of
 /// another sharded unit lies between them.
-std::vector<Gather> placeGathers(func::FuncOp program,
+std::vector<Gather> placeGathers(nn::ProgramOp program,
                                  const UnitStates &states);
 
 } // namespace mlir::zg::zero

@@ -39,7 +39,7 @@ struct Gathers : impl::GathersBase<Gathers> {
 
   /// The unit whose whole parameters the argument is; -1 for none.
   int64_t unitOfState(BlockArgument argument) {
-    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto function = cast<nn::ProgramOp>(argument.getOwner()->getParentOp());
     auto state = function.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
                                                       kStateAttr);
     bool whole = state && state.getRole().getValue() == kParamRole &&

@@ -14,7 +14,7 @@ namespace {
 /// A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. Gives
 /// it an op that reads it, so that it is viewed, and gathered, like any other
 /// use.
-void useReturnedArguments(func::FuncOp micro) {
+void useReturnedArguments(nn::ProgramOp micro) {
   Operation *terminator = micro.front().getTerminator();
   OpBuilder builder(terminator);
   for (OpOperand &result : terminator->getOpOperands()) {
@@ -34,7 +34,7 @@ struct Layout : impl::LayoutBase<Layout> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto micro = module.lookupSymbol<func::FuncOp>(nn::kMicroFunction);
+    auto micro = module.lookupSymbol<nn::ProgramOp>(nn::kMicroFunction);
     if (!micro) {
       module.emitError("has no function @micro; run nn-differentiate");
       return signalPassFailure();
@@ -58,7 +58,7 @@ struct Layout : impl::LayoutBase<Layout> {
   /// Packs what the micro-batch makes for each member of a unit: gradients of
   /// those that are trained, next values of those that are each rank's own.
   void packResults(Program &program, const UnitStates &states) {
-    func::FuncOp micro = program.function();
+    nn::ProgramOp micro = program.function();
     llvm::StringMap<Value> made;
     unsigned known = micro.getNumResults();
     for (unsigned i = 0; i < known; ++i) {

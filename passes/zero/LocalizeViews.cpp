@@ -1,7 +1,7 @@
 //===- LocalizeViews.cpp - views of parameters next to their users --------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -17,7 +17,7 @@ namespace {
 
 struct LocalizeViews : impl::LocalizeViewsBase<LocalizeViews> {
   void runOnOperation() override {
-    auto micro = getOperation().lookupSymbol<func::FuncOp>(nn::kMicroFunction);
+    auto micro = getOperation().lookupSymbol<nn::ProgramOp>(nn::kMicroFunction);
     if (!micro) {
       return;
     }

@@ -1,7 +1,7 @@
 //===- OneRank.cpp - no collectives where there is one rank ---------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 
@@ -34,7 +34,7 @@ struct OneRank : impl::OneRankBase<OneRank> {
       }
     }
     states->declareWhole();
-    for (auto program : getOperation().getOps<func::FuncOp>()) {
+    for (auto program : getOperation().getOps<nn::ProgramOp>()) {
       for (Operation &op : llvm::make_early_inc_range(program.front())) {
         remove(&op);
       }
@@ -71,7 +71,7 @@ struct OneRank : impl::OneRankBase<OneRank> {
   }
 
   /// Two names of the same state would be two states.
-  void nameWhole(func::FuncOp program) {
+  void nameWhole(nn::ProgramOp program) {
     auto whole = [&](Attribute attribute) -> StateAttr {
       auto state = dyn_cast_or_null<StateAttr>(attribute);
       return state && state.getSharded()

@@ -124,15 +124,16 @@ def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {
   let options = [dump_gradients];
 }
 
-def EarlyUpdates : Pass<"zero-early-updates", "::mlir::func::FuncOp"> {
+def EarlyUpdates : Pass<"zero-early-updates", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Writes each state as soon as that is possible.";
   let description = [{
     `@step` has the update behind the backward pass, so the gradients of all
     units would live until then. This pass moves each kernel that writes a
     state, and the gather of what it wrote, up: behind the ops that make its
     operands and behind all that read the state's old value. An update that
-    reads a reduction stands behind the next unit's reductions, so that its own
-    has backward to hide behind.
+    reads a reduction stands behind those of the units that follow, until these
+    have as many gradients as the unit itself, so that its own reductions have
+    backward to hide behind.
 
         %s = zero.reduce_scatter %g unit 1 ...
         ... backward of unit 0 ...

@@ -1,6 +1,6 @@
 //===- Prefetch.cpp - starts gathers early --------------------------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -21,7 +21,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     if (prefetch <= 0) {
       return;
     }
-    for (auto program : getOperation().getOps<func::FuncOp>()) {
+    for (auto program : getOperation().getOps<nn::ProgramOp>()) {
       if (!program.isExternal()) {
         runOnProgram(program.front());
       }

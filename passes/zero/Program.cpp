@@ -6,10 +6,10 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
-Program::Program(func::FuncOp function) : func(function) { collect(); }
+Program::Program(nn::ProgramOp function) : func(function) { collect(); }
 
 FailureOr<Program> Program::find(ModuleOp module, StringRef name) {
-  auto function = module.lookupSymbol<func::FuncOp>(name);
+  auto function = module.lookupSymbol<nn::ProgramOp>(name);
   if (!function) {
     return module.emitError("has no program @") << name << "; run zero-layout";
   }
@@ -18,10 +18,13 @@ FailureOr<Program> Program::find(ModuleOp module, StringRef name) {
 
 Program Program::create(ModuleOp module, StringRef name, Location location) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto function = builder.create<func::FuncOp>(location, name,
-                                               builder.getFunctionType({}, {}));
+  if (LayoutOp layout = layoutOf(module)) {
+    builder.setInsertionPoint(layout);
+  }
+  auto function = builder.create<nn::ProgramOp>(
+      location, name, builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(function.addEntryBlock());
-  builder.create<func::ReturnOp>(location);
+  builder.create<nn::ReturnOp>(location);
   return Program(function);
 }
 
@@ -38,12 +41,24 @@ void Program::collect() {
   }
 }
 
+/// What is printed as the name of the argument that has `attribute`.
+StringAttr Program::nameOf(Attribute attribute) {
+  if (auto state = dyn_cast<StateAttr>(attribute)) {
+    return StringAttr::get(func.getContext(),
+                           printedName(state, unitsOf(func)));
+  }
+  if (auto input = dyn_cast<nn::InputAttr>(attribute)) {
+    return input.getName();
+  }
+  return cast<StringAttr>(attribute); // a scalar's
+}
+
 Value Program::argument(Type type, StringRef attributeName,
                         Attribute attribute) {
   Value &value = arguments[attribute];
   if (!value) {
     Builder builder(func.getContext());
-    value = body().addArgument(type, location());
+    value = body().addArgument(type, NameLoc::get(nameOf(attribute)));
     newArguments.push_back(builder.getDictionaryAttr(
         builder.getNamedAttr(attributeName, attribute)));
   }

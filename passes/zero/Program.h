@@ -3,14 +3,13 @@
 #ifndef ZEROGRAPH_PASSES_ZERO_PROGRAM_H
 #define ZEROGRAPH_PASSES_ZERO_PROGRAM_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/ir/zero/ZeroDialect.h"
 #include <utility>
 
 namespace mlir::zg::zero {
 
-/// A `func.func` of one block whose arguments and results are known by what
+/// An `nn.program` of one block whose arguments and results are known by what
 /// they mean: `nn.input`, `nn.scalar`, `zero.state`; `zero.updates`,
 /// `zero.output`. While it is in use nothing else changes the function's
 /// arguments and results, and its type is that of before until `function` is
@@ -18,7 +17,7 @@ namespace mlir::zg::zero {
 /// argument of thousands would take gigabytes.
 class Program {
 public:
-  explicit Program(func::FuncOp function);
+  explicit Program(nn::ProgramOp function);
   Program(Program &&other)
       : func(std::exchange(other.func, nullptr)),
         arguments(std::move(other.arguments)),
@@ -31,7 +30,7 @@ public:
   /// Appends an empty program `name` to `module`.
   static Program create(ModuleOp module, StringRef name, Location location);
 
-  func::FuncOp function() {
+  nn::ProgramOp function() {
     declare();
     return func;
   }
@@ -62,10 +61,11 @@ public:
 
 private:
   void collect();
+  StringAttr nameOf(Attribute attribute);
   /// Gives the function the type that its body has.
   void declare();
 
-  func::FuncOp func;
+  nn::ProgramOp func;
   /// Meaning -> argument.
   DenseMap<Attribute, Value> arguments;
   /// The meanings of those that are not declared yet.

@@ -1,6 +1,6 @@
 //===- ReduceInPlace.cpp - sums of gradients in the place of gradients ----===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 #include "llvm/ADT/SetOperations.h"
@@ -19,7 +19,7 @@ namespace {
 
 /// Units by whose sums alone an op of the program is decided, so that it need
 /// not wait for others: not so where all units' norm is computed first.
-llvm::DenseSet<int64_t> updatedAlone(func::FuncOp program) {
+llvm::DenseSet<int64_t> updatedAlone(nn::ProgramOp program) {
   constexpr int64_t kSeveral = -1;
   DenseMap<Operation *, int64_t> unitOf;
   llvm::DenseSet<int64_t> alone, joined;
@@ -36,7 +36,7 @@ llvm::DenseSet<int64_t> updatedAlone(func::FuncOp program) {
         units.insert(found->second);
       }
     }
-    if (units.empty() || isa<func::ReturnOp>(op)) {
+    if (units.empty() || isa<nn::ReturnOp>(op)) {
       continue;
     }
     unitOf[&op] = units.size() == 1 ? units.front() : kSeveral;
@@ -54,12 +54,11 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
     if (failed(states)) {
       return signalPassFailure();
     }
-    for (auto program : getOperation().getOps<func::FuncOp>()) {
+    for (auto program : getOperation().getOps<nn::ProgramOp>()) {
       llvm::DenseSet<int64_t> alone = updatedAlone(program);
       for (auto pack : program.front().getOps<PackOp>()) {
         int64_t unit = pack.getUnit();
-        bool waits =
-            !states->shardsGradients(unit) || alone.contains(unit);
+        bool waits = !states->shardsGradients(unit) || alone.contains(unit);
         if (waits && isOnlyReduced(pack)) {
           reduceInPlace(pack);
         }
@@ -74,7 +73,7 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
       auto reduce = dyn_cast<ReduceScatterOp>(user);
       return reduce && !reduce.getAccumulator() &&
              llvm::none_of(reduce->getUsers(), [](Operation *reader) {
-               return isa<func::ReturnOp>(reader);
+               return isa<nn::ReturnOp>(reader);
              });
     });
   }

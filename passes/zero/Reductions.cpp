@@ -26,7 +26,7 @@ struct Reductions : impl::ReductionsBase<Reductions> {
     if (failed(program)) {
       return signalPassFailure();
     }
-    func::FuncOp micro = program->function();
+    nn::ProgramOp micro = program->function();
     unsigned known = micro.getNumResults();
     for (unsigned i = 0; i < known; ++i) {
       if (auto unit =

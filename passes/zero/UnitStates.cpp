@@ -6,8 +6,10 @@ using namespace mlir;
 using namespace mlir::zg::zero;
 
 FailureOr<UnitStates> UnitStates::of(ModuleOp module) {
-  for (StringRef name :
-       {StringRef(kUnitsAttr), StringRef(kMeshAttr), StringRef(kStageAttr)}) {
+  if (!layoutOf(module)) {
+    return module.emitError("has no zero.layout; run zero-layout");
+  }
+  for (StringRef name : {StringRef(kMeshAttr), StringRef(kStageAttr)}) {
     if (!module->hasAttr(name)) {
       return module.emitError("has no '") << name << "'; run zero-layout";
     }
@@ -18,9 +20,7 @@ FailureOr<UnitStates> UnitStates::of(ModuleOp module) {
 UnitStates::UnitStates(ModuleOp module)
     : module(module), mesh(module->getAttrOfType<MeshAttr>(kMeshAttr)),
       stage(module->getAttrOfType<IntegerAttr>(kStageAttr).getInt()) {
-  llvm::append_range(
-      units,
-      module->getAttrOfType<ArrayAttr>(kUnitsAttr).getAsRange<ParamUnitAttr>());
+  llvm::append_range(units, unitsOf(module).getAsRange<ParamUnitAttr>());
 }
 
 int64_t UnitStates::ranks(int64_t unit) const {
@@ -83,7 +83,7 @@ void UnitStates::replace(int64_t unit, ArrayRef<UnitStateAttr> states) {
       old.getTrainable(), old.getPersistent(), old.getReason(), old.getAxes(),
       old.getSegments(), states, old.getPlacements(), old.getLocal());
   SmallVector<Attribute> all(units.begin(), units.end());
-  module->setAttr(kUnitsAttr, ArrayAttr::get(context, all));
+  layoutOf(module).setUnitsAttr(ArrayAttr::get(context, all));
 }
 
 RankedTensorType UnitStates::wholeType(int64_t unit, StringRef role) const {

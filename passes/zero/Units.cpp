@@ -35,7 +35,7 @@ struct Candidate {
   StringRef name() const { return parameter.getName().getValue(); }
 };
 
-std::vector<Candidate> collect(func::FuncOp program) {
+std::vector<Candidate> collect(nn::ProgramOp program) {
   DenseMap<Operation *, int64_t> position;
   for (auto [index, op] : llvm::enumerate(program.front())) {
     position[&op] = index;
@@ -243,7 +243,7 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
 
 } // namespace
 
-std::vector<Unit> mlir::zg::zero::groupIntoUnits(func::FuncOp program,
+std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
                                                  const UnitOptions &options) {
   std::vector<Candidate> candidates = collect(program);
   StringRef grouping = options.grouping;

@@ -8,7 +8,6 @@
 #ifndef ZEROGRAPH_PASSES_ZERO_UNITS_H
 #define ZEROGRAPH_PASSES_ZERO_UNITS_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ir/zero/ZeroDialect.h"
 
 #include <string>
@@ -49,7 +48,7 @@ struct Unit {
 ///
 /// Parameters with an `nn.next_value` are a unit of their own, "buffers".
 /// Trainable and frozen parameters, and element types, never share a unit.
-std::vector<Unit> groupIntoUnits(func::FuncOp program,
+std::vector<Unit> groupIntoUnits(nn::ProgramOp program,
                                  const UnitOptions &options);
 
 } // namespace mlir::zg::zero

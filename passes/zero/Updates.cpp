@@ -81,18 +81,20 @@ struct Updates : impl::UpdatesBase<Updates> {
   /// Says with what each group is updated; the options are those of the one
   /// group that there is.
   LogicalResult setGroups(const nn::OptimizerOptions &options) {
-    auto groups = getOperation()->getAttrOfType<ArrayAttr>(kGroupsAttr);
+    LayoutOp layout = layoutOf(getOperation());
+    ArrayAttr groups = layout.getGroupsAttr();
     if (!groups || groups.size() != 1) {
       return getOperation().emitError("has ")
-             << (groups ? groups.size() : 0) << " optimizer groups in '"
-             << kGroupsAttr << "'; expected the one that the options are for";
+             << (groups ? groups.size() : 0)
+             << " optimizer groups in its zero.layout; expected the one that "
+                "the options are for";
     }
     auto name = cast<OptimizerGroupAttr>(groups[0]).getName();
-    getOperation()->setAttr(
-        kGroupsAttr, Builder(&getContext())
-                         .getArrayAttr(OptimizerGroupAttr::get(
-                             &getContext(), name,
-                             nn::describeOptimizer(&getContext(), options))));
+    layout.setGroupsAttr(
+        Builder(&getContext())
+            .getArrayAttr(OptimizerGroupAttr::get(
+                &getContext(), name,
+                nn::describeOptimizer(&getContext(), options))));
     return success();
   }
 

@@ -1,6 +1,6 @@
 //===- VerifyZero.cpp - every gradient reduced once, gathers match --------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -17,9 +17,9 @@ namespace {
 struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto units = module->getAttrOfType<ArrayAttr>(kUnitsAttr);
+    ArrayAttr units = unitsOf(module);
     if (!units) {
-      module.emitError("has no '") << kUnitsAttr << "'";
+      module.emitError("has no zero.layout");
       return signalPassFailure();
     }
     bool alone = meshOf(module).ranks() == 1;
@@ -45,7 +45,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
         good = false;
       }
     });
-    for (auto program : module.getOps<func::FuncOp>()) {
+    for (auto program : module.getOps<nn::ProgramOp>()) {
       good &= verifyStates(program, units);
       for (unsigned i = 0; i < program.getNumArguments(); ++i) {
         if (auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
@@ -67,7 +67,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     module.walk([&](ReduceScatterOp reduce) {
       reductionsOf[reduce.getUnit()].push_back(reduce);
     });
-    for (auto program : module.getOps<func::FuncOp>()) {
+    for (auto program : module.getOps<nn::ProgramOp>()) {
       for (unsigned i = 0; i < program.getNumResults(); ++i) {
         auto state = program.getResultAttrOfType<StateAttr>(i, kUpdatesAttr);
         if (state && state.getRole() == kParamRole) {
@@ -78,7 +78,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   }
 
   /// States are what their units declare.
-  bool verifyStates(func::FuncOp program, ArrayAttr units) {
+  bool verifyStates(nn::ProgramOp program, ArrayAttr units) {
     bool good = true;
     auto check = [&](Attribute attribute, Type type) {
       auto state = dyn_cast_or_null<StateAttr>(attribute);
@@ -156,7 +156,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
             << ops.size() << " times, not once";
         return false;
       }
-      auto program = ops.front()->getParentOfType<func::FuncOp>();
+      auto program = ops.front()->getParentOfType<nn::ProgramOp>();
       if (program.getName() == kMicroProgram &&
           !verifyCarried(ops.front(), program, unit)) {
         return false;
@@ -167,7 +167,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
 
   /// That the sum is added to, kept, read once all micro-batches are done, and
   /// zeroed.
-  bool verifyCarried(ReduceScatterOp sum, func::FuncOp micro,
+  bool verifyCarried(ReduceScatterOp sum, nn::ProgramOp micro,
                      ParamUnitAttr unit) {
     auto held = dyn_cast_or_null<BlockArgument>(sum.getAccumulator());
     auto state = held ? micro.getArgAttrOfType<StateAttr>(held.getArgNumber(),
@@ -178,7 +178,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
                       "carried");
       return false;
     }
-    auto update = getOperation().lookupSymbol<func::FuncOp>(kUpdateProgram);
+    auto update = getOperation().lookupSymbol<nn::ProgramOp>(kUpdateProgram);
     bool read = false;
     for (unsigned i = 0; update && i < update.getNumArguments(); ++i) {
       read |= update.getArgAttr(i, kStateAttr) == state &&
@@ -195,7 +195,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   }
 
   /// What the program leaves in the state; null where it leaves it as it was.
-  Value updateOf(func::FuncOp program, StateAttr state) {
+  Value updateOf(nn::ProgramOp program, StateAttr state) {
     for (unsigned i = 0; i < program.getNumResults(); ++i) {
       if (program.getResultAttr(i, kUpdatesAttr) == state) {
         return program.front().getTerminator()->getOperand(i);

@@ -22,10 +22,10 @@ namespace {
 /// A kernel of rows of one result, whose body is `ops` and yields %r.
 std::string kernelText(const std::string &from, const std::string &to,
                        const std::string &ops) {
-  return "func.func @f(%x: " + from + ", %y: " + from +
+  return "nn.program @f(%x: " + from + ", %y: " + from +
          ") {\n %0 = nn.kernel rows (%a = %x, %b = %y) : (" + from + ", " +
          from + ") -> " + to + " {\n" + ops + "\n nn.yield %r : " + to +
-         "\n }\n return\n}";
+         "\n }\n nn.return\n}";
 }
 
 std::string ptxOf(const std::string &text) {

@@ -27,11 +27,11 @@ struct Builder {
   }
 
   std::string text(const std::string &a, const std::string &b) const {
-    return "func.func @f(%x: " + a + ", %y: " + b +
+    return "nn.program @f(%x: " + a + ", %y: " + b +
            ") {\n  %r:" + std::to_string(count) +
            " = nn.kernel rows (%a = %x, %b = %y) : (" + a + ", " + b +
            ") -> (" + types + ") {\n" + lines + "    nn.yield " + values +
-           " : " + types + "\n  }\n  return\n}";
+           " : " + types + "\n  }\n  nn.return\n}";
   }
 };
 

@@ -29,7 +29,7 @@ TEST(Columns, BiasGradient) {
 // The gradients of a layer_norm's scale and bias, and work after the sum.
 TEST(Columns, SeveralReductionsOfMembers) {
   expectMatchesInterpreter(R"(
-func.func @f(%x: tensor<3x70x37xf32>, %m: tensor<3x70x1xf32>) {
+nn.program @f(%x: tensor<3x70x37xf32>, %m: tensor<3x70x1xf32>) {
   %k:2 = nn.kernel columns (%a = %x, %b = %m) : (tensor<3x70x37xf32>, tensor<3x70x1xf32>) -> (tensor<1x1x37xf32>, tensor<37xf32>) {
     %e = nn.unary exp %b : tensor<3x70x1xf32> -> tensor<3x70x1xf32>
     %c = nn.broadcast %e : tensor<3x70x1xf32> -> tensor<3x70x37xf32>
@@ -40,7 +40,7 @@ func.func @f(%x: tensor<3x70x37xf32>, %m: tensor<3x70x1xf32>) {
     %v = nn.unary tanh %u : tensor<37xf32> -> tensor<37xf32>
     nn.yield %s, %v : tensor<1x1x37xf32>, tensor<37xf32>
   }
-  return
+  nn.return
 })",
                            1e-5);
 }
@@ -66,7 +66,7 @@ TEST(Columns, DimensionBetweenOthers) {
 // Two of them, read through a transposition and beside a number for each row.
 TEST(Columns, DimensionBetweenOthersOfViews) {
   expectMatchesInterpreter(R"(
-func.func @f(%x: tensor<6x90x4xf32>, %m: tensor<6x4x1xf32>) {
+nn.program @f(%x: tensor<6x90x4xf32>, %m: tensor<6x4x1xf32>) {
   %k:2 = nn.kernel columns (%a = %x, %b = %m) : (tensor<6x90x4xf32>, tensor<6x4x1xf32>) -> (tensor<6x1x90xf32>, tensor<6x90xf32>) {
     %h = nn.transpose %a [0, 2, 1] : tensor<6x90x4xf32> -> tensor<6x4x90xf32>
     %c = nn.broadcast %b : tensor<6x4x1xf32> -> tensor<6x4x90xf32>
@@ -76,7 +76,7 @@ func.func @f(%x: tensor<6x90x4xf32>, %m: tensor<6x4x1xf32>) {
     %v = nn.reshape %u : tensor<6x1x90xf32> -> tensor<6x90xf32>
     nn.yield %s, %v : tensor<6x1x90xf32>, tensor<6x90xf32>
   }
-  return
+  nn.return
 })",
                            1e-5);
 }
@@ -133,14 +133,14 @@ std::string intoTable(const std::string &element,
   std::string rows = "tensor<4x5x37x" + element + ">";
   std::string flat = "tensor<259x" + element + ">";
   std::string table = "tensor<7x37x" + element + ">";
-  return "func.func @f(%x: tensor<4x5xi64>, %y: " + rows + ", %z: " + flat +
+  return "nn.program @f(%x: tensor<4x5xi64>, %y: " + rows + ", %z: " + flat +
          ") {\n  %k = nn.kernel scatter (%a = %x, %b = %y, %c = %z) : "
          "(tensor<4x5xi64>, " +
          rows + ", " + flat + ") -> " + table +
          " {\n    %t = nn.reshape %c : " + flat + " -> " + table +
          "\n    %r = nn.scatter " + kind +
          " %a, %b into %t : tensor<4x5xi64>, " + rows + " -> " + table +
-         "\n    nn.yield %r : " + table + "\n  }\n  return\n}";
+         "\n    nn.yield %r : " + table + "\n  }\n  nn.return\n}";
 }
 
 /// Some places of the table get several rows, some none.

@@ -280,9 +280,10 @@ std::string zg::testing::kernel(const std::string &a, const std::string &b,
                                 const std::string &lines,
                                 const std::string &result,
                                 const std::string &form) {
-  return "func.func @f(%x: " + a + ", %y: " + b + ") {\n  %k = nn.kernel " +
+  return "nn.program @f(%x: " + a + ", %y: " + b + ") {\n  %k = nn.kernel " +
          form + " (%a = %x, %b = %y) : (" + a + ", " + b + ") -> " + result +
-         " {\n" + lines + "    nn.yield %r : " + result + "\n  }\n  return\n}";
+         " {\n" + lines + "    nn.yield %r : " + result +
+         "\n  }\n  nn.return\n}";
 }
 
 void zg::testing::expectMatchesInterpreter(

@@ -14,12 +14,12 @@ namespace {
 
 std::string unary(const std::string &kind, int n, const std::string &element) {
   std::string type = "tensor<" + std::to_string(n) + "x" + element + ">";
-  return "func.func @f(%x: " + type +
+  return "nn.program @f(%x: " + type +
          ") {\n  %0 = nn.kernel rows (%a = %x) "
          ": (" +
          type + ") -> " + type + " {\n    %1 = nn.unary " + kind +
          " %a : " + type + " -> " + type + "\n    nn.yield %1 : " + type +
-         "\n  }\n  return\n}";
+         "\n  }\n  nn.return\n}";
 }
 
 TEST(Module, BytesAreDeterministic) {
@@ -43,12 +43,12 @@ TEST(Module, GeneratedMatmul) {
       bool tb = flags.find("_b") != std::string::npos;
       std::string a = ta ? "tensor<2x9x5x" : "tensor<2x5x9x";
       std::string b = tb ? "tensor<2x83x9x" : "tensor<2x9x83x";
-      std::string text = "func.func @f(%a: " + a + element + ">, %b: " + b +
+      std::string text = "nn.program @f(%a: " + a + element + ">, %b: " + b +
                          element + ">) -> tensor<2x5x83x" + element +
                          "> {\n %0 = nn.matmul %a, %b" + flags + " : " + a +
                          element + ">, " + b + element + "> -> tensor<2x5x83x" +
-                         element + ">\n return %0 : tensor<2x5x83x" + element +
-                         ">\n}";
+                         element + ">\n nn.return %0 : tensor<2x5x83x" +
+                         element + ">\n}";
       Program program(text);
       ASSERT_TRUE(program.ok()) << program.diagnostics();
       nn::MatmulOp matmul;

@@ -43,10 +43,10 @@ std::string tensor(const std::string &shape, const std::string &element) {
 /// type.
 std::string kernelText(const std::string &form, const std::string &operand,
                        const std::string &result, const std::string &op) {
-  return "func.func @f(%x: " + operand + ", %y: " + operand +
+  return "nn.program @f(%x: " + operand + ", %y: " + operand +
          ") {\n %0 = nn.kernel " + form + " (%a = %x, %b = %y) : (" + operand +
          ", " + operand + ") -> " + result + " {\n %r = " + op +
-         "\n nn.yield %r : " + result + "\n }\n return\n}";
+         "\n nn.yield %r : " + result + "\n }\n nn.return\n}";
 }
 
 /// Result 0, by the machine's code and by AVX2 code: twice what a test checks.
@@ -121,7 +121,7 @@ TEST(LongRows, SegmentsFoldInOrder) {
 // another, nor the row that they are made of.
 TEST(LongRows, WhatIsFusedAroundChangesNoBit) {
   const char *text = R"(
-func.func @f(%x: tensor<2x9001xf32>) {
+nn.program @f(%x: tensor<2x9001xf32>) {
   %0:4 = nn.kernel rows (%a = %x) : (tensor<2x9001xf32>) -> (tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x9001xf32>) {
     %s = nn.reduce sum %a [1] : tensor<2x9001xf32> -> tensor<2x1xf32>
     %m = nn.reduce max %a [1] : tensor<2x9001xf32> -> tensor<2x1xf32>
@@ -130,7 +130,7 @@ func.func @f(%x: tensor<2x9001xf32>) {
     %t = nn.reduce sum %d [1] : tensor<2x9001xf32> -> tensor<2x1xf32>
     nn.yield %s, %m, %t, %d : tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x9001xf32>
   }
-  return
+  nn.return
 })";
   CompiledKernel kernel(text);
   ASSERT_TRUE(kernel.ok()) << kernel.diagnostics();
@@ -161,22 +161,22 @@ TEST(LongRows, SegmentsMayBeReducedApart) {
   std::vector<float> x(cols);
   std::generate(x.begin(), x.end(), [&] { return uniform(random); });
   const char *parts = R"(
-func.func @f(%x: tensor<1x40000xf32>) {
+nn.program @f(%x: tensor<1x40000xf32>) {
   %0 = nn.kernel rows (%a = %x) : (tensor<1x40000xf32>) -> tensor<1x9x1xf32> {
     %s = nn.slice %a [0, 0] step [1, 1] : tensor<1x40000xf32> -> tensor<1x36864xf32>
     %t = nn.reshape %s : tensor<1x36864xf32> -> tensor<1x9x4096xf32>
     %r = nn.reduce sum %t [2] : tensor<1x9x4096xf32> -> tensor<1x9x1xf32>
     nn.yield %r : tensor<1x9x1xf32>
   }
-  return
+  nn.return
 })";
   const char *fold = R"(
-func.func @f(%x: tensor<1x9xf32>) {
+nn.program @f(%x: tensor<1x9xf32>) {
   %0 = nn.kernel scan (%a = %x) : (tensor<1x9xf32>) -> tensor<1x9xf32> {
     %r = nn.cumsum %a dim 1 : tensor<1x9xf32>
     nn.yield %r : tensor<1x9xf32>
   }
-  return
+  nn.return
 })";
   CompiledKernel segments(parts), sums(fold);
   ASSERT_TRUE(segments.ok() && sums.ok())
@@ -309,12 +309,12 @@ TEST(MaxMin, Scattered) {
   for (std::string kind : {"max", "min"}) {
     std::string table = tensor("1x" + n, "f32");
     std::string text =
-        "func.func @f(%t: " + table + ", %i: tensor<1xi64>, %u: " + table +
+        "nn.program @f(%t: " + table + ", %i: tensor<1xi64>, %u: " + table +
         ") {\n %0 = nn.kernel scatter (%a = %t, %b = %i, %c = %u) : (" + table +
         ", tensor<1xi64>, " + table + ") -> " + table +
         " {\n %r = nn.scatter " + kind + " %b, %c into %a : tensor<1xi64>, " +
         table + " -> " + table + "\n nn.yield %r : " + table +
-        "\n }\n return\n}";
+        "\n }\n nn.return\n}";
     for (const Bytes &result :
          resultsOf(text, {bytesOf(pairs.x), bytesOf(std::vector<int64_t>{0}),
                           bytesOf(pairs.y)})) {

@@ -35,10 +35,10 @@ std::string textOf(const Shape &s, bool ta, bool tb, const std::string &type) {
   };
   std::string a = ta ? tensor(s.k, s.m) : tensor(s.m, s.k);
   std::string b = tb ? tensor(s.n, s.k) : tensor(s.k, s.n);
-  return "func.func @f(%a: " + a + ", %b: " + b +
+  return "nn.program @f(%a: " + a + ", %b: " + b +
          ") {\n %0 = nn.matmul %a, %b" + (ta ? " transpose_a" : "") +
          (tb ? " transpose_b" : "") + " : " + a + ", " + b + " -> " +
-         tensor(s.m, s.n) + "\n return\n}";
+         tensor(s.m, s.n) + "\n nn.return\n}";
 }
 
 /// Products of them lose bits, cancel, and now and then are denormal.

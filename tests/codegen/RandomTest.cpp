@@ -18,7 +18,7 @@ namespace {
 std::string drawing(int64_t count, uint64_t number) {
   std::string n = std::to_string(count);
   std::string wide = "tensor<" + n + "xi64>";
-  return "func.func @f(%b: tensor<1xi64>, %s: tensor<1xi64>, "
+  return "nn.program @f(%b: tensor<1xi64>, %s: tensor<1xi64>, "
          "%t: tensor<1xi64>) {\n"
          "  %0 = nn.kernel rows (%base = %b, %seed = %s, %step = %t) : "
          "(tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<" +
@@ -31,7 +31,7 @@ std::string drawing(int64_t count, uint64_t number) {
          "\n    %4 = nn.binary add %i, %1 : " + wide +
          "\n    %5 = nn.random_uniform %2, %3, %4 number " +
          std::to_string(number) + " : " + wide + " -> tensor<" + n +
-         "xf32>\n    nn.yield %5 : tensor<" + n + "xf32>\n  }\n  return\n}";
+         "xf32>\n    nn.yield %5 : tensor<" + n + "xf32>\n  }\n  nn.return\n}";
 }
 
 Bytes whole(uint64_t value) {

@@ -18,7 +18,7 @@ std::string replaceAll(std::string text, const std::string &from,
 }
 
 const char *kSoftmax = R"(
-func.func @f(%x: tensor<RxCxf32>) -> tensor<RxCxf32> {
+nn.program @f(%x: tensor<RxCxf32>) -> tensor<RxCxf32> {
   %0 = nn.kernel rows (%a = %x) : (tensor<RxCxf32>) -> tensor<RxCxf32> {
     %max = nn.reduce max %a [1] : tensor<RxCxf32> -> tensor<Rx1xf32>
     %m = nn.broadcast %max : tensor<Rx1xf32> -> tensor<RxCxf32>
@@ -30,7 +30,7 @@ func.func @f(%x: tensor<RxCxf32>) -> tensor<RxCxf32> {
     %y = nn.binary mul %e, %b : tensor<RxCxf32>
     nn.yield %y : tensor<RxCxf32>
   }
-  return %0 : tensor<RxCxf32>
+  nn.return %0 : tensor<RxCxf32>
 })";
 
 std::string shaped(const char *text, int rows, int cols) {
@@ -58,7 +58,7 @@ TEST(Rows, SoftmaxInPlaceHasTheSameBits) {
 }
 
 const char *kLayerNorm = R"(
-func.func @f(%x: tensor<RxCxf32>, %g: tensor<Cxf32>, %b: tensor<Cxf32>) {
+nn.program @f(%x: tensor<RxCxf32>, %g: tensor<Cxf32>, %b: tensor<Cxf32>) {
   %0:3 = nn.kernel rows (%a = %x, %s = %g, %t = %b) : (tensor<RxCxf32>, tensor<Cxf32>, tensor<Cxf32>) -> (tensor<RxCxf32>, tensor<Rx1xf32>, tensor<Rx1xf32>) {
     %n = nn.constant dense<COUNT.0> : tensor<Rx1xf32>
     %eps = nn.constant dense<1.0e-5> : tensor<Rx1xf32>
@@ -82,7 +82,7 @@ func.func @f(%x: tensor<RxCxf32>, %g: tensor<Cxf32>, %b: tensor<Cxf32>) {
     %y = nn.binary add %hg, %b2 : tensor<RxCxf32>
     nn.yield %y, %mean, %rstd : tensor<RxCxf32>, tensor<Rx1xf32>, tensor<Rx1xf32>
   }
-  return
+  nn.return
 })";
 
 TEST(Rows, LayerNormWithStatistics) {
@@ -97,7 +97,7 @@ TEST(Rows, LayerNormWithStatistics) {
 
 // The loss reads the logit of the label by comparing with an iota.
 const char *kCrossEntropy = R"(
-func.func @f(%x: tensor<RxCxf32>, %l: tensor<Rx1xi64>) {
+nn.program @f(%x: tensor<RxCxf32>, %l: tensor<Rx1xi64>) {
   %0:2 = nn.kernel rows (%a = %x, %b = %l) : (tensor<RxCxf32>, tensor<Rx1xi64>) -> (tensor<Rx1xf32>, tensor<Rx1xf32>) {
     %max = nn.reduce max %a [1] : tensor<RxCxf32> -> tensor<Rx1xf32>
     %m = nn.broadcast %max : tensor<Rx1xf32> -> tensor<RxCxf32>
@@ -115,7 +115,7 @@ func.func @f(%x: tensor<RxCxf32>, %l: tensor<Rx1xi64>) {
     %loss = nn.binary sub %lse, %xl : tensor<Rx1xf32>
     nn.yield %loss, %lse : tensor<Rx1xf32>, tensor<Rx1xf32>
   }
-  return
+  nn.return
 })";
 
 TEST(Rows, CrossEntropy) {
@@ -128,7 +128,7 @@ TEST(Rows, CrossEntropy) {
 // read once.
 TEST(Rows, ElementwiseOverFlatRanges) {
   std::string text = R"(
-func.func @f(%p: tensor<7x11xf32>, %g: tensor<77xf32>, %s: tensor<f32>) {
+nn.program @f(%p: tensor<7x11xf32>, %g: tensor<77xf32>, %s: tensor<f32>) {
   %0 = nn.kernel rows (%a = %p, %b = %g, %lr = %s) : (tensor<7x11xf32>, tensor<77xf32>, tensor<f32>) -> tensor<7x11xf32> {
     %g2 = nn.reshape %b : tensor<77xf32> -> tensor<7x11xf32>
     %one = nn.constant dense<1.0> : tensor<f32>
@@ -139,7 +139,7 @@ func.func @f(%p: tensor<7x11xf32>, %g: tensor<77xf32>, %s: tensor<f32>) {
     %y = nn.binary sub %a, %u : tensor<7x11xf32>
     nn.yield %y : tensor<7x11xf32>
   }
-  return
+  nn.return
 })";
   expectMatchesInterpreter(text);
   CompiledKernel kernel(text);
@@ -151,10 +151,10 @@ func.func @f(%p: tensor<7x11xf32>, %g: tensor<77xf32>, %s: tensor<f32>) {
 TEST(Rows, FusionDoesNotChangeBits) {
   std::string t = "tensor<9x75xf32>";
   auto kernelOf = [&](const std::string &lines) {
-    return "func.func @f(%x: " + t + ", %y: " + t +
+    return "nn.program @f(%x: " + t + ", %y: " + t +
            ") {\n %0 = nn.kernel rows (%a = %x, %b = %y) : (" + t + ", " + t +
            ") -> " + t + " {\n" + lines + " nn.yield %r : " + t +
-           "\n }\n return\n}";
+           "\n }\n nn.return\n}";
   };
   auto mul = [&](const char *to, const char *x, const char *y) {
     return std::string("%") + to + " = nn.binary mul %" + x + ", %" + y +
@@ -186,12 +186,13 @@ TEST(Rows, FusionDoesNotChangeBits) {
 TEST(Rows, RowValuesHaveTheBitsOfLanes) {
   auto text = [](const std::string &shape) {
     std::string t = "tensor<8x" + shape + "xf32>", w = "tensor<8x40xf32>";
-    return "func.func @f(%x: " + t + ") {\n %0 = nn.kernel rows (%a = %x) : (" +
-           t + ") -> " + w + " {\n %e = nn.unary exp %a : " + t + " -> " + t +
+    return "nn.program @f(%x: " + t +
+           ") {\n %0 = nn.kernel rows (%a = %x) : (" + t + ") -> " + w +
+           " {\n %e = nn.unary exp %a : " + t + " -> " + t +
            "\n %t = nn.unary tanh %e : " + t + " -> " + t +
            "\n %l = nn.unary log %t : " + t + " -> " + t +
            "\n %r = nn.broadcast %l : " + t + " -> " + w +
-           "\n nn.yield %r : " + w + "\n }\n return\n}";
+           "\n nn.yield %r : " + w + "\n }\n nn.return\n}";
   };
   CompiledKernel scalar(text("1")), lanes(text("40"));
   ASSERT_TRUE(scalar.ok() && lanes.ok())

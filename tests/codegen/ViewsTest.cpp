@@ -222,28 +222,28 @@ TEST(Views, ReductionsBesideDimensionsOfOne) {
 
 TEST(Views, CopiesAndFills) {
   expectMatchesInterpreter(R"(
-func.func @f(%x: tensor<5x30xf32>, %y: tensor<5x1xf32>) {
+nn.program @f(%x: tensor<5x30xf32>, %y: tensor<5x1xf32>) {
   %k:4 = nn.kernel rows (%a = %x, %b = %y) : (tensor<5x30xf32>, tensor<5x1xf32>) -> (tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xi64>) {
     %c = nn.constant dense<2.5> : tensor<5x30xf32>
     %d = nn.broadcast %b : tensor<5x1xf32> -> tensor<5x30xf32>
     %i = nn.iota 0 : tensor<5x30xi64>
     nn.yield %a, %c, %d, %i : tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xf32>, tensor<5x30xi64>
   }
-  return
+  nn.return
 })");
 }
 
 TEST(Views, ComposesStridesOffsetsAndBounds) {
   Program program(R"(
-func.func @f(%x: tensor<6x40xf32>) -> tensor<5x6x10xf32> {
+nn.program @f(%x: tensor<6x40xf32>) -> tensor<5x6x10xf32> {
   %0 = nn.reshape %x : tensor<6x40xf32> -> tensor<6x5x8xf32>
   %1 = nn.transpose %0 [1, 0, 2] : tensor<6x5x8xf32> -> tensor<5x6x8xf32>
   %2 = nn.slice %1 [0, 5, 0] step [1, -1, 1] : tensor<5x6x8xf32> -> tensor<5x6x8xf32>
   %3 = nn.pad %2 [0, 0, 2] value 0.0 : f32 : tensor<5x6x8xf32> -> tensor<5x6x10xf32>
-  return %3 : tensor<5x6x10xf32>
+  nn.return %3 : tensor<5x6x10xf32>
 })");
   ASSERT_TRUE(program.ok()) << program.diagnostics();
-  func::FuncOp function = program.function("f");
+  nn::ProgramOp function = program.function("f");
   Value result = function.front().getTerminator()->getOperand(0);
   FailureOr<View> view = composeView(result);
   ASSERT_TRUE(succeeded(view));

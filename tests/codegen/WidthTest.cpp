@@ -105,10 +105,10 @@ void expectSameForEveryWidth(const std::string &text, double low = -3,
 
 std::string kernelOf(const std::string &a, const std::string &b,
                      const std::string &lines, const std::string &result) {
-  return "func.func @f(%x: " + a + ", %y: " + b +
+  return "nn.program @f(%x: " + a + ", %y: " + b +
          ") {\n  %k = nn.kernel rows (%a = %x, %b = %y) : (" + a + ", " + b +
          ") -> " + result + " {\n" + lines + "    nn.yield %r : " + result +
-         "\n  }\n  return\n}";
+         "\n  }\n  nn.return\n}";
 }
 
 TEST(Width, FunctionsOfOneAndTwo) {

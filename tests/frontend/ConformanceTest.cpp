@@ -59,7 +59,7 @@ Outcome runCase(const NodeCase &test, int mode, std::string &message) {
     message = imported.error();
     return Outcome::refused;
   }
-  mlir::func::FuncOp function = imported.function();
+  mlir::zg::nn::ProgramOp function = imported.function();
   if (imported.count("nn.dropout") + imported.count("nn.random_like") != 0) {
     message = "node test: the expected numbers are other random ones";
     return Outcome::refused;

@@ -13,8 +13,8 @@ namespace zerograph::frontend::testing {
 
 using namespace mlir::zg::nn;
 
-mlir::func::FuncOp Imported::function() const {
-  return mlir::cast<mlir::func::FuncOp>(module.get().getBody()->front());
+mlir::zg::nn::ProgramOp Imported::function() const {
+  return mlir::cast<mlir::zg::nn::ProgramOp>(module.get().getBody()->front());
 }
 
 std::string Imported::text() const {

@@ -6,7 +6,6 @@
 #include "frontend/Import.h"
 #include "passes/ir/nn/NNDialect.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/onnx_pb.h"
 #include "gtest/gtest.h"
 
@@ -19,7 +18,7 @@ struct Imported {
   absl::Status status;
   ImportReport report;
 
-  mlir::func::FuncOp function() const;
+  mlir::zg::nn::ProgramOp function() const;
   /// The whole program as text.
   std::string text() const;
   /// Number of ops with this name ("nn.gather").

@@ -121,7 +121,7 @@ void Frame::run(KernelOp op) {
   }
 }
 
-std::vector<Tensor> mlir::zg::testing::evaluate(func::FuncOp func,
+std::vector<Tensor> mlir::zg::testing::evaluate(zg::nn::ProgramOp func,
                                                 ArrayRef<Tensor> arguments) {
   return Frame().run(func.getBody().front(), arguments);
 }

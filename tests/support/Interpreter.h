@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_TESTS_SUPPORT_INTERPRETER_H
 #define ZEROGRAPH_TESTS_SUPPORT_INTERPRETER_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "tests/support/Tensor.h"
 
@@ -15,7 +14,7 @@ namespace mlir::zg::testing {
 /// at their width; an integer division by zero gives 0. Aborts with a message
 /// on an op outside nn or on arguments that don't fit. Of a run there is a
 /// seed, a step and a micro-batch, always the same.
-std::vector<Tensor> evaluate(func::FuncOp func, ArrayRef<Tensor> arguments);
+std::vector<Tensor> evaluate(nn::ProgramOp func, ArrayRef<Tensor> arguments);
 /// Runs the body of a kernel.
 std::vector<Tensor> evaluate(nn::KernelOp kernel, ArrayRef<Tensor> arguments);
 

@@ -13,7 +13,7 @@ using namespace mlir::zg::testing;
 
 Program::Program(StringRef text) : context(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
-  registry.insert<func::FuncDialect, zg::nn::NNDialect>();
+  registry.insert<zg::nn::NNDialect>();
   zg::nn::registerGradientRules(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
@@ -26,16 +26,16 @@ Program::Program(StringRef text) : context(MLIRContext::Threading::DISABLED) {
 
 LogicalResult Program::run(std::unique_ptr<Pass> pass) {
   PassManager manager(&context);
-  if (pass->getOpName() == func::FuncOp::getOperationName()) {
-    manager.addNestedPass<func::FuncOp>(std::move(pass));
+  if (pass->getOpName() == zg::nn::ProgramOp::getOperationName()) {
+    manager.addNestedPass<zg::nn::ProgramOp>(std::move(pass));
   } else {
     manager.addPass(std::move(pass));
   }
   return manager.run(*module);
 }
 
-func::FuncOp Program::function(StringRef name) {
-  return module->lookupSymbol<func::FuncOp>(name);
+zg::nn::ProgramOp Program::function(StringRef name) {
+  return module->lookupSymbol<zg::nn::ProgramOp>(name);
 }
 
 std::string Program::text() {

@@ -3,11 +3,11 @@
 #ifndef ZEROGRAPH_TESTS_SUPPORT_PROGRAM_H
 #define ZEROGRAPH_TESTS_SUPPORT_PROGRAM_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/ir/nn/NNDialect.h"
 
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ public:
   /// Runs one pass on the module, or on each function, as it is anchored.
   LogicalResult run(std::unique_ptr<Pass> pass);
   /// The function of a name; null if there is none.
-  func::FuncOp function(StringRef name);
+  nn::ProgramOp function(StringRef name);
   /// Everything reported so far, one diagnostic a line.
   const std::string &diagnostics() const { return messages; }
   std::string text();

@@ -41,6 +41,21 @@ class Dump(Case):
         self.assertIn("zero.prefetch", phase("prefetch"))
         self.assertIn("sched.", phase("schedule"))
 
+    def test_the_first_gather_is_found_without_scrolling(self):
+        self.succeeds("compile", GPT, "-o", "plan", "--micro-batch", "2",
+                      "--dim", "seq=16", "--ranks", "2", "--zero", "3",
+                      "--dump-ir", "ir")
+        with open(self.path("ir", "02-zero.mlir")) as file:
+            head = [next(file) for _ in range(25)]
+        for line in head:
+            self.assertLess(len(line), 250)
+        gather = [line for line in head if "zero.all_gather" in line][0]
+        self.assertIn("%lm_head.flat = zero.all_gather %lm_head.shard ", gather)
+        self.assertIn('reason "forward of lm_head, first needed by '
+                      'node_embedding"', gather)
+        self.assertTrue(any("%lm_head.weight = zero.view %lm_head.flat" in line
+                            for line in head))
+
     def test_a_dump_changes_no_plan(self):
         self.succeeds("compile", MLP, "-o", "a", "--micro-batch", "2")
         self.succeeds("compile", MLP, "-o", "b", "--micro-batch", "2",

@@ -20,9 +20,9 @@ def NN_InputAttr : NN_Attr<"Input", "input"> {
     besides: the program puts no index in their place.
 
     ```mlir
-    func.func @forward(%labels: tensor<4xi64> {nn.input =
+    nn.program @forward(%labels: tensor<4xi64> {nn.input =
         #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>}) {
-      return
+      nn.return
     }
     ```
   }];
@@ -59,11 +59,11 @@ def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
     `--init-missing` does. No source: the file holds no bytes for it.
 
     ```mlir
-    func.func @forward(%w: tensor<128xf32> {nn.parameter =
+    nn.program @forward(%w: tensor<128xf32> {nn.parameter =
         #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1",
                       trainable = true, init = ones,
                       source = <"model.onnx", offset = 128, length = 512>>}) {
-      return
+      nn.return
     }
     ```
   }];

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_NN_BASE
 
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "passes/ir/nn/NNAttrs.td"
@@ -19,8 +20,19 @@ def NN_IntTensor : StaticShapeTensorOf<[NN_Int]>;
 def NN_BoolTensor : StaticShapeTensorOf<[I1]>;
 def NN_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
 
+// What is printed names its results; see nameResults.
 class NN_Op<string mnemonic, list<Trait> traits = []>
-    : Op<NN_Dialect, mnemonic, traits> {
+    : Op<NN_Dialect, mnemonic, !listconcat([
+          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>],
+          traits)> {
+  string resultNames = !interleave(!foreach(i, !range(!size(results)),
+      "\"" # !getdagname(results, i) # "\""), ", ");
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      ::mlir::zg::nn::detail::nameResults(
+          *this, }] # "{" # resultNames # "}" # [{, setName);
+    }
+  }];
   // An enum attribute prints a space before itself: none but that one.
   string kindFirst = "`` $kind ";
 }

@@ -17,9 +17,9 @@ def NN_SoftmaxOp : NN_CompositeOp<"softmax", "softmax",
   let summary = "Softmax along the last dimension.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.softmax %x : tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
     `exp(x - max) / sum(exp(x - max))`.
@@ -40,9 +40,9 @@ def NN_SoftmaxGradOp : NN_CompositeOp<"softmax_grad", "softmax",
   let summary = "Gradient of softmax.";
   let description = [{
     ```mlir
-    func.func @example(%y: tensor<4x8xf32>, %dy: tensor<4x8xf32>) {
+    nn.program @example(%y: tensor<4x8xf32>, %dy: tensor<4x8xf32>) {
       %dx = nn.softmax_grad %y, %dy : tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
     Of the result `y` of `nn.softmax`: `dx = (dy - sum(dy * y)) * y`, row by
@@ -64,11 +64,11 @@ def NN_LayerNormOp : NN_CompositeOp<"layer_norm", "layer_norm", [
   let summary = "Normalizes the last dimension.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
+    nn.program @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
                        %bias: tensor<8xf32>) {
       %y, %mean, %rstd = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
           : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
-      return
+      nn.return
     }
     ```
     `mean = sum(x) / C`, `rstd = 1 / sqrt(sum((x - mean)^2) / C + epsilon)`,
@@ -99,12 +99,12 @@ def NN_LayerNormGradOp : NN_CompositeOp<"layer_norm_grad", "layer_norm", [
   let summary = "Gradients of the operands of layer_norm.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
+    nn.program @example(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
                        %mean: tensor<4x1xf32>, %rstd: tensor<4x1xf32>,
                        %dy: tensor<4x8xf32>) {
       %dx, %dscale, %dbias = nn.layer_norm_grad %x, %scale, %mean, %rstd, %dy
           : tensor<4x8xf32>, tensor<8xf32>, tensor<4x1xf32>
-      return
+      nn.return
     }
     ```
     With `n = (x - mean) * rstd` and `dn = dy * scale`:
@@ -135,10 +135,10 @@ def NN_SoftmaxCrossEntropyOp : NN_CompositeOp<"softmax_cross_entropy",
   let summary = "Negative log-likelihood of a label under softmax, row by row.";
   let description = [{
     ```mlir
-    func.func @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>) {
+    nn.program @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>) {
       %loss, %lse = nn.softmax_cross_entropy %logits, %labels
           : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
-      return
+      nn.return
     }
     ```
     `lse = max + log(sum(exp(x - max)))`, `loss = lse - x[label]`. A label
@@ -167,11 +167,11 @@ def NN_SoftmaxCrossEntropyGradOp : NN_CompositeOp<"softmax_cross_entropy_grad",
   let summary = "Gradient of the logits of softmax_cross_entropy.";
   let description = [{
     ```mlir
-    func.func @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>,
+    nn.program @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>,
                        %lse: tensor<4x1xf32>, %dloss: tensor<4x1xf32>) {
       %dx = nn.softmax_cross_entropy_grad %logits, %labels, %lse, %dloss
           : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
-      return
+      nn.return
     }
     ```
     With `p = exp(logits - lse) * (dloss + dlse)`, `dlse` being zero where it is
@@ -200,10 +200,10 @@ def NN_DropoutOp : NN_PureOp<"dropout", [
   let summary = "Sets elements to zero at random and scales the others.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %y, %mask = nn.dropout %x ratio 0.1 number 3 samples [0, 4]
           : tensor<4x8xf32> -> tensor<4x8xi1>
-      return
+      nn.return
     }
     ```
     `mask = u >= ratio`, where u is `nn.random_uniform` of this `number`;
@@ -242,10 +242,10 @@ def NN_RandomLikeOp : NN_PureOp<"random_like", [
   let summary = "Random numbers in [0, 1) in the shape of a value.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf64>) {
+    nn.program @example(%x: tensor<4x8xf64>) {
       %u = nn.random_like %x number 3 samples [0, 4]
           : tensor<4x8xf64> -> tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
     `nn.random_uniform` of this `number` and the index that `nn.dropout` tells.

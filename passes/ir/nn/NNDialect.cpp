@@ -2,7 +2,6 @@
 
 #include "passes/ir/nn/NNDialect.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -44,7 +43,7 @@ LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op,
                                                      unsigned region,
                                                      unsigned result,
                                                      NamedAttribute attribute) {
-  auto function = dyn_cast<func::FuncOp>(op);
+  auto function = dyn_cast<ProgramOp>(op);
   if (!function || attribute.getName() != kNextValueAttr) {
     return success();
   }

@@ -10,6 +10,8 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/ir/nn/NNTraits.h"
@@ -23,6 +25,14 @@
 
 #include "passes/ir/nn/NNDialect.h.inc"
 #include "passes/ir/nn/NNInterfaces.h.inc"
+
+namespace mlir::zg::nn::detail {
+/// Names the results of `op`, for the text that is printed, after the ONNX node
+/// that it came from: those that TableGen calls `names`, as far as their number
+/// does not vary.
+void nameResults(Operation *op, ArrayRef<StringRef> names,
+                 OpAsmSetValueNameFn setName);
+} // namespace mlir::zg::nn::detail
 
 #define GET_OP_CLASSES
 #include "passes/ir/nn/NNOps.h.inc"
@@ -57,6 +67,10 @@ inline constexpr int64_t kMaxConstantBytes = 64 * 1024;
 int64_t elementBytes(Type elementType);
 /// Bytes of a statically shaped tensor in memory.
 int64_t tensorBytes(Type tensorType);
+
+/// What is printed as the name of a value that is called `text`, perhaps a path
+/// or a label with spaces.
+std::string printedName(StringRef text);
 
 /// The ONNX name an op came from, or the op's own name where there is none.
 std::string nameOf(Location location);

@@ -2,7 +2,7 @@
 //
 // File map: NNDialect.td <- NNEnums.td <- NNAttrs.td
 //             <- NNBase.td, with NNInterfaces.td and NNTraits.td
-//             <- NN{Elementwise,Shape,Reduce,Composite,Kernel}Ops.td <- NNOps.td
+//             <- NN{Elementwise,Shape,Reduce,Composite,Kernel,Program}Ops.td <- NNOps.td
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +28,11 @@ def NN_Dialect : Dialect {
     gather and scatter work on the leading dimension only. The importer
     brings everything else into this form.
 
-    A program is a `func.func`. Its arguments carry `nn.input` or
-    `nn.parameter`, its results `nn.output`, or `nn.next_value` where the result
-    is what a parameter becomes after every micro-batch (running statistics).
+    Arguments of a `nn.program` carry `nn.input` or `nn.parameter`, its results
+    `nn.output`, or `nn.next_value` where the result is what a parameter becomes
+    after every micro-batch (running statistics).
     Every op's location is a `NameLoc` with the name of the ONNX node it came
-    from.
+    from, by which its results are printed.
 
     Composite ops (softmax, layer_norm, softmax_cross_entropy) and their
     gradient ops stay whole until `nn-decompose` asks the target, which may
@@ -41,7 +41,6 @@ def NN_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let hasRegionResultAttrVerify = 1;
-  let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
 #endif // ZEROGRAPH_NN_DIALECT

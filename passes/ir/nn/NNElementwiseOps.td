@@ -10,9 +10,9 @@ def NN_ConstantOp : NN_PureOp<"constant", [
   let summary = "A constant tensor of at most 64 KiB, or a splat.";
   let description = [{
     ```mlir
-    func.func @example() {
+    nn.program @example() {
       %0 = nn.constant dense<0.5> : tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
 
@@ -32,10 +32,10 @@ def NN_IotaOp : NN_PureOp<"iota", [NN_Literal, NN_Computes]> {
   let summary = "The index along one dimension.";
   let description = [{
     ```mlir
-    func.func @example() {
+    nn.program @example() {
       // Every row is 0, 1, ... 7.
       %0 = nn.iota 1 : tensor<4x8xi64>
-      return
+      nn.return
     }
     ```
 
@@ -55,9 +55,9 @@ def NN_UnaryOp : NN_PureOp<"unary", [
   let summary = "Applies a function to each element.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.unary tanh %x : tensor<4x8xf32> -> tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
 
@@ -82,9 +82,9 @@ def NN_BinaryOp : NN_PureOp<"binary", [
   let summary = "Combines two tensors element by element.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
       %0 = nn.binary add %x, %y : tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
 
@@ -107,9 +107,9 @@ def NN_CompareOp : NN_PureOp<"compare", [
   let summary = "Compares two tensors element by element.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
       %0 = nn.compare lt %x, %y : tensor<4x8xf32> -> tensor<4x8xi1>
-      return
+      nn.return
     }
     ```
     With a NaN every comparison is false but `ne`.
@@ -133,10 +133,10 @@ def NN_SelectOp : NN_PureOp<"select", [
   let summary = "Chooses between two tensors element by element.";
   let description = [{
     ```mlir
-    func.func @example(%c: tensor<4x8xi1>, %x: tensor<4x8xf32>,
+    nn.program @example(%c: tensor<4x8xi1>, %x: tensor<4x8xf32>,
                        %y: tensor<4x8xf32>) {
       %0 = nn.select %c, %x, %y : tensor<4x8xi1>, tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
 
@@ -159,9 +159,9 @@ def NN_ConvertOp : NN_PureOp<"convert", [
   let summary = "Converts each element to another type.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xi64>) {
+    nn.program @example(%x: tensor<4x8xi64>) {
       %0 = nn.convert %x : tensor<4x8xi64> -> tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
     Float to integer truncates, and gives the least or the greatest integer
@@ -187,9 +187,9 @@ def NN_ScalarOp : NN_PureOp<"scalar"> {
   let summary = "A number that the runtime knows when it runs a micro-batch.";
   let description = [{
     ```mlir
-    func.func @example() {
+    nn.program @example() {
       %0 = nn.scalar "sample_base" : tensor<1xi64>
-      return
+      nn.return
     }
     ```
     `seed` is the run's; `step` counts its steps from 1; `sample_base` is
@@ -213,11 +213,11 @@ def NN_RandomUniformOp : NN_PureOp<"random_uniform", [
   let summary = "Numbers in [0, 1) that follow from seed, step and index.";
   let description = [{
     ```mlir
-    func.func @example(%seed: tensor<4x8xi64>, %step: tensor<4x8xi64>,
+    nn.program @example(%seed: tensor<4x8xi64>, %step: tensor<4x8xi64>,
                        %index: tensor<4x8xi64>) {
       %0 = nn.random_uniform %seed, %step, %index number 3
           : tensor<4x8xi64> -> tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
     An elementwise function: 2^-24 times the upper 24 bits of the first word of

@@ -10,7 +10,7 @@ def NN_KernelOp : NN_PureOp<"kernel", [
   let summary = "A group of ops that becomes one generated kernel.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
       %0 = nn.kernel rows (%a = %x, %b = %bias)
           : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
         %1 = nn.reshape %b : tensor<8xf32> -> tensor<1x8xf32>
@@ -18,7 +18,7 @@ def NN_KernelOp : NN_PureOp<"kernel", [
         %3 = nn.binary add %a, %2 : tensor<4x8xf32>
         nn.yield %3 : tensor<4x8xf32>
       }
-      return
+      nn.return
     }
     ```
     Forms, over the kernel's iteration shape:
@@ -53,6 +53,10 @@ def NN_KernelOp : NN_PureOp<"kernel", [
   let arguments = (ins NN_KernelFormAttr:$form, Variadic<NN_Tensor>:$operands);
   let results = (outs Variadic<NN_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    void getAsmBlockArgumentNames(::mlir::Region &region,
+                                  ::mlir::OpAsmSetValueNameFn setName);
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -61,12 +65,12 @@ def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "Ends a kernel's body with its results.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.kernel rows (%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
         %1 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
         nn.yield %1 : tensor<4x8xf32>
       }
-      return
+      nn.return
     }
     ```
 

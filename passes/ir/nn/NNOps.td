@@ -8,5 +8,6 @@ include "passes/ir/nn/NNShapeOps.td"
 include "passes/ir/nn/NNReduceOps.td"
 include "passes/ir/nn/NNCompositeOps.td"
 include "passes/ir/nn/NNKernelOps.td"
+include "passes/ir/nn/NNProgramOps.td"
 
 #endif // ZEROGRAPH_NN_OPS

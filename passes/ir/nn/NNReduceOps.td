@@ -9,9 +9,9 @@ def NN_ReduceOp : NN_PureOp<"reduce", [NN_Computes]> {
   let summary = "Reduces dimensions to size 1.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
-      return
+      nn.return
     }
     ```
     The order of additions follows from the shape alone: a row of more than
@@ -41,10 +41,10 @@ def NN_CumsumOp : NN_PureOp<"cumsum", [
   let summary = "Running sums along one dimension.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xi64>) {
+    nn.program @example(%x: tensor<4x8xi64>) {
       %0 = nn.cumsum %x dim 1 : tensor<4x8xi64>
       %1 = nn.cumsum %x dim 1 exclusive reverse : tensor<4x8xi64>
-      return
+      nn.return
     }
     ```
 
@@ -68,10 +68,10 @@ def NN_MatmulOp : NN_PureOp<"matmul", [NN_LibraryCall, NN_Computes]> {
   let summary = "Products of matrices.";
   let description = [{
     ```mlir
-    func.func @example(%a: tensor<2x4x8xf32>, %b: tensor<2x16x8xf32>) {
+    nn.program @example(%a: tensor<2x4x8xf32>, %b: tensor<2x16x8xf32>) {
       %0 = nn.matmul %a, %b transpose_b
           : tensor<2x4x8xf32>, tensor<2x16x8xf32> -> tensor<2x4x16xf32>
-      return
+      nn.return
     }
     ```
     The last two dimensions are matrices, `[M, K] x [K, N] -> [M, N]` after
@@ -99,7 +99,7 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [NN_LibraryCall, NN_Computes]> {
   let summary = "A convolution, or one of its two gradients.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<2x3x8x8xf32>, %w: tensor<16x3x3x3xf32>,
+    nn.program @example(%x: tensor<2x3x8x8xf32>, %w: tensor<16x3x3x3xf32>,
                        %dy: tensor<2x16x4x4xf32>) {
       %y = nn.convolution forward %x, %w strides [2, 2] low [1, 1]
           dilations [1, 1] groups 1
@@ -110,7 +110,7 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [NN_LibraryCall, NN_Computes]> {
       %dw = nn.convolution weights %x, %dy strides [2, 2] low [1, 1]
           dilations [1, 1] groups 1
           : tensor<2x3x8x8xf32>, tensor<2x16x4x4xf32> -> tensor<16x3x3x3xf32>
-      return
+      nn.return
     }
     ```
     Input `[N, C, places...]`, weights `[K, C / groups, window...]`, output
@@ -146,12 +146,12 @@ def NN_PoolOp : NN_PureOp<"pool"> {
   let summary = "Windows along one dimension reduced to one element each.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<2x3x8xf32>) {
+    nn.program @example(%x: tensor<2x3x8xf32>) {
       %max:2 = nn.pool max %x dim 2 window 3 stride 2 dilation 1 low 1
           : tensor<2x3x8xf32> -> tensor<2x3x4xf32>, tensor<2x3x4xi8>
       %sum = nn.pool sum %x dim 2 window 2 stride 2 dilation 1 low 0
           : tensor<2x3x8xf32> -> tensor<2x3x4xf32>
-      return
+      nn.return
     }
     ```
     Window `i` is of the elements `i * stride - low + t * dilation`, `t` from 0
@@ -200,10 +200,10 @@ def NN_GatherOp : NN_PureOp<"gather", [NN_View]> {
   let summary = "Rows of a table.";
   let description = [{
     ```mlir
-    func.func @example(%table: tensor<256x128xf32>, %ids: tensor<4x64xi64>) {
+    nn.program @example(%table: tensor<256x128xf32>, %ids: tensor<4x64xi64>) {
       %0 = nn.gather %table, %ids
           : tensor<256x128xf32>, tensor<4x64xi64> -> tensor<4x64x128xf32>
-      return
+      nn.return
     }
     ```
     `result[i..., r...] = table[ids[i...], r...]`. An index outside the table
@@ -232,13 +232,13 @@ def NN_ScatterOp : NN_PureOp<"scatter", [
   let summary = "Brings rows into a table; sum: the gradient of gather.";
   let description = [{
     ```mlir
-    func.func @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>,
+    nn.program @example(%ids: tensor<4x64xi64>, %rows: tensor<4x64x128xf32>,
                        %table: tensor<256x128xf32>) {
       %0 = nn.scatter sum %ids, %rows
           : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
       %1 = nn.scatter max %ids, %rows into %table
           : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
-      return
+      nn.return
     }
     ```
     The result begins as `into`, as zeros where there is none. Then each

@@ -9,9 +9,9 @@ def NN_BroadcastOp : NN_PureOp<"broadcast", [NN_PlainView, NN_KeepsSamples]> {
   let summary = "Repeats dimensions of size 1.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<1x8xf32>) {
+    nn.program @example(%x: tensor<1x8xf32>) {
       %0 = nn.broadcast %x : tensor<1x8xf32> -> tensor<4x8xf32>
-      return
+      nn.return
     }
     ```
     A new leading dimension is made by `nn.reshape` first.
@@ -33,9 +33,9 @@ def NN_ReshapeOp : NN_PureOp<"reshape", [NN_PlainView, NN_MayOverwrite]> {
   let summary = "The same elements in row-major order under another shape.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
-      return
+      nn.return
     }
     ```
 
@@ -56,9 +56,9 @@ def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView]> {
   let summary = "Permutes the dimensions.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
-      return
+      nn.return
     }
     ```
     Dimension `i` of the result is dimension `permutation[i]` of the operand.
@@ -82,10 +82,10 @@ def NN_SliceOp : NN_PureOp<"slice", [NN_PlainView]> {
   let summary = "A strided part of a tensor.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.slice %x [0, 2] step [1, 2]
           : tensor<4x8xf32> -> tensor<4x3xf32>
-      return
+      nn.return
     }
     ```
     Element `i` of the result is element `starts + i * steps` of the operand.
@@ -113,10 +113,10 @@ def NN_PadOp : NN_PureOp<"pad", [NN_PlainView]> {
   let summary = "Adds a border of one value.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.pad %x [0, 1] value 0.0 : f32
           : tensor<4x8xf32> -> tensor<4x10xf32>
-      return
+      nn.return
     }
     ```
     `low[d]` elements of `value` come before dimension `d`; the result's shape
@@ -143,10 +143,10 @@ def NN_ConcatOp : NN_PureOp<"concat"> {
   let summary = "Joins tensors along one dimension.";
   let description = [{
     ```mlir
-    func.func @example(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) {
+    nn.program @example(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) {
       %0 = nn.concat %x, %y dim 1
           : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
-      return
+      nn.return
     }
     ```
 
@@ -155,7 +155,7 @@ def NN_ConcatOp : NN_PureOp<"concat"> {
     **Constraints:**
     - `dim` is a dimension of the result.
     - At least one operand; all have the result's element type.
-    - Shapes agree but for `dim`, whose sizes add up.
+    - Shapes agree except in `dim`, whose sizes add up.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$operands, I64Attr:$dim);
   let results = (outs NN_Tensor:$result);

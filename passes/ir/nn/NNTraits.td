@@ -42,7 +42,7 @@ def NN_Literal : NN_Trait<"Literal">;
 // A call of the device's library, in no kernel.
 def NN_LibraryCall : NN_Trait<"LibraryCall">;
 
-// It has a kernel of this form to itself, but for what makes its operands.
+// It has a kernel of this form to itself, together with what makes its operands.
 class NN_Alone<string form>
     : ParamNativeOpTrait<"Alone", "::mlir::zg::nn::KernelForm::" # form> {
   let cppNamespace = "::mlir::zg::nn::traits";

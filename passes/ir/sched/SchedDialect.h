@@ -22,6 +22,9 @@ namespace mlir::zg::sched {
 class SliceOp;
 
 namespace detail {
+/// Names the results of `op`, for the text that is printed, after the buffer or
+/// the step.
+void nameResults(Operation *op, OpAsmSetValueNameFn setName);
 /// What the interface Step checks for every step.
 LogicalResult verifyStep(Operation *op);
 } // namespace detail

@@ -29,20 +29,20 @@ def Sched_Dialect : Dialect {
                                                        packed bytes need
             --> the plan
 
-    A module holds, in this order, the `sched.slice`s, the `sched.kernel`s and
-    one `sched.program` a program. Order of steps in a program is the order in
+    A module holds, in this order, the `sched.program`s, the `sched.slice`s, the
+    `sched.kernel`s and the `zero.layout`. Order of steps in a program is the order in
     which the host issues them; steps of one stream run in that order; order
     between streams exists only where a step awaits a timepoint, and between
     collectives, which run in the order of their sequence numbers.
 
     Every step names its stream, what it awaits, its accesses (a mode, a slice
-    and the bytes of it, `by` a stride a rank where ranks differ) and a label,
+    and the bytes of it, `by` a stride per rank where ranks differ) and a label,
     the ONNX node or unit it comes from:
 
         on(gather) await(%t) (read %s[0 for 32 by 32], write %w[0 for 64]) "h.0"
 
     Constraints of every step:
-    - It has one access a slice, and the slice is a `sched.slice`.
+    - It has one access per slice, and the slice is a `sched.slice`.
     - An access is not empty and ends within its slice on every rank.
     - An awaited timepoint is that of an earlier step of the same program, on
       another stream.

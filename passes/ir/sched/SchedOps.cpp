@@ -79,5 +79,38 @@ static void printAccesses(OpAsmPrinter &printer, Operation *,
   printer << ')';
 }
 
+//===----------------------------------------------------------------------===//
+// sched.kernel
+//===----------------------------------------------------------------------===//
+
+// sched.kernel @k0(%x: type, ...) attributes {...} { body }
+void sched::KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(getBody().getArguments(), printer,
+                        [&](BlockArgument argument) {
+                          printer << argument << ": " << argument.getType();
+                        });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getSymNameAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+ParseResult sched::KernelOp::parse(OpAsmParser &parser,
+                                   OperationState &result) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  return failure(parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                                        result.attributes) ||
+                 parser.parseArgumentList(arguments,
+                                          AsmParser::Delimiter::Paren,
+                                          /*allowType=*/true) ||
+                 parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+                 parser.parseRegion(*result.addRegion(), arguments));
+}
+
 #define GET_OP_CLASSES
 #include "passes/ir/sched/SchedOps.cpp.inc"

@@ -3,14 +3,24 @@
 #ifndef ZEROGRAPH_SCHED_OPS
 #define ZEROGRAPH_SCHED_OPS
 
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "passes/ir/nn/NNAttrs.td"
 include "passes/ir/sched/SchedAttrs.td"
 include "passes/ir/sched/SchedInterfaces.td"
 include "passes/ir/zero/ZeroAttrs.td"
 
+// What is printed names its results; see nameResults.
 class Sched_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Sched_Dialect, mnemonic, traits>;
+    : Op<Sched_Dialect, mnemonic, !listconcat([
+          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>],
+          traits)> {
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      ::mlir::zg::sched::detail::nameResults(*this, setName);
+    }
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Declarations
@@ -65,8 +75,7 @@ def Sched_KernelOp : Sched_Op<"kernel", [
   let summary = "A kernel that launches refer to.";
   let description = [{
     ```mlir
-    sched.kernel @k0 {
-    ^bb0(%x: tensor<4x8xf32>):
+    sched.kernel @k0(%x: tensor<4x8xf32>) {
       %0 = nn.kernel rows (%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
         %1 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
         nn.yield %1 : tensor<4x8xf32>
@@ -85,7 +94,7 @@ def Sched_KernelOp : Sched_Op<"kernel", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The one op of the body: an nn.kernel or an nn.matmul.
@@ -161,8 +170,7 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
     ```mlir
     %x = sched.slice "x" activation in device bytes 128
     %y = sched.slice "y" activation in device bytes 128
-    sched.kernel @k0 {
-    ^bb0(%0: tensor<4x8xf32>):
+    sched.kernel @k0(%0: tensor<4x8xf32>) {
       %1 = nn.kernel rows (%a = %0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
         %2 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
         nn.yield %2 : tensor<4x8xf32>
@@ -309,7 +317,7 @@ def Sched_ReduceScatterOp : Sched_CollectiveOp<"reduce_scatter", (ins
     }
     ```
     Accesses: the whole segment of this rank's gradients, the shard, and
-    staging of one chunk a rank. What travels is of the first type, the fold and
+    staging of one chunk per rank. What travels is of the first type, the fold and
     the shard of the second. The canonical fold over ranks, from +0.0 or,
     with `accumulate`, from what the shard holds. With `any_order` the device's
     collective library adds up instead, in an order of its own and in one chunk;

@@ -43,13 +43,13 @@ def Zero_MeshAttr : Zero_Attr<"Mesh", "mesh"> {
 def Zero_OptimizerGroupAttr : Zero_Attr<"OptimizerGroup", "group"> {
   let summary = "Parameters that are updated by the same hyperparameters.";
   let description = [{
-    On the module as an entry of `zero.groups`; a placement names its group by
-    the number of the entry. `options` are what `zero-updates` updates it with.
+    An entry of `zero.layout`; a placement names its group by the number of the
+    entry. `options` are what `zero-updates` updates it with.
 
     ```mlir
-    module attributes {zero.groups = [
-        #zero.group<"default", {lr = 0.1 : f64, optimizer = "sgd"}>]} {
-    }
+    zero.layout units [] groups [
+      #zero.group<"default", {lr = 0.1 : f64, optimizer = "sgd"}>
+    ]
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
@@ -62,11 +62,12 @@ def Zero_UnitStateAttr : Zero_Attr<"UnitState", "unit_state"> {
   let description = [{
     Stands in `#zero.unit`. `role` is that of `#zero.state`, `type` that of its
     elements; states share the offsets of elements, whatever their type.
-    `sharded`: a rank holds its shards of it, or all of it.
+    `sharded`: each rank holds its shards of it; else, all of it.
 
     ```mlir
-    func.func private @example() attributes {
-        keeps = #zero.unit_state<"exp_avg", f32, sharded = true>}
+    module attributes {
+        zero.keeps = #zero.unit_state<"exp_avg", f32, sharded = true>} {
+    }
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$role, "::mlir::Type":$type,
@@ -104,16 +105,16 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     and whole. `reason` says what made it a unit.
 
     ```mlir
-    module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [
-        #zero.unit<"fc1", f32, elements = 512, trainable = true,
-                   persistent = false, reason = "module of the exporter",
-                   axes = ["data"], segments = [512],
-                   states = [<"param", f32, sharded = true>,
-                             <"grad", f32, sharded = true>],
-                   placements = [<<"fc1.bias", module = "fc1",
-                                   trainable = true, init = zeros>,
-                                  tensor<128xf32>, offset = 0>]>]} {
-    }
+    zero.layout units [
+      #zero.unit<"fc1", f32, elements = 512, trainable = true,
+                 persistent = false, reason = "module of the exporter",
+                 axes = ["data"], segments = [512],
+                 states = [<"param", f32, sharded = true>,
+                           <"grad", f32, sharded = true>],
+                 placements = [<<"fc1.bias", module = "fc1",
+                                 trainable = true, init = zeros>,
+                                tensor<128xf32>, offset = 0>]>
+    ]
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
@@ -129,7 +130,7 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     `<` $name `,` $element_type `,` `elements` `=` $elements `,` `trainable` `=`
     $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
     `axes` `=` $axes `,` `segments` `=` `[` $segments `]` `,`
-    `states` `=` `[` $states `]` `,` `placements` `=` `[` $placements `]`
+    `states` `=` `[` $states `]` `,` `placements` `=` custom<Placements>($placements)
     (`,` `local` `=` $local^)? `>`
   }];
 }
@@ -146,9 +147,9 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
     `tensor<U>`; else it is this rank's shard of that segment.
 
     ```mlir
-    func.func @update(%w: tensor<256xf32> {zero.state =
+    nn.program @update(%w: tensor<256xf32> {zero.state =
         #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
-      return
+      nn.return
     }
     ```
   }];
@@ -167,11 +168,11 @@ def Zero_OutputAttr : Zero_Attr<"Output", "output"> {
     samples.
 
     ```mlir
-    func.func @forward(%x: tensor<4x8xf32>
+    nn.program @forward(%x: tensor<4x8xf32>
         {nn.input = #nn.input<"x", per_sample = true>})
         -> (tensor<4x8xf32> {zero.output =
             #zero.output<"logits", per_sample = true>}) {
-      return %x : tensor<4x8xf32>
+      nn.return %x : tensor<4x8xf32>
     }
     ```
   }];
@@ -187,7 +188,11 @@ def Zero_Handle : TypeDef<Zero_Dialect, "Handle"> {
     the flat buffer that arrives.
 
     ```mlir
-    func.func private @started() -> !zero.handle<tensor<4096xf32>>
+    nn.program @example(%started: !zero.handle<tensor<4096xf32>>) {
+      %flat = zero.await %started
+          : <tensor<4096xf32>> -> tensor<4096xf32>
+      nn.return
+    }
     ```
   }];
   let parameters = (ins "::mlir::RankedTensorType":$result);

@@ -15,6 +15,30 @@ using namespace mlir::zg::zero;
 #include "passes/ir/zero/ZeroDialect.cpp.inc"
 #include "passes/ir/zero/ZeroEnums.cpp.inc"
 
+//===----------------------------------------------------------------------===//
+// Tables: an entry a line
+//===----------------------------------------------------------------------===//
+
+static ParseResult parsePlacements(AsmParser &parser,
+                                   SmallVector<PlacementAttr> &placements) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
+    return parser.parseCustomAttributeWithFallback(placements.emplace_back());
+  });
+}
+
+static void printPlacements(AsmPrinter &printer,
+                            ArrayRef<PlacementAttr> placements) {
+  printer << '[';
+  llvm::interleave(
+      placements, printer.getStream(),
+      [&](PlacementAttr placement) {
+        printer << "\n        ";
+        printer.printStrippedAttrOrType(placement);
+      },
+      ",");
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "passes/ir/zero/ZeroAttrs.cpp.inc"
 
@@ -53,6 +77,27 @@ MeshAttr mlir::zg::zero::meshOf(Operation *op) {
   return mesh ? mesh
               : MeshAttr::get(op->getContext(),
                               StringAttr::get(op->getContext(), kDataAxis), 1);
+}
+
+LayoutOp mlir::zg::zero::layoutOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module) {
+    module = op->getParentOfType<ModuleOp>();
+  }
+  if (module) {
+    // At the end, behind what may be thousands of slices.
+    for (Operation &last : llvm::reverse(*module.getBody())) {
+      if (auto layout = dyn_cast<LayoutOp>(last)) {
+        return layout;
+      }
+    }
+  }
+  return {};
+}
+
+ArrayAttr mlir::zg::zero::unitsOf(Operation *op) {
+  LayoutOp layout = layoutOf(op);
+  return layout ? layout.getUnits() : ArrayAttr();
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_IR_ZERO_ZERODIALECT_H
 #define ZEROGRAPH_PASSES_IR_ZERO_ZERODIALECT_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "passes/ir/nn/NNDialect.h"
 
 #include "passes/ir/zero/ZeroDialect.h.inc"
@@ -14,6 +15,12 @@
 #define GET_TYPEDEF_CLASSES
 #include "passes/ir/zero/ZeroTypes.h.inc"
 
+namespace mlir::zg::zero::detail {
+/// Names the results of `op`, for the text that is printed, after the unit or
+/// the parameter.
+void nameResults(Operation *op, OpAsmSetValueNameFn setName);
+} // namespace mlir::zg::zero::detail
+
 #define GET_OP_CLASSES
 #include "passes/ir/zero/ZeroOps.h.inc"
 
@@ -23,10 +30,6 @@ namespace mlir::zg::zero {
 inline constexpr llvm::StringLiteral kMeshAttr = "zero.mesh";   // MeshAttr
 inline constexpr llvm::StringLiteral kStageAttr = "zero.stage"; // i64
 inline constexpr llvm::StringLiteral kAccumulateAttr = "zero.accumulate"; // i64
-inline constexpr llvm::StringLiteral kUnitsAttr =
-    "zero.units"; // array of ParamUnitAttr
-inline constexpr llvm::StringLiteral kGroupsAttr =
-    "zero.groups"; // array of OptimizerGroupAttr
 /// Argument and result attributes, StateAttr.
 inline constexpr llvm::StringLiteral kStateAttr = "zero.state";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "zero.updates";
@@ -50,6 +53,14 @@ inline constexpr llvm::StringLiteral kStopRole = "stop";
 /// The mesh of the module that `op` is, or is in; one rank where it has none (a
 /// test that looks at one op).
 MeshAttr meshOf(Operation *op);
+
+/// The layout of the module that `op` is, or is in; null where it has none.
+LayoutOp layoutOf(Operation *op);
+/// Its units, of type ParamUnitAttr; null where there is no layout.
+ArrayAttr unitsOf(Operation *op);
+
+/// What is printed as the name of a state: that of its unit and the role.
+std::string printedName(StateAttr state, ArrayAttr units);
 
 /// First element of a segment in its unit's flat buffer.
 int64_t segmentOffset(ParamUnitAttr unit, int64_t segment);

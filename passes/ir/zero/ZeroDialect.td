@@ -30,9 +30,8 @@ def Zero_Dialect : Dialect {
     flat buffer, its gradient a part of the `zero.pack` that the reduction
     reads, so collectives copy nothing in or out.
 
-    The module carries `zero.mesh`, `zero.stage`, `zero.accumulate`,
-    `zero.units` (an array of `#zero.unit`) and `zero.groups` (of `#zero.group`,
-    the optimizer's). Program arguments carry `nn.input`,
+    The module carries `zero.mesh`, `zero.stage` and `zero.accumulate`; its
+    `zero.layout` lists the units. Program arguments carry `nn.input`,
     `nn.scalar` or `zero.state`; a result carries `zero.output` or
     `zero.updates` with the `#zero.state` whose storage it replaces.
   }];

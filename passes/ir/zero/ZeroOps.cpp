@@ -7,6 +7,31 @@
 using namespace mlir;
 using namespace mlir::zg::zero;
 
+// [
+//   #zero.unit<...>,
+//   ...
+// ]
+static ParseResult parseLines(OpAsmParser &parser, ArrayAttr &entries) {
+  return parser.parseAttribute(entries);
+}
+
+static void printLines(OpAsmPrinter &printer, Operation *, ArrayAttr entries) {
+  printer << '[';
+  printer.increaseIndent();
+  llvm::interleave(
+      entries, printer.getStream(),
+      [&](Attribute entry) {
+        printer.printNewline();
+        printer << entry;
+      },
+      ",");
+  printer.decreaseIndent();
+  if (!entries.empty()) {
+    printer.printNewline();
+  }
+  printer << ']';
+}
+
 #define GET_OP_CLASSES
 #include "passes/ir/zero/ZeroOps.cpp.inc"
 
@@ -24,8 +49,7 @@ Type elementType(Value value) {
 /// module has no such unit; null where it has no units at all (a test that
 /// looks at one op).
 FailureOr<ParamUnitAttr> findUnit(Operation *op, int64_t unit) {
-  auto module = op->getParentOfType<ModuleOp>();
-  auto units = module ? module->getAttrOfType<ArrayAttr>(kUnitsAttr) : nullptr;
+  ArrayAttr units = unitsOf(op);
   if (!units) {
     return ParamUnitAttr();
   }

@@ -3,14 +3,60 @@
 #ifndef ZEROGRAPH_ZERO_OPS
 #define ZEROGRAPH_ZERO_OPS
 
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "passes/ir/zero/ZeroAttrs.td"
 
 def Zero_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def Zero_Flat : 1DTensorOf<[AnyFloat, AnySignlessInteger]>;
 
+// What is printed names its results; see nameResults.
 class Zero_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Zero_Dialect, mnemonic, traits>;
+    : Op<Zero_Dialect, mnemonic, !listconcat([
+          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>],
+          traits)> {
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      ::mlir::zg::zero::detail::nameResults(*this, setName);
+    }
+  }];
+}
+
+def Zero_LayoutOp : Op<Zero_Dialect, "layout", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "The units, and the groups of the optimizer.";
+  let description = [{
+    ```mlir
+    module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+      zero.layout units [
+        #zero.unit<"fc1", f32, elements = 512, trainable = true,
+                   persistent = false, reason = "module of the exporter",
+                   axes = ["data"], segments = [512],
+                   states = [<"param", f32, sharded = true>,
+                             <"grad", f32, sharded = true>],
+                   placements = [<<"fc1.bias", module = "fc1",
+                                   trainable = true, init = zeros>,
+                                  tensor<128xf32>, offset = 0>]>
+      ] groups [
+        #zero.group<"default", {lr = 0.1 : f64, optimizer = "sgd"}>
+      ]
+    }
+    ```
+    Stands once in a module, after its programs. Ops name a unit, and placements
+    a group, by its number here.
+
+    **Lifespan**: `zero-layout` to the plan; `zero-updates` adds states to the
+    units and options to the groups.
+
+    **Constraints:**
+    - Stands in a module.
+  }];
+  let arguments = (ins
+      TypedArrayAttrBase<Zero_ParamUnitAttr, "units">:$units,
+      OptionalAttr<TypedArrayAttrBase<Zero_OptimizerGroupAttr, "groups">>:$groups);
+  let assemblyFormat = [{
+    `units` custom<Lines>($units) (`groups` custom<Lines>($groups)^)? attr-dict
+  }];
+}
 
 // Collectives are no `Pure` ops: every rank must run them all, in one order.
 class Zero_CollectiveOp<string mnemonic, list<Trait> traits = []>
@@ -20,10 +66,10 @@ def Zero_ShardOp : Zero_Op<"shard", [Pure]> {
   let summary = "This rank's part of one segment of a flat buffer.";
   let description = [{
     ```mlir
-    func.func @example(%flat: tensor<4096xf32>) {
+    nn.program @example(%flat: tensor<4096xf32>) {
       %s = zero.shard %flat unit 0 segment 1
           : tensor<4096xf32> -> tensor<512xf32>
-      return
+      nn.return
     }
     ```
     With 4 ranks and segments of 2048, rank r gets
@@ -50,9 +96,9 @@ def Zero_ViewOp : Zero_Op<"view", [Pure]> {
   let summary = "A parameter inside its unit's flat buffer.";
   let description = [{
     ```mlir
-    func.func @example(%flat: tensor<4096xf32>) {
+    nn.program @example(%flat: tensor<4096xf32>) {
       %w = zero.view %flat[256] : tensor<4096xf32> -> tensor<16x64xf32>
-      return
+      nn.return
     }
     ```
     The elements from `offset` on, row-major. Shares the flat buffer's bytes.
@@ -75,10 +121,10 @@ def Zero_PackOp : Zero_Op<"pack", [Pure]> {
   let summary = "What each member of a unit has, laid out as its flat buffer.";
   let description = [{
     ```mlir
-    func.func @example(%gw: tensor<16x64xf32>, %gb: tensor<64xf32>) {
+    nn.program @example(%gw: tensor<16x64xf32>, %gb: tensor<64xf32>) {
       %g = zero.pack %gw, %gb at [0, 1024] unit 0
           : tensor<16x64xf32>, tensor<64xf32> -> tensor<4096xf32>
-      return
+      nn.return
     }
     ```
     Elements that no operand covers are zero. Lowering computes the operands
@@ -104,11 +150,11 @@ def Zero_AllGatherOp : Zero_CollectiveOp<"all_gather"> {
   let summary = "Every rank gets a unit's whole flat buffer.";
   let description = [{
     ```mlir
-    func.func @example(%s0: tensor<512xf32>, %s1: tensor<512xf32>) {
+    nn.program @example(%s0: tensor<512xf32>, %s1: tensor<512xf32>) {
       %flat = zero.all_gather %s0, %s1 unit 0 stay forward group ["data"]
           reason "forward of h.0"
           : tensor<512xf32>, tensor<512xf32> -> tensor<4096xf32>
-      return
+      nn.return
     }
     ```
 
@@ -143,10 +189,10 @@ def Zero_PrefetchOp : Zero_CollectiveOp<"prefetch"> {
   let summary = "Starts a gather that a later await finishes.";
   let description = [{
     ```mlir
-    func.func @example(%s0: tensor<1024xf32>) {
+    nn.program @example(%s0: tensor<1024xf32>) {
       %h = zero.prefetch %s0 unit 0 group ["data"] reason "forward of h.0"
           : tensor<1024xf32> -> <tensor<4096xf32>>
-      return
+      nn.return
     }
     ```
 
@@ -170,11 +216,11 @@ def Zero_AwaitOp : Zero_Op<"await"> {
   let summary = "The flat buffer of a gather that was started early.";
   let description = [{
     ```mlir
-    func.func @example(%s0: tensor<1024xf32>) {
+    nn.program @example(%s0: tensor<1024xf32>) {
       %h = zero.prefetch %s0 unit 0 group ["data"] reason "forward of h.0"
           : tensor<1024xf32> -> <tensor<4096xf32>>
       %flat = zero.await %h : <tensor<4096xf32>> -> tensor<4096xf32>
-      return
+      nn.return
     }
     ```
 
@@ -195,9 +241,9 @@ def Zero_ReleaseOp : Zero_Op<"release"> {
   let summary = "A gathered flat buffer is needed no more.";
   let description = [{
     ```mlir
-    func.func @example(%flat: tensor<4096xf32>) {
+    nn.program @example(%flat: tensor<4096xf32>) {
       zero.release %flat unit 0 : tensor<4096xf32>
-      return
+      nn.return
     }
     ```
     Its bytes may be reused from here on.
@@ -216,11 +262,11 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
   let summary = "Every rank gets the sum over ranks of its shard of a segment.";
   let description = [{
     ```mlir
-    func.func @example(%g: tensor<4096xf32>, %acc: tensor<512xf32>) {
+    nn.program @example(%g: tensor<4096xf32>, %acc: tensor<512xf32>) {
       %s = zero.reduce_scatter %g, %acc unit 0 segment 1 group ["data"]
           reason "gradients of h.0 complete"
           : tensor<4096xf32>, tensor<512xf32> -> tensor<512xf32>
-      return
+      nn.return
     }
     ```
 
@@ -256,10 +302,10 @@ def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
   let summary = "Every rank gets the sum over ranks of a few numbers.";
   let description = [{
     ```mlir
-    func.func @example(%loss: tensor<1xf32>, %acc: tensor<1xf32>) {
+    nn.program @example(%loss: tensor<1xf32>, %acc: tensor<1xf32>) {
       %l = zero.all_reduce %loss, %acc group ["data"] reason "the mean loss"
           : tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>
-      return
+      nn.return
     }
     ```
     The canonical fold of `zero.reduce_scatter`, of all elements, on every

@@ -17,7 +17,7 @@ using Numbers = std::vector<double>;
 /// computes with type tensor<4xf64> from arguments of that type.
 std::vector<Numbers> gradients(const std::vector<Numbers> &arguments,
                                const std::string &body) {
-  std::string text = "func.func @forward(";
+  std::string text = "nn.program @forward(";
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string name = i == 0 ? "a" : "b";
     text += (i == 0 ? "%" : ", %") + name +
@@ -26,13 +26,13 @@ std::vector<Numbers> gradients(const std::vector<Numbers> &arguments,
   }
   text += ") -> (tensor<1xf64> {nn.output = \"loss\"}) {\n" + body +
           "\n  %sum = nn.reduce sum %y [0] : tensor<4xf64> -> tensor<1xf64>\n"
-          "  return %sum : tensor<1xf64>\n}";
+          "  nn.return %sum : tensor<1xf64>\n}";
   Program program(text);
   if (!program.ok() || failed(program.run(zg::nn::createDifferentiate()))) {
     ADD_FAILURE() << program.diagnostics();
     return {};
   }
-  func::FuncOp micro = program.function(zg::nn::kMicroFunction);
+  zg::nn::ProgramOp micro = program.function(zg::nn::kMicroFunction);
   std::vector<Tensor> inputs;
   for (auto [type, values] : llvm::zip(micro.getArgumentTypes(), arguments)) {
     inputs.push_back(filled(type, 0));

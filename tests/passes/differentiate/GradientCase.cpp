@@ -87,15 +87,15 @@ std::string forwardText(const GradientCase &gradientCase,
   for (auto [i, result] : llvm::enumerate(gradientCase.results)) {
     arguments.push_back(parameter("w" + std::to_string(i), result.type, false));
   }
-  return "func.func @forward(" + llvm::join(arguments, ", ") +
+  return "nn.program @forward(" + llvm::join(arguments, ", ") +
          ") -> (tensor<f64> {nn.output = \"loss\"}) {\n" + gradientCase.body +
-         "\n" + weightedSum(gradientCase.results) + "  return %loss" +
+         "\n" + weightedSum(gradientCase.results) + "  nn.return %loss" +
          std::to_string(gradientCase.results.size() - 1) +
          " : tensor<f64>\n}\n";
 }
 
 std::vector<Tensor> drawArguments(const GradientCase &gradientCase,
-                                  func::FuncOp func) {
+                                  zg::nn::ProgramOp func) {
   std::vector<Tensor> arguments;
   for (auto [i, type] : llvm::enumerate(func.getArgumentTypes())) {
     bool weight = i >= gradientCase.arguments.size();
@@ -106,12 +106,13 @@ std::vector<Tensor> drawArguments(const GradientCase &gradientCase,
   return arguments;
 }
 
-double lossAt(func::FuncOp forward, ArrayRef<Tensor> arguments) {
+double lossAt(zg::nn::ProgramOp forward, ArrayRef<Tensor> arguments) {
   return evaluate(forward, arguments)[0].values[0];
 }
 
-Tensor centralDifferences(func::FuncOp forward, std::vector<Tensor> arguments,
-                          unsigned argument, double step) {
+Tensor centralDifferences(zg::nn::ProgramOp forward,
+                          std::vector<Tensor> arguments, unsigned argument,
+                          double step) {
   Tensor gradient = arguments[argument];
   for (size_t i = 0; i < gradient.values.size(); ++i) {
     double &x = arguments[argument].values[i];
@@ -148,13 +149,13 @@ void mlir::zg::testing::checkGradient(const GradientCase &gradientCase,
   std::string text = forwardText(gradientCase, frozen);
   Program program(text);
   ASSERT_TRUE(program.ok()) << program.diagnostics() << text;
-  func::FuncOp forward = program.function(nn::kForwardFunction).clone();
+  zg::nn::ProgramOp forward = program.function(nn::kForwardFunction).clone();
   forward.setName("reference");
   program.getModule().push_back(forward);
   ASSERT_TRUE(succeeded(program.run(nn::createDifferentiate())))
       << program.diagnostics();
   EXPECT_EQ(program.diagnostics(), "");
-  func::FuncOp micro = program.function(nn::kMicroFunction);
+  zg::nn::ProgramOp micro = program.function(nn::kMicroFunction);
   ASSERT_TRUE(micro) << program.text();
 
   std::vector<Tensor> arguments = drawArguments(gradientCase, forward);

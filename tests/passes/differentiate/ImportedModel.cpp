@@ -54,14 +54,14 @@ ImportedModel::ImportedModel(const std::string &folder, const std::string &file,
   manager.addPass(nn::createDifferentiate());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  manager.addNestedPass<func::FuncOp>(nn::createDecompose());
+  manager.addNestedPass<nn::ProgramOp>(nn::createDecompose());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   if (failed(manager.run(*module))) {
     ADD_FAILURE() << "a pass failed";
     return;
   }
-  micro = module->lookupSymbol<func::FuncOp>(nn::kMicroFunction);
+  micro = module->lookupSymbol<nn::ProgramOp>(nn::kMicroFunction);
 }
 
 std::string ImportedModel::path(const std::string &file) const {
@@ -69,7 +69,7 @@ std::string ImportedModel::path(const std::string &file) const {
 }
 
 std::vector<Tensor> ImportedModel::weights() const {
-  func::FuncOp func = micro;
+  nn::ProgramOp func = micro;
   std::vector<Tensor> tensors;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     tensors.push_back(filled(func.getArgumentTypes()[i], 0));
@@ -91,7 +91,7 @@ std::vector<Tensor> ImportedModel::weights() const {
 }
 
 void ImportedModel::setBatch(std::vector<Tensor> &arguments, int number) const {
-  func::FuncOp func = micro;
+  nn::ProgramOp func = micro;
   auto batches = zerograph::readSafetensors(path("batches.safetensors"));
   ASSERT_TRUE(batches.ok()) << batches.status().ToString();
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
@@ -102,7 +102,7 @@ void ImportedModel::setBatch(std::vector<Tensor> &arguments, int number) const {
   }
 }
 
-static std::string nameOf(func::FuncOp func, unsigned result,
+static std::string nameOf(nn::ProgramOp func, unsigned result,
                           StringRef attribute) {
   auto name = func.getResultAttrOfType<StringAttr>(result, attribute);
   return name ? name.getValue().str() : "";
@@ -117,7 +117,7 @@ std::string ImportedModel::nextValueName(unsigned result) const {
 }
 
 unsigned ImportedModel::argumentOf(const std::string &parameter) const {
-  func::FuncOp func = micro;
+  nn::ProgramOp func = micro;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     auto attribute =
         func.getArgAttrOfType<nn::ParameterAttr>(i, nn::kParameterAttr);

@@ -22,7 +22,7 @@ public:
                 const std::map<std::string, int64_t> &dims);
 
   bool ok() const { return static_cast<bool>(micro); }
-  func::FuncOp function() const { return micro; }
+  nn::ProgramOp function() const { return micro; }
   const nlohmann::json &reference() const { return references; }
   std::string path(const std::string &file) const;
 
@@ -45,7 +45,7 @@ private:
   std::string folder;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  func::FuncOp micro;
+  nn::ProgramOp micro;
   nlohmann::json references;
 };
 

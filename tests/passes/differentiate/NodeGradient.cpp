@@ -171,7 +171,7 @@ mlir::zg::testing::gradientsOf(const onnx::ModelProto &model,
   if (failed(manager.run(**module))) {
     return absl::UnimplementedError(messages);
   }
-  auto micro = (*module)->lookupSymbol<func::FuncOp>(nn::kMicroFunction);
+  auto micro = (*module)->lookupSymbol<nn::ProgramOp>(nn::kMicroFunction);
   std::vector<Tensor> arguments;
   for (unsigned i = 0; i < micro.getNumArguments(); ++i) {
     auto parameter =

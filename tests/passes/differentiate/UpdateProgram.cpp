@@ -18,14 +18,14 @@ constexpr double kGradientParts = 4; // ranks * micro-batches
 
 std::string emptyFunction(const OptimizerOptions &options, int64_t size) {
   std::string type = "tensor<" + std::to_string(size) + "xf64>";
-  std::string text = "func.func @update(%p: " + type + ", %g: " + type;
+  std::string text = "nn.program @update(%p: " + type + ", %g: " + type;
   for (StringRef name : optimizerStates(options)) {
     text += ", %" + name.str() + ": " + type;
   }
   for (StringRef name : optimizerScalars(options)) {
     text += ", %" + name.str() + ": tensor<1xf32>";
   }
-  return text + ") {\n  return\n}";
+  return text + ") {\n  nn.return\n}";
 }
 
 /// The scalars as Optimizer.h defines them. They keep their precision: the
@@ -45,7 +45,7 @@ double scalarAt(const OptimizerOptions &o, StringRef name, int step) {
 
 UpdateProgram::UpdateProgram(const OptimizerOptions &options, int64_t size)
     : options(options), program(emptyFunction(options, size)) {
-  func::FuncOp func = program.function("update");
+  zg::nn::ProgramOp func = program.function("update");
   Block &body = func.getBody().front();
   size_t states = optimizerStates(options).size();
   std::map<std::string, Value> scalars;
@@ -83,7 +83,7 @@ std::vector<Tensor> UpdateProgram::start(Tensor parameter) {
 
 std::vector<Tensor> UpdateProgram::step(std::vector<Tensor> persistent,
                                         Tensor gradient, int number) {
-  func::FuncOp func = program.function("update");
+  zg::nn::ProgramOp func = program.function("update");
   gradient.shape = persistent[0].shape;
   gradient.element = persistent[0].element;
   for (double &value : gradient.values) {

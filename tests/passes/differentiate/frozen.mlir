@@ -4,16 +4,17 @@
 // %unused has no use, %step only one through a step function. What was frozen
 // before is not mentioned.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: #nn.parameter<"w", module = "m", trainable = true, init = normal>
-// CHECK-SAME: #nn.parameter<"unused", module = "m", trainable = false, init = zeros, source = <"model.onnx", offset = 0, length = 16>>
-// CHECK-SAME: #nn.parameter<"step", module = "m", trainable = false, init = normal>
-// CHECK-SAME: #nn.parameter<"before", module = "m", trainable = false, init = normal>
-// CHECK-SAME: -> (tensor<1xf32> {nn.output = "loss"}, tensor<4xf32> {nn.gradient = "w"})
+// CHECK-LABEL: nn.program @micro
+// CHECK: #nn.parameter<"w", module = "m", trainable = true, init = normal>
+// CHECK: #nn.parameter<"unused", module = "m", trainable = false, init = zeros, source = <"model.onnx", offset = 0, length = 16>>
+// CHECK: #nn.parameter<"step", module = "m", trainable = false, init = normal>
+// CHECK: #nn.parameter<"before", module = "m", trainable = false, init = normal>
+// CHECK: tensor<1xf32> {nn.output = "loss"}
+// CHECK: tensor<4xf32> {nn.gradient = "w"}
 
 // expected-warning @+2 {{the loss 'loss' does not depend on parameter 'unused'; it is left as it is, as if frozen}}
 // expected-warning @+1 {{the loss 'loss' does not depend on parameter 'step'; it is left as it is, as if frozen}}
-func.func @forward(
+nn.program @forward(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "m", trainable = true, init = normal>},
     %unused: tensor<4xf32> {nn.parameter = #nn.parameter<"unused", module = "m", trainable = true, init = zeros, source = <"model.onnx", offset = 0, length = 16>>},
     %step: tensor<4xf32> {nn.parameter = #nn.parameter<"step", module = "m", trainable = true, init = normal>},
@@ -22,7 +23,7 @@ func.func @forward(
   %0 = nn.unary sign %step : tensor<4xf32> -> tensor<4xf32>
   %1 = nn.binary mul %w, %0 : tensor<4xf32>
   %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
-  return %loss : tensor<1xf32>
+  nn.return %loss : tensor<1xf32>
 }
 
 // -----
@@ -30,11 +31,12 @@ func.func @forward(
 // The scale serves the operand's gradient alone: where the operand is frozen, it
 // is not read in backward, and not gathered for it.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32> {nn.parameter = #nn.parameter<"x"
+// CHECK-LABEL: nn.program @micro
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf32>
 // CHECK: %[[ONE:.*]] = nn.constant dense<1.000000e+00> : tensor<8xf32>
 // CHECK: nn.layer_norm_grad %[[X]], %[[ONE]],
-func.func @forward(
+// CHECK: %[[X]] {nn.parameter = #nn.parameter<"x"
+nn.program @forward(
     %x: tensor<4x8xf32> {nn.parameter = #nn.parameter<"x", module = "m", trainable = false, init = normal>},
     %scale: tensor<8xf32> {nn.parameter = #nn.parameter<"scale", module = "m", trainable = true, init = ones>},
     %bias: tensor<8xf32> {nn.parameter = #nn.parameter<"bias", module = "m", trainable = true, init = zeros>})
@@ -43,5 +45,5 @@ func.func @forward(
       : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
   %loss = nn.reduce sum %y#0 [0, 1] : tensor<4x8xf32> -> tensor<1x1xf32>
   %scalar = nn.reshape %loss : tensor<1x1xf32> -> tensor<f32>
-  return %scalar : tensor<f32>
+  nn.return %scalar : tensor<f32>
 }

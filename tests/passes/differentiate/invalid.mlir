@@ -2,49 +2,49 @@
 
 // expected-error @+1 {{has no function @forward to differentiate}}
 module {
-  func.func @other() {
-    return
+  nn.program @other() {
+    nn.return
   }
 }
 
 // -----
 
 // expected-error @+1 {{no output is a floating-point scalar, so there is no loss to differentiate; outputs are 'logits' tensor<4xf32>, 'count' tensor<i64>}}
-func.func @forward(
+nn.program @forward(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
     %n: tensor<i64> {nn.input = #nn.input<"n", per_sample = false>})
     -> (tensor<4xf32> {nn.output = "logits"}, tensor<i64> {nn.output = "count"}) {
-  return %w, %n : tensor<4xf32>, tensor<i64>
+  nn.return %w, %n : tensor<4xf32>, tensor<i64>
 }
 
 // -----
 
 // expected-error @+1 {{several outputs are floating-point scalars; name the loss (--loss-output); outputs are 'a' tensor<f32>, 'b' tensor<1xf32>}}
-func.func @forward(
+nn.program @forward(
     %a: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
     %b: tensor<1xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = true, init = normal>})
     -> (tensor<f32> {nn.output = "a"}, tensor<1xf32> {nn.output = "b"}) {
-  return %a, %b : tensor<f32>, tensor<1xf32>
+  nn.return %a, %b : tensor<f32>, tensor<1xf32>
 }
 
 // -----
 
 // expected-error @+1 {{no parameter is trainable}}
-func.func @forward(
+nn.program @forward(
     %a: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = false, init = normal>})
     -> (tensor<f32> {nn.output = "loss"}) {
-  return %a : tensor<f32>
+  nn.return %a : tensor<f32>
 }
 
 // -----
 
 // expected-warning @+2 {{the loss 'loss' does not depend on parameter 'w'}}
 // expected-error @+1 {{the loss 'loss' depends on no trainable parameter}}
-func.func @forward(
+nn.program @forward(
     %w: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
     %x: tensor<f32> {nn.input = #nn.input<"x", per_sample = false>})
     -> (tensor<f32> {nn.output = "loss"}) {
-  return %x : tensor<f32>
+  nn.return %x : tensor<f32>
 }
 
 // -----
@@ -52,7 +52,7 @@ func.func @forward(
 // Every op on the path that has no gradient is reported, not only the first;
 // the one beside the path is not.
 
-func.func @forward(
+nn.program @forward(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
     %x: tensor<4xf32> {nn.input = #nn.input<"x", per_sample = false>})
     -> (tensor<1xf32> {nn.output = "loss"}) {
@@ -69,5 +69,5 @@ func.func @forward(
     nn.yield %a : tensor<4xf32>
   }
   %loss = nn.reduce sum %3 [0] : tensor<4xf32> -> tensor<1xf32>
-  return %loss : tensor<1xf32>
+  nn.return %loss : tensor<1xf32>
 }

@@ -4,11 +4,8 @@
 // order; the other output is gone. Of the first layer, which is frozen, only
 // the bias gets a gradient. Backward ops carry the forward op's name.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32> {{.*}}, %[[W1:.*]]: tensor<8x16xf32>
-// CHECK-SAME: -> (tensor<f32> {nn.output = "loss"},
-// CHECK-SAME:     tensor<16xf32> {nn.gradient = "fc1.bias"},
-// CHECK-SAME:     tensor<16x3xf32> {nn.gradient = "fc2.weight"})
+// CHECK-LABEL: nn.program @micro
+// CHECK-SAME: (%[[X:[^:]+]]: tensor<4x8xf32>
 // CHECK: %[[H:.*]] = nn.binary max
 // CHECK: %[[LOSS:.*]] = nn.reshape {{.*}} -> tensor<f32> loc("loss")
 // CHECK-NOT: nn.softmax
@@ -18,8 +15,12 @@
 // CHECK: nn.reduce sum {{.*}} [0]
 // CHECK: %[[DB1:.*]] = nn.reshape
 // CHECK-NOT: nn.matmul
-// CHECK: return %[[LOSS]], %[[DB1]], %[[DW2]]
-func.func @forward(
+// CHECK: nn.return %[[LOSS]], %[[DB1]], %[[DW2]]
+// CHECK: %[[X]] {nn.input = #nn.input<"x", per_sample = true>}
+// CHECK: tensor<f32> {nn.output = "loss"}
+// CHECK: tensor<16xf32> {nn.gradient = "fc1.bias"}
+// CHECK: tensor<16x3xf32> {nn.gradient = "fc2.weight"}
+nn.program @forward(
     %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %labels: tensor<4x1xi64> {nn.input = #nn.input<"labels", per_sample = true>},
     %w1: tensor<8x16xf32> {nn.parameter = #nn.parameter<"fc1.weight", module = "fc1", trainable = false, init = normal>},
@@ -39,5 +40,5 @@ func.func @forward(
   %quarter = nn.constant dense<0.25> : tensor<1x1xf32> loc("mean")
   %mean = nn.binary mul %sum, %quarter : tensor<1x1xf32> loc("mean")
   %scalar = nn.reshape %mean : tensor<1x1xf32> -> tensor<f32> loc("loss")
-  return %p, %scalar : tensor<4x3xf32>, tensor<f32>
+  nn.return %p, %scalar : tensor<4x3xf32>, tensor<f32>
 }

@@ -4,8 +4,8 @@
 // uses in the forward graph, both operands of the product included:
 // ((tanh + lhs) + rhs) + exp.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: (%[[W:.*]]: tensor<4xf32>
+// CHECK-LABEL: nn.program @micro
+// CHECK-SAME: (%[[W:[^:]+]]: tensor<4xf32>
 // CHECK: %[[TANH:.*]] = nn.unary tanh %[[W]]
 // CHECK: %[[EXP:.*]] = nn.unary exp %[[W]]
 // CHECK: %[[LOSS:.*]] = nn.reduce sum
@@ -13,8 +13,8 @@
 // CHECK: %[[FIRST:.*]] = nn.binary add %[[ONE_MINUS]], %[[W]]
 // CHECK-NEXT: %[[SECOND:.*]] = nn.binary add %[[FIRST]], %[[W]]
 // CHECK-NEXT: %[[THIRD:.*]] = nn.binary add %[[SECOND]], %[[EXP]]
-// CHECK-NEXT: return %[[LOSS]], %[[THIRD]]
-func.func @forward(
+// CHECK-NEXT: nn.return %[[LOSS]], %[[THIRD]]
+nn.program @forward(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
     -> (tensor<1xf32> {nn.output = "loss"}) {
   %tanh = nn.unary tanh %w : tensor<4xf32> -> tensor<4xf32>
@@ -23,7 +23,7 @@ func.func @forward(
   %0 = nn.binary add %tanh, %square : tensor<4xf32>
   %1 = nn.binary add %0, %exp : tensor<4xf32>
   %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
-  return %loss : tensor<1xf32>
+  nn.return %loss : tensor<1xf32>
 }
 
 // -----
@@ -31,15 +31,15 @@ func.func @forward(
 // A parameter's gradient is complete right after its last contribution, not at
 // the end: the sum for the tied %b stands before the backward ops of %a.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: (%[[A:.*]]: tensor<4x4xf32> {{.*}}, %[[B:.*]]: tensor<4x4xf32>
+// CHECK-LABEL: nn.program @micro
+// CHECK-SAME: (%[[A:[^:]+]]: tensor<4x4xf32>, %[[B:[^:]+]]: tensor<4x4xf32>
 // CHECK: nn.reduce sum
 // CHECK: nn.matmul
 // CHECK: %[[DB:.*]] = nn.binary add
 // CHECK: nn.binary sub
 // CHECK: %[[DA:.*]] = nn.binary mul
-// CHECK: return %{{.*}}, %[[DA]], %[[DB]]
-func.func @forward(
+// CHECK: nn.return %{{.*}}, %[[DA]], %[[DB]]
+nn.program @forward(
     %a: tensor<4x4xf32> {nn.parameter = #nn.parameter<"a", module = "", trainable = true, init = normal>},
     %b: tensor<4x4xf32> {nn.parameter = #nn.parameter<"b", module = "", trainable = true, init = normal>})
     -> (tensor<f32> {nn.output = "loss"}) {
@@ -48,5 +48,5 @@ func.func @forward(
   %2 = nn.matmul %1, %b transpose_b : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %3 = nn.reduce sum %2 [0, 1] : tensor<4x4xf32> -> tensor<1x1xf32>
   %loss = nn.reshape %3 : tensor<1x1xf32> -> tensor<f32>
-  return %loss : tensor<f32>
+  nn.return %loss : tensor<f32>
 }

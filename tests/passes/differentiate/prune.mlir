@@ -5,8 +5,7 @@
 // differentiated, nothing is computed for what lies before the norm, and the
 // scale itself, which only that would need, is not read.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: -> (tensor<f32> {nn.output = "loss"}, tensor<8xf32> {nn.gradient = "scale"})
+// CHECK-LABEL: nn.program @micro
 // CHECK: nn.matmul
 // CHECK: nn.layer_norm
 // CHECK: nn.reduce sum
@@ -16,8 +15,10 @@
 // CHECK-NEXT: %[[DY:.*]] = nn.broadcast
 // CHECK-NEXT: %[[ONE:.*]] = nn.constant dense<1.000000e+00> : tensor<8xf32>
 // CHECK-NEXT: %{{.*}}, %[[DSCALE:.*]], %{{.*}} = nn.layer_norm_grad %{{.*}}, %[[ONE]], %{{.*}}, %{{.*}}, %[[DY]]
-// CHECK-NEXT: return %[[LOSS]], %[[DSCALE]]
-func.func @forward(
+// CHECK-NEXT: nn.return %[[LOSS]], %[[DSCALE]]
+// CHECK: tensor<f32> {nn.output = "loss"}
+// CHECK: tensor<8xf32> {nn.gradient = "scale"}
+nn.program @forward(
     %x: tensor<4x6xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %w: tensor<6x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = false, init = normal>},
     %scale: tensor<8xf32> {nn.parameter = #nn.parameter<"scale", module = "", trainable = true, init = ones>},
@@ -28,20 +29,21 @@ func.func @forward(
       : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
   %sum = nn.reduce sum %y [0, 1] : tensor<4x8xf32> -> tensor<1x1xf32>
   %loss = nn.reshape %sum : tensor<1x1xf32> -> tensor<f32>
-  return %loss : tensor<f32>
+  nn.return %loss : tensor<f32>
 }
 
 // -----
 
 // What reaches only another output is dropped, with its ops.
 
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: -> (tensor<1xf32> {nn.output = "loss"}, tensor<4xf32> {nn.gradient = "w"})
+// CHECK-LABEL: nn.program @micro
 // CHECK-NOT: tanh
-func.func @forward(
+// CHECK: tensor<1xf32> {nn.output = "loss"}
+// CHECK: tensor<4xf32> {nn.gradient = "w"}
+nn.program @forward(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
     -> (tensor<4xf32> {nn.output = "activations"}, tensor<1xf32> {nn.output = "loss"}) {
   %0 = nn.unary tanh %w : tensor<4xf32> -> tensor<4xf32>
   %1 = nn.reduce sum %w [0] : tensor<4xf32> -> tensor<1xf32>
-  return %0, %1 : tensor<4xf32>, tensor<1xf32>
+  nn.return %0, %1 : tensor<4xf32>, tensor<1xf32>
 }

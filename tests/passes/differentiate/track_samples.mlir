@@ -2,12 +2,12 @@
 
 // Heads are folded into the samples' dimension, and come out of it again.
 
-// CHECK-LABEL: func.func @forward
+// CHECK-LABEL: nn.program @forward
 // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 0 samples [0, 4] : tensor<4x6x8xf32>
 // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 1 samples [0, 4] : tensor<8x6x6xf32>
 // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 2 samples [1, 4] : tensor<6x4x8xf32>
 // CHECK: nn.dropout %{{.*}} ratio 1.000000e-01 number 3 samples [1, 4] : tensor<6x32xf32>
-func.func @forward(
+nn.program @forward(
     %ids: tensor<4x6xi64> {nn.input = #nn.input<"ids", per_sample = true>},
     %w: tensor<9x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
   %e = nn.gather %w, %ids : tensor<9x8xf32>, tensor<4x6xi64> -> tensor<4x6x8xf32>
@@ -25,7 +25,7 @@ func.func @forward(
   %d2, %m2 = nn.dropout %x ratio 0.1 number 2 : tensor<6x4x8xf32> -> tensor<6x4x8xi1>
   %y = nn.reshape %d2 : tensor<6x4x8xf32> -> tensor<6x32xf32>
   %d3, %m3 = nn.dropout %y ratio 0.1 number 3 : tensor<6x32xf32> -> tensor<6x32xi1>
-  return
+  nn.return
 }
 
 // -----
@@ -34,14 +34,14 @@ func.func @forward(
 // sequence first: samples are a factor of the rows and do not lead them. Random
 // numbers get the rows split, and samples come out of them again.
 
-// CHECK-LABEL: func.func @forward
+// CHECK-LABEL: nn.program @forward
 // CHECK: %[[ROWS:.+]] = nn.matmul
 // CHECK: %[[SPLIT:.+]] = nn.reshape %[[ROWS]] : tensor<24x8xf32> -> tensor<6x4x8xf32>
 // CHECK: %[[DROPPED:.+]], %{{.+}} = nn.dropout %[[SPLIT]] ratio 1.000000e-01 number 0 samples [1, 4]
 // CHECK: %[[BACK:.+]] = nn.reshape %[[DROPPED]] : tensor<6x4x8xf32> -> tensor<24x8xf32>
 // CHECK: nn.reshape %[[BACK]] : tensor<24x8xf32> -> tensor<6x4x8xf32>
 // CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<4x6x8xf32>
-func.func @forward(
+nn.program @forward(
     %x: tensor<4x6x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %w: tensor<8x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
   %t = nn.transpose %x [1, 0, 2] : tensor<4x6x8xf32> -> tensor<6x4x8xf32>
@@ -51,7 +51,7 @@ func.func @forward(
   %u = nn.reshape %d : tensor<24x8xf32> -> tensor<6x4x8xf32>
   %b = nn.transpose %u [1, 0, 2] : tensor<6x4x8xf32> -> tensor<4x6x8xf32>
   %d1, %m1 = nn.dropout %b ratio 0.1 number 1 : tensor<4x6x8xf32> -> tensor<4x6x8xi1>
-  return
+  nn.return
 }
 
 // -----
@@ -59,7 +59,7 @@ func.func @forward(
 // A parameter has no samples. What statistics over the samples are taken from,
 // they are brought back to.
 
-// CHECK-LABEL: func.func @forward
+// CHECK-LABEL: nn.program @forward
 // CHECK: nn.dropout %{{.*}} number 0 samples [] : tensor<5x3xf32>
 // CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<4x3xf32>
 // CHECK: nn.dropout %{{.*}} number 2 samples [0, 4] : tensor<4x3xf32>
@@ -69,7 +69,7 @@ func.func @forward(
 // CHECK: nn.dropout %{{.*}} number 6 samples [1, 4] : tensor<2x4xf32>
 // CHECK: nn.dropout %{{.*}} number 7 samples [1, 4] : tensor<9x4xf32>
 // CHECK: nn.dropout %{{.*}} number 8 samples [0, 4] : tensor<4x3xf32>
-func.func @forward(
+nn.program @forward(
     %x: tensor<4x5xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %c: tensor<2xi64> {nn.input = #nn.input<"c", per_sample = false>},
     %w: tensor<5x3xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
@@ -94,21 +94,21 @@ func.func @forward(
   %v = nn.slice %n [0, 0] step [1, 1] : tensor<4x3xf32> -> tensor<2x3xf32>
   %q = nn.scatter max %c, %v into %n : tensor<2xi64>, tensor<2x3xf32> -> tensor<4x3xf32>
   %d8, %m8 = nn.dropout %q ratio 0.1 number 8 : tensor<4x3xf32> -> tensor<4x3xi1>
-  return
+  nn.return
 }
 
 // -----
 
 // One sample cannot be mixed.
 
-// CHECK-LABEL: func.func @forward
+// CHECK-LABEL: nn.program @forward
 // CHECK: nn.dropout %{{.*}} number 0 samples [0, 1] : tensor<15xf32>
-func.func @forward(
+nn.program @forward(
     %x: tensor<1x3x5xf32> {nn.input = #nn.input<"x", per_sample = true>}) {
   %t = nn.transpose %x [2, 0, 1] : tensor<1x3x5xf32> -> tensor<5x1x3xf32>
   %r = nn.reshape %t : tensor<5x1x3xf32> -> tensor<15xf32>
   %d, %m = nn.dropout %r ratio 0.1 number 0 : tensor<15xf32> -> tensor<15xi1>
-  return
+  nn.return
 }
 
 // -----
@@ -117,7 +117,7 @@ func.func @forward(
 // else one for all of a micro-batch. What is like a value of mixed samples does
 // not have them mixed.
 
-// CHECK-LABEL: func.func @forward
+// CHECK-LABEL: nn.program @forward
 // CHECK: nn.random_like %{{.*}} number 0 samples [1, 4] : tensor<5x4xf32>
 // CHECK: nn.random_like %{{.*}} number 1 samples [0, 4] : tensor<8x1xf32>
 // CHECK: nn.random_like %{{.*}} number 2 samples [0, 1] : tensor<5x3xf32>
@@ -125,7 +125,7 @@ func.func @forward(
 // CHECK: nn.random_like %{{.*}} number 4 samples [0, 1] : tensor<2x10xf32>
 // CHECK: nn.dropout %{{.*}} number 5 samples [1, 4] : tensor<5x4xf32>
 // CHECK: nn.dropout %{{.*}} number 6 samples [] : tensor<2x10xf32>
-func.func @forward(
+nn.program @forward(
     %x: tensor<4x5xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %w: tensor<5x3xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>}) {
   %t = nn.transpose %x [1, 0] : tensor<4x5xf32> -> tensor<5x4xf32>
@@ -139,5 +139,5 @@ func.func @forward(
   %u4 = nn.random_like %r number 4 : tensor<2x10xf32> -> tensor<2x10xf32>
   %d5, %m5 = nn.dropout %u0 ratio 0.1 number 5 : tensor<5x4xf32> -> tensor<5x4xi1>
   %d6, %m6 = nn.dropout %u4 ratio 0.1 number 6 : tensor<2x10xf32> -> tensor<2x10xi1>
-  return
+  nn.return
 }

@@ -8,7 +8,7 @@ module {
 
 // Every dropout is reported, with the op that mixed the samples.
 
-func.func @forward(
+nn.program @forward(
     %x: tensor<4x4xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %w: tensor<4x4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
     %n: tensor<2xi64> {nn.input = #nn.input<"n", per_sample = false>}) {
@@ -53,5 +53,5 @@ func.func @forward(
   %h = nn.scatter max %o, %x into %w : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32> loc("spread")
   // expected-error @+1 {{cannot be followed through node 'spread' (nn.scatter)}}
   %11, %m11 = nn.dropout %h ratio 0.1 number 11 : tensor<4x4xf32> -> tensor<4x4xi1>
-  return
+  nn.return
 }

@@ -33,7 +33,7 @@ std::string listText(ArrayRef<int64_t> numbers) {
 }
 
 /// The forms of reduction that Passes.td promises.
-void expectCoreOnly(func::FuncOp func, bool transposes) {
+void expectCoreOnly(nn::ProgramOp func, bool transposes) {
   func.walk([&](Operation *op) {
     EXPECT_FALSE(
         (isa<CompositeOpInterface, ConcatOp, ConvolutionOp, PoolOp>(op)) ||
@@ -54,7 +54,7 @@ void expectSame(const std::string &text, double tolerance,
   SCOPED_TRACE(text);
   Program program(text);
   ASSERT_TRUE(program.ok()) << program.diagnostics();
-  func::FuncOp func = program.function("f");
+  nn::ProgramOp func = program.function("f");
   std::vector<Tensor> arguments;
   for (auto [i, type] : llvm::enumerate(func.getArgumentTypes())) {
     arguments.push_back(randomTensor(type, i + 1, -2, 2));
@@ -92,10 +92,10 @@ TEST(Decompose, EveryReductionTakesAForm) {
       for (const char *kind : {"sum", "max", "prod"}) {
         std::string from = tensorText(shape, "f64");
         std::string to = tensorText(reduced, "f64");
-        expectSame("func.func @f(%x: " + from + ") -> " + to +
+        expectSame("nn.program @f(%x: " + from + ") -> " + to +
                        " {\n  %y = nn.reduce " + kind + " %x " +
                        listText(dims) + " : " + from + " -> " + to +
-                       "\n  return %y : " + to + "\n}",
+                       "\n  nn.return %y : " + to + "\n}",
                    1e-12);
       }
     }
@@ -106,20 +106,20 @@ TEST(Decompose, Softmax) {
   for (const char *type : {"tensor<5xf64>", "tensor<2x5xf64>",
                            "tensor<2x3x2x5xf64>", "tensor<3x1xf64>"}) {
     std::string t = type;
-    expectSame("func.func @f(%x: " + t + ") -> " + t +
-                   " {\n  %y = nn.softmax %x : " + t + "\n  return %y : " + t +
-                   "\n}",
+    expectSame("nn.program @f(%x: " + t + ") -> " + t +
+                   " {\n  %y = nn.softmax %x : " + t +
+                   "\n  nn.return %y : " + t + "\n}",
                1e-12);
   }
 }
 
 TEST(Decompose, LayerNorm) {
   expectSame(R"(
-func.func @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %b: tensor<5xf64>)
+nn.program @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %b: tensor<5xf64>)
     -> (tensor<2x3x5xf64>, tensor<2x3x1xf64>, tensor<2x3x1xf64>) {
   %n:3 = nn.layer_norm %x, %s, %b epsilon 1.0e-5
       : tensor<2x3x5xf64>, tensor<5xf64> -> tensor<2x3x1xf64>, tensor<2x3x1xf64>
-  return %n#0, %n#1, %n#2
+  nn.return %n#0, %n#1, %n#2
       : tensor<2x3x5xf64>, tensor<2x3x1xf64>, tensor<2x3x1xf64>
 })",
              1e-12);
@@ -128,33 +128,33 @@ func.func @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %b: tensor<5xf64>)
 /// Labels are drawn from -2 to 1: the negative ones select nothing.
 TEST(Decompose, SoftmaxCrossEntropy) {
   expectSame(R"(
-func.func @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>)
+nn.program @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>)
     -> (tensor<6x1xf64>, tensor<6x1xf64>) {
   %loss, %lse = nn.softmax_cross_entropy %x, %labels
       : tensor<6x2xf64>, tensor<6x1xi32> -> tensor<6x1xf64>, tensor<6x1xf64>
-  return %loss, %lse : tensor<6x1xf64>, tensor<6x1xf64>
+  nn.return %loss, %lse : tensor<6x1xf64>, tensor<6x1xf64>
 })",
              1e-12);
 }
 
 TEST(Decompose, SoftmaxGrad) {
   expectSame(R"(
-func.func @f(%y: tensor<2x3x5xf64>, %dy: tensor<2x3x5xf64>)
+nn.program @f(%y: tensor<2x3x5xf64>, %dy: tensor<2x3x5xf64>)
     -> tensor<2x3x5xf64> {
   %dx = nn.softmax_grad %y, %dy : tensor<2x3x5xf64>
-  return %dx : tensor<2x3x5xf64>
+  nn.return %dx : tensor<2x3x5xf64>
 })",
              1e-12);
 }
 
 TEST(Decompose, LayerNormGrad) {
   expectSame(R"(
-func.func @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %m: tensor<2x3x1xf64>,
+nn.program @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %m: tensor<2x3x1xf64>,
              %r: tensor<2x3x1xf64>, %dy: tensor<2x3x5xf64>)
     -> (tensor<2x3x5xf64>, tensor<5xf64>, tensor<5xf64>) {
   %d:3 = nn.layer_norm_grad %x, %s, %m, %r, %dy
       : tensor<2x3x5xf64>, tensor<5xf64>, tensor<2x3x1xf64>
-  return %d#0, %d#1, %d#2 : tensor<2x3x5xf64>, tensor<5xf64>, tensor<5xf64>
+  nn.return %d#0, %d#1, %d#2 : tensor<2x3x5xf64>, tensor<5xf64>, tensor<5xf64>
 })",
              1e-12);
 }
@@ -162,13 +162,13 @@ func.func @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %m: tensor<2x3x1xf64>,
 TEST(Decompose, SoftmaxCrossEntropyGrad) {
   for (std::string dlse : {"", "and %dlse : tensor<6x1xf64>"}) {
     expectSame(R"(
-func.func @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>,
+nn.program @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>,
              %lse: tensor<6x1xf64>, %dloss: tensor<6x1xf64>,
              %dlse: tensor<6x1xf64>) -> tensor<6x2xf64> {
   %dx = nn.softmax_cross_entropy_grad %x, %labels, %lse, %dloss )" +
                    dlse + R"(
       : tensor<6x2xf64>, tensor<6x1xi32>, tensor<6x1xf64>
-  return %dx : tensor<6x2xf64>
+  nn.return %dx : tensor<6x2xf64>
 })",
                1e-12);
   }
@@ -185,10 +185,10 @@ public:
 TEST(Decompose, LeavesWhatTheTargetKeeps) {
   auto left = [](StringRef element) {
     std::string t = "tensor<2x5x" + element.str() + ">";
-    Program program("func.func @f(%x: " + t + ") -> (" + t + ", " + t +
+    Program program("nn.program @f(%x: " + t + ") -> (" + t + ", " + t +
                     ") {\n  %y = nn.softmax %x : " + t +
                     "\n  %dx = nn.softmax_grad %y, %x : " + t +
-                    "\n  return %y, %dx : " + t + ", " + t + "\n}");
+                    "\n  nn.return %y, %dx : " + t + ", " + t + "\n}");
     EXPECT_TRUE(program.ok()) << program.diagnostics();
     KeepsSoftmax target;
     EXPECT_TRUE(succeeded(program.run(createDecompose(target))));
@@ -207,9 +207,10 @@ TEST(Decompose, Concat) {
     std::string b = tensorText({2, 1, 2}, element);
     std::string c = tensorText({2, 2, 2}, element);
     std::string to = tensorText({2, 6, 2}, element);
-    expectSame("func.func @f(%a: " + a + ", %b: " + b + ", %c: " + c + ") -> " +
-                   to + " {\n  %y = nn.concat %a, %b, %c dim 1 : " + a + ", " +
-                   b + ", " + c + " -> " + to + "\n  return %y : " + to + "\n}",
+    expectSame("nn.program @f(%a: " + a + ", %b: " + b + ", %c: " + c +
+                   ") -> " + to +
+                   " {\n  %y = nn.concat %a, %b, %c dim 1 : " + a + ", " + b +
+                   ", " + c + " -> " + to + "\n  nn.return %y : " + to + "\n}",
                0);
   }
 }
@@ -225,11 +226,11 @@ TEST(Decompose, Pool) {
       std::string y = tensorText({2, 4, 3}, element);
       std::string at = tensorText({2, 4, 3}, element == "f32" ? "i8" : "i32");
       std::string windows = " %x dim 1 " + attributes + " : " + x + " -> " + y;
-      expectSame("func.func @f(%x: " + x + ") -> (" + y + ", " + at + ", " + y +
-                     ") {\n  %y:2 = nn.pool max" + windows + ", " + at +
+      expectSame("nn.program @f(%x: " + x + ") -> (" + y + ", " + at + ", " +
+                     y + ") {\n  %y:2 = nn.pool max" + windows + ", " + at +
                      "\n  %s = nn.pool sum" + windows +
-                     "\n  return %y#0, %y#1, %s : " + y + ", " + at + ", " + y +
-                     "\n}",
+                     "\n  nn.return %y#0, %y#1, %s : " + y + ", " + at + ", " +
+                     y + "\n}",
                  1e-6);
     }
   }
@@ -256,11 +257,11 @@ std::string convolutionText(const ConvolutionCase &c, const char *kind) {
   std::string to = kind == std::string("forward") ? y
                    : kind == std::string("input") ? x
                                                   : w;
-  return "func.func @f(%a: " + lhs + ", %b: " + rhs + ") -> " + to +
+  return "nn.program @f(%a: " + lhs + ", %b: " + rhs + ") -> " + to +
          " {\n  %r = nn.convolution " + kind + " %a, %b strides " +
          listText(c.strides) + " low " + listText(c.low) + " dilations " +
          listText(c.dilations) + " groups " + std::to_string(c.groups) + " : " +
-         lhs + ", " + rhs + " -> " + to + "\n  return %r : " + to + "\n}";
+         lhs + ", " + rhs + " -> " + to + "\n  nn.return %r : " + to + "\n}";
 }
 
 TEST(Decompose, Convolution) {

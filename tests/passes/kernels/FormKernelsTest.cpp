@@ -16,7 +16,7 @@ namespace {
 
 /// The function's results for fixed arguments, which have types of its own
 /// context.
-std::vector<Tensor> resultsOf(func::FuncOp func) {
+std::vector<Tensor> resultsOf(nn::ProgramOp func) {
   std::vector<Tensor> arguments;
   for (Type type : func.getArgumentTypes()) {
     arguments.push_back(randomTensor(type, arguments.size() + 1, -2, 4));
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomKernels, ::testing::Range(0u, 10u));
 // Products are the same with flags as with transposed operands.
 TEST(SimplifyMatmul, KeepsValues) {
   const char *text = R"(
-func.func @f(%q: tensor<2x5x3x4xf32>, %k: tensor<2x5x3x4xf32>,
+nn.program @f(%q: tensor<2x5x3x4xf32>, %k: tensor<2x5x3x4xf32>,
              %w: tensor<4x6xf32>) -> (tensor<6x5x5xf32>, tensor<6x20xf32>) {
   %0 = nn.transpose %q [0, 2, 1, 3] : tensor<2x5x3x4xf32> -> tensor<2x3x5x4xf32>
   %1 = nn.reshape %0 : tensor<2x3x5x4xf32> -> tensor<6x5x4xf32>
@@ -85,7 +85,7 @@ func.func @f(%q: tensor<2x5x3x4xf32>, %k: tensor<2x5x3x4xf32>,
   %14 = nn.matmul %12, %13 : tensor<20x6xf32>, tensor<6x4xf32> -> tensor<20x4xf32>
   %15 = nn.matmul %14, %w : tensor<20x4xf32>, tensor<4x6xf32> -> tensor<20x6xf32>
   %16 = nn.transpose %15 [1, 0] : tensor<20x6xf32> -> tensor<6x20xf32>
-  return %4, %16 : tensor<6x5x5xf32>, tensor<6x20xf32>
+  nn.return %4, %16 : tensor<6x5x5xf32>, tensor<6x20xf32>
 })";
   Program before(text), after(text);
   ASSERT_TRUE(before.ok()) << before.diagnostics();

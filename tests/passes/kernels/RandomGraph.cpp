@@ -53,8 +53,8 @@ public:
       results += (i == 0 ? "" : ", ") + item.name;
       types += (i == 0 ? "" : ", ") + typeOf(item.shape);
     }
-    return "func.func @random(" + arguments + ") -> (" + types + ") {\n" +
-           body.str() + "  return " + results + " : " + types + "\n}\n";
+    return "nn.program @random(" + arguments + ") -> (" + types + ") {\n" +
+           body.str() + "  nn.return " + results + " : " + types + "\n}\n";
   }
 
 private:

@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s --nn-decompose --split-input-file | FileCheck %s
 
-// CHECK-LABEL: func.func @softmax
-// CHECK-SAME: %[[X:.*]]: tensor<2x3x8xf32>
+// CHECK-LABEL: nn.program @softmax
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x3x8xf32>
 // CHECK: %[[ROWS:.*]] = nn.reshape %[[X]] : tensor<2x3x8xf32> -> tensor<6x8xf32>
 // CHECK: %[[MAX:.*]] = nn.reduce max %[[ROWS]] [1] : tensor<6x8xf32> -> tensor<6x1xf32>
 // CHECK: nn.reshape %[[MAX]] : tensor<6x1xf32> -> tensor<2x3x1xf32>
@@ -11,17 +11,17 @@
 // CHECK: nn.unary reciprocal %{{.*}} : tensor<2x3x1xf32> -> tensor<2x3x1xf32>
 // CHECK: nn.binary mul %[[E]]
 // CHECK-NOT: nn.softmax
-func.func @softmax(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
+nn.program @softmax(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
   %0 = nn.softmax %x : tensor<2x3x8xf32>
-  return %0 : tensor<2x3x8xf32>
+  nn.return %0 : tensor<2x3x8xf32>
 }
 
 // -----
 
 // The mean is a sum times 1/8; the variance sums squares around it.
 
-// CHECK-LABEL: func.func @layer_norm
-// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+// CHECK-LABEL: nn.program @layer_norm
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf32>
 // CHECK-DAG: %[[C:.*]] = nn.constant dense<1.250000e-01> : tensor<4x1xf32>
 // CHECK-DAG: %[[EPS:.*]] = nn.constant dense<9.99999974E-6> : tensor<4x1xf32>
 // CHECK: %[[SUM:.*]] = nn.reduce sum %[[X]] [1]
@@ -33,20 +33,20 @@ func.func @softmax(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
 // CHECK: %[[SHIFTED:.*]] = nn.binary add %[[VAR]], %[[EPS]]
 // CHECK: %[[ROOT:.*]] = nn.unary sqrt %[[SHIFTED]]
 // CHECK: %[[RSTD:.*]] = nn.unary reciprocal %[[ROOT]]
-// CHECK: return %{{.*}}, %[[MEAN]], %[[RSTD]]
-func.func @layer_norm(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>)
+// CHECK: nn.return %{{.*}}, %[[MEAN]], %[[RSTD]]
+nn.program @layer_norm(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>)
     -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>) {
   %0:3 = nn.layer_norm %x, %s, %b epsilon 1.0e-5
       : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
-  return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>
+  nn.return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>
 }
 
 // -----
 
 // Each operand is chosen before its end.
 
-// CHECK-LABEL: func.func @concat
-// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<2xf32>, %[[C:.*]]: tensor<3xf32>
+// CHECK-LABEL: nn.program @concat
+// CHECK-SAME: %[[A:[^:]+]]: tensor<4xf32>, %[[B:[^:]+]]: tensor<2xf32>, %[[C:[^:]+]]: tensor<3xf32>
 // CHECK-DAG: %[[PC:.*]] = nn.pad %[[C]] [6]
 // CHECK-DAG: %[[PB:.*]] = nn.pad %[[B]] [4]
 // CHECK-DAG: %[[PA:.*]] = nn.pad %[[A]] [0]
@@ -57,65 +57,65 @@ func.func @layer_norm(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>)
 // CHECK-DAG: %[[BC:.*]] = nn.select %[[LT6]], %[[PB]], %[[PC]]
 // CHECK-DAG: %[[LT4:.*]] = nn.compare lt %[[I]], %[[FOUR]]
 // CHECK: %[[ABC:.*]] = nn.select %[[LT4]], %[[PA]], %[[BC]]
-// CHECK: return %[[ABC]]
-func.func @concat(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<3xf32>) -> tensor<9xf32> {
+// CHECK: nn.return %[[ABC]]
+nn.program @concat(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<3xf32>) -> tensor<9xf32> {
   %0 = nn.concat %a, %b, %c dim 0 : tensor<4xf32>, tensor<2xf32>, tensor<3xf32> -> tensor<9xf32>
-  return %0 : tensor<9xf32>
+  nn.return %0 : tensor<9xf32>
 }
 
 // -----
 
 // Reductions of trailing, leading and middle dimensions stay one reduction.
 
-// CHECK-LABEL: func.func @trailing
+// CHECK-LABEL: nn.program @trailing
 // CHECK: nn.reduce sum %{{.*}} [1] : tensor<2x24xf32> -> tensor<2x1xf32>
 // CHECK-NOT: nn.reduce
-func.func @trailing(%x: tensor<2x3x1x8xf32>) -> tensor<2x1x1x1xf32> {
+nn.program @trailing(%x: tensor<2x3x1x8xf32>) -> tensor<2x1x1x1xf32> {
   %0 = nn.reduce sum %x [1, 3] : tensor<2x3x1x8xf32> -> tensor<2x1x1x1xf32>
-  return %0 : tensor<2x1x1x1xf32>
+  nn.return %0 : tensor<2x1x1x1xf32>
 }
 
 // -----
 
-// CHECK-LABEL: func.func @leading
+// CHECK-LABEL: nn.program @leading
 // CHECK: nn.reduce sum %{{.*}} [0] : tensor<6x8xf32> -> tensor<1x8xf32>
 // CHECK-NOT: nn.reduce
-func.func @leading(%x: tensor<2x3x8xf32>) -> tensor<1x1x8xf32> {
+nn.program @leading(%x: tensor<2x3x8xf32>) -> tensor<1x1x8xf32> {
   %0 = nn.reduce sum %x [0, 1] : tensor<2x3x8xf32> -> tensor<1x1x8xf32>
-  return %0 : tensor<1x1x8xf32>
+  nn.return %0 : tensor<1x1x8xf32>
 }
 
 // -----
 
-// CHECK-LABEL: func.func @middle
+// CHECK-LABEL: nn.program @middle
 // CHECK: nn.reduce max %{{.*}} [1] : tensor<2x3x8xf32> -> tensor<2x1x8xf32>
 // CHECK-NOT: nn.reduce
-func.func @middle(%x: tensor<2x3x4x2xf32>) -> tensor<2x1x4x2xf32> {
+nn.program @middle(%x: tensor<2x3x4x2xf32>) -> tensor<2x1x4x2xf32> {
   %0 = nn.reduce max %x [1] : tensor<2x3x4x2xf32> -> tensor<2x1x4x2xf32>
-  return %0 : tensor<2x1x4x2xf32>
+  nn.return %0 : tensor<2x1x4x2xf32>
 }
 
 // -----
 
-// CHECK-LABEL: func.func @everything
+// CHECK-LABEL: nn.program @everything
 // CHECK: nn.reduce sum %{{.*}} [1] : tensor<1x48xf32> -> tensor<1x1xf32>
 // CHECK-NOT: nn.reduce
-func.func @everything(%x: tensor<2x3x8xf32>) -> tensor<1x1x1xf32> {
+nn.program @everything(%x: tensor<2x3x8xf32>) -> tensor<1x1x1xf32> {
   %0 = nn.reduce sum %x [0, 1, 2] : tensor<2x3x8xf32> -> tensor<1x1x1xf32>
-  return %0 : tensor<1x1x1xf32>
+  nn.return %0 : tensor<1x1x1xf32>
 }
 
 // -----
 
 // Of two groups the last is reduced first.
 
-// CHECK-LABEL: func.func @apart
+// CHECK-LABEL: nn.program @apart
 // CHECK: nn.reduce sum %{{.*}} [1] : tensor<6x8xf32> -> tensor<6x1xf32>
 // CHECK: nn.reduce sum %{{.*}} [0] : tensor<2x3xf32> -> tensor<1x3xf32>
 // CHECK-NOT: nn.reduce
-func.func @apart(%x: tensor<2x3x8xf32>) -> tensor<1x3x1xf32> {
+nn.program @apart(%x: tensor<2x3x8xf32>) -> tensor<1x3x1xf32> {
   %0 = nn.reduce sum %x [0, 2] : tensor<2x3x8xf32> -> tensor<1x3x1xf32>
-  return %0 : tensor<1x3x1xf32>
+  nn.return %0 : tensor<1x3x1xf32>
 }
 
 // -----
@@ -123,7 +123,7 @@ func.func @apart(%x: tensor<2x3x8xf32>) -> tensor<1x3x1xf32> {
 // The index counts samples first, wherever their dimension is; of a dropout
 // nothing but its number tells it from another.
 
-// CHECK-LABEL: func.func @dropout
+// CHECK-LABEL: nn.program @dropout
 // CHECK-DAG: %[[RATIO:.*]] = nn.constant dense<2.500000e-01> : tensor<3x4x5xf32>
 // CHECK-DAG: %[[SCALE:.*]] = nn.constant dense<1.33333337> : tensor<3x4x5xf32>
 // CHECK-DAG: %[[OFONE:.*]] = nn.constant dense<30> : tensor<1xi64>
@@ -139,7 +139,7 @@ func.func @apart(%x: tensor<2x3x8xf32>) -> tensor<1x3x1xf32> {
 // CHECK: %[[Y:.*]] = nn.binary mul %{{.*}}, %[[SCALE]]
 // CHECK: nn.select %[[KEEP]], %[[Y]]
 // CHECK-NOT: nn.dropout
-func.func @dropout(%x: tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xi1>) {
+nn.program @dropout(%x: tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xi1>) {
   %y, %m = nn.dropout %x ratio 0.25 number 7 samples [1, 2] : tensor<3x4x5xf32> -> tensor<3x4x5xi1>
-  return %y, %m : tensor<3x4x5xf32>, tensor<3x4x5xi1>
+  nn.return %y, %m : tensor<3x4x5xf32>, tensor<3x4x5xi1>
 }

@@ -1,11 +1,11 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(func.func(nn-elide-copies))' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-elide-copies))' | FileCheck %s
 
 // The copy of a kernel's result under another shape is a name for its bytes.
-// CHECK-LABEL: func.func @reshape
+// CHECK-LABEL: nn.program @reshape
 // CHECK: %[[T:.*]] = nn.kernel rows
 // CHECK: %[[R:.*]] = nn.reshape %[[T]] : tensor<4x6xf32> -> tensor<3x8xf32>
 // CHECK-NEXT: nn.matmul %[[R]],
-func.func @reshape(%x: tensor<6x4xf32>, %w: tensor<8x2xf32>) -> tensor<3x2xf32> {
+nn.program @reshape(%x: tensor<6x4xf32>, %w: tensor<8x2xf32>) -> tensor<3x2xf32> {
   %0 = nn.kernel rows (%a = %x) : (tensor<6x4xf32>) -> tensor<4x6xf32> {
     %t = nn.transpose %a [1, 0] : tensor<6x4xf32> -> tensor<4x6xf32>
     nn.yield %t : tensor<4x6xf32>
@@ -15,18 +15,18 @@ func.func @reshape(%x: tensor<6x4xf32>, %w: tensor<8x2xf32>) -> tensor<3x2xf32> 
     nn.yield %r : tensor<3x8xf32>
   }
   %2 = nn.matmul %1, %w : tensor<3x8xf32>, tensor<8x2xf32> -> tensor<3x2xf32>
-  return %2 : tensor<3x2xf32>
+  nn.return %2 : tensor<3x2xf32>
 }
 
 // So is one through other views that leave every element in its place: moved
 // dimensions of size 1, and padding that is cut off again. Reshapes do not
 // nest, and where the type is the same there is none.
-// CHECK-LABEL: func.func @views
+// CHECK-LABEL: nn.program @views
 // CHECK: %[[M:.*]] = nn.matmul
 // CHECK-NEXT: %[[R:.*]] = nn.reshape %[[M]] : tensor<4x2xf32> -> tensor<1x4x2xf32>
 // CHECK-NEXT: %[[S:.*]] = nn.reshape %[[M]] : tensor<4x2xf32> -> tensor<4x1x2xf32>
-// CHECK-NEXT: return %[[M]], %[[R]], %[[S]]
-func.func @views(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<4x1x2xf32>) {
+// CHECK-NEXT: nn.return %[[M]], %[[R]], %[[S]]
+nn.program @views(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<4x1x2xf32>) {
   %0 = nn.matmul %x, %w : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
   %1 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<4x2xf32> {
     %p = nn.pad %a [1, 0] value 0.0 : f32 : tensor<4x2xf32> -> tensor<6x2xf32>
@@ -38,16 +38,16 @@ func.func @views(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<4x2xf32>, 
     %t = nn.transpose %a [1, 0, 2] : tensor<1x4x2xf32> -> tensor<4x1x2xf32>
     nn.yield %t : tensor<4x1x2xf32>
   }
-  return %1, %2, %3 : tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<4x1x2xf32>
+  nn.return %1, %2, %3 : tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<4x1x2xf32>
 }
 
 // A copy of a copy.
-// CHECK-LABEL: func.func @chain
+// CHECK-LABEL: nn.program @chain
 // CHECK: %[[M:.*]] = nn.matmul
 // CHECK-NEXT: %{{.*}} = nn.reshape %[[M]] : tensor<4x2xf32> -> tensor<8xf32>
 // CHECK-NEXT: %[[S:.*]] = nn.reshape %[[M]] : tensor<4x2xf32> -> tensor<2x4xf32>
-// CHECK-NEXT: return %[[S]]
-func.func @chain(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x4xf32> {
+// CHECK-NEXT: nn.return %[[S]]
+nn.program @chain(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x4xf32> {
   %0 = nn.matmul %x, %w : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
   %1 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<8xf32> {
     %r = nn.reshape %a : tensor<4x2xf32> -> tensor<8xf32>
@@ -57,14 +57,14 @@ func.func @chain(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x4xf32> {
     %r = nn.reshape %a : tensor<8xf32> -> tensor<2x4xf32>
     nn.yield %r : tensor<2x4xf32>
   }
-  return %2 : tensor<2x4xf32>
+  nn.return %2 : tensor<2x4xf32>
 }
 
 // What moves, drops, repeats, reverses, pads or chooses elements is a copy.
-// CHECK-LABEL: func.func @moves
+// CHECK-LABEL: nn.program @moves
 // CHECK-COUNT-6: nn.kernel rows
-// CHECK: return
-func.func @moves(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<4xi64>)
+// CHECK: nn.return
+nn.program @moves(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<4xi64>)
     -> (tensor<2x4xf32>, tensor<3x2xf32>, tensor<2x4x2xf32>, tensor<4x2xf32>, tensor<5x2xf32>, tensor<4x2xf32>) {
   %0 = nn.matmul %x, %w : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
   %1 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<2x4xf32> {
@@ -92,17 +92,17 @@ func.func @moves(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<4xi64>)
     %g = nn.gather %a, %k : tensor<4x2xf32>, tensor<4xi64> -> tensor<4x2xf32>
     nn.yield %g : tensor<4x2xf32>
   }
-  return %1, %2, %3, %4, %5, %6 : tensor<2x4xf32>, tensor<3x2xf32>, tensor<2x4x2xf32>, tensor<4x2xf32>, tensor<5x2xf32>, tensor<4x2xf32>
+  nn.return %1, %2, %3, %4, %5, %6 : tensor<2x4xf32>, tensor<3x2xf32>, tensor<2x4x2xf32>, tensor<4x2xf32>, tensor<5x2xf32>, tensor<4x2xf32>
 }
 
 // As many elements as there are, but not those, or not in their order: the first
 // row cut off and one put behind, the last one made zeros, half of them twice,
 // all from the last to the first. And where only one row can be chosen, the
 // index is still looked at.
-// CHECK-LABEL: func.func @same_count
+// CHECK-LABEL: nn.program @same_count
 // CHECK-COUNT-5: nn.kernel rows
-// CHECK: return
-func.func @same_count(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<1xi64>)
+// CHECK: nn.return
+nn.program @same_count(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<1xi64>)
     -> (tensor<4x2xf32>, tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<8xf32>, tensor<1x8xf32>) {
   %0 = nn.matmul %x, %w : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
   %1 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<4x2xf32> {
@@ -131,14 +131,14 @@ func.func @same_count(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>, %i: tensor<1xi64
     %g = nn.gather %r, %k : tensor<1x8xf32>, tensor<1xi64> -> tensor<1x8xf32>
     nn.yield %g : tensor<1x8xf32>
   }
-  return %1, %3, %2, %4, %5 : tensor<4x2xf32>, tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<8xf32>, tensor<1x8xf32>
+  nn.return %1, %3, %2, %4, %5 : tensor<4x2xf32>, tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<8xf32>, tensor<1x8xf32>
 }
 
 // A kernel that computes, fills, or has a result besides.
-// CHECK-LABEL: func.func @kernels
+// CHECK-LABEL: nn.program @kernels
 // CHECK-COUNT-3: nn.kernel rows
-// CHECK: return
-func.func @kernels(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+// CHECK: nn.return
+nn.program @kernels(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = nn.matmul %x, %w : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
   %1 = nn.kernel rows (%a = %0) : (tensor<4x2xf32>) -> tensor<8xf32> {
     %r = nn.reshape %a : tensor<4x2xf32> -> tensor<8xf32>
@@ -154,15 +154,15 @@ func.func @kernels(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> (tensor<8xf32>, 
     %e = nn.unary log %r : tensor<8xf32> -> tensor<8xf32>
     nn.yield %r, %e : tensor<8xf32>, tensor<8xf32>
   }
-  return %1, %2, %3#0, %3#1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  nn.return %1, %2, %3#0, %3#1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
 // An argument may be a state that is updated, and a gathered parameter is
 // released: what was copied of them outlives them.
-// CHECK-LABEL: func.func @others
+// CHECK-LABEL: nn.program @others
 // CHECK-COUNT-2: nn.kernel rows
 // CHECK: zero.release
-func.func @others(%x: tensor<4x3xf32>, %shard: tensor<256xf32>) -> (tensor<12xf32>, tensor<16x16xf32>) {
+nn.program @others(%x: tensor<4x3xf32>, %shard: tensor<256xf32>) -> (tensor<12xf32>, tensor<16x16xf32>) {
   %0 = nn.kernel rows (%a = %x) : (tensor<4x3xf32>) -> tensor<12xf32> {
     %r = nn.reshape %a : tensor<4x3xf32> -> tensor<12xf32>
     nn.yield %r : tensor<12xf32>
@@ -174,14 +174,14 @@ func.func @others(%x: tensor<4x3xf32>, %shard: tensor<256xf32>) -> (tensor<12xf3
     nn.yield %r : tensor<16x16xf32>
   }
   zero.release %flat unit 0 : tensor<512xf32>
-  return %0, %1 : tensor<12xf32>, tensor<16x16xf32>
+  nn.return %0, %1 : tensor<12xf32>, tensor<16x16xf32>
 }
 
 // A reduction in place writes over what the copy kept.
-// CHECK-LABEL: func.func @overwritten
+// CHECK-LABEL: nn.program @overwritten
 // CHECK-COUNT-2: nn.kernel rows
 // CHECK: zero.reduce_scatter
-func.func @overwritten(%x: tensor<512xf32>) -> (tensor<32x16xf32>, tensor<256xf32>) {
+nn.program @overwritten(%x: tensor<512xf32>) -> (tensor<32x16xf32>, tensor<256xf32>) {
   %0 = nn.kernel rows (%a = %x) : (tensor<512xf32>) -> tensor<16x32xf32> {
     %r = nn.reshape %a : tensor<512xf32> -> tensor<16x32xf32>
     %e = nn.unary exp %r : tensor<16x32xf32> -> tensor<16x32xf32>
@@ -193,5 +193,5 @@ func.func @overwritten(%x: tensor<512xf32>) -> (tensor<32x16xf32>, tensor<256xf3
   }
   %2 = nn.reshape %0 : tensor<16x32xf32> -> tensor<512xf32>
   %3 = zero.reduce_scatter %2 unit 0 segment 0 group ["data"] reason "gradients of m" in_place : tensor<512xf32> -> tensor<256xf32>
-  return %1, %3 : tensor<32x16xf32>, tensor<256xf32>
+  nn.return %1, %3 : tensor<32x16xf32>, tensor<256xf32>
 }

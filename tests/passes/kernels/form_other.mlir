@@ -1,83 +1,83 @@
-// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(nn-form-kernels,nn-verify-kernels))' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(nn.program(nn-form-kernels,nn-verify-kernels))' | FileCheck %s
 
 // What a product needs transposed is a kernel of views alone; a reshape of a
 // buffer stays outside.
-// CHECK-LABEL: func.func @copies
+// CHECK-LABEL: nn.program @copies
 // CHECK: %[[Q:.*]] = nn.kernel rows
 // CHECK-NEXT: nn.transpose
 // CHECK-NEXT: nn.yield
 // CHECK: nn.reshape %[[Q]]
 // CHECK: nn.matmul
-func.func @copies(%q: tensor<2x5x3x4xf32>, %k: tensor<6x4x5xf32>) -> tensor<6x5x5xf32> {
+nn.program @copies(%q: tensor<2x5x3x4xf32>, %k: tensor<6x4x5xf32>) -> tensor<6x5x5xf32> {
   %0 = nn.transpose %q [0, 2, 1, 3] : tensor<2x5x3x4xf32> -> tensor<2x3x5x4xf32>
   %1 = nn.reshape %0 : tensor<2x3x5x4xf32> -> tensor<6x5x4xf32>
   %2 = nn.matmul %1, %k : tensor<6x5x4xf32>, tensor<6x4x5xf32> -> tensor<6x5x5xf32>
-  return %2 : tensor<6x5x5xf32>
+  nn.return %2 : tensor<6x5x5xf32>
 }
 
 // -----
 
 // Two gradients that sum the same rows share a columns kernel, and what only
 // they need is computed in it.
-// CHECK-LABEL: func.func @columns
-// CHECK-NEXT: %{{.*}}:2 = nn.kernel columns (%{{.*}} = %arg0, %{{.*}} = %arg1)
+// CHECK-LABEL: nn.program @columns
+// CHECK-NEXT: %{{.*}}:2 = nn.kernel columns (%{{.*}} = %dy, %{{.*}} = %x)
 // CHECK-NEXT: nn.reduce sum
 // CHECK-NEXT: nn.binary mul
 // CHECK-NEXT: nn.reduce sum
 // CHECK-NOT: nn.kernel
-func.func @columns(%dy: tensor<16x8xf32>, %x: tensor<16x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+nn.program @columns(%dy: tensor<16x8xf32>, %x: tensor<16x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
   %0 = nn.reduce sum %dy [0] : tensor<16x8xf32> -> tensor<1x8xf32>
   %1 = nn.binary mul %dy, %x : tensor<16x8xf32>
   %2 = nn.reduce sum %1 [0] : tensor<16x8xf32> -> tensor<1x8xf32>
-  return %0, %2 : tensor<1x8xf32>, tensor<1x8xf32>
+  nn.return %0, %2 : tensor<1x8xf32>, tensor<1x8xf32>
 }
 
 // -----
 
 // A value and a product of it do not come back together: the first kernel is
 // before the product, the second behind it.
-// CHECK-LABEL: func.func @diamond
+// CHECK-LABEL: nn.program @diamond
 // CHECK: nn.kernel rows
 // CHECK: nn.matmul
 // CHECK: nn.kernel rows
 // CHECK-NOT: nn.kernel
-func.func @diamond(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+nn.program @diamond(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = nn.unary exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
   %1 = nn.matmul %0, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %2 = nn.binary add %0, %1 : tensor<4x4xf32>
-  return %2 : tensor<4x4xf32>
+  nn.return %2 : tensor<4x4xf32>
 }
 
 // -----
 
 // The same without a product: a transposition has to be stored, so the value
 // and what is made of its transposition are two kernels.
-// CHECK-LABEL: func.func @transposed
+// CHECK-LABEL: nn.program @transposed
 // CHECK: nn.kernel rows
 // CHECK-NEXT: nn.unary exp
 // CHECK-NEXT: nn.yield
 // CHECK: nn.kernel rows
 // CHECK: nn.transpose
 // CHECK-NOT: nn.kernel
-func.func @transposed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+nn.program @transposed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = nn.unary exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
   %1 = nn.transpose %0 [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
   %2 = nn.binary add %0, %1 : tensor<4x4xf32>
-  return %2 : tensor<4x4xf32>
+  nn.return %2 : tensor<4x4xf32>
 }
 
 // -----
 
 // A cheap value is computed again behind the product rather than kept; an
 // expensive one is kept.
-// CHECK-LABEL: func.func @again
-// CHECK: %{{.*}}:2 = nn.kernel rows (%{{.*}} = %arg0)
+// CHECK-LABEL: nn.program @again
+// CHECK: %{{.*}}:2 = nn.kernel rows (%{{.*}} = %x)
 // CHECK: nn.matmul
 // CHECK: nn.kernel rows
 // CHECK: nn.compare
 // CHECK-NOT: nn.unary exp
 // CHECK: nn.yield
-func.func @again(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+nn.program @again(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %zero = nn.constant dense<0.0> : tensor<4x4xf32>
   %e = nn.unary exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
   %mask = nn.compare gt %x, %zero : tensor<4x4xf32> -> tensor<4x4xi1>
@@ -85,59 +85,59 @@ func.func @again(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %p = nn.matmul %r, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %g = nn.select %mask, %p, %x : tensor<4x4xi1>, tensor<4x4xf32>
   %s = nn.binary mul %g, %e : tensor<4x4xf32>
-  return %s : tensor<4x4xf32>
+  nn.return %s : tensor<4x4xf32>
 }
 
 // -----
 
 // A constant that is returned fills a buffer; running sums and the gradient of
 // a gather are alone.
-// CHECK-LABEL: func.func @alone
+// CHECK-LABEL: nn.program @alone
 // CHECK: nn.kernel scan
 // CHECK: nn.kernel scatter
 // CHECK: nn.kernel rows ()
 // CHECK-NEXT: nn.constant
-func.func @alone(%i: tensor<4xi64>, %x: tensor<4x2xf32>) -> (tensor<8x2xf32>, tensor<3xf32>) {
+nn.program @alone(%i: tensor<4xi64>, %x: tensor<4x2xf32>) -> (tensor<8x2xf32>, tensor<3xf32>) {
   %c = nn.constant dense<1.0> : tensor<3xf32>
   %0 = nn.cumsum %i dim 0 : tensor<4xi64>
   %1 = nn.scatter sum %0, %x : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
-  return %1, %c : tensor<8x2xf32>, tensor<3xf32>
+  nn.return %1, %c : tensor<8x2xf32>, tensor<3xf32>
 }
 
 // -----
 
 // The table that rows are added into comes from a buffer, whatever makes it;
 // the rows may be made in the kernel.
-// CHECK-LABEL: func.func @table
-// CHECK: %[[T:.*]] = nn.kernel rows (%{{.*}} = %arg2)
+// CHECK-LABEL: nn.program @table
+// CHECK: %[[T:.*]] = nn.kernel rows (%{{.*}} = %t)
 // CHECK: nn.unary neg
 // CHECK: nn.kernel scatter ({{.*}}%[[ARG:[^ ]*]] = %[[T]])
 // CHECK: nn.unary neg
 // CHECK: %[[AS:.*]] = nn.reshape %[[ARG]] : tensor<16xf32> -> tensor<8x2xf32>
 // CHECK: nn.scatter sum %{{.*}}, %{{.*}} into %[[AS]]
-func.func @table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<16xf32>) -> tensor<8x2xf32> {
+nn.program @table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<16xf32>) -> tensor<8x2xf32> {
   %0 = nn.unary neg %x : tensor<4x2xf32> -> tensor<4x2xf32>
   %1 = nn.unary neg %t : tensor<16xf32> -> tensor<16xf32>
   %2 = nn.reshape %1 : tensor<16xf32> -> tensor<8x2xf32>
   %3 = nn.scatter sum %i, %0 into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
-  return %3 : tensor<8x2xf32>
+  nn.return %3 : tensor<8x2xf32>
 }
 
 // -----
 
 // A table of constants and a transposed one are copied first.
-// CHECK-LABEL: func.func @copied_table
+// CHECK-LABEL: nn.program @copied_table
 // CHECK: %[[C:.*]] = nn.kernel rows ()
 // CHECK: nn.kernel scatter ({{.*}} = %[[C]])
-// CHECK: %[[T:.*]] = nn.kernel rows (%{{.*}} = %arg2)
+// CHECK: %[[T:.*]] = nn.kernel rows (%{{.*}} = %t)
 // CHECK: nn.transpose
 // CHECK: nn.kernel scatter ({{.*}} = %[[T]])
-func.func @copied_table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<2x8xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
+nn.program @copied_table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<2x8xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
   %0 = nn.constant dense<1.0> : tensor<8x2xf32>
   %1 = nn.scatter sum %i, %x into %0 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
   %2 = nn.transpose %t [1, 0] : tensor<2x8xf32> -> tensor<8x2xf32>
   %3 = nn.scatter sum %i, %x into %2 : tensor<4xi64>, tensor<4x2xf32> -> tensor<8x2xf32>
-  return %1, %3 : tensor<8x2xf32>, tensor<8x2xf32>
+  nn.return %1, %3 : tensor<8x2xf32>, tensor<8x2xf32>
 }
 
 // -----
@@ -145,33 +145,34 @@ func.func @copied_table(%i: tensor<4xi64>, %x: tensor<4x2xf32>, %t: tensor<2x8xf
 // A release follows the last kernel that reads the buffer; the gather that was
 // to begin after it still does.
 #unit = #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "b", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-// CHECK-LABEL: func.func @release
+// CHECK-LABEL: nn.program @release
 // CHECK: nn.kernel rows
 // CHECK: nn.yield
 // CHECK: zero.release
 // CHECK-NEXT: zero.prefetch
 // CHECK: zero.await
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
-  func.func @release(%flat: tensor<256xf32>, %next: tensor<256xf32>, %x: tensor<16xf32>) -> (tensor<16xf32>, tensor<256xf32>) {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  zero.layout units [#unit]
+  nn.program @release(%flat: tensor<256xf32>, %next: tensor<256xf32>, %x: tensor<16xf32>) -> (tensor<16xf32>, tensor<256xf32>) {
     %w = zero.view %flat[0] : tensor<256xf32> -> tensor<16xf32>
     %0 = nn.binary mul %w, %x : tensor<16xf32>
     zero.release %flat unit 0 : tensor<256xf32>
     %p = zero.prefetch %next unit 0 group ["data"] reason "r" : tensor<256xf32> -> <tensor<256xf32>>
     %1 = nn.unary exp %0 : tensor<16xf32> -> tensor<16xf32>
     %a = zero.await %p : <tensor<256xf32>> -> tensor<256xf32>
-    return %1, %a : tensor<16xf32>, tensor<256xf32>
+    nn.return %1, %a : tensor<16xf32>, tensor<256xf32>
   }
 }
 
 // -----
 
 // A chain of views that no single copy can read is copied in three parts.
-// CHECK-LABEL: func.func @spread
+// CHECK-LABEL: nn.program @spread
 // CHECK: nn.kernel
 // CHECK: nn.kernel
 // CHECK: nn.kernel
-// CHECK: return
-func.func @spread(%x: tensor<1x2x2xf32>) -> tensor<1x5x5xf32> {
+// CHECK: nn.return
+nn.program @spread(%x: tensor<1x2x2xf32>) -> tensor<1x5x5xf32> {
   %0 = nn.reshape %x : tensor<1x2x2xf32> -> tensor<1x2x2x1xf32>
   %1 = nn.pad %0 [0, 0, 0, 0] value 0.000000e+00 : f32 : tensor<1x2x2x1xf32> -> tensor<1x2x2x2xf32>
   %2 = nn.reshape %1 : tensor<1x2x2x2xf32> -> tensor<1x2x4xf32>
@@ -181,5 +182,5 @@ func.func @spread(%x: tensor<1x2x2xf32>) -> tensor<1x5x5xf32> {
   %6 = nn.reshape %5 : tensor<1x2x2x3xf32> -> tensor<1x4x3xf32>
   %7 = nn.slice %6 [0, 0, 0] step [1, 1, 1] : tensor<1x4x3xf32> -> tensor<1x3x3xf32>
   %8 = nn.pad %7 [0, 1, 1] value 0.000000e+00 : f32 : tensor<1x3x3xf32> -> tensor<1x5x5xf32>
-  return %8 : tensor<1x5x5xf32>
+  nn.return %8 : tensor<1x5x5xf32>
 }

@@ -1,10 +1,10 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(func.func(nn-decompose,canonicalize,cse,nn-form-kernels,cse,nn-verify-kernels))' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-decompose,canonicalize,cse,nn-form-kernels,cse,nn-verify-kernels))' | FileCheck %s
 
 // Two products apart, the mask is made twice and kept nowhere: kernels read the
 // run's numbers, and store nothing but the products' operands.
 
-// CHECK-LABEL: func.func @mask
-// CHECK: nn.kernel rows (%{{.*}} = %arg2, %{{.*}} = %arg3, %{{.*}} = %arg0) : (tensor<1xi64>, tensor<1xi64>, tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK-LABEL: nn.program @mask
+// CHECK: nn.kernel rows (%{{.*}} = %seed, %{{.*}} = %step, %{{.*}} = %x) : (tensor<1xi64>, tensor<1xi64>, tensor<4x8xf32>) -> tensor<4x8xf32>
 // CHECK: nn.random_uniform
 // CHECK: nn.select
 // CHECK: nn.matmul
@@ -12,7 +12,7 @@
 // CHECK: nn.random_uniform
 // CHECK: nn.select
 // CHECK-NOT: nn.kernel
-func.func @mask(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>,
+nn.program @mask(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>,
                 %seed: tensor<1xi64> {nn.scalar = "seed"},
                 %step: tensor<1xi64> {nn.scalar = "step"}) -> tensor<4x8xf32> {
   %r = nn.iota 0 : tensor<32xi64>
@@ -28,5 +28,5 @@ func.func @mask(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>,
   %y = nn.select %keep, %x, %zero : tensor<4x8xi1>, tensor<4x8xf32>
   %z = nn.matmul %y, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
   %b = nn.select %keep, %z, %zero : tensor<4x8xi1>, tensor<4x8xf32>
-  return %b : tensor<4x8xf32>
+  nn.return %b : tensor<4x8xf32>
 }

@@ -1,33 +1,33 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(func.func(nn-decompose,canonicalize,cse,nn-form-kernels,cse,nn-verify-kernels))' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-decompose,canonicalize,cse,nn-form-kernels,cse,nn-verify-kernels))' | FileCheck %s
 
 // A chain of elementwise ops, with the bias it reads through views, is one
 // kernel; nothing in between is stored.
-// CHECK-LABEL: func.func @chain
-// CHECK-NEXT: nn.kernel rows (%{{.*}} = %arg0, %{{.*}} = %arg1)
+// CHECK-LABEL: nn.program @chain
+// CHECK-NEXT: nn.kernel rows (%{{.*}} = %x, %{{.*}} = %b)
 // CHECK: nn.broadcast
 // CHECK: nn.unary tanh
 // CHECK: nn.yield
 // CHECK-NOT: nn.kernel
-func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+nn.program @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
   %0 = nn.reshape %b : tensor<8xf32> -> tensor<1x8xf32>
   %1 = nn.broadcast %0 : tensor<1x8xf32> -> tensor<4x8xf32>
   %2 = nn.binary add %x, %1 : tensor<4x8xf32>
   %half = nn.constant dense<0.5> : tensor<4x8xf32>
   %3 = nn.unary tanh %2 : tensor<4x8xf32> -> tensor<4x8xf32>
   %4 = nn.binary mul %3, %half : tensor<4x8xf32>
-  return %4 : tensor<4x8xf32>
+  nn.return %4 : tensor<4x8xf32>
 }
 
 // A masked softmax is one kernel that reads nothing but its operand: the mask
 // is computed from positions.
-// CHECK-LABEL: func.func @softmax
-// CHECK-NEXT: nn.kernel rows (%{{.*}} = %arg0)
+// CHECK-LABEL: nn.program @softmax
+// CHECK-NEXT: nn.kernel rows (%{{.*}} = %x)
 // CHECK: nn.iota
 // CHECK: nn.reduce max
 // CHECK: nn.reduce sum
 // CHECK: nn.yield
 // CHECK-NOT: nn.kernel
-func.func @softmax(%x: tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32> {
+nn.program @softmax(%x: tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32> {
   %i = nn.iota 2 : tensor<1x1x8x8xi64>
   %j = nn.iota 3 : tensor<1x1x8x8xi64>
   %m = nn.compare ge %i, %j : tensor<1x1x8x8xi64> -> tensor<1x1x8x8xi1>
@@ -35,32 +35,32 @@ func.func @softmax(%x: tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32> {
   %low = nn.constant dense<0xFF800000> : tensor<2x4x8x8xf32>
   %s = nn.select %mb, %x, %low : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
   %r = nn.softmax %s : tensor<2x4x8x8xf32>
-  return %r : tensor<2x4x8x8xf32>
+  nn.return %r : tensor<2x4x8x8xf32>
 }
 
 // A residual sum of one shape and a layer_norm of another one with the same
 // elements are one kernel of one shape.
-// CHECK-LABEL: func.func @norm
-// CHECK-NEXT: nn.kernel rows
+// CHECK-LABEL: nn.program @norm
+// CHECK: nn.kernel rows
 // CHECK: nn.binary add %{{.*}} : tensor<8x6xf32>
 // CHECK: nn.yield %{{.*}}, %{{.*}} : tensor<8x6xf32>, tensor<8x6xf32>
 // CHECK-NOT: nn.kernel
-func.func @norm(%x: tensor<2x4x6xf32>, %y: tensor<2x4x6xf32>, %s: tensor<6xf32>,
+nn.program @norm(%x: tensor<2x4x6xf32>, %y: tensor<2x4x6xf32>, %s: tensor<6xf32>,
                 %b: tensor<6xf32>) -> (tensor<8x6xf32>, tensor<2x4x6xf32>) {
   %h = nn.binary add %x, %y : tensor<2x4x6xf32>
   %f = nn.reshape %h : tensor<2x4x6xf32> -> tensor<8x6xf32>
   %n, %mean, %rstd = nn.layer_norm %f, %s, %b epsilon 1.0e-5
       : tensor<8x6xf32>, tensor<6xf32> -> tensor<8x1xf32>, tensor<8x1xf32>
-  return %n, %h : tensor<8x6xf32>, tensor<2x4x6xf32>
+  nn.return %n, %h : tensor<8x6xf32>, tensor<2x4x6xf32>
 }
 
 // An update of flat shards is one kernel with all its results; the scalar
 // arithmetic moves in.
-// CHECK-LABEL: func.func @update
+// CHECK-LABEL: nn.program @update
 // CHECK-NEXT: nn.kernel rows
 // CHECK: nn.yield %{{.*}}, %{{.*}} : tensor<64xf32>, tensor<64xf32>
 // CHECK-NOT: nn.kernel
-func.func @update(%p: tensor<64xf32>, %m: tensor<64xf32>, %g: tensor<64xf32>,
+nn.program @update(%p: tensor<64xf32>, %m: tensor<64xf32>, %g: tensor<64xf32>,
                   %lr: tensor<1xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %c = nn.constant dense<0.9> : tensor<64xf32>
   %0 = nn.binary mul %m, %c : tensor<64xf32>
@@ -70,18 +70,18 @@ func.func @update(%p: tensor<64xf32>, %m: tensor<64xf32>, %g: tensor<64xf32>,
   %3 = nn.broadcast %2 : tensor<1xf32> -> tensor<64xf32>
   %4 = nn.binary mul %1, %3 : tensor<64xf32>
   %5 = nn.binary sub %p, %4 : tensor<64xf32>
-  return %5, %1 : tensor<64xf32>, tensor<64xf32>
+  nn.return %5, %1 : tensor<64xf32>, tensor<64xf32>
 }
 
 // A concatenation is one kernel of selects of padded operands.
-// CHECK-LABEL: func.func @concat
+// CHECK-LABEL: nn.program @concat
 // CHECK-NEXT: nn.kernel rows
 // CHECK: nn.pad
 // CHECK: nn.select
 // CHECK-NOT: nn.kernel
-func.func @concat(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) -> tensor<4x10xf32> {
+nn.program @concat(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) -> tensor<4x10xf32> {
   %0 = nn.concat %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
-  return %0 : tensor<4x10xf32>
+  nn.return %0 : tensor<4x10xf32>
 }
 
 // -----
@@ -89,18 +89,18 @@ func.func @concat(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>) -> tensor<4x10xf32> 
 // Windows along the last dimension jump within the rows that are summed. What
 // is added up is stored once; no slice is copied.
 
-// CHECK-LABEL: func.func @windows_before_sum
+// CHECK-LABEL: nn.program @windows_before_sum
 // CHECK: %[[Y:.*]] = nn.kernel rows
 // CHECK-COUNT-2: nn.slice
 // CHECK: nn.yield %{{.*}} : tensor<3x4x8xf32>
 // CHECK: nn.kernel rows (%{{.*}} = %[[Y]])
 // CHECK: nn.reduce sum
 // CHECK-NOT: nn.kernel
-func.func @windows_before_sum(%x: tensor<3x4x9xf32>) -> tensor<3x1xf32> {
+nn.program @windows_before_sum(%x: tensor<3x4x9xf32>) -> tensor<3x1xf32> {
   %a = nn.slice %x [0, 0, 0] step [1, 1, 1] : tensor<3x4x9xf32> -> tensor<3x4x8xf32>
   %b = nn.slice %x [0, 0, 1] step [1, 1, 1] : tensor<3x4x9xf32> -> tensor<3x4x8xf32>
   %y = nn.binary add %a, %b : tensor<3x4x8xf32>
   %rows = nn.reshape %y : tensor<3x4x8xf32> -> tensor<3x32xf32>
   %sum = nn.reduce sum %rows [1] : tensor<3x32xf32> -> tensor<3x1xf32>
-  return %sum : tensor<3x1xf32>
+  nn.return %sum : tensor<3x1xf32>
 }

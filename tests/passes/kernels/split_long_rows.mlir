@@ -1,8 +1,8 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(func.func(nn-split-long-rows))' | FileCheck %s
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(func.func(nn-split-long-rows,canonicalize,cse,nn-form-kernels,cse,nn-verify-kernels))' | FileCheck %s --check-prefix=KERNELS
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-split-long-rows))' | FileCheck %s
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-split-long-rows,canonicalize,cse,nn-form-kernels,cse,nn-verify-kernels))' | FileCheck %s --check-prefix=KERNELS
 
 // Whole segments side by side, folded in order, then what is left.
-// CHECK-LABEL: func.func @sum
+// CHECK-LABEL: nn.program @sum
 // CHECK: %[[X:.*]] = nn.reshape %{{.*}} : tensor<2x300x128xf32> -> tensor<2x38400xf32>
 // CHECK: %[[W:.*]] = nn.slice %[[X]] [0, 0] step [1, 1] : tensor<2x38400xf32> -> tensor<2x36864xf32>
 // CHECK: %[[S:.*]] = nn.reshape %[[W]] : tensor<2x36864xf32> -> tensor<2x9x4096xf32>
@@ -16,42 +16,42 @@
 // CHECK: nn.reshape %[[T]] : tensor<2x1xf32> -> tensor<2x1x1xf32>
 
 // The square is computed where it is read; nothing of its size is stored.
-// KERNELS-LABEL: func.func @sum
-// KERNELS-NEXT: nn.kernel rows (%{{.*}} = %arg0) : (tensor<2x300x128xf32>) -> tensor<2x9x1xf32>
+// KERNELS-LABEL: nn.program @sum
+// KERNELS-NEXT: nn.kernel rows (%{{.*}} = %x) : (tensor<2x300x128xf32>) -> tensor<2x9x1xf32>
 // KERNELS: nn.kernel scan
-// KERNELS: nn.kernel rows (%{{.*}} = %arg0, %{{.*}} = %{{.*}}) : (tensor<2x300x128xf32>, tensor<2x9xf32>) -> tensor<2x1xf32>
+// KERNELS: nn.kernel rows (%{{.*}} = %x, %{{.*}} = %{{.*}}) : (tensor<2x300x128xf32>, tensor<2x9xf32>) -> tensor<2x1xf32>
 // KERNELS-NOT: nn.kernel
-// KERNELS: return
-func.func @sum(%x: tensor<2x300x128xf32>) -> tensor<2x1x1xf32> {
+// KERNELS: nn.return
+nn.program @sum(%x: tensor<2x300x128xf32>) -> tensor<2x1x1xf32> {
   %square = nn.binary mul %x, %x : tensor<2x300x128xf32>
   %0 = nn.reduce sum %square [1, 2] : tensor<2x300x128xf32> -> tensor<2x1x1xf32>
-  return %0 : tensor<2x1x1xf32>
+  nn.return %0 : tensor<2x1x1xf32>
 }
 
 // No order to keep, and nothing left over.
-// CHECK-LABEL: func.func @max
+// CHECK-LABEL: nn.program @max
 // CHECK: nn.reduce max %{{.*}} [2] : tensor<1x16x4096xf32> -> tensor<1x16x1xf32>
 // CHECK: nn.reduce max %{{.*}} [1] : tensor<1x16xf32> -> tensor<1x1xf32>
 // CHECK-NOT: nn.slice
-func.func @max(%x: tensor<65536xf32>) -> tensor<1xf32> {
+nn.program @max(%x: tensor<65536xf32>) -> tensor<1xf32> {
   %0 = nn.reduce max %x [0] : tensor<65536xf32> -> tensor<1xf32>
-  return %0 : tensor<1xf32>
+  nn.return %0 : tensor<1xf32>
 }
 
 // Many rows, short rows, products and columns stay.
-// CHECK-LABEL: func.func @others
+// CHECK-LABEL: nn.program @others
+// CHECK: nn.reduce
 // CHECK-NEXT: nn.reduce
 // CHECK-NEXT: nn.reduce
 // CHECK-NEXT: nn.reduce
-// CHECK-NEXT: nn.reduce
-// CHECK-NEXT: return
-func.func @others(%a: tensor<9x65536xf32>, %b: tensor<8x32767xf32>,
+// CHECK-NEXT: nn.return
+nn.program @others(%a: tensor<9x65536xf32>, %b: tensor<8x32767xf32>,
                   %c: tensor<1x65536xf32>, %d: tensor<65536x2xf32>)
     -> (tensor<9x1xf32>, tensor<8x1xf32>, tensor<1x1xf32>, tensor<1x2xf32>) {
   %0 = nn.reduce sum %a [1] : tensor<9x65536xf32> -> tensor<9x1xf32>
   %1 = nn.reduce sum %b [1] : tensor<8x32767xf32> -> tensor<8x1xf32>
   %2 = nn.reduce prod %c [1] : tensor<1x65536xf32> -> tensor<1x1xf32>
   %3 = nn.reduce sum %d [0] : tensor<65536x2xf32> -> tensor<1x2xf32>
-  return %0, %1, %2, %3
+  nn.return %0, %1, %2, %3
       : tensor<9x1xf32>, tensor<8x1xf32>, tensor<1x1xf32>, tensor<1x2xf32>
 }

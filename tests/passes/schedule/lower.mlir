@@ -5,18 +5,11 @@
 // gap is filled; equal kernels are one; constants that reset a state are fills.
 
 #unit = #zero.unit<"fc", f32, elements = 1024, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [512, 512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x32xf32>, offset = 256>]>
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [#unit]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  zero.layout units [#unit]
   // CHECK-LABEL: module attributes
-  // CHECK-DAG: %[[X:.+]] = sched.slice "x" input in device bytes 2048 {
-  // CHECK-DAG: %[[W:.+]] = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
-  // CHECK-DAG: %[[M:.+]] = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried unit 0 segment 1
-  // CHECK-DAG: %[[G:.+]] = sched.slice "fc grad" grad_shard in device bytes 1024 carried unit 0 segment 0
-  // CHECK-DAG: %[[FLAT:.+]] = sched.slice "zero.pack" grad in device bytes 4096 unit 0
-  // CHECK-DAG: %[[STAGE:.+]] = sched.slice "staging of {{.*}}" staging in device bytes 2048 unit 0 segment 1
-  // CHECK: sched.kernel @k0
-  // CHECK-NOT: sched.kernel @k2
   // CHECK: sched.program @step
-  func.func @step(
+  nn.program @step(
       %x: tensor<16x32xf32> {nn.input = #nn.input<"x", per_sample = true>},
       %w: tensor<1024xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
       %m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 1, "exp_avg", sharded = true>})
@@ -24,36 +17,44 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [#unit]} {
           tensor<1024xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
           tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
     %v = zero.view %w[256] : tensor<1024xf32> -> tensor<16x32xf32>
-    // CHECK: sched.launch @k0 on(compute) (read %[[X]][0 for 2048], read %[[W]][1024 for 2048], write %[[FLAT]][1024 for 2048])
+    // CHECK: sched.launch @k0 on(compute) (read %x[0 for 2048], read %fc.param[1024 for 2048], write %zero.pack[1024 for 2048])
     %g = nn.kernel rows (%a = %x, %b = %v) : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32> {
       %0 = nn.binary mul %a, %b : tensor<16x32xf32>
       nn.yield %0 : tensor<16x32xf32>
     }
-    // CHECK: sched.fill on(compute) (write %[[FLAT]][0 for 1024])
-    // CHECK: sched.fill on(compute) (write %[[FLAT]][3072 for 1024])
+    // CHECK: sched.fill on(compute) (write %zero.pack[0 for 1024])
+    // CHECK: sched.fill on(compute) (write %zero.pack[3072 for 1024])
     %p = zero.pack %g at [256] unit 0 : tensor<16x32xf32> -> tensor<1024xf32>
-    // CHECK: sched.reduce_scatter on(scatter) (read %[[FLAT]][2048 for 2048], write %[[FLAT]][2048 for 1024 by 1024], write %[[STAGE]][0 for 2048])
+    // CHECK: sched.reduce_scatter on(scatter) (read %zero.pack[2048 for 2048], write %zero.pack[2048 for 1024 by 1024], write %staging_of_zero.reduce_scatter[0 for 2048])
     // CHECK-SAME: unit 0 segment 1 chunk 1024 : f32 to f32 group ["data"] sequence 0
     %s = zero.reduce_scatter %p unit 0 segment 1 group ["data"] reason "r" in_place : tensor<1024xf32> -> tensor<256xf32>
-    // CHECK: sched.launch @k1 on(compute) (read %[[M]][0 for 1024], read %[[FLAT]][2048 for 1024 by 1024], write %[[M]][0 for 1024])
+    // CHECK: sched.launch @k1 on(compute) (read %fc.exp_avg.1[0 for 1024], read %zero.pack[2048 for 1024 by 1024], write %fc.exp_avg.1[0 for 1024])
     %m2 = nn.kernel rows (%a = %m, %b = %s) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %0 = nn.binary sub %a, %b : tensor<256xf32>
       nn.yield %0 : tensor<256xf32>
     }
     %w0 = zero.shard %w unit 0 segment 0 : tensor<1024xf32> -> tensor<256xf32>
     %w1 = zero.shard %w unit 0 segment 1 : tensor<1024xf32> -> tensor<256xf32>
-    // CHECK: sched.launch @k1 on(compute) (read %[[W]][2048 for 1024 by 1024], read %[[M]][0 for 1024], write %[[W]][2048 for 1024 by 1024])
+    // CHECK: sched.launch @k1 on(compute) (read %fc.param[2048 for 1024 by 1024], read %fc.exp_avg.1[0 for 1024], write %fc.param[2048 for 1024 by 1024])
     %u1 = nn.kernel rows (%a = %w1, %b = %m2) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
       %0 = nn.binary sub %a, %b : tensor<256xf32>
       nn.yield %0 : tensor<256xf32>
     }
-    // CHECK-NEXT: sched.all_gather on(gather) (read %[[W]][0 for 1024 by 1024], write %[[W]][0 for 2048], read %[[W]][2048 for 1024 by 1024], write %[[W]][2048 for 2048])
+    // CHECK-NEXT: sched.all_gather on(gather) (read %fc.param[0 for 1024 by 1024], write %fc.param[0 for 2048], read %fc.param[2048 for 1024 by 1024], write %fc.param[2048 for 2048])
     %all = zero.all_gather %w0, %u1 unit 0 group ["data"] reason "r" in_place : tensor<256xf32>, tensor<256xf32> -> tensor<1024xf32>
-    // CHECK-NEXT: sched.fill on(compute) (write %[[G]][0 for 1024])
+    // CHECK-NEXT: sched.fill on(compute) (write %fc.grad.0[0 for 1024])
     // CHECK-NEXT: }
     %zero = nn.constant dense<0.0> : tensor<256xf32>
-    return %m2, %all, %zero : tensor<256xf32>, tensor<1024xf32>, tensor<256xf32>
+    nn.return %m2, %all, %zero : tensor<256xf32>, tensor<1024xf32>, tensor<256xf32>
   }
+  // CHECK-DAG: %x = sched.slice "x" input in device bytes 2048 {
+  // CHECK-DAG: %fc.param = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
+  // CHECK-DAG: %fc.exp_avg.1 = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried unit 0 segment 1
+  // CHECK-DAG: %fc.grad.0 = sched.slice "fc grad" grad_shard in device bytes 1024 carried unit 0 segment 0
+  // CHECK-DAG: %zero.pack = sched.slice "zero.pack" grad in device bytes 4096 unit 0
+  // CHECK-DAG: %staging_of_zero.reduce_scatter = sched.slice "staging of {{.*}}" staging in device bytes 2048 unit 0 segment 1
+  // CHECK: sched.kernel @k0
+  // CHECK-NOT: sched.kernel @k2
 }
 
 // -----
@@ -64,29 +65,29 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.units = [#unit]} {
 
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
-  // CHECK: %[[A:.+]] = sched.slice "a" scalar in device bytes 16 carried
-  // CHECK: %[[B:.+]] = sched.slice "b" scalar in device bytes 16 carried
   // CHECK: sched.program @step
-  func.func @step(
+  nn.program @step(
       %a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
       %b: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "b", sharded = false>})
       -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
           tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>}) {
-    // CHECK: sched.launch @k0 on(compute) (read %[[A]][0 for 16], write %[[NEW:.+]][0 for 16])
+    // CHECK: sched.launch @k0 on(compute) (read %a[0 for 16], write %[[NEW:.+]][0 for 16])
     %n = nn.kernel rows (%x = %a) : (tensor<4xf32>) -> tensor<4xf32> {
       %0 = nn.unary neg %x : tensor<4xf32> -> tensor<4xf32>
       nn.yield %0 : tensor<4xf32>
     }
-    // CHECK: sched.launch @k1 on(compute) (read %[[A]][0 for 16], read %[[B]][0 for 16], write %[[SUM:.+]][0 for 16])
+    // CHECK: sched.launch @k1 on(compute) (read %a[0 for 16], read %b[0 for 16], write %[[SUM:.+]][0 for 16])
     %s = nn.kernel rows (%x = %a, %y = %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
       %r = nn.slice %y [3] step [-1] : tensor<4xf32> -> tensor<4xf32>
       %0 = nn.binary add %x, %r : tensor<4xf32>
       nn.yield %0 : tensor<4xf32>
     }
-    // CHECK: sched.copy on(compute) (read %[[NEW]][0 for 16], write %[[A]][0 for 16]) "a"
-    // CHECK: sched.copy on(compute) (read %[[SUM]][0 for 16], write %[[B]][0 for 16]) "b"
-    return %n, %s : tensor<4xf32>, tensor<4xf32>
+    // CHECK: sched.copy on(compute) (read %[[NEW]][0 for 16], write %a[0 for 16]) "a"
+    // CHECK: sched.copy on(compute) (read %[[SUM]][0 for 16], write %b[0 for 16]) "b"
+    nn.return %n, %s : tensor<4xf32>, tensor<4xf32>
   }
+  // CHECK-DAG: %a = sched.slice "a" scalar in device bytes 16 carried
+  // CHECK-DAG: %b = sched.slice "b" scalar in device bytes 16 carried
 }
 
 // -----
@@ -96,15 +97,12 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 // begin at zero. Inputs, then scalars, come through the program's two slots.
 
 #unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  zero.layout units [#unit]
   // CHECK-LABEL: module attributes
-  // CHECK: %[[X:.+]] = sched.slice "x" input in device bytes 1024 {
-  // CHECK: %[[S:.+]] = sched.slice "stop" scalar in device bytes 4 {
-  // CHECK: %[[S0:.+]] = sched.slice "slot 0 of step" staging in pinned bytes 1088 carried
-  // CHECK: %[[S1:.+]] = sched.slice "slot 1 of step" staging in pinned bytes 1088 carried
-  // CHECK: sched.program @step slots(%[[S0]], %[[S1]])
-  // CHECK-NEXT: sched.copy_in on(compute) (read %[[S0]][0 for 1088], read %[[S1]][0 for 1088], write %[[X]][0 for 1024], write %[[S]][0 for 4]) "inputs and scalars" from [0, 1024]
-  func.func @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
+  // CHECK: sched.program @step slots(%slot_0_of_step, %slot_1_of_step)
+  // CHECK-NEXT: sched.copy_in on(compute) (read %slot_0_of_step[0 for 1088], read %slot_1_of_step[0 for 1088], write %x[0 for 1024], write %stop[0 for 4]) "inputs and scalars" from [0, 1024]
+  nn.program @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}, tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}) {
     // CHECK: sched.launch @k0 {{.*}}, write %[[OWN:.+]][0 for 1024])
     %g = nn.kernel rows (%a = %x) : (tensor<256xf32>) -> tensor<256xf32> {
@@ -123,8 +121,12 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
     // CHECK: sched.fill on(compute) (write %[[STOP:.+]][0 for 4])
     // CHECK: sched.all_reduce on(scatter) (read %{{.+}}[0 for 4], read_write %[[STOP]][0 for 4])
     %t = zero.all_reduce %s group ["data"] reason "r" : tensor<1xf32> -> tensor<1xf32>
-    return %u, %t : tensor<256xf32>, tensor<1xf32>
+    nn.return %u, %t : tensor<256xf32>, tensor<1xf32>
   }
+  // CHECK-DAG: %x = sched.slice "x" input in device bytes 1024 {
+  // CHECK-DAG: %stop = sched.slice "stop" scalar in device bytes 4 {
+  // CHECK-DAG: %slot_0_of_step = sched.slice "slot 0 of step" staging in pinned bytes 1088 carried
+  // CHECK-DAG: %slot_1_of_step = sched.slice "slot 1 of step" staging in pinned bytes 1088 carried
 }
 
 // -----
@@ -133,18 +135,17 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
 // gradient lands where the gradient is packed.
 
 #unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  zero.layout units [#unit]
   // CHECK-LABEL: module attributes
-  // CHECK: %[[I:.+]] = sched.slice "i"
-  // CHECK: %[[X:.+]] = sched.slice "x"
   // CHECK: sched.program @step
-  func.func @step(%i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = false>}, %x: tensor<4x16xf32> {nn.input = #nn.input<"x", per_sample = false>})
+  nn.program @step(%i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = false>}, %x: tensor<4x16xf32> {nn.input = #nn.input<"x", per_sample = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
     // CHECK-NEXT: sched.copy_in
-    // CHECK-NEXT: sched.matmul on(compute) (read %[[X]][0 for 256], read %[[X]][0 for 256], write %[[FLAT:.+]][0 for 1024])
+    // CHECK-NEXT: sched.matmul on(compute) (read %x[0 for 256], read %x[0 for 256], write %[[FLAT:.+]][0 for 1024])
     %0 = nn.matmul %x, %x transpose_a : tensor<4x16xf32>, tensor<4x16xf32> -> tensor<16x16xf32>
     %1 = nn.reshape %0 : tensor<16x16xf32> -> tensor<256xf32>
-    // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[I]][0 for 32], read %[[X]][0 for 256], read %[[FLAT]][0 for 1024], write %[[FLAT]][0 for 1024])
+    // CHECK-NEXT: sched.launch @k0 on(compute) (read %i[0 for 32], read %x[0 for 256], read %[[FLAT]][0 for 1024], write %[[FLAT]][0 for 1024])
     %2 = nn.kernel scatter (%a = %i, %b = %x, %c = %1) : (tensor<4xi64>, tensor<4x16xf32>, tensor<256xf32>) -> tensor<16x16xf32> {
       %t = nn.reshape %c : tensor<256xf32> -> tensor<16x16xf32>
       %r = nn.scatter sum %a, %b into %t : tensor<4xi64>, tensor<4x16xf32> -> tensor<16x16xf32>
@@ -153,8 +154,10 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
     // CHECK-NEXT: sched.reduce_scatter
     %p = zero.pack %2 at [0] unit 0 : tensor<16x16xf32> -> tensor<256xf32>
     %g = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
-    return %g : tensor<256xf32>
+    nn.return %g : tensor<256xf32>
   }
+  // CHECK-DAG: %i = sched.slice "i"
+  // CHECK-DAG: %x = sched.slice "x"
 }
 
 // -----
@@ -164,13 +167,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
 
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
-  // CHECK: %[[I:.+]] = sched.slice "i" input
-  // CHECK: %[[S:.+]] = sched.slice "s" scalar
-  // CHECK: %[[C:.+]] = sched.slice "c" scalar
-  // CHECK: %[[A:.+]] = sched.slice "a" scalar
-  // CHECK: %[[B:.+]] = sched.slice "b" scalar
   // CHECK: sched.program @step
-  func.func @step(
+  nn.program @step(
       %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = false>},
       %s: tensor<4x4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "s", sharded = false>})
       -> (tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "s", sharded = false>},
@@ -178,43 +176,48 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
           tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "b", sharded = false>},
           tensor<4x4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "c", sharded = false>}) {
     // CHECK-NEXT: sched.copy_in
-    // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[S]][0 for 64], write %[[U:.+]][0 for 64])
+    // CHECK-NEXT: sched.launch @k0 on(compute) (read %s[0 for 64], write %[[U:.+]][0 for 64])
     %u = nn.kernel rows (%x = %s) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.unary neg %x : tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // The rows are made of the table in the kernel.
-    // CHECK-NEXT: sched.launch @k1 on(compute) (read %[[I]][0 for 32], read %[[U]][0 for 64], write %[[C]][0 for 64])
+    // CHECK-NEXT: sched.launch @k1 on(compute) (read %i[0 for 32], read %[[U]][0 for 64], write %c[0 for 64])
     %c = nn.kernel scatter (%x = %i, %z = %u) : (tensor<4xi64>, tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.unary exp %z : tensor<4x4xf32> -> tensor<4x4xf32>
       %1 = nn.scatter sum %x, %0 into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %1 : tensor<4x4xf32>
     }
-    // CHECK-NEXT: sched.launch @k0 on(compute) (read %[[S]][0 for 64], write %[[T:.+]][0 for 64])
+    // CHECK-NEXT: sched.launch @k0 on(compute) (read %s[0 for 64], write %[[T:.+]][0 for 64])
     %t = nn.kernel rows (%x = %s) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.unary neg %x : tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // Read later.
-    // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[S]][0 for 64], read %[[T]][0 for 64], write %[[A]][0 for 64])
+    // CHECK-NEXT: sched.launch @k2 on(compute) (read %i[0 for 32], read %s[0 for 64], read %[[T]][0 for 64], write %a[0 for 64])
     %a = nn.kernel scatter (%x = %i, %y = %s, %z = %t) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.scatter sum %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // The rows too.
-    // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[T]][0 for 64], read %[[T]][0 for 64], write %[[B]][0 for 64])
+    // CHECK-NEXT: sched.launch @k2 on(compute) (read %i[0 for 32], read %[[T]][0 for 64], read %[[T]][0 for 64], write %b[0 for 64])
     %b = nn.kernel scatter (%x = %i, %y = %t, %z = %t) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.scatter sum %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
-    // CHECK-NEXT: sched.launch @k2 on(compute) (read %[[I]][0 for 32], read %[[B]][0 for 64], read %[[S]][0 for 64], write %[[S]][0 for 64])
+    // CHECK-NEXT: sched.launch @k2 on(compute) (read %i[0 for 32], read %b[0 for 64], read %s[0 for 64], write %s[0 for 64])
     %n = nn.kernel scatter (%x = %i, %y = %b, %z = %s) : (tensor<4xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = nn.scatter sum %x, %y into %z : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32>
       nn.yield %0 : tensor<4x4xf32>
     }
     // CHECK-NEXT: }
-    return %n, %a, %b, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+    nn.return %n, %a, %b, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
   }
+  // CHECK-DAG: %i = sched.slice "i" input
+  // CHECK-DAG: %s = sched.slice "s" scalar
+  // CHECK-DAG: %c = sched.slice "c" scalar
+  // CHECK-DAG: %a = sched.slice "a" scalar
+  // CHECK-DAG: %b = sched.slice "b" scalar
 }
 
 // -----
@@ -224,20 +227,20 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
-  // CHECK: %[[M:.+]] = sched.slice "m" scalar in device bytes 1024 carried
   // CHECK: sched.program @step
-  func.func @step(
+  nn.program @step(
       %m: tensor<16x16xf32> {zero.state = #zero.state<unit = -1, segment = -1, "m", sharded = false>})
       -> (tensor<16x16xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "m", sharded = false>}) {
-    // CHECK: sched.launch @k0 on(compute) (read %[[M]][0 for 1024], write %[[T:.+]][0 for 1024])
-    // CHECK: sched.copy on(compute) (read %[[T]][0 for 1024], write %[[M]][0 for 1024])
+    // CHECK: sched.launch @k0 on(compute) (read %m[0 for 1024], write %[[T:.+]][0 for 1024])
+    // CHECK: sched.copy on(compute) (read %[[T]][0 for 1024], write %m[0 for 1024])
     %t = nn.kernel rows (%a = %m) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
       %0 = nn.unary neg %a : tensor<16x16xf32> -> tensor<16x16xf32>
       %1 = nn.transpose %0 [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
       nn.yield %1 : tensor<16x16xf32>
     }
-    return %t : tensor<16x16xf32>
+    nn.return %t : tensor<16x16xf32>
   }
+  // CHECK-DAG: %m = sched.slice "m" scalar in device bytes 1024 carried
 }
 
 // -----
@@ -246,19 +249,20 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 // result lands where it is packed.
 
 #unit = #zero.unit<"fc", f32, elements = 256, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.units = [#unit]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  zero.layout units [#unit]
   // CHECK-LABEL: module attributes
-  // CHECK: %[[X:.+]] = sched.slice "x"
-  // CHECK: %[[Y:.+]] = sched.slice "y"
   // CHECK: sched.program @step
-  func.func @step(%x: tensor<2x4x10xf32> {nn.input = #nn.input<"x", per_sample = false>}, %y: tensor<2x16x7xf32> {nn.input = #nn.input<"y", per_sample = false>})
+  nn.program @step(%x: tensor<2x4x10xf32> {nn.input = #nn.input<"x", per_sample = false>}, %y: tensor<2x16x7xf32> {nn.input = #nn.input<"y", per_sample = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}) {
     // CHECK-NEXT: sched.copy_in
-    // CHECK-NEXT: sched.convolution on(compute) (read %[[X]][0 for 320], read %[[Y]][0 for 896], write %[[FLAT:.+]][0 for 1024]) {{.*}} weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
+    // CHECK-NEXT: sched.convolution on(compute) (read %x[0 for 320], read %y[0 for 896], write %[[FLAT:.+]][0 for 1024]) {{.*}} weights strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     %0 = nn.convolution weights %x, %y strides [1] low [0] dilations [1] groups 1 : tensor<2x4x10xf32>, tensor<2x16x7xf32> -> tensor<16x4x4xf32>
     // CHECK-NEXT: sched.reduce_scatter
     %p = zero.pack %0 at [0] unit 0 : tensor<16x4x4xf32> -> tensor<256xf32>
     %g = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<256xf32>
-    return %g : tensor<256xf32>
+    nn.return %g : tensor<256xf32>
   }
+  // CHECK-DAG: %x = sched.slice "x"
+  // CHECK-DAG: %y = sched.slice "y"
 }

@@ -2,16 +2,18 @@
 
 // Each scalar is one argument of the program, however often it is read.
 
-// CHECK-LABEL: func.func @step
-// CHECK-SAME: %[[BASE:[a-z0-9]+]]: tensor<1xi64> {nn.scalar = "sample_base"}
-// CHECK-SAME: %[[SEED:[a-z0-9]+]]: tensor<1xi64> {nn.scalar = "seed"}
+// CHECK-LABEL: nn.program @step
+// CHECK-SAME: %[[BASE:[^:]+]]: tensor<1xi64>
+// CHECK-SAME: %[[SEED:[^:]+]]: tensor<1xi64>
 // CHECK-NEXT: %[[A:.+]] = nn.binary add %[[BASE]], %[[SEED]]
 // CHECK-NEXT: nn.binary add %[[A]], %[[SEED]]
-func.func @step(%base: tensor<1xi64> {nn.scalar = "sample_base"}) -> tensor<1xi64> {
+// CHECK: %[[BASE]] {nn.scalar = "sample_base"}
+// CHECK: %[[SEED]] {nn.scalar = "seed"}
+nn.program @step(%base: tensor<1xi64> {nn.scalar = "sample_base"}) -> tensor<1xi64> {
   %0 = nn.scalar "sample_base" : tensor<1xi64>
   %1 = nn.scalar "seed" : tensor<1xi64>
   %2 = nn.binary add %0, %1 : tensor<1xi64>
   %3 = nn.scalar "seed" : tensor<1xi64>
   %4 = nn.binary add %2, %3 : tensor<1xi64>
-  return %4 : tensor<1xi64>
+  nn.return %4 : tensor<1xi64>
 }

@@ -1,10 +1,10 @@
-// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(zero-early-updates))' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(nn.program(zero-early-updates))' | FileCheck %s
 
 // An update stands behind the next unit's reduction, beside which its own has
 // time to end, and brings the part of the state that it reads. What it wrote is
 // gathered at once. The last unit's update waits for its own reduction alone.
 
-// CHECK-LABEL: func.func @step
+// CHECK-LABEL: nn.program @step
 // CHECK: %[[B:.+]] = zero.reduce_scatter %{{.+}} unit 1
 // CHECK-NEXT: nn.matmul
 // CHECK-NEXT: %[[A:.+]] = zero.reduce_scatter %{{.+}} unit 0
@@ -15,11 +15,11 @@
 // CHECK-NEXT: nn.kernel rows (%{{.+}} = %{{.+}}, %{{.+}} = %[[A]])
 // CHECK: zero.all_gather %{{.+}} unit 0
 // CHECK-NEXT: zero.all_reduce
-// CHECK-NEXT: return
+// CHECK-NEXT: nn.return
 #loss = #zero.state<unit = -1, segment = -1, "loss", sharded = false>
 #p0 = #zero.state<unit = 0, segment = -1, "param", sharded = false>
 #p1 = #zero.state<unit = 1, segment = -1, "param", sharded = false>
-func.func @step(%l: tensor<1xf32> {zero.state = #loss}, %g: tensor<512xf32>,
+nn.program @step(%l: tensor<1xf32> {zero.state = #loss}, %g: tensor<512xf32>,
                 %x: tensor<4x4xf32>, %a: tensor<512xf32> {zero.state = #p0},
                 %b: tensor<512xf32> {zero.state = #p1})
     -> (tensor<1xf32> {zero.updates = #loss}, tensor<512xf32> {zero.updates = #p0},
@@ -40,7 +40,7 @@ func.func @step(%l: tensor<1xf32> {zero.state = #loss}, %g: tensor<512xf32>,
     nn.yield %new : tensor<256xf32>
   }
   %8 = zero.all_gather %7 unit 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
-  return %2, %8, %5, %backward : tensor<1xf32>, tensor<512xf32>, tensor<512xf32>, tensor<4x4xf32>
+  nn.return %2, %8, %5, %backward : tensor<1xf32>, tensor<512xf32>, tensor<512xf32>, tensor<4x4xf32>
 }
 
 // -----
@@ -48,7 +48,7 @@ func.func @step(%l: tensor<1xf32> {zero.state = #loss}, %g: tensor<512xf32>,
 // It passes nothing that still reads the old value, be it a part of it, or a
 // gather that has only been started.
 
-// CHECK-LABEL: func.func @readers
+// CHECK-LABEL: nn.program @readers
 // CHECK: zero.prefetch
 // CHECK-NEXT: zero.view
 // CHECK-NEXT: zero.await
@@ -56,7 +56,7 @@ func.func @step(%l: tensor<1xf32> {zero.state = #loss}, %g: tensor<512xf32>,
 // CHECK-NEXT: nn.kernel
 // CHECK: nn.unary
 #p = #zero.state<unit = 0, segment = 0, "param", sharded = true>
-func.func @readers(%g: tensor<16xf32>, %p: tensor<16xf32> {zero.state = #p})
+nn.program @readers(%g: tensor<16xf32>, %p: tensor<16xf32> {zero.state = #p})
     -> (tensor<16xf32> {zero.updates = #p}, tensor<4x4xf32>, tensor<32xf32>) {
   %0 = zero.prefetch %p unit 0 stay backward group ["data"] reason "r" : tensor<16xf32> -> <tensor<32xf32>>
   %1 = zero.view %p[0] : tensor<16xf32> -> tensor<4x4xf32>
@@ -67,5 +67,5 @@ func.func @readers(%g: tensor<16xf32>, %p: tensor<16xf32> {zero.state = #p})
     %new = nn.binary sub %a, %d : tensor<16xf32>
     nn.yield %new : tensor<16xf32>
   }
-  return %5, %3, %4 : tensor<16xf32>, tensor<4x4xf32>, tensor<32xf32>
+  nn.return %5, %3, %4 : tensor<16xf32>, tensor<4x4xf32>, tensor<32xf32>
 }

@@ -3,7 +3,7 @@
 // A unit is gathered again for its backward uses if another unit was used in
 // between, and kept if not; what backward does not need is not gathered.
 
-// CHECK-LABEL: func.func @micro
+// CHECK-LABEL: nn.program @micro
 // CHECK: zero.all_gather {{.*}} unit 0 {{.*}} "forward of first, first needed by a"
 // CHECK: zero.release {{.*}} unit 0
 // CHECK: zero.all_gather {{.*}} unit 1 {{.*}} "forward of second, first needed by b"
@@ -13,7 +13,7 @@
 // CHECK: zero.all_gather {{.*}} unit 1 {{.*}} "backward of second, first needed by e"
 // CHECK: zero.release {{.*}} unit 1
 // CHECK-NOT: zero.all_gather
-func.func @micro(
+nn.program @micro(
     %p: tensor<256xf32> {nn.parameter = #nn.parameter<"first.p", module = "first", trainable = true, init = normal>},
     %q: tensor<256xf32> {nn.parameter = #nn.parameter<"second.q", module = "second", trainable = true, init = normal>},
     %r: tensor<256xf32> {nn.parameter = #nn.parameter<"third.r", module = "third", trainable = true, init = normal>})
@@ -26,5 +26,5 @@ func.func @micro(
   %d = nn.unary neg %r : tensor<256xf32> -> tensor<256xf32> loc("d")
   %e = nn.binary mul %d, %q : tensor<256xf32> loc("e")
   %f = nn.binary mul %d, %a : tensor<256xf32>
-  return %loss, %e, %f, %b : tensor<1xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+  nn.return %loss, %e, %f, %b : tensor<1xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
 }

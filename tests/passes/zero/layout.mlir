@@ -5,19 +5,11 @@
 // their state. What the stage shares out is for the passes behind.
 
 // CHECK: zero.accumulate = 4 : i64
-// CHECK-SAME: zero.groups = [#zero.group<"default">]
 // CHECK-SAME: zero.mesh = #zero.mesh<["data" = 2]>
 // CHECK-SAME: zero.stage = 3 : i64
-// CHECK-SAME: zero.units = [#zero.unit<"fc"
-// CHECK-SAME: axes = ["data"], segments = [512], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>]
-// CHECK-SAME: #zero.unit<"buffers"
-// CHECK-SAME: states = [<"param", f32, sharded = false>]
-// CHECK: func.func @micro(%[[X:.+]]: tensor<4xf32> {nn.input = #nn.input<"x", per_sample = true>}
-// CHECK-SAME: %[[FLAT:.+]]: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
-// CHECK-SAME: %[[BUFFERS:.+]]: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
-// CHECK-SAME: -> (tensor<1xf32> {nn.output = "loss"}
-// CHECK-SAME: tensor<512xf32> {zero.gradient = 0 : i64}
-// CHECK-SAME: tensor<512xf32> {zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK: nn.program @micro(%[[X:[^:]+]]: tensor<4xf32>
+// CHECK-SAME: %[[FLAT:[^:]+]]: tensor<512xf32>
+// CHECK-SAME: %[[BUFFERS:[^:]+]]: tensor<512xf32>
 // CHECK-NEXT: %[[W:.+]] = zero.view %[[FLAT]][0]
 // CHECK-NEXT: nn.binary mul %[[W]], %[[X]]
 // CHECK-NEXT: %[[B:.+]] = zero.view %[[FLAT]][256]
@@ -29,8 +21,24 @@
 // CHECK-NEXT: %[[MEAN:.+]] = zero.view %[[BUFFERS]][0]
 // CHECK-NEXT: %[[NEXT:.+]] = nn.binary add %[[MEAN]], %[[X]]
 // CHECK-NEXT: %[[STATISTICS:.+]] = zero.pack %[[NEXT]] at [0] unit 1
-// CHECK-NEXT: return %[[LOSS]], %[[GRADIENTS]], %[[STATISTICS]]
-func.func @micro(
+// CHECK-NEXT: nn.return %[[LOSS]], %[[GRADIENTS]], %[[STATISTICS]]
+// CHECK: %[[X]] {nn.input = #nn.input<"x", per_sample = true>}
+// CHECK: %[[FLAT]] {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// CHECK: %[[BUFFERS]] {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK: tensor<1xf32> {nn.output = "loss"}
+// CHECK: tensor<512xf32> {zero.gradient = 0 : i64}
+// CHECK: tensor<512xf32> {zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK: zero.layout units [
+// CHECK-NEXT: #zero.unit<"fc"
+// CHECK-SAME: axes = ["data"], segments = [512], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [
+// CHECK-NEXT: <<"fc.w", module = "fc", trainable = true, init = normal>, tensor<4xf32>, offset = 0>,
+// CHECK-NEXT: <<"fc.b", module = "fc", trainable = true, init = normal>, tensor<4xf32>, offset = 256>]>,
+// CHECK-NEXT: #zero.unit<"buffers"
+// CHECK-SAME: states = [<"param", f32, sharded = false>]
+// CHECK: ] groups [
+// CHECK-NEXT: #zero.group<"default">
+// CHECK-NEXT: ]
+nn.program @micro(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"fc.w", module = "fc", trainable = true, init = normal>},
     %b: tensor<4xf32> {nn.parameter = #nn.parameter<"fc.b", module = "fc", trainable = true, init = normal>},
     %mean: tensor<4xf32> {nn.parameter = #nn.parameter<"bn.mean", module = "bn", trainable = false, init = zeros>},
@@ -42,7 +50,7 @@ func.func @micro(
   %loss = nn.reduce sum %1 [0] : tensor<4xf32> -> tensor<1xf32>
   %g = nn.binary mul %w, %w : tensor<4xf32>
   %m = nn.binary add %mean, %x : tensor<4xf32>
-  return %loss, %g, %0, %m : tensor<1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  nn.return %loss, %g, %0, %m : tensor<1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

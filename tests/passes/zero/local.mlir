@@ -6,22 +6,24 @@
 // whole on every rank in every stage, packed where the micro-batch ends, and
 // neither gathered nor reduced. With accumulation @micro does it.
 
-// STAGE0: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew by every micro-batch", axes = ["data"], segments = [512], {{.*}} offset = 256>], local = true>
-// STAGE3: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = true, reason = {{.*}} offset = 256>], local = true>
-// CHECK-LABEL: func.func @step
-// CHECK-SAME: %[[BUFFERS:[a-z0-9]+]]: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
-// CHECK-SAME: tensor<512xf32> {zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK-LABEL: nn.program @step
+// CHECK-SAME: %buffers.param: tensor<512xf32>
 // CHECK-NOT: {{(gather|reduce)}}{{.*}} unit 1
-// CHECK: %[[MEAN:.+]] = zero.view %[[BUFFERS]][0]
+// CHECK: %[[MEAN:.+]] = zero.view %buffers.param[0]
 // CHECK: %[[NEXT:.+]] = nn.binary add %[[MEAN]]
 // CHECK: %[[NEXT2:.+]] = nn.binary mul
 // CHECK: zero.pack %[[NEXT]], %[[NEXT2]] at [0, 256] unit 1
+// CHECK: %buffers.param {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK: tensor<512xf32> {zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// STAGE0: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew by every micro-batch", axes = ["data"], segments = [512],
+// STAGE3: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = true, reason =
+// CHECK: offset = 256>], local = true>
 
-// ACCUMULATE-LABEL: func.func @micro
-// ACCUMULATE-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "param"
-// ACCUMULATE-LABEL: func.func @update
+// ACCUMULATE-LABEL: nn.program @micro
+// ACCUMULATE: zero.updates = #zero.state<unit = 1, segment = -1, "param"
+// ACCUMULATE-LABEL: nn.program @update
 // ACCUMULATE-NOT: zero.updates = #zero.state<unit = 1
-func.func @micro(
+nn.program @micro(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"bn.w", module = "bn", trainable = true, init = normal>},
     %mean: tensor<4xf32> {nn.parameter = #nn.parameter<"bn.mean", module = "bn", trainable = false, init = zeros>},
     %var: tensor<4xf32> {nn.parameter = #nn.parameter<"bn.var", module = "bn", trainable = false, init = ones>},
@@ -33,5 +35,5 @@ func.func @micro(
   %m = nn.binary add %mean, %x : tensor<4xf32>
   %v = nn.binary mul %var, %x : tensor<4xf32>
   %g = nn.binary add %x, %x : tensor<4xf32>
-  return %loss, %g, %m, %v : tensor<1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  nn.return %loss, %g, %m, %v : tensor<1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }

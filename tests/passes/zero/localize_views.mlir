@@ -5,15 +5,15 @@
 // that stage 3 gathers the unit again for a later user.
 
 // CHECK-LABEL: @micro
-// CHECK: nn.reshape %arg0
+// CHECK: nn.reshape %p
 // CHECK-NEXT: nn.broadcast
 // CHECK-NEXT: nn.unary {{ *}}exp
-// CHECK: nn.reshape %arg0
+// CHECK: nn.reshape %p
 // CHECK-NEXT: nn.broadcast
 // CHECK-NEXT: nn.binary {{ *}}mul
 // SHARD-COUNT-3: zero.all_gather
 // SHARD-NOT: zero.all_gather
-func.func @micro(
+nn.program @micro(
     %p: tensor<256xf32> {nn.parameter = #nn.parameter<"a.p", module = "a", trainable = true, init = normal>},
     %q: tensor<4x256xf32> {nn.parameter = #nn.parameter<"b.q", module = "b", trainable = true, init = normal>})
     -> (tensor<1xf32> {nn.output = "loss"}, tensor<256xf32> {nn.gradient = "a.p"},
@@ -27,5 +27,5 @@ func.func @micro(
   %5 = nn.binary mul %1, %2 : tensor<4x256xf32>
   %6 = nn.reduce sum %5 [0] : tensor<4x256xf32> -> tensor<1x256xf32>
   %7 = nn.reshape %6 : tensor<1x256xf32> -> tensor<256xf32>
-  return %loss, %7, %2 : tensor<1xf32>, tensor<256xf32>, tensor<4x256xf32>
+  nn.return %loss, %7, %2 : tensor<1xf32>, tensor<256xf32>, tensor<4x256xf32>
 }

@@ -4,12 +4,10 @@
 // and a reduction is an addition, from +0.0 where there is nothing to add to.
 // States that were shards are whole.
 
-// CHECK: states = [<"param", f32, sharded = false>, <"grad", f32, sharded = false>]
-// CHECK-LABEL: func.func @micro
-// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
-// CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "grad", sharded = false>}
-// CHECK-SAME: %[[L:[a-z0-9]+]]: tensor<1xf32> {zero.state
-// CHECK-SAME: -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "grad", sharded = false>}
+// CHECK-LABEL: nn.program @micro
+// CHECK-SAME: %[[P:[^:]+]]: tensor<256xf32>
+// CHECK-SAME: %[[SUM:[^:]+]]: tensor<256xf32>
+// CHECK-SAME: %[[L:[^:]+]]: tensor<1xf32>
 // CHECK-NEXT: %[[VIEW:.+]] = zero.view %[[P]][0]
 // CHECK-NEXT: %[[PACK:.+]] = zero.pack %[[VIEW]]
 // CHECK-NEXT: %[[NEW:.+]] = nn.binary add %[[SUM]], %[[PACK]]
@@ -17,10 +15,15 @@
 // CHECK-NEXT: nn.binary add %[[ZERO]], %[[PACK]]
 // CHECK-NEXT: %[[LOSS:.+]] = nn.binary add %[[L]], %[[L]]
 // CHECK-NEXT: nn.unary neg %[[P]]
-// CHECK-NEXT: return %[[NEW]], %[[LOSS]]
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
-  func.func @micro(%p: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>},
+// CHECK-NEXT: nn.return %[[NEW]], %[[LOSS]]
+// CHECK: %[[P]] {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// CHECK: %[[SUM]] {zero.state = #zero.state<unit = 0, segment = -1, "grad", sharded = false>}
+// CHECK: %[[L]] {zero.state
+// CHECK: tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "grad", sharded = false>}
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
+  nn.program @micro(%p: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>},
                    %sum: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
                    %l: tensor<1xf32> {zero.state = #zero.state<unit = -1, segment = -1, "loss", sharded = false>})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
@@ -34,7 +37,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64, z
     %3 = zero.shard %flat unit 0 segment 0 : tensor<256xf32> -> tensor<256xf32>
     %4 = nn.unary neg %3 : tensor<256xf32> -> tensor<256xf32>
     zero.release %flat unit 0 : tensor<256xf32>
-    return %0, %2 : tensor<256xf32>, tensor<1xf32>
+    nn.return %0, %2 : tensor<256xf32>, tensor<1xf32>
   }
 }
 
@@ -42,18 +45,20 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64, z
 
 // More ranks keep theirs.
 
-// CHECK-LABEL: func.func @micro
+// CHECK-LABEL: nn.program @micro
 // CHECK: zero.all_reduce
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.units = []} {
-  func.func @micro(%l: tensor<1xf32>) -> tensor<1xf32> {
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64} {
+  zero.layout units []
+  nn.program @micro(%l: tensor<1xf32>) -> tensor<1xf32> {
     %0 = zero.all_reduce %l group ["data"] reason "r" : tensor<1xf32> -> tensor<1xf32>
-    return %0 : tensor<1xf32>
+    nn.return %0 : tensor<1xf32>
   }
 }
 
 // -----
 
 // expected-error @below {{unit "a" has 2 segments; expected one where there is one rank}}
-module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64, zero.units = [
-    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
 }

@@ -6,21 +6,21 @@
 // many units more are live; the order of collectives stays.
 
 // CHECK-LABEL: @step
-// CHECK: zero.prefetch %arg0
+// CHECK: zero.prefetch %a
 // CHECK-NEXT: zero.await
-// CHECK-NEXT: zero.prefetch %arg1
+// CHECK-NEXT: zero.prefetch %b
 // CHECK: zero.release
 // CHECK-NEXT: zero.await
-// CHECK-NEXT: zero.prefetch %arg2
+// CHECK-NEXT: zero.prefetch %c
 // CHECK: zero.await
 // TWO-LABEL: @step
-// TWO: zero.prefetch %arg0
-// TWO-NEXT: zero.prefetch %arg1
+// TWO: zero.prefetch %a
+// TWO-NEXT: zero.prefetch %b
 // TWO-NEXT: zero.await
-// TWO-NEXT: zero.prefetch %arg2
+// TWO-NEXT: zero.prefetch %c
 // NONE-LABEL: @step
 // NONE-NOT: zero.prefetch
-func.func @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) -> (tensor<512xf32>, tensor<512xf32>, tensor<512xf32>) {
+nn.program @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) -> (tensor<512xf32>, tensor<512xf32>, tensor<512xf32>) {
   %0 = zero.all_gather %a unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %x = nn.binary add %0, %0 : tensor<512xf32>
   zero.release %0 unit 0 : tensor<512xf32>
@@ -30,5 +30,5 @@ func.func @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) -
   %2 = zero.all_gather %c unit 2 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %z = nn.binary add %2, %2 : tensor<512xf32>
   zero.release %2 unit 2 : tensor<512xf32>
-  return %x, %y, %z : tensor<512xf32>, tensor<512xf32>, tensor<512xf32>
+  nn.return %x, %y, %z : tensor<512xf32>, tensor<512xf32>, tensor<512xf32>
 }

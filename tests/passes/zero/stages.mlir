@@ -9,13 +9,13 @@
 // reduces. A unit under the persistence threshold behaves in stage 3 as all units
 // do in stage 2.
 
-// CHECK-LABEL: func.func @step
+// CHECK-LABEL: nn.program @step
 
 // Parameters live whole except in stage 3.
-// STAGE0-SAME: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
-// STAGE1-SAME: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
-// STAGE2-SAME: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
-// STAGE3-SAME: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}
+// STAGE0-SAME: %fc.param: tensor<512xf32>
+// STAGE1-SAME: %fc.param: tensor<512xf32>
+// STAGE2-SAME: %fc.param: tensor<512xf32>
+// STAGE3-SAME: %fc.shard: tensor<256xf32>
 
 // Stage 3 gathers before the first use and releases after the last.
 // STAGE3: %[[FLAT:.+]] = zero.all_gather {{.*}} reason "forward of fc, first needed by product"
@@ -44,16 +44,24 @@
 // STAGE2: zero.all_gather {{.*}} "updated parameters of fc" in_place
 // STAGE3-NOT: zero.all_gather
 
+// What that means stands after the code.
+// CHECK: where (
+// STAGE0: %fc.param {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// STAGE1: %fc.param {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// STAGE2: %fc.param {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// STAGE3: %fc.shard {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}
+
 // With accumulation a micro-batch folds into carried shards, which the update
 // uses and leaves zero.
-// ACCUMULATE-LABEL: func.func @micro
-// ACCUMULATE-SAME: %[[ACC:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
-// ACCUMULATE: zero.reduce_scatter %{{.+}}, %[[ACC]] unit 0 segment 0
-// ACCUMULATE-LABEL: func.func @update
-// ACCUMULATE-SAME: zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
+// ACCUMULATE-LABEL: nn.program @micro
+// ACCUMULATE-SAME: %fc.grad: tensor<256xf32>
+// ACCUMULATE: zero.reduce_scatter %{{.+}}, %fc.grad unit 0 segment 0
+// ACCUMULATE: %fc.grad {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// ACCUMULATE-LABEL: nn.program @update
 // ACCUMULATE-NOT: zero.reduce_scatter
 // ACCUMULATE: nn.constant dense<0.000000e+00> : tensor<256xf32>
-func.func @micro(
+// ACCUMULATE: zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
+nn.program @micro(
     %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %w: tensor<16x8xf32> {nn.parameter = #nn.parameter<"fc.weight", module = "fc", trainable = true, init = normal>})
     -> (tensor<1xf32> {nn.output = "loss"},
@@ -63,5 +71,5 @@ func.func @micro(
   %loss = nn.reshape %s : tensor<1x1xf32> -> tensor<1xf32>
   %one = nn.constant dense<1.0> : tensor<4x16xf32>
   %g = nn.matmul %one, %x transpose_a : tensor<4x16xf32>, tensor<4x8xf32> -> tensor<16x8xf32>
-  return %loss, %g : tensor<1xf32>, tensor<16x8xf32>
+  nn.return %loss, %g : tensor<1xf32>, tensor<16x8xf32>
 }

@@ -6,21 +6,25 @@
 // Parameters begin at multiples of 256 elements; segments hold at most
 // bucket-bytes; the unused gradient-free unit has no optimizer.
 
-// CHECK: zero.units = [#zero.unit<"h.0", f32, elements = 1024, trainable = true, persistent = false, reason = "block of a repeated module", axes = ["data"], segments = [512, 512]
-// CHECK-SAME: "h.0.a"{{[^>]*>, [^>]*>}}, offset = 0>
-// CHECK-SAME: "h.0.b"{{[^>]*>, [^>]*>}}, offset = 512>
-// CHECK-SAME: #zero.unit<"h.1", f32, elements = 512
-// CHECK-SAME: #zero.unit<"head", f32, elements = 512, trainable = false
-// BYTES: zero.units = [#zero.unit<"group.0", f32, elements = 1536, trainable = true, persistent = false, reason = "consecutive parameters"
-// BYTES-SAME: #zero.unit<"group.0.frozen", f32, elements = 512, trainable = false
-// PATTERN: zero.units = [#zero.unit<"h", f32, elements = 1536, {{.*}} reason = "matches 'h*'"
-
 // The frozen unit is gathered but never reduced or updated.
-// CHECK-LABEL: func.func @step
+// CHECK-LABEL: nn.program @step
 // CHECK-COUNT-3: zero.all_gather
 // CHECK-NOT: zero.reduce_scatter {{.*}} unit 2
 // CHECK-NOT: zero.updates = #zero.state<unit = 2
-func.func @micro(
+
+// The table of units comes after the code.
+// CHECK: zero.layout units [
+// CHECK-NEXT: #zero.unit<"h.0", f32, elements = 1024, trainable = true, persistent = false, reason = "block of a repeated module", axes = ["data"], segments = [512, 512]
+// CHECK: "h.0.a"{{[^>]*>, [^>]*>}}, offset = 0>
+// CHECK: "h.0.b"{{[^>]*>, [^>]*>}}, offset = 512>
+// CHECK: #zero.unit<"h.1", f32, elements = 512
+// CHECK: #zero.unit<"head", f32, elements = 512, trainable = false
+// BYTES: zero.layout units [
+// BYTES-NEXT: #zero.unit<"group.0", f32, elements = 1536, trainable = true, persistent = false, reason = "consecutive parameters"
+// BYTES: #zero.unit<"group.0.frozen", f32, elements = 512, trainable = false
+// PATTERN: zero.layout units [
+// PATTERN-NEXT: #zero.unit<"h", f32, elements = 1536, {{.*}} reason = "matches 'h*'"
+nn.program @micro(
     %a: tensor<257xf32> {nn.parameter = #nn.parameter<"h.0.a", module = "h.0", trainable = true, init = normal>},
     %b: tensor<257xf32> {nn.parameter = #nn.parameter<"h.0.b", module = "h.0", trainable = true, init = normal>},
     %c: tensor<257xf32> {nn.parameter = #nn.parameter<"h.1.c", module = "h.1", trainable = true, init = normal>},
@@ -33,5 +37,5 @@ func.func @micro(
   %loss = nn.reduce sum %2 [0] : tensor<257xf32> -> tensor<1xf32>
   %g = nn.constant dense<1.0> : tensor<257xf32>
   %g1 = nn.binary add %g, %g : tensor<257xf32>
-  return %loss, %g1, %g1, %g1 : tensor<1xf32>, tensor<257xf32>, tensor<257xf32>, tensor<257xf32>
+  nn.return %loss, %g1, %g1, %g1 : tensor<1xf32>, tensor<257xf32>, tensor<257xf32>, tensor<257xf32>
 }

@@ -8,25 +8,30 @@
 // Stage 0 gathers what was summed and updates everything; units in the order in
 // which they are reduced. The sums are left zero.
 
-// CHECK-LABEL: func.func @update
-// CHECK-SAME: %[[S1:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 1, segment = 0, "grad", sharded = true>}
-// CHECK-SAME: %[[P1:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
-// CHECK-SAME: %[[M1:[a-z0-9]+]]: tensor<256xf32> {zero.state = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>}
-// CHECK-SAME: {nn.scalar = "gradient_scale"}
-// CHECK-SAME: %[[S0:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
-// CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>
-// CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>
-// CHECK-SAME: zero.updates = #zero.state<unit = 1, segment = 0, "grad", sharded = true>
-// CHECK: zero.all_gather %[[S1]] unit 1 group ["data"] reason "every rank updates all parameters of b"
+// CHECK-LABEL: nn.program @update
+// CHECK: %b.grad: tensor<128xf32>
+// CHECK: %b.param: tensor<256xf32>
+// CHECK: %b.momentum_buffer: tensor<256xf32>
+// CHECK: %a.grad: tensor<128xf32>
+// CHECK: zero.all_gather %b.grad unit 1 group ["data"] reason "every rank updates all parameters of b"
 // CHECK: nn.constant dense<0.000000e+00> : tensor<128xf32>
-// CHECK: zero.all_gather %[[S0]] unit 0
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+// CHECK: zero.all_gather %a.grad unit 0
+// CHECK: %b.grad {zero.state = #zero.state<unit = 1, segment = 0, "grad", sharded = true>}
+// CHECK: %b.param {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
+// CHECK: %b.momentum_buffer {zero.state = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>}
+// CHECK: {nn.scalar = "gradient_scale"}
+// CHECK: %a.grad {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// CHECK: zero.updates = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>
+// CHECK: zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>
+// CHECK: zero.updates = #zero.state<unit = 1, segment = 0, "grad", sharded = true>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
     #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
-    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
-  func.func @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
     %0 = zero.reduce_scatter %b unit 1 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
     %1 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
-    return
+    nn.return
   }
 }
 
@@ -34,23 +39,27 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 
 // Stages 1 and 2 update shards of whole parameters, and gather them in place.
 
-// CHECK-LABEL: func.func @update
-// CHECK-SAME: %[[S0:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
-// CHECK-SAME: %[[S1:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 1, "grad", sharded = true>}
-// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
-// CHECK-SAME: {zero.state = #zero.state<unit = 0, segment = 0, "momentum_buffer", sharded = true>}
-// CHECK-SAME: {zero.state = #zero.state<unit = 0, segment = 1, "momentum_buffer", sharded = true>}
-// CHECK: %[[OLD0:.+]] = zero.shard %[[P]] unit 0 segment 0
+// CHECK-LABEL: nn.program @update
+// CHECK: %a.grad.0: tensor<128xf32>
+// CHECK: %a.grad.1: tensor<128xf32>
+// CHECK: %a.param: tensor<512xf32>
+// CHECK: %[[OLD0:.+]] = zero.shard %a.param unit 0 segment 0
 // CHECK: %[[NEW0:.+]] = nn.binary sub %[[OLD0]]
-// CHECK: %[[OLD1:.+]] = zero.shard %[[P]] unit 0 segment 1
+// CHECK: %[[OLD1:.+]] = zero.shard %a.param unit 0 segment 1
 // CHECK: %[[NEW1:.+]] = nn.binary sub %[[OLD1]]
 // CHECK: zero.all_gather %[[NEW0]], %[[NEW1]] unit 0 group ["data"] reason "updated parameters of a" in_place
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
-    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
-  func.func @micro(%a: tensor<512xf32>) {
+// CHECK: %a.grad.0 {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
+// CHECK: %a.grad.1 {zero.state = #zero.state<unit = 0, segment = 1, "grad", sharded = true>}
+// CHECK: %a.param {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
+// CHECK: {zero.state = #zero.state<unit = 0, segment = 0, "momentum_buffer", sharded = true>}
+// CHECK: {zero.state = #zero.state<unit = 0, segment = 1, "momentum_buffer", sharded = true>}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%a: tensor<512xf32>) {
     %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<128xf32>
     %1 = zero.reduce_scatter %a unit 0 segment 1 group ["data"] reason "r" : tensor<512xf32> -> tensor<128xf32>
-    return
+    nn.return
   }
 }
 
@@ -58,18 +67,20 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
 
 // Stage 3 updates shards and gathers nothing; but for a persistent unit.
 
-// CHECK-LABEL: func.func @update
-// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<128xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}
+// CHECK-LABEL: nn.program @update
+// CHECK: %a.shard: tensor<128xf32>
 // CHECK-NOT: zero.all_gather {{.*}} unit 0
-// CHECK: nn.binary sub %[[P]]
+// CHECK: nn.binary sub %a.shard
 // CHECK: zero.all_gather {{.*}} unit 1 {{.*}} in_place
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
+// CHECK: %a.shard {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
     #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
-    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = true, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]} {
-  func.func @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = true, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
     %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
     %1 = zero.reduce_scatter %b unit 1 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
-    return
+    nn.return
   }
 }
 
@@ -77,32 +88,37 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 
 // What each group is updated with is said, and what the optimizer keeps.
 
-// CHECK: zero.groups = [#zero.group<"default", {lr = 1.000000e-01 : f64, momentum = {{.*}} : f64, nesterov = false, optimizer = "sgd", weight_decay = {{.*}} : f64}>]
-// CHECK-SAME: states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>, <"momentum_buffer", f64, sharded = true>]
-// CHECK: {nn.scalar = "gradient_scale"}
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
-    #zero.unit<"a", f64, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf64>, offset = 0>]>]} {
-  func.func @micro(%a: tensor<512xf64>) {
+// CHECK: %gradient_scale {nn.scalar = "gradient_scale"}
+// CHECK: zero.layout
+// CHECK: states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>, <"momentum_buffer", f64, sharded = true>]
+// CHECK: ] groups [
+// CHECK-NEXT: #zero.group<"default", {lr = 1.000000e-01 : f64, momentum = {{.*}} : f64, nesterov = false, optimizer = "sgd", weight_decay = {{.*}} : f64}>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f64, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf64>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%a: tensor<512xf64>) {
     %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<512xf64> -> tensor<256xf64>
-    return
+    nn.return
   }
 }
 
 // -----
 
 // expected-error @below {{unit "a" has parameters of optimizer groups 0 and 1 (b); expected one group a unit}}
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64, zero.groups = [#zero.group<"default">], zero.units = [
-    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>, <<"b", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 256, group = 1>]>]} {
-  func.func @micro() {
-    return
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>, <<"b", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 256, group = 1>]>] groups [#zero.group<"default">]
+  nn.program @micro() {
+    nn.return
   }
 }
 
 // -----
 
-// expected-error @below {{has 2 optimizer groups in 'zero.groups'; expected the one that the options are for}}
-module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.groups = [#zero.group<"a">, #zero.group<"b">], zero.units = []} {
-  func.func @micro() {
-    return
+// expected-error @below {{has 2 optimizer groups in its zero.layout; expected the one that the options are for}}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64} {
+  zero.layout units [] groups [#zero.group<"a">, #zero.group<"b">]
+  nn.program @micro() {
+    nn.return
   }
 }

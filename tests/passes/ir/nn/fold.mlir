@@ -2,10 +2,10 @@
 
 // Only folds that keep every bit.
 
-// CHECK-LABEL: func.func @identities
-// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[N:.*]]: tensor<4xi64>
-// CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[N]], %[[N]]
-func.func @identities(%x: tensor<4x8xf32>, %n: tensor<4xi64>)
+// CHECK-LABEL: nn.program @identities
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf32>, %[[N:[^:]+]]: tensor<4xi64>
+// CHECK: nn.return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[N]], %[[N]]
+nn.program @identities(%x: tensor<4x8xf32>, %n: tensor<4xi64>)
     -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>,
         tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>,
         tensor<4xi64>, tensor<4xi64>) {
@@ -22,7 +22,7 @@ func.func @identities(%x: tensor<4x8xf32>, %n: tensor<4xi64>)
   %8 = nn.transpose %7 [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
   %9 = nn.binary add %zero, %n : tensor<4xi64>
   %10 = nn.binary sub %n, %zero : tensor<4xi64>
-  return %0, %1, %2, %3, %4, %5, %6, %8, %9, %10
+  nn.return %0, %1, %2, %3, %4, %5, %6, %8, %9, %10
       : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>,
         tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>,
         tensor<4xi64>, tensor<4xi64>
@@ -32,47 +32,47 @@ func.func @identities(%x: tensor<4x8xf32>, %n: tensor<4xi64>)
 
 // x + 0 is not x where x is -0.
 
-// CHECK-LABEL: func.func @float_zero
+// CHECK-LABEL: nn.program @float_zero
 // CHECK: nn.binary add
-func.func @float_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+nn.program @float_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
   %zero = nn.constant dense<0.0> : tensor<4xf32>
   %0 = nn.binary add %x, %zero : tensor<4xf32>
-  return %0 : tensor<4xf32>
+  nn.return %0 : tensor<4xf32>
 }
 
 // -----
 
 // A slice of the whole that turns it around moves elements.
 
-// CHECK-LABEL: func.func @reversed
+// CHECK-LABEL: nn.program @reversed
 // CHECK: nn.slice
-func.func @reversed(%x: tensor<4xf32>) -> tensor<4xf32> {
+nn.program @reversed(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = nn.slice %x [3] step [-1] : tensor<4xf32> -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+  nn.return %0 : tensor<4xf32>
 }
 
 // -----
 
-// CHECK-LABEL: func.func @reshapes
+// CHECK-LABEL: nn.program @reshapes
 // CHECK-NEXT: %[[Y:.*]] = nn.reshape %{{.*}} : tensor<4x8xf32> -> tensor<2x16xf32>
-// CHECK-NEXT: return %[[Y]]
-func.func @reshapes(%x: tensor<4x8xf32>) -> tensor<2x16xf32> {
+// CHECK-NEXT: nn.return %[[Y]]
+nn.program @reshapes(%x: tensor<4x8xf32>) -> tensor<2x16xf32> {
   %0 = nn.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
   %1 = nn.reshape %0 : tensor<32xf32> -> tensor<2x16xf32>
-  return %1 : tensor<2x16xf32>
+  nn.return %1 : tensor<2x16xf32>
 }
 
 // -----
 
 // Constants move through ops of shape, splats of any size.
 
-// CHECK-LABEL: func.func @splat
+// CHECK-LABEL: nn.program @splat
 // CHECK-NEXT: %[[C:.*]] = nn.constant dense<2.000000e+00> : tensor<8192x4096xf32>
-// CHECK-NEXT: return %[[C]]
-func.func @splat() -> tensor<8192x4096xf32> {
+// CHECK-NEXT: nn.return %[[C]]
+nn.program @splat() -> tensor<8192x4096xf32> {
   %0 = nn.constant dense<2.0> : tensor<f32>
   %1 = nn.reshape %0 : tensor<f32> -> tensor<1x1xf32>
   %2 = nn.broadcast %1 : tensor<1x1xf32> -> tensor<4096x8192xf32>
   %3 = nn.transpose %2 [1, 0] : tensor<4096x8192xf32> -> tensor<8192x4096xf32>
-  return %3 : tensor<8192x4096xf32>
+  nn.return %3 : tensor<8192x4096xf32>
 }

@@ -4,8 +4,8 @@
 // What is printed is parsed again, for every op in every form of its syntax:
 // the examples of the ops' descriptions.
 
-// CHECK-LABEL: func.func @elementwise
-func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>,
+// CHECK-LABEL: nn.program @elementwise
+nn.program @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>,
                        %n: tensor<4x8xi64>) {
   // CHECK: nn.constant dense<5.000000e-01> : tensor<4x8xf32>
   %0 = nn.constant dense<0.5> : tensor<4x8xf32>
@@ -27,11 +27,11 @@ func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>,
   %8 = nn.select %7, %x, %y : tensor<4x8xi1>, tensor<4x8xf32>
   // CHECK: nn.convert %{{.*}} : tensor<4x8xi64> -> tensor<4x8xf32>
   %9 = nn.convert %n : tensor<4x8xi64> -> tensor<4x8xf32>
-  return
+  nn.return
 }
 
-// CHECK-LABEL: func.func @shape
-func.func @shape(%x: tensor<4x8xf32>, %row: tensor<1x8xf32>,
+// CHECK-LABEL: nn.program @shape
+nn.program @shape(%x: tensor<4x8xf32>, %row: tensor<1x8xf32>,
                  %z: tensor<4x2xf32>) {
   // CHECK: nn.broadcast %{{.*}} : tensor<1x8xf32> -> tensor<4x8xf32>
   %0 = nn.broadcast %row : tensor<1x8xf32> -> tensor<4x8xf32>
@@ -47,11 +47,11 @@ func.func @shape(%x: tensor<4x8xf32>, %row: tensor<1x8xf32>,
   %5 = nn.pad %x [0, 1] value 0.0 : f32 : tensor<4x8xf32> -> tensor<4x10xf32>
   // CHECK: nn.concat %{{.*}}, %{{.*}} dim 1 : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
   %6 = nn.concat %x, %z dim 1 : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<4x10xf32>
-  return
+  nn.return
 }
 
-// CHECK-LABEL: func.func @contract
-func.func @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
+// CHECK-LABEL: nn.program @contract
+nn.program @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
                     %a: tensor<2x4x8xf32>, %b: tensor<2x16x8xf32>,
                     %table: tensor<256x128xf32>, %ids: tensor<4x64xi64>) {
   // CHECK: nn.reduce sum %{{.*}} [1] : tensor<4x8xf32> -> tensor<4x1xf32>
@@ -77,11 +77,11 @@ func.func @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
   %6 = nn.scatter sum %ids, %5 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
   // CHECK: nn.scatter max %{{.*}}, %{{.*}} into %{{.*}} : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
   %7 = nn.scatter max %ids, %5 into %6 : tensor<4x64xi64>, tensor<4x64x128xf32> -> tensor<256x128xf32>
-  return
+  nn.return
 }
 
-// CHECK-LABEL: func.func @composite
-func.func @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
+// CHECK-LABEL: nn.program @composite
+nn.program @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
                      %bias: tensor<8xf32>, %labels: tensor<4x1xi64>) {
   // CHECK: nn.softmax %{{.*}} : tensor<4x8xf32>
   %0 = nn.softmax %x : tensor<4x8xf32>
@@ -102,11 +102,11 @@ func.func @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
   // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} and %{{.*}} : tensor<4x1xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   %dm = nn.softmax_cross_entropy_grad %x, %labels, %lse, %loss and %lse : tensor<4x1xf32>
       : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
-  return
+  nn.return
 }
 
-// CHECK-LABEL: func.func @kernel
-func.func @kernel(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
+// CHECK-LABEL: nn.program @kernel
+nn.program @kernel(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
   // CHECK: nn.kernel rows (%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
   // CHECK: nn.reshape %[[B]]
   // CHECK: nn.yield %{{.*}} : tensor<4x8xf32>
@@ -116,11 +116,11 @@ func.func @kernel(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
     %3 = nn.binary add %a, %2 : tensor<4x8xf32>
     nn.yield %3 : tensor<4x8xf32>
   }
-  return
+  nn.return
 }
 
-// CHECK-LABEL: func.func @random
-func.func @random(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>) {
+// CHECK-LABEL: nn.program @random
+nn.program @random(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>) {
   // CHECK: nn.scalar "sample_base" : tensor<1xi64>
   %0 = nn.scalar "sample_base" : tensor<1xi64>
   // CHECK: nn.random_uniform %{{.*}}, %{{.*}}, %{{.*}} number 4294967295 : tensor<4x8xi64> -> tensor<4x8xf32>
@@ -135,20 +135,20 @@ func.func @random(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>) {
   %5 = nn.random_like %i number 4 : tensor<4x8xi64> -> tensor<4x8xf32>
   // CHECK: nn.random_like %{{.*}} number 4 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xf32>
   %6 = nn.random_like %x number 4 samples [1, 2] : tensor<4x8xf32> -> tensor<4x8xf32>
-  return
+  nn.return
 }
 
-// CHECK-LABEL: func.func @forward
-// CHECK-SAME: nn.input = #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>
-// CHECK-SAME: nn.input = #nn.input<"scale", per_sample = false>
-// CHECK-SAME: nn.parameter = #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1", trainable = true, init = ones, source = <"model.onnx", offset = 128, length = 512>>
-// CHECK-SAME: nn.parameter = #nn.parameter<"missing", module = "", trainable = false, init = normal>
-// CHECK-SAME: nn.output = "logits"
-func.func @forward(
+// CHECK-LABEL: nn.program @forward
+// CHECK: nn.input = #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>
+// CHECK: nn.input = #nn.input<"scale", per_sample = false>
+// CHECK: nn.parameter = #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1", trainable = true, init = ones, source = <"model.onnx", offset = 128, length = 512>>
+// CHECK: nn.parameter = #nn.parameter<"missing", module = "", trainable = false, init = normal>
+// CHECK: nn.output = "logits"
+nn.program @forward(
     %labels: tensor<4xi64> {nn.input = #nn.input<"labels", per_sample = true, min = 0, max = 9, ignored = [-100]>},
     %scale: tensor<f32> {nn.input = #nn.input<"scale", per_sample = false>},
     %w: tensor<128xf32> {nn.parameter = #nn.parameter<"h.0.ln_1.weight", module = "h.0.ln_1", trainable = true, init = ones, source = <"model.onnx", offset = 128, length = 512>>},
     %m: tensor<2xf32> {nn.parameter = #nn.parameter<"missing", module = "", trainable = false, init = normal>})
     -> (tensor<f32> {nn.output = "logits"}) {
-  return %scale : tensor<f32>
+  nn.return %scale : tensor<f32>
 }

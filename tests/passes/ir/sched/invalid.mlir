@@ -103,8 +103,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
-  sched.kernel @k0 {
-  ^bb0(%0: tensor<4x8xf32>):
+  sched.kernel @k0(%0: tensor<4x8xf32>) {
     %1 = nn.kernel rows (%a = %0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
       %2 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
       nn.yield %2 : tensor<4x8xf32>
@@ -311,16 +310,14 @@ module {
 // -----
 
 // expected-error @below {{'sched.kernel' op must hold one nn.kernel or nn.matmul}}
-sched.kernel @k0 {
-^bb0(%0: tensor<4xf32>):
+sched.kernel @k0(%0: tensor<4xf32>) {
   %1 = nn.unary neg %0 : tensor<4xf32> -> tensor<4xf32>
 }
 
 // -----
 
 // expected-error @below {{'sched.kernel' op must have the operands of its op as arguments}}
-sched.kernel @k0 {
-^bb0(%0: tensor<4x4xf32>):
+sched.kernel @k0(%0: tensor<4x4xf32>) {
   %1 = nn.matmul %0, %0 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
 }
 

@@ -11,9 +11,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.
   %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
   %s = sched.slice "s" grad_shard in device bytes 512
   %b = sched.slice "b" staging in device bytes 1024
-  // CHECK: sched.kernel @k0 {
-  sched.kernel @k0 {
-  ^bb0(%0: tensor<4x8xf32>):
+  // CHECK: sched.kernel @k0(%arg0: tensor<4x8xf32>) {
+  sched.kernel @k0(%0: tensor<4x8xf32>) {
     %1 = nn.kernel rows (%a = %0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
       %2 = nn.unary neg %a : tensor<4x8xf32> -> tensor<4x8xf32>
       nn.yield %2 : tensor<4x8xf32>
