@@ -19,8 +19,10 @@ static void writeTarget(const HostTarget &host, plan::Target &target) {
       target.add_features(feature.ltrim('+').str());
     }
   }
-  target.set_math_library(zerograph::libraryVersion());
-  target.set_math_isa(zerograph::effectiveIsa());
+  if (host.library) {
+    target.set_math_library(zerograph::libraryVersion());
+    target.set_math_isa(zerograph::effectiveIsa());
+  }
   target.set_cut_version(zerograph::kCutVersion);
 }
 

@@ -23,6 +23,8 @@ struct HostTarget {
   std::string features;
   /// What the library is held to, as oneDNN calls it; empty: nothing.
   std::string isa = "";
+  /// Whether plans call the library at all.
+  bool library = true;
 };
 
 /// Parses "native" (this machine's features), "x86-64-v3" or "x86-64-v4".

@@ -4,6 +4,9 @@
 #include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
 #include "passes/zero/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <utility>
 
 namespace mlir::zg::zero {
 
@@ -17,54 +20,88 @@ bool isPart(Operation *op) {
   return nn::isView(op) || isa<ViewOp, ShardOp>(op);
 }
 
-/// Decides by the order before anything is moved, so that each question about
-/// the order takes no time.
+/// Where an op will stand: behind how many ops that stay, and as which of those
+/// that are moved there.
+using Place = std::pair<unsigned, unsigned>;
+
+int64_t bytesOf(ReduceScatterOp reduce) {
+  auto type = cast<RankedTensorType>(reduce.getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// By unit: a later reduction, at whose place the unit's own have had time to
+/// end. Backward does work as it makes gradients: from the unit to there it
+/// makes as many as the unit has, if there are so many.
+DenseMap<int64_t, Operation *> overlapped(Block &block) {
+  struct Unit {
+    int64_t bytes = 0;
+    ReduceScatterOp last = {};
+  };
+  llvm::MapVector<int64_t, Unit> units;
+  for (auto reduce : block.getOps<ReduceScatterOp>()) {
+    Unit &unit = units[reduce.getUnit()];
+    unit.bytes += bytesOf(reduce);
+    unit.last = reduce;
+  }
+  DenseMap<int64_t, Operation *> result;
+  for (auto begin = units.begin(); begin != units.end(); ++begin) {
+    int64_t left = begin->second.bytes;
+    Operation *last = begin->second.last;
+    for (auto it = std::next(begin); it != units.end() && left > 0; ++it) {
+      left -= it->second.bytes;
+      last = it->second.last;
+    }
+    result[begin->first] = last;
+  }
+  return result;
+}
+
+/// Decides for all ops where they will stand, and moves them then.
 class Updates {
 public:
-  explicit Updates(nn::ProgramOp program) : program(program) {
+  explicit Updates(nn::ProgramOp program)
+      : program(program), overlap(overlapped(program.front())) {
     for (BlockArgument argument : program.getArguments()) {
       if (Attribute state =
               program.getArgAttr(argument.getArgNumber(), kStateAttr)) {
         argumentOf[state] = argument;
       }
     }
-    // Behind the next unit's reductions there was time for a unit's own.
-    llvm::MapVector<int64_t, ReduceScatterOp> last;
     for (Operation &op : program.front()) {
-      positions[&op] = positions.size();
-      if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
-        last[reduce.getUnit()] = reduce;
-      }
+      order.push_back(&op);
+      places[&op] = {order.size(), 0};
     }
-    ReduceScatterOp before;
-    for (ReduceScatterOp reduce : llvm::make_second_range(last)) {
-      if (before) {
-        overlapped[before.getUnit()] = reduce;
-      }
-      before = reduce;
-    }
+    moved.resize(order.size() + 1);
   }
 
   void move() {
-    for (Operation &op : program.front().without_terminator()) {
+    for (Operation *op : order) {
       SmallVector<BlockArgument> replaced;
       if (isa<nn::KernelOp, AllGatherOp>(op)) {
-        collectReplaced(&op, replaced);
+        collectReplaced(op, replaced);
       }
       if (!replaced.empty()) {
-        place(&op, replaced);
+        decide(op, replaced);
       }
     }
-    for (auto &[place, ops] : moved) {
-      Operation *behind = place;
+    for (auto [index, ops] : llvm::enumerate(moved)) {
+      Operation *behind = index ? order[index - 1] : nullptr;
       for (Operation *op : ops) {
-        op->moveAfter(behind);
+        behind ? op->moveAfter(behind)
+               : op->moveBefore(&program.front(), program.front().begin());
         behind = op;
       }
     }
   }
 
 private:
+  /// What reads an argument: all of it or any part, and a rank's own shard of
+  /// each segment, which no other segment's update writes.
+  struct Readers {
+    SmallVector<Operation *> whole;
+    DenseMap<int64_t, SmallVector<Operation *>> shards;
+  };
+
   /// States that a result of the op becomes, itself or gathered.
   void collectReplaced(Operation *op,
                        SmallVectorImpl<BlockArgument> &replaced) {
@@ -81,84 +118,102 @@ private:
     }
   }
 
-  void place(Operation *op, ArrayRef<BlockArgument> replaced) {
-    Operation *place = nullptr;
+  void decide(Operation *op, ArrayRef<BlockArgument> replaced) {
+    Place place = {0, 0};
+    SmallVector<int64_t> segments;
     for (Value operand : op->getOperands()) {
-      place = later(place, whenReady(operand));
-    }
-    for (BlockArgument argument : replaced) {
-      place = later(place, lastReader(argument, /*except=*/op));
-    }
-    if (!place || positions[place] >= positions[op]) {
-      return;
-    }
-    addParts(op, place);
-    moved[place].push_back(op);
-    placeOf[op] = place;
-  }
-
-  /// Those that the op reads stand in front of it.
-  void addParts(Operation *op, Operation *place) {
-    for (Value operand : op->getOperands()) {
-      Operation *part = operand.getDefiningOp();
-      if (part && isPart(part) && positions[part] > positions[place] &&
-          placeOf.try_emplace(part, place).second) {
-        addParts(part, place);
-        moved[place].push_back(part);
+      place = std::max(place, whenReady(operand));
+      if (auto shard = operand.getDefiningOp<ShardOp>()) {
+        segments.push_back(shard.getSegment());
       }
     }
+    for (BlockArgument argument : replaced) {
+      const Readers &all = readersOf(argument);
+      place = std::max(place, last(all.whole, /*except=*/op));
+      for (int64_t segment : segments) {
+        place = std::max(place, last(all.shards.lookup(segment), op));
+      }
+    }
+    if (place < places[op]) {
+      put(op, place.first);
+    }
   }
 
-  /// The op behind which a value is there, without waiting for what runs beside
-  /// backward. Parts are made where they are read.
-  Operation *whenReady(Value value) {
+  /// With the parts that the op reads in front of it.
+  void put(Operation *op, unsigned index) {
+    for (Value operand : op->getOperands()) {
+      Operation *part = operand.getDefiningOp();
+      if (part && isPart(part) && places[part] > Place(index, ~0u)) {
+        put(part, index);
+      }
+    }
+    moved[index].push_back(op);
+    places[op] = {index, moved[index].size()};
+  }
+
+  /// The place behind which a value is there, without waiting for what runs
+  /// beside backward. Parts are made where they are read.
+  Place whenReady(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op) {
-      return nullptr;
-    }
-    if (Operation *place = placeOf.lookup(op)) {
-      return place;
+      return {0, 0};
     }
     if (isPart(op)) {
       return whenReady(op->getOperand(0));
     }
+    Place place = places[op];
     if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
-      return later(reduce, overlapped.lookup(reduce.getUnit()));
+      return std::max(place, places[overlap.lookup(reduce.getUnit())]);
     }
     // In stage 0 the sums of other ranks are gathered behind the reduction.
     auto gather = dyn_cast<AllGatherOp>(op);
     Value shard = gather ? gather.getShards().back() : Value();
     return shard && shard.getDefiningOp<ReduceScatterOp>()
-               ? later(op, whenReady(shard))
-               : op;
+               ? std::max(place, whenReady(shard))
+               : place;
   }
 
-  Operation *lastReader(Value value, Operation *except) const {
-    Operation *last = nullptr;
-    for (Operation *reader : value.getUsers()) {
-      if (reader == except || isa<nn::ReturnOp>(reader)) {
-        continue;
-      }
-      if (isPart(reader) || isa<PrefetchOp>(reader)) {
-        last = later(last, lastReader(reader->getResult(0), except));
-      } else {
-        last = later(last, reader);
+  Place last(ArrayRef<Operation *> readers, Operation *except) {
+    Place last = {0, 0};
+    for (Operation *reader : readers) {
+      if (reader != except) {
+        last = std::max(last, places[reader]);
       }
     }
     return last;
   }
 
-  Operation *later(Operation *a, Operation *b) const {
-    return !b || (a && positions.lookup(b) < positions.lookup(a)) ? a : b;
+  const Readers &readersOf(BlockArgument argument) {
+    auto [it, isNew] = readers.try_emplace(argument);
+    if (isNew) {
+      Readers &all = it->second;
+      for (Operation *user : argument.getUsers()) {
+        auto shard = dyn_cast<ShardOp>(user);
+        collectReaders(user,
+                       shard ? all.shards[shard.getSegment()] : all.whole);
+      }
+    }
+    return it->second;
+  }
+
+  static void collectReaders(Operation *user,
+                             SmallVectorImpl<Operation *> &readers) {
+    if (isPart(user) || isa<PrefetchOp>(user)) {
+      for (Operation *next : user->getResult(0).getUsers()) {
+        collectReaders(next, readers);
+      }
+    } else if (!isa<nn::ReturnOp>(user)) {
+      readers.push_back(user);
+    }
   }
 
   nn::ProgramOp program;
+  DenseMap<int64_t, Operation *> overlap;        ///< by unit
   DenseMap<Attribute, BlockArgument> argumentOf; ///< by state
-  DenseMap<int64_t, ReduceScatterOp> overlapped; ///< by unit
-  DenseMap<Operation *, unsigned> positions;
-  /// What is to stand behind an op, in order.
-  llvm::MapVector<Operation *, SmallVector<Operation *>> moved;
-  DenseMap<Operation *, Operation *> placeOf; ///< of those
+  DenseMap<Value, Readers> readers;              ///< by argument
+  SmallVector<Operation *> order;
+  DenseMap<Operation *, Place> places;
+  std::vector<SmallVector<Operation *>> moved; ///< behind order[i - 1]
 };
 
 //===----------------------------------------------------------------------===//

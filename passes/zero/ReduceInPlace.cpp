@@ -17,8 +17,8 @@ namespace {
 // --zero-reduce-in-place
 //===----------------------------------------------------------------------===//
 
-/// Units by whose sums alone an op of the program is decided, so that it need
-/// not wait for others: not so where all units' norm is computed first.
+/// Units whose sums no op reads together with another unit's, so that their
+/// update need not wait. A norm of all gradients would join them.
 llvm::DenseSet<int64_t> updatedAlone(nn::ProgramOp program) {
   constexpr int64_t kSeveral = -1;
   DenseMap<Operation *, int64_t> unitOf;
@@ -58,8 +58,9 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
       llvm::DenseSet<int64_t> alone = updatedAlone(program);
       for (auto pack : program.front().getOps<PackOp>()) {
         int64_t unit = pack.getUnit();
-        bool waits = !states->shardsGradients(unit) || alone.contains(unit);
-        if (waits && isOnlyReduced(pack)) {
+        bool staysAnyway =
+            !states->shardsGradients(unit) || alone.contains(unit);
+        if (staysAnyway && isOnlyReduced(pack)) {
           reduceInPlace(pack);
         }
       }

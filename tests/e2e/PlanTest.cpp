@@ -69,6 +69,16 @@ TEST(Plan, MemoryFallsWithTheStage) {
   }
 }
 
+// However long a bucket is, no stage keeps the gradients of all units.
+TEST(Plan, GradientsAreShortLived) {
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    Training training = nano(4, stage);
+    training.bucket_bytes = 100000; // several segments a unit
+    ModelState bytes = modelState(compilePlan(training));
+    EXPECT_LT(bytes.gradients, 2'000'000u) << "stage " << stage;
+  }
+}
+
 // The same input gives the same bytes.
 TEST(Plan, IsDeterministic) {
   for (int64_t stage : {0, 3}) {

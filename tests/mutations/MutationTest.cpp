@@ -43,9 +43,10 @@ std::vector<Training> trainings() {
       make("gpt2-nano", "adamw", 4, 2, 2),
       make("gpt2-nano", "adamw", 2, 3, 2),
       make("gpt2-nano-dropout", "adamw", 2, 2),
+      make("resnet-mini", "adamw", 2, 1),
       make("resnet-mini", "adamw", 2, 3),
   };
-  all.back().file = "model_ts.onnx";
+  all[8].file = all[9].file = "model_ts.onnx";
   all[7].settings = "gpt2-nano";
   all[4].bucket_bytes = 100000; // several segments a unit
   all[4].persistence_threshold = 1000;

@@ -118,6 +118,17 @@ const std::vector<ConvolutionShape> &zerograph::testing::convolutionShapes() {
       // larger than the images.
       {"small images", 30, 1, 104, 120, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
       {"small groups", 50, 5, 120, 200, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {"thin rows", 60, 1, 128, 96, {4}, {9}, {2}, {4}, {1}},
+      {"small cubes",
+       20,
+       1,
+       64,
+       80,
+       {2, 2, 2},
+       {3, 3, 3},
+       {1, 1, 1},
+       {1, 1, 1},
+       {1, 1, 1}},
       {"two groups", 50, 2, 120, 192, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
   };
   return kShapes;

@@ -103,13 +103,18 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
   if (mlir::failed(target)) {
     return refused(error);
   }
-  if (absl::Status isa = zerograph::limitIsa(target->isa); !isa.ok()) {
-    return refused(absl::StrCat(
-        isa.message(), "; compile the plan on a machine that has them"));
-  }
   bool library = options.matmul == "library";
   bool convolution =
       options.convolution.empty() ? library : options.convolution == "library";
+  target->library = library || convolution;
+  if (target->library && !zerograph::limitIsa(target->isa).ok()) {
+    return refused(absl::StrCat("oneDNN uses ", zerograph::effectiveIsa(),
+                                " in this process, and the "
+                                "target means ",
+                                target->isa,
+                                "; compile on a machine that has it, or "
+                                "with --matmul generated"));
+  }
   return Target{std::make_unique<zg::HostTargetInfo>(library, convolution),
                 std::make_unique<zg::HostCode>(context, *target),
                 {}};

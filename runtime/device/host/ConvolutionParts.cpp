@@ -42,14 +42,6 @@ Axis axisOfWeights(const plan::Convolution &c) {
                                             : Axis::features;
 }
 
-Axis axisOf(const plan::Convolution &c) {
-  auto tensors = convolutionTensors(c);
-  int image = c.kind() == plan::INPUT_GRADIENT ? kOutput : kInput;
-  bool weights = c.kind() == plan::WEIGHTS_GRADIENT ||
-                 elements(tensors[kWeights]) > elements(tensors[image]);
-  return weights ? axisOfWeights(c) : Axis::samples;
-}
-
 uint64_t extentOf(const plan::Convolution &c, Axis axis) {
   switch (axis) {
   case Axis::samples:
@@ -79,6 +71,26 @@ uint64_t grainOf(const plan::Convolution &c, Axis axis) {
   return 1;
 }
 
+/// What cuts may be made at.
+uint64_t grainsOf(const plan::Convolution &c, Axis axis) {
+  uint64_t grain = grainOf(c, axis);
+  return (extentOf(c, axis) + grain - 1) / grain;
+}
+
+/// The axis of at most `wanted` parts.
+Axis axisOf(const plan::Convolution &c, uint64_t wanted) {
+  Axis weights = axisOfWeights(c);
+  if (c.kind() == plan::WEIGHTS_GRADIENT) {
+    return weights;
+  }
+  auto tensors = convolutionTensors(c);
+  int image = c.kind() == plan::INPUT_GRADIENT ? kOutput : kInput;
+  bool larger = elements(tensors[kWeights]) > elements(tensors[image]);
+  uint64_t of_samples = std::min(wanted, c.samples());
+  return larger && 2 * grainsOf(c, weights) >= of_samples ? weights
+                                                          : Axis::samples;
+}
+
 } // namespace
 
 ConvolutionCuts zerograph::cutConvolution(const plan::Convolution &c) {
@@ -87,10 +99,9 @@ ConvolutionCuts zerograph::cutConvolution(const plan::Convolution &c) {
                  double(elements(tensors[kWeights])) / double(c.features());
   auto wanted =
       uint64_t(std::clamp(flops / kFlopsOfPart, 1.0, double(kMostParts)));
-  ConvolutionCuts cuts{axisOf(c), {}};
+  ConvolutionCuts cuts{axisOf(c, wanted), {}};
   uint64_t extent = extentOf(c, cuts.axis), grain = grainOf(c, cuts.axis);
-  uint64_t grains = (extent + grain - 1) / grain;
-  uint64_t parts = std::min(wanted, grains);
+  uint64_t grains = grainsOf(c, cuts.axis), parts = std::min(wanted, grains);
   for (uint64_t i = 0; i <= parts; ++i) {
     cuts.at.push_back(std::min(extent, grains * i / parts * grain));
   }

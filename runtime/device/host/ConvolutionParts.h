@@ -30,7 +30,8 @@ struct ConvolutionCuts {
 /// Cuts by shape alone into at most 8 parts, each of about 8 MFLOP or more.
 /// Every part reads one tensor whole, in the layout that the library wants, so
 /// that is the smaller one: where the weights are larger than the image, the
-/// parts divide the weights, else the samples. Features and channels are cut at
+/// parts divide the weights, else the samples; but the samples too where the
+/// weights have not half as many parts. Features and channels are cut at
 /// multiples of 16. Whoever changes the rule counts kCutVersion up.
 ConvolutionCuts cutConvolution(const plan::Convolution &convolution);
 

@@ -146,10 +146,10 @@ uint64_t ConvolutionPrimitive::scratchBytes() const {
 
 absl::StatusOr<std::shared_ptr<const ConvolutionPrimitive>>
 onednn::convolutionPrimitive(const PartShape &shape) {
-  static auto *cache = new PrimitiveCache<std::string, ConvolutionPrimitive>;
-  std::string part = shape.part.SerializeAsString();
+  using Key = std::pair<std::string, std::string>;
+  static auto *cache = new PrimitiveCache<Key, ConvolutionPrimitive>;
   return cache->find(
-      absl::StrCat(part.size(), part, shape.whole.SerializeAsString()),
+      Key(shape.part.SerializeAsString(), shape.whole.SerializeAsString()),
       [&] { return makePrimitive(shape); },
       [&](const char *error) {
         return absl::StrCat(libraryVersion(),

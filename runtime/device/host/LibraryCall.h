@@ -18,9 +18,9 @@ inline constexpr uint32_t kCutVersion = 2;
 std::string libraryVersion();
 /// oneDNN's effective ISA by its name: "avx512_core_amx".
 std::string effectiveIsa();
-/// Holds oneDNN to the instructions of `isa`, so that a machine with more of
-/// them computes the same bits; empty: to all that the processor has. The
-/// library decides once a process: an error where it does or did otherwise.
+/// Holds oneDNN to the instructions of `isa`, also where the processor has
+/// more; empty: to all that it has. The library decides once per process: an
+/// error if it cannot, or already did otherwise.
 absl::Status limitIsa(const std::string &isa);
 
 /// An operation with its operands' addresses, in parts.

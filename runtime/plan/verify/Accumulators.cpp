@@ -23,8 +23,9 @@ class Accumulators {
 public:
   Accumulators(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems) {
-    // Gradients that are dumped are carried too. What a fused step makes of
-    // them is no sum, unless a reduction takes it for one.
+    // Gradients that are dumped are carried too. A fused step writes them anew,
+    // unless a reduction reads what it writes. (Where there is one rank, the
+    // same is a kernel, which may read its own result for other reasons.)
     std::set<uint32_t> added;
     forEachStep(plan, [&](int p, int, const plan::Step &step) {
       std::set<uint32_t> read;

@@ -69,3 +69,93 @@ nn.program @readers(%g: tensor<16xf32>, %p: tensor<16xf32> {zero.state = #p})
   }
   nn.return %5, %3, %4 : tensor<16xf32>, tensor<4x4xf32>, tensor<32xf32>
 }
+
+// -----
+
+// Of a unit of several segments each one's update reads its own shard, so none
+// of them waits for another; what they wrote is gathered behind the last.
+
+// CHECK-LABEL: nn.program @segments
+// CHECK: %[[A:.+]] = zero.reduce_scatter %{{.+}} segment 0
+// CHECK-NEXT: %[[B:.+]] = zero.reduce_scatter %{{.+}} segment 1
+// CHECK-NEXT: zero.shard %{{.+}} segment 0
+// CHECK-NEXT: %[[X:.+]] = nn.kernel rows (%{{.+}} = %{{.+}}, %{{.+}} = %[[A]])
+// CHECK: zero.shard %{{.+}} segment 1
+// CHECK-NEXT: %[[Y:.+]] = nn.kernel rows (%{{.+}} = %{{.+}}, %{{.+}} = %[[B]])
+// CHECK: zero.all_gather %[[X]], %[[Y]]
+// CHECK-NEXT: nn.matmul
+#p = #zero.state<unit = 0, segment = -1, "param", sharded = false>
+nn.program @segments(%g: tensor<1024xf32>, %x: tensor<4x4xf32>, %p: tensor<1024xf32> {zero.state = #p})
+    -> (tensor<1024xf32> {zero.updates = #p}, tensor<4x4xf32>) {
+  %0 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<1024xf32> -> tensor<256xf32>
+  %1 = zero.reduce_scatter %g unit 0 segment 1 group ["data"] reason "r" : tensor<1024xf32> -> tensor<256xf32>
+  %backward = nn.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %3 = zero.shard %p unit 0 segment 0 : tensor<1024xf32> -> tensor<256xf32>
+  %4 = nn.kernel rows (%a = %3, %d = %0) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    %new = nn.binary sub %a, %d : tensor<256xf32>
+    nn.yield %new : tensor<256xf32>
+  }
+  %5 = zero.shard %p unit 0 segment 1 : tensor<1024xf32> -> tensor<256xf32>
+  %6 = nn.kernel rows (%a = %5, %d = %1) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    %new = nn.binary sub %a, %d : tensor<256xf32>
+    nn.yield %new : tensor<256xf32>
+  }
+  %7 = zero.all_gather %4, %6 unit 0 group ["data"] reason "r" in_place : tensor<256xf32>, tensor<256xf32> -> tensor<1024xf32>
+  nn.return %7, %backward : tensor<1024xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A small unit gives a large one no time: its update stands behind more of
+// backward.
+
+// CHECK-LABEL: nn.program @small
+// CHECK: zero.reduce_scatter %{{.+}} unit 2
+// CHECK-NEXT: zero.reduce_scatter %{{.+}} unit 1
+// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: zero.reduce_scatter %{{.+}} unit 0
+// CHECK-NEXT: nn.kernel
+// CHECK: nn.unary
+#p = #zero.state<unit = 2, segment = 0, "param", sharded = true>
+nn.program @small(%g: tensor<512xf32>, %h: tensor<64xf32>, %x: tensor<4x4xf32>, %p: tensor<256xf32> {zero.state = #p})
+    -> (tensor<256xf32> {zero.updates = #p}, tensor<4x4xf32>) {
+  %0 = zero.reduce_scatter %g unit 2 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+  %1 = zero.reduce_scatter %h unit 1 segment 0 group ["data"] reason "r" : tensor<64xf32> -> tensor<32xf32>
+  %2 = nn.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %3 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+  %4 = nn.unary neg %2 : tensor<4x4xf32> -> tensor<4x4xf32>
+  %5 = nn.kernel rows (%a = %p, %d = %0) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    %new = nn.binary sub %a, %d : tensor<256xf32>
+    nn.yield %new : tensor<256xf32>
+  }
+  nn.return %5, %4 : tensor<256xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// An update that another one reads before it may be moved up itself: then what
+// follows it stands behind its new place, and behind its own operands.
+
+// CHECK-LABEL: nn.program @order
+// CHECK: zero.reduce_scatter
+// CHECK-NEXT: nn.kernel rows (%{{.+}} = %b,
+// CHECK: nn.matmul
+// CHECK: nn.kernel rows (%{{.+}} = %a,
+#s1 = #zero.state<unit = 0, segment = 0, "exp_avg", sharded = true>
+#s2 = #zero.state<unit = 0, segment = 0, "param", sharded = true>
+nn.program @order(%x: tensor<4x4xf32>, %g: tensor<32xf32>, %a: tensor<16xf32> {zero.state = #s1}, %b: tensor<16xf32> {zero.state = #s2})
+    -> (tensor<16xf32> {zero.updates = #s1}, tensor<16xf32> {zero.updates = #s2}) {
+  %e = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<32xf32> -> tensor<16xf32>
+  %m = nn.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %y = nn.reshape %m : tensor<4x4xf32> -> tensor<16xf32>
+  %p = nn.kernel rows (%u = %b, %v = %a, %w = %e) : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32> {
+    %n1 = nn.binary sub %u, %v : tensor<16xf32>
+    %n2 = nn.binary sub %n1, %w : tensor<16xf32>
+    nn.yield %n2 : tensor<16xf32>
+  }
+  %q = nn.kernel rows (%u = %a, %v = %y) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32> {
+    %n = nn.binary sub %u, %v : tensor<16xf32>
+    nn.yield %n : tensor<16xf32>
+  }
+  nn.return %q, %p : tensor<16xf32>, tensor<16xf32>
+}
