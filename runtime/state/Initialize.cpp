@@ -6,6 +6,7 @@
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -196,8 +197,9 @@ ParameterSources::open(const plan::Plan &plan,
         " parameters: ", listOf(sources->missing, 10),
         sources->absent_files.empty()
             ? ""
-            : absl::StrCat(" (", absl::StrJoin(sources->absent_files, ", "),
-                           " does not exist)"),
+            : absl::StrCat(
+                  " (missing: ", absl::StrJoin(sources->absent_files, ", "),
+                  "; put such files beside the plan)"),
         ". Give them by --load-weights, or have them made by --init-missing "
         "normal:STD"));
   }
@@ -206,7 +208,9 @@ ParameterSources::open(const plan::Plan &plan,
         options.load_weights, " holds none of the model's ", names.size(),
         " parameters",
         names.empty() ? "" : absl::StrCat(", such as ", *names.begin()),
-        "; it holds ", listOf(namesOf(loaded))));
+        "; it holds ", listOf(namesOf(loaded)),
+        ". Names must be equal: those of a module that was exported within "
+        "another begin with the attribute's name"));
   }
   if (!problems.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));
@@ -217,17 +221,17 @@ ParameterSources::open(const plan::Plan &plan,
   }
   std::vector<std::string> unused;
   for (const auto &[name, extent] : loaded) {
-    if (!names.count(name)) {
+    // A BatchNorm's count of batches is in each state_dict, and in no graph.
+    if (!names.count(name) && !absl::EndsWith(name, ".num_batches_tracked")) {
       unused.push_back(name);
     }
   }
   if (!unused.empty()) {
     sources->said.push_back(absl::StrCat(
-        options.load_weights, ": ", unused.size(),
-        " arrays are no parameter of the plan and are not read "
-        "(what no gradient reaches keeps the model's value, unless "
-        "--freeze names it): ",
-        listOf(unused)));
+        options.load_weights,
+        ": not read, as the plan has no such parameter: ", listOf(unused),
+        " (one that no gradient reaches keeps the model's value; --freeze NAME "
+        "has it loaded)"));
   }
   if (!options.load_weights.empty() && !absent.empty()) {
     sources->said.push_back(

@@ -259,8 +259,9 @@ TEST_F(StateTest, SavedWeightsLoadBack) {
     for (const std::string &note : (*sources)->notes()) {
       notes += note + "\n";
     }
-    for (const char *part : {"1 arrays are no parameter of the plan",
-                             "names it): normal", "not in it", "renamed"}) {
+    for (const char *part :
+         {"not read, as the plan has no such parameter: normal (one that",
+          "not in it", "renamed"}) {
       EXPECT_NE(notes.find(part), std::string::npos) << notes;
     }
     other.mutable_units(0)->mutable_parameters(2)->set_shape(0, 30);
