@@ -25,9 +25,9 @@ WorkRange zerograph::partOf(uint64_t extent, uint64_t grain, uint32_t part,
 
 namespace {
 
-/// As long as an operation that is too small to share. Longer polling took
-/// processor time from other ranks and gained nothing measurable.
-constexpr std::chrono::microseconds kLookOut(50);
+/// Longer than an operation that is too small to share, a product of 16 MFLOP:
+/// between two that are shared, threads stay awake. Longer yet gains nothing.
+constexpr std::chrono::microseconds kLookOut(200);
 
 /// Waits until `value` is no longer `old`: first looks, then sleeps.
 void awaitChange(const std::atomic<uint32_t> &value, uint32_t old) {
