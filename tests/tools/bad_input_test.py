@@ -145,7 +145,7 @@ class ExternalData(BadInput):
         self.external(location="w.bin")
         self.succeeds(*self.compiling())
         self.unchanged("train", "p", "--data", "d.safetensors", "--log", "log",
-                       parts=["1 parameters: w", "w.bin does not exist"])
+                       parts=["1 parameters: w", "missing: ./w.bin"])
 
     def test_short(self):
         self.write("w.bin", self.values)

@@ -82,7 +82,7 @@ class Moved(Case):
         shutil.rmtree(self.path("here"))
         self.refused("train", "there/plan", "--data", self.data,
                      program=ZEROGRAPH_RUN,
-                     parts=["here/model_sdpa.onnx.data", "does not exist",
+                     parts=["here/model_sdpa.onnx.data", "beside the plan",
                             "52 parameters", "--load-weights"])
         # Any file that holds all of them will do.
         result = self.succeeds("train", "there/plan", "--data", self.data,

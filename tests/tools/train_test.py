@@ -130,7 +130,7 @@ class Train(Case):
                      "--micro-batch", "2", "--zero", "0"]
         result = self.run_program(*arguments)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("model_sdpa.onnx.data does not exist", result.stderr)
+        self.assertIn("missing: ./model_sdpa.onnx.data", result.stderr)
         self.assertIn("--init-missing", result.stderr)
         files = []
         for name, options in (("a", ["--seed", "5"]),
