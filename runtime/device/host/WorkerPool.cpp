@@ -46,10 +46,10 @@ void awaitChange(const std::atomic<uint32_t> &value, uint32_t old) {
 
 } // namespace
 
-WorkerPool::WorkerPool(unsigned size) {
+WorkerPool::WorkerPool(unsigned size) : shares(std::max(size, 1u)) {
   try {
     for (unsigned i = 1; i < size; ++i) {
-      threads.emplace_back([this] { work(); });
+      threads.emplace_back([this, i] { work(i); });
     }
   } catch (...) {
     end(); // those that began, before their vector goes
@@ -72,8 +72,20 @@ void WorkerPool::share(uint32_t parts, Task newTask,
                        const void *newContext) noexcept {
   task = newTask;
   context = newContext;
+  begin(parts);
+  takeParts(0);
+  while (uint32_t left = unfinished.load(std::memory_order_acquire)) {
+    awaitChange(unfinished, left);
+  }
+}
+
+void WorkerPool::begin(uint32_t parts) noexcept {
   unfinished.store(parts, std::memory_order_relaxed);
-  parts_and_next.store(uint64_t(parts) << 32, std::memory_order_release);
+  for (uint32_t thread = 0; thread < size(); ++thread) {
+    WorkRange own = partOf(parts, 1, thread, size());
+    shares[thread].end_and_next.store(own.end << 32 | own.begin,
+                                      std::memory_order_release);
+  }
   runs.fetch_add(1);
   if (parts > threads.size()) {
     runs.notify_all();
@@ -82,34 +94,33 @@ void WorkerPool::share(uint32_t parts, Task newTask,
       runs.notify_one();
     }
   }
-  takeParts();
-  while (uint32_t left = unfinished.load(std::memory_order_acquire)) {
-    awaitChange(unfinished, left);
-  }
 }
 
-void WorkerPool::takeParts() noexcept {
-  uint64_t seen = parts_and_next.load(std::memory_order_acquire);
-  while (uint32_t(seen) < seen >> 32) {
-    if (!parts_and_next.compare_exchange_weak(seen, seen + 1,
+void WorkerPool::takeParts(unsigned thread) noexcept {
+  for (unsigned i = 0; i < size(); ++i) {
+    auto &end_and_next = shares[(thread + i) % size()].end_and_next;
+    uint64_t seen = end_and_next.load(std::memory_order_acquire);
+    while (uint32_t(seen) < seen >> 32) {
+      if (!end_and_next.compare_exchange_weak(seen, seen + 1,
                                               std::memory_order_acquire)) {
-      continue;
+        continue;
+      }
+      task(context, uint32_t(seen));
+      if (unfinished.fetch_sub(1) == 1) {
+        unfinished.notify_one();
+      }
+      seen = end_and_next.load(std::memory_order_acquire);
     }
-    task(context, uint32_t(seen));
-    if (unfinished.fetch_sub(1) == 1) {
-      unfinished.notify_one();
-    }
-    seen = parts_and_next.load(std::memory_order_acquire);
   }
 }
 
-void WorkerPool::work() noexcept {
+void WorkerPool::work(unsigned thread) noexcept {
   for (uint32_t seen = 0;;) {
     awaitChange(runs, seen);
     seen = runs.load(std::memory_order_acquire);
     if (stop.load(std::memory_order_acquire)) {
       return;
     }
-    takeParts();
+    takeParts(thread);
   }
 }

@@ -25,10 +25,12 @@ WorkRange partOf(uint64_t extent, uint64_t grain, uint32_t part,
 /// `size` threads, the caller being one; with 1 there is no other thread.
 /// One thread calls `run` at a time; a run allocates nothing.
 ///
-/// A thread takes the next part when it is free, so one that the system holds
-/// up delays the part it has and no other; nobody waits for a thread that has
-/// none. After a run a thread looks out for the next one for a while before it
-/// sleeps, since to wake it takes longer than most operations of a small model.
+/// Each thread begins with its own share of the parts, the same one in each
+/// run, so that it finds in its cache what it wrote; then it takes what others
+/// have left. So a thread that the system holds up delays the part it has and
+/// no other, and nobody waits for a thread that has none. After a run a thread
+/// looks out for the next one for a while before it sleeps, since to wake it
+/// takes longer than most operations of a small model.
 class WorkerPool {
 public:
   /// Throws std::system_error where the system has no more threads.
@@ -37,7 +39,7 @@ public:
   WorkerPool(const WorkerPool &) = delete;
   WorkerPool &operator=(const WorkerPool &) = delete;
 
-  unsigned size() const { return unsigned(threads.size()) + 1; }
+  unsigned size() const { return unsigned(shares.size()); }
 
   /// Calls function(part) for each part of [0, parts), each once, on the
   /// threads that are free, and returns when all are done. It may not throw.
@@ -60,17 +62,23 @@ public:
 private:
   using Task = void (*)(const void *, uint32_t);
   void share(uint32_t parts, Task task, const void *context) noexcept;
-  void takeParts() noexcept;
-  void work() noexcept;
+  void begin(uint32_t parts) noexcept;
+  void takeParts(unsigned thread) noexcept;
+  void work(unsigned thread) noexcept;
   void end();
+
+  /// The parts that a thread begins with: their end (upper half) and the next
+  /// to take, in one word, so that a thread that wakes late can't take a part
+  /// of a run that ended.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> end_and_next{0};
+  };
 
   // The current run's. Written only while no part can be taken, read only by a
   // thread that has taken one.
   Task task = nullptr;
   const void *context = nullptr;
-  /// How many parts there are (upper half) and the next to take: one word, so
-  /// that a thread that wakes late can't take a part of a run that ended.
-  alignas(64) std::atomic<uint64_t> parts_and_next{0};
+  std::vector<Share> shares; // per thread, the caller's first
   alignas(64) std::atomic<uint32_t> unfinished{0};
   // Threads look at it, and sleep until it changes.
   alignas(64) std::atomic<uint32_t> runs{0};
