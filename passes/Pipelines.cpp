@@ -58,6 +58,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createReductions());
   // Updates units in the order in which they are reduced.
   passes.addPass(zero::createUpdates(take<zero::UpdatesOptions>(options)));
+  passes.addPass(zero::createClipNorm(take<zero::ClipNormOptions>(options)));
   passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
   passes.addPass(zero::createOneRank());
   // A sum that is carried to another program cannot lie among the gradients.
@@ -149,7 +150,7 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
       {"zero",
        "Shards, and inserts optimizer and collectives.",
-       {"zero-layout", "zero-updates", "zero-fuse-step"},
+       {"zero-layout", "zero-updates", "zero-clip-norm", "zero-fuse-step"},
        [=](OpPassManager &passes) { buildZero(passes, options); }},
       {"prefetch",
        "Starts gathers early.",

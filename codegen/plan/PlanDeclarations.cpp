@@ -128,6 +128,10 @@ plan::ElementType elementTypeOf(sched::SliceOp op) {
 LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
                          uint32_t slice, plan::Plan &plan) {
   plan::ElementType type = elementTypeOf(op);
+  if (state.getUnit() < 0 && state.getRole() == zero::kNormRole) {
+    plan.set_gradient_norm(slice);
+    return success();
+  }
   if (state.getUnit() < 0) {
     bool loss = state.getRole() == zero::kLossRole;
     if (!loss && state.getRole() != zero::kStopRole) {

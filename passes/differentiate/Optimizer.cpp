@@ -76,6 +76,8 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
                   "0 or more"));
   collect(require(notNegative(options.weight_decay), "weight decay",
                   options.weight_decay, "0 or more"));
+  collect(require(notNegative(options.clip_value), "clip value",
+                  options.clip_value, "0 or more"));
   if (options.kind == OptimizerOptions::sgd) {
     collect(require(notNegative(options.momentum), "momentum", options.momentum,
                     "0 or more"));
@@ -150,6 +152,10 @@ Update mlir::zg::nn::buildUpdate(OpBuilder &builder, Location location,
     return b.broadcast(value, shapeOf(parameter));
   };
   Value gradient = b.mul(gradientSum, whole(kGradientScale));
+  if (double limit = options.clip_value; limit != 0) {
+    gradient = b.binary(BinaryKind::max, gradient, b.splat(gradient, -limit));
+    gradient = b.binary(BinaryKind::min, gradient, b.splat(gradient, limit));
+  }
   return options.kind == OptimizerOptions::sgd
              ? buildSgd(b, options, parameter, gradient, states, whole)
              : buildAdam(b, options, parameter, gradient, states, whole);

@@ -21,6 +21,9 @@ struct OptimizerOptions {
   double beta2 = 0;
   double eps = 0;
   double weight_decay = 0;
+  /// Elements of the mean gradient are limited to [-clip_value, clip_value];
+  /// 0: they are not.
+  double clip_value = 0;
 };
 
 // Per-step scalars. The runtime computes them in double and rounds once to
@@ -68,7 +71,8 @@ struct Update {
 /// over ranks and micro-batches before scaling, states are as
 /// `optimizerStates` names them, all of the parameter's type. `scalar(name)`
 /// gives the `tensor<1xf32>`, or f64's, of a scalar and is called once for each
-/// of `optimizerScalars`. With g = gradientSum * gradient_scale:
+/// of `optimizerScalars`. With g = gradientSum * gradient_scale, limited to
+/// clip_value:
 ///
 ///     sgd:    g = g + weight_decay * p                   if weight_decay != 0
 ///             buf = momentum * buf + g                   if momentum != 0

@@ -27,6 +27,7 @@ struct DecomposePass : nn::impl::DecomposeBase<DecomposePass> {
     addRandomDecompositions(patterns, target);
     addConcatDecompositions(patterns, target);
     addReduceDecompositions(patterns, target);
+    addNormDecompositions(patterns, target);
     addPoolDecompositions(patterns, target);
     addConvolutionDecompositions(patterns, target);
     if (failed(applyPatternsAndFoldGreedily(getOperation(),

@@ -96,6 +96,8 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
     | 1, 2 | updates this rank's shards and gathers the parameters, in place |
     | 3 | updates this rank's shards of parameters |
 
+    `clip-value` limits each element of the mean gradient.
+
     In the order in which `@micro` reduces the units. The sums of gradients are
     left zero for the next step.
 
@@ -103,8 +105,31 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
-    optimizer, lr, momentum, nesterov, betas, eps, weight_decay
+    optimizer, lr, momentum, nesterov, betas, eps, weight_decay, clip_value
   ];
+}
+
+def ClipNorm : Pass<"zero-clip-norm", "::mlir::ModuleOp"> {
+  let summary = "Clips gradients by their global norm.";
+  let description = [{
+    Where `clip-norm` is above 0, `@update` computes the norm of the mean
+    gradient of all parameters and scales gradients by clip-norm / (norm + 1e-6)
+    where that is less than 1, as `torch.nn.utils.clip_grad_norm_` does. Each
+    rank squares the shards that it owns, and one small reduction adds up what
+    they found:
+
+        %norm = ...  // of zero.all_reduce %limbs
+        %scale = nn.binary mul %gradient_scale, min(1, clip / (%norm + 1e-6))
+
+    The norm is left in the state `gradient_norm`, for the log. It joins all
+    units, so that no unit is updated before the last gradient has come.
+
+    bitwise: the sum of squares is exact, so the same for every stage, layout
+    and number of ranks. Where nothing is clipped the update has the bits that
+    it has without this pass.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let options = [clip_norm];
 }
 
 def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {

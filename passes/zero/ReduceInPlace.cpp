@@ -87,11 +87,8 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
     for (ReduceScatterOp sum : sums) {
       sum.setInPlace(true);
     }
-    if (sums.empty() || !sums.front()->hasOneUse()) {
-      return;
-    }
     // The other parts fill the same buffer, beside the rest of backward.
-    auto gather = dyn_cast<AllGatherOp>(*sums.front()->user_begin());
+    AllGatherOp gather = sums.empty() ? AllGatherOp() : gatherOf(sums.front());
     if (gather && llvm::all_of(gather.getShards(), [&](Value shard) {
           return llvm::is_contained(sums,
                                     shard.getDefiningOp<ReduceScatterOp>());
@@ -100,6 +97,16 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
       gather->moveAfter(
           gather.getShards().back().getDefiningOp<ReduceScatterOp>());
     }
+  }
+
+  /// A norm may read the sum beside it.
+  static AllGatherOp gatherOf(ReduceScatterOp sum) {
+    for (Operation *user : sum->getUsers()) {
+      if (auto gather = dyn_cast<AllGatherOp>(user)) {
+        return gather;
+      }
+    }
+    return {};
   }
 };
 

@@ -71,7 +71,8 @@ struct Updates : impl::UpdatesBase<Updates> {
         coefficients->first,
         coefficients->second,
         eps,
-        zerograph::options::weightDecay(optimizer.getValue(), weight_decay)};
+        zerograph::options::weightDecay(optimizer.getValue(), weight_decay),
+        clip_value};
     if (std::string wrong = nn::checkOptimizer(options); !wrong.empty()) {
       return getOperation().emitError(wrong);
     }

@@ -145,7 +145,11 @@ absl::Status RankRun::trainSteps() {
     double loss = result->loss;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
-      StepRecord record{step, loss, session.learningRate(), seconds * 1e3,
+      StepRecord record{step,
+                        loss,
+                        result->gradient_norm,
+                        session.learningRate(),
+                        seconds * 1e3,
                         double(session.data->samplesOfStep()) / seconds};
       ZG_RETURN_IF_ERROR(session.log->add(record));
       if (session.options.on_step) {

@@ -42,7 +42,8 @@ std::string duration(double seconds) {
 std::string zerograph::toJson(const StepRecord &record) {
   return absl::StrCat(
       "{\"step\": ", record.step, ", \"loss\": ", number(record.loss),
-      ", \"grad_norm\": null, \"lr\": ", number(record.learning_rate),
+      ", \"grad_norm\": ", number(record.gradient_norm.value_or(NAN)),
+      ", \"lr\": ", number(record.learning_rate),
       ", \"step_ms\": ", number(record.step_ms),
       ", \"samples_per_s\": ", number(record.samples_per_s), "}");
 }

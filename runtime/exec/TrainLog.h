@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace zerograph {
@@ -16,14 +17,15 @@ namespace zerograph {
 struct StepRecord {
   uint64_t step = 0; // from 0
   double loss = 0;
+  std::optional<double> gradient_norm; // where the plan clips by it
   double learning_rate = 0;
   double step_ms = 0;
   double samples_per_s = 0;
 };
 
 /// The record as one JSON object. Numbers read back as the same doubles; JSON
-/// has no infinity and no NaN, which become null. So is `grad_norm`: no plan
-/// computes it yet.
+/// has no infinity and no NaN, which become null, as a norm does that the plan
+/// does not compute.
 std::string toJson(const StepRecord &record);
 
 /// The log file, a line a step, and on a terminal the progress line. A run that

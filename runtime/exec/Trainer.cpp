@@ -168,7 +168,13 @@ absl::StatusOr<StepResult> Trainer::readResult() const {
                          .read(wide ? static_cast<void *>(&loss) : &rounded));
   ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).read(&stops));
   loss = wide ? loss : double(rounded);
-  return StepResult{loss * gradientScale(plan), stops > 0};
+  StepResult result{loss * gradientScale(plan), stops > 0, std::nullopt};
+  if (plan.has_gradient_norm()) {
+    ZG_RETURN_IF_ERROR(memory()
+                           .slice(plan, plan.gradient_norm())
+                           .read(&result.gradient_norm.emplace()));
+  }
+  return result;
 }
 
 std::vector<ParameterPart> Trainer::state() const {

@@ -46,6 +46,8 @@ struct TrainerOptions {
 struct StepResult {
   double loss = 0;   // mean over ranks and micro-batches
   bool stop = false; // some rank wished to stop
+  /// Of the mean gradient, before clipping, where the plan clips by it.
+  std::optional<double> gradient_norm;
 };
 
 /// Every rank makes the same calls; one that fails ends all others' too. Keep

@@ -164,13 +164,20 @@ absl::Status validateTotals(const plan::Plan &plan) {
                    "that runs forward has none");
   }
   if (isForward(plan)) {
-    return absl::OkStatus();
+    return plan.has_gradient_norm()
+               ? invalid("a plan that runs forward has a norm of gradients")
+               : absl::OkStatus();
   }
   ZG_RETURN_IF_ERROR(validateTotal(plan, plan.loss(), "the loss"));
   ZG_RETURN_IF_ERROR(validateTotal(plan, plan.stop(), "the sum of stop flags"));
   if (plan.stop().type() != plan::F32) {
     return invalid("the sum of stop flags is ", nameOf(plan.stop().type()),
                    "; expected f32");
+  }
+  if (plan.has_gradient_norm()) {
+    const char *name = "the gradients' norm";
+    ZG_RETURN_IF_ERROR(needNumber(plan, plan.gradient_norm(), name, plan::F64));
+    return needCarried(plan, plan.gradient_norm(), name);
   }
   return absl::OkStatus();
 }

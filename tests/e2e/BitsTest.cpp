@@ -122,6 +122,36 @@ TEST(Bits, SameForEveryNumberOfRanks) {
   }
 }
 
+// The norm of all gradients joins all ranks and units, and must not tell them
+// apart. Clipping to more than the norm changes nothing.
+TEST(Bits, ClippingIsTheSameForEveryLayout) {
+  Training one = nano();
+  one.run = "adamw_clip";
+  one.micro_batch = 2;
+  one.accumulate = 4;
+  Outcome first = trainModel(one);
+  ASSERT_EQ(first.norms.size(), size_t(kSteps));
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    for (int64_t ranks : {1, 2, 4}) {
+      Training training = one;
+      training.ranks = ranks;
+      training.accumulate = 4 / ranks;
+      training.zero_stage = stage;
+      training.bucket_bytes = stage % 2 ? 100000 : training.bucket_bytes;
+      training.threads = stage == 2 ? 2 : 1;
+      Outcome outcome = trainModel(training);
+      expectSameOutcome(first, outcome, training.describe());
+      EXPECT_EQ(outcome.norms, first.norms) << training.describe();
+    }
+  }
+  Training large = one, none = one;
+  large.clip_norm = 1e6;
+  none.clip_norm = 0;
+  Outcome unclipped = trainModel(none);
+  EXPECT_TRUE(unclipped.norms.empty());
+  expectSameOutcome(unclipped, trainModel(large), "clipped to 1e6");
+}
+
 // Three ranks, 6 samples a step, against one rank.
 TEST(Bits, ThreeRanks) {
   Training one = nano();

@@ -28,8 +28,8 @@ constexpr int64_t kStages = 4, kMostRanks = 4, kMostAccumulate = 2;
 constexpr Exchange kExchanges[] = {Exchange::OnOneGpu, Exchange::Threads,
                                    Exchange::Processes};
 
-/// One of the matrix: model, stage, ranks, micro-batches, exchange.
-using Cell = std::array<int64_t, 5>;
+/// One of the matrix: model, stage, ranks, micro-batches, exchange, clipping.
+using Cell = std::array<int64_t, 6>;
 
 CudaTraining trainingOf(const Cell &cell) {
   const Model &model = kModels[cell[0]];
@@ -45,6 +45,7 @@ CudaTraining trainingOf(const Cell &cell) {
   training.matmul = "generated";
   training.gradients = true;
   training.exchange = Exchange(cell[4]);
+  training.clip_norm = cell[5] ? 0.01 : 0;
   return training;
 }
 
@@ -58,9 +59,12 @@ std::vector<Cell> allCells(bool small) {
              ++accumulate) {
           for (Exchange exchange : kExchanges) {
             // One rank has nobody to exchange with.
-            if (ranks > 1 || exchange == Exchange::OnOneGpu) {
+            if (ranks == 1 && exchange != Exchange::OnOneGpu) {
+              continue;
+            }
+            for (int64_t clip : {0, 1}) {
               cells.push_back(
-                  {model, stage, ranks, accumulate, int64_t(exchange)});
+                  {model, stage, ranks, accumulate, int64_t(exchange), clip});
             }
           }
         }

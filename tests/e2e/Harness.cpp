@@ -53,6 +53,7 @@ CompileOptions compileOptions(const Training &training,
   options.betas = absl::StrFormat("%.17g,%.17g", run.beta1, run.beta2);
   options.eps = run.epsilon;
   options.weight_decay = run.weight_decay;
+  options.clip_norm = training.clip_norm.value_or(run.max_norm);
   return options;
 }
 
@@ -86,7 +87,8 @@ std::string Training::describe() const {
       bucket_bytes, " prefetch ", prefetch, " threshold ",
       persistence_threshold, " threads ", threads, " products ", matmul,
       " convolutions ", convolution.empty() ? "as default" : convolution,
-      " on ", target);
+      " on ", target,
+      clip_norm ? absl::StrCat(" clipped to ", *clip_norm) : "");
 }
 
 plan::Plan compilePlan(const Training &training) {
@@ -154,6 +156,11 @@ Outcome trainModel(const Training &training) {
   options.handle_interrupt = false;
   options.deadline_seconds = 120;
   options.say = [](const std::string &) {};
+  options.on_step = [&](const StepRecord &record) {
+    if (record.gradient_norm) {
+      outcome.norms.push_back(*record.gradient_norm);
+    }
+  };
   auto result = train(*loaded, options);
   EXPECT_TRUE(result.ok()) << training.describe() << ": " << result.status();
   if (!result.ok()) {

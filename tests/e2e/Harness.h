@@ -39,6 +39,7 @@ struct Training {
   std::optional<double> dropout = std::nullopt; ///< of every Dropout node
   uint64_t seed = 0;
   std::optional<double> learning_rate = std::nullopt; ///< instead of the run's
+  std::optional<double> clip_norm = std::nullopt;     ///< instead of the run's
 
   /// "gpt2-nano/model.onnx adamw 2 ranks stage 3 ..."
   std::string describe() const;
@@ -49,7 +50,8 @@ struct Outcome {
   TrainResult result;
   Arrays parameters;
   Arrays gradients;
-  Arrays states; ///< the optimizer's, as "fc1.weight.exp_avg"
+  Arrays states;             ///< the optimizer's, as "fc1.weight.exp_avg"
+  std::vector<double> norms; ///< of each step's gradient, if it is clipped
 };
 
 /// Compiles only; a failed expectation names the training.

@@ -51,6 +51,18 @@ void expectLosses(const Training &training, const Outcome &outcome) {
   }
 }
 
+void expectNorms(const Training &training, const Outcome &outcome) {
+  Reference reference = loadReference(training.model);
+  const std::vector<double> &expected = reference.runs.at(training.run).norms;
+  ASSERT_EQ(outcome.norms.size(), expected.size()) << training.describe();
+  for (size_t step = 0; step < expected.size(); ++step) {
+    // As far from float64 as its parameters are.
+    double tolerance = step == 0 ? 1e-6 : 1e-3;
+    EXPECT_NEAR(outcome.norms[step], expected[step], tolerance * expected[step])
+        << training.describe() << " step " << step;
+  }
+}
+
 void expectGradients(const Training &training, const Outcome &outcome) {
   Arrays expected = loadArrays(absl::StrCat(
       ZEROGRAPH_MODELS, "/", training.model, "/grads0.safetensors"));
@@ -100,6 +112,7 @@ void checkTraining(Training training) {
     return; // reported
   }
   expectLosses(training, outcome);
+  expectNorms(training, outcome);
   if (training.run == "adamw") {
     expectGradients(training, outcome);
     if (training.model != "resnet-mini") { // see its test

@@ -10,6 +10,7 @@ namespace zerograph::testing {
 // Of a training, against PyTorch's float64 run of the same settings. Failed
 // expectations name the training.
 void expectLosses(const Training &training, const Outcome &outcome);
+void expectNorms(const Training &training, const Outcome &outcome);
 void expectGradients(const Training &training, const Outcome &outcome);
 void expectFinalParameters(const Training &training, const Outcome &outcome);
 

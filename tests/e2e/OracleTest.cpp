@@ -125,6 +125,22 @@ TEST(Oracle, GeneratedProducts) {
   }
 }
 
+// PyTorch clips by the same norm.
+TEST(Oracle, Clipping) {
+  for (Training training :
+       {Training{"mlp-digits", "model.onnx", "sgd_clip", 2, 2},
+        Training{"mlp-digits", "model.onnx", "adamw_clip", 4, 0},
+        Training{"gpt2-nano", "model_keep_names.onnx", "sgd_clip", 4, 3},
+        Training{"gpt2-nano", "model_keep_names.onnx", "adamw_clip", 1, 0},
+        Training{"gpt2-nano", "model_keep_names.onnx", "adamw_clip", 2, 1}}) {
+    checkTraining(training);
+    if (full()) {
+      training.accumulate = 2;
+      checkTraining(training);
+    }
+  }
+}
+
 // Halves of the global batch, one after the other, on one rank or two: AdamW
 // barely sees a wrong scale of gradients, SGD does.
 TEST(Oracle, Accumulation) {

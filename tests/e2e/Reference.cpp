@@ -32,6 +32,10 @@ Reference loadReference(const std::string &model) {
       entry.beta2 = run["betas"][1];
       entry.epsilon = run["eps"];
     }
+    entry.max_norm = run.value("max_norm", 0.0);
+    if (entry.max_norm != 0) {
+      entry.norms = run["grad_norm_fp64"].get<std::vector<double>>();
+    }
     entry.losses = run["losses_fp64"].get<std::vector<double>>();
     reference.runs[run["name"]] = entry;
   }

@@ -15,7 +15,9 @@ struct ReferenceRun {
   double lr = 0, momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
   bool nesterov = false;
-  std::vector<double> losses; ///< of each step, computed in float64
+  double max_norm = 0; ///< to which gradients are clipped; 0: they are not
+  // Of each step, computed in float64; norms where gradients are clipped.
+  std::vector<double> losses, norms;
 };
 
 struct Reference {

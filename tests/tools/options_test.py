@@ -170,9 +170,14 @@ class CompileOptions(Case):
                                "--persistence-threshold", "100")
         self.assertEqual(result.stderr, "")
 
+    def test_limits_of_gradients_are_above_zero(self):
+        for option in ("--clip-norm", "--clip-value"):
+            for value in ("0", "-1", "nan", "x"):
+                self.refused(*COMPILE, f"{option}={value}",
+                             parts=[option, f"{value} is no number above 0"])
+        self.succeeds(*COMPILE, "--clip-norm", "inf")
+
     def test_what_is_not_built(self):
-        self.refused(*COMPILE, "--clip-norm", "1",
-                     parts=["--clip-norm is not built yet"])
         self.refused(*COMPILE, "--config", "c.json", "--memory", "1GiB",
                      lines=2, parts=["--config is not", "--memory is not"])
         self.refused(*COMPILE, "--reduce", "last", parts=["--reduce last"])

@@ -37,7 +37,7 @@ class Train(Case):
             lines = file.read().splitlines()
         for line, record in zip(lines, records):
             self.assertEqual(list(record), KEYS)
-            self.assertIsNone(record["grad_norm"])  # nothing computes it
+            self.assertIsNone(record["grad_norm"])  # nothing is clipped
             self.assertEqual(record["lr"], 0.1)
             self.assertGreater(record["step_ms"], 0)
             # 16 samples a step.
@@ -51,6 +51,23 @@ class Train(Case):
         self.assertEqual(
             re.findall(r"^step (\d+) loss (.*)$", result.stdout, re.M),
             [(str(r["step"]), f"{r['loss']:.6f}") for r in records])
+
+    def test_clipping(self):
+        self.train("--steps", "3", "--log", "plain.jsonl")
+        self.train("--steps", "3", "--log", "inf.jsonl", "--clip-norm", "inf")
+        self.train("--steps", "3", "--log", "norm.jsonl", "--clip-norm", "0.1")
+        self.train("--steps", "3", "--log", "value.jsonl", "--clip-value",
+                   "0.001", "--ranks", "2", "--zero", "1")
+        losses = {name: [r["loss"] for r in self.records(name + ".jsonl")]
+                  for name in ("plain", "inf", "norm", "value")}
+        self.assertEqual(losses["inf"], losses["plain"])
+        for name in ("norm", "value"):  # smaller steps
+            self.assertEqual(losses[name][0], losses["plain"][0])
+            self.assertGreater(losses[name][2], losses["plain"][2])
+        first = [self.records(name + ".jsonl")[0]["grad_norm"]
+                 for name in ("inf", "norm")]
+        self.assertGreater(first[0], 0.1)
+        self.assertEqual(first[0], first[1])  # before clipping
 
     def test_the_report(self):
         result = self.train("--steps", "2")

@@ -144,7 +144,8 @@ absl::Status CompileFlags::checkOptimizer() const {
       {"--lr", options.lr},
       {"--momentum", options.momentum},
       {"--eps", options.eps},
-      {"--weight-decay", options.weight_decay}};
+      {"--weight-decay", options.weight_decay},
+      {"--clip-value", options.clip_value}};
   for (auto [option, value] : kNumbers) {
     if (isGiven(option) && !(value >= 0 && std::isfinite(value))) {
       return absl::InvalidArgumentError(

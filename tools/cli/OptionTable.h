@@ -76,6 +76,13 @@ inline const OptionCheck ratio = text(
     },
     "ratio of at least 0 and less than 1");
 
+inline const OptionCheck positive = text(
+    [](const std::string &text) {
+      double number;
+      return absl::SimpleAtod(text, &number) && number > 0;
+    },
+    "number above 0");
+
 /// The option itself would take -1, and wrap around.
 inline const OptionCheck wholeNumber = text(
     [](const std::string &text) {

@@ -1,6 +1,7 @@
-//===- NNCompositeOps.cpp - verifiers of composites and random ops ------===//
+//===- NNCompositeOps.cpp - verifiers of composites and random ops --------===//
 
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Numerics.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -62,6 +63,39 @@ LogicalResult RandomLikeOp::verify() {
     return failure();
   }
   return verifyNumber(*this, getNumber());
+}
+
+static bool isVector(Value value, int64_t size) {
+  RankedTensorType type = tensor(value);
+  return type.getElementType().isF64() &&
+         type.getShape() == ArrayRef<int64_t>{size};
+}
+
+LogicalResult SumSquaresOp::verify() {
+  if (getOperands().empty()) {
+    return emitOpError("needs an operand");
+  }
+  for (Value operand : getOperands()) {
+    RankedTensorType type = tensor(operand);
+    if (type.getRank() != 1 || type.getNumElements() % kSquareBlock != 0) {
+      return emitOpError("needs flat tensors of a multiple of ")
+             << kSquareBlock << " elements, not " << type;
+    }
+  }
+  if (!isVector(getResult(), kLimbs + 1)) {
+    return emitOpError("makes ")
+           << kLimbs + 1 << " limbs of f64, not " << getType();
+  }
+  return success();
+}
+
+LogicalResult LimbValueOp::verify() {
+  if (!isVector(getLimbs(), kLimbs + 1) || !isVector(getResult(), 1)) {
+    return emitOpError("makes one f64 of ")
+           << kLimbs + 1 << " limbs, not " << getType() << " of "
+           << getLimbs().getType();
+  }
+  return success();
 }
 
 LogicalResult DropoutOp::verify() {

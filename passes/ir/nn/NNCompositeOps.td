@@ -237,6 +237,63 @@ def NN_DropoutOp : NN_PureOp<"dropout", [
   let hasVerifier = 1;
 }
 
+def NN_SumSquaresOp : NN_PureOp<"sum_squares"> {
+  let summary = "The sum of squares, exact, as limbs.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<512xf32>, %y: tensor<256xf32>) {
+      %0 = nn.sum_squares %x, %y
+          : tensor<512xf32>, tensor<256xf32> -> tensor<33xf64>
+      nn.return
+    }
+    ```
+    Blocks of 256 elements are squared and added up in f64, each as a row. A
+    block's sum is cut into 32 limbs of 20 bits: limb i is how many times it has
+    2^(20 i - 320), below what the next limb has. What is less than 2^-320 is
+    dropped. A sum that is not below 2^320, or not a number, is counted in the
+    last limb instead.
+
+    Limbs are whole numbers, and so are their sums, exactly, over up to 2^33
+    blocks: ranks may add up what they have of a tensor in any order, and cut it
+    in any way at multiples of 256.
+
+    **Lifespan**: `zero-clip-norm` to `nn-decompose`.
+
+    **Constraints:**
+    - One operand or more, each flat, of a multiple of 256 elements.
+    - The result is `tensor<33xf64>`.
+  }];
+  let arguments = (ins Variadic<NN_FloatTensor>:$operands);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $operands attr-dict `:` type($operands) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_LimbValueOp : NN_PureOp<"limb_value"> {
+  let summary = "The number that limbs of an exact sum make.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<33xf64>) {
+      %0 = nn.limb_value %x : tensor<33xf64> -> tensor<1xf64>
+      nn.return
+    }
+    ```
+    The sum of limb i times 2^(20 i - 320), in f64, as a row; infinite where the
+    last limb is not zero.
+
+    **Lifespan**: `zero-clip-norm` to `nn-decompose`.
+
+    **Constraints:**
+    - The operand is `tensor<33xf64>`, the result `tensor<1xf64>`.
+  }];
+  let arguments = (ins NN_FloatTensor:$limbs);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$limbs attr-dict `:` type($limbs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def NN_RandomLikeOp : NN_PureOp<"random_like", [
     SameOperandsAndResultShape]> {
   let summary = "Random numbers in [0, 1) in the shape of a value.";

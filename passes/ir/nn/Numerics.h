@@ -20,6 +20,20 @@ inline constexpr int64_t kRowSegment = 4096;
 /// rather than its length.
 inline constexpr int64_t kRowBlock = 64;
 
+/// Elements whose squares are added up as one row before they enter an exact
+/// sum. Parameters begin, and shards end, at a multiple of it.
+inline constexpr int64_t kSquareBlock = 256;
+
+/// An exact sum, of `nn.sum_squares`: limb i counts multiples of
+/// 2^(kLimbBits * i - kLimbsBegin), each less than the next limb's; one limb
+/// more counts blocks that are not finite. Sums of up to 2^33 blocks' limbs are
+/// whole numbers below 2^53. This is the accumulator of U. Kulisch (Computer
+/// Arithmetic and Validity, chapter 8), with limbs that need no carries.
+inline constexpr int64_t kLimbs = 32;
+inline constexpr int kLimbBits = 20;
+inline constexpr int kLimbsBegin = 320;
+inline constexpr int64_t kMostSquares = (int64_t(1) << 33) * kSquareBlock;
+
 } // namespace mlir::zg::nn
 
 #endif // ZEROGRAPH_PASSES_IR_NN_NUMERICS_H

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Numerics.h"
 
 #include "passes/ir/zero/ZeroDialect.h.inc"
 #include "passes/ir/zero/ZeroEnums.h.inc"
@@ -42,13 +43,15 @@ inline constexpr llvm::StringLiteral kGradientAttr = "zero.gradient";
 inline constexpr llvm::StringLiteral kDataAxis = "data";
 
 /// A parameter begins, and a shard ends, at a multiple of so many elements.
-inline constexpr int64_t kAlignElements = 256;
+inline constexpr int64_t kAlignElements = nn::kSquareBlock;
 
 /// Roles of a StateAttr that are no optimizer state.
 inline constexpr llvm::StringLiteral kParamRole = "param";
 inline constexpr llvm::StringLiteral kGradRole = "grad";
 inline constexpr llvm::StringLiteral kLossRole = "loss";
 inline constexpr llvm::StringLiteral kStopRole = "stop";
+/// Of the mean gradient, before it is clipped; f64, of no unit.
+inline constexpr llvm::StringLiteral kNormRole = "gradient_norm";
 
 /// The mesh of the module that `op` is, or is in; one rank where it has none (a
 /// test that looks at one op).

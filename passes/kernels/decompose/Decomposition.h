@@ -52,6 +52,7 @@ void addCrossEntropyDecompositions(RewritePatternSet &, const TargetInfo &);
 void addRandomDecompositions(RewritePatternSet &, const TargetInfo &);
 void addConcatDecompositions(RewritePatternSet &, const TargetInfo &);
 void addReduceDecompositions(RewritePatternSet &, const TargetInfo &);
+void addNormDecompositions(RewritePatternSet &, const TargetInfo &);
 void addPoolDecompositions(RewritePatternSet &, const TargetInfo &);
 /// Asks `TargetInfo::hasConvolution`.
 void addConvolutionDecompositions(RewritePatternSet &, const TargetInfo &);

@@ -52,6 +52,9 @@ public:
   }
 
   void run() {
+    if (plan.has_gradient_norm()) {
+      replicated.insert(plan.gradient_norm());
+    }
     for (p = 0; p < plan.programs_size(); ++p) {
       begin();
       for (s = 0; s < plan.programs(p).steps_size(); ++s) {

@@ -38,6 +38,9 @@ public:
       note(plan.loss().slice(), plan.loss().type(), "the loss");
       note(plan.stop().slice(), plan.stop().type(), "the stop count");
     }
+    if (plan.has_gradient_norm()) {
+      note(plan.gradient_norm(), plan::F64, "the gradients' norm");
+    }
   }
 
   void accesses(int p, int s, const plan::Step &step) {

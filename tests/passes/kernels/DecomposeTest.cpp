@@ -73,6 +73,48 @@ void expectSame(const std::string &text, double tolerance,
   }
 }
 
+/// Of a and b in one sum, and of b and a whose limbs are added.
+constexpr const char *kSumsOfSquares = R"(
+  nn.program @f(%a: tensor<512xf64>, %b: tensor<256xf64>)
+      -> (tensor<1xf64>, tensor<1xf64>) {
+    %both = nn.sum_squares %a, %b
+        : tensor<512xf64>, tensor<256xf64> -> tensor<33xf64>
+    %x = nn.limb_value %both : tensor<33xf64> -> tensor<1xf64>
+    %of_b = nn.sum_squares %b : tensor<256xf64> -> tensor<33xf64>
+    %of_a = nn.sum_squares %a : tensor<512xf64> -> tensor<33xf64>
+    %sum = nn.binary add %of_b, %of_a : tensor<33xf64>
+    %y = nn.limb_value %sum : tensor<33xf64> -> tensor<1xf64>
+    nn.return %x, %y : tensor<1xf64>, tensor<1xf64>
+  })";
+
+/// Numbers of all sizes that float32 has, in any order.
+TEST(Decompose, SumsOfSquaresAreExact) {
+  Program program(kSumsOfSquares);
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  nn::ProgramOp func = program.function("f");
+  ASSERT_TRUE(succeeded(program.run(createDecompose())))
+      << program.diagnostics();
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    std::vector<Tensor> arguments;
+    long double expected = 0;
+    for (Type type : func.getArgumentTypes()) {
+      Tensor &tensor = arguments.emplace_back(
+          randomTensor(type, seed + 100 * arguments.size(), -2, 2));
+      for (auto [i, value] : llvm::enumerate(tensor.values)) {
+        value = std::ldexp(value, int((i * 37 + seed * 11) % 250) - 130);
+        expected += static_cast<long double>(value) * value;
+      }
+    }
+    std::vector<Tensor> sums = evaluate(func, arguments);
+    EXPECT_EQ(sums[0].values[0], sums[1].values[0]) << seed;
+    EXPECT_NEAR(sums[0].values[0] / expected, 1, 1e-14) << seed;
+    for (double bad : {double(NAN), double(INFINITY), 1e60}) {
+      arguments[0].values[300] = bad;
+      EXPECT_EQ(evaluate(func, arguments)[1].values[0], INFINITY) << bad;
+    }
+  }
+}
+
 /// Every subset of dimensions, with sizes of 1 at every place.
 TEST(Decompose, EveryReductionTakesAForm) {
   std::vector<std::vector<int64_t>> shapes = {

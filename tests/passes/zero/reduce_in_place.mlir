@@ -72,3 +72,24 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64} {
     nn.return %3, %5 : tensor<128xf32>, tensor<128xf32>
   }
 }
+
+// -----
+
+// A norm that reads the sums beside the gather changes nothing of it.
+
+// CHECK-LABEL: nn.program @step
+// CHECK: %[[PACK:.+]] = zero.pack
+// CHECK-NEXT: %[[A:.+]] = zero.reduce_scatter %[[PACK]] unit 0 segment 0 {{.*}} in_place
+// CHECK-NEXT: zero.all_gather %[[A]] unit 0 {{.*}} in_place
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
+  nn.program @step(%g: tensor<512xf32>) -> (tensor<256xf32>, tensor<512xf32>) {
+    %pack = zero.pack %g at [0] unit 0 : tensor<512xf32> -> tensor<512xf32>
+    %0 = zero.reduce_scatter %pack unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+    %square = nn.binary mul %0, %0 : tensor<256xf32>
+    %2 = zero.all_gather %0 unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
+    %3 = nn.unary neg %2 : tensor<512xf32> -> tensor<512xf32>
+    nn.return %square, %3 : tensor<256xf32>, tensor<512xf32>
+  }
+}

@@ -255,6 +255,10 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) {
        p.mutable_units(0)->mutable_states(0)->set_type(plan::I32);
      }},
+    {"the gradients' norm is in slice 99",
+     [](plan::Plan &p) { p.set_gradient_norm(99); }},
+    {"the gradients' norm is in slice",
+     [](plan::Plan &p) { p.set_gradient_norm(p.loss().slice()); }},
     {"the sum of stop flags is f64",
      [](plan::Plan &p) {
        p.mutable_stop()->set_type(plan::F64);

@@ -324,6 +324,28 @@ TEST(Verify, SumsOntoARanksOwn) {
   expectFault(plan, "gradients not reduced: ", "update a");
 }
 
+TEST(Verify, RanksAgreeOnTheNorm) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan.set_gradient_norm(uint32_t(plan.slices_size()));
+  plan::Access norm;
+  norm.set_slice(plan.gradient_norm());
+  norm.set_bytes(8);
+  norm.set_mode(plan::WRITE);
+  plan::Slice *slice = plan.add_slices();
+  slice->set_name("norm");
+  slice->set_slice_class(plan::SCALAR);
+  slice->set_carried(true);
+  slice->set_unit(-1);
+  slice->set_segment(-1);
+  slice->set_bytes(8);
+  slice->set_offset(plan.arenas(0).bytes());
+  plan.mutable_arenas(0)->set_bytes(slice->offset() + 64);
+  // Of this rank's shards alone.
+  *step(plan, 12)->add_accesses() = norm;
+  testing::stateFacts(plan);
+  expectFault(plan, "missing gather: ", "norm");
+}
+
 TEST(Verify, RanksAgreeOnLossAndStop) {
   // The sums of the loss and of the flag, one after the other, go.
   for (int pair : {0, 1}) {

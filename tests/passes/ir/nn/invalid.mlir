@@ -640,6 +640,38 @@ nn.program @random_number(%i: tensor<4xi64>) {
 
 // -----
 
+nn.program @sum_squares_none() {
+  // expected-error @+1 {{'nn.sum_squares' op needs an operand}}
+  %0 = "nn.sum_squares"() : () -> tensor<33xf64>
+  nn.return
+}
+
+// -----
+
+nn.program @sum_squares_blocks(%x: tensor<300xf32>) {
+  // expected-error @+1 {{'nn.sum_squares' op needs flat tensors of a multiple of 256 elements, not 'tensor<300xf32>'}}
+  %0 = nn.sum_squares %x : tensor<300xf32> -> tensor<33xf64>
+  nn.return
+}
+
+// -----
+
+nn.program @sum_squares_limbs(%x: tensor<256xf32>) {
+  // expected-error @+1 {{'nn.sum_squares' op makes 33 limbs of f64, not 'tensor<33xf32>'}}
+  %0 = nn.sum_squares %x : tensor<256xf32> -> tensor<33xf32>
+  nn.return
+}
+
+// -----
+
+nn.program @limb_value(%x: tensor<32xf64>) {
+  // expected-error @+1 {{'nn.limb_value' op makes one f64 of 33 limbs, not 'tensor<1xf64>' of 'tensor<32xf64>'}}
+  %0 = nn.limb_value %x : tensor<32xf64> -> tensor<1xf64>
+  nn.return
+}
+
+// -----
+
 nn.program @random_like_type(%x: tensor<4x6xf64>) {
   // expected-error @+1 {{'nn.random_like' op makes f32, not 'tensor<4x6xf64>'}}
   %0 = nn.random_like %x number 0 : tensor<4x6xf64> -> tensor<4x6xf64>

@@ -82,7 +82,8 @@ nn.program @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
 
 // CHECK-LABEL: nn.program @composite
 nn.program @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
-                     %bias: tensor<8xf32>, %labels: tensor<4x1xi64>) {
+                     %bias: tensor<8xf32>, %labels: tensor<4x1xi64>,
+                     %flat: tensor<512xf32>, %wide: tensor<256xf64>) {
   // CHECK: nn.softmax %{{.*}} : tensor<4x8xf32>
   %0 = nn.softmax %x : tensor<4x8xf32>
   // CHECK: nn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
@@ -102,6 +103,10 @@ nn.program @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
   // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} and %{{.*}} : tensor<4x1xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   %dm = nn.softmax_cross_entropy_grad %x, %labels, %lse, %loss and %lse : tensor<4x1xf32>
       : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  // CHECK: nn.sum_squares %{{.*}}, %{{.*}} : tensor<512xf32>, tensor<256xf64> -> tensor<33xf64>
+  %limbs = nn.sum_squares %flat, %wide : tensor<512xf32>, tensor<256xf64> -> tensor<33xf64>
+  // CHECK: nn.limb_value %{{.*}} : tensor<33xf64> -> tensor<1xf64>
+  %1 = nn.limb_value %limbs : tensor<33xf64> -> tensor<1xf64>
   nn.return
 }
 
