@@ -10,32 +10,6 @@
 
 using namespace zerograph;
 
-namespace {
-
-/// A rank's part of a step's samples, from the files of the run. The data
-/// begins anew where it ends, after whole steps.
-class FileBatch final : public Batch {
-public:
-  FileBatch(const Session &session, unsigned rank, uint64_t step)
-      : session(session), rank(rank), step(step) {}
-
-  absl::Status read(uint64_t micro_batch, int input, void *to,
-                    uint64_t bytes) const override {
-    const plan::Plan &plan = session.plan();
-    const DataSource &data = *session.data;
-    uint64_t first = step * data.samplesOfStep() +
-                     (micro_batch * worldOf(plan) + rank) * plan.micro_batch();
-    return data.read(input, first % data.samples(), to);
-  }
-
-private:
-  const Session &session;
-  unsigned rank;
-  uint64_t step;
-};
-
-} // namespace
-
 absl::Status RankRun::run() {
   absl::Status status = prepare();
   if (status.ok()) {
@@ -97,7 +71,11 @@ absl::Status RankRun::prepare() {
 }
 
 absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
-  FileBatch batch(session, rank(), step), next(session, rank(), step + 1);
+  auto batchOf = [&](uint64_t number) {
+    return FileBatch(session.plan(), *session.data, *session.order, rank(),
+                     number);
+  };
+  FileBatch batch = batchOf(step), next = batchOf(step + 1);
   bool last = step + 1 == session.options.steps;
   ZG_RETURN_IF_ERROR(trainer->accumulate(batch, session.wantsToStop(),
                                          last ? nullptr : &next));

@@ -21,8 +21,7 @@ namespace {
 class Runs {
 public:
   Runs(const plan::Plan &plan, const DataSource &data)
-      : micro(plan.micro_batch()), whole(data.samples() / micro),
-        rest(data.dropped()) {
+      : micro(plan.micro_batch()), whole(data.steps()), rest(data.rest()) {
     bool rows = std::all_of(
         plan.outputs().begin(), plan.outputs().end(),
         [](const plan::Output &output) { return output.per_sample(); });
@@ -106,11 +105,11 @@ void sayWhatIsLeft(const DataSource &data, const Runs &runs,
     say(note);
   }
   if (runs.leftOut() != 0) {
-    say(absl::StrCat(options.data, ": the last ", runs.leftOut(),
+    say(absl::StrCat(data.name(), ": the last ", runs.leftOut(),
                      " samples are not used: a micro-batch has ", micro_batch));
   }
   if (!data.superfluous().empty()) {
-    say(absl::StrCat(options.data, ": no input of the model: ",
+    say(absl::StrCat(data.name(), ": no input of the model: ",
                      absl::StrJoin(data.superfluous(), ", ")));
   }
 }

@@ -12,8 +12,9 @@
 namespace zerograph {
 
 struct ForwardOptions {
-  /// .safetensors file, or folder of .npy files.
-  std::string data;
+  /// .safetensors files, folders of these, or folders of .npy files, whose
+  /// samples follow one another.
+  std::vector<std::string> data;
   /// FILE.safetensors for the outputs.
   std::string output;
   /// Where the plan's own weights lie beside; and the model, which is not read

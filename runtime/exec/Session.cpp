@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_join.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -62,17 +61,30 @@ absl::Status createOutputs(Session &session) {
   return absl::OkStatus();
 }
 
-/// A wrong label is found now, not after hours. Each process takes its share
-/// of the samples that are read.
-absl::Status checkLabels(const Session &session) {
+/// Opens the data, and counts the steps of the run.
+absl::Status openData(Session &session) {
+  TrainOptions &options = session.options;
+  ZG_ASSIGN_OR_RETURN(session.data,
+                      DataSource::open(options.data, session.plan()));
   const DataSource &data = *session.data;
-  uint64_t steps =
-      std::min(session.options.steps, data.samples() / data.samplesOfStep());
-  uint64_t samples = steps * data.samplesOfStep();
-  // Rounded up: the last may have less to do.
-  uint64_t share = (samples + session.processes - 1) / session.processes;
-  return data.check(std::min(samples, share * session.process),
-                    std::min(samples, share * (session.process + 1)));
+  session.order.emplace(data, options.shuffle);
+  options.steps =
+      options.epochs ? *options.epochs * data.steps() : options.steps;
+  session.result.steps = options.steps;
+  if (data.rest() > 0) {
+    session.say(absl::StrCat(
+        data.name(), ": ",
+        options.shuffle
+            ? absl::StrCat(data.rest(), " samples are left out of each epoch, "
+                                        "others each time")
+            : absl::StrCat("the last ", data.rest(), " samples are not used"),
+        ": a step takes ", data.samplesOfStep()));
+  }
+  if (!data.superfluous().empty()) {
+    session.say(absl::StrCat(data.name(), ": no input of the model: ",
+                             absl::StrJoin(data.superfluous(), ", ")));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status openFiles(Session &session) {
@@ -81,16 +93,7 @@ absl::Status openFiles(Session &session) {
   if (session.first()) {
     ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
   }
-  ZG_ASSIGN_OR_RETURN(session.data, DataSource::open(options.data, plan));
-  if (session.data->dropped() > 0) {
-    session.say(absl::StrCat(
-        options.data, ": the last ", session.data->dropped(),
-        " samples are not used: a step takes ", session.data->samplesOfStep()));
-  }
-  if (!session.data->superfluous().empty()) {
-    session.say(absl::StrCat(options.data, ": no input of the model: ",
-                             absl::StrJoin(session.data->superfluous(), ", ")));
-  }
+  ZG_RETURN_IF_ERROR(openData(session));
   InitializeOptions initialize;
   initialize.load_weights = options.load_weights;
   initialize.init_missing = options.init_missing;
@@ -107,7 +110,8 @@ absl::Status openFiles(Session &session) {
         "the plan was compiled without gradients to dump: give "
         "--dump-gradients when compiling too");
   }
-  ZG_RETURN_IF_ERROR(checkLabels(session));
+  ZG_RETURN_IF_ERROR(session.order->check(*session.data, options.steps,
+                                          session.process, session.processes));
   return session.first() ? createOutputs(session) : absl::OkStatus();
 }
 

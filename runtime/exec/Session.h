@@ -4,12 +4,12 @@
 #define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 
 #include "runtime/exec/Machine.h"
+#include "runtime/exec/SampleOrder.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/exec/Trace.h"
 #include "runtime/exec/Train.h"
 #include "runtime/exec/TrainLog.h"
 #include "runtime/exec/TrainingPrograms.h"
-#include "runtime/io/DataSource.h"
 #include "runtime/state/Initialize.h"
 #include "runtime/state/WeightFile.h"
 
@@ -22,9 +22,10 @@ struct Session {
   /// Of the processes of the run; the one with rank 0 writes and speaks.
   unsigned process = 0, processes = 1;
   bool first() const { return process == 0; }
-  TrainOptions options;
+  TrainOptions options; // `steps` also of those given as epochs
   Machine machine;
   std::unique_ptr<DataSource> data;
+  std::optional<SampleOrder> order;
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null

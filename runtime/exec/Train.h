@@ -20,8 +20,13 @@ namespace zerograph {
 
 struct TrainOptions {
   uint64_t steps = options::Train().steps;
-  /// .safetensors file, or folder of .npy files.
-  std::string data;
+  /// Instead of `steps`: as many as whole passes over the data take.
+  std::optional<uint64_t> epochs;
+  /// Gives each epoch an order of its own; none: that of the data.
+  std::optional<uint64_t> shuffle;
+  /// .safetensors files, folders of these, or folders of .npy files, whose
+  /// samples follow one another.
+  std::vector<std::string> data;
   /// Where the plan came from: its weight file lies beside it.
   std::string plan_path;
   /// The model that the plan was made of just now; else empty. It is not read
@@ -90,6 +95,7 @@ struct GpuMemory {
 };
 
 struct TrainResult {
+  uint64_t steps = 0;         // that were wanted
   std::vector<double> losses; // mean over ranks and micro-batches, one a step
   std::vector<double> step_ms;
   std::vector<RankResult> ranks;

@@ -141,10 +141,9 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
   ZG_RETURN_IF_ERROR(agree(control, "opening plan and data", status));
   Session &session = **opened;
   // The data may be another file of the same name on another host.
-  ZG_RETURN_IF_ERROR(compareSettings(
-      control,
-      {{"number of samples in --data",
-        absl::StrCat(session.data->samples() + session.data->dropped())}}));
+  ZG_RETURN_IF_ERROR(
+      compareSettings(control, {{"number of samples in --data",
+                                 absl::StrCat(session.data->samples())}}));
   Collectives &used = between_gpus ? *between_gpus : collectives;
   if (absl::Status open = openCollectives(session.machine, used); !open.ok()) {
     used.abort(open);

@@ -2,39 +2,16 @@
 
 #include "runtime/io/DataSource.h"
 
-#include "runtime/plan/Describe.h"
-
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <set>
 
 using namespace zerograph;
 
 namespace {
 
-/// "[samples, 64]".
-std::string expectedShape(const plan::Input &input) {
-  std::vector<std::string> sizes;
-  for (int i = 0; i < input.shape_size(); ++i) {
-    sizes.push_back(input.per_sample() && i == 0
-                        ? "samples"
-                        : absl::StrCat(input.shape(i)));
-  }
-  return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]");
-}
-
-bool sameShape(const plan::Input &input, const std::vector<uint64_t> &shape) {
-  if (size_t(input.shape_size()) != shape.size()) {
-    return false;
-  }
-  for (size_t i = input.per_sample() ? 1 : 0; i < shape.size(); ++i) {
-    if (shape[i] != input.shape(int(i))) {
-      return false;
-    }
-  }
-  return true;
-}
+/// How much is looked at in one piece, of what is not read into a slot.
+constexpr uint64_t kBytesAtOnce = 4 << 20;
 
 /// The first element that is not legal, or `count`.
 template <typename Integer>
@@ -53,113 +30,95 @@ uint64_t firstIllegal(const void *data, uint64_t count,
   return count;
 }
 
+/// Whether two arrays of one type and shape have the same bytes.
+absl::StatusOr<bool> sameBytes(const TensorExtent &a, const TensorExtent &b) {
+  std::vector<std::byte> left, right;
+  for (uint64_t at = 0; at < a.bytes; at += kBytesAtOnce) {
+    uint64_t size = std::min(kBytesAtOnce, a.bytes - at);
+    left.resize(size);
+    right.resize(size);
+    ZG_RETURN_IF_ERROR(a.file->read(a.offset + at, size, left.data()));
+    ZG_RETURN_IF_ERROR(b.file->read(b.offset + at, size, right.data()));
+    if (left != right) {
+      return false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
-absl::Status DataSource::checkInput(const TensorFile &tensors,
-                                    const plan::Input &input,
-                                    std::optional<uint64_t> &seen) {
-  auto found = tensors.find(input.name());
-  if (found == tensors.end()) {
-    return absl::NotFoundError(absl::StrCat(
-        "input '", input.name(), "' is missing, expected ",
-        plan::ElementType_Name(input.type()), " ", expectedShape(input),
-        input.shape_size() == 0 && !input.per_sample()
-            ? ", one value for the whole run"
-            : ""));
+absl::Status DataSource::add(Shard shard, const plan::Plan &plan) {
+  for (size_t i = 0; i < inputs.size() && !shards.empty(); ++i) {
+    if (inputs[i].per_sample()) {
+      continue;
+    }
+    ZG_ASSIGN_OR_RETURN(bool same,
+                        sameBytes(shards.front().arrays[i], shard.arrays[i]));
+    if (!same) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          shard.path, ": input '", inputs[i].name(), "' has other values than ",
+          "in ", shards.front().path, "; one without samples must be the same ",
+          "in every file"));
+    }
   }
-  const TensorExtent &array = found->second;
-  if (array.type != input.type() || !sameShape(input, array.shape)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", input.name(), "' is ", plan::ElementType_Name(array.type),
-        " ", shapeText(array.shape), ", expected ",
-        plan::ElementType_Name(input.type()), " ", expectedShape(input)));
+  total += shard.samples;
+  ends.push_back(total);
+  for (const std::string &name : shard.extra) {
+    if (std::find(extra.begin(), extra.end(), name) == extra.end()) {
+      extra.push_back(name);
+    }
   }
-  if (!input.per_sample()) {
-    return absl::OkStatus();
-  }
-  // Usually one row a sample; flattened inputs have several.
-  uint64_t rows = input.shape_size() ? input.shape(0) / micro_batch : 0;
-  if (rows == 0 || input.shape(0) % micro_batch != 0 ||
-      array.shape[0] % rows != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", input.name(), "' has ", array.shape[0],
-        " rows, expected a multiple of ", rows, ": the plan's micro-batch has ",
-        micro_batch, " samples in ", input.shape_size() ? input.shape(0) : 0,
-        " rows"));
-  }
-  uint64_t samples = array.shape[0] / rows;
-  if (samples == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input '", input.name(), "' has no samples"));
-  }
-  if (seen && samples != *seen) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input '", input.name(), "' has ", samples,
-                     " samples, the inputs before it have ", *seen));
-  }
-  seen = samples;
+  shards.push_back(std::move(shard));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<DataSource>>
-DataSource::open(const std::string &path, const plan::Plan &plan) {
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(path));
+DataSource::open(const std::vector<std::string> &paths,
+                 const plan::Plan &plan) {
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> files, shardFiles(paths));
+  if (files.empty()) {
+    return absl::InvalidArgumentError("no data is given");
+  }
   std::unique_ptr<DataSource> source(new DataSource);
-  source->path = path;
+  source->name_ = paths.size() == 1 ? paths.front()
+                                    : absl::StrCat(paths.front(), " and ",
+                                                   paths.size() - 1, " more");
+  source->inputs.assign(plan.inputs().begin(), plan.inputs().end());
   source->micro_batch = plan.micro_batch();
   source->step = worldOf(plan) * plan.micro_batch() *
                  std::max<uint64_t>(1, plan.accumulate());
-  std::vector<std::string> problems;
-  std::optional<uint64_t> seen; // samples of the inputs so far
-  std::set<std::string> names;
-  for (const plan::Input &input : plan.inputs()) {
-    names.insert(input.name());
-    absl::Status status = source->checkInput(tensors, input, seen);
-    if (!status.ok()) {
-      problems.push_back(std::string(status.message()));
-      continue;
-    }
-    source->inputs.push_back(input);
-    source->arrays.push_back(tensors.at(input.name()));
+  for (const std::string &file : files) {
+    ZG_ASSIGN_OR_RETURN(Shard shard, Shard::open(file, plan));
+    ZG_RETURN_IF_ERROR(source->add(std::move(shard), plan));
   }
-  for (const auto &[name, extent] : tensors) {
-    if (!names.count(name)) {
-      source->extra.push_back(name);
-    }
-  }
-  if (!problems.empty()) {
-    if (!source->extra.empty()) {
-      problems.push_back(absl::StrCat("the file also holds ",
-                                      absl::StrJoin(source->extra, ", ")));
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", absl::StrJoin(problems, "; ")));
+  const Shard &first = source->shards.front();
+  for (size_t i = 0; i < source->inputs.size(); ++i) {
+    uint64_t parts = source->inputs[i].per_sample() ? first.samples : 1;
+    source->bytes.push_back(first.arrays[i].bytes / parts);
   }
   // Without inputs that have samples, any sample is as good as another.
-  source->total = seen.value_or(source->step);
-  source->usable = source->total / source->step * source->step;
-  if (source->usable == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds ", source->total, " samples; a step takes ",
-                     source->step, " (", worldOf(plan), " ranks x ",
-                     std::max<uint64_t>(1, plan.accumulate()),
-                     " micro-batches x ", plan.micro_batch(), " samples)"));
+  if (first.samples == 0) {
+    source->total = source->step;
+  }
+  if (source->steps() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source->name_, ": holds ", source->total, " samples; a step takes ",
+        source->step, " (", worldOf(plan), " ranks x ",
+        std::max<uint64_t>(1, plan.accumulate()), " micro-batches x ",
+        plan.micro_batch(), " samples)"));
   }
   return source;
 }
 
-uint64_t DataSource::bytesOf(int input, uint64_t samples) const {
-  uint64_t bytes = arrays[size_t(input)].bytes;
-  return inputs[size_t(input)].per_sample() ? bytes / total * samples : bytes;
-}
-
-absl::Status DataSource::checkValues(int index, uint64_t first,
-                                     uint64_t samples, const void *data) const {
+absl::Status DataSource::checkValues(const Shard &shard, int index,
+                                     uint64_t first, uint64_t samples,
+                                     const void *data) const {
   const plan::Input &input = inputs[size_t(index)];
   if (!input.has_min()) {
     return absl::OkStatus();
   }
-  uint64_t count = bytesOf(index, samples) / elementSize(input.type());
+  uint64_t count = samples * bytesOf(index) / elementSize(input.type());
   int64_t value = 0;
   uint64_t at = count;
   auto search = [&](auto zero) {
@@ -192,41 +151,78 @@ absl::Status DataSource::checkValues(int index, uint64_t first,
           ? absl::StrCat(" in sample ", first + at / (count / samples))
           : "";
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": input '", input.name(), "' has the value ", value,
-                   where, ", expected ", input.min(), " to ", input.max(),
-                   input.ignored().empty() ? "" : " or ",
+      absl::StrCat(shard.path, ": input '", input.name(), "' has the value ",
+                   value, where, ", expected ", input.min(), " to ",
+                   input.max(), input.ignored().empty() ? "" : " or ",
                    absl::StrJoin(input.ignored(), " or ")));
 }
 
-absl::Status DataSource::readSamples(int index, uint64_t first, uint64_t count,
-                                     void *data) const {
-  const TensorExtent &array = arrays[size_t(index)];
-  uint64_t skipped =
-      inputs[size_t(index)].per_sample() ? bytesOf(index, first) : 0;
+absl::StatusOr<uint64_t> DataSource::readRun(int input, uint64_t first,
+                                             uint64_t count,
+                                             std::byte *data) const {
+  auto number =
+      size_t(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
+  const Shard &shard = shards[number];
+  uint64_t begin = first - (ends[number] - shard.samples);
+  uint64_t here = std::min(count, ends[number] - first);
+  const TensorExtent &array = shard.arrays[size_t(input)];
+  uint64_t size = bytesOf(input);
   ZG_RETURN_IF_ERROR(
-      array.file->read(array.offset + skipped, bytesOf(index, count), data));
-  return checkValues(index, first, count, data);
+      array.file->read(array.offset + begin * size, here * size, data));
+  ZG_RETURN_IF_ERROR(checkValues(shard, input, begin, here, data));
+  return here;
 }
 
-absl::Status DataSource::read(int index, uint64_t first, void *data) const {
-  return readSamples(index, first, micro_batch, data);
+absl::Status DataSource::readPlaces(int input, uint64_t begin, uint64_t end,
+                                    Order order, std::byte *data) const {
+  if (!inputs[size_t(input)].per_sample()) {
+    const TensorExtent &array = shards.front().arrays[size_t(input)];
+    ZG_RETURN_IF_ERROR(array.file->read(array.offset, array.bytes, data));
+    return checkValues(shards.front(), input, 0, 1, data);
+  }
+  // Neighbours in a file are read at once.
+  uint64_t next = begin < end ? order(begin) : 0;
+  while (begin < end) {
+    uint64_t first = next, past = first + 1;
+    while (++begin < end && (next = order(begin)) == past) {
+      ++past;
+    }
+    while (first < past) {
+      ZG_ASSIGN_OR_RETURN(uint64_t count,
+                          readRun(input, first, past - first, data));
+      first += count;
+      data += count * bytesOf(input);
+    }
+  }
+  return absl::OkStatus();
 }
 
-absl::Status DataSource::check(uint64_t begin, uint64_t end) const {
-  constexpr uint64_t kBytesAtOnce = 4 << 20;
+absl::Status DataSource::read(int input, Order order, void *data) const {
+  return readPlaces(input, 0, micro_batch, order,
+                    static_cast<std::byte *>(data));
+}
+
+absl::Status DataSource::read(int input, uint64_t first, void *data) const {
+  return read(
+      input, [first](uint64_t place) { return first + place; }, data);
+}
+
+absl::Status DataSource::check(uint64_t begin, uint64_t end,
+                               Order order) const {
   std::vector<std::byte> buffer;
   for (int i = 0; i < int(inputs.size()); ++i) {
     if (!inputs[size_t(i)].has_min()) {
       continue;
     }
-    uint64_t sample = std::max<uint64_t>(1, bytesOf(i, 1));
-    uint64_t most = inputs[size_t(i)].per_sample()
-                        ? std::max<uint64_t>(1, kBytesAtOnce / sample)
-                        : end - begin;
-    for (uint64_t first = begin; first < end; first += most) {
-      uint64_t count = std::min(most, end - first);
-      buffer.resize(bytesOf(i, count));
-      ZG_RETURN_IF_ERROR(readSamples(i, first, count, buffer.data()));
+    uint64_t size = std::max<uint64_t>(1, bytesOf(i));
+    // One without samples is read once.
+    bool whole = !inputs[size_t(i)].per_sample();
+    uint64_t most = std::max<uint64_t>(1, kBytesAtOnce / size);
+    buffer.resize(whole ? size : size * std::min(most, end - begin));
+    for (uint64_t first = begin; first < end;
+         first = whole ? end : first + most) {
+      ZG_RETURN_IF_ERROR(readPlaces(i, first, std::min(end, first + most),
+                                    order, buffer.data()));
     }
   }
   return absl::OkStatus();

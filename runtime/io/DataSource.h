@@ -3,59 +3,73 @@
 #ifndef ZEROGRAPH_RUNTIME_IO_DATASOURCE_H
 #define ZEROGRAPH_RUNTIME_IO_DATASOURCE_H
 
-#include "runtime/io/TensorFile.h"
+#include "runtime/io/Shard.h"
 
-#include <optional>
+#include "absl/functional/function_ref.h"
 
 namespace zerograph {
 
-/// Arrays for the inputs of a plan. A per-sample input's first dimension is
-/// samples (or, where the model wants it flattened, rows of samples), as many
-/// samples for each of them; another input is given whole.
+/// Arrays for the inputs of a plan, in one file or several: samples are counted
+/// through all of them. A per-sample input's first dimension is samples (or,
+/// where the model wants it flattened, rows of samples), as many samples for
+/// each of them; another input is given whole, the same in every file.
 class DataSource {
 public:
-  /// Opens `path` and checks every input's array: presence, type and shape.
-  /// One error lists all problems.
-  static absl::StatusOr<std::unique_ptr<DataSource>>
-  open(const std::string &path, const plan::Plan &plan);
+  /// The sample that stands at a place of some order.
+  using Order = absl::FunctionRef<uint64_t(uint64_t place)>;
 
-  /// Samples that whole steps use: a multiple of `samplesOfStep`.
-  uint64_t samples() const { return usable; }
-  /// Samples behind them, that no whole step uses.
-  uint64_t dropped() const { return total - usable; }
-  /// ranks * accumulation * micro-batch.
+  /// Opens what `paths` stand for (`shardFiles`) and checks every input's
+  /// array: presence, type and shape. One error lists all problems of a file.
+  static absl::StatusOr<std::unique_ptr<DataSource>>
+  open(const std::vector<std::string> &paths, const plan::Plan &plan);
+
+  /// What to call the data in a message.
+  const std::string &name() const { return name_; }
+  /// Samples of all files.
+  uint64_t samples() const { return total; }
+  /// ranks * accumulation * micro-batch, and how many such steps there are.
   uint64_t samplesOfStep() const { return step; }
+  uint64_t steps() const { return total / step; }
+  /// Samples that fill no step.
+  uint64_t rest() const { return total % step; }
   /// Names of arrays that are no input.
   const std::vector<std::string> &superfluous() const { return extra; }
 
-  /// Reads input number `input` of the plan for the micro-batch that begins at
-  /// sample `first`, all of which the data has. Integers are checked against
-  /// the input's limits. Thread-safe.
+  /// Reads input number `input` of the plan for a micro-batch: the samples at
+  /// the places from 0 on. Integers are checked against the input's limits.
+  /// Thread-safe.
+  absl::Status read(int input, Order order, void *data) const;
+  /// The same of the micro-batch that begins at sample `first`.
   absl::Status read(int input, uint64_t first, void *data) const;
 
-  /// Checks the integers of samples [begin, end) against the inputs' limits.
-  absl::Status check(uint64_t begin, uint64_t end) const;
+  /// Checks the integers of the samples at the places [begin, end) against the
+  /// inputs' limits.
+  absl::Status check(uint64_t begin, uint64_t end, Order order) const;
 
 private:
   DataSource() = default;
-  /// `seen`: samples of the inputs before, if any had them; and of this one.
-  absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
-                          std::optional<uint64_t> &seen);
-  /// `count` samples from `first` on; of an input without samples, all of it.
-  absl::Status readSamples(int input, uint64_t first, uint64_t count,
-                           void *data) const;
-  absl::Status checkValues(int input, uint64_t first, uint64_t count,
-                           const void *data) const;
-  uint64_t bytesOf(int input, uint64_t samples) const;
+  absl::Status add(Shard shard, const plan::Plan &plan);
+  /// The samples at the places [begin, end).
+  absl::Status readPlaces(int input, uint64_t begin, uint64_t end, Order order,
+                          std::byte *data) const;
+  /// Those of `count` samples from `first` on that its file has; gives how
+  /// many.
+  absl::StatusOr<uint64_t> readRun(int input, uint64_t first, uint64_t count,
+                                   std::byte *data) const;
+  absl::Status checkValues(const Shard &shard, int input, uint64_t first,
+                           uint64_t count, const void *data) const;
+  /// Of one sample; of an input without samples, all.
+  uint64_t bytesOf(int input) const { return bytes[size_t(input)]; }
 
-  std::string path;
+  std::string name_;
   std::vector<plan::Input> inputs;
-  std::vector<TensorExtent> arrays; // one an input
+  std::vector<uint64_t> bytes; // see bytesOf
+  std::vector<Shard> shards;
+  std::vector<uint64_t> ends; // of each shard, in samples
   std::vector<std::string> extra;
   uint64_t micro_batch = 0;
   uint64_t step = 0;
   uint64_t total = 0;
-  uint64_t usable = 0;
 };
 
 } // namespace zerograph

@@ -211,7 +211,8 @@ absl::StatusOr<TensorFile> zerograph::readNpyFolder(const std::string &path) {
         absl::StrCat(path, ": cannot list: ", error.message()));
   }
   if (tensors.empty()) {
-    return absl::NotFoundError(absl::StrCat(path, ": holds no .npy file"));
+    return absl::NotFoundError(
+        absl::StrCat(path, ": holds no .npy or .safetensors file"));
   }
   return tensors;
 }

@@ -58,14 +58,19 @@ absl::Status zerograph::checkOverwrites(const std::vector<NamedFile> &inputs,
   return absl::OkStatus();
 }
 
-std::vector<NamedFile> zerograph::arrayFiles(const std::string &name,
-                                             const std::string &path) {
-  std::vector<NamedFile> files = {{name, path}};
-  std::error_code error; // of what is no folder, or may not be listed: none
-  for (fs::directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->path().extension() == ".npy") {
-      files.push_back({name, it->path().string()});
+std::vector<NamedFile>
+zerograph::arrayFiles(const std::string &name,
+                      const std::vector<std::string> &paths) {
+  std::vector<NamedFile> files;
+  for (const std::string &path : paths) {
+    files.push_back({name, path});
+    std::error_code error; // of what is no folder, or may not be listed: none
+    for (fs::directory_iterator it(path, error), end; !error && it != end;
+         it.increment(error)) {
+      if (it->path().extension() == ".npy" ||
+          it->path().extension() == ".safetensors") {
+        files.push_back({name, it->path().string()});
+      }
     }
   }
   return files;

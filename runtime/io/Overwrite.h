@@ -28,9 +28,9 @@ bool sameFile(const std::string &a, const std::string &b);
 absl::Status checkOverwrites(const std::vector<NamedFile> &inputs,
                              const std::vector<NamedFile> &outputs);
 
-/// `path`, and if it is a folder also the arrays in it.
+/// `paths`, and of each that is a folder also the arrays in it.
 std::vector<NamedFile> arrayFiles(const std::string &name,
-                                  const std::string &path);
+                                  const std::vector<std::string> &paths);
 
 /// The files that hold parameters of a plan in `folder`, wherever they may be
 /// looked for.

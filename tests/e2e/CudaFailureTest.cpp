@@ -71,7 +71,7 @@ protected:
     ASSERT_TRUE(parsed.ok());
     loaded = std::move(*parsed);
     options.steps = 2;
-    options.data = dataOf(training);
+    options.data = {dataOf(training)};
     options.progress = false;
     options.handle_interrupt = false;
     options.say = [](const std::string &) {};

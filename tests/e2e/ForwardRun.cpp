@@ -38,7 +38,7 @@ ForwardRun::compile(const onnx::ModelProto &model,
 
 absl::StatusOr<ForwardResult> ForwardRun::run(const LoadedPlan &plan) {
   ForwardOptions options;
-  options.data = path("data");
+  options.data = {path("data")};
   options.output = path("out");
   options.plan_path = path("plan");
   options.threads = 2;

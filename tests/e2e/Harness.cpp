@@ -140,7 +140,7 @@ Outcome trainModel(const Training &training) {
   TrainOptions options;
   options.steps =
       training.steps ? training.steps : loadReference(training.model).steps;
-  options.data = dataOf(training);
+  options.data = {dataOf(training)};
   options.plan_path = path;
   options.threads = training.threads;
   options.algorithms = training.algorithms;

@@ -126,8 +126,8 @@ protected:
     loaded = std::move(*parsed);
     options.steps = 2;
     options.deadline_seconds = 60;
-    options.data =
-        std::string(ZEROGRAPH_MODELS) + "/mlp-digits/batches.safetensors";
+    options.data = {std::string(ZEROGRAPH_MODELS) +
+                    "/mlp-digits/batches.safetensors"};
     options.progress = false;
     options.handle_interrupt = false;
     options.say = [this](const std::string &text) { said += text; };

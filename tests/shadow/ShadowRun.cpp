@@ -86,7 +86,7 @@ private:
         scalars.sample_base = (k * worldOf(plan) + rank) * plan.micro_batch();
         uint64_t first = (uint64_t(step) * common.data.samplesOfStep() +
                           scalars.sample_base) %
-                         common.data.samples();
+                         (common.data.steps() * common.data.samplesOfStep());
         ZG_RETURN_IF_ERROR(runProgram(0, scalars, first));
       }
       if (plan.programs_size() > 1) {
@@ -120,7 +120,7 @@ absl::StatusOr<uint64_t> runPlan(const plan::Plan &plan,
                                  const std::string &data, int steps,
                                  std::optional<uint64_t> seed) {
   ZG_ASSIGN_OR_RETURN(auto module, loadKernelModule(plan));
-  ZG_ASSIGN_OR_RETURN(auto source, DataSource::open(data, plan));
+  ZG_ASSIGN_OR_RETURN(auto source, DataSource::open({data}, plan));
   ZG_ASSIGN_OR_RETURN(auto sources, ParameterSources::open(plan, {}));
   Common common{plan, *module, *source, *sources, steps, seed};
   LocalGroupOptions options;

@@ -72,7 +72,7 @@ protected:
     expectNames(std::string(verified.message()), cause);
 
     TrainOptions options;
-    options.data = ZEROGRAPH_MODELS "/gpt2-nano/batches.safetensors";
+    options.data = {ZEROGRAPH_MODELS "/gpt2-nano/batches.safetensors"};
     options.plan_path = path;
     options.log = folder / "log.jsonl";
     auto trained = train(*loaded, options);
@@ -81,7 +81,7 @@ protected:
     EXPECT_FALSE(std::filesystem::exists(options.log));
 
     for (const std::string &command :
-         {"verify " + path, "train " + path + " --data " + options.data}) {
+         {"verify " + path, "train " + path + " --data " + options.data[0]}) {
       Output output = runCommand(command);
       EXPECT_EQ(output.code, 1) << command << ": " << output.text;
       EXPECT_EQ(output.text.find("zerograph-run "), 0u) << output.text;

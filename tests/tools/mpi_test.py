@@ -51,6 +51,9 @@ class SameBits(Mpi):
         for stage in "0123":
             self.check(2, [*MLP_RUN, "--zero", stage, "--steps", "6"], stage)
 
+    def test_shuffled_data(self):
+        self.check(2, [*MLP_RUN, "--shuffle", "5", "--epochs", "1"], "0")
+
     def test_gpt(self):
         for stage in "0123":
             self.check(3, [*GPT_RUN, "--zero", stage, "--steps", "3",

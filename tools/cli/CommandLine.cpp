@@ -61,12 +61,12 @@ std::string emptyOption(const CLI::App &command) {
 constexpr std::pair<const char *, const char *> kNamesElsewhere[] = {
     {"--batch-size", "--micro-batch"},
     {"--device", "--target"},
-    {"--epochs", "--steps"},
     {"--gradient-accumulation-steps", "--accumulate"},
     {"--learning-rate", "--lr"},
     {"--max-steps", "--steps"},
     {"--nproc-per-node", "--ranks"},
     {"--num-gpus", "--ranks"},
+    {"--num-train-epochs", "--epochs"},
     {"--resume", "--load-weights"},
     {"--stage", "--zero"},
     {"--tf32", "--allow-tf32"},
@@ -142,6 +142,30 @@ CLI::App &CommandLine::add(const std::string &name, const std::string &help) {
   return *command;
 }
 
+void CommandLine::addFile(CLI::App &command, const std::string &name,
+                          const std::string &help, std::string &path,
+                          std::vector<std::string> &data) {
+  // Not `required`, which would refuse it among the data.
+  CLI::Option *option = command.add_option(name, path, help);
+  files.push_back({&command, option, &path, &data});
+}
+
+std::optional<std::string>
+CommandLine::findFile(const CLI::App &command) const {
+  for (const File &file : files) {
+    if (file.command != &command || !file.path->empty()) {
+      continue;
+    }
+    if (file.data->size() < 2) {
+      return file.option->get_name() + " is required";
+    }
+    *file.path = file.data->back();
+    file.data->pop_back();
+    file.option->add_result(*file.path); // as if it had been read so
+  }
+  return std::nullopt;
+}
+
 int CommandLine::fail(const CLI::App *command, const std::string &message,
                       int code) const {
   if (!last) {
@@ -208,6 +232,9 @@ int CommandLine::run(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &help) { // or the version
+    for (const File &file : files) {
+      file.option->required(); // so it is shown
+    }
     return app.exit(help);
   } catch (const CLI::ParseError &error) {
     wrong = messageOf(error);
@@ -225,6 +252,9 @@ int CommandLine::run(int argc, char **argv) {
     }
     if (std::string name = emptyOption(*command); !name.empty()) {
       return fail(command, name + ": its value is empty");
+    }
+    if (std::optional<std::string> missing = findFile(*command)) {
+      return fail(command, *missing);
     }
     absl::StatusOr<int> code = run();
     if (!code.ok()) {

@@ -10,6 +10,7 @@
 #include <CLI/Formatter.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,12 @@ public:
   void onRun(CLI::App &command, std::function<absl::StatusOr<int>()> run) {
     runs.emplace_back(&command, std::move(run));
   }
+  /// Declares the file that a command is about. Where it comes last, as in
+  /// `--data A B FILE`, it is read as data: then the last of `data` is it. Both
+  /// outlive the parse.
+  void addFile(CLI::App &command, const std::string &name,
+               const std::string &help, std::string &path,
+               std::vector<std::string> &data);
   /// Called by `main` when everything has been said, before it returns.
   void atEnd(std::function<void()> last) { this->last = std::move(last); }
 
@@ -46,7 +53,17 @@ private:
   bool reportExtras(const CLI::App &command) const;
   int reportNoCommand() const;
 
+  struct File {
+    CLI::App *command;
+    CLI::Option *option;
+    std::string *path;
+    std::vector<std::string> *data;
+  };
+  /// What is wrong with the files of `command`; nothing if they are there.
+  std::optional<std::string> findFile(const CLI::App &command) const;
+
   CLI::App app;
+  std::vector<File> files;
   std::vector<std::pair<CLI::App *, std::function<absl::StatusOr<int>()>>> runs;
   std::function<void()> last;
 };

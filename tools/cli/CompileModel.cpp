@@ -6,7 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/Driver.h"
 #include "runtime/io/Overwrite.h"
-#include "runtime/io/TensorFile.h"
+#include "runtime/io/Shard.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -29,9 +29,10 @@ absl::Status bindDim(std::map<std::string, int64_t> &dims,
 }
 
 absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
-                          const std::string &batch, const std::string &data,
+                          const std::string &batch,
+                          const std::vector<std::string> &data,
                           std::map<std::string, int64_t> &dims) {
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(data));
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(data));
   for (const frontend::InputSignature &input : inputs) {
     auto it = tensors.find(input.name);
     if (it == tensors.end() || it->second.shape.size() != input.dims.size()) {
@@ -87,7 +88,7 @@ absl::Status checkIsNoPlan(const std::string &model) {
 }
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           const std::string &data,
+                                           const std::vector<std::string> &data,
                                            const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
   ZG_RETURN_IF_ERROR(checkIsNoPlan(options.model));

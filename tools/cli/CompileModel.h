@@ -9,10 +9,11 @@
 namespace zerograph {
 
 /// Binds the dims that the micro-batch (0: not given) and the arrays in `data`
-/// (empty: none) decide, compiles, prints warnings on standard error, and
-/// writes the weights that the plan needs beside `plan_path`.
+/// (empty: none), those of its first file, decide, compiles, prints warnings on
+/// standard error, and writes the weights that the plan needs beside
+/// `plan_path`.
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           const std::string &data,
+                                           const std::vector<std::string> &data,
                                            const std::string &plan_path);
 
 /// For a model that is compiled to be run here: refuses one for a device that

@@ -31,6 +31,8 @@ struct OptionCheck {
   bool needed = false;
   /// Where the option is not built yet: what to do instead.
   const char *instead = nullptr;
+  /// Several values may follow one name.
+  bool several = false;
 };
 
 /// A row of Options.def; its field and default are a member of options::Compile
@@ -45,6 +47,7 @@ struct OptionRow {
 namespace checks {
 
 inline const OptionCheck any, needed{{}, /*needed=*/true};
+inline const OptionCheck files{{}, /*needed=*/true, nullptr, /*several=*/true};
 
 inline OptionCheck notBuilt(const char *instead) {
   return {{}, false, instead};
@@ -162,7 +165,7 @@ void addOptions(CLI::App &app, OptionCommands command, Fields &fields) {
       option->type_name(row.value)->required(row.check.needed);
       option->check(row.check.validator);
       if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-        option->allow_extra_args(false);
+        option->allow_extra_args(row.check.several);
       }
     }
   });

@@ -3,7 +3,7 @@
 #include "frontend/Import.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/exec/RunForward.h"
-#include "runtime/io/TensorFile.h"
+#include "runtime/io/Shard.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/state/Initialize.h"
 #include "tools/cli/CommandLine.h"
@@ -20,7 +20,6 @@ constexpr uint64_t kMostSamples = 32;
 
 struct RunFlags {
   explicit RunFlags(CLI::App &app) {
-    app.add_option("MODEL", compile.model, "MODEL.onnx")->required();
     addOptions(app, kRuns, static_cast<options::Compile &>(compile));
     addOptions(app, kRuns, given);
   }
@@ -37,7 +36,7 @@ absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
   if (batch.empty() || flags.compile.dims.count(batch)) {
     return 0;
   }
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(flags.given.data));
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(flags.given.data));
   for (const frontend::InputSignature &input : inputs) {
     auto array = tensors.find(input.name);
     if (!input.dims.empty() && input.dims[0].name == batch &&
@@ -108,6 +107,8 @@ absl::StatusOr<int> runModel(RunFlags flags) {
 void addRunModel(CommandLine &line) {
   CLI::App &command = line.add("run", "Runs a model forward over data");
   auto flags = std::make_shared<RunFlags>(command);
+  line.addFile(command, "MODEL", "MODEL.onnx", flags->compile.model,
+               flags->given.data);
   line.onRun(command, [flags] { return runModel(*flags); });
 }
 

@@ -109,7 +109,7 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
                                                    : "";
   std::fprintf(
       stderr, "note: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
-      result.losses.size(), static_cast<unsigned long long>(options.steps),
+      result.losses.size(), static_cast<unsigned long long>(result.steps),
       options.save_weights.empty()
           ? "no weights were to be saved"
           : absl::StrCat("the weights are in ", options.save_weights).c_str());
@@ -124,6 +124,9 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
 
 absl::Status TrainFlags::parse() {
   options::copy(given, options);
+  if (given.epochs && command.get_option("--steps")->count() > 0) {
+    return absl::InvalidArgumentError("--steps and --epochs: give one of them");
+  }
   if (!given.init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(options.init_missing,
                         parseInitMissing(given.init_missing));

@@ -19,7 +19,7 @@ public:
   explicit TrainFlags(CLI::App &command);
 
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
-  const std::string &data() const { return given.data; }
+  std::vector<std::string> &data() { return given.data; }
 
   /// Trains with what `source` gives and reports on standard output: each
   /// step's loss as it ends (not on a terminal, where the progress line has

@@ -16,8 +16,7 @@ bool isModel(const std::string &path) { return absl::EndsWith(path, ".onnx"); }
 /// What `train` of a model compiles never becomes a file, but the weights it
 /// may need besides the model's do, until the run has ended.
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
-                                  CompileFlags &compile,
-                                  const TrainFlags &train,
+                                  CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
   ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
   ZG_RETURN_IF_ERROR(checkDevice(options));
@@ -43,8 +42,8 @@ void addTrainModel(CommandLine &line) {
   CLI::App &command =
       line.add("train", "Trains with a plan, or compiles a model and trains");
   auto path = std::make_shared<std::string>();
-  command.add_option("FILE", *path, "MODEL.onnx or a plan")->required();
   auto train = std::make_shared<TrainFlags>(command);
+  line.addFile(command, "FILE", "MODEL.onnx or a plan", *path, train->data());
   auto compile = std::make_shared<CompileFlags>(command, kTrains);
   line.onRun(command, [path, train, compile, &line]() -> absl::StatusOr<int> {
     PlanSource source;

@@ -24,8 +24,8 @@ std::string deviceOfPlan(const std::string &path) {
 void addTrainPlan(CommandLine &line) {
   CLI::App &command = line.add("train", "Trains with a plan");
   auto path = std::make_shared<std::string>();
-  command.add_option("PLAN", *path, "A plan")->required();
   auto flags = std::make_shared<TrainFlags>(command);
+  line.addFile(command, "PLAN", "A plan", *path, flags->data());
   line.onRun(command, [path, flags, &line] {
     return flags->run(line, {[path](std::optional<unsigned>) {
                                return readPlanToTrain(*path);

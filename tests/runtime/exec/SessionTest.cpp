@@ -33,13 +33,13 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
                                  ("session" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   TrainOptions options;
-  options.data = folder / "data.safetensors";
+  options.data = {folder / "data.safetensors"};
   options.load_weights = folder / "w.safetensors";
   options.save_weights = folder / "out.safetensors";
   options.threads = 1;
   options.progress = false;
   options.handle_interrupt = false;
-  writeZeros(options.data, "x", {60, 8}, 480);
+  writeZeros(options.data[0], "x", {60, 8}, 480);
   writeZeros(options.load_weights, "w", {500}, 500);
 
   constexpr unsigned kWorld = 3;

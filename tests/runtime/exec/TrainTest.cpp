@@ -48,7 +48,7 @@ protected:
     }
     write("data.safetensors", "x", {samples, 8}, x);
     write("w.safetensors", "w", {500}, w);
-    options.data = path("data.safetensors");
+    options.data = {path("data.safetensors")};
     options.load_weights = path("w.safetensors");
     options.save_weights = path("out.safetensors");
     options.log = path("log.jsonl");
@@ -165,7 +165,7 @@ TEST_F(TrainTest, TraceTellsWaitingFromWork) {
 TEST_F(TrainTest, AStepIsItsFormula) {
   options.steps = 1;
   options.dump_gradients = path("grad.safetensors");
-  std::vector<float> x = floatsOf(options.data, "x");
+  std::vector<float> x = floatsOf(options.data[0], "x");
   std::vector<float> w = floatsOf(options.load_weights, "w");
   TrainResult result = run({3, 3, 1, true});
   std::vector<float> expected(500), after(500);

@@ -55,7 +55,7 @@ protected:
   }
 
   std::string error() {
-    auto source = DataSource::open(path, plan);
+    auto source = DataSource::open({path}, plan);
     return source.ok() ? "fine" : std::string(source.status().message());
   }
 
@@ -65,11 +65,12 @@ protected:
 
 TEST_F(DataSourceTest, MicroBatchesAreConsecutiveAndStepsWhole) {
   write(30); // a step takes 12: two whole steps
-  auto source = DataSource::open(path, plan);
+  auto source = DataSource::open({path}, plan);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_EQ((*source)->samplesOfStep(), 12u);
-  EXPECT_EQ((*source)->samples(), 24u);
-  EXPECT_EQ((*source)->dropped(), 6u);
+  EXPECT_EQ((*source)->samples(), 30u);
+  EXPECT_EQ((*source)->steps(), 2u);
+  EXPECT_EQ((*source)->rest(), 6u);
   EXPECT_EQ((*source)->superfluous(), std::vector<std::string>{"more"});
   for (uint64_t first : {0, 3, 21, 24, 27}) {
     std::vector<int64_t> ids(6);
@@ -85,7 +86,7 @@ TEST_F(DataSourceTest, MicroBatchesAreConsecutiveAndStepsWhole) {
 
 TEST_F(DataSourceTest, ABadValueIsNamedWithItsSample) {
   write(60);
-  auto source = DataSource::open(path, plan);
+  auto source = DataSource::open({path}, plan);
   ASSERT_TRUE(source.ok()) << source.status();
   std::vector<int64_t> ids(6);
   EXPECT_TRUE((*source)->read(0, 45, ids.data()).ok());
@@ -99,12 +100,17 @@ TEST_F(DataSourceTest, ABadValueIsNamedWithItsSample) {
 // All at once, and as many as are asked for.
 TEST_F(DataSourceTest, AllSamplesCanBeCheckedBefore) {
   write(60);
-  auto source = DataSource::open(path, plan);
+  auto source = DataSource::open({path}, plan);
   ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_TRUE((*source)->check(0, 50).ok()) << (*source)->check(0, 50);
-  EXPECT_TRUE((*source)->check(50, 50).ok());
+  auto same = [](uint64_t place) { return place; };
+  EXPECT_TRUE((*source)->check(0, 50, same).ok());
+  EXPECT_TRUE((*source)->check(50, 50, same).ok());
+  // Those that the order has there.
+  auto back = [](uint64_t place) { return 59 - place; };
+  EXPECT_TRUE((*source)->check(10, 60, back).ok());
+  EXPECT_FALSE((*source)->check(9, 60, back).ok());
   for (uint64_t begin : {0, 49, 50}) {
-    absl::Status status = (*source)->check(begin, 60);
+    absl::Status status = (*source)->check(begin, 60, same);
     EXPECT_NE(status.message().find("the value 1000 in sample 50, "),
               std::string::npos)
         << status;
@@ -117,7 +123,7 @@ TEST_F(DataSourceTest, AnIgnoredValueIsLegalAndItsNeighboursAreNot) {
   write(60);
   plan.mutable_inputs(0)->set_max(970);
   plan.mutable_inputs(0)->add_ignored(990);
-  auto source = DataSource::open(path, plan);
+  auto source = DataSource::open({path}, plan);
   ASSERT_TRUE(source.ok()) << source.status();
   std::vector<int64_t> ids(6);
   absl::Status status = (*source)->read(0, 48, ids.data());
@@ -126,7 +132,7 @@ TEST_F(DataSourceTest, AnIgnoredValueIsLegalAndItsNeighboursAreNot) {
             std::string::npos)
       << status;
   plan.mutable_inputs(0)->add_ignored(980);
-  source = DataSource::open(path, plan);
+  source = DataSource::open({path}, plan);
   ASSERT_TRUE(source.ok()) << source.status();
   status = (*source)->read(0, 48, ids.data());
   EXPECT_NE(status.message().find("'ids' has the value 1000 in sample 50, "
@@ -159,9 +165,10 @@ TEST_F(DataSourceTest, FlattenedInputsHaveSeveralRowsASample) {
       << error();
   plan.mutable_inputs(0)->set_shape(0, 6);
   plan.set_accumulate(1);
-  auto source = DataSource::open(path, plan);
+  auto source = DataSource::open({path}, plan);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_EQ((*source)->samples(), 12u);
+  EXPECT_EQ((*source)->steps(), 2u);
   std::vector<int64_t> ids(12);
   ASSERT_TRUE((*source)->read(0, 3, ids.data()).ok());
   EXPECT_EQ(ids[0], 6 * 2 * 10);

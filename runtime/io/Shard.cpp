@@ -1,0 +1,168 @@
+//===- Shard.cpp - one file of a run's samples ----------------------------===//
+
+#include "runtime/io/Shard.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+using namespace zerograph;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// "[samples, 64]".
+std::string expectedShape(const plan::Input &input) {
+  std::vector<std::string> sizes;
+  for (int i = 0; i < input.shape_size(); ++i) {
+    sizes.push_back(input.per_sample() && i == 0
+                        ? "samples"
+                        : absl::StrCat(input.shape(i)));
+  }
+  return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]");
+}
+
+bool sameShape(const plan::Input &input, const std::vector<uint64_t> &shape) {
+  if (size_t(input.shape_size()) != shape.size()) {
+    return false;
+  }
+  for (size_t i = input.per_sample() ? 1 : 0; i < shape.size(); ++i) {
+    if (shape[i] != input.shape(int(i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// `seen`: samples of the inputs before, if any had them; and of this one.
+absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
+                        uint64_t micro_batch, std::optional<uint64_t> &seen) {
+  auto found = tensors.find(input.name());
+  if (found == tensors.end()) {
+    return absl::NotFoundError(absl::StrCat(
+        "input '", input.name(), "' is missing, expected ",
+        plan::ElementType_Name(input.type()), " ", expectedShape(input),
+        input.shape_size() == 0 && !input.per_sample()
+            ? ", one value for the whole run"
+            : ""));
+  }
+  const TensorExtent &array = found->second;
+  if (array.type != input.type() || !sameShape(input, array.shape)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input '", input.name(), "' is ", plan::ElementType_Name(array.type),
+        " ", shapeText(array.shape), ", expected ",
+        plan::ElementType_Name(input.type()), " ", expectedShape(input)));
+  }
+  if (!input.per_sample()) {
+    return absl::OkStatus();
+  }
+  // Usually one row a sample; flattened inputs have several.
+  uint64_t rows = input.shape_size() ? input.shape(0) / micro_batch : 0;
+  if (rows == 0 || input.shape(0) % micro_batch != 0 ||
+      array.shape[0] % rows != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input '", input.name(), "' has ", array.shape[0],
+        " rows, expected a multiple of ", rows, ": the plan's micro-batch has ",
+        micro_batch, " samples in ", input.shape_size() ? input.shape(0) : 0,
+        " rows"));
+  }
+  uint64_t samples = array.shape[0] / rows;
+  if (samples == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name(), "' has no samples"));
+  }
+  if (seen && samples != *seen) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name(), "' has ", samples,
+                     " samples, the inputs before it have ", *seen));
+  }
+  seen = samples;
+  return absl::OkStatus();
+}
+
+/// The .safetensors files of a folder; none of a folder of .npy files, or of
+/// what is no folder.
+absl::StatusOr<std::vector<std::string>> filesIn(const std::string &path) {
+  std::vector<std::string> files;
+  bool arrays = false;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return files;
+  }
+  for (fs::directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    arrays |= it->path().extension() == ".npy";
+    if (it->path().extension() == ".safetensors") {
+      files.push_back(it->path().string());
+    }
+  }
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot list: ", error.message()));
+  }
+  if (arrays && !files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": holds .npy and .safetensors files; give a folder "
+                           "that holds one kind"));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+} // namespace
+
+absl::StatusOr<std::vector<std::string>>
+zerograph::shardFiles(const std::vector<std::string> &paths) {
+  std::vector<std::string> files;
+  for (const std::string &path : paths) {
+    ZG_ASSIGN_OR_RETURN(std::vector<std::string> within, filesIn(path));
+    if (within.empty()) {
+      files.push_back(path);
+    }
+    files.insert(files.end(), within.begin(), within.end());
+  }
+  return files;
+}
+
+absl::StatusOr<TensorFile>
+zerograph::firstArrays(const std::vector<std::string> &paths) {
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> files, shardFiles(paths));
+  return readTensors(files.front());
+}
+
+absl::StatusOr<Shard> Shard::open(const std::string &path,
+                                  const plan::Plan &plan) {
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(path));
+  Shard shard;
+  shard.path = path;
+  std::vector<std::string> problems;
+  std::optional<uint64_t> seen; // samples of the inputs so far
+  std::set<std::string> names;
+  for (const plan::Input &input : plan.inputs()) {
+    names.insert(input.name());
+    absl::Status status = checkInput(tensors, input, plan.micro_batch(), seen);
+    if (!status.ok()) {
+      problems.push_back(std::string(status.message()));
+      continue;
+    }
+    shard.arrays.push_back(tensors.at(input.name()));
+  }
+  for (const auto &[name, extent] : tensors) {
+    if (!names.count(name)) {
+      shard.extra.push_back(name);
+    }
+  }
+  if (!problems.empty()) {
+    if (!shard.extra.empty()) {
+      problems.push_back(absl::StrCat("the file also holds ",
+                                      absl::StrJoin(shard.extra, ", ")));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", absl::StrJoin(problems, "; ")));
+  }
+  shard.samples = seen.value_or(0);
+  return shard;
+}
