@@ -130,6 +130,9 @@ absl::Status RankRun::trainSteps() {
                         seconds * 1e3,
                         double(session.data->samplesOfStep()) / seconds};
       ZG_RETURN_IF_ERROR(session.log->add(record));
+      if (session.events) {
+        ZG_RETURN_IF_ERROR(session.events->add(step, numbersOf(record)));
+      }
       if (session.options.on_step) {
         session.options.on_step(record);
       }

@@ -56,6 +56,9 @@ absl::Status createOutputs(Session &session) {
   if (!options.trace.empty()) {
     ZG_ASSIGN_OR_RETURN(session.trace, TraceFile::open(options.trace));
   }
+  if (!options.tensorboard.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.events, EventFile::open(options.tensorboard));
+  }
   ZG_ASSIGN_OR_RETURN(session.log, TrainLog::open(options.log, options.steps,
                                                   options.progress));
   return absl::OkStatus();

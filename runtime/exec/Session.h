@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 #define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 
+#include "runtime/exec/EventFile.h"
 #include "runtime/exec/Machine.h"
 #include "runtime/exec/SampleOrder.h"
 #include "runtime/exec/StopSignal.h"
@@ -31,6 +32,7 @@ struct Session {
   std::unique_ptr<SafetensorsWriter> gradients; // or null
   std::unique_ptr<SafetensorsWriter> states;    // or null
   std::unique_ptr<TrainLog> log;                // null unless first()
+  std::unique_ptr<EventFile> events;            // or null
   std::unique_ptr<TraceFile> trace;             // or null
   std::unique_ptr<StopSignal> signal;           // or null
 

@@ -34,6 +34,8 @@ struct TrainOptions {
   std::string model_path;
   /// One JSON object a step; empty for none.
   std::string log;
+  /// A folder for TensorBoard; empty for none.
+  std::string tensorboard;
   /// Threads of the compute stream of each rank; 0: the machine's processors
   /// divided among the ranks.
   unsigned threads = 0;

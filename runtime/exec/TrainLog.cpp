@@ -48,6 +48,16 @@ std::string zerograph::toJson(const StepRecord &record) {
       ", \"samples_per_s\": ", number(record.samples_per_s), "}");
 }
 
+std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
+  std::vector<NamedNumber> numbers = {{"loss", record.loss},
+                                      {"lr", record.learning_rate},
+                                      {"samples_per_s", record.samples_per_s}};
+  if (record.gradient_norm) {
+    numbers.push_back({"grad_norm", *record.gradient_norm});
+  }
+  return numbers;
+}
+
 absl::StatusOr<std::unique_ptr<TrainLog>>
 TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
   std::unique_ptr<TrainLog> log(new TrainLog);

@@ -4,12 +4,14 @@
 #define ZEROGRAPH_RUNTIME_EXEC_TRAINLOG_H
 
 #include "runtime/base/Status.h"
+#include "runtime/exec/EventFile.h"
 
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
@@ -27,6 +29,9 @@ struct StepRecord {
 /// has no infinity and no NaN, which become null, as a norm does that the plan
 /// does not compute.
 std::string toJson(const StepRecord &record);
+
+/// What TensorBoard shows of it, with the names that the log has.
+std::vector<NamedNumber> numbersOf(const StepRecord &record);
 
 /// The log file, a line a step, and on a terminal the progress line. A run that
 /// fails before its first step leaves the file as it was, or none.
