@@ -138,6 +138,24 @@ Value emitExp(Lanes &l, Value x) {
   return isF64(x) ? f64::exp(l, x) : expF32(l, x);
 }
 
+Value emitLog(Lanes &l, Value x) {
+  return isF64(x) ? f64::log(l, x) : logF32(l, x);
+}
+
+/// log(u) for u = 1 + x as it is rounded, and log of what rounding dropped of
+/// it: log(1 + c / u), which is c / u.
+Value emitLog1p(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value one = l.real(type, 1.0);
+  Value u = l.add(one, x);
+  Value y = emitLog(l, u);
+  Value dropped = l.div(l.sub(x, l.sub(u, one)), u);
+  // At 0, at infinity and of a NaN, log(u) is all there is to say.
+  Value inside = l.logicalAnd(l.compare(FP::OGT, u, l.zero(type)),
+                              l.compare(FP::OLT, u, l.real(type, INFINITY)));
+  return l.select(inside, l.add(y, dropped), y);
+}
+
 /// 1 / (1 + exp(-x)).
 Value emitSigmoid(Lanes &l, Value x) {
   Value one = l.real(x.getType(), 1.0);
@@ -171,7 +189,9 @@ Value emit::emitFloatUnary(Lanes &l, nn::UnaryKind kind, Value x) {
   case nn::UnaryKind::exp:
     return emitExp(l, x);
   case nn::UnaryKind::log:
-    return isF64(x) ? f64::log(l, x) : logF32(l, x);
+    return emitLog(l, x);
+  case nn::UnaryKind::log1p:
+    return emitLog1p(l, x);
   case nn::UnaryKind::sqrt:
     return l.b.create<math::SqrtOp>(x);
   case nn::UnaryKind::reciprocal:

@@ -30,6 +30,18 @@ bool isBufferName(const std::string &name) {
          absl::StrContains(absl::AsciiStrToLower(last), "mask");
 }
 
+/// Whether PyTorch's own modules give a parameter this name: "fc.weight",
+/// "rnn.bias_hh_l0", "attn.in_proj_weight".
+bool isParameterName(const std::string &name) {
+  std::string last = name.substr(name.find_last_of('.') + 1);
+  for (const char *word : {"weight", "bias"}) {
+    if (absl::StartsWith(last, word) || absl::EndsWith(last, word)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Whether the initializer is one number with a name such as nodes have,
 /// "/head/Constant_1" or "onnx::Mul_7", and not a parameter's, "head.scale":
 /// then an exporter made it of a constant.
@@ -78,6 +90,7 @@ public:
           absl::StrJoin(takenForConstants, ", "),
           ". To train one, name it and all other parameters by --train"));
     }
+    noteUnlikely(report);
     checkPatterns();
     return parameters;
   }
@@ -161,9 +174,28 @@ private:
       return Decision{false, "its name is that of a buffer"};
     }
     if (reached) {
+      if (isOfTorchScript(file.model) && !isParameterName(name)) {
+        unlikely.push_back(name);
+      }
       return Decision{true, "the loss's gradient reaches it"};
     }
     return std::nullopt;
+  }
+
+  /// The TorchScript exporter does not tell buffers from parameters.
+  void noteUnlikely(ImportReport &report) {
+    if (unlikely.empty()) {
+      return;
+    }
+    constexpr size_t kMost = 8;
+    size_t count = unlikely.size();
+    unlikely.resize(std::min(count, kMost));
+    report.notes.push_back(absl::StrCat(
+        "trained, though they may be buffers, which this exporter does "
+        "not tell from parameters: ",
+        absl::StrJoin(unlikely, ", "),
+        count > kMost ? absl::StrCat(" and ", count - kMost, " more") : "",
+        ". --freeze NAME keeps one as it is"));
   }
 
   /// Whether the exporter lists it as a parameter.
@@ -217,6 +249,8 @@ private:
   Patterns train, freeze;
   /// One-element initializers that might have been parameters.
   std::vector<std::string> takenForConstants;
+  /// Trained, but not named as parameters of PyTorch's modules are.
+  std::vector<std::string> unlikely;
 };
 
 } // namespace

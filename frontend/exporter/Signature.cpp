@@ -24,6 +24,9 @@ const std::string *metadata(const Proto &proto, absl::string_view key) {
   return nullptr;
 }
 
+constexpr char kSignature[] =
+    "pkg.torch.export.ExportedProgram.graph_signature";
+
 /// All `%name` in the text of an fx node.
 void collectNames(absl::string_view text, std::set<std::string> &names) {
   for (size_t at = text.find('%'); at != absl::string_view::npos;
@@ -99,8 +102,7 @@ std::optional<Entry> entryOf(absl::string_view line) {
 
 ExporterSignature readSignature(const Graph &graph) {
   ExporterSignature signature;
-  const std::string *text =
-      metadata(graph.proto, "pkg.torch.export.ExportedProgram.graph_signature");
+  const std::string *text = metadata(graph.proto, kSignature);
   if (text == nullptr) {
     findTraces(graph, signature);
     return signature;
@@ -124,6 +126,11 @@ ExporterSignature readSignature(const Graph &graph) {
     (made ? signature.damaged : signature.absent).push_back(entry->target);
   }
   return signature;
+}
+
+bool isOfTorchScript(const onnx::ModelProto &model) {
+  return model.producer_name() == "pytorch" &&
+         metadata(model.graph(), kSignature) == nullptr;
 }
 
 } // namespace zerograph::frontend

@@ -24,6 +24,9 @@ struct ExporterSignature {
 
 ExporterSignature readSignature(const Graph &graph);
 
+/// Whether PyTorch's older exporter wrote the model: it leaves no signature.
+bool isOfTorchScript(const onnx::ModelProto &model);
+
 } // namespace zerograph::frontend
 
 #endif // ZEROGRAPH_FRONTEND_EXPORTER_SIGNATURE_H

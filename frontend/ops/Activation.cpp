@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/emit/Exponentials.h"
 #include "frontend/ops/Ops.h"
 
 #include <cmath>
@@ -72,16 +73,7 @@ void emitSelu(Op &op) {
                   op.floatAttribute("gamma", 1.05070102214813232421875f));
 }
 
-void emitSoftplus(Op &op) {
-  // m + log(exp(-m) + exp(x - m)) with m = relu(x): does not overflow, and its
-  // gradient at 0 is one half, as it should be.
-  Value x = op.value(0);
-  Value m = relu(op.emit, x);
-  Value sum = op.emit.add(
-      op.emit.unary(UnaryKind::exp, op.emit.unary(UnaryKind::neg, m)),
-      op.emit.unary(UnaryKind::exp, op.emit.sub(x, m)));
-  op.set(0, op.emit.add(m, op.emit.unary(UnaryKind::log, sum)));
-}
+void emitSoftplus(Op &op) { op.set(0, softplus(op.emit, op.value(0))); }
 
 void emitSoftsign(Op &op) {
   Value x = op.value(0);
@@ -155,16 +147,6 @@ Value alongAxis(Op &op, Value x, F function) {
 void emitSoftmax(Op &op) {
   op.set(0, alongAxis(op, op.value(0),
                       [&](Value x) { return op.emit.softmax(x); }));
-}
-
-/// Along the last axis.
-Value logSoftmax(Emitter &emit, Value x) {
-  int64_t last = Emitter::rankOf(x) - 1;
-  Value shifted =
-      emit.sub(x, emit.reduce(nn::ReduceKind::max, x, {last}, true));
-  Value sum = emit.reduce(nn::ReduceKind::sum,
-                          emit.unary(UnaryKind::exp, shifted), {last}, true);
-  return emit.sub(shifted, emit.unary(UnaryKind::log, sum));
 }
 
 void emitLogSoftmax(Op &op) {

@@ -1,5 +1,6 @@
 //===- Binary.cpp - functions of two values, element by element -----------===//
 
+#include "frontend/emit/StableLog.h"
 #include "frontend/ops/Arithmetic.h"
 
 #include <cmath>
@@ -16,6 +17,15 @@ template <BinaryKind kind>
 void emitBinary(Op &op) {
   Value x = op.value(0), y = op.value(1);
   op.set(0, op.emit.binary(kind, x, y));
+}
+
+void emitSub(Op &op) {
+  Value x = op.value(0), y = op.value(1);
+  StableForm stable = stableCrossEntropy(op.emit, x, y);
+  if (stable.value) {
+    op.noteStable(stable.form);
+  }
+  op.set(0, stable.value ? stable.value : op.emit.sub(x, y));
 }
 
 template <BinaryKind kind>
@@ -106,7 +116,7 @@ const OpDef kOps[] = {
     {"Mod", 10, emitMod, foldMod},
     {"Mul", 7, emitBinary<BinaryKind::mul>, foldTwo<BinaryKind::mul>},
     {"Pow", 7, emitPow, foldPow},
-    {"Sub", 7, emitBinary<BinaryKind::sub>, foldTwo<BinaryKind::sub>},
+    {"Sub", 7, emitSub, foldTwo<BinaryKind::sub>},
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 //===- Reduce.cpp - reductions --------------------------------------------===//
 
+#include "frontend/emit/Exponentials.h"
 #include "frontend/ops/Ops.h"
 
 #include <algorithm>
@@ -88,20 +89,6 @@ Value logSum(Emitter &emit, Value x, const std::vector<int64_t> &axes,
              bool keep) {
   return emit.unary(UnaryKind::log,
                     emit.reduce(ReduceKind::sum, x, axes, keep));
-}
-
-Value logSumExp(Emitter &emit, Value x, const std::vector<int64_t> &axes,
-                bool keep) {
-  Value top = emit.reduce(ReduceKind::max, x, axes, true);
-  // If the maximum is infinite, x - top would be NaN.
-  top = emit.select(emit.unary(UnaryKind::is_inf, top), emit.splatLike(0, top),
-                    top);
-  Value sum =
-      emit.reduce(ReduceKind::sum, emit.unary(UnaryKind::exp, emit.sub(x, top)),
-                  axes, true);
-  Value result = emit.add(top, emit.unary(UnaryKind::log, sum));
-  Shape shape = Emitter::shapeOf(emit.reduce(ReduceKind::max, x, axes, keep));
-  return emit.reshape(result, shape);
 }
 
 template <Body body>

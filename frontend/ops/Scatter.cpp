@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Matchers.h"
 
+#include <algorithm>
 #include <map>
 
 using mlir::Value;
@@ -57,13 +58,37 @@ bool isSumOfOldVersion(Op &op, Value data) {
   return op.opset() < 16 && op.onlyReader(0) == "Add" && isZeros(data);
 }
 
+/// From operator set 16 on, the TorchScript exporter writes `scatter_add` with
+/// a reduction, but `index_add` and `index_put(accumulate=True)` as before.
+void checkSum(Op &op, Value data) {
+  if (op.opset() < 16 || !op.isOfTorchScript() || op.onlyReader(0) != "Add" ||
+      !isZeros(data)) {
+    return;
+  }
+  const char *const kWhat =
+      "scatters into zeros, and an Add follows: so PyTorch's TorchScript "
+      "exporter writes index_add and index_put(accumulate=True). Of several "
+      "values for one place this keeps the last and loses the others, and "
+      "these indices may repeat";
+  if (!op.allowsExporterDamage()) {
+    fail(kWhat, ". Export with dynamo=True, or write the sum as scatter_add; "
+                "if no index comes twice, --allow-exporter-damage takes the "
+                "node as it is");
+  }
+  op.warn(kWhat);
+}
+
 /// Brings `updates` [rows..., r...] to `rows` of `data`, seen as `table` [n,
-/// r...].
-void scatter(Op &op, Value rows, Value updates, const Shape &table) {
+/// r...]. `distinct`: no row is known to come twice.
+void scatter(Op &op, Value rows, Value updates, const Shape &table,
+             bool distinct) {
   Emitter &emit = op.emit;
   Value data = op.value(0);
   ScatterKind kind =
       isSumOfOldVersion(op, data) ? ScatterKind::sum : kindOf(op);
+  if (kind == ScatterKind::set && !distinct) {
+    checkSum(op, data);
+  }
   mlir::Type element = Emitter::elementOf(data);
   if (Emitter::elementOf(updates) != element) {
     fail("the updates are of another type than the data");
@@ -76,6 +101,44 @@ void scatter(Op &op, Value rows, Value updates, const Shape &table) {
   Value result = emit.builder.create<nn::ScatterOp>(
       emit.location, into.getType(), kind, rows, updates, into);
   op.set(0, emit.reshape(result, Emitter::shapeOf(data)));
+}
+
+bool areDistinct(std::vector<int64_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  return std::adjacent_find(rows.begin(), rows.end()) == rows.end();
+}
+
+/// The row-major number of each place in `data` that constant indices of a
+/// ScatterElements mean.
+std::vector<int64_t> placesOf(const HostTensor &index, const Shape &data,
+                              int64_t axis) {
+  std::vector<int64_t> strides = rowMajor(data), places;
+  std::vector<int64_t> inner = rowMajor(index.shape());
+  for (int64_t i = 0; i < index.size(); ++i) {
+    int64_t place = 0;
+    for (int64_t dim = 0; dim < index.rank(); ++dim) {
+      int64_t at =
+          dim == axis ? index.intAt(i) : i / inner[dim] % index.shape()[dim];
+      place += (at < 0 ? at + data[dim] : at) * strides[dim];
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+/// The same of a ScatterND, whose indices have `depth` numbers each.
+std::vector<int64_t> rowsOf(const HostTensor &index, const Shape &data,
+                            int64_t depth) {
+  std::vector<int64_t> strides = rowMajor(data), rows;
+  for (int64_t i = 0; i < index.size(); i += depth) {
+    int64_t row = 0;
+    for (int64_t k = 0; k < depth; ++k) {
+      int64_t at = index.intAt(i + k);
+      row += (at < 0 ? at + data[k] : at) * strides[k];
+    }
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 void emitScatterElements(Op &op) {
@@ -95,7 +158,10 @@ void emitScatterElements(Op &op) {
   Value index = indexInto(op, op.value(1), op.host(1), data[axis]);
   index = emit.convert(index, emit.builder.getI64Type());
   Value row = elementNumber(emit, index, data, axis);
-  scatter(op, row, op.value(2), {elementCount(data)});
+  const HostTensor *host = op.host(1);
+  scatter(op, row, op.value(2), {elementCount(data)},
+          shape[axis] == 1 ||
+              (host != nullptr && areDistinct(placesOf(*host, data, axis))));
 }
 
 void emitScatterNd(Op &op) {
@@ -124,7 +190,10 @@ void emitScatterNd(Op &op) {
   }
   Shape table(data.begin() + depth, data.end());
   table.insert(table.begin(), strides[0] * data[0]);
-  scatter(op, row, op.value(2), table);
+  const HostTensor *host = op.host(1);
+  scatter(op, row, op.value(2), table,
+          elementCount(lead) == 1 ||
+              (host != nullptr && areDistinct(rowsOf(*host, data, depth))));
 }
 
 const OpDef kOps[] = {

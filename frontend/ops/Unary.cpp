@@ -1,9 +1,11 @@
 //===- Unary.cpp - functions of one value, element by element -------------===//
 
+#include "frontend/emit/StableLog.h"
 #include "frontend/ops/Ops.h"
 
 #include <cmath>
 
+using mlir::Value;
 using mlir::zg::nn::UnaryKind;
 
 namespace zerograph::frontend {
@@ -13,6 +15,15 @@ namespace {
 template <UnaryKind kind>
 void emitUnary(Op &op) {
   op.set(0, op.emit.unary(kind, op.value(0)));
+}
+
+void emitLog(Op &op) {
+  Value x = op.value(0);
+  StableForm stable = stableLog(op.emit, x);
+  if (stable.value) {
+    op.noteStable(stable.form);
+  }
+  op.set(0, stable.value ? stable.value : op.emit.unary(UnaryKind::log, x));
 }
 
 double sign(double x) { return x != x ? x : (x > 0) - (x < 0); }
@@ -53,7 +64,7 @@ const OpDef kOps[] = {
     {"Exp", 6, emitUnary<UnaryKind::exp>, foldFloat<std::exp>},
     {"Floor", 6, emitUnary<UnaryKind::floor>, foldFloat<std::floor>,
      gradientTo<>},
-    {"Log", 6, emitUnary<UnaryKind::log>, foldFloat<std::log>},
+    {"Log", 6, emitLog, foldFloat<std::log>},
     {"Neg", 6, emitUnary<UnaryKind::neg>, foldNeg},
     {"Reciprocal", 6, emitUnary<UnaryKind::reciprocal>, foldFloat<reciprocal>},
     {"Round", 11, emitUnary<UnaryKind::round>, foldFloat<std::nearbyint>,

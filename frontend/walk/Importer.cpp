@@ -17,6 +17,8 @@ namespace {
 
 /// Most lines of one error.
 constexpr size_t kMaxProblems = 100;
+/// Most nodes that the note on stable forms names.
+constexpr size_t kMaxStableNodes = 6;
 
 } // namespace
 
@@ -130,6 +132,28 @@ void Importer::reportDropouts() {
   }
 }
 
+void Importer::noteStable(const onnx::NodeProto &node,
+                          const std::string &form) {
+  stableNodes.push_back(absl::StrCat("'", nodeName(node), "' (", form, ")"));
+}
+
+void Importer::reportStable() {
+  if (stableNodes.empty()) {
+    return;
+  }
+  size_t count = stableNodes.size();
+  std::string more;
+  if (count > kMaxStableNodes) {
+    stableNodes.resize(kMaxStableNodes);
+    more = absl::StrCat(" and ", count - kMaxStableNodes, " more");
+  }
+  note(absl::StrCat(
+      count, count == 1 ? " node is" : " nodes are",
+      " computed so that nothing overflows or vanishes, as PyTorch does but "
+      "its exporters do not write: ",
+      absl::StrJoin(stableNodes, ", "), more));
+}
+
 void Importer::addProblem(const onnx::NodeProto &node,
                           const std::string &problem) {
   problems.push_back(absl::StrCat(
@@ -190,6 +214,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   addParameters();
   walk();
   reportDropouts();
+  reportStable();
   finish();
   return std::move(module);
 }

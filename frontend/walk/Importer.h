@@ -5,6 +5,7 @@
 
 #include "frontend/Import.h"
 #include "frontend/exporter/Parameters.h"
+#include "frontend/exporter/Signature.h"
 #include "frontend/file/ModelFile.h"
 #include "frontend/graph/Graph.h"
 #include "frontend/walk/IndexRange.h"
@@ -30,6 +31,9 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   int64_t opset() const { return file.opset; }
+  bool isOfTorchScript() const {
+    return zerograph::frontend::isOfTorchScript(file.model);
+  }
   const ImportOptions &importOptions() const { return options; }
   /// See Op.
   std::string onlyReader(const std::string &name) const;
@@ -37,6 +41,8 @@ public:
   bool isTrained(const std::string &name) const;
   /// Adds a note to the report, once.
   void note(const std::string &text);
+  /// See Op.
+  void noteStable(const onnx::NodeProto &node, const std::string &form);
   /// See Op.
   double decideDropout(double ofFile);
   int64_t nextRandomNumber() { return randomNumbers++; }
@@ -113,6 +119,7 @@ private:
   void noteFiles(llvm::ArrayRef<mlir::Attribute> arguments);
   void verifyModule();
   void reportDropouts();
+  void reportStable();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
   std::string pickLoss() const;
   bool mayBeLoss(const onnx::ValueInfoProto &output) const;
@@ -140,6 +147,7 @@ private:
   int emitDepth = 0;
   std::map<double, int> dropouts; ///< ratio -> how many nodes have it
   int64_t randomNumbers = 0;
+  std::vector<std::string> stableNodes; ///< as texts; see noteStable
 
   // Copies of the nodes of bodies, with names of their own, one copy per run:
   // of branches, loops, and operators that ONNX defines as functions.

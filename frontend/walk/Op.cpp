@@ -172,8 +172,14 @@ bool Op::isTrained(int i) const {
 
 bool Op::hasLoss() const { return importer.importOptions().require_loss; }
 
+bool Op::isOfTorchScript() const { return importer.isOfTorchScript(); }
+
 bool Op::allowsExporterDamage() const {
   return importer.importOptions().allow_exporter_damage;
+}
+
+void Op::noteStable(const std::string &form) {
+  importer.noteStable(node, form);
 }
 
 void Op::note(const std::string &text) { importer.note(text); }

@@ -136,8 +136,13 @@ public:
   bool isTrained(int i) const;
   /// Whether the import has a loss to minimize.
   bool hasLoss() const;
+  /// Whether PyTorch's TorchScript exporter wrote the model.
+  bool isOfTorchScript() const;
   /// Whether the user accepts what an exporter is known to have damaged.
   bool allowsExporterDamage() const;
+  /// Tells the user that this node is computed otherwise than it is written, as
+  /// a stable form (emit/StableLog.h); once for all nodes.
+  void noteStable(const std::string &form);
   /// Tells the user something, once for all nodes.
   void note(const std::string &text);
 

@@ -71,7 +71,7 @@ TEST(Elementwise, FloatUnary) {
     std::string boolType = tensor(x.size(), "i1");
     Builder builder;
     for (std::string kind :
-         {"neg", "abs", "sign", "exp", "log", "sqrt", "reciprocal", "tanh",
+         {"neg", "abs", "sign", "exp", "log", "log1p", "sqrt", "reciprocal", "tanh",
           "sigmoid", "erf", "floor", "ceil", "round"}) {
       builder.add("nn.unary " + kind + " %a : " + type + " -> " + type, type);
     }

@@ -114,7 +114,7 @@ std::string kernelOf(const std::string &a, const std::string &b,
 TEST(Width, FunctionsOfOneAndTwo) {
   for (std::string element : {"f32", "f64"}) {
     std::string t = "tensor<3x37x" + element + ">";
-    for (std::string kind : {"exp", "tanh", "erf", "sin", "sigmoid", "log"}) {
+    for (std::string kind : {"exp", "tanh", "erf", "sin", "sigmoid", "log", "log1p"}) {
       expectSameForEveryWidth(kernelOf(
           t, t, "%r = nn.unary " + kind + " %a : " + t + " -> " + t + "\n", t));
     }

@@ -123,6 +123,8 @@ double mlir::zg::testing::applyUnary(UnaryKind kind, Type element, double x) {
     return std::exp(x);
   case UnaryKind::log:
     return std::log(x);
+  case UnaryKind::log1p:
+    return std::log1p(x);
   case UnaryKind::sqrt:
     return std::sqrt(x);
   case UnaryKind::reciprocal:

@@ -22,6 +22,8 @@ Value unaryGradient(UnaryKind kind, Value x, Value y, Gradient &g) {
     return g.mul(dy, y);
   case UnaryKind::log:
     return g.div(dy, x);
+  case UnaryKind::log1p:
+    return g.div(dy, g.shift(x, 1));
   case UnaryKind::sqrt:
     return g.div(dy, g.scale(y, 2));
   case UnaryKind::reciprocal:
