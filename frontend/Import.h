@@ -30,6 +30,16 @@ struct ImportOptions {
   std::vector<std::string> train, freeze;
   /// Name of the graph output to minimize; empty: inferred.
   std::string loss_output;
+  /// The loss to add to a model without one: cross_entropy, nll, mse, l1, huber
+  /// or bce_with_logits, as PyTorch's functions. Empty: none.
+  std::string added_loss;
+  /// What it is of, an output or a value on the way to one (empty: `logits`, or
+  /// the only output of floats); the input that it compares with, maybe added.
+  std::string loss_on, labels = "labels";
+  int64_t ignore_index = -100;
+  double label_smoothing = 0;
+  std::string class_weights; ///< "W1,W2,...", or empty
+  bool shift_labels = false;
   /// False: the model is to be run forward. Unless `loss_output` names one,
   /// there is no loss, and nothing is trainable.
   bool require_loss = true;

@@ -209,10 +209,11 @@ OwningOpRef<ModuleOp> Importer::run() {
   builder.setInsertionPointToEnd(body);
 
   addInputs();
-  loss = pickLoss();
+  loss = options.added_loss.empty() ? pickLoss() : pickScores();
   report.loss_output = loss;
   addParameters();
   walk();
+  addLoss();
   reportDropouts();
   reportStable();
   finish();

@@ -19,6 +19,8 @@ class OpSchema;
 
 namespace zerograph::frontend {
 
+struct AddedLoss;
+
 /// Imports one model. Every ONNX name becomes a Slot: a constant on the host, a
 /// value of the program, or, on demand, both. A node whose inputs are all
 /// constants is folded: computed while importing. A constant is emitted when a
@@ -109,6 +111,11 @@ private:
   /// failed.
   void addPlaceholders(const onnx::NodeProto &node);
   bool describeInputs(const onnx::NodeProto &node, onnx::GraphProto &single);
+  void addLoss();
+  mlir::Value labelsOf(const AddedLoss &wanted, mlir::Value scores,
+                       mlir::Location location);
+  mlir::Value addLabels(const Shape &shape, mlir::Type element,
+                        mlir::Location location);
   void finish();
   llvm::SmallVector<mlir::Attribute> addResults();
   mlir::Value resultOf(const std::string &output);
@@ -122,6 +129,7 @@ private:
   void reportStable();
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
   std::string pickLoss() const;
+  std::string pickScores() const;
   bool mayBeLoss(const onnx::ValueInfoProto &output) const;
   mlir::Location locationOf(const onnx::NodeProto &node);
 
@@ -134,7 +142,10 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::Block *body = nullptr;
   std::unordered_map<std::string, Slot> slots;
-  std::string loss;
+  std::string loss; ///< output; if a loss is added, that which it is of
+  /// --loss: what was added, and the name that it has as an output.
+  mlir::Value addedLoss;
+  std::string addedName;
   std::vector<InputSignature> inputs;
   std::vector<Shape> inputShapes;
   std::vector<IndexUses> indexUses; ///< one per input

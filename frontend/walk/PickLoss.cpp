@@ -56,13 +56,48 @@ std::string Importer::pickLoss() const {
   if (candidates.empty()) {
     fail("no output is a float scalar, so there is no loss to minimize; the "
          "outputs are ",
-         list, ": export the model with its loss");
+         list,
+         ": export the model with its loss, or add one: --loss cross_entropy");
   }
   if (candidates.size() > 1 && !absl::c_linear_search(candidates, "loss")) {
     fail("several outputs could be the loss: ", absl::StrJoin(candidates, ", "),
          "; choose one with --loss-output NAME");
   }
   return candidates.size() > 1 ? "loss" : candidates.front();
+}
+
+/// The output, or the value on the way to one, that an added loss is of.
+std::string Importer::pickScores() const {
+  std::vector<std::string> names, floats;
+  for (const auto &output : graph.proto.output()) {
+    names.push_back(output.name());
+    if (isFloatType(output.type().tensor_type().elem_type())) {
+      floats.push_back(output.name());
+    }
+  }
+  std::string list = absl::StrJoin(names, ", ");
+  if (!options.loss_on.empty()) {
+    auto made = graph.producer.find(options.loss_on);
+    bool value = made != graph.producer.end() &&
+                 absl::c_linear_search(graph.order, made->second);
+    if (!value && !absl::c_linear_search(names, options.loss_on)) {
+      fail("--loss-on ", options.loss_on,
+           ": no output, nor a value that one is made of, has that name; the "
+           "outputs are ",
+           list);
+    }
+    return options.loss_on;
+  }
+  if (absl::c_linear_search(floats, "logits")) {
+    return "logits";
+  }
+  if (floats.size() != 1) {
+    fail("--loss ", options.added_loss,
+         ": of which output? Give --loss-on "
+         "NAME; the outputs are ",
+         list);
+  }
+  return floats.front();
 }
 
 } // namespace zerograph::frontend

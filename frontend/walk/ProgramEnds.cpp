@@ -64,7 +64,7 @@ Value Importer::resultOf(const std::string &output) {
     fail("graph output '", output, "' is a sequence");
   }
   Value value = materialize(slot, location);
-  if (output != loss) {
+  if (output != loss || addedLoss) {
     return value;
   }
   if (Emitter::typeOf(value).getNumElements() != 1 ||
@@ -89,6 +89,11 @@ SmallVector<Attribute> Importer::addResults() {
       attributes.append(nn::kPerSampleAttr, builder.getUnitAttr());
     }
     resultAttributes.push_back(attributes.getDictionary(&context));
+  }
+  if (addedLoss) {
+    results.push_back(addedLoss);
+    resultAttributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        nn::kOutputAttr, builder.getStringAttr(addedName))));
   }
   for (const Parameter &parameter : parameters) {
     const std::string &name = parameter.tensor->name();

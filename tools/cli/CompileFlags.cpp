@@ -122,6 +122,38 @@ void CompileFlags::sayWithoutEffect() const {
   }
 }
 
+absl::Status CompileFlags::checkLoss() const {
+  const std::string &kind = options.added_loss;
+  bool classes = kind == "cross_entropy" || kind == "nll";
+  if (!kind.empty() && isGiven("--loss-output")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--loss ", kind,
+                     " adds a loss, and --loss-output names "
+                     "one that the model has: give one of them"));
+  }
+  const struct {
+    const char *option, *takes;
+    bool fits;
+  } kRows[] = {
+      {"--loss-on", "--loss", !kind.empty()},
+      {"--labels", "--loss", !kind.empty()},
+      {"--shift-labels", "--loss cross_entropy or nll", classes},
+      {"--ignore-index", "--loss cross_entropy or nll", classes},
+      {"--label-smoothing", "--loss cross_entropy", kind == "cross_entropy"},
+      {"--class-weights", "--loss cross_entropy, nll or bce_with_logits",
+       classes || kind == "bce_with_logits"},
+  };
+  for (const auto &row : kRows) {
+    if (isGiven(row.option) && !row.fits) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          row.option, " is for ", row.takes,
+          kind.empty() ? ", which is not given"
+                       : absl::StrCat("; ", kind, " does not use it")));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CompileFlags::checkOptimizer() const {
   const std::string &kind = options.optimizer;
   bool sgd = kind == "sgd";
@@ -168,6 +200,7 @@ absl::StatusOr<CompileOptions> CompileFlags::resolve() {
     return absl::InvalidArgumentError(absl::StrCat(
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));
   }
+  ZG_RETURN_IF_ERROR(checkLoss());
   ZG_RETURN_IF_ERROR(checkOptimizer());
   sayWithoutEffect();
   return options;

@@ -41,6 +41,7 @@ public:
 private:
   bool isGiven(const std::string &option) const;
   absl::Status checkBuilt();
+  absl::Status checkLoss() const;
   absl::Status checkOptimizer() const;
   void sayWithoutEffect() const;
 

@@ -1,0 +1,155 @@
+//===- AddedLoss.cpp - the loss of a model that has none ------------------===//
+
+#include "frontend/emit/AddedLoss.h"
+
+#include "frontend/base/Error.h"
+#include "frontend/emit/ClassLoss.h"
+#include "frontend/emit/Exponentials.h"
+
+#include <numeric>
+
+using mlir::Value;
+using mlir::zg::nn::CompareKind;
+using mlir::zg::nn::ReduceKind;
+using mlir::zg::nn::UnaryKind;
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// One number a class.
+Value tableOf(Emitter &emit, const AddedLoss &loss, int64_t classes,
+              mlir::Type element) {
+  if (loss.weights.empty()) {
+    return {};
+  }
+  if (static_cast<int64_t>(loss.weights.size()) != classes) {
+    fail("there are ", loss.weights.size(), " class weights for ", classes,
+         " classes");
+  }
+  HostTensor table(onnxTypeOf(element), {classes});
+  for (int64_t i = 0; i < classes; ++i) {
+    table.setFloat(i, loss.weights[i]);
+  }
+  return emit.constant(table);
+}
+
+/// The mean over rows and classes of -log(softmax), class by class weighed as
+/// its label would be: what label smoothing mixes in.
+Value smoothRows(Emitter &emit, const ClassRows &rows, Value lse, Value table) {
+  Value each = emit.sub(lse, rows.scores);
+  if (table) {
+    each = emit.mul(each, emit.reshape(table, {1, rows.classes}));
+  }
+  return emit.mul(emit.reduce(ReduceKind::sum, each, {1}, true),
+                  1.0 / rows.classes);
+}
+
+Value lossOfClasses(Emitter &emit, const AddedLoss &loss, Value scores,
+                    Value labels) {
+  int64_t axis = AddedLoss::classAxis(Emitter::rankOf(scores));
+  ClassRows rows = classRows(emit, scores, labels, axis);
+  mlir::Type element = Emitter::elementOf(rows.scores);
+  Value table = tableOf(emit, loss, rows.classes, element);
+  if (loss.kind == "nll") {
+    return meanOfRows(emit, weighRows(emit, rows, negativeScores(emit, rows),
+                                      table, loss.ignored));
+  }
+  mlir::Type column = emit.tensorType({rows.count, 1}, element);
+  auto entropy = emit.builder.create<nn::SoftmaxCrossEntropyOp>(
+      emit.location, column, column, rows.scores, rows.labels);
+  RowLoss hard = weighRows(emit, rows, entropy.getLoss(), table, loss.ignored);
+  if (loss.smoothing == 0) {
+    return meanOfRows(emit, hard);
+  }
+  Value smooth = smoothRows(emit, rows, entropy.getLse(), table);
+  smooth = weighRows(emit, rows, smooth, {}, loss.ignored).loss;
+  Value mixed = emit.add(emit.mul(hard.loss, 1 - loss.smoothing),
+                         emit.mul(smooth, loss.smoothing));
+  return meanOfRows(emit, {mixed, hard.weight});
+}
+
+/// (1 - y) softplus(x) + w y softplus(-x).
+Value binaryCrossEntropy(Emitter &emit, const AddedLoss &loss, Value x,
+                         Value y) {
+  Value positive = y;
+  int64_t last = Emitter::shapeOf(x).empty() ? 1 : Emitter::shapeOf(x).back();
+  if (Value table = tableOf(emit, loss, last, Emitter::elementOf(x))) {
+    positive = emit.mul(y, table);
+  }
+  Value negative = emit.sub(emit.splatLike(1, y), y);
+  Value minus = emit.unary(UnaryKind::neg, x);
+  return emit.add(emit.mul(negative, softplus(emit, x)),
+                  emit.mul(positive, softplus(emit, minus)));
+}
+
+/// Of a difference: half its square up to 1, then a line.
+Value huber(Emitter &emit, Value difference) {
+  Value size = emit.unary(UnaryKind::abs, difference);
+  return emit.select(emit.compare(CompareKind::lt, size, 1.0),
+                     emit.mul(emit.mul(difference, difference), 0.5),
+                     emit.add(size, -0.5));
+}
+
+Value meanOfAll(Emitter &emit, Value each) {
+  std::vector<int64_t> axes(Emitter::rankOf(each));
+  std::iota(axes.begin(), axes.end(), 0);
+  double count = static_cast<double>(elementCount(Emitter::shapeOf(each)));
+  return emit.mul(emit.reduce(ReduceKind::sum, each, axes, false), 1 / count);
+}
+
+Value lossOfNumbers(Emitter &emit, const AddedLoss &loss, Value x, Value y) {
+  if (loss.kind == "bce_with_logits") {
+    return meanOfAll(emit, binaryCrossEntropy(emit, loss, x, y));
+  }
+  Value difference = emit.sub(x, y);
+  return meanOfAll(emit, loss.kind == "mse" ? emit.mul(difference, difference)
+                         : loss.kind == "l1"
+                             ? emit.unary(UnaryKind::abs, difference)
+                             : huber(emit, difference));
+}
+
+/// Positions are axis 1 of both.
+void shift(Emitter &emit, Value &scores, Value &labels) {
+  Shape shape = Emitter::shapeOf(scores);
+  if (shape.size() != 3 || shape[1] < 2) {
+    fail("--shift-labels needs scores of shape samples x positions x classes, "
+         "with two positions or more, not ",
+         shapeText(shape));
+  }
+  scores = emit.sliceAxis(scores, 1, 0, shape[1] - 1);
+  labels = emit.sliceAxis(labels, 1, 1, shape[1] - 1);
+}
+
+} // namespace
+
+Shape AddedLoss::labelShape(Shape scores) const {
+  if (!ofClasses()) {
+    return scores;
+  }
+  if (scores.size() < 2) {
+    fail(kind, " needs scores of rank 2 or more, not shape ",
+         shapeText(scores));
+  }
+  scores.erase(scores.begin() + classAxis(scores.size()));
+  return scores;
+}
+
+Value emitLoss(Emitter &emit, const AddedLoss &loss, Value scores,
+               Value labels) {
+  auto widened = [&](Value value) {
+    bool half = Emitter::isFloat(value) &&
+                Emitter::elementOf(value).getIntOrFloatBitWidth() < 32;
+    return half ? emit.convert(value, emit.builder.getF32Type()) : value;
+  };
+  scores = widened(scores);
+  if (loss.ofClasses()) {
+    if (loss.shift) {
+      shift(emit, scores, labels);
+    }
+    return lossOfClasses(emit, loss, scores, labels);
+  }
+  return lossOfNumbers(emit, loss, scores, widened(labels));
+}
+
+} // namespace zerograph::frontend

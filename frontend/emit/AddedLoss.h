@@ -1,0 +1,36 @@
+//===- AddedLoss.h - the loss of a model that has none --------------------===//
+
+#ifndef ZEROGRAPH_FRONTEND_EMIT_ADDEDLOSS_H
+#define ZEROGRAPH_FRONTEND_EMIT_ADDEDLOSS_H
+
+#include "frontend/emit/Emitter.h"
+
+namespace zerograph::frontend {
+
+/// What the user wants, by names of PyTorch, whose functions these are.
+struct AddedLoss {
+  std::string kind; ///< cross_entropy, nll, mse, l1, huber, bce_with_logits
+  int64_t ignored = -100;
+  double smoothing = 0;
+  /// Of each class; of bce_with_logits its pos_weight. Empty: 1 each.
+  std::vector<double> weights;
+  /// The scores of a position are compared with the label of the next.
+  bool shift = false;
+
+  /// Whether labels are numbers of classes.
+  bool ofClasses() const { return kind == "cross_entropy" || kind == "nll"; }
+  /// Which axis of scores of this rank has the classes: the last of three, as
+  /// a language model's, else 1.
+  static int64_t classAxis(int64_t rank) { return rank == 3 ? 2 : 1; }
+  /// Of the labels, for scores of this shape.
+  Shape labelShape(Shape scores) const;
+};
+
+/// The mean loss, a float scalar, in float32 at least. Throws ImportError if
+/// scores and labels, which have the shape that labelShape gives, do not fit.
+mlir::Value emitLoss(Emitter &emit, const AddedLoss &loss, mlir::Value scores,
+                     mlir::Value labels);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_EMIT_ADDEDLOSS_H

@@ -1,0 +1,126 @@
+//===- AddLoss.cpp - --loss: a loss, and labels to compare with -----------===//
+
+#include "frontend/emit/AddedLoss.h"
+#include "frontend/graph/Inputs.h"
+#include "frontend/walk/Importer.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+using namespace mlir;
+
+namespace zerograph::frontend {
+
+static AddedLoss wantedLoss(const ImportOptions &options) {
+  AddedLoss loss;
+  loss.kind = options.added_loss;
+  loss.ignored = options.ignore_index;
+  loss.smoothing = options.label_smoothing;
+  loss.shift = options.shift_labels;
+  for (absl::string_view text :
+       absl::StrSplit(options.class_weights, ',', absl::SkipEmpty())) {
+    double weight;
+    if (!absl::SimpleAtod(text, &weight) || !(weight >= 0)) {
+      fail("--class-weights ", options.class_weights, ": '", text,
+           "' is no weight; expected numbers with commas between, one a class");
+    }
+    loss.weights.push_back(weight);
+  }
+  return loss;
+}
+
+/// An input of the program behind the others, with samples in front.
+Value Importer::addLabels(const Shape &shape, Type element, Location location) {
+  InputSignature signature;
+  signature.name = options.labels;
+  for (int64_t dim : shape) {
+    signature.dims.push_back({"", dim});
+  }
+  std::string batch = batchDim(inputs);
+  auto leader = absl::c_find_if(inputs, [&](const InputSignature &input) {
+    return !input.dims.empty() && input.dims[0].name == batch;
+  });
+  if (!batch.empty()) {
+    int64_t samples = inputShapes[leader - inputs.begin()][0];
+    if (shape.empty() || shape[0] != samples) {
+      fail("--loss ", options.added_loss, ": '", loss, "' needs labels ",
+           shapeText(shape), ", whose first dim is not that of the ", samples,
+           " samples of a micro-batch: export an output that leads with them");
+    }
+    signature.dims[0] = leader->dims[0];
+  }
+  inputs.push_back(signature);
+  inputShapes.push_back(shape);
+  indexUses.emplace_back();
+  return body->insertArgument(inputs.size() - 1,
+                              RankedTensorType::get(shape, element), location);
+}
+
+/// What the scores are compared with: an input of the model, or a new one.
+Value Importer::labelsOf(const AddedLoss &wanted, Value scores,
+                         Location location) {
+  Shape shape = wanted.labelShape(Emitter::shapeOf(scores));
+  Type element = Emitter::elementOf(scores);
+  if (wanted.ofClasses()) {
+    element = builder.getI64Type();
+  } else if (element.getIntOrFloatBitWidth() < 32) {
+    element = builder.getF32Type();
+  }
+  auto known = absl::c_find_if(inputs, [&](const InputSignature &input) {
+    return input.name == options.labels;
+  });
+  if (known == inputs.end()) {
+    if (graph.initializers.count(options.labels) != 0 ||
+        graph.producer.count(options.labels) != 0) {
+      fail("--labels ", options.labels,
+           ": the graph has a value of that name that is no input");
+    }
+    return addLabels(shape, element, location);
+  }
+  Value labels = slotOf(options.labels).value;
+  bool fits = wanted.ofClasses() != Emitter::isFloat(labels);
+  if (Emitter::shapeOf(labels) != shape || !fits) {
+    fail("--labels ", options.labels, ": the input has shape ",
+         shapeText(Emitter::shapeOf(labels)), ", but --loss ", wanted.kind,
+         " of '", loss, "' ", shapeText(Emitter::shapeOf(scores)), " needs ",
+         wanted.ofClasses() ? "integers" : "floats", " of shape ",
+         shapeText(shape));
+  }
+  return labels;
+}
+
+void Importer::addLoss() {
+  if (options.added_loss.empty()) {
+    return;
+  }
+  AddedLoss wanted = wantedLoss(options);
+  addedName = "loss";
+  while (absl::c_any_of(graph.proto.output(), [&](const auto &output) {
+    return output.name() == addedName;
+  })) {
+    addedName = "added_" + addedName;
+  }
+  report.loss_output = addedName;
+  Location location = NameLoc::get(builder.getStringAttr(addedName));
+  Value scores = materialize(slotOf(loss), location);
+  if (!Emitter::isFloat(scores)) {
+    fail("--loss-on ", loss, ": it holds no floats");
+  }
+  Value labels = labelsOf(wanted, scores,
+                          NameLoc::get(builder.getStringAttr(options.labels)));
+  Emitter emit(builder, location);
+  addedLoss = emitLoss(emit, wanted, scores, labels);
+  Shape shape = Emitter::shapeOf(scores);
+  std::string classes;
+  if (wanted.ofClasses()) {
+    int64_t axis = AddedLoss::classAxis(shape.size());
+    boundInput(labels, {0, shape[axis] - 1, {wanted.ignored}});
+    classes = absl::StrCat(", whose dim ", axis, " is classes");
+  }
+  note(absl::StrCat("the loss is ", wanted.kind, " of '", loss, "' ",
+                    shapeText(shape), classes, ", with input '", options.labels,
+                    "' ", shapeText(Emitter::shapeOf(labels))));
+}
+
+} // namespace zerograph::frontend

@@ -1,0 +1,167 @@
+"""--loss: a loss for a model without one is PyTorch's, and trains as one that
+was exported with the model."""
+
+import json
+import math
+import os
+import struct
+
+from onnx_bytes import DOUBLE, model, node, tensor, value_info
+from support import Case, MLP, MODELS, main, read_tensors, write_tensors
+
+FOLDER = os.path.join(MODELS, "added_loss")
+
+
+def flat(values):
+    return ([each for value in values for each in flat(value)]
+            if isinstance(values, list) else [values])
+
+
+def shape_of(values):
+    return [len(values), *shape_of(values[0])] if isinstance(values, list) else []
+
+
+class AddedLoss(Case):
+
+    def write_scores(self, case, labels=None):
+        """A model of scores x + z, data in which x is 0, and the labels."""
+        shape = shape_of(case["z"])
+        z, numbers = flat(case["z"]), flat(case["labels"])
+        with open(self.path("scores.onnx"), "wb") as file:
+            file.write(model(
+                [node("add", "Add", ["x", "z"], ["scores"])],
+                [tensor("z", shape, z, DOUBLE)],
+                [value_info("x", shape, DOUBLE)],
+                [value_info("scores", shape, DOUBLE)]))
+        of_classes = all(isinstance(number, int) for number in numbers)
+        write_tensors(self.path("data.safetensors"), {
+            "x": ("F64", shape, bytes(8 * len(z))),
+            "labels": labels or (
+                "I64" if of_classes else "F64", shape_of(case["labels"]),
+                struct.pack("<%d%s" % (len(numbers), "q" if of_classes else "d"),
+                            *numbers))})
+
+    def train(self, *options):
+        return self.succeeds(
+            "train", "scores.onnx", "--data", "data.safetensors", "--steps",
+            "1", "--optimizer", "sgd", "--log", "log.jsonl",
+            "--dump-gradients", "gradients.safetensors", *options)
+
+    def loss(self):
+        with open(self.path("log.jsonl")) as file:
+            return json.loads(file.readline())["loss"]
+
+    def test_every_loss_is_pytorchs(self):
+        with open(os.path.join(FOLDER, "reference.json")) as file:
+            cases = json.load(file)
+        self.assertGreaterEqual(len(cases), 16)
+        for case in cases:
+            with self.subTest(case["options"]):
+                self.write_scores(case)
+                self.train("--loss", *case["options"])
+                self.assertAlmostEqual(self.loss(), case["loss"], delta=1e-12)
+                dtype, _, data = read_tensors(
+                    self.path("gradients.safetensors"))["z"]
+                self.assertEqual(dtype, "F64")
+                got = struct.unpack("<%dd" % (len(data) // 8), data)
+                for a, b in zip(got, flat(case["gradient"]), strict=True):
+                    self.assertTrue(math.isclose(a, b, rel_tol=1e-10,
+                                                 abs_tol=1e-13), (a, b))
+
+    def check_pair(self, name, data, *options):
+        """The model without its loss trains as the one that has it."""
+        losses, weights = [], []
+        for file, extra in ((name + "_with_loss.onnx", []),
+                            (name + ".onnx", ["--loss", "cross_entropy",
+                                              *options])):
+            self.succeeds(
+                "train", os.path.join(FOLDER, file), "--data", data, "--ranks",
+                "2", "--zero", "2", "--micro-batch", "4", "--steps", "36",
+                "--lr", "0.01", "--log", "log.jsonl", "--save-weights",
+                "weights.safetensors", *extra)
+            with open(self.path("log.jsonl")) as log:
+                losses.append([json.loads(line)["loss"] for line in log])
+            weights.append(read_tensors(self.path("weights.safetensors")))
+        with_loss, added = losses
+        self.assertLess(sum(added[-12:]), sum(added[:12]))
+        for a, b in zip(with_loss, added, strict=True):
+            self.assertAlmostEqual(a, b, delta=1e-5)
+        for key, (_, _, data) in weights[0].items():
+            count = len(data) // 4
+            # The wrapper of the model with a loss is one module more.
+            other = key if key in weights[1] else key.removeprefix("model.")
+            a, b = (struct.unpack("<%df" % count, each)
+                    for each in (data, weights[1][other][2]))
+            for x, y in zip(a, b, strict=True):
+                self.assertAlmostEqual(x, y, delta=1e-4, msg=key)
+
+    def test_a_classifier(self):
+        self.check_pair("classifier",
+                        os.path.join(FOLDER, "classifier.safetensors"))
+
+    def test_a_language_model(self):
+        self.check_pair("language",
+                        os.path.join(FOLDER, "language.safetensors"),
+                        "--shift-labels")
+
+    def test_an_input_may_be_the_labels(self):
+        data = os.path.join(FOLDER, "language.safetensors")
+        ids = read_tensors(data)["input_ids"]
+        write_tensors(self.path("ids.safetensors"), {"input_ids": ids})
+        result = self.succeeds(
+            "train", os.path.join(FOLDER, "language.onnx"), "--data",
+            "ids.safetensors", "--micro-batch", "4", "--loss",
+            "cross_entropy", "--labels", "input_ids", "--shift-labels")
+        self.assertIn("note: the loss is cross_entropy of 'logits' 4x12x32"
+                      ", whose dim 2 is classes, with input "
+                      "'input_ids' 4x12\n", result.stderr)
+
+    def test_labels_are_checked(self):
+        case = {"z": [[0.0, 1.0], [2.0, 3.0]], "labels": [0, 2]}
+        self.write_scores(case)
+        self.refused("train", "scores.onnx", "--data", "data.safetensors",
+                     "--loss", "cross_entropy", lines=0,
+                     parts=["labels", "2"])
+
+    def test_what_does_not_fit_is_refused(self):
+        case = {"z": [[0.0, 1.0], [2.0, 3.0]], "labels": [0, 1]}
+        self.write_scores(case)
+        base = ["compile", "scores.onnx", "-o", "x"]
+        for options, parts in (
+                (["--loss-on", "scores"], ["--loss-on is for --loss"]),
+                (["--loss", "mse", "--ignore-index", "1"],
+                 ["--ignore-index is for", "mse does not use it"]),
+                (["--loss", "nll", "--label-smoothing", "0.1"],
+                 ["--label-smoothing is for --loss cross_entropy"]),
+                (["--loss", "mse", "--loss-output", "scores"],
+                 ["give one of them"]),
+                (["--loss", "cross_entropy", "--loss-on", "logits"],
+                 ["--loss-on logits: no output", "scores"]),
+                (["--loss", "cross_entropy", "--class-weights", "1,a"],
+                 ["'a' is no weight"]),
+                (["--loss", "cross_entropy", "--class-weights", "1,2,3"],
+                 ["3 class weights for 2 classes"]),
+                (["--loss", "cross_entropy", "--shift-labels"],
+                 ["samples x positions x classes", "2x2"]),
+                (["--loss", "cross_entropy", "--labels", "x"],
+                 ["input has shape 2x2", "integers of shape 2"]),
+                (["--loss", "cross_entropy", "--labels", "z"],
+                 ["no input"]),
+                (["--loss", "mean"], ["--loss"])):
+            with self.subTest(options):
+                self.refused(*base, *options, lines=0, parts=parts)
+
+    def test_the_advice_is_to_add_one(self):
+        case = {"z": [[0.0, 1.0], [2.0, 3.0]], "labels": [0, 1]}
+        self.write_scores(case)
+        self.refused("compile", "scores.onnx", "-o", "x",
+                     parts=["--loss cross_entropy"])
+
+    def test_what_samples_do_not_lead_has_no_labels(self):
+        self.refused("compile", MLP, "-o", "x", "--micro-batch", "8", "--loss",
+                     "mse", "--loss-on", "loss", "--labels", "wanted",
+                     parts=["'loss' needs labels", "8 samples"])
+
+
+if __name__ == "__main__":
+    main()
