@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-TREES = ["codegen", "frontend", "models", "options", "passes", "runtime", "tests", "tools"]
+TREES = ["codegen", "config", "frontend", "models", "options", "passes", "runtime", "tests", "tools"]
 SOURCES = {".h", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
 LINES, WORDS, COLUMNS = 60, 600, 80
 

@@ -17,7 +17,7 @@ PACKAGES=(
   g++ ninja-build cmake ccache python3 python3-venv pkg-config
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools lld-19 zlib1g-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
-  libabsl-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
+  libabsl-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libxxhash-dev
   libdnnl-dev libopenmpi-dev openmpi-bin
 )
 # Fuzzers, ranks on two hosts, ranks under srun; and the style.

@@ -2,6 +2,7 @@
 
 #include "tools/cli/CompileFlags.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -24,6 +25,25 @@ split(const char *option, const std::string &text, const char *expected) {
         absl::StrCat(option, " ", text, ": expected ", expected));
   }
   return parts;
+}
+
+/// Keys that ask for something and do another thing, or nothing.
+void sayNotAsWritten(const std::string &path, const config::Config &config) {
+  for (config::Does does : {config::Does::Differently, config::Does::NoEffect,
+                            config::Does::OutOfScope}) {
+    std::vector<std::string> names;
+    for (const config::Meaning &meaning : config.meanings) {
+      if (meaning.does == does && meaning.asks) {
+        names.push_back(meaning.key);
+      }
+    }
+    if (!names.empty()) {
+      std::fprintf(stderr, "note: %s: %s: %s; 'zerograph explain %s' says %s\n",
+                   path.c_str(), std::string(nameOf(does)).c_str(),
+                   absl::StrJoin(names, ", ").c_str(), path.c_str(),
+                   does == config::Does::Differently ? "how" : "why");
+    }
+  }
 }
 
 absl::Status givenTwice(const char *option, const std::string &name) {
@@ -193,7 +213,47 @@ absl::Status CompileFlags::checkOptimizer() const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<ConfigFile>
+CompileFlags::takeConfig(const std::string &path, const config::Known &known) {
+  ZG_ASSIGN_OR_RETURN(ConfigFile file, applyConfig(command, path, known));
+  from_file = file.config.settings;
+  return file;
+}
+
+absl::Status CompileFlags::readConfig(std::optional<unsigned> processes) {
+  if (options.config.empty()) {
+    return absl::OkStatus();
+  }
+  const std::string path = options.config;
+  ZG_ASSIGN_OR_RETURN(ConfigFile file,
+                      takeConfig(path, knownOf(command, processes)));
+  for (const std::string &note : file.notes) {
+    std::fprintf(stderr, "note: %s: %s\n", path.c_str(), note.c_str());
+  }
+  if (!file.problems.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":\n  ", absl::StrJoin(file.problems, "\n  ")));
+  }
+  sayNotAsWritten(path, file.config);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CompileOptions> CompileFlags::resolve() {
+  absl::StatusOr<CompileOptions> checked = check();
+  if (checked.ok()) {
+    return checked;
+  }
+  // Of an option that nobody wrote, the key that means it.
+  std::string message(checked.status().message());
+  for (const config::Setting &setting : from_file) {
+    if (absl::StrContains(message, absl::StrCat("--", setting.option, " "))) {
+      absl::StrAppend(&message, "\n  --", setting.option, " is ", setting.key);
+    }
+  }
+  return absl::Status(checked.status().code(), message);
+}
+
+absl::StatusOr<CompileOptions> CompileFlags::check() {
   ZG_RETURN_IF_ERROR(checkBuilt());
   ZG_RETURN_IF_ERROR(bindNames(options));
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {

@@ -4,12 +4,16 @@
 #define ZEROGRAPH_TOOLS_CLI_COMPILEFLAGS_H
 
 #include "absl/status/status.h"
+#include "tools/cli/ConfigFile.h"
 #include "tools/cli/OptionTable.h"
 #include "tools/compiler/Compile.h"
 
 #include <CLI/App.hpp>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace zerograph {
 
@@ -30,6 +34,15 @@ public:
   /// That a plan is for: "host", "cuda".
   std::string device() const;
 
+  /// Gives the options what the file of --config says, where there is one, and
+  /// says on standard error what should be known of it. `processes`: how many
+  /// ranks were started. Before `resolve`.
+  absl::Status readConfig(std::optional<unsigned> processes);
+
+  /// Gives the options what the file at `path` says; `resolve` names its keys.
+  absl::StatusOr<ConfigFile> takeConfig(const std::string &path,
+                                        const config::Known &known);
+
   /// Checks the options against each other; `model` and the dims that data
   /// decides are the caller's. Says on standard error which have no effect.
   absl::StatusOr<CompileOptions> resolve();
@@ -40,6 +53,7 @@ public:
 
 private:
   bool isGiven(const std::string &option) const;
+  absl::StatusOr<CompileOptions> check();
   absl::Status checkBuilt();
   absl::Status checkLoss() const;
   absl::Status checkOptimizer() const;
@@ -48,6 +62,7 @@ private:
   CLI::App &command;
   CLI::Option_group *group;
   CompileOptions options;
+  std::vector<config::Setting> from_file; ///< what readConfig set
 };
 
 } // namespace zerograph

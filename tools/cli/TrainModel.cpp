@@ -18,6 +18,7 @@ bool isModel(const std::string &path) { return absl::EndsWith(path, ".onnx"); }
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
+  ZG_RETURN_IF_ERROR(compile.readConfig(ranks));
   ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
   ZG_RETURN_IF_ERROR(checkDevice(options));
   if (ranks) {

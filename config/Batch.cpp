@@ -1,0 +1,154 @@
+//===- Batch.cpp - the four numbers of a batch ----------------------------===//
+
+#include "config/Translation.h"
+#include "runtime/base/Status.h"
+
+namespace zerograph::config {
+namespace {
+
+std::string shown(const std::optional<int64_t> &number) {
+  return number ? absl::StrCat(*number) : "?";
+}
+
+absl::Status doesNotFit(const Batch &batch) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "train_batch_size ", shown(batch.train),
+      " is not train_micro_batch_size_per_gpu ", shown(batch.micro),
+      " x gradient_accumulation_steps ", shown(batch.accumulate), " x ranks ",
+      shown(batch.ranks),
+      batch.micro && batch.accumulate && batch.ranks
+          ? absl::StrCat(" = ", *batch.micro * *batch.accumulate * *batch.ranks)
+          : ""));
+}
+
+} // namespace
+
+absl::StatusOr<Batch> reconcile(const Batch &given) {
+  constexpr int64_t kMost = int64_t(1) << 20; // of each: the product fits
+  Batch batch = given;
+  for (const auto &number :
+       {batch.train, batch.micro, batch.accumulate, batch.ranks}) {
+    if (number && (*number < 1 || *number > kMost)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a batch of ", *number,
+                       ": expected a whole number from 1 to ", kMost));
+    }
+  }
+  if (!batch.ranks && !(batch.train && batch.micro && batch.accumulate)) {
+    batch.ranks = 1;
+  }
+  if (!batch.accumulate && !(batch.train && batch.micro)) {
+    batch.accumulate = 1;
+  }
+  if (!batch.train && !batch.micro) {
+    return batch; // the model may say it, or whoever compiles
+  }
+  auto times = [](const std::optional<int64_t> &number) {
+    return number.value_or(1);
+  };
+  int64_t product =
+      times(batch.micro) * times(batch.accumulate) * times(batch.ranks);
+  if (!batch.train) {
+    batch.train = product;
+  }
+  if (*batch.train % product != 0) {
+    return doesNotFit(batch);
+  }
+  int64_t rest = *batch.train / product;
+  if (!batch.micro) {
+    batch.micro = rest;
+  } else if (!batch.accumulate) {
+    batch.accumulate = rest;
+  } else if (!batch.ranks) {
+    batch.ranks = rest;
+  } else if (rest != 1) {
+    return doesNotFit(batch);
+  }
+  return batch;
+}
+
+/// The command line's numbers come before the file's.
+void Translation::reconcileBatch() {
+  auto number = [&](const char *path) -> std::optional<int64_t> {
+    const Value *found = value(path);
+    return found != nullptr ? found->integer() : std::nullopt;
+  };
+  auto win = [&](const std::optional<int64_t> &over, const std::string &option,
+                 std::optional<int64_t> &said, const char *path) {
+    if (over && said && *over != *said) {
+      note(absl::StrCat(option, " ", *over, " wins over '", path, "' ", *said));
+    }
+    said = over ? over : said;
+  };
+  Batch said{number("train_batch_size"),
+             number("train_micro_batch_size_per_gpu"),
+             number("gradient_accumulation_steps"), number("num_processes")};
+  if (said.ranks && *said.ranks < 1) {
+    said.ranks.reset(); // Accelerate's word for what a launcher decides
+  }
+  win(known.micro_batch, "--micro-batch", said.micro,
+      "train_micro_batch_size_per_gpu");
+  win(known.accumulate, "--accumulate", said.accumulate,
+      "gradient_accumulation_steps");
+  win(known.ranks, known.ranks_from, said.ranks, "num_processes");
+  if (known.model_batch && said.micro && *said.micro != *known.model_batch) {
+    config.problems.push_back(absl::StrCat(
+        "the model is for ", *known.model_batch,
+        " samples a micro-batch, but train_micro_batch_size_per_gpu is ",
+        *said.micro));
+  }
+  said.micro = said.micro ? said.micro : known.model_batch;
+  absl::StatusOr<Batch> whole = reconcile(said);
+  if (!whole.ok()) {
+    config.problems.push_back(absl::StrCat(
+        whole.status().message(),
+        ": change one of them, or leave one out and it is computed"));
+    config.batch = said;
+    return;
+  }
+  config.batch = *whole;
+  if (!said.ranks && *whole->ranks != 1) {
+    note(absl::StrCat("train_batch_size ", *whole->train, " / (", *whole->micro,
+                      " x ", *whole->accumulate, ") makes --ranks ",
+                      *whole->ranks));
+  }
+}
+
+/// Options for what no command line and no launcher has said.
+void Translation::setBatch() {
+  auto add = [&](const char *option, const std::optional<int64_t> &number,
+                 bool known_already, std::initializer_list<const char *> keys) {
+    const Given *from = nullptr;
+    for (const char *key : keys) {
+      from = from != nullptr ? from : find(key);
+    }
+    if (from != nullptr && number && !known_already) {
+      config.settings.push_back(
+          {option, absl::StrCat(*number), from->named(), false});
+    }
+  };
+  bool said = has("num_processes") || config.batch.ranks.value_or(1) != 1;
+  add("ranks", config.batch.ranks, known.ranks || !said,
+      {"num_processes", "train_batch_size"});
+  add("micro-batch", config.batch.micro, known.micro_batch || known.model_batch,
+      {"train_micro_batch_size_per_gpu", "train_batch_size"});
+  add("accumulate", config.batch.accumulate, known.accumulate.has_value(),
+      {"gradient_accumulation_steps", "train_batch_size"});
+}
+
+void Translation::sayBatch(const Given &found) {
+  const Batch &batch = config.batch;
+  if (found.value.isAuto()) {
+    say("auto");
+  }
+  linkSettings(found);
+  if (found.key->path == "train_batch_size") {
+    say(absl::StrCat(shown(batch.micro), " x ", shown(batch.accumulate), " x ",
+                     shown(batch.ranks), " ranks"));
+  } else if (found.key->path == "train_micro_batch_size_per_gpu" &&
+             !batch.micro) {
+    say("--micro-batch is still to be given");
+  }
+}
+
+} // namespace zerograph::config

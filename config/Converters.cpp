@@ -1,0 +1,129 @@
+//===- Converters.cpp - from a key's value to options ---------------------===//
+
+#include "config/Converters.h"
+
+#include "config/Translation.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+#include <algorithm>
+
+namespace zerograph::config {
+
+void same(const Given &found, Translation &to) {
+  const Key &key = *found.key;
+  std::string text = found.value.text;
+  if (key.type == Type::Bool) {
+    if (!*found.value.boolean()) {
+      to.noEffect("off");
+      return;
+    }
+    text = "true";
+  } else if (key.type == Type::Integer) {
+    text = absl::StrCat(*found.value.integer());
+  } else if (key.type == Type::Number) {
+    text = numberText(*found.value.number());
+  }
+  to.set(found, key.option, text, !asks(found.value, key));
+}
+
+void pair(const Given &found, Translation &to) {
+  const std::vector<Value> &two = found.value.children;
+  if (two.size() != 2 || !two[0].number() || !two[1].number()) {
+    to.refuse(found, "expected a list of two numbers");
+    return;
+  }
+  to.set(found, found.key->option,
+         absl::StrCat(numberText(*two[0].number()), ",",
+                      numberText(*two[1].number())),
+         !asks(found.value, *found.key));
+}
+
+void batch(const Given &found, Translation &to) { to.sayBatch(found); }
+
+void clipping(const Given &found, Translation &to) {
+  double norm = *found.value.number();
+  if (norm == 0) {
+    to.say("no clipping");
+  } else {
+    to.set(found, "clip-norm", numberText(norm));
+  }
+}
+
+void gradientMean(const Given &found, Translation &to) {
+  if (!absl::EqualsIgnoreCase(found.value.text, "mean")) {
+    to.refuse(found, "not built yet: the ranks' gradients become their mean");
+  }
+}
+
+void float32(const Given &found, Translation &to) {
+  if (!absl::EqualsIgnoreCase(found.value.text, "fp32")) {
+    to.refuse(found, absl::StrCat("not built yet: ", found.key->text));
+  }
+}
+
+void precision(const Given &found, Translation &to) {
+  if (!*found.value.boolean()) {
+    to.noEffect("off");
+    return;
+  }
+  const Value *other = to.value("fp16.enabled");
+  if (found.key->path == "bf16.enabled" && other != nullptr &&
+      other->boolean() == true) {
+    to.refuse(found, "and so is 'fp16.enabled': keep one of them");
+    return;
+  }
+  to.set(found, "precision", found.key->path.substr(0, 4));
+}
+
+void elements(const Given &found, Translation &to) {
+  constexpr int64_t kMost = int64_t(1) << 38, kBytes = 4;
+  int64_t stage = to.stage();
+  bool gathers = found.key->path == "zero_optimization.allgather_bucket_size";
+  if (stage == 0 || (gathers && stage == 3)) {
+    to.noEffect(absl::StrCat("with stage ", stage,
+                             gathers ? ": it is for stages 1 and 2"
+                                     : ": it is for stages 1, 2 and 3"));
+    return;
+  }
+  int64_t least = kMost;
+  for (const char *path : {"zero_optimization.reduce_bucket_size",
+                           "zero_optimization.allgather_bucket_size"}) {
+    const Value *size = to.value(path);
+    if (size != nullptr && (stage < 3 || path[18] == 'r')) {
+      least = std::min(least, std::max<int64_t>(*size->integer(), 0));
+    }
+  }
+  to.set(found, "bucket-bytes", absl::StrCat(least * kBytes));
+}
+
+void prefetch(const Given &found, Translation &to) {
+  if (to.stage() != 3) {
+    to.noEffect(absl::StrCat("with stage ", to.stage(), ": it is for stage 3"));
+  } else if (*found.value.integer() == 0) {
+    to.set(found, "prefetch", "0");
+  }
+}
+
+void persistence(const Given &found, Translation &to) {
+  if (to.stage() != 3) {
+    to.noEffect(absl::StrCat("with stage ", to.stage(), ": it is for stage 3"));
+    return;
+  }
+  to.set(found, "persistence-threshold", absl::StrCat(*found.value.integer()));
+}
+
+void offloadParam(const Given &found, Translation &to) {
+  if (to.stage() != 3 && asks(found.value, *found.key)) {
+    to.noEffect(absl::StrCat("with stage ", to.stage(),
+                             ": DeepSpeed too offloads parameters with stage 3 "
+                             "only, and does not say so"));
+  } else if (asks(found.value, *found.key)) {
+    to.refuse(found, found.key->text);
+  } else {
+    to.noEffect("off");
+  }
+}
+
+} // namespace zerograph::config

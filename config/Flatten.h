@@ -1,0 +1,44 @@
+//===- Flatten.h - from the values of files to keys of the table ----------===//
+
+#ifndef ZEROGRAPH_CONFIG_FLATTEN_H
+#define ZEROGRAPH_CONFIG_FLATTEN_H
+
+#include "config/Translation.h"
+
+namespace zerograph::config {
+
+/// Gathers the keys of one file or of two. Problems are unknown keys, keys that
+/// are given twice, and files that disagree.
+class Flatten {
+public:
+  /// Adds what a DeepSpeed file holds.
+  void addDeepSpeed(const Value &root, const std::string &file);
+  /// Adds what a file of Accelerate holds, but not the file that it names.
+  void addAccelerate(const Value &root, const std::string &file);
+
+  /// What Accelerate takes where nothing says it; after all files.
+  void addDefaults(const std::string &file);
+
+  std::vector<Given> given;
+  std::vector<std::string> problems;
+
+private:
+  void flatten(const Value &map, Dialect dialect, const std::string &path,
+               const std::string &written, const std::string &file);
+  void flattenKey(const Value &child, Dialect dialect, std::string path,
+                  const std::string &written, const std::string &file);
+  void add(Given found);
+  void addMixedPrecision(const Given &found);
+  void checkKind();
+
+  const Given *find(absl::string_view path) const;
+  /// Sections that were met, each with the name it had.
+  std::vector<std::pair<std::string, std::string>> sections;
+};
+
+/// Whether a file's keys are Accelerate's.
+bool isAccelerate(const Value &root);
+
+} // namespace zerograph::config
+
+#endif // ZEROGRAPH_CONFIG_FLATTEN_H

@@ -1,0 +1,72 @@
+//===- Keys.h - the table of configuration keys ---------------------------===//
+
+#ifndef ZEROGRAPH_CONFIG_KEYS_H
+#define ZEROGRAPH_CONFIG_KEYS_H
+
+#include "config/Value.h"
+
+#include <string>
+
+#include <vector>
+
+namespace zerograph::config {
+
+class Translation;
+struct Given;
+
+enum class Type { Bool, Integer, Number, Text, List, Any, Section };
+
+/// What a key does here.
+enum class Does { Applied, Differently, NoEffect, OutOfScope, Refused };
+
+/// Whose files have a key.
+enum class Dialect { DeepSpeed, Accelerate };
+
+/// Gives options their values, for a key that is neither null nor auto.
+using Convert = void (*)(const Given &, Translation &);
+
+/// A row of Keys.def.
+struct Key {
+  Dialect dialect;
+  std::string path; ///< "zero_optimization.stage"
+  Type type;
+  std::string value; ///< its default, as in a file
+  Does does;
+  std::string option; ///< that it sets, without dashes; or ""
+  Convert convert;    ///< null: none
+  std::string text;   ///< why, or how; may be empty
+  std::string target; ///< of Accelerate: the DeepSpeed key it stands for, or ""
+  std::string on;     ///< of a section: the key in it without which it is off
+};
+
+/// Another spelling of a key, or of a section.
+struct Alias {
+  std::string path, target, text;
+};
+
+/// All rows in the order of the table; sections as well.
+const std::vector<Key> &keys();
+const std::vector<Alias> &aliases();
+
+/// The row of a path, or null.
+const Key *findKey(Dialect dialect, absl::string_view path);
+const Alias *findAlias(absl::string_view path);
+
+/// "did you mean 'zero_optimization.stage'?", or nothing where no key is near.
+std::string nearestKey(Dialect dialect, absl::string_view path);
+
+/// "an integer", for messages.
+absl::string_view nameOf(Type type);
+/// "applied differently".
+absl::string_view nameOf(Does does);
+
+/// Whether `value` has the type; null and auto have each.
+bool hasType(const Value &value, Type type);
+
+/// Whether `value` asks for something that the default does not: a section
+/// without `enabled: true` anywhere, but with `enabled`, asks for nothing.
+bool asks(const Value &value, const Key &key);
+
+} // namespace zerograph::config
+
+#endif // ZEROGRAPH_CONFIG_KEYS_H

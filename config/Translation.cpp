@@ -1,0 +1,222 @@
+//===- Translation.cpp - keys of a configuration as options ---------------===//
+
+#include "config/Translation.h"
+
+#include "config/Converters.h"
+#include "config/Write.h"
+
+#include "absl/strings/match.h"
+
+#include <algorithm>
+
+namespace zerograph::config {
+namespace {
+
+/// Whether the switch of a section is on.
+bool isOn(const Value *value) {
+  return value != nullptr && !value->isNull() && !value->isAuto() &&
+         value->boolean() != false &&
+         !absl::EqualsIgnoreCase(value->text, "none");
+}
+
+} // namespace
+
+std::string Given::named() const {
+  std::string at = value.line > 0 ? absl::StrCat(", line ", value.line) : "";
+  return absl::StrCat("'", written, "' (", file, at, ")");
+}
+
+const Given *Translation::find(absl::string_view path) const {
+  for (const Given &found : given) {
+    if (found.key->path == path) {
+      return &found;
+    }
+  }
+  return nullptr;
+}
+
+const Value *Translation::value(absl::string_view path) const {
+  const Given *found = find(path);
+  return found == nullptr || found->value.isNull() || found->value.isAuto() ||
+                 !hasType(found->value, found->key->type)
+             ? nullptr
+             : &found->value;
+}
+
+bool Translation::isAuto(absl::string_view path) const {
+  const Given *found = find(path);
+  return found != nullptr && found->value.isAuto();
+}
+
+int64_t Translation::stage() const {
+  const Value *stage = value("zero_optimization.stage");
+  if (known.stage) {
+    return *known.stage;
+  }
+  return stage != nullptr ? *stage->integer() : 0;
+}
+
+void Translation::set(const Given &from, const std::string &option,
+                      std::string value, bool by_default) {
+  size_t at = 0;
+  while (at < config.settings.size() && config.settings[at].option != option) {
+    ++at;
+  }
+  if (at == config.settings.size()) {
+    config.settings.push_back({option, value, from.named(), by_default});
+  } else if (config.settings[at].value != value) {
+    config.problems.push_back(
+        absl::StrCat(from.named(), " means --", option, " ", value, ", but ",
+                     config.settings[at].key, " means --", option, " ",
+                     config.settings[at].value, ": leave one of them out"));
+  }
+  now->settings.push_back(at);
+}
+
+void Translation::noEffect(std::string text) {
+  now->does = Does::NoEffect;
+  now->text = std::move(text);
+}
+
+void Translation::refuse(const Given &what, absl::string_view why) {
+  now->does = Does::Refused;
+  now->text = std::string(why);
+  config.problems.push_back(
+      absl::StrCat(what.named(), " is ", what.shown, ": ", why));
+}
+
+void Translation::say(absl::string_view text) {
+  if (!text.empty()) {
+    absl::StrAppend(&now->text, now->text.empty() ? "" : "; ", text);
+  }
+}
+
+/// Why nothing in the key's section has an effect; empty where it has.
+std::string Translation::offBecause(const Key &key) const {
+  for (size_t dot = key.path.find('.'); dot != std::string::npos;
+       dot = key.path.find('.', dot + 1)) {
+    std::string section = key.path.substr(0, dot);
+    const Key *row = findKey(key.dialect, section);
+    if (row == nullptr || row->on.empty()) {
+      continue;
+    }
+    std::string path = absl::StrCat(section, ".", row->on);
+    if (path == key.path) {
+      continue;
+    }
+    const Given *found = find(path);
+    if (found == nullptr) {
+      return absl::StrCat("'", path, "' is missing");
+    }
+    if (!isOn(&found->value)) {
+      return absl::StrCat("'", path, "' is ", found->value.shown());
+    }
+  }
+  return "";
+}
+
+/// Where the setting is made of several keys, each has a part in it.
+void Translation::linkSettings(const Given &found) {
+  for (size_t i = 0; i < config.settings.size(); ++i) {
+    std::vector<size_t> &linked = now->settings;
+    if (config.settings[i].key == found.named() &&
+        std::find(linked.begin(), linked.end(), i) == linked.end()) {
+      linked.push_back(i);
+    }
+  }
+}
+
+/// Nobody fills it in here: what the compiler's own default is.
+void Translation::sayAuto(const Given &found) {
+  const Key &key = *found.key;
+  const Value *kind = value("optimizer.type");
+  bool decays =
+      kind != nullptr && absl::StartsWithIgnoreCase(kind->text, "adam");
+  std::string text = key.option == "weight-decay" && decays ? "0.01"
+                     : defaultOf(key.option).empty()        ? key.value
+                                                     : defaultOf(key.option);
+  if (key.does == Does::Refused) {
+    noEffect("auto: off");
+  } else if (key.convert == batch) {
+    batch(found, *this);
+  } else if (key.convert == clipping) {
+    set(found, "clip-norm", "1", /*by_default=*/true);
+    say("auto: as where it is missing");
+  } else if (key.convert == peak) {
+    say("auto: the optimizer's rate");
+  } else if (key.convert == nullptr || key.option.empty() || text == "null") {
+    say(key.text);
+  } else {
+    say(absl::StrCat("auto: ", text, ", the default of --", key.option));
+  }
+}
+
+/// A value that is neither null nor auto.
+void Translation::apply(const Given &found) {
+  const Key &key = *found.key;
+  if (key.convert != nullptr) {
+    key.convert(found, *this);
+  } else if (key.does == Does::Refused && asks(found.value, key)) {
+    refuse(found, key.text);
+  } else if (key.does == Does::Refused) {
+    bool word = found.value.kind == Value::Kind::Scalar && isOn(&found.value);
+    noEffect(word ? "the default" : "off");
+  }
+  linkSettings(found);
+  bool said = key.does == Does::Applied &&
+              (!now->settings.empty() || !now->text.empty());
+  if (now->does == key.does && key.does != Does::Refused && !said) {
+    say(key.text);
+  }
+}
+
+void Translation::translate(const Given &found) {
+  const Key &key = *found.key;
+  Meaning meaning{found.written,    found.shown, found.file,
+                  found.value.line, key.does,    asks(found.value, key),
+                  found.note,       {}};
+  now = &meaning;
+  if (!found.problem.empty()) {
+    refuse(found, found.problem);
+  } else if (std::string off = offBecause(key); !off.empty()) {
+    noEffect(off);
+  } else if (!hasType(found.value, key.type)) {
+    refuse(found, absl::StrCat("expected ", nameOf(key.type)));
+  } else if (found.value.isAuto() && key.does != Does::NoEffect) {
+    sayAuto(found);
+  } else if (found.value.isNull()) {
+    say("as if it were missing");
+  } else {
+    apply(found);
+  }
+  if (!found.silent) {
+    config.meanings.push_back(std::move(meaning));
+  }
+}
+
+Config Translation::translate() {
+  reconcileBatch();
+  setBatch();
+  for (const Given &found : given) {
+    translate(found);
+  }
+  sayDefaults();
+  return std::move(config);
+}
+
+/// What DeepSpeed does where a key is missing, and people are surprised by.
+void Translation::sayDefaults() {
+  const Given *clipping = find("gradient_clipping");
+  if (clipping == nullptr || clipping->value.isNull()) {
+    config.settings.push_back({"clip-norm", "1", "DeepSpeed's default", true});
+    note("'gradient_clipping' is missing: since 2026 DeepSpeed clips at 1.0 "
+         "where it is; \"gradient_clipping\": 0 says that nothing is clipped");
+  }
+  if (find("optimizer.type") == nullptr) {
+    note(absl::StrCat("'optimizer' is missing: --optimizer ",
+                      defaultOf("optimizer"), " and --lr ", defaultOf("lr"),
+                      ", the defaults, unless you give these options"));
+  }
+}
+
+} // namespace zerograph::config

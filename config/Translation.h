@@ -1,0 +1,125 @@
+//===- Translation.h - keys of a configuration as options -----------------===//
+
+#ifndef ZEROGRAPH_CONFIG_TRANSLATION_H
+#define ZEROGRAPH_CONFIG_TRANSLATION_H
+
+#include "config/Keys.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zerograph::config {
+
+/// A key that was found.
+struct Given {
+  const Key *key;
+  Value value;
+  std::string written; ///< its path as in the file
+  std::string file;
+  std::string shown;   ///< its value as in the file
+  std::string note;    ///< of another spelling
+  std::string problem; ///< why it is refused whatever the table says; or empty
+  bool silent = false; ///< follows from a key that is listed already
+
+  /// "'optimizer.params.lr' (ds.json, line 4)".
+  std::string named() const;
+};
+
+/// An option that a key gives a value.
+struct Setting {
+  std::string option; ///< without dashes
+  std::string value;  ///< as on a command line; "true" of a flag
+  std::string key;    ///< as Given::named
+  /// The key asks for what DeepSpeed does anyway: no harm where there is no
+  /// such option yet.
+  bool by_default = false;
+};
+
+/// What a key means here.
+struct Meaning {
+  std::string key, value, file;
+  int line = 0;
+  Does does = Does::Applied;
+  bool asks = false;            ///< for what DeepSpeed does not do anyway
+  std::string text;             ///< why, or how
+  std::vector<size_t> settings; ///< of Config::settings
+};
+
+/// What is known besides the file.
+struct Known {
+  std::optional<int64_t> ranks;
+  std::string ranks_from; ///< "--ranks", "the processes that were started"
+  std::optional<int64_t> micro_batch, accumulate; ///< of the command line
+  std::optional<int64_t> stage;                   ///< likewise
+  std::optional<int64_t> model_batch;             ///< that the model fixes
+};
+
+/// Samples of a step and what they are made of, where known.
+struct Batch {
+  std::optional<int64_t> train, micro, accumulate, ranks;
+};
+
+/// A configuration, translated.
+struct Config {
+  std::vector<Meaning> meanings; ///< of each key, in the file's order
+  std::vector<Setting> settings; ///< no option twice
+  std::vector<std::string> notes;
+  std::vector<std::string> problems;
+  Batch batch;
+};
+
+/// Makes options of what was found. Converters.h has what a key does to it.
+class Translation {
+public:
+  Translation(const std::vector<Given> &given, const Known &known)
+      : given(given), known(known) {}
+
+  Config translate();
+
+  // For converters, of the key that is being translated.
+
+  /// The value of a key; null where it is missing, null or auto.
+  const Value *value(absl::string_view path) const;
+  bool has(absl::string_view path) const { return find(path) != nullptr; }
+  bool isAuto(absl::string_view path) const;
+  int64_t stage() const;
+  /// Gives an option its value.
+  void set(const Given &from, const std::string &option, std::string value,
+           bool by_default = false);
+  /// The key has no effect after all.
+  void noEffect(std::string text);
+  void refuse(const Given &what, absl::string_view why);
+  void note(std::string text) { config.notes.push_back(std::move(text)); }
+  /// Says what the key has become, which is one number of a batch.
+  void sayBatch(const Given &found);
+  /// Adds to what is said of the key.
+  void say(absl::string_view text);
+
+private:
+  const Given *find(absl::string_view path) const;
+  void translate(const Given &found);
+  void sayAuto(const Given &found);
+  void apply(const Given &found);
+  void linkSettings(const Given &found);
+  std::string offBecause(const Key &key) const;
+  void reconcileBatch();
+  void setBatch();
+  void sayDefaults();
+
+  const std::vector<Given> &given;
+  const Known &known;
+  Config config;
+  Meaning *now = nullptr;
+};
+
+/// The batch that the file and what is known besides make; where the numbers do
+/// not fit, an error that shows all four. Ranks are inferred where the other
+/// three are given.
+absl::StatusOr<Batch> reconcile(const Batch &given);
+
+} // namespace zerograph::config
+
+#endif // ZEROGRAPH_CONFIG_TRANSLATION_H

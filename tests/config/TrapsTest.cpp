@@ -1,0 +1,200 @@
+//===- TrapsTest.cpp - what people are caught by --------------------------===//
+
+#include "tests/config/Read.h"
+
+namespace zerograph::config {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Traps, TwoSpellingsAreAnError) {
+  for (const char *text : {
+           R"({"gradient_clipping": 1, "gradient_clipping": 1})",
+           R"({"zero_optimization": {"stage3_prefetch_bucket_size": 5,
+                                     "prefetch_bucket_size": 5}})",
+           R"({"bf16": {"enabled": true}, "bfloat16": {"enabled": true}})",
+           R"({"bf16": {"enabled": true}, "bf16": {"enabled": true}})",
+           R"({"allgather_size": 5,
+               "zero_optimization": {"allgather_bucket_size": 5}})",
+           R"({"zero_optimization": {"cpu_offload": false,
+               "offload_optimizer": {"device": "none"}}})",
+           R"({"aio": {"thread_count": 1, "intra_op_parallelism": 1}})",
+       }) {
+    Config config = readGood(text);
+    EXPECT_EQ(config.problems.size(), 1u) << text << linesOf(config.problems);
+    EXPECT_THAT(linesOf(config.problems), HasSubstr("given twice: also as '"));
+  }
+}
+
+TEST(Traps, BothTypesOf16Bits) {
+  Config config =
+      readGood(R"({"bf16": {"enabled": true}, "fp16": {"enabled": true}})");
+  EXPECT_THAT(linesOf(config.problems), HasSubstr("keep one of them"));
+  config = readGood(R"({"bfloat16": {"enabled": true}})");
+  EXPECT_EQ(valueOf(config, "precision"), "bf16");
+  EXPECT_THAT(meaningOf(config, "bfloat16.enabled").does, Does::Applied);
+}
+
+TEST(Traps, ASectionThatIsOffHasNoEffect) {
+  Config config = readGood(R"({"fp16": {"loss_scale": 128, "auto_cast": true},
+      "bf16": {"enabled": false, "bf16_optimizer_states": true},
+      "compile": {"offload_parameters": true}})");
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(meaningOf(config, "fp16.loss_scale").does, Does::NoEffect);
+  EXPECT_EQ(meaningOf(config, "fp16.loss_scale").text,
+            "'fp16.enabled' is missing");
+  EXPECT_EQ(meaningOf(config, "bf16.bf16_optimizer_states").text,
+            "'bf16.enabled' is false");
+  EXPECT_EQ(meaningOf(config, "compile.offload_parameters").does,
+            Does::NoEffect);
+}
+
+TEST(Traps, OffloadOfParametersIsForStage3) {
+  for (int stage : {0, 1, 2, 3}) {
+    Config config = readGood(absl::StrCat(
+        R"({"zero_optimization": {"stage": )", stage,
+        R"(, "offload_param": {"device": "cpu", "pin_memory": true}}})"));
+    EXPECT_EQ(config.problems.size(), stage == 3 ? 1u : 0u);
+    Meaning meaning =
+        meaningOf(config, "zero_optimization.offload_param.device");
+    EXPECT_EQ(meaning.does, stage == 3 ? Does::Refused : Does::NoEffect);
+    if (stage < 3) {
+      EXPECT_THAT(meaning.text, HasSubstr(absl::StrCat("with stage ", stage)));
+    }
+  }
+}
+
+TEST(Traps, OldNamesOfOffload) {
+  Config config =
+      readGood(R"({"zero_optimization": {"stage": 2, "cpu_offload": true}})");
+  EXPECT_THAT(linesOf(config.problems),
+              HasSubstr("'zero_optimization.cpu_offload' (c, line 1) is true: "
+                        "not built yet"));
+  config = readGood(R"({"zero_optimization": {"stage": 2, "cpu_offload": false,
+                        "cpu_offload_use_pin_memory": true}})");
+  EXPECT_EQ(linesOf(config.problems), "");
+}
+
+TEST(Traps, StageMayBeTrue) {
+  Config config = readGood(R"({"zero_optimization": true})");
+  EXPECT_EQ(valueOf(config, "zero"), "1");
+  EXPECT_EQ(valueOf(readGood(R"({"zero_optimization": false})"), "zero"), "0");
+  EXPECT_EQ(
+      valueOf(readGood(R"({"zero_optimization": {"stage": "2"}})"), "zero"),
+      "2");
+}
+
+TEST(Traps, BucketsAreElementsAsFloats) {
+  const char *kFile = R"({"zero_optimization": {"stage": %,
+      "reduce_bucket_size": 5e8, "allgather_bucket_size": 2e8}})";
+  auto ofStage = [&](char stage) {
+    std::string text = kFile;
+    text[text.find('%')] = stage;
+    return readGood(text);
+  };
+  Config config = ofStage('2');
+  EXPECT_EQ(valueOf(config, "bucket-bytes"), "800000000"); // the smaller
+  config = ofStage('3');
+  EXPECT_EQ(valueOf(config, "bucket-bytes"), "2000000000");
+  EXPECT_EQ(meaningOf(config, "zero_optimization.allgather_bucket_size").text,
+            "with stage 3: it is for stages 1 and 2");
+  config = ofStage('0');
+  EXPECT_EQ(valueOf(config, "bucket-bytes"), "");
+  EXPECT_EQ(meaningOf(config, "zero_optimization.reduce_bucket_size").does,
+            Does::NoEffect);
+  EXPECT_EQ(valueOf(readGood(R"({"zero_optimization": {"stage": 1},
+                                 "allgather_size": 100})"),
+                    "bucket-bytes"),
+            "400");
+}
+
+TEST(Traps, KeysOfStage3) {
+  const char *kKeys = R"("stage3_prefetch_bucket_size": 0,
+      "param_persistence_threshold": 1e4}})";
+  Config config =
+      readGood(absl::StrCat(R"({"zero_optimization": {"stage": 3, )", kKeys));
+  EXPECT_EQ(valueOf(config, "prefetch"), "0");
+  EXPECT_EQ(valueOf(config, "persistence-threshold"), "10000");
+  config =
+      readGood(absl::StrCat(R"({"zero_optimization": {"stage": 2, )", kKeys));
+  EXPECT_EQ(valueOf(config, "prefetch"), "");
+  EXPECT_EQ(valueOf(config, "persistence-threshold"), "");
+}
+
+TEST(Traps, TheStageOfTheCommandLineCounts) {
+  Known known;
+  known.stage = 3;
+  Config config = readGood(
+      R"({"zero_optimization": {"stage": 2, "stage3_prefetch_bucket_size": 0}})",
+      known);
+  EXPECT_EQ(valueOf(config, "prefetch"), "0");
+}
+
+TEST(Traps, OverlapIsNullTrueOrFalse) {
+  for (const char *value : {"null", "true", "false", "\"auto\""}) {
+    Config config = readGood(absl::StrCat(
+        R"({"zero_optimization": {"overlap_comm": )", value, "}}"));
+    EXPECT_EQ(linesOf(config.problems), "");
+    EXPECT_EQ(meaningOf(config, "zero_optimization.overlap_comm").does,
+              Does::NoEffect);
+  }
+}
+
+TEST(Traps, AKeyOfThePageAlone) {
+  Config config = readGood(R"({"zero_optimization": {"grad_hooks": true}})");
+  EXPECT_THAT(meaningOf(config, "zero_optimization.grad_hooks").text,
+              HasSubstr("its code does not"));
+  config = readGood(R"({"aio": {"thread_count": 4}})");
+  EXPECT_THAT(meaningOf(config, "aio.thread_count").text,
+              HasSubstr("its code ignores"));
+  config = readGood(R"({"comms_logger": {"enabled": false}})");
+  EXPECT_THAT(meaningOf(config, "comms_logger").text,
+              HasSubstr("even by `enabled: false`"));
+}
+
+TEST(Traps, ClippingThatNobodyWrote) {
+  Config config = readGood("{train_batch_size: 4}");
+  EXPECT_EQ(valueOf(config, "clip-norm"), "1");
+  EXPECT_TRUE(config.settings.back().by_default);
+  EXPECT_THAT(linesOf(config.notes), HasSubstr("since 2026"));
+  for (const char *text :
+       {"{gradient_clipping: 0}", "{gradient_clipping: 0.0}"}) {
+    config = readGood(text);
+    EXPECT_EQ(valueOf(config, "clip-norm"), "") << text;
+  }
+  config = readGood("{gradient_clipping: auto}");
+  EXPECT_EQ(valueOf(config, "clip-norm"), "1");
+  EXPECT_TRUE(config.settings.back().by_default);
+  config = readGood("{gradient_clipping: 1.0}");
+  EXPECT_EQ(valueOf(config, "clip-norm"), "1");
+  EXPECT_FALSE(config.settings.back().by_default); // it is asked for
+}
+
+TEST(Traps, SumsAreNotMeans) {
+  EXPECT_EQ(linesOf(readGood("{gradient_allreduce_op: mean}").problems), "");
+  EXPECT_THAT(linesOf(readGood("{gradient_allreduce_op: sum}").problems),
+              HasSubstr("their mean"));
+  EXPECT_EQ(linesOf(readGood("{communication_data_type: fp32}").problems), "");
+  EXPECT_THAT(linesOf(readGood("{communication_data_type: fp16}").problems),
+              HasSubstr("not built yet"));
+}
+
+TEST(Traps, AllProblemsAreReportedTogether) {
+  Config config = readGood(R"({"stage": 3, "train_batch_size": 7,
+      "train_micro_batch_size_per_gpu": 2, "fp16": {"enabled": "maybe"},
+      "zero_optimization": {"stage": 3, "zero_quantized_weights": true,
+                            "offload_optimizer": {"device": "cpu"}}})");
+  EXPECT_THAT(
+      config.problems,
+      testing::UnorderedElementsAre(
+          HasSubstr("'stage' (c, line 1): there is no such key; did you "
+                    "mean 'zero_optimization.stage'?"),
+          HasSubstr("train_batch_size 7 is not"),
+          HasSubstr("'fp16.enabled' (c, line 2) is \"maybe\": expected "
+                    "true or false"),
+          HasSubstr("zero_quantized_weights"),
+          HasSubstr("offload_optimizer.device")));
+}
+
+} // namespace
+} // namespace zerograph::config

@@ -1,0 +1,99 @@
+//===- WriteTest.cpp - the DeepSpeed file of options ----------------------===//
+
+#include "config/Write.h"
+#include "tests/config/Read.h"
+
+namespace zerograph::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Options = std::map<std::string, std::string>;
+
+/// What is written means the same when it is read.
+void expectSame(const Options &options, Options implied = {}) {
+  Written file = writeDeepSpeed(options);
+  EXPECT_THAT(file.without, ElementsAre()) << file.json;
+  Config config = readGood(file.json);
+  EXPECT_EQ(linesOf(config.problems), "") << file.json;
+  Options back;
+  for (const Setting &setting : config.settings) {
+    back[setting.option] = setting.value;
+  }
+  for (const auto &[option, value] : options) {
+    implied[option] = value;
+  }
+  EXPECT_EQ(back, implied) << file.json;
+}
+
+TEST(Write, SaysWhatOptionsSay) {
+  Options defaults = {{"optimizer", "adamw"},
+                      {"lr", "0.001"},
+                      {"weight-decay", "0.01"},
+                      {"accumulate", "1"}};
+  expectSame({}, defaults);
+  expectSame({{"zero", "3"}, {"lr", "0.0003"}, {"clip-norm", "0.5"}}, defaults);
+  expectSame({{"ranks", "4"},
+              {"micro-batch", "2"},
+              {"accumulate", "8"},
+              {"zero", "1"},
+              {"bucket-bytes", "4000000"}},
+             defaults);
+  expectSame({{"zero", "3"},
+              {"prefetch", "0"},
+              {"persistence-threshold", "1000"},
+              {"bucket-bytes", "400"}},
+             defaults);
+  expectSame({{"precision", "bf16"},
+              {"betas", "0.8,0.95"},
+              {"eps", "1e-06"},
+              {"weight-decay", "0.1"}},
+             defaults);
+  expectSame({{"optimizer", "sgd"}, {"momentum", "0.9"}, {"nesterov", "true"}},
+             {{"lr", "0.001"}, {"accumulate", "1"}});
+  expectSame({{"optimizer", "adam"}}, {{"lr", "0.001"}, {"accumulate", "1"}});
+}
+
+TEST(Write, SaysSchedules) {
+  Options defaults = {{"optimizer", "adamw"},
+                      {"lr", "0.1"},
+                      {"weight-decay", "0.01"},
+                      {"accumulate", "1"}};
+  expectSame({{"schedule", "warmup"},
+              {"lr", "0.1"},
+              {"warmup-steps", "10"},
+              {"warmup-type", "linear"}},
+             defaults);
+  expectSame({{"schedule", "warmup-decay"},
+              {"lr", "0.1"},
+              {"total-steps", "100"},
+              {"warmup-steps", "10"}},
+             defaults);
+  expectSame({{"schedule", "warmup-cosine"},
+              {"lr", "0.1"},
+              {"total-steps", "100"},
+              {"cosine-min-ratio", "0.01"}},
+             defaults);
+}
+
+TEST(Write, SaysWhatDeepSpeedWouldDoOtherwise) {
+  std::string json = writeDeepSpeed({{"zero", "2"}}).json;
+  EXPECT_THAT(json, HasSubstr("\"gradient_clipping\": 0.0"));
+  EXPECT_THAT(json, HasSubstr("\"weight_decay\": 0.01"));
+  EXPECT_THAT(writeDeepSpeed({{"optimizer", "adam"}}).json,
+              HasSubstr("\"adam_w_mode\": false"));
+}
+
+TEST(Write, NamesWhatHasNoKey) {
+  Written file = writeDeepSpeed({{"zero", "2"},
+                                 {"target", "cuda:native"},
+                                 {"dim", "seq=4"},
+                                 {"schedule", "cosine"},
+                                 {"prefetch", "0"}});
+  EXPECT_THAT(file.without,
+              ElementsAre("dim", "prefetch", "schedule", "target"));
+}
+
+} // namespace
+} // namespace zerograph::config

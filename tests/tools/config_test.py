@@ -1,0 +1,217 @@
+"""DeepSpeed's and Accelerate's files: explained, and trained with."""
+
+import json
+import os
+import re
+import shlex
+
+from support import GPT, MLP, MLP_DATA, Case, main
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))), "config", "examples")
+
+GOOD = {
+    "train_batch_size": 32,
+    "train_micro_batch_size_per_gpu": 8,
+    "gradient_accumulation_steps": 2,
+    "optimizer": {"type": "Adam",
+                  "params": {"lr": 2e-3, "betas": [0.8, 0.95], "eps": 1e-6}},
+    "gradient_clipping": 0,
+    "zero_optimization": {"stage": 2, "reduce_bucket_size": 1e3,
+                          "allgather_bucket_size": 5e8,
+                          "overlap_comm": True},
+    "steps_per_print": 10,
+}
+AS_OPTIONS = ["--ranks", "2", "--micro-batch", "8", "--accumulate", "2",
+              "--optimizer", "adamw", "--lr", "2e-3", "--betas", "0.8,0.95",
+              "--eps", "1e-6", "--weight-decay", "0", "--zero", "2",
+              "--bucket-bytes", "4000"]
+
+
+class ConfigCase(Case):
+
+    def write(self, content, name="ds.json"):
+        with open(self.path(name), "w") as file:
+            file.write(content if isinstance(content, str)
+                       else json.dumps(content, indent=2))
+        return name
+
+    def bytes_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def compiles_to(self, name, *options):
+        result = self.succeeds("compile", MLP, "-o", name, *options)
+        return self.bytes_of(name), result.stderr
+
+
+class Applied(ConfigCase):
+
+    def test_a_file_is_as_good_as_options(self):
+        self.write(GOOD)
+        plan, said = self.compiles_to("a", "--config", "ds.json")
+        self.assertEqual(plan, self.compiles_to("b", *AS_OPTIONS)[0])
+        self.assertIn("note: ds.json: train_batch_size 32 / (8 x 2) makes "
+                      "--ranks 2", said)
+        self.assertIn("note: ds.json: no effect: "
+                      "zero_optimization.overlap_comm, steps_per_print; "
+                      "'zerograph explain ds.json' says why\n", said)
+        self.assertIn("applied differently: zero_optimization."
+                      "reduce_bucket_size; ", said)
+        self.assertNotEqual(plan, self.compiles_to("c", "--micro-batch", "8")[0])
+
+    def test_train_takes_a_file(self):
+        self.write(GOOD)
+        arguments = ["train", MLP, "--data", MLP_DATA, "--steps", "2"]
+        by_file = self.succeeds(*arguments, "--config", "ds.json",
+                                "--save-weights", "a.safetensors")
+        self.succeeds(*arguments, *AS_OPTIONS, "--save-weights",
+                      "b.safetensors")
+        self.assertEqual(self.bytes_of("a.safetensors"),
+                         self.bytes_of("b.safetensors"))
+        self.assertIn("loss", by_file.stdout)
+
+    def test_the_command_line_wins_and_that_is_said(self):
+        self.write(GOOD)
+        _, said = self.compiles_to("a", "--config", "ds.json", "--lr", "0.5",
+                                   "--zero", "3")
+        self.assertIn("--lr 0.5 of the command line wins over "
+                      "'optimizer.params.lr' (ds.json, line 8)", said)
+        self.assertIn("--zero 3 of the command line wins", said)
+        self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
+                      + json.dumps(self.inspect("a")))
+
+    def test_the_command_that_is_printed_does_the_same(self):
+        self.write(GOOD)
+        plan, _ = self.compiles_to("a", "--config", "ds.json")
+        said = self.succeeds("explain", "ds.json", MLP).stdout
+        command = shlex.split(said.splitlines()[-1])
+        self.assertEqual(command[:3], ["zerograph", "train", MLP])
+        options = command[3:]
+        at = options.index("--data")
+        del options[at:at + 2]
+        self.assertEqual(plan, self.compiles_to("b", *options)[0])
+
+    def test_the_file_that_is_written_does_the_same(self):
+        written = self.succeeds("explain", *AS_OPTIONS)
+        self.assertEqual(written.stderr, "")
+        self.assertEqual(json.loads(written.stdout)["train_batch_size"], 32)
+        self.write(written.stdout)
+        self.assertEqual(
+            self.compiles_to("a", "--config", "ds.json")[0],
+            self.compiles_to("b", *AS_OPTIONS)[0])
+
+    def test_what_deepspeed_has_no_key_for(self):
+        said = self.succeeds("explain", "--zero", "3", "--target",
+                             "cuda:sm_80").stderr
+        self.assertEqual(said, "note: DeepSpeed has no key for --target\n")
+
+    def test_accelerate_with_a_file(self):
+        self.write(GOOD)
+        self.write("distributed_type: DEEPSPEED\n"
+                   "deepspeed_config:\n  deepspeed_config_file: ds.json\n"
+                   "num_processes: 2\n", "a.yaml")
+        self.assertEqual(self.compiles_to("a", "--config", "a.yaml")[0],
+                         self.compiles_to("b", *AS_OPTIONS)[0])
+
+
+class Refused(ConfigCase):
+
+    def test_all_that_is_wrong_is_said_at_once(self):
+        self.write({"train_batch_size": 30,
+                    "train_micro_batch_size_per_gpu": 8,
+                    "zero_optimization": {
+                        "stge": 3, "stage": 7,
+                        "offload_optimizer": {"device": "cpu"}},
+                    "optimizer": {"type": "Muon", "params": {"lr": "fast"}}})
+        for command in (["compile", MLP, "-o", "x"],
+                        ["train", MLP, "--data", MLP_DATA]):
+            self.refused(*command, "--config", "ds.json", lines=0, codes=(1,),
+                         parts=["train_batch_size 30 is not "
+                                "train_micro_batch_size_per_gpu 8 x "
+                                "gradient_accumulation_steps ? x ranks 1",
+                                "did you mean 'zero_optimization.stage'?",
+                                "'zero_optimization.stage' (ds.json, line 6)",
+                                "Value 7 not in range 0 to 3",
+                                "'zero_optimization.offload_optimizer.device'",
+                                "'optimizer.type' (ds.json, line 12)", "muon",
+                                "'optimizer.params.lr' (ds.json, line 14) is "
+                                "\"fast\": expected a number"])
+        self.assertFalse(os.path.exists(self.path("x")))
+
+    def test_a_check_of_options_names_the_key(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "optimizer": {"type": "AdamW", "params": {"lr": -1.0}}})
+        for command in (["compile", MLP, "-o", "x", "--config", "ds.json"],
+                        ["explain", "ds.json"]):
+            result = self.run_program(*command)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--lr -1: expected a finite number", result.stderr)
+            self.assertIn("--lr is 'optimizer.params.lr' (ds.json, line 7)",
+                          result.stderr)
+
+    def test_two_spellings_and_two_files(self):
+        self.write('{"gradient_clipping": 0, "gradient_clipping": 1}')
+        self.refused("compile", MLP, "-o", "x", "--config", "ds.json", lines=0,
+                     parts=["given twice"])
+        self.write(GOOD)
+        self.write("distributed_type: DEEPSPEED\n"
+                   "deepspeed_config:\n  deepspeed_config_file: ds.json\n"
+                   "  zero_stage: 3\n", "a.yaml")
+        self.refused("compile", MLP, "-o", "x", "--config", "a.yaml", lines=0,
+                     parts=["(ds.json, line 18) is 2", "(a.yaml, line 4) is 3"])
+
+    def test_files_that_are_none(self):
+        self.write("{\n\"a\": [\n", "open.json")
+        self.write("", "empty.json")
+        for name, part in (("none.json", "there is no such"), (".", "no such"),
+                           ("open.json", "line"), ("empty.json", "mapping"),
+                           ("/dev/zero", "no such")):
+            self.refused("explain", name, parts=[name, part])
+            self.refused("compile", MLP, "-o", "x", "--config", name,
+                         parts=[name, part])
+        with open(self.path("big.json"), "w") as file:
+            file.write(" " * (2 << 20))
+        self.refused("explain", "big.json", parts=["too large"])
+
+    def test_a_plan_has_its_configuration(self):
+        self.write(GOOD)
+        plan = self.compile_mlp()
+        self.refused("train", plan, "--data", MLP_DATA, "--config", "ds.json",
+                     parts=["leave out --config"])
+
+    def test_explain_what(self):
+        self.refused("explain", parts=["explain what?"])
+        self.write(GOOD)
+        self.refused("explain", "ds.json", "ds.json", parts=["one config"])
+
+
+class Examples(ConfigCase):
+
+    def test_each_is_explained_key_by_key(self):
+        names = [name for name in sorted(os.listdir(EXAMPLES))
+                 if not name.endswith(".expected")]
+        self.assertGreater(len(names), 10)
+        for name in names:
+            with self.subTest(name):
+                with open(os.path.join(EXAMPLES, name + ".expected")) as file:
+                    expected = re.findall(r"^([\w.]+) = ", file.read(), re.M)
+                result = self.run_program("explain", name, MLP, cwd=EXAMPLES)
+                self.assertIn(result.returncode, (0, 1))
+                told = re.findall(r"^  ([\w.]+) = ", result.stdout, re.M)
+                self.assertEqual(sorted(told), sorted(expected))
+                refused = "\nrefused\n" in result.stdout
+                self.assertEqual(result.returncode == 1,
+                                 refused or "zerograph explain:" in
+                                 result.stderr)
+                self.assertEqual(result.returncode == 0,
+                                 "\nthe same by options\n" in result.stdout)
+
+    def test_the_models_own_batch(self):
+        self.write({"train_micro_batch_size_per_gpu": 2,
+                    "gradient_clipping": 0})
+        self.succeeds("explain", "ds.json", GPT)
+
+
+if __name__ == "__main__":
+    main()

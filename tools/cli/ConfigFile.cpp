@@ -1,0 +1,128 @@
+//===- ConfigFile.cpp - options from a configuration file -----------------===//
+
+#include "tools/cli/ConfigFile.h"
+
+#include "config/Read.h"
+#include "runtime/base/Status.h"
+
+#include "absl/strings/str_join.h"
+
+#include <set>
+
+namespace zerograph {
+namespace {
+
+/// Options of the table that have no meaning yet.
+const std::set<std::string> &notBuiltYet() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> names;
+    auto look = [&](const OptionRow &row, const auto &) {
+      if (row.check.instead != nullptr) {
+        names.insert(row.name);
+      }
+    };
+    options::Compile compile;
+    options::Train train;
+    eachOption(compile, look);
+    eachOption(train, look);
+    return names;
+  }();
+  return names;
+}
+
+std::optional<int64_t> numberGiven(const CLI::App &command, const char *name) {
+  const CLI::Option *option = command.get_option_no_throw(name);
+  return option != nullptr && option->count() > 0
+             ? std::optional(option->as<int64_t>())
+             : std::nullopt;
+}
+
+/// Gives one option its value; says why it does not take it, or nothing.
+std::string apply(CLI::App &command, const config::Setting &setting,
+                  std::vector<std::string> &notes) {
+  CLI::Option *option = builtOption(command, setting.option);
+  if (option == nullptr) {
+    return absl::StrCat("--", setting.option, " is not built yet");
+  }
+  if (option->count() > 0) {
+    std::string given = absl::StrJoin(option->results(), " ");
+    if (given != setting.value) {
+      notes.push_back(absl::StrCat("--", setting.option, " ", given,
+                                   " of the command line wins over ",
+                                   setting.key));
+    }
+    return "";
+  }
+  try {
+    option->add_result(setting.value);
+    option->run_callback();
+  } catch (const CLI::Error &error) {
+    option->clear();
+    return error.what();
+  }
+  return "";
+}
+
+void collect(const CLI::App &command,
+             std::map<std::string, std::string> &given) {
+  for (const CLI::Option *option : command.get_options()) {
+    if (option->count() > 0 && !option->get_lnames().empty()) {
+      given[option->get_lnames().front()] =
+          absl::StrJoin(option->results(), " ");
+    }
+  }
+  for (const CLI::App *group :
+       command.get_subcommands([](const CLI::App *) { return true; })) {
+    collect(*group, given);
+  }
+}
+
+} // namespace
+
+CLI::Option *builtOption(CLI::App &command, const std::string &name) {
+  return notBuiltYet().count(name) > 0
+             ? nullptr
+             : command.get_option_no_throw("--" + name);
+}
+
+std::map<std::string, std::string> optionsGiven(const CLI::App &command) {
+  std::map<std::string, std::string> given;
+  collect(command, given);
+  return given;
+}
+
+config::Known knownOf(const CLI::App &command,
+                      std::optional<unsigned> processes) {
+  config::Known known;
+  known.ranks = numberGiven(command, "--ranks");
+  known.ranks_from = "--ranks";
+  if (processes && !known.ranks) {
+    known.ranks = *processes;
+    known.ranks_from = "the number of processes that were started,";
+  }
+  known.micro_batch = numberGiven(command, "--micro-batch");
+  known.accumulate = numberGiven(command, "--accumulate");
+  known.stage = numberGiven(command, "--zero");
+  return known;
+}
+
+absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
+                                       const std::string &path,
+                                       const config::Known &known) {
+  ConfigFile file;
+  ZG_ASSIGN_OR_RETURN(file.config, config::read(path, known));
+  file.problems = file.config.problems;
+  file.notes = file.config.notes;
+  for (const config::Setting &setting : file.config.settings) {
+    std::string refused = apply(command, setting, file.notes);
+    file.refused.push_back(refused);
+    if (refused.empty()) {
+      continue;
+    }
+    std::string what = absl::StrCat(setting.key, ": ", refused);
+    (setting.by_default ? file.notes : file.problems).push_back(what);
+  }
+  return file;
+}
+
+} // namespace zerograph

@@ -1,0 +1,49 @@
+//===- ConfigFile.h - options from a configuration file -------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_CONFIGFILE_H
+#define ZEROGRAPH_TOOLS_CLI_CONFIGFILE_H
+
+#include "absl/status/statusor.h"
+#include "config/Translation.h"
+#include "tools/cli/OptionTable.h"
+
+#include <CLI/App.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// What the file of `--config` says, and what became of it.
+struct ConfigFile {
+  config::Config config;
+  /// Of each of config.settings: why the option does not take it; or empty.
+  std::vector<std::string> refused;
+  /// All that is wrong, and all that should be said.
+  std::vector<std::string> problems, notes;
+};
+
+/// What a command line says of the batch, for `config::read`; `processes`: how
+/// many ranks a launcher started.
+config::Known knownOf(const CLI::App &command,
+                      std::optional<unsigned> processes);
+
+/// Reads `path` and gives the options of `command`, which has been parsed, what
+/// the file says, as if it stood on the command line; what does stand there
+/// wins. An error where the file cannot be read.
+absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
+                                       const std::string &path,
+                                       const config::Known &known);
+
+/// Which options were given, with their values, without dashes.
+std::map<std::string, std::string> optionsGiven(const CLI::App &command);
+
+/// `--lr` of `lr`, or `-o`'s long name; null where the command has no such
+/// option, or one that is not built.
+CLI::Option *builtOption(CLI::App &command, const std::string &name);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_CONFIGFILE_H

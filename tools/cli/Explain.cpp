@@ -1,0 +1,212 @@
+//===- Explain.cpp - `explain CONFIG [MODEL]`, or of options --------------===//
+
+#include "config/Write.h"
+#include "frontend/Import.h"
+#include "runtime/base/Status.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/CompileFlags.h"
+#include "tools/cli/ConfigFile.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+#include <cstdio>
+
+namespace zerograph {
+namespace {
+
+using config::Does;
+using config::Meaning;
+using config::Setting;
+
+struct ExplainFlags {
+  explicit ExplainFlags(CLI::App &command) : command(command) {
+    command.add_option("FILE", files,
+                       "a DeepSpeed or Accelerate file, and MODEL.onnx; "
+                       "without: writes the DeepSpeed file of the options");
+    compile.emplace(command, kTrains);
+    CLI::Option_group *group =
+        command.add_option_group("train", "Training options");
+    addOptions(*group, kTrains, train);
+    for (CLI::Option *option : group->get_options()) {
+      option->required(false); // nothing is trained
+    }
+  }
+
+  CLI::App &command;
+  std::optional<CompileFlags> compile;
+  options::Train train;
+  std::vector<std::string> files;
+};
+
+/// As a shell would need it.
+std::string quoted(const std::string &text) {
+  bool plain = !text.empty() && text.find_first_not_of(
+                                    "abcdefghijklmnopqrstuvwxyz"
+                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789.,_-+=/:") == std::string::npos;
+  return plain ? text : absl::StrCat("'", text, "'");
+}
+
+/// "--zero 3"; a flag has no value.
+std::string asOption(CLI::App &command, const std::string &name,
+                     const std::string &value) {
+  const CLI::Option *option = builtOption(command, name);
+  bool flag = option != nullptr && option->get_items_expected_max() == 0;
+  return flag ? "--" + name : absl::StrCat("--", name, " ", quoted(value));
+}
+
+/// What a key has become, and how to class it: one whose option is not built
+/// is refused.
+std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
+                                  const Meaning &meaning) {
+  Does does = meaning.does;
+  std::vector<std::string> parts;
+  for (size_t index : meaning.settings) {
+    const Setting &setting = file.config.settings[index];
+    if (file.refused[index].empty()) {
+      parts.push_back(asOption(command, setting.option, setting.value));
+      continue;
+    }
+    parts.push_back(file.refused[index]);
+    if (!setting.by_default) {
+      does = Does::Refused;
+    }
+  }
+  if (!meaning.text.empty()) {
+    parts.push_back(meaning.text);
+  }
+  return {does, absl::StrJoin(parts, "; ")};
+}
+
+void printKeys(CLI::App &command, const ConfigFile &file) {
+  const std::vector<Meaning> &all = file.config.meanings;
+  std::vector<std::pair<Does, std::string>> texts;
+  size_t width = 0;
+  for (const Meaning &meaning : all) {
+    texts.push_back(told(command, file, meaning));
+    width = std::max(width, meaning.key.size() + meaning.value.size());
+  }
+  constexpr size_t kMost = 56;
+  width = std::min(width, kMost) + 3;
+  for (Does does : {Does::Applied, Does::Differently, Does::NoEffect,
+                    Does::OutOfScope, Does::Refused}) {
+    bool first = true;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (texts[i].first != does) {
+        continue;
+      }
+      if (first) {
+        absl::PrintF("\n%s\n", std::string(nameOf(does)));
+        first = false;
+      }
+      std::string key = absl::StrCat(all[i].key, " = ", all[i].value);
+      absl::PrintF("  %-*s  %s\n", int(width), key, texts[i].second);
+    }
+  }
+}
+
+/// The command that does the same without the file.
+void printCommand(const ExplainFlags &flags, const std::string &model) {
+  std::vector<std::string> parts = {
+      "zerograph train", model.empty() ? "MODEL.onnx" : quoted(model)};
+  for (const auto &[name, value] : optionsGiven(flags.command)) {
+    const CLI::Option *option = builtOption(flags.command, name);
+    for (const std::string &one : option->results()) { // --dim has several
+      if (name != "config") {
+        parts.push_back(asOption(flags.command, name, one));
+      }
+    }
+  }
+  if (flags.train.data.empty()) {
+    parts.push_back("--data DATA");
+  }
+  absl::PrintF("\nthe same by options\n  %s\n", absl::StrJoin(parts, " "));
+}
+
+/// Samples of a micro-batch, where the model's file fixes them.
+absl::StatusOr<std::optional<int64_t>> batchOf(const std::string &model) {
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      frontend::readInputs(model));
+  if (!frontend::batchDim(inputs).empty() || inputs.empty() ||
+      inputs[0].dims.empty() || inputs[0].dims[0].value < 1) {
+    return std::nullopt;
+  }
+  return inputs[0].dims[0].value;
+}
+
+absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
+                                const std::string &model) {
+  config::Known known = knownOf(flags.command, std::nullopt);
+  if (!model.empty()) {
+    ZG_ASSIGN_OR_RETURN(known.model_batch, batchOf(model));
+  }
+  ZG_ASSIGN_OR_RETURN(ConfigFile file, flags.compile->takeConfig(path, known));
+  absl::PrintF("%s\n", path);
+  printKeys(flags.command, file);
+  for (const std::string &note : file.notes) {
+    absl::PrintF("\nnote: %s\n", note);
+  }
+  if (file.problems.empty()) {
+    absl::StatusOr<CompileOptions> checked = flags.compile->resolve();
+    if (!checked.ok()) {
+      file.problems.emplace_back(checked.status().message());
+    }
+  }
+  if (!file.problems.empty()) {
+    std::fflush(stdout);
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":\n  ", absl::StrJoin(file.problems, "\n  ")));
+  }
+  printCommand(flags, model);
+  return 0;
+}
+
+absl::StatusOr<int> explainOptions(ExplainFlags &flags) {
+  ZG_RETURN_IF_ERROR(flags.compile->resolve().status());
+  config::Written file = config::writeDeepSpeed(optionsGiven(flags.command));
+  absl::PrintF("%s", file.json);
+  if (!file.without.empty()) {
+    std::fprintf(stderr, "note: DeepSpeed has no key for --%s\n",
+                 absl::StrJoin(file.without, ", --").c_str());
+  }
+  return 0;
+}
+
+absl::StatusOr<int> explain(ExplainFlags &flags) {
+  std::string path, model;
+  std::map<std::string, std::string> given = optionsGiven(flags.command);
+  if (given.count("config") > 0) {
+    path = given["config"];
+  }
+  for (const std::string &file : flags.files) {
+    std::string &place = absl::EndsWith(file, ".onnx") ? model : path;
+    if (!place.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          place, " and ", file, ": expected one configuration, and one model"));
+    }
+    place = file;
+  }
+  if (!path.empty()) {
+    return explainFile(flags, path, model);
+  }
+  if (given.empty()) {
+    return absl::InvalidArgumentError(
+        "explain what? Give a DeepSpeed or Accelerate file, or options of "
+        "'zerograph train'");
+  }
+  return explainOptions(flags);
+}
+
+} // namespace
+
+void addExplain(CommandLine &line) {
+  CLI::App &command = line.add(
+      "explain", "Says what each key of a DeepSpeed or Accelerate file "
+                 "means; writes the file of options");
+  auto flags = std::make_shared<ExplainFlags>(command);
+  line.onRun(command, [flags] { return explain(*flags); });
+}
+
+} // namespace zerograph

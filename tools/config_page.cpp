@@ -1,0 +1,132 @@
+//===- config_page.cpp - docs/deepspeed-config.md -------------------------===//
+//
+//     config_page FILE           fails where it is not the table's
+//     config_page FILE --write   writes it anew: `ninja docs`
+//
+//===----------------------------------------------------------------------===//
+
+#include "config/Keys.h"
+#include "tools/cli/ConfigFile.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace zerograph {
+namespace {
+
+using config::Dialect;
+using config::Does;
+using config::Key;
+
+constexpr char kIntroduction[] =
+    R"(# Keys of DeepSpeed's and Accelerate's files
+
+`--config FILE` takes both kinds of file. `zerograph explain FILE` says the same
+as this page of the keys that a file has. The page is made from the table in
+`config/Keys.def`; `ninja docs` writes it.
+
+- **applied**: sets the option.
+- **applied differently**: sets the option, or does something near.
+- **no effect**: any value is taken, since none changes a result here.
+- **out of scope**: the same, of what Zerograph leaves to other programs.
+- **refused**: any value but the default, or what is off, is an error. Where an
+  option is named, the key is applied once there is that option.
+
+An unknown key is an error. So are a key that is given twice, two spellings of
+one key, and two files that disagree. `null` is as if the key were missing.
+`"auto"` means the option's default, and of the batch's numbers what follows
+from the others. A section whose switch (`enabled`, `device`, `type`) is off has
+no effect.
+)";
+
+std::string code(const std::string &text) {
+  return text.empty() ? "" : absl::StrCat("`", text, "`");
+}
+
+/// What a key does, by the options that there are.
+std::string does(CLI::App &command, const Key &key) {
+  std::string text(nameOf(key.does));
+  if (key.option.empty()) {
+    return text;
+  }
+  bool built = builtOption(command, key.option) != nullptr;
+  return absl::StrCat(built ? text : "refused", ": `--", key.option, "`",
+                      built ? "" : " is not built yet");
+}
+
+std::string row(const std::string &a, const std::string &b,
+                const std::string &c, const std::string &d) {
+  auto cell = [](const std::string &text) {
+    return absl::StrReplaceAll(text, {{"|", "\\|"}});
+  };
+  return absl::StrCat("| ", cell(a), " | ", cell(b), " | ", cell(c), " | ",
+                      cell(d), " |\n");
+}
+
+std::string table(CLI::App &command, Dialect dialect) {
+  std::string text = row("key", "default", "here", "");
+  text += "|---|---|---|---|\n";
+  for (const Key &key : config::keys()) {
+    if (key.dialect != dialect || key.type == config::Type::Section) {
+      continue;
+    }
+    std::string what = key.target.empty() ? does(command, key)
+                                          : absl::StrCat("`", key.target, "`");
+    text += row(code(key.path), code(key.value), what, key.text);
+  }
+  return text;
+}
+
+std::string page() {
+  CLI::App command;
+  options::Compile compile;
+  options::Train train;
+  addOptions(command, kTrains, compile);
+  CLI::Option_group *group = command.add_option_group("train");
+  addOptions(*group, kTrains, train);
+  std::string text = kIntroduction;
+  absl::StrAppend(&text, "\n## DeepSpeed\n\n",
+                  table(command, Dialect::DeepSpeed));
+  absl::StrAppend(&text,
+                  "\nOther spellings:\n\n| key | is | |\n|---|---|---|\n");
+  for (const config::Alias &alias : config::aliases()) {
+    absl::StrAppend(&text, "| `", alias.path, "` | `", alias.target, "` | ",
+                    alias.text, " |\n");
+  }
+  absl::StrAppend(&text, "\n## Accelerate\n\n",
+                  table(command, Dialect::Accelerate));
+  return text;
+}
+
+int run(const std::string &path, bool write) {
+  if (write) {
+    return (std::ofstream(path) << page()).flush() ? 0 : 1;
+  }
+  std::stringstream content;
+  content << std::ifstream(path).rdbuf();
+  if (content.str() != page()) {
+    std::cerr << path << " is not what config/Keys.def and the options say; "
+              << "`ninja -C build docs` writes it\n";
+    return 1;
+  }
+  return 0;
+}
+
+} // namespace
+} // namespace zerograph
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    std::cerr << "usage: config_page FILE [--write]\n";
+    return 2;
+  }
+  return zerograph::run(argv[1], argc > 2);
+}
