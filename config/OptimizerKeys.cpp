@@ -58,7 +58,8 @@ void optimizerType(const Given &found, Translation &to) {
   }
   if (type == "adam" && flag(to, "adam_w_mode", true)) {
     type = "adamw";
-    to.say("it means AdamW, as in DeepSpeed; \"adam_w_mode\": false is Adam");
+    to.note("'optimizer.type' Adam means AdamW, as in DeepSpeed; "
+            "\"adam_w_mode\": false is Adam");
   }
   to.set(found, "optimizer", type);
   if (type == "adamw" && !flag(to, "torch_adam", false)) {

@@ -209,8 +209,8 @@ void Translation::sayDefaults() {
   const Given *clipping = find("gradient_clipping");
   if (clipping == nullptr || clipping->value.isNull()) {
     config.settings.push_back({"clip-norm", "1", "DeepSpeed's default", true});
-    note("'gradient_clipping' is missing: since 2026 DeepSpeed clips at 1.0 "
-         "where it is; \"gradient_clipping\": 0 says that nothing is clipped");
+    note("'gradient_clipping' is missing: gradients are clipped at 1.0, as by "
+         "DeepSpeed since 2026; \"gradient_clipping\": 0 is no clipping");
   }
   if (find("optimizer.type") == nullptr) {
     note(absl::StrCat("'optimizer' is missing: --optimizer ",
