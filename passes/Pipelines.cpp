@@ -54,6 +54,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   // again. Later ones may: by then it is decided what is gathered for whom.
   passes.addPass(zero::createLocalizeViews());
   passes.addPass(zero::createLayout(take<zero::LayoutOptions>(options)));
+  passes.addPass(zero::createRecompute(take<zero::RecomputeOptions>(options)));
   passes.addPass(zero::createGathers());
   passes.addPass(zero::createReductions());
   // Updates units in the order in which they are reduced.
@@ -99,6 +100,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());
+  passes.addNestedPass<nn::ProgramOp>(zero::createForgetRecalls());
   passes.addNestedPass<nn::ProgramOp>(zero::createEarlyUpdates());
 }
 
@@ -150,7 +152,8 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
       {"zero",
        "Shards, and inserts optimizer and collectives.",
-       {"zero-layout", "zero-updates", "zero-clip-norm", "zero-fuse-step"},
+       {"zero-layout", "zero-recompute", "zero-updates", "zero-clip-norm",
+        "zero-fuse-step"},
        [=](OpPassManager &passes) { buildZero(passes, options); }},
       {"prefetch",
        "Starts gathers early.",

@@ -47,6 +47,42 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
   ];
 }
 
+def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
+  let summary = "Lets backward compute a unit's forward pass again.";
+  let description = [{
+    With `recompute=units`, what backward reads of the forward pass is not kept,
+    except what goes from one unit to the next: from that the rest is computed
+    again, each op right before the first that needs it.
+
+        %x = zero.recall %h.0.out unit 3
+        %n = nn.layer_norm %x, ...     // as in the forward pass of unit 3
+        ... backward of unit 3 ...
+
+    A unit's forward pass is a run of ops: from the first use of its parameters
+    to that of another unit's. The last one's is not computed again, as its
+    backward follows at once. Running statistics are not made twice.
+
+    Runs before `zero-gathers`, which sees the second forward pass as a part of
+    backward: a unit is gathered as often as without.
+
+    bitwise: each op gives the same bits again, random numbers included.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let options = [recompute];
+  let statistics = [Statistic<"cloned", "ops", "ops computed again">];
+}
+
+def ForgetRecalls : Pass<"zero-forget-recalls", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Removes zero.recall.";
+  let description = [{
+    Behind the last pass that joins equal ops, `zero-recompute`'s second names
+    have done their work.
+
+    bitwise: changes nothing.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+}
+
 def Gathers : Pass<"zero-gathers", "::mlir::ModuleOp"> {
   let summary = "Gathers sharded parameters before use, and releases them.";
   let description = [{

@@ -152,6 +152,35 @@ TEST(Bits, ClippingIsTheSameForEveryLayout) {
   expectSameOutcome(unclipped, trainModel(large), "clipped to 1e6");
 }
 
+// The second forward pass gives the bits of the first, masks of dropout and
+// statistics of BatchNorm included, and saves memory.
+TEST(Bits, ComputingAgainIsTheSame) {
+  Training models[] = {
+      nano(),
+      {"gpt2-nano-dropout", "model.onnx"},
+      {"resnet-mini", "model_ts.onnx", "adamw", 2, 0},
+  };
+  models[1].settings = "gpt2-nano";
+  for (Training &base : models) {
+    base.ranks = 2;
+    base.steps = 3;
+    Outcome first = trainModel(base);
+    for (int64_t stage : {0, 2, 3}) {
+      Training training = base;
+      training.recompute = "units";
+      training.zero_stage = stage;
+      training.threads = stage == 2 ? 2 : 1;
+      Outcome outcome = trainModel(training);
+      expectSameOutcome(first, outcome, training.describe());
+      if (stage == 0 && base.model != "resnet-mini") {
+        EXPECT_LT(outcome.plan.arenas(0).bytes() * 5,
+                  first.plan.arenas(0).bytes() * 4)
+            << training.describe();
+      }
+    }
+  }
+}
+
 // Three ranks, 6 samples a step, against one rank.
 TEST(Bits, ThreeRanks) {
   Training one = nano();

@@ -43,6 +43,7 @@ CompileOptions compileOptions(const Training &training,
   options.matmul = training.matmul;
   options.convolution = training.convolution;
   options.reduction = training.reduction;
+  options.recompute = training.recompute;
   options.target = training.target;
   options.allow_tf32 = training.allow_tf32;
   options.dropout = training.dropout;
@@ -87,7 +88,7 @@ std::string Training::describe() const {
       bucket_bytes, " prefetch ", prefetch, " threshold ",
       persistence_threshold, " threads ", threads, " products ", matmul,
       " convolutions ", convolution.empty() ? "as default" : convolution,
-      " on ", target,
+      " on ", target, " recomputed ", recompute,
       clip_norm ? absl::StrCat(" clipped to ", *clip_norm) : "");
 }
 

@@ -29,6 +29,7 @@ struct Training {
   std::string matmul = "library";
   std::string convolution = ""; ///< who convolves; empty: the default
   std::string reduction = "exact";
+  std::string recompute = "none";
   std::string target = "host";
   bool allow_tf32 = false;
   std::string algorithms = ""; ///< file of a GPU's libraries; empty: none

@@ -104,6 +104,7 @@ void mlir::zg::zero::detail::nameResults(Operation *op,
             return ofSegment(name(reduce.getUnit(), "grad.shard"), units,
                              reduce.getUnit(), reduce.getSegment());
           })
+          .Case([&](RecallOp recall) { return nn::nameOf(recall.getLoc()); })
           .Case([&](AllReduceOp) { return "sum"; })
           .Default([](Operation *) { return ""; });
   setName(op->getResult(0), nn::printedName(text));

@@ -237,6 +237,30 @@ def Zero_AwaitOp : Zero_Op<"await"> {
   let hasVerifier = 1;
 }
 
+def Zero_RecallOp : Zero_Op<"recall", [
+    Pure, AllTypesMatch<["operand", "result"]>]> {
+  let summary = "A value of the forward pass, for what is computed again.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<4x8xf32>) {
+      %again = zero.recall %x unit 0 : tensor<4x8xf32>
+      nn.return
+    }
+    ```
+    The operand, by another name: what the forward pass of a unit computes from
+    it again is then another op than the first time, which no pass takes for the
+    same one.
+
+    **Lifespan**: `zero-recompute` to `zero-forget-recalls`.
+
+    **Constraints:**
+    - Operand and result have one type.
+  }];
+  let arguments = (ins Zero_Tensor:$operand, I64Attr:$unit);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = "$operand `unit` $unit attr-dict `:` type($result)";
+}
+
 def Zero_ReleaseOp : Zero_Op<"release"> {
   let summary = "A gathered flat buffer is needed no more.";
   let description = [{

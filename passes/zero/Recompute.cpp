@@ -1,0 +1,231 @@
+//===- Recompute.cpp - the forward pass of units, computed again ----------===//
+
+#include "mlir/IR/IRMapping.h"
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Queries.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/Program.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_RECOMPUTE
+#define GEN_PASS_DEF_FORGETRECALLS
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+/// A run of forward ops: from the first use of a unit's parameters to that of
+/// another unit's.
+struct Region {
+  int64_t unit;
+  SmallVector<Operation *> ops;
+};
+
+/// What is computed again of a program, and where.
+class Recomputation {
+public:
+  explicit Recomputation(nn::ProgramOp program) : program(program) {
+    for (BlockArgument argument : program.getArguments()) {
+      auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
+                                                       kStateAttr);
+      if (state && state.getRole() == kParamRole) {
+        unitOf[argument] = state.getUnit();
+      }
+    }
+    collectRegions();
+  }
+
+  /// The backward pass of the last region follows its forward pass at once:
+  /// nothing is gained there. Returns how many ops are computed again.
+  int64_t run() {
+    int64_t cloned = 0;
+    for (size_t i = 0; i + 1 < regions.size(); ++i) {
+      cloned += recompute(i);
+    }
+    return cloned;
+  }
+
+private:
+  /// What stands before the first use of a parameter is in no region.
+  void collectRegions() {
+    Block &block = program.front();
+    Operation *loss = block.getTerminator()->getOperand(0).getDefiningOp();
+    bool forward = true;
+    for (auto [position, op] : llvm::enumerate(block)) {
+      positions[&op] = position;
+      auto view = dyn_cast<ViewOp>(op);
+      auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
+      if (forward && unit != unitOf.end() &&
+          (regions.empty() || regions.back().unit != unit->second)) {
+        regions.push_back({unit->second, {}});
+      }
+      if (forward && !regions.empty()) {
+        regions.back().ops.push_back(&op);
+        regionOf[&op] = regions.size() - 1;
+      }
+      forward &= &op != loss;
+      if (!forward && &op != loss) {
+        backward.insert(&op);
+      }
+    }
+  }
+
+  /// What a later region reads stays, to compute that one again from it.
+  bool isKept(Value value) const {
+    Operation *op = value.getDefiningOp();
+    auto own = op ? regionOf.find(op) : regionOf.end();
+    if (own == regionOf.end()) {
+      return true;
+    }
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      auto other = regionOf.find(user);
+      return other != regionOf.end() && other->second != own->second;
+    });
+  }
+
+  /// Only ops of the nn dialect are pure, and views of parameters.
+  static bool canRepeat(Operation *op) {
+    return isa<nn::NNDialect>(op->getDialect()) || isa<ViewOp>(op);
+  }
+
+  /// The uses by backward of what a region need not keep, as they come.
+  SmallVector<OpOperand *> lateUses(const Region &region) const {
+    SmallVector<OpOperand *> uses;
+    for (Operation *op : region.ops) {
+      for (Value result : op->getResults()) {
+        if (!isa<nn::NNDialect>(op->getDialect()) || isKept(result)) {
+          continue;
+        }
+        for (OpOperand &use : result.getUses()) {
+          // Next values of running statistics are of the forward pass.
+          if (backward.contains(use.getOwner()) &&
+              !isa<PackOp, nn::ReturnOp>(use.getOwner())) {
+            uses.push_back(&use);
+          }
+        }
+      }
+    }
+    llvm::stable_sort(uses, [&](OpOperand *a, OpOperand *b) {
+      return positions.lookup(a->getOwner()) < positions.lookup(b->getOwner());
+    });
+    return uses;
+  }
+
+  /// Views of parameters stand right before the op that reads them, so that a
+  /// gather stands before the first of them.
+  static Operation *beforeViews(Operation *op) {
+    for (Operation *previous = op->getPrevNode();
+         previous && previous->hasOneUse() &&
+         (isa<ViewOp>(previous) || nn::isView(previous));
+         previous = op->getPrevNode()) {
+      op = previous;
+    }
+    return op;
+  }
+
+  /// Each op right before the first use that needs it.
+  int64_t recompute(size_t index) {
+    int64_t cloned = 0;
+    IRMapping again;
+    for (OpOperand *use : lateUses(regions[index])) {
+      OpBuilder builder(beforeViews(use->getOwner()));
+      for (Operation *op : missing(use->get(), index, again)) {
+        for (Value operand : op->getOperands()) {
+          recall(operand, index, builder, again);
+        }
+        builder.clone(*op, again);
+        ++cloned;
+      }
+      use->set(again.lookup(use->get()));
+    }
+    return cloned;
+  }
+
+  /// Ops of the region behind `value` that are not computed again yet, in
+  /// order.
+  SmallVector<Operation *> missing(Value value, size_t index,
+                                   const IRMapping &again) const {
+    llvm::SetVector<Operation *> ops;
+    SmallVector<Value> open = {value};
+    while (!open.empty()) {
+      Value next = open.pop_back_val();
+      Operation *op = next.getDefiningOp();
+      if (again.contains(next) || !isRepeated(next, index) || !ops.insert(op)) {
+        continue;
+      }
+      llvm::append_range(open, op->getOperands());
+    }
+    SmallVector<Operation *> order(ops.begin(), ops.end());
+    llvm::sort(order, [&](Operation *a, Operation *b) {
+      return positions.lookup(a) < positions.lookup(b);
+    });
+    return order;
+  }
+
+  bool isRepeated(Value value, size_t index) const {
+    Operation *op = value.getDefiningOp();
+    auto region = op ? regionOf.find(op) : regionOf.end();
+    return region != regionOf.end() && region->second == index &&
+           canRepeat(op) && !isKept(value);
+  }
+
+  /// What is computed again reads what is kept by another name: by the same one
+  /// it would be the same op, and kept itself.
+  void recall(Value value, size_t index, OpBuilder &builder,
+              IRMapping &again) const {
+    if (again.contains(value) || unitOf.contains(value) ||
+        isRepeated(value, index)) {
+      return;
+    }
+    again.map(value, builder.create<RecallOp>(value.getLoc(), value.getType(),
+                                              value, regions[index].unit));
+  }
+
+  nn::ProgramOp program;
+  DenseMap<Value, int64_t> unitOf; ///< of whole parameters
+  DenseMap<Operation *, int64_t> positions;
+  DenseSet<Operation *> backward;
+  std::vector<Region> regions;
+  DenseMap<Operation *, size_t> regionOf;
+};
+
+//===----------------------------------------------------------------------===//
+// --zero-recompute
+//===----------------------------------------------------------------------===//
+
+struct Recompute : impl::RecomputeBase<Recompute> {
+  using RecomputeBase::RecomputeBase;
+
+  void runOnOperation() override {
+    if (recompute.getValue() == "none") {
+      return;
+    }
+    if (recompute.getValue() != "units") {
+      getOperation().emitError("computes again '")
+          << recompute.getValue() << "'; there are none and units";
+      return signalPassFailure();
+    }
+    FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
+    if (failed(micro)) {
+      return signalPassFailure();
+    }
+    cloned += Recomputation(micro->function()).run();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// --zero-forget-recalls
+//===----------------------------------------------------------------------===//
+
+struct ForgetRecalls : impl::ForgetRecallsBase<ForgetRecalls> {
+  void runOnOperation() override {
+    getOperation().walk([](RecallOp recall) {
+      recall.replaceAllUsesWith(recall.getOperand());
+      recall.erase();
+    });
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

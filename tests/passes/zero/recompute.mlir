@@ -1,0 +1,50 @@
+// RUN: zerograph-opt %s --zero-recompute=recompute=units | FileCheck %s
+// RUN: zerograph-opt %s --zero-recompute=recompute=units --cse --zero-forget-recalls | FileCheck %s --check-prefix=FORGOTTEN
+// RUN: zerograph-opt %s --zero-recompute | FileCheck %s --check-prefix=OFF
+// RUN: not zerograph-opt %s --zero-recompute=recompute=all 2>&1 | FileCheck %s --check-prefix=WRONG
+
+// Of unit 0, %s is read by backward alone, and %y by unit 1, too: %y is kept,
+// %s computed again from the input and the parameter, right before its use.
+// Unit 1 is the last: nothing of it is computed again. The pack of what is kept
+// for the next micro-batch is of the forward pass.
+
+// CHECK: %[[Y:.+]] = nn.unary exp
+// CHECK: %[[LOSS:.+]] = nn.reduce sum
+// CHECK-NEXT: nn.unary neg %[[Y]]
+// CHECK-NEXT: %[[W:.+]] = zero.view %a.param[0]
+// CHECK-NEXT: %[[X:.+]] = zero.recall %x unit 0 : tensor<256xf32>
+// CHECK-NEXT: %[[AGAIN:.+]] = nn.binary mul %[[X]], %[[W]]
+// CHECK-NEXT: nn.unary tanh %[[AGAIN]]
+// CHECK-NEXT: nn.unary sqrt %[[AGAIN]]
+// CHECK-NOT: zero.recall
+// CHECK: zero.pack
+
+// FORGOTTEN: nn.binary mul %x
+// FORGOTTEN: nn.binary mul %x
+// FORGOTTEN-NOT: zero.recall
+
+// OFF-NOT: zero.recall
+
+// WRONG: computes again 'all'; there are none and units
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %a.param: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+      %b.param: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>})
+      -> (tensor<1xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>) {
+    %w = zero.view %a.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %s = nn.binary mul %x, %w : tensor<256xf32>
+    %y = nn.unary exp %s : tensor<256xf32> -> tensor<256xf32>
+    %u = zero.view %b.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %z = nn.binary mul %y, %u : tensor<256xf32>
+    %loss = nn.reduce sum %z [0] : tensor<256xf32> -> tensor<1xf32>
+    %g0 = nn.unary neg %y : tensor<256xf32> -> tensor<256xf32>
+    %g1 = nn.unary tanh %s : tensor<256xf32> -> tensor<256xf32>
+    %g2 = nn.unary sqrt %s : tensor<256xf32> -> tensor<256xf32>
+    %g3 = nn.unary abs %z : tensor<256xf32> -> tensor<256xf32>
+    %next = zero.pack %s at [0] unit 0 : tensor<256xf32> -> tensor<512xf32>
+    nn.return %loss, %g0, %g1, %g2, %g3 : tensor<1xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+  }
+}
