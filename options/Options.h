@@ -73,6 +73,12 @@ inline double weightDecay(std::string_view optimizer, double given) {
   return !std::isnan(given) ? given : optimizer == "adamw" ? 0.01 : 0;
 }
 
+/// What `--warmup-steps` means: DeepSpeed's schedules begin with one.
+inline int64_t warmupSteps(std::string_view schedule,
+                           std::optional<int64_t> given) {
+  return given.value_or(schedule.substr(0, 6) == "warmup" ? 1000 : 0);
+}
+
 } // namespace zerograph::options
 
 #endif // ZEROGRAPH_OPTIONS_OPTIONS_H

@@ -47,6 +47,7 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
          layout.getGroups()->getAsRange<zero::OptimizerGroupAttr>()) {
       if (group.getOptions()) {
         *plan.add_groups() = writeGroup(group);
+        *plan.mutable_schedule() = info.schedule;
       }
     }
   }

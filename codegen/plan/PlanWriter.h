@@ -20,6 +20,8 @@ struct PlanInfo {
   /// The model's folder, as given: where parameters lie.
   std::string folder;
   bool dump_gradients = false;
+  /// Of the learning rates, where the plan trains.
+  zerograph::plan::Schedule schedule;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;
 };

@@ -55,7 +55,7 @@ absl::Status RankRun::prepare() {
   options.initialize = [this](const RankMemory &memory) {
     return session.sources->initialize(memory);
   };
-  options.learning_rate = session.learningRate();
+  options.learning_rate = session.options.learning_rate;
   options.seed = session.options.seed;
   options.threads = session.options.threads;
   options.graphs = session.options.graphs;
@@ -126,7 +126,7 @@ absl::Status RankRun::trainSteps() {
       StepRecord record{step,
                         loss,
                         result->gradient_norm,
-                        session.learningRate(),
+                        result->learning_rate,
                         seconds * 1e3,
                         double(session.data->samplesOfStep()) / seconds};
       ZG_RETURN_IF_ERROR(session.log->add(record));

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Supported.h"
+#include "runtime/plan/schedules/Schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,14 +12,28 @@
 
 using namespace zerograph;
 
+namespace {
+
+const plan::OptimizerGroup &groupOf(const plan::Plan &plan, uint32_t group) {
+  static const plan::OptimizerGroup none;
+  return group < uint32_t(plan.groups_size()) ? plan.groups(int(group)) : none;
+}
+
+} // namespace
+
+double zerograph::learningRate(const plan::Plan &plan,
+                               const ScalarInputs &inputs, uint32_t group) {
+  double lr =
+      inputs.learning_rate.value_or(groupOf(plan, group).learning_rate());
+  return scheduledRate(plan, lr, inputs.update);
+}
+
 absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
                                               const std::string &name,
                                               const ScalarInputs &inputs,
                                               uint32_t group) {
-  static const plan::OptimizerGroup none;
-  const plan::OptimizerGroup &optimizer =
-      group < uint32_t(plan.groups_size()) ? plan.groups(int(group)) : none;
-  double lr = inputs.learning_rate;
+  const plan::OptimizerGroup &optimizer = groupOf(plan, group);
+  double lr = learningRate(plan, inputs, group);
   double update = double(inputs.update);
   std::optional<ScalarKind> kind = scalarKind(name);
   if (!kind) {

@@ -11,6 +11,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
 
+#include <optional>
 #include <string>
 
 namespace zerograph {
@@ -18,7 +19,9 @@ namespace zerograph {
 /// What a step's scalars depend on. The two counters are equal until a step is
 /// made that updates nothing.
 struct ScalarInputs {
-  double learning_rate = 0;
+  /// Instead of the learning rates of the plan's groups; the schedule goes by
+  /// it as by those.
+  std::optional<double> learning_rate;
   /// The step of the run, counted from 1: random numbers are of it.
   uint64_t step = 1;
   /// The update that this step makes if it makes one, counted from 1: the
@@ -29,6 +32,11 @@ struct ScalarInputs {
   /// Of the micro-batch's first sample, in the global batch.
   uint64_t sample_base = 0;
 };
+
+/// The learning rate of the update that the step makes, of a group of
+/// parameters.
+double learningRate(const plan::Plan &plan, const ScalarInputs &inputs,
+                    uint32_t group = 0);
 
 /// The value of a floating-point scalar of a group of parameters, before
 /// rounding; unknown names are an error.

@@ -39,9 +39,6 @@ struct Session {
   TrainResult result; // losses and times by rank 0
 
   const plan::Plan &plan() const { return loaded->plan; }
-  double learningRate() const {
-    return options.learning_rate.value_or(plan().groups(0).learning_rate());
-  }
   WeightFileOptions gradientOptions() const {
     return {Role::Gradient, /*trainable_only=*/true, gradientScale(plan())};
   }

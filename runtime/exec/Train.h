@@ -59,7 +59,7 @@ struct TrainOptions {
   Graphs graphs = Graphs::Compute;
   /// It was chosen: that it has no effect is then said.
   bool graphs_given = false;
-  /// Instead of the plan's.
+  /// Instead of the learning rates of the plan's groups.
   std::optional<double> learning_rate;
   /// A line of rate and time left on standard error where it is a terminal.
   bool progress = true;

@@ -44,9 +44,7 @@ absl::Status Trainer::prepare() {
   ZG_RETURN_IF_ERROR(
       compareChoices(*options.control, options.machine->module->choices()));
   ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
-  // A plan that trains has a group.
-  scalars.learning_rate =
-      options.learning_rate.value_or(plan.groups(0).learning_rate());
+  scalars.learning_rate = options.learning_rate;
   DeviceOptions wanted;
   wanted.rank = options.control->rank();
   wanted.threads = threadsOf(options.threads, worldOf(plan));
@@ -168,7 +166,8 @@ absl::StatusOr<StepResult> Trainer::readResult() const {
                          .read(wide ? static_cast<void *>(&loss) : &rounded));
   ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).read(&stops));
   loss = wide ? loss : double(rounded);
-  StepResult result{loss * gradientScale(plan), stops > 0, std::nullopt};
+  StepResult result{loss * gradientScale(plan), stops > 0, std::nullopt,
+                    learningRate(plan, scalars)};
   if (plan.has_gradient_norm()) {
     ZG_RETURN_IF_ERROR(memory()
                            .slice(plan, plan.gradient_norm())

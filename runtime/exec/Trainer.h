@@ -23,7 +23,7 @@ struct TrainerOptions {
   /// Gives states the values that they begin with, as ParameterSources does;
   /// null: all begin as zeros, and can be written by `Trainer::state`.
   std::function<absl::Status(const RankMemory &)> initialize;
-  /// Instead of the plan's.
+  /// Instead of the learning rates of the plan's groups.
   std::optional<double> learning_rate;
   /// Of the plan's random numbers.
   uint64_t seed = 0;
@@ -48,6 +48,7 @@ struct StepResult {
   bool stop = false; // some rank wished to stop
   /// Of the mean gradient, before clipping, where the plan clips by it.
   std::optional<double> gradient_norm;
+  double learning_rate = 0; // of the update, and the first group
 };
 
 /// Every rank makes the same calls; one that fails ends all others' too. Keep

@@ -28,6 +28,24 @@ Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   return json;
 }
 
+/// The fields that are not 0.
+Json scheduleJson(const plan::Schedule &schedule) {
+  Json json{{"kind", "constant"}};
+  const google::protobuf::Reflection &reflection = *schedule.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor *> set;
+  reflection.ListFields(schedule, &set);
+  for (const google::protobuf::FieldDescriptor *field : set) {
+    if (field->cpp_type() == field->CPPTYPE_STRING) {
+      json[field->name()] = reflection.GetString(schedule, field);
+    } else if (field->cpp_type() == field->CPPTYPE_DOUBLE) {
+      json[field->name()] = reflection.GetDouble(schedule, field);
+    } else {
+      json[field->name()] = reflection.GetUInt64(schedule, field);
+    }
+  }
+  return json;
+}
+
 /// As the option `--reduction` has it.
 const char *reductionOf(const plan::Plan &plan) {
   for (const plan::Program &program : plan.programs()) {
@@ -71,6 +89,7 @@ Json headerJson(const LoadedPlan &loaded) {
           {"micro_batch", plan.micro_batch()},
           {"optimizer", optimizerJson(isForward(plan) ? plan::OptimizerGroup()
                                                       : plan.groups(0))},
+          {"schedule", scheduleJson(plan.schedule())},
           {"loss", plan.loss().name()},
           {"dump_gradients", plan.dump_gradients()},
           {"reduction", reductionOf(plan)},

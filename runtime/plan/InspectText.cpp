@@ -38,6 +38,18 @@ std::string listed(const Json &values, const char *separator) {
   return absl::StrJoin(parts, separator);
 }
 
+/// What kind it is, and its numbers.
+std::string numbers(const Json &object) {
+  std::string out = text(object["kind"]);
+  for (const auto &[name, value] : object.items()) {
+    if (name != "kind") {
+      absl::StrAppend(&out, ", ", name, " ",
+                      value.is_string() ? text(value) : value.dump());
+    }
+  }
+  return out;
+}
+
 void header(const Json &report, std::string &out) {
   absl::StrAppendFormat(&out, "%s, ZeRO stage %d on %s, made by %s\n",
                         text(report["model"]), number(report["zero_stage"]),
@@ -47,14 +59,8 @@ void header(const Json &report, std::string &out) {
                         counted(report["accumulate"], "micro-batch"),
                         counted(report["micro_batch"], "sample"),
                         text(report["loss"]));
-  const Json &optimizer = report["optimizer"];
-  absl::StrAppend(&out, "  optimizer:  ", text(optimizer["kind"]));
-  for (const auto &[name, value] : optimizer.items()) {
-    if (name != "kind") {
-      absl::StrAppend(&out, ", ", name, " ", value.dump());
-    }
-  }
-  absl::StrAppend(&out, "\n");
+  absl::StrAppend(&out, "  optimizer:  ", numbers(report["optimizer"]),
+                  "\n  schedule:   ", numbers(report["schedule"]), "\n");
   const Json &target = report["target"];
   absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),
                         target["features"].empty() ? "" : " with ",

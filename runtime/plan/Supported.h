@@ -38,6 +38,7 @@ bool canConvolve(const plan::Target &device, plan::ElementType type);
 
 /// The scalars that a runtime computes. `step` counts the steps of the run,
 /// from 1; `update` the updates made, this one included. A step may make none.
+/// `lr` is what the schedule makes of the group's learning rate.
 enum class ScalarKind {
   learning_rate,         // lr
   gradient_scale,        // 1 / (ranks * micro-batches)

@@ -7,6 +7,7 @@
 #include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/Supported.h"
+#include "runtime/plan/schedules/Schedule.h"
 #include "runtime/plan/steps/Checks.h"
 #include "runtime/plan/steps/Step.h"
 
@@ -66,7 +67,8 @@ absl::Status validateGroups(const plan::Plan &plan) {
       }
     }
   }
-  return absl::OkStatus();
+  return plan.has_schedule() ? checkSchedule(plan.schedule())
+                             : absl::OkStatus();
 }
 
 absl::Status validateHeader(const plan::Plan &plan) {

@@ -140,8 +140,18 @@ Change optimizer(plan::Plan &plan, Random &random) {
     optimizer.set_learning_rate(std::numeric_limits<double>::infinity());
     return "an infinite learning rate";
   }
-  optimizer.set_kind("adagrad");
-  return "optimizer adagrad";
+  optimizer.set_kind("rmsprop");
+  return "optimizer rmsprop";
+}
+
+Change schedule(plan::Plan &plan, Random &random) {
+  plan::Schedule &schedule = *plan.mutable_schedule();
+  if (random.below(2) == 0) {
+    schedule.set_kind("sine");
+    return "a schedule that does not exist";
+  }
+  schedule.set_cycle_min_lr(0.5);
+  return "a number that the schedule has not";
 }
 
 Change dumpGradients(plan::Plan &plan, Random &random) {
@@ -227,7 +237,11 @@ std::vector<Mutation> headerMutations() {
       {"header",
        "optimizer",
        optimizer,
-       {"is not finite", "sgd, adam and adamw exist"}},
+       {"is not finite", "adagrad exist"}},
+      {"header",
+       "schedule",
+       schedule,
+       {"there are constant", "it has no such number"}},
       {"header",
        "dumping of gradients",
        dumpGradients,

@@ -1,6 +1,9 @@
 //===- OptionsTest.cpp - the table of options -----------------------------===//
 
+#include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/OptionTable.h"
+
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 
 #include <map>
@@ -48,6 +51,16 @@ TEST(Options, WeightDecayIsPyTorchsWhereNotGiven) {
   EXPECT_EQ(options::weightDecay("adam", none), 0);
   EXPECT_EQ(options::weightDecay("sgd", none), 0);
   EXPECT_EQ(options::weightDecay("adamw", 0), 0);
+}
+
+/// The schedules that the option names are those of the runtime's table.
+TEST(Options, NameEverySchedule) {
+  options::Compile options;
+  std::string names;
+  eachOption(options, [&](const OptionRow &row, auto &) {
+    names = row.name == std::string("schedule") ? row.value : names;
+  });
+  EXPECT_EQ(absl::StrReplaceAll(scheduleNames(), {{", ", "|"}}), names);
 }
 
 /// No command has two options of one name, every option a command, and a text

@@ -80,7 +80,7 @@ private:
         ZG_RETURN_IF_ERROR(executor->memory().slice(plan, slice).fill());
       }
       uint64_t number = uint64_t(step) + 1;
-      ScalarInputs scalars{plan.groups(0).learning_rate(), /*step=*/number,
+      ScalarInputs scalars{/*learning_rate=*/std::nullopt, /*step=*/number,
                            /*update=*/number, /*stop=*/false, /*seed=*/7};
       for (uint64_t k = 0; k < plan.accumulate(); ++k) {
         scalars.sample_base = (k * worldOf(plan) + rank) * plan.micro_batch();

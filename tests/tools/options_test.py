@@ -177,6 +177,43 @@ class CompileOptions(Case):
                              parts=[option, f"{value} is no number above 0"])
         self.succeeds(*COMPILE, "--clip-norm", "inf")
 
+    def test_options_of_another_schedule(self):
+        for options, parts in (
+                (["--step-size", "3"],
+                 ["--step-size is for --schedule step; constant does not"]),
+                (["--schedule", "linear", "--total-steps", "9",
+                  "--warmup-type", "log"],
+                 ["--warmup-type", "warmup, warmup-decay and warmup-cosine"]),
+                (["--schedule", "warmup", "--total-steps", "9"],
+                 ["--total-steps", "warmup does not use it"]),
+                (["--schedule", "cosine"],
+                 ["--schedule cosine needs --total-steps"]),
+                (["--schedule", "step"], ["needs --step-size"]),
+                (["--schedule", "one-cycle"], ["needs --cycle-min-lr"]),
+                (["--schedule", "warmup", "--warmup-steps", "0"],
+                 ["warmup_steps is 0; expected at least 1"]),
+        ):
+            with self.subTest(options=options):
+                self.refused(*COMPILE, *options, parts=parts, codes=(1,))
+        for option, value in (("--schedule", "sine"), ("--min-lr", "-1"),
+                              ("--total-steps", "0"), ("--step-gamma", "nan"),
+                              ("--cosine-min-ratio", "2"),
+                              ("--warmup-type", "slow")):
+            self.refused(*COMPILE, option, value, codes=(2,), parts=[option])
+
+    def test_a_schedule_is_in_the_plan(self):
+        result = self.succeeds(*COMPILE, "--schedule", "warmup-decay",
+                               "--total-steps", "500", "--warmup-type",
+                               "linear")
+        self.assertIn("ends at step 500, before its warm-up, --warmup-steps "
+                      "1000", result.stderr)
+        self.assertEqual(self.inspect("x.zgplan")["schedule"],
+                         {"kind": "warmup-decay", "total_steps": 500,
+                          "warmup_steps": 1000, "warmup_type": "linear"})
+        self.assertIn("schedule:   warmup-decay, total_steps 500, warmup_steps "
+                      "1000, warmup_type linear",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+
     def test_what_is_not_built(self):
         self.refused(*COMPILE, "--memory", "1GiB", parts=["--memory is not"])
         self.refused(*COMPILE, "--reduce", "last", parts=["--reduce last"])

@@ -69,6 +69,26 @@ class Train(Case):
         self.assertGreater(first[0], 0.1)
         self.assertEqual(first[0], first[1])  # before clipping
 
+    def test_the_schedule(self):
+        """Each step has its rate: in the log, and in what it does."""
+        self.train("--steps", "4", "--schedule", "linear", "--log", "log.jsonl",
+                   "--save-weights", "four")
+        self.assertEqual([r["lr"] for r in self.records()],
+                         [0.1, 0.1 * 0.75, 0.1 * 0.5, 0.1 * 0.25])
+        # Its end is where --total-steps has it. One step with a rate of 0 does
+        # nothing.
+        self.train("--steps", "5", "--total-steps", "4", "--schedule",
+                   "linear", "--log", "log.jsonl", "--save-weights", "five")
+        self.assertEqual(self.records()[4]["lr"], 0)
+        self.assertEqual(read_tensors(self.path("four")),
+                         read_tensors(self.path("five")))
+        # Another first step alone, whatever the number of ranks and the stage.
+        self.train("--steps", "1", "--schedule", "constant", "--warmup-steps",
+                   "5", "--save-weights", "none")
+        self.train("--steps", "0", "--save-weights", "start")
+        self.assertEqual(read_tensors(self.path("none")),
+                         read_tensors(self.path("start")))
+
     def test_the_report(self):
         result = self.train("--steps", "2")
         self.assertEqual(result.stderr, "")

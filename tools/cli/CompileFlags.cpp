@@ -7,7 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
+#include "tools/cli/ScheduleFlags.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -238,8 +240,9 @@ absl::Status CompileFlags::readConfig(std::optional<unsigned> processes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<CompileOptions> CompileFlags::resolve() {
-  absl::StatusOr<CompileOptions> checked = check();
+absl::StatusOr<CompileOptions>
+CompileFlags::resolve(std::optional<uint64_t> steps) {
+  absl::StatusOr<CompileOptions> checked = check(steps);
   if (checked.ok()) {
     return checked;
   }
@@ -253,7 +256,8 @@ absl::StatusOr<CompileOptions> CompileFlags::resolve() {
   return absl::Status(checked.status().code(), message);
 }
 
-absl::StatusOr<CompileOptions> CompileFlags::check() {
+absl::StatusOr<CompileOptions>
+CompileFlags::check(std::optional<uint64_t> steps) {
   ZG_RETURN_IF_ERROR(checkBuilt());
   ZG_RETURN_IF_ERROR(bindNames(options));
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
@@ -262,6 +266,11 @@ absl::StatusOr<CompileOptions> CompileFlags::check() {
   }
   ZG_RETURN_IF_ERROR(checkLoss());
   ZG_RETURN_IF_ERROR(checkOptimizer());
+  if (steps && !options.total_steps) {
+    options.total_steps = std::max<int64_t>(1, int64_t(*steps));
+  }
+  ZG_RETURN_IF_ERROR(checkScheduleOptions(
+      options, [&](const std::string &option) { return isGiven(option); }));
   sayWithoutEffect();
   return options;
 }

@@ -45,7 +45,10 @@ public:
 
   /// Checks the options against each other; `model` and the dims that data
   /// decides are the caller's. Says on standard error which have no effect.
-  absl::StatusOr<CompileOptions> resolve();
+  /// `steps` is the length of the run, where it is known: schedules end there
+  /// unless --total-steps says otherwise.
+  absl::StatusOr<CompileOptions>
+  resolve(std::optional<uint64_t> steps = std::nullopt);
 
   /// For as many ranks as processes were started; an error where --ranks says
   /// otherwise.
@@ -53,7 +56,7 @@ public:
 
 private:
   bool isGiven(const std::string &option) const;
-  absl::StatusOr<CompileOptions> check();
+  absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkBuilt();
   absl::Status checkLoss() const;
   absl::Status checkOptimizer() const;

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
+#include <cmath>
 #include <string>
 #include <type_traits>
 
@@ -85,6 +86,14 @@ inline const OptionCheck positive = text(
       return absl::SimpleAtod(text, &number) && number > 0;
     },
     "number above 0");
+
+inline const OptionCheck notNegative = text(
+    [](const std::string &text) {
+      double number;
+      return absl::SimpleAtod(text, &number) && number >= 0 &&
+             std::isfinite(number);
+    },
+    "finite number that is not negative");
 
 /// The option itself would take -1, and wrap around.
 inline const OptionCheck wholeNumber = text(

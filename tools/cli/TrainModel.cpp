@@ -19,7 +19,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
   ZG_RETURN_IF_ERROR(compile.readConfig(ranks));
-  ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve());
+  ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve(train.steps()));
   ZG_RETURN_IF_ERROR(checkDevice(options));
   if (ranks) {
     ZG_RETURN_IF_ERROR(compile.setRanks(options, *ranks));

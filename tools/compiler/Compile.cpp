@@ -16,6 +16,7 @@
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
+#include "tools/compiler/Schedule.h"
 #include "tools/compiler/Target.h"
 
 #include "absl/strings/numbers.h"
@@ -136,6 +137,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     planInfo.folder = std::string("."); // empty means the plan's own
   }
   planInfo.dump_gradients = options.dump_gradients;
+  planInfo.schedule = scheduleOf(options);
   planInfo.decisions = result.decisions;
   auto plan = mlir::zg::writePlan(*module, *target.code, planInfo);
   if (mlir::failed(plan)) {

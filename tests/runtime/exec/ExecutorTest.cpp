@@ -130,6 +130,22 @@ TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
   EXPECT_FALSE(scalarValue(plan, "momentum", inputs).ok());
 }
 
+// The schedule goes by updates, and by the group's rate or what stands in for
+// it.
+TEST(ScalarsTest, RatesFollowTheSchedule) {
+  plan::Plan plan;
+  plan.add_groups()->set_learning_rate(8);
+  plan.mutable_groups(0)->set_weight_decay(0.25);
+  plan.mutable_schedule()->set_kind("linear");
+  plan.mutable_schedule()->set_total_steps(4);
+  ScalarInputs inputs{std::nullopt, /*step=*/9, /*update=*/2};
+  EXPECT_EQ(learningRate(plan, inputs), 6);
+  EXPECT_EQ(*scalarValue(plan, "learning_rate", inputs), 6);
+  EXPECT_EQ(*scalarValue(plan, "decay", inputs), 1 - 6 * 0.25);
+  inputs.learning_rate = 4;
+  EXPECT_EQ(learningRate(plan, inputs), 3);
+}
+
 // Once a step has updated nothing, random numbers and the optimizer's
 // corrections count differently.
 TEST(ScalarsTest, TheTwoCountersMayDiffer) {

@@ -32,6 +32,8 @@ const ValidateFault kFaults[] = {
     {"outside its arena",
      [](plan::Plan &p) { p.mutable_slices(3)->set_offset(kHuge - 3); }},
     {"names arena 7", [](plan::Plan &p) { p.mutable_slices(3)->set_arena(7); }},
+    {"the plan's schedule is \"sine\"; there are constant",
+     [](plan::Plan &p) { p.mutable_schedule()->set_kind("sine"); }},
     {"unknown class",
      [](plan::Plan &p) {
        p.mutable_slices(3)->set_slice_class(plan::SliceClass(99));

@@ -1,0 +1,71 @@
+//===- OneCycle.cpp - DeepSpeed's OneCycle --------------------------------===//
+//
+// From cycle_min_lr up to the group's rate in cycle_up updates, down again in
+// cycle_down, and then by cycle_decay_rate every cycle_decay_steps, if these
+// are not 0. With stairs, a half moves in that many steps. As DeepSpeed's does,
+// update u looks at its place u - 1 in the cycle:
+//
+//   up:    low + (lr - low) * place / up
+//   decay: low / (1 + decay_rate * (u - 1 - (up + down)) / decay_steps)
+//
+// PyTorch's OneCycleLR is another schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/schedules/Schedule.h"
+
+#include <cmath>
+
+namespace zerograph {
+namespace {
+
+/// From 0 to 1 and back, at an update of the cycle. The operations are
+/// DeepSpeed's, which first makes a fraction of the cycle of the place.
+double heightOf(const plan::Schedule &schedule, double place) {
+  double up = double(schedule.cycle_up());
+  double down = double(schedule.cycle_down());
+  double all = up + down, ratio = up / all;
+  double x = 1.0 + place / all - std::floor(1 + place / all);
+  bool first = x <= ratio;
+  uint64_t stairs =
+      first ? schedule.cycle_up_stairs() : schedule.cycle_down_stairs();
+  if (stairs == 0) {
+    return first ? x / ratio : (x - 1) / (ratio - 1);
+  }
+  double within = std::fmod(place, all), count = double(stairs);
+  double stair =
+      within <= up ? within * count / up : (all - within) * count / down;
+  return std::floor(stair) / count;
+}
+
+double cycleRate(const plan::Schedule &schedule, double lr, uint64_t update) {
+  double low = schedule.cycle_min_lr();
+  double all = double(schedule.cycle_up()) + double(schedule.cycle_down());
+  double place = updatesBefore(update);
+  // Its call i = u - 2 is in the cycle where i < all.
+  if (place - 1 < all) {
+    return low + (lr - low) * heightOf(schedule, place);
+  }
+  if (schedule.cycle_decay_steps() == 0 || schedule.cycle_decay_rate() == 0) {
+    return low;
+  }
+  double interval = (place - all) / double(schedule.cycle_decay_steps());
+  return low / (1 + schedule.cycle_decay_rate() * interval);
+}
+
+std::string checkCycle(const plan::Schedule &schedule) {
+  return requireThat(schedule.cycle_up() > 0, "cycle_up",
+                     double(schedule.cycle_up()), "at least 1");
+}
+
+} // namespace
+
+std::vector<ScheduleKind> cycleSchedules() {
+  return {{"one-cycle",
+           {"cycle_min_lr", "cycle_up", "cycle_down", "cycle_up_stairs",
+            "cycle_down_stairs", "cycle_decay_steps", "cycle_decay_rate"},
+           checkCycle,
+           cycleRate}};
+}
+
+} // namespace zerograph

@@ -1,0 +1,74 @@
+//===- ScheduleFlags.cpp - the options of a schedule ----------------------===//
+
+#include "tools/cli/ScheduleFlags.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/base/Status.h"
+#include "runtime/plan/schedules/Schedule.h"
+#include "tools/compiler/Schedule.h"
+
+#include <cstdio>
+#include <vector>
+
+namespace zerograph {
+namespace {
+
+/// "warmup and warmup-decay".
+std::string usersOf(const std::string &field) {
+  std::vector<absl::string_view> users;
+  for (const ScheduleKind &kind : scheduleKinds()) {
+    if (kind.uses(field)) {
+      users.push_back(kind.name);
+    }
+  }
+  absl::string_view last = users.back();
+  users.pop_back();
+  return users.empty() ? std::string(last)
+                       : absl::StrCat(absl::StrJoin(users, ", "), " and ", last);
+}
+
+} // namespace
+
+absl::Status checkScheduleOptions(
+    const options::Compile &options,
+    absl::FunctionRef<bool(const std::string &option)> isGiven) {
+  const ScheduleKind &kind = *findSchedule(options.schedule);
+  const google::protobuf::Descriptor &fields = *plan::Schedule::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    std::string field = fields.field(i)->name();
+    std::string option = "--" + absl::StrReplaceAll(field, {{"_", "-"}});
+    if (field != "kind" && isGiven(option) && !kind.uses(field)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " is for --schedule ", usersOf(field), "; ",
+                       kind.name, " does not use it"));
+    }
+  }
+  auto missing = [&](const char *field, bool has) {
+    return kind.uses(field) && !has;
+  };
+  const char *needed =
+      missing("total_steps", options.total_steps.has_value()) ? "--total-steps"
+      : missing("step_size", options.step_size.has_value())   ? "--step-size"
+      : missing("cycle_min_lr", options.cycle_min_lr.has_value())
+          ? "--cycle-min-lr"
+          : nullptr;
+  if (needed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--schedule ", kind.name, " needs ", needed));
+  }
+  plan::Schedule schedule = scheduleOf(options);
+  ZG_RETURN_IF_ERROR(checkSchedule(schedule));
+  if (kind.uses("total_steps") &&
+      schedule.total_steps() < schedule.warmup_steps()) {
+    std::fprintf(stderr,
+                 "warning: the schedule ends at step %llu, before its warm-up, "
+                 "--warmup-steps %llu, has reached --lr\n",
+                 static_cast<unsigned long long>(schedule.total_steps()),
+                 static_cast<unsigned long long>(schedule.warmup_steps()));
+  }
+  return absl::OkStatus();
+}
+
+} // namespace zerograph

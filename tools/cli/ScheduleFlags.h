@@ -1,0 +1,22 @@
+//===- ScheduleFlags.h - the options of a schedule ------------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_SCHEDULEFLAGS_H
+#define ZEROGRAPH_TOOLS_CLI_SCHEDULEFLAGS_H
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "options/Options.h"
+
+#include <string>
+
+namespace zerograph {
+
+/// Refuses options that the chosen schedule does not use, and asks for those
+/// that it needs. Says on standard error where the rate never gets to its peak.
+absl::Status checkScheduleOptions(
+    const options::Compile &options,
+    absl::FunctionRef<bool(const std::string &option)> isGiven);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_SCHEDULEFLAGS_H
