@@ -50,7 +50,7 @@ void copy(const Train &from, To &to) {
 #include "options/Options.def"
 }
 
-/// The two numbers of `--betas`, each in [0, 1); nothing if it is not that.
+/// "0.9,0.999": two numbers in [0, 1); nothing if it is not that.
 inline std::optional<std::pair<double, double>>
 parseBetas(std::string_view text) {
   std::pair<double, double> betas;
@@ -66,6 +66,20 @@ parseBetas(std::string_view text) {
     return std::nullopt;
   }
   return betas;
+}
+
+/// What `--betas` means: where it was not given, PyTorch's default, or the one
+/// of Lion's authors. Nothing if it is not two numbers in [0, 1).
+inline std::optional<std::pair<double, double>>
+betas(std::string_view optimizer, std::string_view given) {
+  return parseBetas(!given.empty()        ? given
+                    : optimizer == "lion" ? "0.9,0.99"
+                                          : "0.9,0.999");
+}
+
+/// What `--eps` means: where it was not given, PyTorch's default.
+inline double epsilon(std::string_view optimizer, double given) {
+  return !std::isnan(given) ? given : optimizer == "adagrad" ? 1e-10 : 1e-8;
 }
 
 /// What `--weight-decay` means: where it was not given, PyTorch's default.

@@ -3,6 +3,7 @@
 #include "passes/differentiate/Optimizer.h"
 
 #include "passes/ir/nn/NNBuilder.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -54,7 +55,109 @@ Update buildAdam(NNBuilder &b, const OptimizerOptions &options, Value parameter,
   return {b.sub(parameter, step), {mean, variance}};
 }
 
+/// a * x + (1 - a) * y.
+Value mix(NNBuilder &b, double a, Value x, Value y) {
+  return b.add(b.scale(x, a), b.scale(y, 1 - a));
+}
+
+Update buildLion(NNBuilder &b, const OptimizerOptions &options, Value parameter,
+                 Value gradient, ValueRange states, Scalars scalar) {
+  if (options.weight_decay != 0) {
+    parameter = b.mul(parameter, scalar(kDecay));
+  }
+  Value direction = b.unary(UnaryKind::sign,
+                            mix(b, options.beta1, states[0], gradient));
+  Value step = b.mul(direction, scalar(kLearningRate));
+  return {b.sub(parameter, step),
+          {mix(b, options.beta2, states[0], gradient)}};
+}
+
+Update buildAdagrad(NNBuilder &b, const OptimizerOptions &options,
+                    Value parameter, Value gradient, ValueRange states,
+                    Scalars scalar) {
+  gradient = addDecayToGradient(b, options, gradient, parameter);
+  Value sum = b.add(states[0], b.mul(gradient, gradient));
+  Value deviation = b.unary(UnaryKind::sqrt, sum);
+  Value direction = b.div(gradient, b.shift(deviation, options.eps));
+  Value step = b.mul(direction, scalar(kLearningRate));
+  return {b.sub(parameter, step), {sum}};
+}
+
+/// What is known of a kind: its name, what it takes, and what it keeps and
+/// reads, besides `kGradientScale` and what momentum and weight decay need.
+struct KindInfo {
+  OptimizerOptions::Kind kind;
+  StringLiteral name;
+  bool betas, eps;
+  /// Weight decay shrinks the parameter, and does not change the gradient.
+  bool decoupled;
+  SmallVector<StringRef> states, scalars;
+  decltype(&buildSgd) build;
+};
+
+ArrayRef<KindInfo> kinds() {
+  using Options = OptimizerOptions;
+  static const KindInfo all[] = {
+      {Options::sgd, "sgd", false, false, false, {}, {kLearningRate}, buildSgd},
+      {Options::adam,
+       "adam",
+       true,
+       true,
+       false,
+       {kExpAvg, kExpAvgSq},
+       {kStepSize, kBiasCorrection2Sqrt},
+       buildAdam},
+      {Options::adamw,
+       "adamw",
+       true,
+       true,
+       true,
+       {kExpAvg, kExpAvgSq},
+       {kStepSize, kBiasCorrection2Sqrt},
+       buildAdam},
+      {Options::lion,
+       "lion",
+       true,
+       false,
+       true,
+       {kExpAvg},
+       {kLearningRate},
+       buildLion},
+      {Options::adagrad,
+       "adagrad",
+       false,
+       true,
+       false,
+       {kSum},
+       {kLearningRate},
+       buildAdagrad},
+  };
+  return all;
+}
+
+const KindInfo &infoOf(const OptimizerOptions &options) {
+  return kinds()[options.kind];
+}
+
 } // namespace
+
+std::optional<OptimizerOptions::Kind>
+mlir::zg::nn::optimizerKind(StringRef name) {
+  for (const KindInfo &info : kinds()) {
+    if (info.name == name) {
+      return info.kind;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string mlir::zg::nn::optimizerNames() {
+  return llvm::join(llvm::map_range(kinds(),
+                                    [](const KindInfo &info) {
+                                      return info.name.str();
+                                    }),
+                    ", ");
+}
 
 std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
   auto require = [](bool holds, StringRef name, double value,
@@ -84,11 +187,14 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
     if (options.nesterov && options.momentum == 0) {
       collect("nesterov needs a momentum above 0");
     }
-  } else {
+  }
+  if (infoOf(options).betas) {
     collect(require(fraction(options.beta1), "beta1", options.beta1,
                     "at least 0 and below 1"));
     collect(require(fraction(options.beta2), "beta2", options.beta2,
                     "at least 0 and below 1"));
+  }
+  if (infoOf(options).eps) {
     collect(require(notNegative(options.eps), "eps", options.eps, "0 or more"));
   }
   return problems;
@@ -104,15 +210,16 @@ mlir::zg::nn::describeOptimizer(MLIRContext *context,
   };
   number("lr", options.lr);
   number("weight_decay", options.weight_decay);
+  list.append("optimizer", b.getStringAttr(infoOf(options).name));
   if (options.kind == OptimizerOptions::sgd) {
-    list.append("optimizer", b.getStringAttr("sgd"));
     number("momentum", options.momentum);
     list.append("nesterov", b.getBoolAttr(options.nesterov));
-  } else {
-    bool decoupled = options.kind == OptimizerOptions::adamw;
-    list.append("optimizer", b.getStringAttr(decoupled ? "adamw" : "adam"));
+  }
+  if (infoOf(options).betas) {
     number("beta1", options.beta1);
     number("beta2", options.beta2);
+  }
+  if (infoOf(options).eps) {
     number("eps", options.eps);
   }
   return list.getDictionary(context);
@@ -120,23 +227,17 @@ mlir::zg::nn::describeOptimizer(MLIRContext *context,
 
 SmallVector<StringRef>
 mlir::zg::nn::optimizerStates(const OptimizerOptions &options) {
-  if (options.kind != OptimizerOptions::sgd) {
-    return {kExpAvg, kExpAvgSq};
-  }
   if (options.momentum != 0) {
     return {kMomentumBuffer};
   }
-  return {};
+  return infoOf(options).states;
 }
 
 SmallVector<StringRef>
 mlir::zg::nn::optimizerScalars(const OptimizerOptions &options) {
-  if (options.kind == OptimizerOptions::sgd) {
-    return {kGradientScale, kLearningRate};
-  }
-  SmallVector<StringRef> scalars = {kGradientScale, kStepSize,
-                                    kBiasCorrection2Sqrt};
-  if (options.kind == OptimizerOptions::adamw && options.weight_decay != 0) {
+  SmallVector<StringRef> scalars = {kGradientScale};
+  llvm::append_range(scalars, infoOf(options).scalars);
+  if (infoOf(options).decoupled && options.weight_decay != 0) {
     scalars.push_back(kDecay);
   }
   return scalars;
@@ -156,7 +257,5 @@ Update mlir::zg::nn::buildUpdate(OpBuilder &builder, Location location,
     gradient = b.binary(BinaryKind::max, gradient, b.splat(gradient, -limit));
     gradient = b.binary(BinaryKind::min, gradient, b.splat(gradient, limit));
   }
-  return options.kind == OptimizerOptions::sgd
-             ? buildSgd(b, options, parameter, gradient, states, whole)
-             : buildAdam(b, options, parameter, gradient, states, whole);
+  return infoOf(options).build(b, options, parameter, gradient, states, whole);
 }

@@ -5,21 +5,24 @@
 
 #include "passes/ir/nn/NNDialect.h"
 
+#include <optional>
+
 namespace mlir::zg::nn {
 
-/// What PyTorch's torch.optim.SGD, Adam and AdamW take, without the
-/// single-purpose flags (dampening is 0, amsgrad and maximize are off).
+/// What PyTorch's torch.optim.SGD, Adam, AdamW and Adagrad take, without the
+/// single-purpose flags (dampening, lr_decay and initial_accumulator_value are
+/// 0, amsgrad and maximize are off), and Lion as its authors published it.
 struct OptimizerOptions {
-  enum Kind { sgd, adam, adamw };
+  enum Kind { sgd, adam, adamw, lion, adagrad };
   Kind kind = sgd;
   /// The learning rate of the configuration. Not in the program: the runtime
   /// computes the scalars below from it each step, so a schedule may vary it.
   double lr = 0;
   double momentum = 0;   // sgd
   bool nesterov = false; // sgd
-  double beta1 = 0;      // adam, adamw
+  double beta1 = 0;      // adam, adamw, lion
   double beta2 = 0;
-  double eps = 0;
+  double eps = 0; // adam, adamw, adagrad
   double weight_decay = 0;
   /// Elements of the mean gradient are limited to [-clip_value, clip_value];
   /// 0: they are not.
@@ -32,20 +35,26 @@ struct OptimizerOptions {
 
 /// 1 / (ranks * micro-batches), times a clipping factor where there is one.
 inline constexpr llvm::StringLiteral kGradientScale = "gradient_scale";
-/// lr. Read by sgd.
+/// lr. Read by sgd, lion and adagrad.
 inline constexpr llvm::StringLiteral kLearningRate = "learning_rate";
 /// lr / (1 - beta1^update). Read by adam and adamw.
 inline constexpr llvm::StringLiteral kStepSize = "step_size";
 /// sqrt(1 - beta2^update). Read by adam and adamw.
 inline constexpr llvm::StringLiteral kBiasCorrection2Sqrt =
     "bias_correction2_sqrt";
-/// 1 - lr * weight_decay. Read by adamw with weight decay.
+/// 1 - lr * weight_decay. Read by adamw and lion with weight decay.
 inline constexpr llvm::StringLiteral kDecay = "decay";
 
 // States, one element a parameter element.
 inline constexpr llvm::StringLiteral kMomentumBuffer = "momentum_buffer";
 inline constexpr llvm::StringLiteral kExpAvg = "exp_avg";
 inline constexpr llvm::StringLiteral kExpAvgSq = "exp_avg_sq";
+inline constexpr llvm::StringLiteral kSum = "sum";
+
+/// The optimizer of this name; nothing where there is none.
+std::optional<OptimizerOptions::Kind> optimizerKind(StringRef name);
+/// All names, for messages.
+std::string optimizerNames();
 
 /// Empty, or what is wrong with the options and what they may be.
 std::string checkOptimizer(const OptimizerOptions &options);
@@ -84,7 +93,14 @@ struct Update {
 ///             v = beta2 * v + ((1 - beta2) * g) * g
 ///             p = p - step_size * (m / (sqrt(v) / bias_correction2_sqrt +
 ///             eps))
+///     lion:   p = p * decay                              if weight_decay != 0
+///             p = p - learning_rate * sign(beta1 * m + (1 - beta1) * g)
+///             m = beta2 * m + (1 - beta2) * g
+///     adagrad: g = g + weight_decay * p                  if weight_decay != 0
+///             s = s + g * g
+///             p = p - learning_rate * (g / (sqrt(s) + eps))
 ///
+/// The sign of 0 is 0 (DeepSpeed's Lion then adds the learning rate).
 /// Every operation is one correctly rounded + - * / or sqrt in this order;
 /// constants such as 1 - beta1 are computed in double and rounded once. So
 /// updates on any device and for any shard agree to the bit.

@@ -6,7 +6,6 @@
 #include "passes/zero/UnitStates.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace mlir::zg::zero {
 
@@ -49,28 +48,26 @@ struct Updates : impl::UpdatesBase<Updates> {
   }
 
   FailureOr<nn::OptimizerOptions> readOptions() {
-    auto kind = llvm::StringSwitch<int>(optimizer)
-                    .Case("sgd", nn::OptimizerOptions::sgd)
-                    .Case("adam", nn::OptimizerOptions::adam)
-                    .Case("adamw", nn::OptimizerOptions::adamw)
-                    .Default(-1);
-    if (kind < 0) {
+    std::optional<nn::OptimizerOptions::Kind> kind =
+        nn::optimizerKind(optimizer);
+    if (!kind) {
       return getOperation().emitError("knows no optimizer '")
-             << optimizer << "'; there are sgd, adam and adamw";
+             << optimizer << "'; there are " << nn::optimizerNames();
     }
-    auto coefficients = zerograph::options::parseBetas(betas.getValue());
+    auto coefficients =
+        zerograph::options::betas(optimizer.getValue(), betas.getValue());
     if (!coefficients) {
       return getOperation().emitError("has the betas '")
              << betas << "'; two numbers in [0, 1) are needed, as 0.9,0.999";
     }
     nn::OptimizerOptions options{
-        static_cast<nn::OptimizerOptions::Kind>(kind),
+        *kind,
         lr,
         momentum,
         nesterov,
         coefficients->first,
         coefficients->second,
-        eps,
+        zerograph::options::epsilon(optimizer.getValue(), eps),
         zerograph::options::weightDecay(optimizer.getValue(), weight_decay),
         clip_value};
     if (std::string wrong = nn::checkOptimizer(options); !wrong.empty()) {

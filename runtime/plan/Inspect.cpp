@@ -17,11 +17,15 @@ using Json = nlohmann::ordered_json;
 Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   Json json{{"kind", optimizer.kind()},
             {"learning_rate", optimizer.learning_rate()}};
-  if (optimizer.kind() == "sgd") {
+  const std::string &kind = optimizer.kind();
+  if (kind == "sgd") {
     json["momentum"] = optimizer.momentum();
     json["nesterov"] = optimizer.nesterov();
-  } else {
+  }
+  if (kind == "adam" || kind == "adamw" || kind == "lion") {
     json["betas"] = {optimizer.beta1(), optimizer.beta2()};
+  }
+  if (kind == "adam" || kind == "adamw" || kind == "adagrad") {
     json["epsilon"] = optimizer.epsilon();
   }
   json["weight_decay"] = optimizer.weight_decay();

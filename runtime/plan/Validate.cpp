@@ -54,10 +54,11 @@ absl::Status validateGroups(const plan::Plan &plan) {
                    "forward has none");
   }
   for (const plan::OptimizerGroup &group : plan.groups()) {
-    if (group.kind() != "sgd" && group.kind() != "adam" &&
-        group.kind() != "adamw") {
+    static const std::set<absl::string_view> kinds = {"sgd", "adam", "adamw",
+                                                      "lion", "adagrad"};
+    if (!kinds.contains(group.kind())) {
       return invalid("the plan's optimizer is \"", group.kind(),
-                     "\"; sgd, adam and adamw exist");
+                     "\"; sgd, adam, adamw, lion and adagrad exist");
     }
     for (double value :
          {group.learning_rate(), group.momentum(), group.beta1(), group.beta2(),

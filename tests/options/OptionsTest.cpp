@@ -38,11 +38,22 @@ TEST(Options, BetasAreTwoNumbersBelowOne) {
   auto betas = options::parseBetas("0.9,0.999");
   ASSERT_TRUE(betas);
   EXPECT_EQ(*betas, std::pair(0.9, 0.999));
-  EXPECT_TRUE(options::parseBetas(options::Compile().betas));
+  EXPECT_EQ(*options::betas("adamw", options::Compile().betas),
+            std::pair(0.9, 0.999));
+  EXPECT_EQ(*options::betas("lion", ""), std::pair(0.9, 0.99));
+  EXPECT_EQ(*options::betas("lion", "0.5,0.25"), std::pair(0.5, 0.25));
+  EXPECT_FALSE(options::betas("lion", "0.5"));
   for (const char *text : {"", "0.9", "0.9,", ",0.9", "0.9,1", "-0.1,0.9",
                            "0.9,0.9,0.9", "0.9;0.9", "nan,0.9", "a,b"}) {
     EXPECT_FALSE(options::parseBetas(text)) << text;
   }
+}
+
+TEST(Options, EpsilonIsPyTorchsWhereNotGiven) {
+  double none = options::Compile().eps;
+  EXPECT_EQ(options::epsilon("adamw", none), 1e-8);
+  EXPECT_EQ(options::epsilon("adagrad", none), 1e-10);
+  EXPECT_EQ(options::epsilon("adagrad", 0), 0);
 }
 
 TEST(Options, WeightDecayIsPyTorchsWhereNotGiven) {

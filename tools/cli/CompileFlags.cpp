@@ -179,17 +179,20 @@ absl::Status CompileFlags::checkLoss() const {
 absl::Status CompileFlags::checkOptimizer() const {
   const std::string &kind = options.optimizer;
   bool sgd = kind == "sgd";
+  auto refuse = [&](const char *option, const char *users) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, " is for ", users, "; ", kind, " does not use it"));
+  };
   for (const char *option : {"--momentum", "--nesterov"}) {
     if (!sgd && isGiven(option)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          option, " is for --optimizer sgd; ", kind, " does not use it"));
+      return refuse(option, "--optimizer sgd");
     }
   }
-  for (const char *option : {"--betas", "--eps"}) {
-    if (sgd && isGiven(option)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(option, " is for adam and adamw; sgd does not use it"));
-    }
+  if (isGiven("--betas") && (sgd || kind == "adagrad")) {
+    return refuse("--betas", "adam, adamw and lion");
+  }
+  if (isGiven("--eps") && (sgd || kind == "lion")) {
+    return refuse("--eps", "adam, adamw and adagrad");
   }
   if (options.nesterov && options.momentum == 0) {
     return absl::InvalidArgumentError("--nesterov needs --momentum");
@@ -207,7 +210,7 @@ absl::Status CompileFlags::checkOptimizer() const {
                        ": expected a finite number that is not negative"));
     }
   }
-  if (!options::parseBetas(options.betas)) {
+  if (!options::betas(kind, options.betas)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--betas ", options.betas,
                      ": expected two numbers in [0, 1), as 0.9,0.999"));

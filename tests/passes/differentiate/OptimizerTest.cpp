@@ -54,6 +54,34 @@ void stepAdam(Element &e, double g, int step, const OptimizerOptions &o) {
   e.p -= o.lr * mean / (std::sqrt(variance) + o.eps);
 }
 
+double signOf(double x) { return (x > 0) - (x < 0); }
+
+/// The pseudocode of "Symbolic Discovery of Optimization Algorithms".
+void stepLion(Element &e, double g, int, const OptimizerOptions &o) {
+  double update = signOf(o.beta1 * e.first + (1 - o.beta1) * g);
+  e.first = o.beta2 * e.first + (1 - o.beta2) * g;
+  e.p -= o.lr * (update + o.weight_decay * e.p);
+}
+
+void stepAdagrad(Element &e, double g, int, const OptimizerOptions &o) {
+  g += o.weight_decay * e.p;
+  e.first += g * g;
+  e.p -= o.lr * g / (std::sqrt(e.first) + o.eps);
+}
+
+decltype(&stepSgd) stepOf(OptimizerOptions::Kind kind) {
+  switch (kind) {
+  case OptimizerOptions::sgd:
+    return stepSgd;
+  case OptimizerOptions::lion:
+    return stepLion;
+  case OptimizerOptions::adagrad:
+    return stepAdagrad;
+  default:
+    return stepAdam;
+  }
+}
+
 struct OptimizerCase {
   const char *name;
   OptimizerOptions options;
@@ -92,6 +120,10 @@ const OptimizerCase kCases[] = {
     {"adam_decay", adam(OptimizerOptions::adam, 0.1)},
     {"adamw", adam(OptimizerOptions::adamw, 0)},
     {"adamw_decay", adam(OptimizerOptions::adamw, 0.1)},
+    {"lion", adam(OptimizerOptions::lion, 0)},
+    {"lion_decay", adam(OptimizerOptions::lion, 0.1)},
+    {"adagrad", adam(OptimizerOptions::adagrad, 0)},
+    {"adagrad_decay", adam(OptimizerOptions::adagrad, 0.1)},
 };
 
 class Optimizer : public ::testing::TestWithParam<OptimizerCase> {};
@@ -108,8 +140,7 @@ TEST_P(Optimizer, FollowsTheTextbook) {
     Element element = {start.values[i]};
     for (int step = 1; step <= kSteps; ++step) {
       double g = gradientAt(program.type(), step).values[i];
-      (options.kind == OptimizerOptions::sgd ? stepSgd : stepAdam)(
-          element, g, step, options);
+      stepOf(options.kind)(element, g, step, options);
     }
     double expected[] = {element.p, element.first, element.second};
     for (auto [n, tensor] : llvm::enumerate(actual)) {
@@ -145,6 +176,18 @@ TEST(OptimizerByHand, AdamStartsWithTheSign) {
   g.values = {3, -0.5, 100};
   Tensor p = program.step(program.start(one), g, 1)[0];
   EXPECT_NEAR(p.values[0], 0.99, 1e-15);
+  EXPECT_NEAR(p.values[1], 1.01, 1e-15);
+  EXPECT_NEAR(p.values[2], 0.99, 1e-15);
+}
+
+/// Where the mean and the gradient are 0, Lion does nothing; else it steps by
+/// the learning rate, however small they are.
+TEST(OptimizerByHand, LionStepsByTheSign) {
+  UpdateProgram program(adam(OptimizerOptions::lion, 0), kSize);
+  Tensor one = filled(program.type(), 1), g = one;
+  g.values = {0, -1e-300, 100};
+  Tensor p = program.step(program.start(one), g, 1)[0];
+  EXPECT_EQ(p.values[0], 1);
   EXPECT_NEAR(p.values[1], 1.01, 1e-15);
   EXPECT_NEAR(p.values[2], 0.99, 1e-15);
 }

@@ -2,7 +2,7 @@
 // RUN: not zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-updates{optimizer=rmsprop})' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-updates{optimizer=sgd nesterov=true})' 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// NONE: knows no optimizer 'rmsprop'; there are sgd, adam and adamw
+// NONE: knows no optimizer 'rmsprop'; there are sgd, adam, adamw, lion, adagrad
 // WRONG: nesterov needs a momentum above 0
 
 // Stage 0 gathers what was summed and updates everything; units in the order in
