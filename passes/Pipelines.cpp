@@ -53,7 +53,9 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   // Must follow the cleanups of the phases above, which would share the views
   // again. Later ones may: by then it is decided what is gathered for whom.
   passes.addPass(zero::createLocalizeViews());
-  passes.addPass(zero::createLayout(take<zero::LayoutOptions>(options)));
+  auto layout = take<zero::LayoutOptions>(options);
+  layout.groups = llvm::join(options.user.group, ";");
+  passes.addPass(zero::createLayout(layout));
   passes.addPass(zero::createRecompute(take<zero::RecomputeOptions>(options)));
   passes.addPass(zero::createGathers());
   passes.addPass(zero::createReductions());

@@ -209,6 +209,19 @@ void writeOutput(sched::SliceOp op, zero::OutputAttr attribute, uint32_t slice,
   output.set_slice(slice);
 }
 
+/// "learning_rate.1" is group 1's.
+void writeScalar(sched::SliceOp op, StringRef name, uint32_t slice,
+                 plan::Plan &plan) {
+  plan::Scalar &scalar = *plan.add_scalars();
+  auto [kind, number] = name.split('.');
+  uint32_t group = 0;
+  number.getAsInteger(10, group); // leaves it 0 where there is none
+  scalar.set_name(kind.str());
+  scalar.set_group(group);
+  scalar.set_type(elementTypeOf(op));
+  scalar.set_slice(slice);
+}
+
 plan::Space planSpace(sched::Space space) {
   switch (space) {
   case sched::Space::device:
@@ -289,10 +302,7 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
     } else if (std::optional<zero::OutputAttr> output = op.getOutput()) {
       writeOutput(op, *output, number, plan);
     } else if (std::optional<StringRef> name = op.getScalar()) {
-      plan::Scalar &scalar = *plan.add_scalars();
-      scalar.set_name(name->str());
-      scalar.set_type(elementTypeOf(op));
-      scalar.set_slice(number);
+      writeScalar(op, *name, number, plan);
     }
   }
   if (plan.micro_batch() == 0) {

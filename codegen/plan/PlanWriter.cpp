@@ -22,6 +22,7 @@ plan::OptimizerGroup writeGroup(zero::OptimizerGroupAttr group) {
     return value ? value.getValueAsDouble() : 0;
   };
   plan::OptimizerGroup result;
+  result.set_name(group.getName().str());
   if (auto kind = options.getAs<StringAttr>("optimizer")) {
     result.set_kind(kind.str());
   }

@@ -65,11 +65,10 @@ Update buildLion(NNBuilder &b, const OptimizerOptions &options, Value parameter,
   if (options.weight_decay != 0) {
     parameter = b.mul(parameter, scalar(kDecay));
   }
-  Value direction = b.unary(UnaryKind::sign,
-                            mix(b, options.beta1, states[0], gradient));
+  Value direction =
+      b.unary(UnaryKind::sign, mix(b, options.beta1, states[0], gradient));
   Value step = b.mul(direction, scalar(kLearningRate));
-  return {b.sub(parameter, step),
-          {mix(b, options.beta2, states[0], gradient)}};
+  return {b.sub(parameter, step), {mix(b, options.beta2, states[0], gradient)}};
 }
 
 Update buildAdagrad(NNBuilder &b, const OptimizerOptions &options,
@@ -95,6 +94,7 @@ struct KindInfo {
   decltype(&buildSgd) build;
 };
 
+/// In the order of `OptimizerOptions::Kind`.
 ArrayRef<KindInfo> kinds() {
   using Options = OptimizerOptions;
   static const KindInfo all[] = {
@@ -152,11 +152,10 @@ mlir::zg::nn::optimizerKind(StringRef name) {
 }
 
 std::string mlir::zg::nn::optimizerNames() {
-  return llvm::join(llvm::map_range(kinds(),
-                                    [](const KindInfo &info) {
-                                      return info.name.str();
-                                    }),
-                    ", ");
+  return llvm::join(
+      llvm::map_range(kinds(),
+                      [](const KindInfo &info) { return info.name.str(); }),
+      ", ");
 }
 
 std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
@@ -225,9 +224,28 @@ mlir::zg::nn::describeOptimizer(MLIRContext *context,
   return list.getDictionary(context);
 }
 
+std::string mlir::zg::nn::changeOptimizer(OptimizerOptions &options,
+                                          DictionaryAttr numbers) {
+  const std::pair<StringRef, double *> fields[] = {
+      {"lr", &options.lr},       {"weight_decay", &options.weight_decay},
+      {"eps", &options.eps},     {"momentum", &options.momentum},
+      {"beta1", &options.beta1}, {"beta2", &options.beta2}};
+  DictionaryAttr known = describeOptimizer(numbers.getContext(), options);
+  for (NamedAttribute number : numbers) {
+    const auto *field = llvm::find_if(
+        fields, [&](auto &entry) { return entry.first == number.getName(); });
+    if (!known.get(number.getName()) || field == std::end(fields)) {
+      return (infoOf(options).name + " has no " + number.getName().strref())
+          .str();
+    }
+    *field->second = cast<FloatAttr>(number.getValue()).getValueAsDouble();
+  }
+  return checkOptimizer(options);
+}
+
 SmallVector<StringRef>
 mlir::zg::nn::optimizerStates(const OptimizerOptions &options) {
-  if (options.momentum != 0) {
+  if (options.kind == OptimizerOptions::sgd && options.momentum != 0) {
     return {kMomentumBuffer};
   }
   return infoOf(options).states;

@@ -63,6 +63,10 @@ std::string checkOptimizer(const OptimizerOptions &options);
 DictionaryAttr describeOptimizer(MLIRContext *context,
                                  const OptimizerOptions &options);
 
+/// Takes over numbers that `describeOptimizer` names; gives what is wrong with
+/// one, or nothing.
+std::string changeOptimizer(OptimizerOptions &options, DictionaryAttr numbers);
+
 /// The states that an optimizer keeps, in the order of `buildUpdate`. They
 /// begin as zeros; PyTorch's momentum buffer begins as the first gradient,
 /// which is the same: momentum * 0 + g.

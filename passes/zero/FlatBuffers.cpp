@@ -7,8 +7,8 @@ using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
 void mlir::zg::zero::declareUnits(ModuleOp module, ArrayRef<Unit> units,
-                                  int64_t ranks, int64_t stage,
-                                  int64_t accumulate) {
+                                  const OptimizerGroups &groups, int64_t ranks,
+                                  int64_t stage, int64_t accumulate) {
   Builder builder(module.getContext());
   SmallVector<Attribute> attributes;
   for (const Unit &unit : units) {
@@ -20,11 +20,8 @@ void mlir::zg::zero::declareUnits(ModuleOp module, ArrayRef<Unit> units,
   module->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
   module->setAttr(kAccumulateAttr, builder.getI64IntegerAttr(accumulate));
   OpBuilder::atBlockEnd(module.getBody())
-      .create<LayoutOp>(
-          module.getLoc(), builder.getArrayAttr(attributes),
-          builder.getArrayAttr(OptimizerGroupAttr::get(
-              module.getContext(), builder.getStringAttr("default"),
-              /*options=*/DictionaryAttr())));
+      .create<LayoutOp>(module.getLoc(), builder.getArrayAttr(attributes),
+                        groups.attributes(module.getContext()));
 }
 
 static void viewParameter(Program &program, BlockArgument parameter,

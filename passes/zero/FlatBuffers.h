@@ -10,10 +10,10 @@
 namespace mlir::zg::zero {
 
 /// Says on the module what the units are, which ranks, how many micro-batches
-/// and which stage they are for, and that one group of hyperparameters is for
-/// all.
-void declareUnits(ModuleOp module, ArrayRef<Unit> units, int64_t ranks,
-                  int64_t stage, int64_t accumulate);
+/// and which stage they are for, and which groups the optimizer has.
+void declareUnits(ModuleOp module, ArrayRef<Unit> units,
+                  const OptimizerGroups &groups, int64_t ranks, int64_t stage,
+                  int64_t accumulate);
 
 /// Makes the parameters of `program` views of their unit's whole buffer, a view
 /// for each op that reads one, right before it. The module declares the units.

@@ -31,7 +31,8 @@ struct Forward : impl::ForwardBase<Forward> {
         return signalPassFailure();
       }
     }
-    declareUnits(module, units, /*ranks=*/1, /*stage=*/0, /*accumulate=*/1);
+    declareUnits(module, units, OptimizerGroups(), /*ranks=*/1, /*stage=*/0,
+                 /*accumulate=*/1);
     Program program(forward);
     viewParameters(program, units, *UnitStates::of(module));
     if (failed(nameOutputs(program))) {

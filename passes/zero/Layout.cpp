@@ -45,13 +45,21 @@ struct Layout : impl::LayoutBase<Layout> {
                        "bucket-bytes >= 1");
       return signalPassFailure();
     }
+    std::string error;
+    std::optional<OptimizerGroups> optimizerGroups =
+        OptimizerGroups::parse(groups.getValue(), no_decay, error);
+    if (!optimizerGroups) {
+      module.emitError("has the group ") << error;
+      return signalPassFailure();
+    }
     useReturnedArguments(micro);
-    std::vector<Unit> groups = groupIntoUnits(
-        micro, {ranks, zero_stage, bucket_bytes, persistence_threshold, units});
-    declareUnits(module, groups, ranks, zero_stage, accumulate);
+    std::vector<Unit> made = groupIntoUnits(
+        micro, {ranks, zero_stage, bucket_bytes, persistence_threshold, units,
+                &*optimizerGroups});
+    declareUnits(module, made, *optimizerGroups, ranks, zero_stage, accumulate);
     UnitStates states = *UnitStates::of(module);
     Program program(micro);
-    viewParameters(program, groups, states);
+    viewParameters(program, made, states);
     packResults(program, states);
   }
 

@@ -43,7 +43,10 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
-    ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units
+    ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units,
+    no_decay,
+    Option<"groups", "groups", "std::string", "\"\"",
+           "what `--group` gives, one behind the other with a ; between">
   ];
 }
 

@@ -20,6 +20,7 @@ struct Candidate {
   nn::ParameterAttr parameter;
   /// Every micro-batch changes it: `nn.next_value`.
   bool local = false;
+  int64_t group = 0; // the optimizer's, where it is trained
   enum Kind { kFrozen, kTrainable, kLocal };
   Kind kind() const {
     return local ? kLocal : parameter.getTrainable() ? kTrainable : kFrozen;
@@ -214,9 +215,9 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
   SmallVector<PlacementAttr> placements;
   int64_t elements = 0;
   for (Candidate *member : members) {
-    placements.push_back(PlacementAttr::get(
-        context, member->parameter, TypeAttr::get(member->type()), elements,
-        /*group=*/0));
+    placements.push_back(PlacementAttr::get(context, member->parameter,
+                                            TypeAttr::get(member->type()),
+                                            elements, member->group));
     unit.arguments.push_back(member->argument);
     elements += llvm::alignTo(member->type().getNumElements(), kAlignElements);
   }
@@ -275,13 +276,20 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
   }
   separateTied(candidates, lossPosition);
 
-  // One flat buffer a unit x element type x trainable, frozen or local.
-  llvm::MapVector<std::pair<StringRef, std::pair<Type, int>>,
-                  SmallVector<Candidate *>>
+  // One flat buffer a unit x element type x trainable, frozen or local x group
+  // of the optimizer.
+  llvm::MapVector<
+      std::pair<StringRef, std::pair<Type, std::pair<int, int64_t>>>,
+      SmallVector<Candidate *>>
       groups;
   for (Candidate &candidate : candidates) {
+    if (options.groups && candidate.kind() == Candidate::kTrainable) {
+      candidate.group =
+          options.groups->of(candidate.parameter.getName(), candidate.type());
+    }
     groups[{candidate.unit,
-            {candidate.type().getElementType(), candidate.kind()}}]
+            {candidate.type().getElementType(),
+             {candidate.kind(), candidate.group}}}]
         .push_back(&candidate);
   }
   std::vector<Unit> units;
@@ -290,8 +298,11 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
     bool shared = llvm::count_if(groups, [&, first = key.first](auto &other) {
                     return other.first.first == first;
                   }) > 1;
-    if (shared && key.second.second != Candidate::kTrainable) {
-      name += key.second.second == Candidate::kFrozen ? ".frozen" : ".local";
+    auto [kind, group] = key.second.second;
+    if (shared && kind != Candidate::kTrainable) {
+      name += kind == Candidate::kFrozen ? ".frozen" : ".local";
+    } else if (shared && group > 0) {
+      name += ".group" + std::to_string(group);
     }
     units.push_back(makeUnit(members, name, options));
   }

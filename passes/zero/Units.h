@@ -9,6 +9,7 @@
 #define ZEROGRAPH_PASSES_ZERO_UNITS_H
 
 #include "passes/ir/zero/ZeroDialect.h"
+#include "passes/zero/OptimizerGroups.h"
 
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct UnitOptions {
   /// parameters up to that size), or a glob pattern, whose match at the
   /// beginning of a name is the unit's name.
   std::string grouping;
+  /// What parameters are updated with; null: all with the same.
+  const OptimizerGroups *groups = nullptr;
 };
 
 /// A unit and the program arguments that are its parameters, in its order.
@@ -47,7 +50,8 @@ struct Unit {
 /// 4. the rest: consecutive ones up to 16 MiB.
 ///
 /// Parameters with an `nn.next_value` are a unit of their own, "buffers".
-/// Trainable and frozen parameters, and element types, never share a unit.
+/// Trainable and frozen parameters, element types, and groups of the optimizer
+/// never share a unit: what lies in one is updated as one.
 std::vector<Unit> groupIntoUnits(nn::ProgramOp program,
                                  const UnitOptions &options);
 

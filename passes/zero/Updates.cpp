@@ -18,6 +18,17 @@ namespace {
 // --zero-updates
 //===----------------------------------------------------------------------===//
 
+/// With what each group is updated.
+using Groups = SmallVector<nn::OptimizerOptions>;
+
+/// "learning_rate.1": what depends on the learning rate or the betas is a
+/// scalar of each group; the first has the plain name.
+std::string scalarOfGroup(StringRef name, int64_t group) {
+  return group == 0 || name == nn::kGradientScale
+             ? name.str()
+             : (name + "." + Twine(group)).str();
+}
+
 struct Updates : impl::UpdatesBase<Updates> {
   using UpdatesBase::UpdatesBase;
 
@@ -28,11 +39,14 @@ struct Updates : impl::UpdatesBase<Updates> {
       return signalPassFailure();
     }
     FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
-    if (failed(micro) || failed(setGroups(*options)) ||
-        failed(checkGroups(*states))) {
+    if (failed(micro)) {
       return signalPassFailure();
     }
-    declareStates(*states, *options);
+    FailureOr<Groups> groups = setGroups(*options);
+    if (failed(groups) || failed(checkGroups(*states, groups->size()))) {
+      return signalPassFailure();
+    }
+    declareStates(*states, *groups);
     // In the order in which gradients are complete, so that the first ones are
     // freed first.
     llvm::SetVector<int64_t> order;
@@ -41,7 +55,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     }
     Program program =
         Program::create(getOperation(), kUpdateProgram, micro->location());
-    UnitUpdate update(program, *states, *options, scalarType(*states));
+    UnitUpdate update(program, *states, *groups, scalarType(*states));
     for (int64_t unit : order) {
       update.run(unit);
     }
@@ -76,39 +90,50 @@ struct Updates : impl::UpdatesBase<Updates> {
     return options;
   }
 
-  /// Says with what each group is updated; the options are those of the one
-  /// group that there is.
-  LogicalResult setGroups(const nn::OptimizerOptions &options) {
+  /// Says with what each group is updated: with the options, but for what
+  /// `zero-layout` says that it has of its own.
+  FailureOr<Groups> setGroups(const nn::OptimizerOptions &options) {
     LayoutOp layout = layoutOf(getOperation());
-    ArrayAttr groups = layout.getGroupsAttr();
-    if (!groups || groups.size() != 1) {
-      return getOperation().emitError("has ")
-             << (groups ? groups.size() : 0)
-             << " optimizer groups in its zero.layout; expected the one that "
-                "the options are for";
+    if (!layout.getGroupsAttr()) {
+      return getOperation().emitError("has no optimizer groups in its "
+                                      "zero.layout");
     }
-    auto name = cast<OptimizerGroupAttr>(groups[0]).getName();
-    layout.setGroupsAttr(
-        Builder(&getContext())
-            .getArrayAttr(OptimizerGroupAttr::get(
-                &getContext(), name,
-                nn::describeOptimizer(&getContext(), options))));
-    return success();
+    Groups result;
+    SmallVector<Attribute> attributes;
+    for (auto group : layout.getGroupsAttr().getAsRange<OptimizerGroupAttr>()) {
+      nn::OptimizerOptions changed = options;
+      std::string wrong = group.getOptions()
+                              ? nn::changeOptimizer(changed, group.getOptions())
+                              : "";
+      if (!wrong.empty()) {
+        return getOperation().emitError("group ")
+               << group.getName() << ": " << wrong;
+      }
+      result.push_back(changed);
+      attributes.push_back(OptimizerGroupAttr::get(
+          &getContext(), group.getName(),
+          nn::describeOptimizer(&getContext(), changed)));
+    }
+    layout.setGroupsAttr(Builder(&getContext()).getArrayAttr(attributes));
+    return result;
+  }
+
+  static int64_t groupOf(const UnitStates &states, int64_t unit) {
+    return states[unit].getPlacements().front().getGroup();
   }
 
   /// A flat buffer is updated as one.
-  LogicalResult checkGroups(const UnitStates &states) {
+  LogicalResult checkGroups(const UnitStates &states, int64_t groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
-      ArrayRef<PlacementAttr> places = states[unit].getPlacements();
-      for (PlacementAttr place : places) {
+      for (PlacementAttr place : states[unit].getPlacements()) {
+        int64_t expected = groupOf(states, unit);
         if (states[unit].getTrainable() &&
-            place.getGroup() != places.front().getGroup()) {
+            (place.getGroup() != expected || expected >= groups)) {
           return getOperation().emitError("unit ")
                  << states[unit].getName() << " has parameters of optimizer "
-                 << "groups " << places.front().getGroup() << " and "
-                 << place.getGroup() << " ("
+                 << "groups " << expected << " and " << place.getGroup() << " ("
                  << place.getParameter().getName().getValue()
-                 << "); expected one group a unit";
+                 << "); expected one group a unit, of " << groups;
         }
       }
     }
@@ -116,13 +141,15 @@ struct Updates : impl::UpdatesBase<Updates> {
   }
 
   /// What the optimizer keeps has the type of the parameters.
-  void declareStates(UnitStates &states, const nn::OptimizerOptions &options) {
+  void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
-      for (StringRef role : nn::optimizerStates(options)) {
-        if (states[unit].getTrainable()) {
-          states.declare(unit, role, states[unit].getElementType(),
-                         states.shardsUpdate(unit));
-        }
+      if (!states[unit].getTrainable()) {
+        continue;
+      }
+      for (StringRef role :
+           nn::optimizerStates(groups[groupOf(states, unit)])) {
+        states.declare(unit, role, states[unit].getElementType(),
+                       states.shardsUpdate(unit));
       }
     }
   }
@@ -142,10 +169,10 @@ struct Updates : impl::UpdatesBase<Updates> {
   /// Emits the update of one unit after another.
   class UnitUpdate {
   public:
-    UnitUpdate(Program &program, const UnitStates &states,
-               const nn::OptimizerOptions &optimizer, RankedTensorType scalar)
-        : program(program), states(states), optimizer(optimizer),
-          scalarType(scalar), builder(program.terminator()) {}
+    UnitUpdate(Program &program, const UnitStates &states, const Groups &groups,
+               RankedTensorType scalar)
+        : program(program), states(states), groups(groups), scalarType(scalar),
+          builder(program.terminator()) {}
 
     void run(int64_t unit) {
       location = states.location(unit, program.location());
@@ -171,6 +198,8 @@ struct Updates : impl::UpdatesBase<Updates> {
     /// of the whole buffer (-1), are updated.
     Value update(int64_t unit, int64_t segment, Value parameter,
                  Value gradient) {
+      int64_t group = groupOf(states, unit);
+      const nn::OptimizerOptions &optimizer = groups[group];
       SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
       SmallVector<Value> old;
       for (StringRef role : roles) {
@@ -179,7 +208,9 @@ struct Updates : impl::UpdatesBase<Updates> {
       }
       nn::Update made = nn::buildUpdate(
           builder, location, optimizer, parameter, gradient, old,
-          [&](StringRef name) { return program.scalar(name, scalarType); });
+          [&](StringRef name) {
+            return program.scalar(scalarOfGroup(name, group), scalarType);
+          });
       for (auto [role, value] : llvm::zip_equal(roles, made.states)) {
         program.update(value, states.shard(unit, segment, role));
       }
@@ -246,7 +277,7 @@ struct Updates : impl::UpdatesBase<Updates> {
 
     Program &program;
     const UnitStates &states;
-    const nn::OptimizerOptions &optimizer;
+    const Groups &groups;
     RankedTensorType scalarType;
     OpBuilder builder;
     Location location = builder.getUnknownLoc();

@@ -32,6 +32,17 @@ Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   return json;
 }
 
+/// The first is the one of all parameters that name no other.
+Json groupsJson(const plan::Plan &plan) {
+  Json groups = Json::array();
+  for (const plan::OptimizerGroup &group : plan.groups()) {
+    Json json{{"name", group.name()}};
+    json.update(optimizerJson(group));
+    groups.push_back(json);
+  }
+  return groups;
+}
+
 /// The fields that are not 0.
 Json scheduleJson(const plan::Schedule &schedule) {
   Json json{{"kind", "constant"}};
@@ -93,6 +104,7 @@ Json headerJson(const LoadedPlan &loaded) {
           {"micro_batch", plan.micro_batch()},
           {"optimizer", optimizerJson(isForward(plan) ? plan::OptimizerGroup()
                                                       : plan.groups(0))},
+          {"groups", groupsJson(plan)},
           {"schedule", scheduleJson(plan.schedule())},
           {"loss", plan.loss().name()},
           {"dump_gradients", plan.dump_gradients()},
@@ -114,6 +126,7 @@ Json unitJson(const plan::Plan &plan, const plan::Unit &unit) {
          {"elements", parameter.elements()},
          {"trainable", parameter.trainable()},
          {"reason", parameter.reason()},
+         {"group", parameter.group()},
          {"file", parameter.source().file()}});
   }
   Json states = Json::array();

@@ -50,6 +50,17 @@ std::string numbers(const Json &object) {
   return out;
 }
 
+/// What a group has of its own.
+std::string changes(const Json &optimizer, const Json &group) {
+  std::vector<std::string> parts;
+  for (const auto &[name, value] : optimizer.items()) {
+    if (group[name] != value) {
+      parts.push_back(absl::StrCat(name, " ", group[name].dump()));
+    }
+  }
+  return parts.empty() ? "as all others" : absl::StrJoin(parts, ", ");
+}
+
 void header(const Json &report, std::string &out) {
   absl::StrAppendFormat(&out, "%s, ZeRO stage %d on %s, made by %s\n",
                         text(report["model"]), number(report["zero_stage"]),
@@ -61,6 +72,11 @@ void header(const Json &report, std::string &out) {
                         text(report["loss"]));
   absl::StrAppend(&out, "  optimizer:  ", numbers(report["optimizer"]),
                   "\n  schedule:   ", numbers(report["schedule"]), "\n");
+  for (size_t i = 1; i < report["groups"].size(); ++i) {
+    const Json &group = report["groups"][i];
+    absl::StrAppend(&out, "  group ", i, ":    ", text(group["name"]), ": ",
+                    changes(report["optimizer"], group), "\n");
+  }
   const Json &target = report["target"];
   absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),
                         target["features"].empty() ? "" : " with ",
@@ -110,11 +126,13 @@ void units(const Json &report, std::string &out) {
         text(unit["reason"]));
     for (const Json &parameter : unit["parameters"]) {
       std::string reason = text(parameter["reason"]);
-      absl::StrAppendFormat(&out, "    %s [%s] %s%s\n", text(parameter["name"]),
-                            listed(parameter["shape"], ", "),
-                            parameter["trainable"].get<bool>() ? "trained"
-                                                               : "frozen",
-                            reason.empty() ? "" : ": " + reason);
+      uint64_t group = number(parameter["group"]);
+      absl::StrAppendFormat(
+          &out, "    %s [%s] %s%s%s\n", text(parameter["name"]),
+          listed(parameter["shape"], ", "),
+          parameter["trainable"].get<bool>() ? "trained" : "frozen",
+          group == 0 ? "" : absl::StrCat(" in group ", group),
+          reason.empty() ? "" : ": " + reason);
     }
   }
 }

@@ -35,11 +35,6 @@ absl::Status checkSupported(const plan::Plan &plan) {
     return unsupported("the plan's ranks form a mesh of ", plan.mesh_size(),
                        " axes, expected one");
   }
-  if (plan.groups_size() > 1) {
-    return unsupported("the plan has ", plan.groups_size(),
-                       " groups of parameters with an optimizer each, expected "
-                       "one");
-  }
   for (const plan::Target &device : plan.devices()) {
     if (device.device() != "host" && device.device() != "cuda") {
       return unsupported("the plan is for the device ", device.device(),

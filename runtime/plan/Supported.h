@@ -20,7 +20,7 @@
 namespace zerograph {
 
 /// An error where a sound plan asks for what no runtime of this build can do:
-/// several axes, groups of parameters, other devices than the host.
+/// several axes, unknown devices.
 absl::Status checkSupported(const plan::Plan &plan);
 
 /// An error unless contributions of type `wire` can be added up over ranks in
@@ -65,6 +65,12 @@ constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
   default:
     return type == plan::F32 || type == plan::F64;
   }
+}
+
+/// Whether it is of a group of parameters, and each group may have another.
+constexpr bool isOfGroup(ScalarKind kind) {
+  return kind == ScalarKind::learning_rate || kind == ScalarKind::step_size ||
+         kind == ScalarKind::bias_correction2_sqrt || kind == ScalarKind::decay;
 }
 
 /// The scalar of this name, if there is one.

@@ -68,6 +68,13 @@ absl::Status validateParameters(const plan::Plan &plan,
       return invalid("parameter ", parameter.name(), " is trained in group ",
                      parameter.group(), " of ", plan.groups_size());
     }
+    if (parameter.trainable() &&
+        parameter.group() != unit.parameters(0).group()) {
+      return invalid("parameter ", parameter.name(), " is trained in group ",
+                     parameter.group(), " and ", unit.parameters(0).name(),
+                     " in group ", unit.parameters(0).group(),
+                     "; a unit is updated as one");
+    }
     if (parameter.init() < plan::NORMAL || parameter.init() > plan::ONES) {
       return invalid("parameter ", parameter.name(),
                      " has an unknown initialization");

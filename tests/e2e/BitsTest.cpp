@@ -64,6 +64,26 @@ TEST(Bits, ResnetIsTheSameForEveryStage) {
   }
 }
 
+// Optimizers and groups, whose parameters are units of their own: every stage,
+// and a bucket of a part of a unit, on 1, 2 and 4 ranks.
+TEST(Bits, GroupsAreTheSameForEveryStage) {
+  for (const char *run : {"lion", "adagrad", "adamw_groups", "sgd_groups"}) {
+    Training base{"gpt2-nano", "model.onnx", run};
+    base.micro_batch = 2;
+    base.accumulate = 4;
+    base.steps = 2;
+    Outcome first = trainModel(base);
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      Training training = base;
+      training.zero_stage = stage;
+      training.ranks = stage % 2 ? 4 : 2;
+      training.accumulate = 4 / training.ranks;
+      training.bucket_bytes = stage > 1 ? 20000 : training.bucket_bytes;
+      expectSameOutcome(first, trainModel(training), training.describe());
+    }
+  }
+}
+
 // Products and convolutions by generated kernels.
 TEST(Bits, GeneratedProductsAreTheSameForEveryStage) {
   Training models[] = {nano(), {"resnet-mini", "model_ts.onnx", "adamw", 4, 0}};

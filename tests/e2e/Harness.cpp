@@ -55,6 +55,14 @@ CompileOptions compileOptions(const Training &training,
   options.eps = run.epsilon;
   options.weight_decay = run.weight_decay;
   options.clip_norm = training.clip_norm.value_or(run.max_norm);
+  options.group = run.groups;
+  options.no_decay = run.no_decay;
+  if (run.total_steps > 0) {
+    options.schedule = "cosine";
+    options.total_steps = run.total_steps;
+    options.warmup_steps = run.warmup_steps;
+    options.min_lr = run.min_lr;
+  }
   return options;
 }
 

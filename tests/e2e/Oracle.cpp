@@ -81,6 +81,31 @@ void expectGradients(const Training &training, const Outcome &outcome) {
   }
 }
 
+/// How far each parameter went: a wrong rate, decay or beta of one group shows
+/// there. Of a gradient that is zero but for rounding, as those of GPT-2's
+/// keys' biases are, Lion takes the sign and makes a whole step.
+void expectMoved(const Training &training, const Outcome &outcome) {
+  const ReferenceRun run = loadReference(training.model).runs.at(training.run);
+  double tolerance =
+      run.optimizer == "lion" && training.model == "gpt2-nano" ? 0.05 : 1e-3;
+  Training none = training;
+  none.steps = 1;
+  none.learning_rate = 0;
+  Arrays start = trainModel(none).parameters;
+  ASSERT_EQ(outcome.parameters.size(), run.moved.size());
+  for (const auto &[name, got] : outcome.parameters) {
+    const std::vector<float> &from = start.at(name);
+    double squares = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      double moved = double(got[i]) - from[i];
+      squares += moved * moved;
+    }
+    double expected = run.moved.at(referenceName(name));
+    EXPECT_NEAR(std::sqrt(squares), expected, tolerance * expected)
+        << training.describe() << ": " << name;
+  }
+}
+
 void expectFinalParameters(const Training &training, const Outcome &outcome) {
   Reference reference = loadReference(training.model);
   std::string folder = absl::StrCat(ZEROGRAPH_MODELS, "/", training.model, "/");

@@ -12,6 +12,7 @@ namespace zerograph::testing {
 void expectLosses(const Training &training, const Outcome &outcome);
 void expectNorms(const Training &training, const Outcome &outcome);
 void expectGradients(const Training &training, const Outcome &outcome);
+void expectMoved(const Training &training, const Outcome &outcome);
 void expectFinalParameters(const Training &training, const Outcome &outcome);
 
 /// Trains and expects all of it that the run has a reference for.

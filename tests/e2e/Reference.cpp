@@ -12,6 +12,44 @@
 
 namespace zerograph::testing {
 
+namespace {
+
+ReferenceRun readRun(const nlohmann::json &run) {
+  ReferenceRun entry;
+  entry.optimizer = run["optimizer"];
+  entry.lr = run["lr"];
+  entry.momentum = run.value("momentum", 0.0);
+  entry.nesterov = run.value("nesterov", false);
+  entry.weight_decay = run["weight_decay"];
+  if (run.contains("betas")) {
+    entry.beta1 = run["betas"][0];
+    entry.beta2 = run["betas"][1];
+  }
+  entry.epsilon = run.value("eps", entry.epsilon);
+  entry.groups = run.value("groups", entry.groups);
+  entry.no_decay = run.value("no_decay", false);
+  if (run.contains("schedule")) {
+    entry.total_steps = run["schedule"]["total_steps"];
+    entry.warmup_steps = run["schedule"]["warmup_steps"];
+    entry.min_lr = run["schedule"]["min_lr"];
+  }
+  entry.max_norm = run.value("max_norm", 0.0);
+  if (entry.max_norm != 0) {
+    entry.norms = run["grad_norm_fp64"].get<std::vector<double>>();
+  }
+  entry.losses = run["losses_fp64"].get<std::vector<double>>();
+  entry.moved = run.value("moved_fp64", entry.moved);
+  return entry;
+}
+
+void readRuns(const nlohmann::json &json, Reference &reference) {
+  for (const auto &run : json["runs"]) {
+    reference.runs[run["name"]] = readRun(run);
+  }
+}
+
+} // namespace
+
 Reference loadReference(const std::string &model) {
   std::ifstream file(std::string(ZEROGRAPH_MODELS) + "/" + model +
                      "/reference.json");
@@ -20,24 +58,10 @@ Reference loadReference(const std::string &model) {
   reference.steps = json["steps"];
   reference.global_batch = json["global_batch"];
   reference.has_sequence = json["batches"].contains("input_ids");
-  for (const auto &run : json["runs"]) {
-    ReferenceRun entry;
-    entry.optimizer = run["optimizer"];
-    entry.lr = run["lr"];
-    entry.momentum = run.value("momentum", 0.0);
-    entry.nesterov = run.value("nesterov", false);
-    entry.weight_decay = run["weight_decay"];
-    if (run.contains("betas")) {
-      entry.beta1 = run["betas"][0];
-      entry.beta2 = run["betas"][1];
-      entry.epsilon = run["eps"];
-    }
-    entry.max_norm = run.value("max_norm", 0.0);
-    if (entry.max_norm != 0) {
-      entry.norms = run["grad_norm_fp64"].get<std::vector<double>>();
-    }
-    entry.losses = run["losses_fp64"].get<std::vector<double>>();
-    reference.runs[run["name"]] = entry;
+  readRuns(json, reference);
+  std::ifstream more(std::string(ZEROGRAPH_OPTIMIZERS) + "/" + model + ".json");
+  if (more) {
+    readRuns(nlohmann::json::parse(more), reference);
   }
   if (json.contains("loss_of_step_0_with_p_0")) {
     reference.loss_without_dropout = json["loss_of_step_0_with_p_0"]["fp64"];

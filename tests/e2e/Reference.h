@@ -9,15 +9,23 @@
 
 namespace zerograph::testing {
 
-/// A run of models/NAME/reference.json.
+/// A run of models/NAME/reference.json, or of tests/e2e/optimizers/NAME.json.
 struct ReferenceRun {
   std::string optimizer;
   double lr = 0, momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
   bool nesterov = false;
+  std::vector<std::string> groups; ///< as `--group` takes them
+  bool no_decay = false;
+  /// Of `--schedule cosine`; no total: the rate is constant.
+  int64_t total_steps = 0, warmup_steps = 0;
+  double min_lr = 0;
   double max_norm = 0; ///< to which gradients are clipped; 0: they are not
   // Of each step, computed in float64; norms where gradients are clipped.
   std::vector<double> losses, norms;
+  /// Parameter -> the norm of what all steps changed of it, in float64. Empty
+  /// where it is not known.
+  std::map<std::string, double> moved;
 };
 
 struct Reference {

@@ -1,5 +1,6 @@
 //===- OptionsTest.cpp - the table of options -----------------------------===//
 
+#include "options/Groups.h"
 #include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/OptionTable.h"
 
@@ -46,6 +47,22 @@ TEST(Options, BetasAreTwoNumbersBelowOne) {
   for (const char *text : {"", "0.9", "0.9,", ",0.9", "0.9,1", "-0.1,0.9",
                            "0.9,0.9,0.9", "0.9;0.9", "nan,0.9", "a,b"}) {
     EXPECT_FALSE(options::parseBetas(text)) << text;
+  }
+}
+
+TEST(Options, GroupsAreAPatternAndNumbers) {
+  options::Group group =
+      options::parseGroup("a:*.b:lr=1e-4,betas=0.5,0.25,weight_decay=0");
+  EXPECT_EQ(group.error, "");
+  EXPECT_EQ(group.pattern, "a:*.b");
+  std::vector<std::pair<std::string, double>> expected = {
+      {"lr", 1e-4}, {"beta1", 0.5}, {"beta2", 0.25}, {"weight_decay", 0}};
+  EXPECT_EQ(group.numbers, expected);
+  for (const char *text :
+       {"", "a", ":lr=1", "a:", "a:lr", "a:lr=", "a:lr=x", "a:lr=-1",
+        "a:lr=inf", "a:lr=1,", "a:,lr=1", "a:betas=0.9", "a:betas=0.9,1",
+        "a:betas=0.9,lr=1", "a:rate=1", "a:lr=1,2"}) {
+    EXPECT_NE(options::parseGroup(text).error, "") << text;
   }
 }
 
@@ -115,7 +132,7 @@ TEST(Options, AreReadIntoTheirFields) {
   EXPECT_EQ(given.bucket_bytes, 32 << 20);
   for (std::vector<std::string> wrong :
        std::vector<std::vector<std::string>>{{"--zero", "4"},
-                                             {"--optimizer", "lion"},
+                                             {"--optimizer", "lamb"},
                                              {"--dropout", "1"},
                                              {"--timing"}}) {
     EXPECT_THROW(parse<options::Compile>(kTrains, wrong), CLI::Error)

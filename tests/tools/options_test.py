@@ -152,6 +152,20 @@ class CompileOptions(Case):
                 (["--loss-output", "los"], ["los", "there are loss, logits"]),
                 (["--units", "layer*"], ["--units layer*", "fc1.weight"]),
                 (["--units", "0"], ["--units 0"]),
+                (["--group", "fc1*"],
+                 ["--group fc1*: expected PATTERN:NAME=NUMBER"]),
+                (["--group", "fc1*:rate=1"], ["'rate=1': expected lr="]),
+                (["--group", "fc1*:lr=-1"], ["'lr=-1'", "not negative"]),
+                (["--group", "fc1*:lr=1,betas=0.9"], ["betas=B1,B2"]),
+                (["--group", "fc1*:"], ["--group fc1*:: '': expected lr="]),
+                (["--group", "*:momentum=1"],
+                 ["--group *:momentum=1: adamw has no momentum"]),
+                (["--optimizer", "adagrad", "--group", "*:betas=0,0.5"],
+                 ["adagrad has no beta1"]),
+                (["--group", "fc9*:lr=1"],
+                 ["--group fc9*:lr=1: no trained parameter", "'fc1.weight'"]),
+                (["--group", "*:lr=1", "--group", "fc1*:lr=2"],
+                 ["--group fc1*:lr=2: no trained parameter"]),
         ):
             with self.subTest(options=options):
                 self.refused(*COMPILE, *options, parts=parts, codes=(1,))
@@ -179,6 +193,30 @@ class CompileOptions(Case):
                 self.refused(*COMPILE, f"{option}={value}",
                              parts=[option, f"{value} is no number above 0"])
         self.succeeds(*COMPILE, "--clip-norm", "inf")
+
+    def test_groups_of_parameters(self):
+        result = self.succeeds(*COMPILE, "--no-decay", "--group",
+                               "fc2.*:betas=0.5,0.25,lr=2e-4")
+        self.assertEqual(result.stderr, "")
+        report = self.inspect("x.zgplan")
+        groups = report["groups"]
+        self.assertEqual([g["name"] for g in groups],
+                         ["default", "fc2.*", "no-decay"])
+        self.assertEqual(groups[1]["betas"], [0.5, 0.25])
+        self.assertEqual([g["learning_rate"] for g in groups],
+                         [1e-3, 2e-4, 1e-3])
+        self.assertEqual([g["weight_decay"] for g in groups], [0.01, 0.01, 0])
+        self.assertEqual({p["name"]: p["group"] for unit in report["units"]
+                          for p in unit["parameters"]},
+                         {"fc1.weight": 0, "fc1.bias": 2, "fc2.weight": 1,
+                          "fc2.bias": 1})
+        text = self.succeeds("inspect", "x.zgplan").stdout
+        self.assertIn("group 1:    fc2.*: learning_rate 0.0002, betas "
+                      "[0.5,0.25]\n", text)
+        self.assertIn("group 2:    no-decay: weight_decay 0.0\n", text)
+        self.assertIn("fc1.bias [128] trained in group 2", text)
+        result = self.succeeds(*COMPILE, "--optimizer", "sgd", "--no-decay")
+        self.assertIn("--no-decay has no effect", result.stderr)
 
     def test_options_of_another_schedule(self):
         for options, parts in (

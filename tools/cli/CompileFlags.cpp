@@ -7,10 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
+#include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/ScheduleFlags.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 namespace zerograph {
@@ -176,48 +176,6 @@ absl::Status CompileFlags::checkLoss() const {
   return absl::OkStatus();
 }
 
-absl::Status CompileFlags::checkOptimizer() const {
-  const std::string &kind = options.optimizer;
-  bool sgd = kind == "sgd";
-  auto refuse = [&](const char *option, const char *users) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        option, " is for ", users, "; ", kind, " does not use it"));
-  };
-  for (const char *option : {"--momentum", "--nesterov"}) {
-    if (!sgd && isGiven(option)) {
-      return refuse(option, "--optimizer sgd");
-    }
-  }
-  if (isGiven("--betas") && (sgd || kind == "adagrad")) {
-    return refuse("--betas", "adam, adamw and lion");
-  }
-  if (isGiven("--eps") && (sgd || kind == "lion")) {
-    return refuse("--eps", "adam, adamw and adagrad");
-  }
-  if (options.nesterov && options.momentum == 0) {
-    return absl::InvalidArgumentError("--nesterov needs --momentum");
-  }
-  const std::pair<const char *, double> kNumbers[] = {
-      {"--lr", options.lr},
-      {"--momentum", options.momentum},
-      {"--eps", options.eps},
-      {"--weight-decay", options.weight_decay},
-      {"--clip-value", options.clip_value}};
-  for (auto [option, value] : kNumbers) {
-    if (isGiven(option) && !(value >= 0 && std::isfinite(value))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(option, " ", value,
-                       ": expected a finite number that is not negative"));
-    }
-  }
-  if (!options::betas(kind, options.betas)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--betas ", options.betas,
-                     ": expected two numbers in [0, 1), as 0.9,0.999"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<ConfigFile>
 CompileFlags::takeConfig(const std::string &path, const config::Known &known) {
   ZG_ASSIGN_OR_RETURN(ConfigFile file, applyConfig(command, path, known));
@@ -268,12 +226,12 @@ CompileFlags::check(std::optional<uint64_t> steps) {
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));
   }
   ZG_RETURN_IF_ERROR(checkLoss());
-  ZG_RETURN_IF_ERROR(checkOptimizer());
+  auto given = [&](const std::string &option) { return isGiven(option); };
+  ZG_RETURN_IF_ERROR(checkOptimizerOptions(options, given));
   if (steps && !options.total_steps) {
     options.total_steps = std::max<int64_t>(1, int64_t(*steps));
   }
-  ZG_RETURN_IF_ERROR(checkScheduleOptions(
-      options, [&](const std::string &option) { return isGiven(option); }));
+  ZG_RETURN_IF_ERROR(checkScheduleOptions(options, given));
   sayWithoutEffect();
   return options;
 }

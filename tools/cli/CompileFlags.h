@@ -59,7 +59,6 @@ private:
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkBuilt();
   absl::Status checkLoss() const;
-  absl::Status checkOptimizer() const;
   void sayWithoutEffect() const;
 
   CLI::App &command;

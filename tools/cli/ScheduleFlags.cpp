@@ -25,8 +25,9 @@ std::string usersOf(const std::string &field) {
   }
   absl::string_view last = users.back();
   users.pop_back();
-  return users.empty() ? std::string(last)
-                       : absl::StrCat(absl::StrJoin(users, ", "), " and ", last);
+  return users.empty()
+             ? std::string(last)
+             : absl::StrCat(absl::StrJoin(users, ", "), " and ", last);
 }
 
 } // namespace

@@ -75,6 +75,35 @@ absl::Status checkUnits(const CompileOptions &options, const plan::Plan &plan) {
       first.parameters_size() > 0 ? first.parameters(0).name() : "", "'"));
 }
 
+/// So is a group that has nothing.
+absl::Status checkGroups(const CompileOptions &options, CompileResult &result) {
+  std::set<uint32_t> used;
+  std::string first;
+  for (const plan::Unit &unit : result.plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      if (parameter.trainable()) {
+        used.insert(parameter.group());
+        first = first.empty() ? parameter.name() : first;
+      }
+    }
+  }
+  for (size_t i = 0; i < options.group.size(); ++i) {
+    if (!used.contains(uint32_t(i) + 1)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--group ", options.group[i],
+          ": no trained parameter has a name that matches and is in no group "
+          "before it; the first is named '",
+          first, "'"));
+    }
+  }
+  if (options.no_decay && !used.contains(uint32_t(options.group.size()) + 1)) {
+    result.warnings.push_back(
+        "--no-decay has no effect: every trained parameter has two dimensions "
+        "or more, or is in a --group");
+  }
+  return absl::OkStatus();
+}
+
 bool convolves(mlir::ModuleOp module) {
   return module
       .walk([](mlir::zg::nn::ConvolutionOp) {
@@ -145,6 +174,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   }
   result.plan = std::move(*plan);
   ZG_RETURN_IF_ERROR(checkUnits(options, result.plan));
+  if (!options.forward) {
+    ZG_RETURN_IF_ERROR(checkGroups(options, result));
+  }
   watch.lap("codegen");
   // Before anybody else does: a plan that is refused is of no use.
   ZG_RETURN_IF_ERROR(validatePlan(result.plan)); // numbers that are too large

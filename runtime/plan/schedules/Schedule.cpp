@@ -92,10 +92,10 @@ absl::Status checkSchedule(const plan::Schedule &schedule) {
                      "\"; there are ", scheduleNames()));
   }
   std::string wrong = checkFields(*kind, schedule);
-  return wrong.empty() ? absl::OkStatus()
-                       : absl::InvalidArgumentError(
-                             absl::StrCat("of the plan's schedule ",
-                                          schedule.kind(), " ", wrong));
+  return wrong.empty()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   "of the plan's schedule ", schedule.kind(), " ", wrong));
 }
 
 double scheduledRate(const plan::Plan &plan, double lr, uint64_t update) {

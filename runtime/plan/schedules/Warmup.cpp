@@ -12,7 +12,7 @@
 //   warmup-decay:   the same, with gamma = max(0, (T - i) / max(1, T - N)) then
 //   warmup-cosine:  lr * (m + gamma * (1 - m)), m = warmup_min_ratio, then
 //                   lr * (c + (1 - c) * (1 + cos(pi * p)) / 2),
-//                   c = cosine_min_ratio, p = min(1, (i - N + 1) / max(1, T - N))
+//                   c = cosine_min_ratio, p = (i - N + 1) / max(1, T - N) <= 1
 //
 //===----------------------------------------------------------------------===//
 

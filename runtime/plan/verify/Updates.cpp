@@ -3,13 +3,17 @@
 // Every byte of a parameter or optimizer state of a trainable unit is written
 // once a step, when all micro-batches are done, from gradients and states of
 // the same elements; frozen parameters are never written, but those that are
-// each rank's own (running statistics) are by every micro-batch, once. Gathers
-// write parameters too, but nothing new: Collectives.cpp sees to that.
+// each rank's own (running statistics) are by every micro-batch, once. Of the
+// scalars that each group of parameters has, an update reads those of the group
+// of its parameters. Gathers write parameters too, but nothing new:
+// Collectives.cpp sees to that.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 
@@ -25,7 +29,7 @@ class Updates {
 public:
   Updates(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems), parts(plan),
-        gradients(plan.units_size()) {}
+        arrivals(arrivalsOf(plan)), gradients(plan.units_size()) {}
 
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
@@ -57,6 +61,7 @@ public:
     }
     if (updated) {
       checkSources(p, s, step, *updated);
+      checkGroup(p, s, step, plan.units(updated->unit));
     }
   }
 
@@ -167,6 +172,21 @@ private:
     }
   }
 
+  void checkGroup(int p, int s, const plan::Step &step,
+                  const plan::Unit &updated) {
+    uint32_t group =
+        updated.parameters().empty() ? 0 : updated.parameters(0).group();
+    for (const plan::Access &access : step.accesses()) {
+      const plan::Scalar *scalar = arrivals[access.slice()].scalar;
+      if (scalar && isOfGroup(*scalarKind(scalar->name())) &&
+          scalar->group() != group) {
+        problems.add("wrong group: ", describeStep(plan, p, s), " updates ",
+                     updated.name(), ", of group ", group, ", and reads ",
+                     scalar->name(), " of group ", scalar->group());
+      }
+    }
+  }
+
   bool covered(int unit, const plan::State &state) {
     const Written &bytes = written[state.slice()];
     const std::string &name = plan.units(unit).name();
@@ -190,6 +210,7 @@ private:
   const Mesh &mesh;
   Problems &problems;
   UnitParts parts;
+  std::vector<Arrival> arrivals;        // by slice
   std::map<uint32_t, Written> written;  // by slice
   std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit
 };

@@ -88,6 +88,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 
 // What each group is updated with is said, and what the optimizer keeps.
 
+// CHECK-LABEL: nn.program @update
 // CHECK: %gradient_scale {nn.scalar = "gradient_scale"}
 // CHECK: zero.layout
 // CHECK: states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>, <"momentum_buffer", f64, sharded = true>]
@@ -104,7 +105,36 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, z
 
 // -----
 
-// expected-error @below {{unit "a" has parameters of optimizer groups 0 and 1 (b); expected one group a unit}}
+// Each group has options of its own, scalars of its own, and states.
+
+// CHECK-LABEL: nn.program @update
+// CHECK: %a.param: tensor<256xf32>
+// CHECK: %b.param: tensor<256xf32>
+// CHECK-DAG: {nn.scalar = "gradient_scale"}
+// CHECK-DAG: {nn.scalar = "learning_rate"}
+// CHECK-DAG: {nn.scalar = "learning_rate.1"}
+// CHECK-NOT: nn.scalar = "gradient_scale.1"
+// CHECK: zero.layout units [
+// CHECK: #zero.unit<"a"{{.*}}<"momentum_buffer"
+// CHECK: #zero.unit<"b"
+// CHECK-NOT: momentum_buffer
+// CHECK: ] groups [
+// CHECK-NEXT: #zero.group<"default", {lr = 1.000000e-01 : f64, momentum = 9.000000e-01 : f64
+// CHECK-NEXT: #zero.group<"*.b", {lr = 5.000000e-01 : f64, momentum = 0.000000e+00 : f64
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"x.b", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0, group = 1>]>] groups [#zero.group<"default">, #zero.group<"*.b", {lr = 0.5 : f64, momentum = 0.0 : f64}>]
+  nn.program @micro(%a: tensor<256xf32>, %b: tensor<256xf32>) {
+    %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    %1 = zero.reduce_scatter %b unit 1 segment 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<128xf32>
+    nn.return
+  }
+}
+
+// -----
+
+// expected-error @below {{unit "a" has parameters of optimizer groups 0 and 1 (b); expected one group a unit, of 1}}
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64} {
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>, <<"b", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 256, group = 1>]>] groups [#zero.group<"default">]
@@ -115,9 +145,19 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, z
 
 // -----
 
-// expected-error @below {{has 2 optimizer groups in its zero.layout; expected the one that the options are for}}
+// expected-error @below {{group "b": sgd has no eps}}
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64} {
-  zero.layout units [] groups [#zero.group<"a">, #zero.group<"b">]
+  zero.layout units [] groups [#zero.group<"a">, #zero.group<"b", {eps = 0.5 : f64}>]
+  nn.program @micro() {
+    nn.return
+  }
+}
+
+// -----
+
+// expected-error @below {{has no optimizer groups in its zero.layout}}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64} {
+  zero.layout units []
   nn.program @micro() {
     nn.return
   }

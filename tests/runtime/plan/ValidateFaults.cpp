@@ -146,8 +146,21 @@ const ValidateFault kFaults[] = {
        p.mutable_kernels(0)->mutable_cuda()->mutable_launches(0)->set_block(
            2000);
      }},
-    {"2 groups of parameters with an optimizer each",
-     [](plan::Plan &p) { *p.add_groups() = p.groups(0); }},
+    {"b2 is trained in group 1 and b.weight in group 0; a unit is updated as one",
+     [](plan::Plan &p) {
+       *p.add_groups() = p.groups(0);
+       plan::Unit &unit = *p.mutable_units(1);
+       plan::Parameter small = unit.parameters(0);
+       small.clear_shape();
+       small.add_shape(4);
+       small.set_elements(4);
+       small.clear_source();
+       *unit.mutable_parameters(0) = small;
+       small.set_name("b2");
+       small.set_offset(256);
+       small.set_group(1);
+       *unit.add_parameters() = small;
+     }},
     {"adds up elements of type f64 that travel as f32; not built yet",
      [](plan::Plan &p) {
        step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::F64);

@@ -133,6 +133,15 @@ TEST(Verify, LocalUnits) {
   expectFault(plan, "gradients not reduced: ", "buffers/param");
 }
 
+TEST(Verify, UpdatesReadTheScalarsOfTheirGroup) {
+  plan::Plan plan = testing::stageThreePlan();
+  *plan.add_groups() = plan.groups(0);
+  EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  plan.mutable_units(1)->mutable_parameters(0)->set_group(1);
+  expectFault(plan, "wrong group: ",
+              "updates b, of group 1, and reads learning_rate of group 0");
+}
+
 TEST(Verify, GathersMoveTheirUnit) {
   // Sources, then destinations, of two gathers swapped.
   for (int access : {0, 1}) {

@@ -1,0 +1,58 @@
+//===- OptimizerGroups.cpp - which parameters have which hyperparameters --===//
+
+#include "passes/zero/OptimizerGroups.h"
+
+#include "options/Groups.h"
+
+#include <fnmatch.h>
+
+using namespace mlir;
+using namespace mlir::zg::zero;
+
+std::optional<OptimizerGroups> OptimizerGroups::parse(StringRef texts,
+                                                      bool noDecay,
+                                                      std::string &error) {
+  OptimizerGroups result;
+  SmallVector<StringRef> parts;
+  texts.split(parts, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef text : parts) {
+    zerograph::options::Group group = zerograph::options::parseGroup(text);
+    if (!group.error.empty()) {
+      error = (text + ": " + group.error).str();
+      return std::nullopt;
+    }
+    result.groups.push_back({group.pattern, group.pattern, group.numbers});
+  }
+  if (noDecay) {
+    result.groups.push_back({"no-decay", "", {{"weight_decay", 0}}});
+  }
+  return result;
+}
+
+int64_t OptimizerGroups::of(StringAttr parameter, RankedTensorType type) const {
+  std::string name = parameter.str();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const std::string &pattern = groups[i].pattern;
+    if (pattern.empty() ? type.getRank() < 2
+                        : fnmatch(pattern.c_str(), name.c_str(), 0) == 0) {
+      return int64_t(i) + 1;
+    }
+  }
+  return 0;
+}
+
+ArrayAttr OptimizerGroups::attributes(MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<Attribute> result = {OptimizerGroupAttr::get(
+      context, builder.getStringAttr("default"), DictionaryAttr())};
+  for (const Group &group : groups) {
+    NamedAttrList numbers;
+    for (const auto &[name, number] : group.numbers) {
+      numbers.set(name, builder.getF64FloatAttr(number));
+    }
+    result.push_back(
+        OptimizerGroupAttr::get(context, builder.getStringAttr(group.name),
+                                numbers.getDictionary(context)));
+  }
+  return builder.getArrayAttr(result);
+}
