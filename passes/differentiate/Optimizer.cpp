@@ -44,7 +44,9 @@ Update buildAdam(NNBuilder &b, const OptimizerOptions &options, Value parameter,
   } else if (options.weight_decay != 0) {
     parameter = b.mul(parameter, scalar(kDecay));
   }
-  Value toward = b.scale(b.sub(gradient, states[0]), 1 - options.beta1);
+  Value toward = b.sub(gradient, states[0]);
+  toward = options.cycled_beta1 ? b.mul(toward, scalar(kOneMinusBeta1))
+                                : b.scale(toward, 1 - options.beta1);
   Value mean = b.add(states[0], toward);
   Value square = b.mul(b.scale(gradient, 1 - options.beta2), gradient);
   Value variance = b.add(b.scale(states[1], options.beta2), square);
@@ -193,6 +195,12 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
     collect(require(fraction(options.beta2), "beta2", options.beta2,
                     "at least 0 and below 1"));
   }
+  if (options.cycled_beta1 && options.kind != OptimizerOptions::adam &&
+      options.kind != OptimizerOptions::adamw) {
+    collect(("beta1 is cycled, which only adam and adamw can; this is " +
+             infoOf(options).name)
+                .str());
+  }
   if (infoOf(options).eps) {
     collect(require(notNegative(options.eps), "eps", options.eps, "0 or more"));
   }
@@ -257,6 +265,9 @@ mlir::zg::nn::optimizerScalars(const OptimizerOptions &options) {
   llvm::append_range(scalars, infoOf(options).scalars);
   if (infoOf(options).decoupled && options.weight_decay != 0) {
     scalars.push_back(kDecay);
+  }
+  if (options.cycled_beta1) {
+    scalars.push_back(kOneMinusBeta1);
   }
   return scalars;
 }

@@ -22,6 +22,8 @@ struct OptimizerOptions {
   bool nesterov = false; // sgd
   double beta1 = 0;      // adam, adamw, lion
   double beta2 = 0;
+  /// adam, adamw: beta1 is another one each step, which the runtime knows.
+  bool cycled_beta1 = false;
   double eps = 0; // adam, adamw, adagrad
   double weight_decay = 0;
   /// Elements of the mean gradient are limited to [-clip_value, clip_value];
@@ -44,6 +46,9 @@ inline constexpr llvm::StringLiteral kBiasCorrection2Sqrt =
     "bias_correction2_sqrt";
 /// 1 - lr * weight_decay. Read by adamw and lion with weight decay.
 inline constexpr llvm::StringLiteral kDecay = "decay";
+
+/// 1 - beta1. Read by adam and adamw where beta1 is cycled.
+inline constexpr llvm::StringLiteral kOneMinusBeta1 = "one_minus_beta1";
 
 // States, one element a parameter element.
 inline constexpr llvm::StringLiteral kMomentumBuffer = "momentum_buffer";

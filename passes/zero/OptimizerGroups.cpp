@@ -9,9 +9,8 @@
 using namespace mlir;
 using namespace mlir::zg::zero;
 
-std::optional<OptimizerGroups> OptimizerGroups::parse(StringRef texts,
-                                                      bool noDecay,
-                                                      std::string &error) {
+std::optional<OptimizerGroups>
+OptimizerGroups::parse(StringRef texts, bool noDecay, std::string &error) {
   OptimizerGroups result;
   SmallVector<StringRef> parts;
   texts.split(parts, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -50,9 +49,9 @@ ArrayAttr OptimizerGroups::attributes(MLIRContext *context) const {
     for (const auto &[name, number] : group.numbers) {
       numbers.set(name, builder.getF64FloatAttr(number));
     }
-    result.push_back(
-        OptimizerGroupAttr::get(context, builder.getStringAttr(group.name),
-                                numbers.getDictionary(context)));
+    result.push_back(OptimizerGroupAttr::get(context,
+                                             builder.getStringAttr(group.name),
+                                             numbers.getDictionary(context)));
   }
   return builder.getArrayAttr(result);
 }

@@ -144,7 +144,8 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
-    optimizer, lr, momentum, nesterov, betas, eps, weight_decay, clip_value
+    optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
+    clip_value, cycle_max_momentum
   ];
 }
 

@@ -81,6 +81,7 @@ struct Updates : impl::UpdatesBase<Updates> {
         nesterov,
         coefficients->first,
         coefficients->second,
+        cycle_max_momentum > 0,
         zerograph::options::epsilon(optimizer.getValue(), eps),
         zerograph::options::weightDecay(optimizer.getValue(), weight_decay),
         clip_value};

@@ -35,6 +35,7 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
   const plan::OptimizerGroup &optimizer = groupOf(plan, group);
   double lr = learningRate(plan, inputs, group);
   double update = double(inputs.update);
+  double beta1 = scheduledBeta1(plan, optimizer.beta1(), inputs.update);
   std::optional<ScalarKind> kind = scalarKind(name);
   if (!kind) {
     return absl::UnimplementedError(
@@ -48,11 +49,13 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
     return 1 / (double(worldOf(plan)) *
                 double(std::max<uint32_t>(1, plan.accumulate())));
   case ScalarKind::step_size:
-    return lr / (1 - std::pow(optimizer.beta1(), update));
+    return lr / (1 - std::pow(beta1, update));
   case ScalarKind::bias_correction2_sqrt:
     return std::sqrt(1 - std::pow(optimizer.beta2(), update));
   case ScalarKind::decay:
     return 1 - lr * optimizer.weight_decay();
+  case ScalarKind::one_minus_beta1:
+    return 1 - beta1;
   case ScalarKind::stop:
     return inputs.stop ? 1 : 0;
   case ScalarKind::seed:

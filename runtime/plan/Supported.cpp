@@ -17,6 +17,7 @@ constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
     {"step_size", ScalarKind::step_size},
     {"bias_correction2_sqrt", ScalarKind::bias_correction2_sqrt},
     {"decay", ScalarKind::decay},
+    {"one_minus_beta1", ScalarKind::one_minus_beta1},
     {"stop", ScalarKind::stop},
     {"seed", ScalarKind::seed},
     {"step", ScalarKind::step},

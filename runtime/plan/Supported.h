@@ -38,13 +38,14 @@ bool canConvolve(const plan::Target &device, plan::ElementType type);
 
 /// The scalars that a runtime computes. `step` counts the steps of the run,
 /// from 1; `update` the updates made, this one included. A step may make none.
-/// `lr` is what the schedule makes of the group's learning rate.
+/// `lr` and beta1 are what the schedule makes of the group's.
 enum class ScalarKind {
   learning_rate,         // lr
   gradient_scale,        // 1 / (ranks * micro-batches)
   step_size,             // lr / (1 - beta1^update)
   bias_correction2_sqrt, // sqrt(1 - beta2^update)
   decay,                 // 1 - lr * weight_decay
+  one_minus_beta1,       // of the beta1 that the schedule cycles
   stop,                  // 1 if this rank wants to stop after the step
   // Whole numbers, of which random ones are made.
   seed,        // the run's
@@ -70,7 +71,8 @@ constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
 /// Whether it is of a group of parameters, and each group may have another.
 constexpr bool isOfGroup(ScalarKind kind) {
   return kind == ScalarKind::learning_rate || kind == ScalarKind::step_size ||
-         kind == ScalarKind::bias_correction2_sqrt || kind == ScalarKind::decay;
+         kind == ScalarKind::bias_correction2_sqrt ||
+         kind == ScalarKind::decay || kind == ScalarKind::one_minus_beta1;
 }
 
 /// The scalar of this name, if there is one.

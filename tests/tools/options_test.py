@@ -231,6 +231,12 @@ class CompileOptions(Case):
                  ["--schedule cosine needs --total-steps"]),
                 (["--schedule", "step"], ["needs --step-size"]),
                 (["--schedule", "one-cycle"], ["needs --cycle-min-lr"]),
+                (["--schedule", "one-cycle", "--cycle-min-lr", "0",
+                  "--cycle-min-momentum", "0.8"],
+                 ["cycle_min_momentum is 0.8; expected at most cycle_max"]),
+                (["--schedule", "one-cycle", "--cycle-min-lr", "0",
+                  "--cycle-max-momentum", "0.9", "--optimizer", "lion"],
+                 ["--cycle-max-momentum is for", "lion does not use it"]),
                 (["--schedule", "warmup", "--warmup-steps", "0"],
                  ["warmup_steps is 0; expected at least 1"]),
         ):

@@ -59,6 +59,12 @@ absl::Status checkScheduleOptions(
     return absl::InvalidArgumentError(
         absl::StrCat("--schedule ", kind.name, " needs ", needed));
   }
+  if (options.cycle_max_momentum > 0 && options.optimizer != "adam" &&
+      options.optimizer != "adamw") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cycle-max-momentum is for --optimizer adam and adamw; ",
+                     options.optimizer, " does not use it"));
+  }
   plan::Schedule schedule = scheduleOf(options);
   ZG_RETURN_IF_ERROR(checkSchedule(schedule));
   if (kind.uses("total_steps") &&

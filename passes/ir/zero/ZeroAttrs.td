@@ -44,7 +44,8 @@ def Zero_OptimizerGroupAttr : Zero_Attr<"OptimizerGroup", "group"> {
   let summary = "Parameters that are updated by the same hyperparameters.";
   let description = [{
     An entry of `zero.layout`; a placement names its group by the number of the
-    entry. `options` are what `zero-updates` updates it with.
+    entry. `options` are at first what the group has of its own, and then all
+    that `zero-updates` updates it with.
 
     ```mlir
     zero.layout units [] groups [

@@ -8,7 +8,9 @@
 //   up:    low + (lr - low) * place / up
 //   decay: low / (1 + decay_rate * (u - 1 - (up + down)) / decay_steps)
 //
-// PyTorch's OneCycleLR is another schedule.
+// Beta1, where it is cycled, is at its least when the rate is at its peak. It
+// begins there too: DeepSpeed sets it to the least when it is made. PyTorch's
+// OneCycleLR is another schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,16 +56,39 @@ double cycleRate(const plan::Schedule &schedule, double lr, uint64_t update) {
 }
 
 std::string checkCycle(const plan::Schedule &schedule) {
-  return requireThat(schedule.cycle_up() > 0, "cycle_up",
-                     double(schedule.cycle_up()), "at least 1");
+  std::string wrong = requireThat(schedule.cycle_up() > 0, "cycle_up",
+                                  double(schedule.cycle_up()), "at least 1");
+  double low = schedule.cycle_min_momentum();
+  double high = schedule.cycle_max_momentum();
+  if (wrong.empty()) {
+    wrong = requireThat(high < 1, "cycle_max_momentum", high, "less than 1");
+  }
+  if (wrong.empty()) {
+    wrong = requireThat(low <= high, "cycle_min_momentum", low,
+                        "at most cycle_max_momentum");
+  }
+  return wrong;
 }
 
 } // namespace
 
+double cycledBeta1(const plan::Schedule &schedule, uint64_t update) {
+  double low = schedule.cycle_min_momentum();
+  double high = schedule.cycle_max_momentum();
+  double all = double(schedule.cycle_up()) + double(schedule.cycle_down());
+  double place = updatesBefore(update);
+  if (update < 2) {
+    return low;
+  }
+  return place - 1 < all ? high - (high - low) * heightOf(schedule, place)
+                         : high;
+}
+
 std::vector<ScheduleKind> cycleSchedules() {
   return {{"one-cycle",
            {"cycle_min_lr", "cycle_up", "cycle_down", "cycle_up_stairs",
-            "cycle_down_stairs", "cycle_decay_steps", "cycle_decay_rate"},
+            "cycle_down_stairs", "cycle_decay_steps", "cycle_decay_rate",
+            "cycle_min_momentum", "cycle_max_momentum"},
            checkCycle,
            cycleRate}};
 }

@@ -106,4 +106,10 @@ double scheduledRate(const plan::Plan &plan, double lr, uint64_t update) {
       ->rate(plan.schedule(), lr, update);
 }
 
+double scheduledBeta1(const plan::Plan &plan, double beta1, uint64_t update) {
+  return plan.schedule().cycle_max_momentum() > 0
+             ? cycledBeta1(plan.schedule(), update)
+             : beta1;
+}
+
 } // namespace zerograph

@@ -44,6 +44,10 @@ absl::Status checkSchedule(const plan::Schedule &schedule);
 /// `lr` itself in a plan without a schedule.
 double scheduledRate(const plan::Plan &plan, double lr, uint64_t update);
 
+/// The first beta of an update: the group's own, `beta1`, unless the schedule
+/// cycles it.
+double scheduledBeta1(const plan::Plan &plan, double beta1, uint64_t update);
+
 /// The number of a finished update before this one, as the optimizer's own
 /// programs count: 0 at the first.
 inline double updatesBefore(uint64_t update) { return double(update - 1); }
@@ -56,6 +60,7 @@ std::string requireThat(bool holds, absl::string_view field, double value,
 std::vector<ScheduleKind> decaySchedules();
 std::vector<ScheduleKind> warmupSchedules();
 std::vector<ScheduleKind> cycleSchedules();
+double cycledBeta1(const plan::Schedule &schedule, uint64_t update);
 
 } // namespace zerograph
 

@@ -111,6 +111,11 @@ OptimizerOptions adam(OptimizerOptions::Kind kind, double decay) {
   return options;
 }
 
+OptimizerOptions cycled(OptimizerOptions options) {
+  options.cycled_beta1 = true;
+  return options;
+}
+
 const OptimizerCase kCases[] = {
     {"sgd", sgd(0, false, 0)},
     {"sgd_decay", sgd(0, false, 0.1)},
@@ -120,6 +125,7 @@ const OptimizerCase kCases[] = {
     {"adam_decay", adam(OptimizerOptions::adam, 0.1)},
     {"adamw", adam(OptimizerOptions::adamw, 0)},
     {"adamw_decay", adam(OptimizerOptions::adamw, 0.1)},
+    {"adamw_cycled", cycled(adam(OptimizerOptions::adamw, 0.1))},
     {"lion", adam(OptimizerOptions::lion, 0)},
     {"lion_decay", adam(OptimizerOptions::lion, 0.1)},
     {"adagrad", adam(OptimizerOptions::adagrad, 0)},

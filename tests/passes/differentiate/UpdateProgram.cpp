@@ -37,6 +37,7 @@ double scalarAt(const OptimizerOptions &o, StringRef name, int step) {
       {kStepSize, o.lr / (1 - std::pow(o.beta1, step))},
       {kBiasCorrection2Sqrt, std::sqrt(1 - std::pow(o.beta2, step))},
       {kDecay, 1 - o.lr * o.weight_decay},
+      {kOneMinusBeta1, 1 - o.beta1},
   };
   return scalars.at(name);
 }

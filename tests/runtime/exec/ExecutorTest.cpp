@@ -146,6 +146,21 @@ TEST(ScalarsTest, RatesFollowTheSchedule) {
   EXPECT_EQ(learningRate(plan, inputs), 3);
 }
 
+TEST(ScalarsTest, Beta1FollowsTheSchedule) {
+  plan::Plan plan;
+  plan.add_groups()->set_beta1(0.5);
+  plan.mutable_schedule()->set_kind("one-cycle");
+  plan.mutable_schedule()->set_cycle_up(2);
+  plan.mutable_schedule()->set_cycle_down(2);
+  ScalarInputs inputs{8, /*step=*/2, /*update=*/2};
+  EXPECT_EQ(*scalarValue(plan, "one_minus_beta1", inputs), 0.5);
+  EXPECT_EQ(*scalarValue(plan, "step_size", inputs), 4 / 0.75);
+  plan.mutable_schedule()->set_cycle_min_momentum(0.5);
+  plan.mutable_schedule()->set_cycle_max_momentum(0.75);
+  EXPECT_EQ(*scalarValue(plan, "one_minus_beta1", inputs), 0.375);
+  EXPECT_EQ(*scalarValue(plan, "step_size", inputs), 4 / (1 - 0.390625));
+}
+
 // Once a step has updated nothing, random numbers and the optimizer's
 // corrections count differently.
 TEST(ScalarsTest, TheTwoCountersMayDiffer) {

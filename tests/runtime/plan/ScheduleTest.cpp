@@ -69,6 +69,12 @@ TEST(Schedules, AreTheirProgramsOwn) {
       ++all;
     }
     EXPECT_GE(update, 300u);
+    update = 0;
+    for (double beta1 : one.value("beta1", std::vector<double>())) {
+      ASSERT_LE(ulpsBetween(scheduledBeta1(plan, 0.5, ++update), beta1), 1)
+          << one["schedule"].dump() << ", update " << update;
+    }
+    EXPECT_EQ(update > 0, plan.schedule().kind() == "one-cycle");
   }
   EXPECT_EQ(kinds.size(), scheduleKinds().size());
   EXPECT_GE(exact, all * 999 / 1000) << "of " << all;
@@ -91,6 +97,7 @@ TEST(Schedules, StayAtTheirEnd) {
 
 TEST(Schedules, WithoutOneTheRateIsConstant) {
   EXPECT_EQ(scheduledRate(plan::Plan(), 0.125, 77), 0.125);
+  EXPECT_EQ(scheduledBeta1(plan::Plan(), 0.125, 77), 0.125);
 }
 
 TEST(Schedules, ARateOfZeroStaysZero) {

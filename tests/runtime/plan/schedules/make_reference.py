@@ -34,13 +34,13 @@ def load_deepspeed(path):
     return module
 
 
-def rates(lr, make):
+def rates(lr, make, of=lambda group: group["lr"]):
     """What the optimizer has at each update; the schedule steps behind it."""
     optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=lr)
     schedule = make(optimizer)
     result = []
     for _ in range(UPDATES):
-        result.append(float(optimizer.param_groups[0]["lr"]))
+        result.append(float(of(optimizer.param_groups[0])))
         optimizer.step()
         schedule.step()
     return result
@@ -69,9 +69,12 @@ def main():
                       "schedule": {"kind": kind, **numbers}, "rates": found})
 
     def deepspeeds(name, kind, theirs, **numbers):
-        add(f"DeepSpeed {name}",
-            rates(lr, lambda o: getattr(deepspeed, name)(o, **theirs)), kind,
-            **numbers)
+        def make(optimizer):
+            return getattr(deepspeed, name)(optimizer, **theirs)
+
+        add(f"DeepSpeed {name}", rates(lr, make), kind, **numbers)
+        if name == "OneCycle":
+            cases[-1]["beta1"] = rates(lr, make, lambda o: o["betas"][0])
 
     for steps, shape in (100, "log"), (100, "linear"), (1, "log"):
         deepspeeds("WarmupLR", "warmup",
@@ -99,7 +102,9 @@ def main():
                         cycle_first_step_size=up, cycle_second_step_size=down,
                         cycle_first_stair_count=stairs,
                         cycle_second_stair_count=stairs and stairs + 2,
-                        decay_step_size=decay, decay_lr_rate=0.3),
+                        decay_step_size=decay, decay_lr_rate=0.3,
+                        cycle_min_mom=0.82, cycle_max_mom=0.93),
+                   cycle_min_momentum=0.82, cycle_max_momentum=0.93,
                    cycle_min_lr=1e-5, cycle_up=up, cycle_down=down,
                    cycle_up_stairs=stairs,
                    cycle_down_stairs=stairs and stairs + 2,
