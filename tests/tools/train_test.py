@@ -57,7 +57,7 @@ class Train(Case):
         self.train("--steps", "3", "--log", "inf.jsonl", "--clip-norm", "inf")
         self.train("--steps", "3", "--log", "norm.jsonl", "--clip-norm", "0.1")
         self.train("--steps", "3", "--log", "value.jsonl", "--clip-value",
-                   "0.001", "--ranks", "2", "--zero", "1")
+                   "0.001")
         losses = {name: [r["loss"] for r in self.records(name + ".jsonl")]
                   for name in ("plain", "inf", "norm", "value")}
         self.assertEqual(losses["inf"], losses["plain"])
