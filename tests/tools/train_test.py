@@ -61,9 +61,9 @@ class Train(Case):
         losses = {name: [r["loss"] for r in self.records(name + ".jsonl")]
                   for name in ("plain", "inf", "norm", "value")}
         self.assertEqual(losses["inf"], losses["plain"])
-        for name in ("norm", "value"):  # smaller steps
+        for name in ("norm", "value"):  # other steps, from the first update on
             self.assertEqual(losses[name][0], losses["plain"][0])
-            self.assertGreater(losses[name][2], losses["plain"][2])
+            self.assertNotEqual(losses[name][1], losses["plain"][1])
         first = [self.records(name + ".jsonl")[0]["grad_norm"]
                  for name in ("inf", "norm")]
         self.assertGreater(first[0], 0.1)
