@@ -1,0 +1,86 @@
+"""The options of the update: clipping, groups of parameters, schedules."""
+
+from support import Case, MLP, main
+
+COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
+
+
+class UpdateOptions(Case):
+
+    def test_limits_of_gradients_are_above_zero(self):
+        for option in ("--clip-norm", "--clip-value"):
+            for value in ("0", "-1", "nan", "x"):
+                self.refused(*COMPILE, f"{option}={value}",
+                             parts=[option, f"{value} is no number above 0"])
+        self.succeeds(*COMPILE, "--clip-norm", "inf")
+
+    def test_groups_of_parameters(self):
+        result = self.succeeds(*COMPILE, "--no-decay", "--group",
+                               "fc2.*:betas=0.5,0.25,lr=2e-4")
+        self.assertEqual(result.stderr, "")
+        report = self.inspect("x.zgplan")
+        groups = report["groups"]
+        self.assertEqual([g["name"] for g in groups],
+                         ["default", "fc2.*", "no-decay"])
+        self.assertEqual(groups[1]["betas"], [0.5, 0.25])
+        self.assertEqual([g["learning_rate"] for g in groups],
+                         [1e-3, 2e-4, 1e-3])
+        self.assertEqual([g["weight_decay"] for g in groups], [0.01, 0.01, 0])
+        self.assertEqual({p["name"]: p["group"] for unit in report["units"]
+                          for p in unit["parameters"]},
+                         {"fc1.weight": 0, "fc1.bias": 2, "fc2.weight": 1,
+                          "fc2.bias": 1})
+        text = self.succeeds("inspect", "x.zgplan").stdout
+        self.assertIn("group 1:    fc2.*: learning_rate 0.0002, betas "
+                      "[0.5,0.25]\n", text)
+        self.assertIn("group 2:    no-decay: weight_decay 0.0\n", text)
+        self.assertIn("fc1.bias [128] trained in group 2", text)
+        result = self.succeeds(*COMPILE, "--optimizer", "sgd", "--no-decay")
+        self.assertIn("--no-decay has no effect", result.stderr)
+
+    def test_options_of_another_schedule(self):
+        for options, parts in (
+                (["--step-size", "3"],
+                 ["--step-size is for --schedule step; constant does not"]),
+                (["--schedule", "linear", "--total-steps", "9",
+                  "--warmup-type", "log"],
+                 ["--warmup-type", "warmup, warmup-decay and warmup-cosine"]),
+                (["--schedule", "warmup", "--total-steps", "9"],
+                 ["--total-steps", "warmup does not use it"]),
+                (["--schedule", "cosine"],
+                 ["--schedule cosine needs --total-steps"]),
+                (["--schedule", "step"], ["needs --step-size"]),
+                (["--schedule", "one-cycle"], ["needs --cycle-min-lr"]),
+                (["--schedule", "one-cycle", "--cycle-min-lr", "0",
+                  "--cycle-min-momentum", "0.8"],
+                 ["cycle_min_momentum is 0.8; expected at most cycle_max"]),
+                (["--schedule", "one-cycle", "--cycle-min-lr", "0",
+                  "--cycle-max-momentum", "0.9", "--optimizer", "lion"],
+                 ["--cycle-max-momentum is for", "lion does not use it"]),
+                (["--schedule", "warmup", "--warmup-steps", "0"],
+                 ["warmup_steps is 0; expected at least 1"]),
+        ):
+            with self.subTest(options=options):
+                self.refused(*COMPILE, *options, parts=parts, codes=(1,))
+        for option, value in (("--schedule", "sine"), ("--min-lr", "-1"),
+                              ("--total-steps", "0"), ("--step-gamma", "nan"),
+                              ("--cosine-min-ratio", "2"),
+                              ("--warmup-type", "slow")):
+            self.refused(*COMPILE, option, value, codes=(2,), parts=[option])
+
+    def test_a_schedule_is_in_the_plan(self):
+        result = self.succeeds(*COMPILE, "--schedule", "warmup-decay",
+                               "--total-steps", "500", "--warmup-type",
+                               "linear")
+        self.assertIn("ends at step 500, before its warm-up, --warmup-steps "
+                      "1000", result.stderr)
+        self.assertEqual(self.inspect("x.zgplan")["schedule"],
+                         {"kind": "warmup-decay", "total_steps": 500,
+                          "warmup_steps": 1000, "warmup_type": "linear"})
+        self.assertIn("schedule:   warmup-decay, total_steps 500, warmup_steps "
+                      "1000, warmup_type linear",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+
+
+if __name__ == "__main__":
+    main()
