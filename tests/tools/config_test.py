@@ -71,6 +71,26 @@ class Applied(ConfigCase):
                          self.bytes_of("b.safetensors"))
         self.assertIn("loss", by_file.stdout)
 
+    def test_a_schedule_ends_with_the_run(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
+                    "scheduler": {"type": "WarmupDecayLR", "params": {
+                        "total_num_steps": "auto", "warmup_max_lr": 1e-3,
+                        "warmup_type": "linear", "warmup_num_steps": 2}}})
+        explained = self.succeeds("explain", "ds.json").stdout
+        self.assertIn("--schedule warmup-decay", explained)
+        self.assertNotIn("--total-steps", explained)
+        train = ["train", MLP, "--data", MLP_DATA, "--config", "ds.json"]
+        self.succeeds(*train, "--steps", "6", "--log", "log.jsonl")
+        with open(self.path("log.jsonl")) as file:
+            rates = [json.loads(line)["lr"] for line in file]
+        # DeepSpeed asks its schedule for the rate of the step to come.
+        self.assertEqual(rates, [0, 0, 5e-4, 1e-3, 7.5e-4, 5e-4])
+        result = self.run_program(*train, "--epochs", "2")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("--schedule warmup-decay needs --total-steps",
+                      result.stderr)
+
     def test_the_command_line_wins_and_that_is_said(self):
         self.write(GOOD)
         _, said = self.compiles_to("a", "--config", "ds.json", "--lr", "0.5",

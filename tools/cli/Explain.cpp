@@ -136,6 +136,10 @@ absl::StatusOr<std::optional<int64_t>> batchOf(const std::string &model) {
   return inputs[0].dims[0].value;
 }
 
+/// How long the run is, whose end a schedule may need, `train` will know. None
+/// is longer.
+constexpr uint64_t kSteps = uint64_t(1) << 40;
+
 absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
                                 const std::string &model) {
   config::Known known = knownOf(flags.command, std::nullopt);
@@ -149,7 +153,7 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
     absl::PrintF("\nnote: %s\n", note);
   }
   if (file.problems.empty()) {
-    absl::StatusOr<CompileOptions> checked = flags.compile->resolve();
+    absl::StatusOr<CompileOptions> checked = flags.compile->resolve(kSteps);
     if (!checked.ok()) {
       file.problems.emplace_back(checked.status().message());
     }
@@ -164,7 +168,7 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
 }
 
 absl::StatusOr<int> explainOptions(ExplainFlags &flags) {
-  ZG_RETURN_IF_ERROR(flags.compile->resolve().status());
+  ZG_RETURN_IF_ERROR(flags.compile->resolve(kSteps).status());
   config::Written file = config::writeDeepSpeed(optionsGiven(flags.command));
   absl::PrintF("%s", file.json);
   if (!file.without.empty()) {
