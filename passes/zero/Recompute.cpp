@@ -113,10 +113,11 @@ private:
   }
 
   /// Views of parameters stand right before the op that reads them, so that a
-  /// gather stands before the first of them.
-  static Operation *beforeViews(Operation *op) {
+  /// gather stands before the first of them. What is computed again for another
+  /// operand of the op is no such view.
+  Operation *beforeViews(Operation *op) const {
     for (Operation *previous = op->getPrevNode();
-         previous && previous->hasOneUse() &&
+         previous && positions.contains(previous) && previous->hasOneUse() &&
          (isa<ViewOp>(previous) || nn::isView(previous));
          previous = op->getPrevNode()) {
       op = previous;

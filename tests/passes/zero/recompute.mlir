@@ -1,7 +1,7 @@
-// RUN: zerograph-opt %s --zero-recompute=recompute=units | FileCheck %s
-// RUN: zerograph-opt %s --zero-recompute=recompute=units --cse --zero-forget-recalls | FileCheck %s --check-prefix=FORGOTTEN
-// RUN: zerograph-opt %s --zero-recompute | FileCheck %s --check-prefix=OFF
-// RUN: not zerograph-opt %s --zero-recompute=recompute=all 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: zerograph-opt %s --split-input-file --zero-recompute=recompute=units | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --zero-recompute=recompute=units --cse --zero-forget-recalls | FileCheck %s --check-prefix=FORGOTTEN
+// RUN: zerograph-opt %s --split-input-file --zero-recompute | FileCheck %s --check-prefix=OFF
+// RUN: not zerograph-opt %s --split-input-file --zero-recompute=recompute=all 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // Of unit 0, %s is read by backward alone, and %y by unit 1, too: %y is kept,
 // %s computed again from the input and the parameter, right before its use.
@@ -46,5 +46,37 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
     %g3 = nn.unary abs %z : tensor<256xf32> -> tensor<256xf32>
     %next = zero.pack %s at [0] unit 0 : tensor<256xf32> -> tensor<512xf32>
     nn.return %loss, %g0, %g1, %g2, %g3 : tensor<1xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+  }
+}
+
+// -----
+
+// An op of backward that reads two values: the second is computed again behind
+// the first, which is a view of one use by then.
+
+// CHECK: nn.reduce sum
+// CHECK: %[[S:.+]] = nn.binary mul
+// CHECK-NEXT: %[[R:.+]] = nn.reshape %[[S]]
+// CHECK-NEXT: %[[T:.+]] = nn.unary tanh %[[R]]
+// CHECK-NEXT: nn.binary mul %[[R]], %[[T]]
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %a.param: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+      %b.param: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>})
+      -> (tensor<1xf32>, tensor<16x16xf32>) {
+    %w = zero.view %a.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %s = nn.binary mul %x, %w : tensor<256xf32>
+    %r = nn.reshape %s : tensor<256xf32> -> tensor<16x16xf32>
+    %t = nn.unary tanh %r : tensor<16x16xf32> -> tensor<16x16xf32>
+    %y0 = nn.unary exp %t : tensor<16x16xf32> -> tensor<16x16xf32>
+    %y = nn.reshape %y0 : tensor<16x16xf32> -> tensor<256xf32>
+    %u = zero.view %b.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %z = nn.binary mul %y, %u : tensor<256xf32>
+    %loss = nn.reduce sum %z [0] : tensor<256xf32> -> tensor<1xf32>
+    %g0 = nn.binary mul %r, %t : tensor<16x16xf32>
+    nn.return %loss, %g0 : tensor<1xf32>, tensor<16x16xf32>
   }
 }
