@@ -42,9 +42,14 @@ void addReassociations(OpPassManager &passes) {
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
   passes.addPass(nn::createTrackSamples());
+  // Behind the cleanup, which would give the uses of a parameter one rounding.
+  passes.addPass(
+      nn::createLowerPrecision(take<nn::LowerPrecisionOptions>(options)));
   nn::DifferentiateOptions differentiate;
   differentiate.loss = options.loss;
   passes.addPass(nn::createDifferentiate(differentiate));
+  passes.addPass(nn::createWidenGradients());
+  passes.addPass(nn::createNarrowSaved());
   addCleanup(passes);
   addReassociations(passes);
 }
@@ -150,7 +155,7 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
   std::vector<Phase> phases = {
       {"differentiate",
        "Adds the backward graph.",
-       {"nn-differentiate"},
+       {"nn-differentiate", "nn-lower-precision"},
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
       {"zero",
        "Shards, and inserts optimizer and collectives.",

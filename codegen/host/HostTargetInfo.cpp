@@ -12,7 +12,8 @@ using namespace mlir::zg;
 namespace plan = zerograph::plan;
 
 bool HostTargetInfo::hasMatmul(Type elementType) const {
-  return library && (elementType.isF32() || elementType.isBF16());
+  return library && (elementType.isF32() ||
+                     (elementType.isBF16() && zerograph::multipliesBf16()));
 }
 
 bool HostTargetInfo::hasConvolution(Type elementType) const {

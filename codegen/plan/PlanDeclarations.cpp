@@ -55,9 +55,13 @@ plan::Init planInit(nn::InitKind kind) {
 }
 
 void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
-                    plan::Parameter &parameter) {
+                    plan::ElementType unit, plan::Parameter &parameter) {
   nn::ParameterAttr attribute = place.getParameter();
   auto type = cast<RankedTensorType>(place.getType().getValue());
+  Type own = attribute.getType() ? attribute.getType() : type.getElementType();
+  if (planType(own) != unit) {
+    parameter.set_type(planType(own));
+  }
   parameter.set_name(attribute.getName().str());
   for (int64_t size : type.getShape()) {
     parameter.add_shape(size);
@@ -113,7 +117,7 @@ LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
       offset += elements;
     }
     for (zero::PlacementAttr place : attribute.getPlacements()) {
-      writeParameter(place, info, *unit.add_parameters());
+      writeParameter(place, info, unit.type(), *unit.add_parameters());
     }
   }
   return success();

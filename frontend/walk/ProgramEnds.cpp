@@ -161,7 +161,8 @@ Attribute Importer::attributeOf(const Parameter &parameter) {
       nn::kParameterAttr,
       nn::ParameterAttr::get(&context, builder.getStringAttr(name),
                              builder.getStringAttr(parameter.module),
-                             parameter.trainable, parameter.init, source)));
+                             parameter.trainable, parameter.init, source,
+                             /*type=*/Type())));
 }
 
 /// Erases parameters that no value uses; they follow the inputs.

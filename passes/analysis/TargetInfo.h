@@ -23,6 +23,7 @@ struct MatmulShape {
   Type elementType;
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transposeA = false, transposeB = false;
+  Type resultType = {}; ///< null: elementType
 };
 
 class TargetInfo {
@@ -35,8 +36,9 @@ public:
   /// both are kept, or neither.
   virtual bool keeps(nn::Composite composite, RankedTensorType type) const = 0;
 
-  /// Whether the library multiplies matrices of this element type; if not, a
-  /// kernel is generated, and the rest is not asked.
+  /// Whether the library multiplies matrices of this element type, those of
+  /// f16 and bf16 also to f32; if not, a kernel is generated, and the rest is
+  /// not asked.
   virtual bool hasMatmul(Type elementType) const = 0;
 
   /// Bytes of workspace that the product needs, a multiple of 64. Fails, with

@@ -109,7 +109,8 @@ void freeze(ProgramOp func, BlockArgument argument) {
   func.setArgAttr(argument.getArgNumber(), kParameterAttr,
                   ParameterAttr::get(func.getContext(), old.getName(),
                                      old.getModule(), /*trainable=*/false,
-                                     old.getInit(), old.getSource()));
+                                     old.getInit(), old.getSource(),
+                                     old.getType()));
 }
 
 void eraseDeadOps(Block &body) {

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_DIFFERENTIATE_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "options/PassOptions.td"
 
 def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   let summary = "Turns @forward into @micro, which gives loss and gradients.";
@@ -47,6 +48,67 @@ def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
     `nn.random_like` says what it does where they are not known.
 
     bitwise: nothing is computed.
+  }];
+}
+
+def LowerPrecision : Pass<"nn-lower-precision", "::mlir::ModuleOp"> {
+  let summary = "Multiplies matrices of 16 bits in @forward.";
+  let description = [{
+    For a precision other than fp32. Values stay f32 and are rounded at these
+    places, each an `nn.convert` to 16 bits:
+
+    | what | stored in 16 bits | computed in f32 |
+    |---|---|---|
+    | products (`NN_Product`) | operands and result | the sum |
+    | trained parameters | what is computed with | the master: the argument |
+    | frozen parameters that products or gathers alone read | always | |
+    | what only moves such numbers (`NN_Moves`) | operands and result | |
+    | all else: elementwise functions, softmax, norms, losses, reductions | | always |
+
+    A product over one element, running statistics and f64 stay as they are.
+    So does what a model has in 16 bits itself; but its trained parameters
+    become f32 arguments too, rounded where they are read. Each use of a
+    parameter has a rounding of its own, so that its gradient is a sum in f32.
+
+    A convolution is one of f32 between roundings: no library is asked for one
+    of 16 bits. Marks the module with `nn.precision`.
+
+    reassociates: rounds what was not rounded.
+  }];
+  let options = [precision];
+}
+
+def WidenGradients : Pass<"nn-widen-gradients", "::mlir::ModuleOp"> {
+  let summary = "Makes the gradients of parameters in f32.";
+  let description = [{
+    The gradient of a parameter that is computed with in 16 bits is converted to
+    f32 at the end. What makes it, and nothing else, makes it in f32 instead:
+    a product whose result is f32, a sum or a scatter of numbers that were
+    rounded for it.
+
+        %0 = nn.matmul %x, %dy transpose_a : ... -> tensor<8x8xbf16>
+        %1 = nn.convert %0 : tensor<8x8xbf16> -> tensor<8x8xf32>
+        // becomes
+        %1 = nn.matmul %x, %dy transpose_a : ... -> tensor<8x8xf32>
+
+    Runs after `nn-differentiate`, on modules with `nn.precision`.
+
+    reassociates: leaves out roundings.
+  }];
+}
+
+def NarrowSaved : Pass<"nn-narrow-saved", "::mlir::ModuleOp"> {
+  let summary = "Keeps in 16 bits what forward leaves for backward.";
+  let description = [{
+    Where an f32 value of the forward part is read behind the loss, backward
+    reads it rounded, so that 16 bits are kept of it; forward reads it as it was
+    computed. In f32 stay: statistics, which are what an op makes of more
+    numbers than it gives (a mean, a row's maximum), and what follows from them
+    alone; what depends on no parameter; what is compared.
+
+    Runs after `nn-differentiate`, on modules with `nn.precision`.
+
+    reassociates: rounds what was not rounded.
   }];
 }
 

@@ -17,10 +17,7 @@ Type elementOf(Type type) {
   return cast<RankedTensorType>(type).getElementType();
 }
 
-bool isHalf(Type type) {
-  Type element = elementOf(type);
-  return element.isF16() || element.isBF16();
-}
+bool isHalf(Type type) { return nn::isHalf(elementOf(type)); }
 
 Value convert(OpBuilder &builder, Location location, Value value,
               Type element) {
@@ -34,7 +31,7 @@ bool isWidened(Operation *op, const TargetInfo &target) {
   // Libraries that take half matrices add in f32.
   auto matmul = dyn_cast<nn::MatmulOp>(op);
   return nn::computes(op) &&
-         !(matmul && target.hasMatmul(elementOf(matmul.getType())));
+         !(matmul && target.hasMatmul(elementOf(matmul.getLhs().getType())));
 }
 
 /// The same op on f32, with conversions around it.

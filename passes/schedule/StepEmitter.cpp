@@ -160,13 +160,16 @@ FailureOr<StepEmitter::Accesses> StepEmitter::computeAccesses(Operation *op,
 
 LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getType());
-  if (!target.hasMatmul(type.getElementType())) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  if (!target.hasMatmul(lhs.getElementType())) {
     return launch(op);
   }
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   int64_t rank = type.getRank();
   MatmulShape shape;
-  shape.elementType = type.getElementType();
+  shape.elementType = lhs.getElementType();
+  if (type.getElementType() != shape.elementType) {
+    shape.resultType = type.getElementType();
+  }
   for (int64_t size : type.getShape().drop_back(2)) {
     shape.batch *= size;
   }
@@ -189,10 +192,11 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   auto flag = [&](bool set) {
     return set ? builder.getUnitAttr() : UnitAttr();
   };
-  create<MatmulOp>(Stream::compute, *accesses, label,
-                   TypeAttr::get(shape.elementType), number(shape.batch),
-                   number(shape.m), number(shape.n), number(shape.k),
-                   flag(shape.transposeA), flag(shape.transposeB));
+  create<MatmulOp>(
+      Stream::compute, *accesses, label, TypeAttr::get(shape.elementType),
+      shape.resultType ? TypeAttr::get(shape.resultType) : TypeAttr(),
+      number(shape.batch), number(shape.m), number(shape.n), number(shape.k),
+      flag(shape.transposeA), flag(shape.transposeB));
   return success();
 }
 

@@ -24,10 +24,28 @@ void mlir::zg::zero::declareUnits(ModuleOp module, ArrayRef<Unit> units,
                         groups.attributes(module.getContext()));
 }
 
+/// The buffer holds what the parameter's readers round it to.
+static void viewRoundings(BlockArgument parameter, PlacementAttr place,
+                          Value flat, Location location) {
+  for (Operation *rounding : llvm::make_early_inc_range(parameter.getUsers())) {
+    Value view = OpBuilder(rounding).create<ViewOp>(
+        location, rounding->getResult(0).getType(), flat, place.getOffset());
+    rounding->getResult(0).replaceAllUsesWith(view);
+    rounding->erase();
+  }
+}
+
 static void viewParameter(Program &program, BlockArgument parameter,
                           PlacementAttr place, Value flat) {
   auto location =
       NameLoc::get(place.getParameter().getName(), program.location());
+  if (flat.getType() !=
+      cast<RankedTensorType>(flat.getType())
+          .clone(
+              cast<RankedTensorType>(parameter.getType()).getElementType())) {
+    viewRoundings(parameter, place, flat, location);
+    return;
+  }
   DenseMap<Operation *, Value> views; // by the op that reads it
   for (OpOperand &use : llvm::make_early_inc_range(parameter.getUses())) {
     Value &view = views[use.getOwner()];

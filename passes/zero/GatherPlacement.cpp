@@ -14,11 +14,11 @@ Stay stayOf(const Gather &gather, int64_t loss) {
                                : Stay::kept;
 }
 
-/// What changes the shape of a parameter for its one user reads the parameter
-/// where the user does.
+/// What changes the shape or type of a parameter for its one user reads the
+/// parameter where the user does.
 bool isForOneUser(Operation *op) {
-  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp>(
-             op) &&
+  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
+             nn::ConvertOp>(op) &&
          op->hasOneUse();
 }
 

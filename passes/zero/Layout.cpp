@@ -94,8 +94,8 @@ struct Layout : impl::LayoutBase<Layout> {
 
   /// Of the type that the micro-batch makes them of.
   static RankedTensorType packedType(const UnitStates &states, int64_t unit) {
-    return RankedTensorType::get({states[unit].getElements()},
-                                 states[unit].getElementType());
+    return states.wholeType(unit, states[unit].getTrainable() ? kGradRole
+                                                              : kParamRole);
   }
 
   /// Right behind the last of its operands to be made.

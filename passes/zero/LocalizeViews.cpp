@@ -31,8 +31,8 @@ struct LocalizeViews : impl::LocalizeViewsBase<LocalizeViews> {
   /// Gives each use of a view of `value` a view of its own, deepest first.
   void localizeUsers(Value value) {
     for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
-      if (!isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp>(
-              user)) {
+      if (!isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
+               nn::ConvertOp>(user)) {
         continue;
       }
       localizeUsers(user->getResult(0));

@@ -9,8 +9,8 @@ include "options/PassOptions.td"
 def LocalizeViews : Pass<"zero-localize-views", "::mlir::ModuleOp"> {
   let summary = "Gives each user of a parameter's view a view of its own.";
   let description = [{
-    A reshape, broadcast, transpose or slice of a parameter reads the
-    parameter's bytes where its user does. Shared between forward and backward
+    A reshape, broadcast, transpose or slice of a parameter, or a conversion to
+    another type, reads the parameter's bytes where its user does. Shared between forward and backward
     it would hide that backward needs the parameter; so each user gets its own
     copy of the chain, right before it.
 
@@ -27,7 +27,9 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
     A parameter becomes a view of its unit's whole buffer, right before each op
     that reads it; a unit's gradients become one pack, right behind the last of
     them, and a result with `zero.gradient`; so do next values of running
-    statistics, which update their state.
+    statistics, which update their state. A parameter that all its readers round
+    to 16 bits is kept so, and has a master to train: the roundings become the
+    views.
 
         %y = nn.matmul %x, %w                    // %w an nn.parameter
         // becomes

@@ -17,6 +17,7 @@ constexpr int64_t kConsecutiveBytes = 16 << 20;
 
 struct Candidate {
   BlockArgument argument;
+  Type element; ///< computed with
   nn::ParameterAttr parameter;
   /// Every micro-batch changes it: `nn.next_value`.
   bool local = false;
@@ -56,6 +57,7 @@ std::vector<Candidate> collect(nn::ProgramOp program) {
     }
     Candidate candidate;
     candidate.argument = argument;
+    candidate.element = computedElement(argument);
     candidate.parameter = parameter;
     candidate.local = changed.contains(parameter.getName());
     for (Operation *user : argument.getUsers()) {
@@ -120,7 +122,8 @@ void groupConsecutive(std::vector<Candidate> &candidates, int64_t limit) {
     if (!candidate.unit.empty()) {
       continue;
     }
-    int64_t size = nn::tensorBytes(candidate.type());
+    int64_t size =
+        candidate.type().getNumElements() * nn::elementBytes(candidate.element);
     if (index < 0 || bytes + size > limit) {
       bytes = 0;
       ++index;
@@ -187,7 +190,8 @@ void separateLocal(std::vector<Candidate> &candidates) {
   }
 }
 
-/// A flat buffer of `elements`, one segment behind the other.
+/// A flat buffer of `elements`, of which the widest that travel are `element`,
+/// one segment behind the other.
 SmallVector<int64_t> cutIntoSegments(int64_t elements, Type element,
                                      const UnitOptions &options) {
   int64_t grain = options.ranks * kAlignElements;
@@ -210,7 +214,8 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
   const Candidate &first = *members.front();
   MLIRContext *context = first.argument.getContext();
   Builder builder(context);
-  Type element = first.type().getElementType();
+  bool trainable = first.parameter.getTrainable();
+  Type element = first.element, own = first.type().getElementType();
   Unit unit;
   SmallVector<PlacementAttr> placements;
   int64_t elements = 0;
@@ -223,26 +228,42 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
   }
   bool whole = options.stage < 3 || first.local ||
                elements <= options.persistenceThreshold;
-  auto state = [&](StringRef role, bool sharded) {
-    return UnitStateAttr::get(context, builder.getStringAttr(role), element,
+  auto state = [&](StringRef role, Type type, bool sharded) {
+    return UnitStateAttr::get(context, builder.getStringAttr(role), type,
                               sharded);
   };
-  SmallVector<UnitStateAttr> states = {state(kParamRole, !whole)};
-  if (first.parameter.getTrainable()) {
-    states.push_back(state(kGradRole, /*sharded=*/true));
+  SmallVector<UnitStateAttr> states = {state(kParamRole, element, !whole)};
+  if (trainable) {
+    states.push_back(state(kGradRole, own, /*sharded=*/true));
+  }
+  if (trainable && own != element) {
+    states.push_back(state(kMasterRole, own, /*sharded=*/options.stage >= 1));
   }
   elements = llvm::alignTo(elements, options.ranks * kAlignElements);
   unit.attribute = ParamUnitAttr::get(
-      context, builder.getStringAttr(name), element, elements,
-      first.parameter.getTrainable(),
+      context, builder.getStringAttr(name), element, elements, trainable,
       /*persistent=*/options.stage == 3 && whole,
       builder.getStringAttr(first.reason), builder.getStrArrayAttr({kDataAxis}),
-      cutIntoSegments(elements, element, options), states, placements,
-      first.local);
+      cutIntoSegments(elements, trainable ? own : element, options), states,
+      placements, first.local);
   return unit;
 }
 
 } // namespace
+
+Type mlir::zg::zero::computedElement(BlockArgument parameter) {
+  Type own = cast<RankedTensorType>(parameter.getType()).getElementType();
+  Type element;
+  for (Operation *user : parameter.getUsers()) {
+    auto convert = dyn_cast<nn::ConvertOp>(user);
+    Type to = convert ? convert.getType().getElementType() : own;
+    if (!nn::isHalf(to) || (element && element != to)) {
+      return own;
+    }
+    element = to;
+  }
+  return element ? element : own;
+}
 
 std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
                                                  const UnitOptions &options) {
@@ -276,33 +297,39 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
   }
   separateTied(candidates, lossPosition);
 
-  // One flat buffer a unit x element type x trainable, frozen or local x group
-  // of the optimizer.
-  llvm::MapVector<
-      std::pair<StringRef, std::pair<Type, std::pair<int, int64_t>>>,
-      SmallVector<Candidate *>>
-      groups;
+  // One flat buffer a unit x computed and own element type x trainable, frozen
+  // or local x group of the optimizer.
+  llvm::MapVector<std::tuple<StringRef, Type, Type, int, int64_t>,
+                  SmallVector<Candidate *>>
+      buffers;
   for (Candidate &candidate : candidates) {
     if (options.groups && candidate.kind() == Candidate::kTrainable) {
       candidate.group =
           options.groups->of(candidate.parameter.getName(), candidate.type());
     }
-    groups[{candidate.unit,
-            {candidate.type().getElementType(),
-             {candidate.kind(), candidate.group}}}]
+    buffers[{candidate.unit, candidate.element,
+             candidate.type().getElementType(), candidate.kind(),
+             candidate.group}]
         .push_back(&candidate);
   }
   std::vector<Unit> units;
-  for (auto &[key, members] : groups) {
-    std::string name = key.first.str();
-    bool shared = llvm::count_if(groups, [&, first = key.first](auto &other) {
-                    return other.first.first == first;
-                  }) > 1;
-    auto [kind, group] = key.second.second;
-    if (shared && kind != Candidate::kTrainable) {
-      name += kind == Candidate::kFrozen ? ".frozen" : ".local";
-    } else if (shared && group > 0) {
-      name += ".group" + std::to_string(group);
+  for (auto &[key, members] : buffers) {
+    const Candidate &first = *members.front();
+    int64_t shared = 0, alike = 0;
+    for (auto &entry : buffers) {
+      const Candidate &other = *entry.second.front();
+      shared += other.unit == first.unit;
+      alike += other.unit == first.unit && other.kind() == first.kind() &&
+               other.group == first.group;
+    }
+    std::string name = first.unit;
+    if (shared > 1 && first.kind() != Candidate::kTrainable) {
+      name += first.kind() == Candidate::kFrozen ? ".frozen" : ".local";
+    } else if (shared > 1 && first.group > 0) {
+      name += ".group" + std::to_string(first.group);
+    }
+    if (alike > 1) {
+      llvm::raw_string_ostream(name) << "." << first.element;
     }
     units.push_back(makeUnit(members, name, options));
   }

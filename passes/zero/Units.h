@@ -39,6 +39,10 @@ struct Unit {
   std::vector<BlockArgument> arguments;
 };
 
+/// The type of 16 bits to which all that reads a parameter rounds it; where
+/// there is none, its own.
+Type computedElement(BlockArgument parameter);
+
 /// Groups the arguments of `program` that carry `nn.parameter`, in the order
 /// of their first use. Without a grouping option the rules are, in turn:
 ///
@@ -51,7 +55,9 @@ struct Unit {
 ///
 /// Parameters with an `nn.next_value` are a unit of their own, "buffers".
 /// Trainable and frozen parameters, element types, and groups of the optimizer
-/// never share a unit: what lies in one is updated as one.
+/// never share a unit: what lies in one is updated as one. What is rounded
+/// wherever it is read is kept rounded; where it is trained, there is a master
+/// in its own type, which is that of gradients too.
 std::vector<Unit> groupIntoUnits(nn::ProgramOp program,
                                  const UnitOptions &options);
 

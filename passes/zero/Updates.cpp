@@ -141,7 +141,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     return success();
   }
 
-  /// What the optimizer keeps has the type of the parameters.
+  /// What the optimizer keeps has the type of the gradients.
   void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       if (!states[unit].getTrainable()) {
@@ -149,7 +149,7 @@ struct Updates : impl::UpdatesBase<Updates> {
       }
       for (StringRef role :
            nn::optimizerStates(groups[groupOf(states, unit)])) {
-        states.declare(unit, role, states[unit].getElementType(),
+        states.declare(unit, role, states.declared(unit, kGradRole).getType(),
                        states.shardsUpdate(unit));
       }
     }
@@ -195,10 +195,25 @@ struct Updates : impl::UpdatesBase<Updates> {
     }
 
   private:
-    /// The new value of a parameter. The optimizer's states, of the segment or
-    /// of the whole buffer (-1), are updated.
-    Value update(int64_t unit, int64_t segment, Value parameter,
-                 Value gradient) {
+    /// The new value of a parameter, of the unit's type. The optimizer's states
+    /// and the master, of the segment or of the whole buffer (-1), are updated.
+    Value update(int64_t unit, int64_t segment, Value gradient) {
+      bool master = bool(states.declared(unit, kMasterRole));
+      StateAttr held = states.shard(unit, segment, kMasterRole);
+      Value parameter =
+          master ? program.state(held, typeOf(unit, segment, kMasterRole))
+                 : parameters(unit, segment);
+      Value made = updateFrom(unit, segment, parameter, gradient);
+      if (!master) {
+        return made;
+      }
+      program.update(made, held);
+      return builder.create<nn::ConvertOp>(
+          location, typeOf(unit, segment, kParamRole), made);
+    }
+
+    Value updateFrom(int64_t unit, int64_t segment, Value parameter,
+                     Value gradient) {
       int64_t group = groupOf(states, unit);
       const nn::OptimizerOptions &optimizer = groups[group];
       SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
@@ -223,9 +238,18 @@ struct Updates : impl::UpdatesBase<Updates> {
                          : states.shardType(unit, segment, role);
     }
 
-    Value wholeParameters(int64_t unit) {
-      return program.state(states.whole(unit, kParamRole),
-                           states.wholeType(unit, kParamRole));
+    Value parameters(int64_t unit, int64_t segment) {
+      if (segment >= 0 && states.shardsParameters(unit)) {
+        return program.state(states.shard(unit, segment, kParamRole),
+                             states.shardType(unit, segment, kParamRole));
+      }
+      Value whole = program.state(states.whole(unit, kParamRole),
+                                  states.wholeType(unit, kParamRole));
+      return segment < 0
+                 ? whole
+                 : builder.create<ShardOp>(
+                       location, states.shardType(unit, segment, kParamRole),
+                       whole, unit, segment);
     }
 
     /// Every rank updates everything.
@@ -235,8 +259,7 @@ struct Updates : impl::UpdatesBase<Updates> {
           states.axes(unit),
           "every rank updates all parameters of " + states.name(unit).str(),
           /*stay=*/StayAttr(), /*in_place=*/false);
-      Value updated =
-          update(unit, /*segment=*/-1, wholeParameters(unit), gradient);
+      Value updated = update(unit, /*segment=*/-1, gradient);
       program.update(updated, states.whole(unit, kParamRole));
     }
 
@@ -245,16 +268,9 @@ struct Updates : impl::UpdatesBase<Updates> {
     void updateShards(int64_t unit, ValueRange gradients) {
       SmallVector<Value> updated;
       for (int64_t i = 0; i < states.segments(unit); ++i) {
-        RankedTensorType type = states.shardType(unit, i, kParamRole);
-        StateAttr state = states.shard(unit, i, kParamRole);
-        Value parameters =
-            states.shardsParameters(unit)
-                ? program.state(state, type)
-                : builder.create<ShardOp>(location, type, wholeParameters(unit),
-                                          unit, i);
-        updated.push_back(update(unit, i, parameters, gradients[i]));
+        updated.push_back(update(unit, i, gradients[i]));
         if (states.shardsParameters(unit)) {
-          program.update(updated.back(), state);
+          program.update(updated.back(), states.shard(unit, i, kParamRole));
         }
       }
       if (!states.shardsParameters(unit)) {

@@ -39,6 +39,17 @@ uint64_t elementSize(plan::ElementType type) {
   }
 }
 
+plan::ElementType resultType(const plan::Matmul &matmul) {
+  return matmul.result_type() == plan::ELEMENT_INVALID ? matmul.element_type()
+                                                       : matmul.result_type();
+}
+
+plan::ElementType ownType(const plan::Unit &unit,
+                          const plan::Parameter &parameter) {
+  return parameter.type() == plan::ELEMENT_INVALID ? unit.type()
+                                                   : parameter.type();
+}
+
 std::string nameOf(plan::ElementType type) {
   return lower(plan::ElementType_Name(type), type);
 }

@@ -15,6 +15,12 @@ namespace zerograph {
 /// Bytes of one element; 0 for a value that is no element type.
 uint64_t elementSize(plan::ElementType type);
 
+/// Of the elements of C.
+plan::ElementType resultType(const plan::Matmul &matmul);
+/// A parameter's own type, in which files hold it.
+plan::ElementType ownType(const plan::Unit &unit,
+                          const plan::Parameter &parameter);
+
 /// Lower-case names as in reports: "f32", "device", "gathered", "compute",
 /// "read". "?" and the number for a value this build doesn't know.
 std::string nameOf(plan::ElementType type);

@@ -6,8 +6,11 @@
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Textbook.h"
 #include "runtime/plan/Traffic.h"
+#include "runtime/plan/UnitParts.h"
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
+
+#include <map>
 
 namespace zerograph {
 namespace {
@@ -148,6 +151,27 @@ Json unitJson(const plan::Plan &plan, const plan::Unit &unit) {
           {"states", states}};
 }
 
+/// By type, of all units: how many parameters are computed with in it, and of
+/// how many there is a wider master.
+Json typesJson(const plan::Plan &plan) {
+  std::map<plan::ElementType, std::pair<uint64_t, uint64_t>> counts;
+  for (const plan::Unit &unit : plan.units()) {
+    auto &[elements, mastered] = counts[unit.type()];
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      elements += parameter.elements();
+      mastered += valuesOf(unit) == Role::Master ? parameter.elements() : 0;
+    }
+  }
+  Json json = Json::array();
+  for (const auto &[type, count] : counts) {
+    json.push_back({{"type", nameOf(type)},
+                    {"elements", count.first},
+                    {"bytes", count.first * elementSize(type)},
+                    {"with_master", count.second}});
+  }
+  return json;
+}
+
 /// Non-zero classes only.
 Json classesJson(const ClassBytes &bytes) {
   Json json = Json::object();
@@ -276,6 +300,7 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
     units.push_back(unitJson(plan, unit));
   }
   Json report = headerJson(loaded);
+  report["parameter_types"] = typesJson(plan);
   report["units"] = units;
   report["memory"] = memoryJson(plan);
   report["collectives"] = collectivesJson(plan);

@@ -101,6 +101,15 @@ void header(const Json &report, std::string &out) {
                     "  reductions: by the collective library, in an order of "
                     "its own: not the bits of other plans\n");
   }
+  for (const Json &type : report["parameter_types"]) {
+    uint64_t masters = number(type["with_master"]);
+    absl::StrAppendFormat(&out, "  parameters: %s of %s in %s bytes%s\n",
+                          grouped(number(type["elements"])), text(type["type"]),
+                          grouped(number(type["bytes"])),
+                          masters == 0 ? ""
+                                       : absl::StrCat(", ", grouped(masters),
+                                                      " with a wider master"));
+  }
   for (const Json &input : report["inputs"]) {
     absl::StrAppendFormat(
         &out, "  input:      %s: %s [%s]%s\n", text(input["name"]),

@@ -35,6 +35,16 @@ bool isSharded(const plan::Plan &plan, const plan::Unit &unit) {
   return false;
 }
 
+/// Bytes of an element of a unit's gradients: those of its master, if any.
+int64_t gradientBytes(const plan::Unit &unit) {
+  for (const plan::State &state : unit.states()) {
+    if (roleOf(state) == Role::Master) {
+      return int64_t(elementSize(state.type()));
+    }
+  }
+  return int64_t(elementSize(unit.type()));
+}
+
 class Comparison {
 public:
   explicit Comparison(const plan::Plan &plan)
@@ -64,19 +74,25 @@ public:
     int64_t repeats = plan.accumulate();
     int64_t gathers = sharded ? 2 * repeats : 1;
     Textbook book;
-    int64_t padded = 0; // the formula with padded buffers
+    int64_t padded = 0;          // the formula with padded buffers
+    unsigned __int128 exact = 0; // times the ranks
     for (int i = 0; i < plan.units_size(); ++i) {
       const plan::Unit &unit = plan.units(i);
-      int64_t once = static_cast<int64_t>(
-          unit.elements() / world * (world - 1) * elementSize(unit.type()));
+      int64_t element = int64_t(elementSize(unit.type()));
+      int64_t wide = gradientBytes(unit);
+      int64_t elements = int64_t(unit.elements() / world * (world - 1));
+      int64_t once = elements * element, reduced = elements * wide;
+      mixed = mixed || (unit.trainable() && wide != element);
       for (const plan::Parameter &parameter : unit.parameters()) {
         if (unit.trainable()) {
-          book.psi += parameter.elements() * elementSize(unit.type());
+          book.psi += parameter.elements() * element;
+          exact += static_cast<unsigned __int128>(parameter.elements()) *
+                   uint64_t(gathers * element + repeats * wide) * (world - 1);
         }
       }
       int64_t expected = unit.trainable() ? gathers * once : 0;
       book.planned += units[i].gather_bytes + units[i].reduce_bytes;
-      padded += unit.trainable() ? (gathers + repeats) * once : 0;
+      padded += unit.trainable() ? gathers * once + repeats * reduced : 0;
       if (unit.trainable() && isSharded(plan, unit)) {
         noteUses(units[i], once);
       } else {
@@ -85,13 +101,14 @@ public:
       note(units[i].reductions == 0
                ? "nothing to reduce"
                : "segments reduced more or less often than once a micro-batch",
-           units[i].reduce_bytes - (unit.trainable() ? repeats * once : 0));
+           units[i].reduce_bytes - (unit.trainable() ? repeats * reduced : 0));
     }
     book.planned += scalars;
-    unsigned __int128 exact = static_cast<unsigned __int128>(book.psi) *
-                              uint64_t(gathers + repeats) * (world - 1);
     book.bytes = static_cast<uint64_t>(exact / world);
-    book.formula = absl::StrCat(gathers + repeats, " Psi (N - 1) / N");
+    // Gradients that are wider than parameters are told apart.
+    book.formula = mixed ? absl::StrCat("(", gathers, " Psi + ", repeats,
+                                        " gradients) (N - 1) / N")
+                         : absl::StrCat(gathers + repeats, " Psi (N - 1) / N");
     note("padding of parameters and units",
          padded - static_cast<int64_t>(book.bytes));
     note("scalars: the loss, the stop flag", scalars);
@@ -134,6 +151,7 @@ private:
   const plan::Plan &plan;
   int64_t world;
   bool sharded = false; // parameters of some unit
+  bool mixed = false;   // gradients of some unit are wider
   std::vector<UnitTraffic> units;
   int64_t scalars = 0;
   std::map<std::string, int64_t> differences;

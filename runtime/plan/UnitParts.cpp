@@ -9,13 +9,24 @@
 namespace zerograph {
 
 Role roleOf(const plan::State &state) {
-  return state.role() == "param"  ? Role::Param
-         : state.role() == "grad" ? Role::Gradient
-                                  : Role::Optimizer;
+  return state.role() == "param"    ? Role::Param
+         : state.role() == "master" ? Role::Master
+         : state.role() == "grad"   ? Role::Gradient
+                                    : Role::Optimizer;
+}
+
+Role valuesOf(const plan::Unit &unit) {
+  for (const plan::State &state : unit.states()) {
+    if (roleOf(state) == Role::Master) {
+      return Role::Master;
+    }
+  }
+  return Role::Param;
 }
 
 std::string describe(const plan::Plan &plan, const UnitPart &part) {
   const char *what = part.role == Role::Param      ? "parameters"
+                     : part.role == Role::Master   ? "masters"
                      : part.role == Role::Gradient ? "gradients"
                                                    : "optimizer state";
   return absl::StrCat(what, " [", describeBegin(part.begin, part.strides),

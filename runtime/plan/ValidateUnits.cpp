@@ -79,9 +79,14 @@ absl::Status validateParameters(const plan::Plan &plan,
       return invalid("parameter ", parameter.name(),
                      " has an unknown initialization");
     }
+    if (elementSize(ownType(unit, parameter)) == 0) {
+      return invalid("parameter ", parameter.name(),
+                     " has unknown element type ", parameter.type());
+    }
     if (parameter.has_source() &&
         (parameter.source().file().empty() ||
-         !(Checked(parameter.elements()) * elementSize(unit.type()))
+         !(Checked(parameter.elements()) *
+           elementSize(ownType(unit, parameter)))
               .is(parameter.source().length()) ||
          !(Checked(parameter.source().offset()) + parameter.source().length())
               .atMost(kMaxArenaBytes))) {
@@ -125,6 +130,13 @@ absl::Status validateState(const plan::Plan &plan, const plan::Unit &unit,
   if (state.role() == "param" && state.type() != unit.type()) {
     return invalid("state \"param\" is ", nameOf(state.type()),
                    ", and the unit is computed in ", nameOf(unit.type()));
+  }
+  if (state.role() == "master" &&
+      (!unit.trainable() ||
+       elementSize(state.type()) <= elementSize(unit.type()))) {
+    return invalid("state \"master\" is ", nameOf(state.type()),
+                   "; expected more than the unit's ", nameOf(unit.type()),
+                   ", of a unit that is trained");
   }
   // Gradients of one step alone are states only so that they can be dumped.
   if (!plan.slices(state.slice()).carried() &&

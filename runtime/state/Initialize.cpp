@@ -1,8 +1,11 @@
 //===- Initialize.cpp - the parameters' first values ----------------------===//
 
 #include "runtime/state/Initialize.h"
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
+#include "runtime/plan/UnitParts.h"
 
+#include "runtime/state/Convert.h"
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
 
@@ -124,14 +127,18 @@ ParameterSources::open(const plan::Source &source, const std::string &path) {
 absl::Status ParameterSources::resolve(const plan::Unit &unit,
                                        const plan::Parameter &parameter,
                                        const TensorFile &loaded) {
-  uint64_t bytes = parameter.elements() * elementSize(unit.type());
+  plan::ElementType own = ownType(unit, parameter);
+  uint64_t bytes = parameter.elements() * elementSize(own);
   if (auto found = loaded.find(parameter.name()); found != loaded.end()) {
     const TensorExtent &extent = found->second;
-    if (extent.type != unit.type() || extent.shape != shapeOf(parameter)) {
+    // Numbers of 16 bits come from 32 bits, or go to their master.
+    bool fits = extent.type == own || (unit.type() == plan::BF16 &&
+                                       canConvert(extent.type, plan::F32));
+    if (!fits || extent.shape != shapeOf(parameter)) {
       return absl::InvalidArgumentError(absl::StrCat(
           extent.file->path(), ": '", parameter.name(), "' is ",
           plan::ElementType_Name(extent.type), " ", shapeText(extent.shape),
-          ", expected ", plan::ElementType_Name(unit.type()), " ",
+          ", expected ", plan::ElementType_Name(own), " ",
           shapeText(shapeOf(parameter))));
     }
     extents[parameter.name()] = extent;
@@ -148,6 +155,7 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
           extent.file->path(), " of ", extent.file->bytes(), " bytes gives ",
           source.length(), " at byte ", source.offset()));
     }
+    extent.type = own;
     extent.offset = source.offset();
     extent.bytes = bytes;
     extents[parameter.name()] = extent;
@@ -157,9 +165,9 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
     missing.push_back(parameter.name());
     return absl::OkStatus();
   }
-  if (unit.type() != plan::F32 && unit.type() != plan::F64) {
+  if (own != plan::F32 && own != plan::F64) {
     return absl::UnimplementedError(absl::StrCat(
-        "'", parameter.name(), "' is ", plan::ElementType_Name(unit.type()),
+        "'", parameter.name(), "' is ", plan::ElementType_Name(own),
         ": only F32 and F64 parameters can be made up"));
   }
   made.push_back(parameter.name());
@@ -253,13 +261,21 @@ ParameterSources::open(const plan::Plan &plan,
   return sources;
 }
 
+plan::ElementType
+ParameterSources::typeOf(const plan::Unit &unit,
+                         const plan::Parameter &parameter) const {
+  auto found = extents.find(parameter.name());
+  return found != extents.end() ? found->second.type : ownType(unit, parameter);
+}
+
 absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
                                         const plan::Parameter &parameter,
                                         uint64_t first, uint64_t count,
                                         std::byte *to) const {
+  plan::ElementType type = typeOf(unit, parameter);
   auto found = extents.find(parameter.name());
   if (found != extents.end()) {
-    uint64_t element = elementSize(unit.type());
+    uint64_t element = elementSize(type);
     const TensorExtent &extent = found->second;
     absl::Status status =
         extent.file->read(extent.offset + first * element, count * element, to);
@@ -269,7 +285,7 @@ absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
     }
     // A frozen mask may well hold -inf; a trained value would spread it.
     if (auto found =
-            findNotFinite(unit.type(), to, count,
+            findNotFinite(type, to, count,
                           /*infinite_allowed=*/!parameter.trainable())) {
       return absl::InvalidArgumentError(absl::StrCat(
           "parameter '", parameter.name(), "' begins with ", found->name,
@@ -279,7 +295,7 @@ absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
     }
     return absl::OkStatus();
   }
-  if (unit.type() == plan::F32) {
+  if (type == plan::F32) {
     fillValues<float>(parameter, options, first, count, to);
   } else {
     fillValues<double>(parameter, options, first, count, to);
@@ -291,8 +307,9 @@ absl::Status ParameterSources::initialize(const RankMemory &memory) const {
   ZG_RETURN_IF_ERROR(zeroStates(*plan, memory));
   for (const plan::Unit &unit : plan->units()) {
     for (const plan::State &state : unit.states()) {
-      if (state.role() != "param" ||
-          !plan->slices(int(state.slice())).carried()) {
+      bool parameters =
+          roleOf(state) == Role::Param || roleOf(state) == Role::Master;
+      if (!parameters || !plan->slices(int(state.slice())).carried()) {
         continue;
       }
       for (const HeldRange &range : heldRanges(*plan, unit, state, memory)) {
@@ -306,10 +323,27 @@ absl::Status ParameterSources::initialize(const RankMemory &memory) const {
 }
 
 absl::Status ParameterSources::write(const ParameterPart &part) const {
-  uint64_t element = elementSize(part.unit->type());
+  plan::ElementType from = typeOf(*part.unit, *part.parameter);
+  plan::ElementType to = part.state->type();
+  if (!canConvert(from, to)) {
+    return absl::UnimplementedError(
+        absl::StrCat("parameter '", part.parameter->name(), "' is ",
+                     plan::ElementType_Name(from), ", and its state \"",
+                     part.state->role(), "\" is ", plan::ElementType_Name(to),
+                     ": only F32, F16 and BF16 become F32 or BF16"));
+  }
+  uint64_t element = elementSize(to);
+  std::vector<std::byte> values;
   return writeBlocks(
       part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
-        return valuesOf(*part.unit, *part.parameter,
-                        part.first + offset / element, bytes / element, block);
+        uint64_t first = part.first + offset / element, count = bytes / element;
+        if (from == to) {
+          return valuesOf(*part.unit, *part.parameter, first, count, block);
+        }
+        values.resize(count * elementSize(from));
+        ZG_RETURN_IF_ERROR(
+            valuesOf(*part.unit, *part.parameter, first, count, values.data()));
+        convertElements(from, values.data(), to, block, count);
+        return absl::OkStatus();
       });
 }

@@ -33,8 +33,9 @@ public:
   static absl::StatusOr<std::unique_ptr<ParameterSources>>
   open(const plan::Plan &plan, const InitializeOptions &options);
 
-  /// Fills this rank's part of every state of every unit: parameters by their
-  /// sources, all else and padding with zeros. Thread-safe.
+  /// Fills this rank's part of every state of every unit: masters by their
+  /// sources, parameters rounded from the same, all else and padding with
+  /// zeros. Thread-safe.
   absl::Status initialize(const RankMemory &memory) const;
 
   /// What the user should know: unused arrays, parameters made up.
@@ -45,6 +46,9 @@ private:
   absl::Status resolve(const plan::Unit &unit, const plan::Parameter &parameter,
                        const TensorFile &loaded);
   absl::Status write(const ParameterPart &part) const;
+  /// Of the values that `valuesOf` gives.
+  plan::ElementType typeOf(const plan::Unit &unit,
+                           const plan::Parameter &parameter) const;
   absl::Status valuesOf(const plan::Unit &unit,
                         const plan::Parameter &parameter, uint64_t first,
                         uint64_t count, std::byte *to) const;

@@ -12,7 +12,8 @@ namespace {
 
 bool isWanted(const plan::Unit &unit, const plan::State &state,
               const WeightFileOptions &options) {
-  return roleOf(state) == options.role &&
+  Role wanted = options.role == Role::Param ? valuesOf(unit) : options.role;
+  return roleOf(state) == wanted &&
          (unit.trainable() || !options.trainable_only);
 }
 

@@ -11,7 +11,8 @@
 
 namespace zerograph {
 
-/// What a file of states holds.
+/// What a file of states holds. Parameters are their masters, where there are
+/// some.
 struct WeightFileOptions {
   Role role = Role::Param;
   bool trainable_only = false;

@@ -45,6 +45,7 @@ CompileOptions compileOptions(const Training &training,
   options.reduction = training.reduction;
   options.recompute = training.recompute;
   options.target = training.target;
+  options.precision = training.precision;
   options.allow_tf32 = training.allow_tf32;
   options.dropout = training.dropout;
   options.optimizer = run.optimizer;
@@ -96,7 +97,7 @@ std::string Training::describe() const {
       bucket_bytes, " prefetch ", prefetch, " threshold ",
       persistence_threshold, " threads ", threads, " products ", matmul,
       " convolutions ", convolution.empty() ? "as default" : convolution,
-      " on ", target, " recomputed ", recompute,
+      " in ", precision, " on ", target, " recomputed ", recompute,
       clip_norm ? absl::StrCat(" clipped to ", *clip_norm) : "");
 }
 

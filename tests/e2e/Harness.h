@@ -31,6 +31,7 @@ struct Training {
   std::string reduction = "exact";
   std::string recompute = "none";
   std::string target = "host";
+  std::string precision = "fp32";
   bool allow_tf32 = false;
   std::string algorithms = ""; ///< file of a GPU's libraries; empty: none
   Graphs graphs = Graphs::Compute;

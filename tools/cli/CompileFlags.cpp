@@ -111,6 +111,14 @@ absl::Status CompileFlags::checkBuilt() {
           absl::StrCat(dashed(row), " is not built yet; ", row.check.instead));
     }
   });
+  if (options.precision == "fp16") {
+    problems.push_back("--precision fp16 is not built yet; use --precision "
+                       "bf16, which needs no loss scaling, or fp32");
+  } else if (options.precision == "bf16" && device() != "host") {
+    problems.push_back(
+        absl::StrCat("--precision bf16 is not built yet for --target ",
+                     options.target, "; use --precision fp32 there"));
+  }
   if (options.reduce == "last") {
     problems.push_back("--reduce last is not built yet; use --reduce each, "
                        "the default");

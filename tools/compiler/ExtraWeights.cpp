@@ -3,6 +3,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/io/TensorFile.h"
+#include "runtime/plan/Describe.h"
 #include "tools/compiler/Compile.h"
 
 #include <filesystem>
@@ -19,7 +20,7 @@ std::map<std::string, Target> parametersByName(plan::Plan &plan) {
   std::map<std::string, Target> result;
   for (plan::Unit &unit : *plan.mutable_units()) {
     for (plan::Parameter &parameter : *unit.mutable_parameters()) {
-      result[parameter.name()] = {&parameter, unit.type()};
+      result[parameter.name()] = {&parameter, ownType(unit, parameter)};
     }
   }
   return result;

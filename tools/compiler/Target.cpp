@@ -115,7 +115,14 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
                                 "; compile on a machine that has it, or "
                                 "with --matmul generated"));
   }
-  return Target{std::make_unique<zg::HostTargetInfo>(library, convolution),
-                std::make_unique<zg::HostCode>(context, *target),
-                {}};
+  Target host{std::make_unique<zg::HostTargetInfo>(library, convolution),
+              std::make_unique<zg::HostCode>(context, *target),
+              {}};
+  if (options.precision == "bf16" && library && !zerograph::multipliesBf16()) {
+    host.notes.push_back(absl::StrCat(
+        "products of bf16 are computed in f32, and rounded: oneDNN has none "
+        "for ",
+        zerograph::effectiveIsa()));
+  }
+  return host;
 }

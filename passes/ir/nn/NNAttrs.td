@@ -56,7 +56,8 @@ def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
     Function argument attribute `nn.parameter`: `name` is the initializer's
     name, the key of weight files; `module` the dotted path of the module that
     owns it, from which units are made (empty: unknown); `init` what
-    `--init-missing` does. No source: the file holds no bytes for it.
+    `--init-missing` does. No source: the file holds no bytes for it. `type` is
+    its own type, that of the model, where the argument has another.
 
     ```mlir
     nn.program @forward(%w: tensor<128xf32> {nn.parameter =
@@ -70,10 +71,11 @@ def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::StringAttr":$module,
                         "bool":$trainable,
                         EnumParameter<NN_InitKind>:$init,
-                        OptionalParameter<"SourceAttr">:$source);
+                        OptionalParameter<"SourceAttr">:$source,
+                        OptionalParameter<"::mlir::Type">:$type);
   let assemblyFormat = [{
     `<` $name `,` `module` `=` $module `,` `trainable` `=` $trainable `,`
-        `init` `=` $init (`,` `source` `=` $source^)? `>`
+        `init` `=` $init (`,` `source` `=` $source^)? (`,` `type` `=` $type^)? `>`
   }];
 }
 

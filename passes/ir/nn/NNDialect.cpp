@@ -87,6 +87,10 @@ Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return builder.create<ConstantOp>(location, type, elements);
 }
 
+bool mlir::zg::nn::isHalf(Type elementType) {
+  return elementType.isF16() || elementType.isBF16();
+}
+
 int64_t mlir::zg::nn::elementBytes(Type elementType) {
   return (elementType.getIntOrFloatBitWidth() + 7) / 8;
 }

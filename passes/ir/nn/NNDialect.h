@@ -63,6 +63,8 @@ inline constexpr llvm::StringLiteral kSampleBaseScalar = "sample_base";
 /// compare instead of growing the plan.
 inline constexpr int64_t kMaxConstantBytes = 64 * 1024;
 
+/// f16 or bf16: numbers are stored in it, and computed with in f32.
+bool isHalf(Type elementType);
 /// Bytes of one element of a tensor in memory; i1 takes one.
 int64_t elementBytes(Type elementType);
 /// Bytes of a statically shaped tensor in memory.

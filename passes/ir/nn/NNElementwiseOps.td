@@ -127,7 +127,7 @@ def NN_CompareOp : NN_PureOp<"compare", [
 }
 
 def NN_SelectOp : NN_PureOp<"select", [
-    NN_Elementwise, NN_KeepsSamples,
+    NN_Elementwise, NN_Moves, NN_KeepsSamples,
     AllTypesMatch<["on_true", "on_false", "result"]>,
     AllShapesMatch<["condition", "result"]>]> {
   let summary = "Chooses between two tensors element by element.";

@@ -290,8 +290,9 @@ LogicalResult PoolOp::verify() {
 LogicalResult MatmulOp::verify() {
   RankedTensorType a = tensor(getLhs()), b = tensor(getRhs());
   RankedTensorType c = tensor(getResult());
+  bool widens = isHalf(a.getElementType()) && c.getElementType().isF32();
   if (failed(verifySameElement(*this, a, b)) ||
-      failed(verifySameElement(*this, a, c))) {
+      (!widens && failed(verifySameElement(*this, a, c)))) {
     return failure();
   }
   int64_t rank = c.getRank();

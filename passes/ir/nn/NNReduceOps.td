@@ -64,7 +64,8 @@ def NN_CumsumOp : NN_PureOp<"cumsum", [
   let hasVerifier = 1;
 }
 
-def NN_MatmulOp : NN_PureOp<"matmul", [NN_LibraryCall, NN_Computes]> {
+def NN_MatmulOp : NN_PureOp<"matmul", [
+    NN_LibraryCall, NN_Computes, NN_Product]> {
   let summary = "Products of matrices.";
   let description = [{
     ```mlir
@@ -75,14 +76,17 @@ def NN_MatmulOp : NN_PureOp<"matmul", [NN_LibraryCall, NN_Computes]> {
     }
     ```
     The last two dimensions are matrices, `[M, K] x [K, N] -> [M, N]` after
-    the transpositions; the leading ones are batches. Becomes a library call.
+    the transpositions; the leading ones are batches. Products of f16 and bf16
+    are added in f32, and the sum is rounded once, or not at all where the
+    result is f32. Becomes a library call.
 
     **Lifespan**: import to lowering into sched, where it becomes a
     `sched.matmul`; where no library takes its type, it moves into a
     `sched.kernel`.
 
     **Constraints:**
-    - Operands and result have the same float type and rank, at least 2.
+    - Operands have one float type; so has the result, or, of f16 and bf16, f32.
+    - All three have the same rank, at least 2.
     - Batch dimensions are equal; M, K and N agree.
   }];
   let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs,
@@ -95,7 +99,8 @@ def NN_MatmulOp : NN_PureOp<"matmul", [NN_LibraryCall, NN_Computes]> {
   let hasVerifier = 1;
 }
 
-def NN_ConvolutionOp : NN_PureOp<"convolution", [NN_LibraryCall, NN_Computes]> {
+def NN_ConvolutionOp : NN_PureOp<"convolution", [
+    NN_LibraryCall, NN_Computes, NN_Product]> {
   let summary = "A convolution, or one of its two gradients.";
   let description = [{
     ```mlir
@@ -196,7 +201,7 @@ def NN_PoolOp : NN_PureOp<"pool"> {
   }];
 }
 
-def NN_GatherOp : NN_PureOp<"gather", [NN_View]> {
+def NN_GatherOp : NN_PureOp<"gather", [NN_View, NN_Moves]> {
   let summary = "Rows of a table.";
   let description = [{
     ```mlir

@@ -5,7 +5,8 @@
 
 include "passes/ir/nn/NNBase.td"
 
-def NN_BroadcastOp : NN_PureOp<"broadcast", [NN_PlainView, NN_KeepsSamples]> {
+def NN_BroadcastOp : NN_PureOp<"broadcast", [
+    NN_PlainView, NN_Moves, NN_KeepsSamples]> {
   let summary = "Repeats dimensions of size 1.";
   let description = [{
     ```mlir
@@ -29,7 +30,8 @@ def NN_BroadcastOp : NN_PureOp<"broadcast", [NN_PlainView, NN_KeepsSamples]> {
   let hasFolder = 1;
 }
 
-def NN_ReshapeOp : NN_PureOp<"reshape", [NN_PlainView, NN_MayOverwrite]> {
+def NN_ReshapeOp : NN_PureOp<"reshape", [
+    NN_PlainView, NN_Moves, NN_MayOverwrite]> {
   let summary = "The same elements in row-major order under another shape.";
   let description = [{
     ```mlir
@@ -52,7 +54,7 @@ def NN_ReshapeOp : NN_PureOp<"reshape", [NN_PlainView, NN_MayOverwrite]> {
   let hasFolder = 1;
 }
 
-def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView]> {
+def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView, NN_Moves]> {
   let summary = "Permutes the dimensions.";
   let description = [{
     ```mlir
@@ -78,7 +80,7 @@ def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView]> {
   let hasFolder = 1;
 }
 
-def NN_SliceOp : NN_PureOp<"slice", [NN_PlainView]> {
+def NN_SliceOp : NN_PureOp<"slice", [NN_PlainView, NN_Moves]> {
   let summary = "A strided part of a tensor.";
   let description = [{
     ```mlir
@@ -139,7 +141,7 @@ def NN_PadOp : NN_PureOp<"pad", [NN_PlainView]> {
   let hasVerifier = 1;
 }
 
-def NN_ConcatOp : NN_PureOp<"concat"> {
+def NN_ConcatOp : NN_PureOp<"concat", [NN_Moves]> {
   let summary = "Joins tensors along one dimension.";
   let description = [{
     ```mlir

@@ -37,6 +37,10 @@ struct Alone {
 template <typename Op>
 struct Computes : OpTrait::TraitBase<Op, Computes> {};
 template <typename Op>
+struct Product : OpTrait::TraitBase<Op, Product> {};
+template <typename Op>
+struct Moves : OpTrait::TraitBase<Op, Moves> {};
+template <typename Op>
 struct KeepsSamples : OpTrait::TraitBase<Op, KeepsSamples> {};
 
 } // namespace traits

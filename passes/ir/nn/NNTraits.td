@@ -54,6 +54,14 @@ def NN_AloneInScatter : NN_Alone<"scatter">;
 // bf16 are widened for it.
 def NN_Computes : NN_Trait<"Computes">;
 
+// It multiplies and adds the products up: what is trained in 16 bits is rounded
+// for it, and so is what it gives.
+def NN_Product : NN_Trait<"Product">;
+
+// Elements of the result are those of operands of its type, or zeros: it gives
+// the same numbers in any type that holds them.
+def NN_Moves : NN_Trait<"Moves">;
+
 // One result element an operand element, or a row for a row: where an operand
 // has the samples of a batch, so has the result.
 def NN_KeepsSamples : NN_Trait<"KeepsSamples">;

@@ -49,6 +49,10 @@ std::optional<nn::KernelForm> nn::ownForm(Operation *op) {
 
 bool nn::computes(Operation *op) { return op->hasTrait<traits::Computes>(); }
 
+bool nn::isProduct(Operation *op) { return op->hasTrait<traits::Product>(); }
+
+bool nn::moves(Operation *op) { return op->hasTrait<traits::Moves>(); }
+
 bool nn::keepsSamples(Operation *op) {
   return op->hasTrait<traits::KeepsSamples>();
 }

@@ -39,6 +39,10 @@ std::optional<KernelForm> ownForm(Operation *op);
 
 /// Whether the op computes with numbers, so that halves are widened for it.
 bool computes(Operation *op);
+/// matmul, convolution.
+bool isProduct(Operation *op);
+/// broadcast, reshape, transpose, slice, gather, concat, select.
+bool moves(Operation *op);
 /// Whether the result has the samples of a batch where the operands have them.
 bool keepsSamples(Operation *op);
 

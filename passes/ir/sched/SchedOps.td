@@ -196,8 +196,8 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
 }
 
 def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
-    TypeAttr:$element_type, I64Attr:$batch, I64Attr:$m, I64Attr:$n, I64Attr:$k,
-    UnitAttr:$transpose_a, UnitAttr:$transpose_b)> {
+    TypeAttr:$element_type, OptionalAttr<TypeAttr>:$result_type, I64Attr:$batch,
+    I64Attr:$m, I64Attr:$n, I64Attr:$k, UnitAttr:$transpose_a, UnitAttr:$transpose_b)> {
   let summary = "Products of matrices by the device's library.";
   let description = [{
     ```mlir
@@ -211,8 +211,9 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
     }
     ```
     Accesses: A, B, C and, where the library needs it, scratch. Matrices are
-    row-major and dense; `transpose_a` says that A is stored as [K, M]. The
-    device cuts C into parts by the shape.
+    row-major and dense; `transpose_a` says that A is stored as [K, M]. C has
+    the type of A and B unless another one follows, `: bf16 -> f32`. The device
+    cuts C into parts by the shape.
 
     **Lifespan**: `sched-lower` to the plan.
 
@@ -223,7 +224,7 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
   }];
   let assemblyFormat = stepFormat # [{
     `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
-    (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict
+    (`->` $result_type^)? (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -232,10 +232,11 @@ LogicalResult sched::MatmulOp::verify() {
   }
   Step step = *this;
   int64_t element = nn::elementBytes(getElementType());
+  int64_t sum = nn::elementBytes(getResultType().value_or(getElementType()));
   if (failed(verifyComputeModes(step, 2, 1)) ||
       failed(verifyBytes(step, 0, batch * m * k * element, "A")) ||
       failed(verifyBytes(step, 1, batch * k * n * element, "B")) ||
-      failed(verifyBytes(step, 2, batch * m * n * element, "C"))) {
+      failed(verifyBytes(step, 2, batch * m * n * sum, "C"))) {
     return failure();
   }
   return success();

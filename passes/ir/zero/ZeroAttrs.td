@@ -95,7 +95,7 @@ def Zero_PlacementAttr : Zero_Attr<"Placement", "placement"> {
 def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
   let summary = "Parameters that are gathered and reduced together.";
   let description = [{
-    The type is that of the parameters. `elements` is the padded length of the
+    The type is that which parameters are computed with. `elements` is the padded length of the
     flat buffer, the sum of `segments`, whose entries are lengths in elements.
     `axes` of the mesh are those that its shards are spread over. `states` is
     what it keeps across programs; `zero-updates` adds what the optimizer keeps.
@@ -142,10 +142,11 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
     On an argument as `zero.state`, on a result as `zero.updates`. Two programs
     that name the same state share its storage.
 
-    `role` is "param", "grad" (the accumulated sum of gradients), the name of
-    an optimizer state such as "exp_avg", or "loss" and "stop" (unit and segment
-    -1). `segment` is -1 where the value is the unit's whole flat buffer
-    `tensor<U>`; else it is this rank's shard of that segment.
+    `role` is "param", "grad" (the accumulated sum of gradients), "master" (what
+    the update works on where parameters have 16 bits), the name of an optimizer
+    state such as "exp_avg", or "loss" and "stop" (unit and segment -1).
+    `segment` is -1 where the value is the unit's whole flat buffer `tensor<U>`;
+    else it is this rank's shard of that segment.
 
     ```mlir
     nn.program @update(%w: tensor<256xf32> {zero.state =

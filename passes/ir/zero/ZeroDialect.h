@@ -48,6 +48,8 @@ inline constexpr int64_t kAlignElements = nn::kSquareBlock;
 /// Roles of a StateAttr that are no optimizer state.
 inline constexpr llvm::StringLiteral kParamRole = "param";
 inline constexpr llvm::StringLiteral kGradRole = "grad";
+/// What the update works on where parameters have 16 bits, rounded from it.
+inline constexpr llvm::StringLiteral kMasterRole = "master";
 inline constexpr llvm::StringLiteral kLossRole = "loss";
 inline constexpr llvm::StringLiteral kStopRole = "stop";
 /// Of the mean gradient, before it is clipped; f64, of no unit.

@@ -23,6 +23,9 @@ std::string effectiveIsa();
 /// error if it cannot, or already did otherwise.
 absl::Status limitIsa(const std::string &isa);
 
+/// Whether oneDNN multiplies bf16 by instructions made for it.
+bool multipliesBf16();
+
 /// An operation with its operands' addresses, in parts.
 class LibraryCall {
 public:

@@ -3,6 +3,7 @@
 #include "runtime/device/host/MatmulLibrary.h"
 
 #include "runtime/device/host/OneDnn.h"
+#include "runtime/plan/Describe.h"
 
 #include <algorithm>
 #include <tuple>
@@ -16,7 +17,7 @@ using Dims = dnnl::memory::dims;
 
 /// What a part's primitive depends on.
 struct PartShape {
-  plan::ElementType type = plan::F32;
+  plan::ElementType type = plan::F32, sum = plan::F32; // of A and B, of C
   uint64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   // Elements from a matrix to the next, and from a row, as stored, to the next.
@@ -25,8 +26,9 @@ struct PartShape {
   bool pack = false; // B, before the product
 
   auto key() const {
-    return std::make_tuple(int(type), batch, m, n, k, transpose_a, transpose_b,
-                           a_stride, b_stride, c_stride, lda, ldb, ldc, pack);
+    return std::make_tuple(int(type), int(sum), batch, m, n, k, transpose_a,
+                           transpose_b, a_stride, b_stride, c_stride, lda, ldb,
+                           ldc, pack);
   }
   bool operator<(const PartShape &other) const { return key() < other.key(); }
 };
@@ -69,11 +71,11 @@ struct PartPrimitive {
 };
 
 /// A matrix operand: `rows` x `columns` after transposition.
-dnnl::memory::desc operand(const PartShape &shape, uint64_t rows,
-                           uint64_t columns, bool transposed, uint64_t stride,
-                           uint64_t leading) {
-  auto type = shape.type == plan::F32 ? dnnl::memory::data_type::f32
-                                      : dnnl::memory::data_type::bf16;
+dnnl::memory::desc operand(const PartShape &shape, plan::ElementType element,
+                           uint64_t rows, uint64_t columns, bool transposed,
+                           uint64_t stride, uint64_t leading) {
+  auto type = element == plan::F32 ? dnnl::memory::data_type::f32
+                                   : dnnl::memory::data_type::bf16;
   Dims dims = {int64_t(rows), int64_t(columns)};
   Dims strides =
       transposed ? Dims{1, int64_t(leading)} : Dims{int64_t(leading), 1};
@@ -86,11 +88,12 @@ dnnl::memory::desc operand(const PartShape &shape, uint64_t rows,
 
 std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
   auto part = std::make_shared<PartPrimitive>();
-  part->a = operand(shape, shape.m, shape.k, shape.transpose_a, shape.a_stride,
-                    shape.lda);
-  part->b = operand(shape, shape.k, shape.n, shape.transpose_b, shape.b_stride,
-                    shape.ldb);
-  part->c = operand(shape, shape.m, shape.n, false, shape.c_stride, shape.ldc);
+  part->a = operand(shape, shape.type, shape.m, shape.k, shape.transpose_a,
+                    shape.a_stride, shape.lda);
+  part->b = operand(shape, shape.type, shape.k, shape.n, shape.transpose_b,
+                    shape.b_stride, shape.ldb);
+  part->c = operand(shape, shape.sum, shape.m, shape.n, false, shape.c_stride,
+                    shape.ldc);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::memory::desc b = part->b;
@@ -134,6 +137,7 @@ PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
                   Packing packing) {
   PartShape shape;
   shape.type = matmul.element_type();
+  shape.sum = resultType(matmul);
   shape.batch = part.batch_end - part.batch_begin;
   shape.m = part.m_end - part.m_begin;
   shape.n = part.n_end - part.n_begin;
@@ -212,11 +216,12 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
               const MatmulPart &part, std::byte *a, std::byte *b, std::byte *c,
               std::byte *scratch) {
   uint64_t bytes = matmul.element_type() == plan::F32 ? 4 : 2;
+  uint64_t sum_bytes = resultType(matmul) == plan::F32 ? 4 : 2;
   uint64_t m = matmul.m(), n = matmul.n(), k = matmul.k();
   uint64_t first = part.batch_begin;
   a += bytes * (first * m * k + part.m_begin * (matmul.transpose_a() ? 1 : k));
   b += bytes * (first * k * n + part.n_begin * (matmul.transpose_b() ? k : 1));
-  c += bytes * (first * m * n + part.m_begin * n + part.n_begin);
+  c += sum_bytes * (first * m * n + part.m_begin * n + part.n_begin);
   const PartPrimitive &primitive = *bound.primitive;
   std::byte *calls = scratch ? scratch + primitive.packedBytes() : nullptr;
   if (primitive.packed) {

@@ -122,6 +122,12 @@ std::string zerograph::effectiveIsa() {
   return absl::StrCat("isa ", int(effective));
 }
 
+bool zerograph::multipliesBf16() {
+  // Without, it emulates them on AVX-512 and has none for less.
+  std::string isa = effectiveIsa();
+  return isa == "avx512_core_bf16" || isa == "avx512_core_amx";
+}
+
 absl::Status zerograph::limitIsa(const std::string &isa) {
   if (isa.empty()) {
     engine();

@@ -17,8 +17,8 @@ public:
   }
 };
 
-/// A call of the device's library: two operands and a result of one type and,
-/// as a fourth access, scratch.
+/// A call of the device's library: two operands of one type, a result and, as a
+/// fourth access, scratch.
 class LibraryStep : public ComputeStep {
 public:
   Effect effect(const plan::Step &step, int access) const final {
@@ -27,12 +27,17 @@ public:
   }
   plan::ElementType type(const plan::Plan &, const plan::Step &step,
                          int access) const final {
-    return access == kScratch ? plan::ELEMENT_INVALID : elementType(step);
+    return access == kScratch  ? plan::ELEMENT_INVALID
+           : access == kResult ? resultType(step)
+                               : elementType(step);
   }
 
 private:
-  static constexpr int kScratch = 3;
+  static constexpr int kResult = 2, kScratch = 3;
   virtual plan::ElementType elementType(const plan::Step &step) const = 0;
+  virtual plan::ElementType resultType(const plan::Step &step) const {
+    return elementType(step);
+  }
 };
 
 /// Every rank of a group takes part, in the one order.

@@ -44,6 +44,14 @@ absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
                           device.device(), " multiplies ",
                           absl::StrJoin(names, ", "));
   }
+  plan::ElementType type = matmul.element_type();
+  if (resultType(matmul) != type &&
+      (device.device() != "host" || resultType(matmul) != plan::F32 ||
+       (type != plan::BF16 && type != plan::F16))) {
+    return steps::invalid("multiplies elements of type ", nameOf(type),
+                          " to some of type ", nameOf(resultType(matmul)),
+                          "; expected their own or, of BF16 on the host, F32");
+  }
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   if (device.device() == "cuda" &&
       std::max({matmul.batch(), matmul.m(), matmul.n(), matmul.k()}) > kMost) {
@@ -72,12 +80,17 @@ public:
     ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(plan, step, element));
     ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", m, k, element));
     ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", k, n, element));
-    return needMatrices(step, 2, "C", m, n, element);
+    uint64_t sum = elementSize(zerograph::resultType(matmul));
+    ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, 2, sum));
+    return needMatrices(step, 2, "C", m, n, sum);
   }
 
 private:
   plan::ElementType elementType(const plan::Step &step) const override {
     return step.matmul().element_type();
+  }
+  plan::ElementType resultType(const plan::Step &step) const override {
+    return zerograph::resultType(step.matmul());
   }
 };
 

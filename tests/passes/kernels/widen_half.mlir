@@ -53,3 +53,14 @@ nn.program @converts(%x: tensor<4xf16>) -> tensor<4xbf16> {
   %1 = nn.convert %0 : tensor<4xi64> -> tensor<4xbf16>
   nn.return %1 : tensor<4xbf16>
 }
+
+// A product of what is taken may give f32; of what is not, it is one of f32.
+// CHECK-LABEL: nn.program @sums
+// CHECK: nn.matmul %x, %x : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xf32>
+// CHECK: nn.matmul {{.*}} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+// CHECK-NEXT: nn.return
+nn.program @sums(%x: tensor<4x4xbf16>, %y: tensor<4x4xf16>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = nn.matmul %x, %x : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xf32>
+  %1 = nn.matmul %y, %y : tensor<4x4xf16>, tensor<4x4xf16> -> tensor<4x4xf32>
+  nn.return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}

@@ -95,6 +95,29 @@ struct Case {
   uint64_t scratch_bytes = 0;
 };
 
+/// Rounds to bf16, and `values` too.
+std::vector<uint16_t> halvesOf(std::vector<float> &values) {
+  std::vector<uint16_t> halves;
+  for (float &value : values) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    std::memcpy(&value, &bits, 4);
+    halves.push_back(uint16_t(bits >> 16));
+  }
+  return halves;
+}
+
+std::vector<float> floatsOf(const std::vector<uint16_t> &halves) {
+  std::vector<float> values;
+  for (uint16_t half : halves) {
+    uint32_t bits = uint32_t(half) << 16;
+    values.emplace_back();
+    std::memcpy(&values.back(), &bits, 4);
+  }
+  return values;
+}
+
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
   for (bool ta : {false, true}) {
@@ -190,6 +213,51 @@ TEST(MatmulTest, PartsCoverTheResultOnce) {
     }
     EXPECT_EQ(std::count(covered.begin(), covered.end(), 1),
               std::ptrdiff_t(covered.size()));
+  }
+}
+
+/// A product of bf16 of all shapes, to bf16 and to f32, with any number of
+/// threads: each sum is f32's, and rounded once.
+TEST(MatmulTest, Bf16IsAddedInF32) {
+  if (!multipliesBf16()) {
+    GTEST_SKIP() << "no instructions for bf16";
+  }
+  for (const Shape &shape : shapes()) {
+    Case one(shape);
+    std::vector<uint16_t> a = halvesOf(one.a), b = halvesOf(one.b);
+    std::vector<float> sums[2];
+    for (plan::ElementType type : {plan::F32, plan::BF16}) {
+      one.matmul.set_element_type(plan::BF16);
+      one.matmul.set_result_type(type);
+      auto bytes = scratchBytes(one.matmul);
+      ASSERT_TRUE(bytes.ok()) << bytes.status();
+      one.scratch.resize(*bytes + 64);
+      auto address = reinterpret_cast<uintptr_t>(one.scratch.data());
+      std::vector<float> first;
+      for (unsigned workers : {1u, 3u}) {
+        HostRun host(1, workers);
+        plan::Step step;
+        *step.mutable_matmul() = one.matmul;
+        uint64_t size = type == plan::F32 ? 4 : 2;
+        host.add(0, {}, step).ranges = {
+            host.range(a.data(), a.size() * 2),
+            host.range(b.data(), b.size() * 2),
+            host.range(one.c.data(), one.c.size() * size),
+            host.range(reinterpret_cast<void *>((address + 63) / 64 * 64),
+                       *bytes)};
+        EXPECT_TRUE(host.bind().ok());
+        EXPECT_TRUE(host.run().ok());
+        if (type == plan::BF16) {
+          auto *halves = reinterpret_cast<uint16_t *>(one.c.data());
+          one.c = floatsOf({halves, halves + one.c.size()});
+        }
+        EXPECT_TRUE(first.empty() || first == one.c);
+        first = one.c;
+      }
+      EXPECT_LT(one.error(), type == plan::F32 ? 2e-5 : 0.1);
+      sums[type == plan::BF16] = one.c;
+    }
+    EXPECT_EQ(floatsOf(halvesOf(sums[0])), sums[1]);
   }
 }
 

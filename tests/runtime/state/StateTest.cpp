@@ -1,6 +1,8 @@
 //===- StateTest.cpp - first values and files of parameters ---------------===//
 
 #include "runtime/device/host/HostBuffer.h"
+#include "runtime/plan/Describe.h"
+#include "runtime/state/Convert.h"
 #include "runtime/state/Initialize.h"
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
@@ -271,6 +273,87 @@ TEST_F(StateTest, SavedWeightsLoadBack) {
                   .find("'ones' is F32 [300], expected F32 [30]"),
               std::string::npos);
   }
+}
+
+/// Parameters of 16 bits with masters of 32: both come from the file's values,
+/// and the master's are written.
+TEST_F(StateTest, MastersHoldWhatParametersAreRoundedFrom) {
+  plan::Plan plan = planFor(1, false);
+  plan::Unit &unit = *plan.mutable_units(0);
+  unit.set_type(plan::BF16);
+  for (plan::Parameter &parameter : *unit.mutable_parameters()) {
+    parameter.set_type(plan::F32);
+  }
+  for (plan::State &state : *unit.mutable_states()) {
+    bool param = state.role() == "param";
+    state.set_role(param ? "param" : "master");
+    state.set_type(param ? plan::BF16 : plan::F32);
+    if (param) {
+      plan.mutable_slices(int(state.slice()))->set_bytes(3072 * 2);
+    }
+  }
+  InitializeOptions options;
+  options.init_missing = 0.02;
+  auto memory = initialize(plan, options);
+  auto slice = [&](int index) {
+    return reinterpret_cast<const std::byte *>(memory[0].data()) +
+           plan.slices(index).offset();
+  };
+  float master[3072], expected[3072];
+  uint16_t param[3072];
+  std::memcpy(param, slice(0), sizeof(param));
+  std::memcpy(master, slice(2), sizeof(master));
+  EXPECT_EQ(master[300], 303);
+  EXPECT_NE(master[1100], 0);
+  convertElements(plan::BF16, reinterpret_cast<std::byte *>(param), plan::F32,
+                  reinterpret_cast<std::byte *>(expected), 3072);
+  EXPECT_EQ(expected[300], 304); // 8 bits, the tie to even
+  for (int i = 0; i < 3072; ++i) {
+    EXPECT_NEAR(expected[i], master[i], std::abs(master[i]) / 256) << i;
+  }
+
+  std::string path = folder / "saved.safetensors";
+  auto writer = createWeightFile(path, plan, {});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  HostBuffer buffer(memory[0].data(), memory[0].size() * 4);
+  ASSERT_TRUE(writeWeights(**writer, plan, {}, {0, {&buffer}}).ok());
+  ASSERT_TRUE((*writer)->commit().ok());
+  auto file = readSafetensors(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->size(), 4u);
+  EXPECT_EQ(file->at("held").type, plan::F32);
+  InitializeOptions load;
+  load.load_weights = path;
+  EXPECT_TRUE(std::memcmp(initialize(plan, load)[0].data(), memory[0].data(),
+                          plan.arenas(0).bytes()) == 0);
+}
+
+/// To nearest even, as kernels do; NaN stays NaN, and what is too large becomes
+/// infinite.
+TEST(ConvertTest, NumbersAreRounded) {
+  const std::pair<uint32_t, uint16_t> kCases[] = {
+      {0x3f800000, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f818000, 0x3f82},
+      {0x3f808001, 0x3f81}, {0xbf818000, 0xbf82}, {0x7f7fffff, 0x7f80},
+      {0x7f800000, 0x7f80}, {0x7f800001, 0x7fc0}, {0x00000001, 0x0000},
+      {0x80000000, 0x8000}, {0x00018000, 0x0002}};
+  for (auto [from, to] : kCases) {
+    uint16_t got = 0;
+    convertElements(plan::F32, reinterpret_cast<const std::byte *>(&from),
+                    plan::BF16, reinterpret_cast<std::byte *>(&got), 1);
+    EXPECT_EQ(got, to) << std::hex << from;
+  }
+  const std::pair<uint16_t, float> kHalves[] = {
+      {0x3c00, 1.0f},  {0xc500, -5.0f},     {0x0001, 0x1p-24f},
+      {0x7bff, 65504}, {0x8400, -0x1p-14f}, {0xfc00, -INFINITY}};
+  for (auto [from, to] : kHalves) {
+    float got = 0;
+    convertElements(plan::F16, reinterpret_cast<const std::byte *>(&from),
+                    plan::F32, reinterpret_cast<std::byte *>(&got), 1);
+    EXPECT_EQ(got, to) << std::hex << from;
+  }
+  EXPECT_FALSE(canConvert(plan::F64, plan::BF16));
+  EXPECT_FALSE(canConvert(plan::F32, plan::F16));
+  EXPECT_TRUE(canConvert(plan::I64, plan::I64));
 }
 
 /// By its parameter's name and its own, whatever the type of either.

@@ -371,6 +371,15 @@ nn.program @matmul_element(%a: tensor<4x8xf32>, %b: tensor<8x3xf64>) {
 
 // -----
 
+// Only f32 may hold the sums of numbers of 16 bits.
+nn.program @matmul_sum(%a: tensor<4x8xbf16>, %b: tensor<8x3xbf16>) {
+  // expected-error @+1 {{'nn.matmul' op element types differ: 'tensor<4x8xbf16>' and 'tensor<4x3xf64>'}}
+  %0 = nn.matmul %a, %b : tensor<4x8xbf16>, tensor<8x3xbf16> -> tensor<4x3xf64>
+  nn.return
+}
+
+// -----
+
 nn.program @matmul_rank(%a: tensor<2x4x8xf32>, %b: tensor<8x3xf32>) {
   // expected-error @+1 {{'nn.matmul' op operands and result need one rank, at least 2, not 'tensor<2x4x8xf32>', 'tensor<8x3xf32>', 'tensor<2x4x3xf32>'}}
   %0 = nn.matmul %a, %b : tensor<2x4x8xf32>, tensor<8x3xf32> -> tensor<2x4x3xf32>

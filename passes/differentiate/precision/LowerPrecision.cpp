@@ -1,0 +1,241 @@
+//===- LowerPrecision.cpp - products of numbers of 16 bits ----------------===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/differentiate/precision/Precision.h"
+#include "passes/ir/nn/Queries.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_LOWERPRECISION
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+/// Whether the op is computed with 16 bits. A product over one element adds
+/// nothing up, as of positions by frequencies: it is a multiplication.
+bool isLowered(Operation *op) {
+  if (!isProduct(op) || !elementOf(op->getResult(0)).isF32()) {
+    return false;
+  }
+  auto matmul = dyn_cast<MatmulOp>(op);
+  return !matmul || shapeOf(matmul.getLhs())
+                            .take_back(matmul.getTransposeA() ? 2 : 1)
+                            .front() > 1;
+}
+
+/// Whether all that reads a frozen parameter multiplies by it, or takes rows of
+/// it: it is a weight, and no table of angles or a mask.
+bool isWeight(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           Operation *user = use.getOwner();
+           if (isa<GatherOp>(user)) {
+             return use.getOperandNumber() == 0;
+           }
+           return isLowered(user) ||
+                  (moves(user) && isWeight(user->getResult(0)));
+         });
+}
+
+class Lowering {
+public:
+  Lowering(ProgramOp program, Type half)
+      : program(program), half(half), wide(Float32Type::get(half.getContext())),
+        builder(half.getContext()) {}
+
+  void run() {
+    for (BlockArgument argument : program.getArguments()) {
+      lowerParameter(argument);
+    }
+    Block &body = program.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      if (isLowered(&op)) {
+        isa<MatmulOp>(op) ? lowerMatmul(&op) : roundAround(&op);
+      } else if (moves(&op)) {
+        lowerMove(&op);
+      }
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+      if (isa<ConvertOp>(op) && op.use_empty()) {
+        op.erase();
+      }
+    }
+    program.setFunctionType(builder.getFunctionType(
+        body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  }
+
+private:
+  Value convert(Location location, Value value, Type element) {
+    return builder.create<ConvertOp>(
+        location, cast<RankedTensorType>(value.getType()).clone(element),
+        value);
+  }
+
+  /// Gives each use of a parameter its own rounding, so that what the uses
+  /// contribute to its gradient is added in f32.
+  void lowerParameter(BlockArgument argument) {
+    unsigned index = argument.getArgNumber();
+    auto parameter =
+        program.getArgAttrOfType<ParameterAttr>(index, kParameterAttr);
+    if (!parameter || isNextValue(parameter.getName())) {
+      return;
+    }
+    Type own = elementOf(argument);
+    bool narrow = isHalf(own);
+    bool lowered = parameter.getTrainable() ? own.isF32() || narrow
+                                            : own.isF32() && isWeight(argument);
+    if (!lowered) {
+      return;
+    }
+    if (narrow) { // its master has more bits
+      setElement(argument, wide);
+      program.setArgAttr(index, kParameterAttr, ofType(parameter, own));
+    }
+    for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
+      builder.setInsertionPoint(use.getOwner());
+      Location location = argument.getLoc();
+      Value rounded = convert(location, argument, narrow ? own : half);
+      use.set(narrow ? rounded : convert(location, rounded, wide));
+    }
+  }
+
+  bool isNextValue(StringAttr parameter) {
+    return llvm::any_of(
+        llvm::seq<unsigned>(0, program.getNumResults()), [&](unsigned i) {
+          return program.getResultAttr(i, kNextValueAttr) == parameter;
+        });
+  }
+
+  static ParameterAttr ofType(ParameterAttr parameter, Type own) {
+    return ParameterAttr::get(parameter.getContext(), parameter.getName(),
+                              parameter.getModule(), parameter.getTrainable(),
+                              parameter.getInit(), parameter.getSource(), own);
+  }
+
+  /// `value` rounded, for its reader `op`. A view of what nothing else reads is
+  /// one of rounded numbers, so that the product may take it over.
+  Value rounded(Value value, Operation *op) {
+    if (Value source = narrowSource(value);
+        source && elementOf(source) == half) {
+      return source;
+    }
+    Operation *view = value.getDefiningOp();
+    if (view && moves(view) && isPlainView(view) && view->hasOneUse()) {
+      view->setOperand(0, rounded(view->getOperand(0), view));
+      setElement(value, half);
+      return value;
+    }
+    builder.setInsertionPoint(op);
+    return convert(op->getLoc(), value, half);
+  }
+
+  void lowerMatmul(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      operand.set(rounded(operand.get(), op));
+    }
+    makeHalf(op);
+  }
+
+  /// No library convolves numbers of 16 bits for us: f32 has their products,
+  /// and what is added up is rounded once, as it would be.
+  void roundAround(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value narrow = rounded(operand.get(), op);
+      builder.setInsertionPoint(op);
+      operand.set(convert(op->getLoc(), narrow, wide));
+    }
+    builder.setInsertionPointAfter(op);
+    Value result = op->getResult(0);
+    Value narrow = convert(op->getLoc(), result, half);
+    Value again = convert(op->getLoc(), narrow, wide);
+    result.replaceAllUsesExcept(again, narrow.getDefiningOp());
+  }
+
+  /// What moves numbers of 16 bits needs no more.
+  void lowerMove(Operation *op) {
+    Value result = op->getResult(0);
+    SmallVector<std::pair<OpOperand *, Value>> sources;
+    bool any = false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (elementOf(operand.get()) != elementOf(result)) {
+        continue; // a condition, or indices
+      }
+      Value source = narrowSource(operand.get());
+      any |= source != nullptr;
+      if (!source) {
+        source = sameNumber(operand.get(), op);
+      }
+      if (!source || elementOf(source) != half) {
+        return;
+      }
+      sources.push_back({&operand, source});
+    }
+    if (any) {
+      for (auto [operand, source] : sources) {
+        operand->set(source);
+      }
+      makeHalf(op);
+    }
+  }
+
+  /// A constant that loses nothing, as 0 does not; else null.
+  Value sameNumber(Value value, Operation *op) {
+    auto constant = value.getDefiningOp<ConstantOp>();
+    auto splat =
+        constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
+    if (!splat || !elementOf(value).isF32()) {
+      return {};
+    }
+    auto number = splat.getSplatValue<APFloat>();
+    bool loses = false;
+    number.convert(cast<FloatType>(half).getFloatSemantics(),
+                   APFloat::rmNearestTiesToEven, &loses);
+    if (loses) {
+      return {};
+    }
+    builder.setInsertionPoint(op);
+    auto type = cast<RankedTensorType>(value.getType()).clone(half);
+    return builder.create<ConstantOp>(
+        constant.getLoc(), type,
+        SplatElementsAttr::get(cast<ShapedType>(type), number));
+  }
+
+  /// Makes the op give numbers of 16 bits, which others read as f32.
+  void makeHalf(Operation *op) {
+    Value result = op->getResult(0);
+    setElement(result, half);
+    builder.setInsertionPointAfter(op);
+    Value again = convert(op->getLoc(), result, wide);
+    result.replaceAllUsesExcept(again, again.getDefiningOp());
+  }
+
+  ProgramOp program;
+  Type half, wide;
+  OpBuilder builder;
+};
+
+struct LowerPrecisionPass
+    : mlir::zg::nn::impl::LowerPrecisionBase<LowerPrecisionPass> {
+  using LowerPrecisionBase::LowerPrecisionBase;
+
+  void runOnOperation() override {
+    if (precision == "fp32") {
+      return;
+    }
+    auto program = getOperation().lookupSymbol<ProgramOp>(kForwardFunction);
+    if (precision != "bf16" || !program) {
+      getOperation().emitError("needs a program @forward and precision fp32 or "
+                               "bf16; found ")
+          << precision;
+      return signalPassFailure();
+    }
+    Type half = BFloat16Type::get(&getContext());
+    getOperation()->setAttr(kPrecisionAttr, TypeAttr::get(half));
+    Lowering(program, half).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,116 @@
+//===- NarrowSaved.cpp - what backward reads again has 16 bits ------------===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/differentiate/precision/Precision.h"
+#include "passes/ir/nn/Queries.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_NARROWSAVED
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+int64_t elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+/// Whether the reader asks which numbers are equal: rounded and unrounded ones
+/// are not.
+bool isCompared(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return isa<CompareOp>(user) ||
+         (moves(user) && llvm::any_of(user->getUses(), isCompared));
+}
+
+class Narrowing {
+public:
+  Narrowing(ProgramOp micro, Type half) : micro(micro), half(half) {}
+
+  void run() {
+    for (BlockArgument argument : micro.getArguments()) {
+      if (micro.getArgAttr(argument.getArgNumber(), kParameterAttr)) {
+        active.insert(argument);
+      }
+    }
+    Block &body = micro.getBody().front();
+    Operation *loss = body.getTerminator()->getOperand(0).getDefiningOp();
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      visit(&op);
+      for (Value result : op.getResults()) {
+        if (active.contains(result) && !statistics.contains(result) &&
+            elementOf(result).isF32() && !narrowSource(result)) {
+          narrow(result, loss);
+        }
+      }
+      if (&op == loss) {
+        break;
+      }
+    }
+  }
+
+private:
+  /// Says of its results whether they depend on a parameter, and whether they
+  /// are what is left of many numbers: a mean, a sum, and what follows from
+  /// those.
+  void visit(Operation *op) {
+    bool depends = false, ofStatistics = true;
+    int64_t most = 0;
+    for (Value operand : op->getOperands()) {
+      if (active.contains(operand)) {
+        depends = true;
+        ofStatistics &= statistics.contains(operand);
+        most = std::max(most, elementsOf(operand));
+      }
+    }
+    for (Value result : op->getResults()) {
+      if (!depends) {
+        continue;
+      }
+      active.insert(result);
+      bool reduced = !moves(op) && !isProduct(op) && elementsOf(result) < most;
+      if (ofStatistics || reduced) {
+        statistics.insert(result);
+      }
+    }
+  }
+
+  /// Gives readers behind the loss the rounded number.
+  void narrow(Value value, Operation *loss) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : value.getUses()) {
+      if (loss->isBeforeInBlock(use.getOwner()) && !isCompared(use)) {
+        uses.push_back(&use);
+      }
+    }
+    if (uses.empty()) {
+      return;
+    }
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    NNBuilder b(builder, value.getLoc());
+    Value again = b.convert(b.convert(value, half), elementOf(value));
+    for (OpOperand *use : uses) {
+      use->set(again);
+    }
+  }
+
+  ProgramOp micro;
+  Type half;
+  DenseSet<Value> active;
+  DenseSet<Value> statistics;
+};
+
+struct NarrowSavedPass : mlir::zg::nn::impl::NarrowSavedBase<NarrowSavedPass> {
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<ProgramOp>(kMicroFunction);
+    if (Type half = precisionOf(getOperation()); half && micro) {
+      Narrowing(micro, half).run();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,75 @@
+//===- Convert.cpp - numbers in another type ------------------------------===//
+
+#include "runtime/state/Convert.h"
+
+#include "runtime/plan/Describe.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using namespace zerograph;
+
+namespace {
+
+template <typename T>
+T load(const std::byte *from) {
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+float fromF16(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  int fraction = bits & 1023;
+  float magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
+                    : exponent == 0
+                        ? std::ldexp(float(fraction), -24)
+                        : std::ldexp(float(fraction + 1024), exponent - 25);
+  return std::copysign(magnitude, bits >> 15 ? -1.0f : 1.0f);
+}
+
+float loadAsFloat(plan::ElementType type, const std::byte *from) {
+  switch (type) {
+  case plan::BF16:
+    return std::bit_cast<float>(uint32_t(load<uint16_t>(from)) << 16);
+  case plan::F16:
+    return fromF16(load<uint16_t>(from));
+  default:
+    return load<float>(from);
+  }
+}
+
+uint16_t toBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) {
+    return uint16_t(bits >> 16 | 0x40); // not to be rounded to infinity
+  }
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+} // namespace
+
+bool zerograph::canConvert(plan::ElementType from, plan::ElementType to) {
+  bool number = from == plan::F32 || from == plan::BF16 || from == plan::F16;
+  return from == to || (number && (to == plan::F32 || to == plan::BF16));
+}
+
+void zerograph::convertElements(plan::ElementType from, const std::byte *source,
+                                plan::ElementType to, std::byte *destination,
+                                uint64_t count) {
+  uint64_t read = elementSize(from), written = elementSize(to);
+  if (from == to) {
+    std::memcpy(destination, source, count * read);
+    return;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    float value = loadAsFloat(from, source + i * read);
+    if (to == plan::BF16) {
+      uint16_t bits = toBf16(value);
+      std::memcpy(destination + i * written, &bits, sizeof(bits));
+    } else {
+      std::memcpy(destination + i * written, &value, sizeof(value));
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// RUN: zerograph-opt %s --nn-narrow-saved | FileCheck %s
+
+// Backward reads %t rounded and forward as it is. The row's mean, what depends
+// on no parameter, and what is compared stay f32.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: %[[T:.+]] = nn.unary tanh %w
+// CHECK: %[[T16:.+]] = nn.convert %[[T]] : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK: %[[AGAIN:.+]] = nn.convert %[[T16]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+// CHECK: %[[M:.+]] = nn.reduce sum %[[T]] [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+// CHECK-NOT: bf16
+// CHECK: %[[TABLE:.+]] = nn.unary cos %x
+// CHECK-NOT: bf16
+// CHECK: %[[A:.+]] = nn.binary mul %[[AGAIN]], %[[TABLE]]
+// CHECK: nn.broadcast %[[M]]
+// CHECK: nn.compare lt %[[T]], %{{.*}}
+module attributes {nn.precision = bf16} {
+nn.program @micro(%x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<4x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}, tensor<4x8xf32> {nn.gradient = "w"}) {
+  %t = nn.unary tanh %w : tensor<4x8xf32> -> tensor<4x8xf32>
+  %m = nn.reduce sum %t [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+  %table = nn.unary cos %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %s = nn.reduce sum %m [0] : tensor<4x1xf32> -> tensor<1x1xf32>
+  %loss = nn.reshape %s : tensor<1x1xf32> -> tensor<f32>
+  %a = nn.binary mul %t, %table : tensor<4x8xf32>
+  %wide = nn.broadcast %m : tensor<4x1xf32> -> tensor<4x8xf32>
+  %c = nn.compare lt %t, %wide : tensor<4x8xf32> -> tensor<4x8xi1>
+  %g = nn.select %c, %a, %wide : tensor<4x8xi1>, tensor<4x8xf32>
+  nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
+}
+}
