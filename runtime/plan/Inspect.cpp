@@ -159,7 +159,7 @@ Json typesJson(const plan::Plan &plan) {
     auto &[elements, mastered] = counts[unit.type()];
     for (const plan::Parameter &parameter : unit.parameters()) {
       elements += parameter.elements();
-      mastered += valuesOf(unit) == Role::Master ? parameter.elements() : 0;
+      mastered += roleOfValues(unit) == Role::Master ? parameter.elements() : 0;
     }
   }
   Json json = Json::array();

@@ -15,7 +15,7 @@ Role roleOf(const plan::State &state) {
                                     : Role::Optimizer;
 }
 
-Role valuesOf(const plan::Unit &unit) {
+Role roleOfValues(const plan::Unit &unit) {
   for (const plan::State &state : unit.states()) {
     if (roleOf(state) == Role::Master) {
       return Role::Master;

@@ -23,7 +23,7 @@ enum class Role { Param, Master, Gradient, Optimizer };
 /// Of a state.
 Role roleOf(const plan::State &state);
 /// What holds a unit's parameters to their last bit: its master, if it has one.
-Role valuesOf(const plan::Unit &unit);
+Role roleOfValues(const plan::Unit &unit);
 
 /// Elements [begin + offset of the rank, + elements) of a unit's flat buffer.
 /// No elements: bytes that cut one in two.

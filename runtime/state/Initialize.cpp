@@ -131,9 +131,10 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
   uint64_t bytes = parameter.elements() * elementSize(own);
   if (auto found = loaded.find(parameter.name()); found != loaded.end()) {
     const TensorExtent &extent = found->second;
-    // Numbers of 16 bits come from 32 bits, or go to their master.
-    bool fits = extent.type == own || (unit.type() == plan::BF16 &&
-                                       canConvert(extent.type, plan::F32));
+    // What is held in f32 loses nothing of 16 bits; its rounding comes after.
+    bool wide = own == plan::F32 || roleOfValues(unit) == Role::Master;
+    bool fits =
+        extent.type == own || (wide && canConvert(extent.type, plan::F32));
     if (!fits || extent.shape != shapeOf(parameter)) {
       return absl::InvalidArgumentError(absl::StrCat(
           extent.file->path(), ": '", parameter.name(), "' is ",

@@ -12,7 +12,7 @@ namespace {
 
 bool isWanted(const plan::Unit &unit, const plan::State &state,
               const WeightFileOptions &options) {
-  Role wanted = options.role == Role::Param ? valuesOf(unit) : options.role;
+  Role wanted = options.role == Role::Param ? roleOfValues(unit) : options.role;
   return roleOf(state) == wanted &&
          (unit.trainable() || !options.trainable_only);
 }

@@ -175,8 +175,8 @@ TEST(Bits, Bf16GathersHalfAsMuch) {
   }
 }
 
-// Near PyTorch's float64 run, and not float32's bits; the rounding of 8 bits is
-// 0.4 %.
+// Near PyTorch's float64 run, by the measure of its first loss, and not with
+// float32's bits; the rounding to 8 bits is 0.4 %.
 TEST(Bits, Bf16TrainsAsFloat64Does) {
   for (const char *model : {"gpt2-nano", "resnet-mini"}) {
     Training training{model};
@@ -189,8 +189,8 @@ TEST(Bits, Bf16TrainsAsFloat64Does) {
     double furthest = 0;
     for (size_t step = 0; step < expected.size(); ++step) {
       double difference =
-          std::abs(outcome.result.losses[step] / expected[step] - 1);
-      EXPECT_LT(difference, 0.02) << model << " step " << step;
+          std::abs(outcome.result.losses[step] - expected[step]) / expected[0];
+      EXPECT_LT(difference, 0.01) << model << " step " << step;
       furthest = std::max(furthest, difference);
     }
     EXPECT_GT(furthest, 1e-6) << model;

@@ -326,6 +326,27 @@ TEST_F(StateTest, MastersHoldWhatParametersAreRoundedFrom) {
   load.load_weights = path;
   EXPECT_TRUE(std::memcmp(initialize(plan, load)[0].data(), memory[0].data(),
                           plan.arenas(0).bytes()) == 0);
+
+  // Saved with 16 bits, as what is frozen is, they are taken for 32.
+  plan::Plan narrow = planFor(1, false);
+  for (plan::Parameter &parameter :
+       *narrow.mutable_units(0)->mutable_parameters()) {
+    parameter.set_type(plan::F32);
+  }
+  narrow.mutable_units(0)->set_type(plan::BF16);
+  for (plan::State &state : *narrow.mutable_units(0)->mutable_states()) {
+    state.set_type(plan::BF16);
+    narrow.mutable_slices(int(state.slice()))->set_bytes(3072 * 2);
+  }
+  auto halves = initialize(narrow, load);
+  writer = createWeightFile(path, narrow, {});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  HostBuffer of16(halves[0].data(), halves[0].size() * 4);
+  ASSERT_TRUE(writeWeights(**writer, narrow, {}, {0, {&of16}}).ok());
+  ASSERT_TRUE((*writer)->commit().ok());
+  plan::Plan whole = planFor(1, false);
+  auto again = initialize(whole, load);
+  EXPECT_EQ(flat(whole, false, again)[300], 304);
 }
 
 /// To nearest even, as kernels do; NaN stays NaN, and what is too large becomes
