@@ -77,6 +77,27 @@ void precision(const Given &found, Translation &to) {
   to.set(found, "precision", found.key->path.substr(0, 4));
 }
 
+void overflow(const Given &found, Translation &to) { same(found, to); }
+
+void masters(const Given &found, Translation &to) {
+  if (!*found.value.boolean()) {
+    to.noEffect("off");
+    return;
+  }
+  for (const char *path :
+       {"bf16.bf16_master_weights_and_grads", "bf16.bf16_optimizer_states"}) {
+    const Value *other = to.value(path);
+    if (other == nullptr || other->boolean() != true) {
+      to.refuse(found, absl::StrCat("and '", path,
+                                    "' is not: set both or none; bf16 masters "
+                                    "with float32 states, or the other way "
+                                    "round, are not built"));
+      return;
+    }
+  }
+  to.set(found, found.key->option, "bf16");
+}
+
 void elements(const Given &found, Translation &to) {
   constexpr int64_t kMost = int64_t(1) << 38, kBytes = 4;
   int64_t stage = to.stage();

@@ -30,6 +30,11 @@ void float32(const Given &found, Translation &to);
 /// true: the type that the section is named after.
 void precision(const Given &found, Translation &to);
 
+/// Whether steps that are not finite are skipped: with bf16, if not said.
+void overflow(const Given &found, Translation &to);
+/// Masters and states of bf16: both or none.
+void masters(const Given &found, Translation &to);
+
 /// Elements of a bucket to bytes; the smaller of two buckets.
 void elements(const Given &found, Translation &to);
 /// Elements to gather ahead: as units, none or some.

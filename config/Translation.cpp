@@ -212,6 +212,15 @@ void Translation::sayDefaults() {
     note("'gradient_clipping' is missing: gradients are clipped at 1.0, as by "
          "DeepSpeed since 2026; \"gradient_clipping\": 0 is no clipping");
   }
+  const Value *bf16 = value("bf16.enabled");
+  if (bf16 != nullptr && bf16->boolean() == true &&
+      find("bf16.check_grad_overflow") == nullptr) {
+    config.settings.push_back(
+        {"skip-nonfinite", "true", "DeepSpeed's default", true});
+    note(
+        "'bf16.check_grad_overflow' is missing: a step whose gradients are not "
+        "all finite updates nothing, as by DeepSpeed; false updates always");
+  }
   if (find("optimizer.type") == nullptr) {
     note(absl::StrCat("'optimizer' is missing: --optimizer ",
                       defaultOf("optimizer"), " and --lr ", defaultOf("lr"),

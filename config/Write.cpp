@@ -156,6 +156,14 @@ void FileWriter::write(const Key &key) {
   } else if (key.convert == clipping) {
     // Missing would be 1.0.
     put(key, typed(has("clip-norm") ? value("clip-norm") : "0", key.type));
+  } else if (key.convert == overflow) {
+    if (value("precision") == "bf16") { // missing would be true
+      put(key, has("skip-nonfinite"));
+    }
+  } else if (key.convert == masters) {
+    if (value("master-precision") == "bf16") {
+      put(key, true);
+    }
   } else if (key.convert == optimizerType) {
     writeOptimizer(key);
   } else if (key.convert == scheduleType) {

@@ -93,6 +93,12 @@ inline int64_t warmupSteps(std::string_view schedule,
   return given.value_or(schedule.substr(0, 6) == "warmup" ? 1000 : 0);
 }
 
+/// What `--skip-nonfinite` means: a scaled loss overflows now and then.
+template <typename Options>
+bool skipsNonfinite(const Options &options) {
+  return options.skip_nonfinite || options.precision == "fp16";
+}
+
 } // namespace zerograph::options
 
 #endif // ZEROGRAPH_OPTIONS_OPTIONS_H

@@ -47,6 +47,7 @@ void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
       nn::createLowerPrecision(take<nn::LowerPrecisionOptions>(options)));
   nn::DifferentiateOptions differentiate;
   differentiate.loss = options.loss;
+  differentiate.scaled = options.user.precision == "fp16";
   passes.addPass(nn::createDifferentiate(differentiate));
   passes.addPass(nn::createWidenGradients());
   passes.addPass(nn::createNarrowSaved());
@@ -65,8 +66,12 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createGathers());
   passes.addPass(zero::createReductions());
   // Updates units in the order in which they are reduced.
-  passes.addPass(zero::createUpdates(take<zero::UpdatesOptions>(options)));
-  passes.addPass(zero::createClipNorm(take<zero::ClipNormOptions>(options)));
+  auto updates = take<zero::UpdatesOptions>(options);
+  auto clip = take<zero::ClipNormOptions>(options);
+  updates.skip_nonfinite = clip.skip_nonfinite =
+      zerograph::options::skipsNonfinite(options.user);
+  passes.addPass(zero::createUpdates(updates));
+  passes.addPass(zero::createClipNorm(clip));
   passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
   passes.addPass(zero::createOneRank());
   // A sum that is carried to another program cannot lie among the gradients.

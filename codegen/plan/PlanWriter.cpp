@@ -53,6 +53,10 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
     }
   }
   plan.set_dump_gradients(info.dump_gradients);
+  plan.set_skip_nonfinite(info.skip_nonfinite);
+  if (info.loss_scale) {
+    *plan.mutable_loss_scale() = *info.loss_scale;
+  }
   auto number = [&](StringRef name) -> int64_t {
     auto attribute = module->getAttrOfType<IntegerAttr>(name);
     return attribute ? attribute.getInt() : -1;

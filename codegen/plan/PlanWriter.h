@@ -8,6 +8,7 @@
 #include "runtime/plan/plan.pb.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,8 @@ struct PlanInfo {
   bool dump_gradients = false;
   /// Of the learning rates, where the plan trains.
   zerograph::plan::Schedule schedule;
+  bool skip_nonfinite = false;
+  std::optional<zerograph::plan::LossScale> loss_scale;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;
 };

@@ -21,8 +21,8 @@ namespace {
 class Backward {
 public:
   Backward(OpBuilder &builder, Block &body, Value loss,
-           ArrayRef<BlockArgument> variables)
-      : builder(builder), loss(loss), variables(variables) {
+           ArrayRef<BlockArgument> variables, bool scaled)
+      : builder(builder), loss(loss), variables(variables), scaled(scaled) {
     findPath(body);
   }
 
@@ -31,8 +31,7 @@ public:
       return failure();
     }
     if (active.contains(loss)) {
-      NNBuilder seed(builder, gradientLocation(loss.getLoc()));
-      contributions[loss].push_back(seed.splat(loss, 1));
+      contributions[loss].push_back(seed());
     }
     bool complete = true;
     for (Operation *op : llvm::reverse(path)) {
@@ -49,6 +48,17 @@ public:
   }
 
 private:
+  Value seed() {
+    NNBuilder b(builder, gradientLocation(loss.getLoc()));
+    if (!scaled) {
+      return b.splat(loss, 1);
+    }
+    Value scale = builder.create<ScalarOp>(
+        b.location, RankedTensorType::get({1}, builder.getF32Type()),
+        kLossScaleScalar);
+    return b.reshape(b.convert(scale, elementOf(loss)), shapeOf(loss));
+  }
+
   /// Ops through which the loss depends on a variable, in block order, and the
   /// values ("active") that carry the dependence.
   void findPath(Block &body) {
@@ -153,6 +163,7 @@ private:
   OpBuilder &builder;
   Value loss;
   ArrayRef<BlockArgument> variables;
+  bool scaled;
   DenseSet<Value> active;
   SmallVector<Operation *> path;
   /// Ops of the path that use a value and are not yet visited.
@@ -165,6 +176,6 @@ private:
 
 FailureOr<SmallVector<Value>>
 mlir::zg::nn::buildBackward(OpBuilder &builder, Block &body, Value loss,
-                            ArrayRef<BlockArgument> variables) {
-  return Backward(builder, body, loss, variables).run();
+                            ArrayRef<BlockArgument> variables, bool scaled) {
+  return Backward(builder, body, loss, variables, scaled).run();
 }

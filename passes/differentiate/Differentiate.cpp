@@ -150,7 +150,7 @@ struct DifferentiatePass
     Operation *terminator = body.getTerminator();
     Value lossValue = terminator->getOperand(*lossResult);
     OpBuilder builder(terminator);
-    auto gradients = buildBackward(builder, body, lossValue, variables);
+    auto gradients = buildBackward(builder, body, lossValue, variables, scaled);
     if (failed(gradients)) {
       return failure();
     }

@@ -31,7 +31,10 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   let options = [
     Option<"loss", "loss", "std::string", "\"\"",
            "Name of the output to differentiate; by default the one named "
-           "'loss', otherwise the only floating-point scalar">
+           "'loss', otherwise the only floating-point scalar">,
+    Option<"scaled", "scaled", "bool", "false",
+           "The runtime says, as the scalar loss_scale, what backward begins "
+           "with; otherwise it is 1">
   ];
 }
 

@@ -25,12 +25,12 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
   using ClipNormBase::ClipNormBase;
 
   void runOnOperation() override {
-    if (clip_norm == 0) {
+    if (clip_norm == 0 && !skip_nonfinite) {
       return;
     }
-    if (!(clip_norm > 0)) {
+    if (!(clip_norm >= 0)) {
       getOperation().emitError("clips gradients to a norm of ")
-          << clip_norm << "; expected a number above 0";
+          << clip_norm << "; expected a number above 0, or 0: no clipping";
       return signalPassFailure();
     }
     FailureOr<UnitStates> states = UnitStates::of(getOperation());
@@ -94,12 +94,27 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
     Value wide = b.convert(scale, builder.getF64Type());
     Value norm =
         b.mul(b.unary(nn::UnaryKind::sqrt, sumSquares(b, gradients)), wide);
-    Value factor = b.div(b.splat(norm, clip_norm), b.shift(norm, kEpsilon));
-    factor = b.binary(nn::BinaryKind::min, factor, b.splat(factor, 1));
-    Value clipped = b.convert(b.mul(wide, factor), nn::elementOf(scale));
+    Value clipped =
+        b.convert(b.mul(wide, factorOf(b, norm)), nn::elementOf(scale));
     scale.replaceAllUsesExcept(clipped, wide.getDefiningOp());
     update.update(norm, StateAttr::get(&getContext(), -1, -1, role,
                                        /*sharded=*/false));
+  }
+
+  /// What the mean gradient is multiplied by; 0: nothing is updated.
+  Value factorOf(nn::NNBuilder &b, Value norm) {
+    Value one = b.splat(norm, 1), factor = one;
+    if (clip_norm > 0) {
+      factor = b.div(b.splat(norm, clip_norm), b.shift(norm, kEpsilon));
+      factor = b.binary(nn::BinaryKind::min, factor, one);
+    }
+    if (skip_nonfinite) {
+      double infinity = std::numeric_limits<double>::infinity();
+      Value finite =
+          b.compare(nn::CompareKind::lt, norm, b.splat(norm, infinity));
+      factor = b.keepIf(finite, factor);
+    }
+    return factor;
   }
 
   /// Of the sums of gradients, of all ranks.

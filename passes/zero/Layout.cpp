@@ -55,7 +55,7 @@ struct Layout : impl::LayoutBase<Layout> {
     useReturnedArguments(micro);
     std::vector<Unit> made = groupIntoUnits(
         micro, {ranks, zero_stage, bucket_bytes, persistence_threshold, units,
-                &*optimizerGroups});
+                /*masters=*/master_precision == "fp32", &*optimizerGroups});
     declareUnits(module, made, *optimizerGroups, ranks, zero_stage, accumulate);
     UnitStates states = *UnitStates::of(module);
     Program program(micro);

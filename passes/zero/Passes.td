@@ -46,7 +46,7 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
     ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units,
-    no_decay,
+    no_decay, master_precision,
     Option<"groups", "groups", "std::string", "\"\"",
            "what `--group` gives, one behind the other with a ; between">
   ];
@@ -137,7 +137,9 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
     | 1, 2 | updates this rank's shards and gathers the parameters, in place |
     | 3 | updates this rank's shards of parameters |
 
-    `clip-value` limits each element of the mean gradient.
+    `clip-value` limits each element of the mean gradient. With
+    `skip-nonfinite` a step of which the scalar `gradient_scale` is 0, as
+    `zero-clip-norm` may make it, leaves every state as it was.
 
     In the order in which `@micro` reduces the units. The sums of gradients are
     left zero for the next step.
@@ -147,7 +149,7 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
     optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
-    clip_value, cycle_max_momentum
+    clip_value, cycle_max_momentum, skip_nonfinite
   ];
 }
 
@@ -163,6 +165,10 @@ def ClipNorm : Pass<"zero-clip-norm", "::mlir::ModuleOp"> {
         %norm = ...  // of zero.all_reduce %limbs
         %scale = nn.binary mul %gradient_scale, min(1, clip / (%norm + 1e-6))
 
+    With `skip-nonfinite` the scale becomes 0 where the norm is not finite, in
+    which case the update leaves all states as they were. Then the norm is
+    computed also where nothing is clipped.
+
     The norm is left in the state `gradient_norm`, for the log. It joins all
     units, so that no unit is updated before the last gradient has come.
 
@@ -171,7 +177,7 @@ def ClipNorm : Pass<"zero-clip-norm", "::mlir::ModuleOp"> {
     it has without this pass.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let options = [clip_norm];
+  let options = [clip_norm, skip_nonfinite];
 }
 
 def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {

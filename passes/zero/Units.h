@@ -29,6 +29,8 @@ struct UnitOptions {
   /// parameters up to that size), or a glob pattern, whose match at the
   /// beginning of a name is the unit's name.
   std::string grouping;
+  /// Whether what is trained in 16 bits has a master in its own type.
+  bool masters = true;
   /// What parameters are updated with; null: all with the same.
   const OptimizerGroups *groups = nullptr;
 };
@@ -56,8 +58,8 @@ Type computedElement(BlockArgument parameter);
 /// Parameters with an `nn.next_value` are a unit of their own, "buffers".
 /// Trainable and frozen parameters, element types, and groups of the optimizer
 /// never share a unit: what lies in one is updated as one. What is rounded
-/// wherever it is read is kept rounded; where it is trained, there is a master
-/// in its own type, which is that of gradients too.
+/// wherever it is read is kept rounded; where it is trained, gradients have its
+/// own type, and so has its master.
 std::vector<Unit> groupIntoUnits(nn::ProgramOp program,
                                  const UnitOptions &options);
 

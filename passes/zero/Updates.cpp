@@ -1,6 +1,7 @@
 //===- Updates.cpp - the update of parameters by their owners -------------===//
 
 #include "passes/differentiate/Optimizer.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
 #include "passes/zero/UnitStates.h"
@@ -55,7 +56,8 @@ struct Updates : impl::UpdatesBase<Updates> {
     }
     Program program =
         Program::create(getOperation(), kUpdateProgram, micro->location());
-    UnitUpdate update(program, *states, *groups, scalarType(*states));
+    UnitUpdate update(program, *states, *groups, scalarType(*states),
+                      skip_nonfinite);
     for (int64_t unit : order) {
       update.run(unit);
     }
@@ -141,7 +143,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     return success();
   }
 
-  /// What the optimizer keeps has the type of the gradients.
+  /// What the optimizer keeps has the type of what it updates.
   void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       if (!states[unit].getTrainable()) {
@@ -149,7 +151,9 @@ struct Updates : impl::UpdatesBase<Updates> {
       }
       for (StringRef role :
            nn::optimizerStates(groups[groupOf(states, unit)])) {
-        states.declare(unit, role, states.declared(unit, kGradRole).getType(),
+        UnitStateAttr updated = states.declared(unit, kMasterRole);
+        updated = updated ? updated : states.declared(unit, kParamRole);
+        states.declare(unit, role, updated.getType(),
                        states.shardsUpdate(unit));
       }
     }
@@ -171,9 +175,9 @@ struct Updates : impl::UpdatesBase<Updates> {
   class UnitUpdate {
   public:
     UnitUpdate(Program &program, const UnitStates &states, const Groups &groups,
-               RankedTensorType scalar)
+               RankedTensorType scalar, bool skips)
         : program(program), states(states), groups(groups), scalarType(scalar),
-          builder(program.terminator()) {}
+          skips(skips), builder(program.terminator()) {}
 
     void run(int64_t unit) {
       location = states.location(unit, program.location());
@@ -212,25 +216,43 @@ struct Updates : impl::UpdatesBase<Updates> {
           location, typeOf(unit, segment, kParamRole), made);
     }
 
+    /// In the type of the gradient; each result in its own.
     Value updateFrom(int64_t unit, int64_t segment, Value parameter,
                      Value gradient) {
+      nn::NNBuilder b(builder, location);
+      Type wide = nn::elementOf(gradient);
       int64_t group = groupOf(states, unit);
       const nn::OptimizerOptions &optimizer = groups[group];
       SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
-      SmallVector<Value> old;
+      SmallVector<Value> old, widened;
       for (StringRef role : roles) {
         old.push_back(program.state(states.shard(unit, segment, role),
                                     typeOf(unit, segment, role)));
+        widened.push_back(b.convert(old.back(), wide));
       }
       nn::Update made = nn::buildUpdate(
-          builder, location, optimizer, parameter, gradient, old,
-          [&](StringRef name) {
+          builder, location, optimizer, b.convert(parameter, wide), gradient,
+          widened, [&](StringRef name) {
             return program.scalar(scalarOfGroup(name, group), scalarType);
           });
-      for (auto [role, value] : llvm::zip_equal(roles, made.states)) {
-        program.update(value, states.shard(unit, segment, role));
+      for (auto [role, value, before] :
+           llvm::zip_equal(roles, made.states, old)) {
+        program.update(unlessSkipped(value, before),
+                       states.shard(unit, segment, role));
       }
-      return made.parameter;
+      return unlessSkipped(made.parameter, parameter);
+    }
+
+    /// What replaces `before`.
+    Value unlessSkipped(Value made, Value before) {
+      nn::NNBuilder b(builder, location);
+      made = b.convert(made, nn::elementOf(before));
+      if (!skips) {
+        return made;
+      }
+      Value scale = program.scalar(nn::kGradientScale, scalarType);
+      Value updates = b.compare(nn::CompareKind::ne, scale, b.splat(scale, 0));
+      return b.select(b.broadcast(updates, nn::shapeOf(made)), made, before);
     }
 
     RankedTensorType typeOf(int64_t unit, int64_t segment, StringRef role) {
@@ -296,6 +318,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     const UnitStates &states;
     const Groups &groups;
     RankedTensorType scalarType;
+    bool skips; ///< steps whose gradient scale is 0
     OpBuilder builder;
     Location location = builder.getUnknownLoc();
   };

@@ -128,7 +128,12 @@ absl::Status RankRun::trainSteps() {
                         result->gradient_norm,
                         result->learning_rate,
                         seconds * 1e3,
-                        double(session.data->samplesOfStep()) / seconds};
+                        double(session.data->samplesOfStep()) / seconds,
+                        std::nullopt,
+                        result->skipped};
+      if (session.plan().has_loss_scale()) {
+        record.loss_scale = result->loss_scale;
+      }
       ZG_RETURN_IF_ERROR(session.log->add(record));
       if (session.events) {
         ZG_RETURN_IF_ERROR(session.events->add(step, numbersOf(record)));

@@ -46,8 +46,12 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
   case ScalarKind::learning_rate:
     return lr;
   case ScalarKind::gradient_scale:
-    return 1 / (double(worldOf(plan)) *
-                double(std::max<uint32_t>(1, plan.accumulate())));
+    return 1 /
+           (double(worldOf(plan)) *
+            double(std::max<uint32_t>(1, plan.accumulate()))) /
+           inputs.loss_scale;
+  case ScalarKind::loss_scale:
+    return inputs.loss_scale;
   case ScalarKind::step_size:
     return lr / (1 - std::pow(beta1, update));
   case ScalarKind::bias_correction2_sqrt:

@@ -31,6 +31,8 @@ struct ScalarInputs {
   uint64_t seed = 0;
   /// Of the micro-batch's first sample, in the global batch.
   uint64_t sample_base = 0;
+  /// What the step's losses are multiplied by before backward.
+  double loss_scale = 1;
 };
 
 /// The learning rate of the update that the step makes, of a group of

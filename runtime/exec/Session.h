@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 
 #include "runtime/exec/EventFile.h"
+#include "runtime/exec/LossScaler.h"
 #include "runtime/exec/Machine.h"
 #include "runtime/exec/SampleOrder.h"
 #include "runtime/exec/StopSignal.h"
@@ -40,7 +41,8 @@ struct Session {
 
   const plan::Plan &plan() const { return loaded->plan; }
   WeightFileOptions gradientOptions() const {
-    return {Role::Gradient, /*trainable_only=*/true, gradientScale(plan())};
+    return {Role::Gradient, /*trainable_only=*/true,
+            gradientScale(plan()) / LossScaler(plan()).scale()};
   }
   static WeightFileOptions stateOptions() { return {Role::Optimizer}; }
   bool wantsToStop() const {

@@ -40,12 +40,17 @@ std::string duration(double seconds) {
 } // namespace
 
 std::string zerograph::toJson(const StepRecord &record) {
+  std::string scaling;
+  if (record.loss_scale) {
+    scaling = absl::StrCat(", \"loss_scale\": ", number(*record.loss_scale));
+  }
   return absl::StrCat(
       "{\"step\": ", record.step, ", \"loss\": ", number(record.loss),
       ", \"grad_norm\": ", number(record.gradient_norm.value_or(NAN)),
       ", \"lr\": ", number(record.learning_rate),
       ", \"step_ms\": ", number(record.step_ms),
-      ", \"samples_per_s\": ", number(record.samples_per_s), "}");
+      ", \"samples_per_s\": ", number(record.samples_per_s), scaling,
+      record.skipped ? ", \"skipped\": true" : "", "}");
 }
 
 std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
@@ -54,6 +59,9 @@ std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
                                       {"samples_per_s", record.samples_per_s}};
   if (record.gradient_norm) {
     numbers.push_back({"grad_norm", *record.gradient_norm});
+  }
+  if (record.loss_scale) {
+    numbers.push_back({"loss_scale", *record.loss_scale});
   }
   return numbers;
 }

@@ -19,10 +19,12 @@ namespace zerograph {
 struct StepRecord {
   uint64_t step = 0; // from 0
   double loss = 0;
-  std::optional<double> gradient_norm; // where the plan clips by it
+  std::optional<double> gradient_norm; // where the plan computes it
   double learning_rate = 0;
   double step_ms = 0;
   double samples_per_s = 0;
+  std::optional<double> loss_scale; // where the plan has one
+  bool skipped = false;             // the update
 };
 
 /// The record as one JSON object. Numbers read back as the same doubles; JSON

@@ -5,12 +5,14 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/plan/Mesh.h"
 
+#include <cmath>
 #include <utility>
 
 using namespace zerograph;
 
 Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
-    : loaded(loaded), plan(loaded.plan), options(options) {
+    : loaded(loaded), plan(loaded.plan), options(options),
+      loss_scaler(loaded.plan) {
   scalars.seed = options.seed;
 }
 
@@ -121,8 +123,9 @@ absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
 
 absl::Status Trainer::accumulate(const Batch &batch, bool stop,
                                  const Batch *next) {
-  // Every step makes its update.
-  scalars.step = scalars.update = steps_done + 1;
+  scalars.step = steps_done + 1;
+  scalars.update = updates_done + 1;
+  scalars.loss_scale = loss_scaler.scale();
   scalars.stop = stop;
   auto run = [&] {
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss().slice()).fill());
@@ -140,13 +143,16 @@ absl::StatusOr<StepResult> Trainer::update() {
                           staging[*programs.update].write(scalars));
       ZG_RETURN_IF_ERROR(executor->run(*programs.update, slot));
     }
-    return readResult();
+    ZG_ASSIGN_OR_RETURN(StepResult result, readResult());
+    ZG_RETURN_IF_ERROR(loss_scaler.update(result.skipped));
+    return result;
   };
   absl::StatusOr<StepResult> result = run();
   if (!result.ok()) {
     return fail(result.status());
   }
   ++steps_done;
+  updates_done += !result->skipped;
   return result;
 }
 
@@ -166,12 +172,17 @@ absl::StatusOr<StepResult> Trainer::readResult() const {
                          .read(wide ? static_cast<void *>(&loss) : &rounded));
   ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).read(&stops));
   loss = wide ? loss : double(rounded);
-  StepResult result{loss * gradientScale(plan), stops > 0, std::nullopt,
-                    learningRate(plan, scalars)};
+  StepResult result;
+  result.loss = loss * gradientScale(plan);
+  result.stop = stops > 0;
+  result.learning_rate = learningRate(plan, scalars);
+  result.loss_scale = scalars.loss_scale;
   if (plan.has_gradient_norm()) {
     ZG_RETURN_IF_ERROR(memory()
                            .slice(plan, plan.gradient_norm())
                            .read(&result.gradient_norm.emplace()));
+    result.skipped =
+        plan.skip_nonfinite() && !std::isfinite(*result.gradient_norm);
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include "runtime/comm/HostCommunicator.h"
 #include "runtime/exec/Batch.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/exec/LossScaler.h"
 #include "runtime/exec/Machine.h"
 #include "runtime/exec/Staging.h"
 #include "runtime/exec/TrainingPrograms.h"
@@ -46,9 +47,12 @@ struct TrainerOptions {
 struct StepResult {
   double loss = 0;   // mean over ranks and micro-batches
   bool stop = false; // some rank wished to stop
-  /// Of the mean gradient, before clipping, where the plan clips by it.
+  /// Of the mean gradient, before clipping, where the plan computes it.
   std::optional<double> gradient_norm;
+  /// Gradients were not all finite, and the plan updates nothing then.
+  bool skipped = false;
   double learning_rate = 0; // of the update, and the first group
+  double loss_scale = 1;    // that backward began with
 };
 
 /// Every rank makes the same calls; one that fails ends all others' too. Keep
@@ -108,7 +112,8 @@ private:
   std::vector<std::unique_ptr<HostCommunicator>> alone;
   TrainingPrograms programs;
   ScalarInputs scalars;
-  uint64_t steps_done = 0;
+  LossScaler loss_scaler;
+  uint64_t steps_done = 0, updates_done = 0;
   std::vector<Staging> staging; // by program
   /// Whether the first micro-batch of the next step has been read.
   bool read_ahead = false;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
     {"learning_rate", ScalarKind::learning_rate},
     {"gradient_scale", ScalarKind::gradient_scale},
+    {"loss_scale", ScalarKind::loss_scale},
     {"step_size", ScalarKind::step_size},
     {"bias_correction2_sqrt", ScalarKind::bias_correction2_sqrt},
     {"decay", ScalarKind::decay},

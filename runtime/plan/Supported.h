@@ -41,7 +41,8 @@ bool canConvolve(const plan::Target &device, plan::ElementType type);
 /// `lr` and beta1 are what the schedule makes of the group's.
 enum class ScalarKind {
   learning_rate,         // lr
-  gradient_scale,        // 1 / (ranks * micro-batches)
+  gradient_scale,        // 1 / (ranks * micro-batches * loss_scale)
+  loss_scale,            // what backward begins with
   step_size,             // lr / (1 - beta1^update)
   bias_correction2_sqrt, // sqrt(1 - beta2^update)
   decay,                 // 1 - lr * weight_decay

@@ -35,10 +35,10 @@ bool isSharded(const plan::Plan &plan, const plan::Unit &unit) {
   return false;
 }
 
-/// Bytes of an element of a unit's gradients: those of its master, if any.
+/// Bytes of an element of a unit's gradients, which may be wider.
 int64_t gradientBytes(const plan::Unit &unit) {
   for (const plan::State &state : unit.states()) {
-    if (roleOf(state) == Role::Master) {
+    if (roleOf(state) == Role::Gradient) {
       return int64_t(elementSize(state.type()));
     }
   }

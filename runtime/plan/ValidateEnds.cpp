@@ -11,6 +11,7 @@
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Checks.h"
 
+#include <cmath>
 #include <set>
 
 namespace zerograph {
@@ -157,6 +158,31 @@ absl::Status validateSlots(const plan::Plan &plan) {
   return absl::OkStatus();
 }
 
+absl::Status validateScaling(const plan::Plan &plan) {
+  if (plan.skip_nonfinite() && !plan.has_gradient_norm()) {
+    return invalid("the plan skips updates by the norm of gradients, and has "
+                   "none");
+  }
+  if (!plan.has_loss_scale()) {
+    return absl::OkStatus();
+  }
+  const plan::LossScale &scale = plan.loss_scale();
+  auto isScale = [](double value) { return value > 0 && std::isfinite(value); };
+  bool dynamic = scale.window() > 0;
+  if (!isScale(scale.initial()) ||
+      (dynamic && (!isScale(scale.minimum()) || scale.hysteresis() == 0 ||
+                   scale.window() > uint64_t(1) << 62))) {
+    return invalid("the loss scale begins with ", scale.initial(),
+                   ", has a window of ", scale.window(), ", a hysteresis of ",
+                   scale.hysteresis(), " and a minimum of ", scale.minimum(),
+                   "; expected numbers above 0");
+  }
+  return plan.skip_nonfinite()
+             ? absl::OkStatus()
+             : invalid("the plan scales the loss, and does not skip updates "
+                       "whose gradients overflow");
+}
+
 absl::Status validateTotals(const plan::Plan &plan) {
   if (plan.has_loss() == isForward(plan) ||
       plan.has_stop() == isForward(plan)) {
@@ -164,7 +190,7 @@ absl::Status validateTotals(const plan::Plan &plan) {
                    "that runs forward has none");
   }
   if (isForward(plan)) {
-    return plan.has_gradient_norm()
+    return plan.has_gradient_norm() || plan.skip_nonfinite()
                ? invalid("a plan that runs forward has a norm of gradients")
                : absl::OkStatus();
   }
@@ -174,6 +200,7 @@ absl::Status validateTotals(const plan::Plan &plan) {
     return invalid("the sum of stop flags is ", nameOf(plan.stop().type()),
                    "; expected f32");
   }
+  ZG_RETURN_IF_ERROR(validateScaling(plan));
   if (plan.has_gradient_norm()) {
     const char *name = "the gradients' norm";
     ZG_RETURN_IF_ERROR(needNumber(plan, plan.gradient_norm(), name, plan::F64));

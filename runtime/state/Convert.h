@@ -11,7 +11,7 @@
 namespace zerograph {
 
 /// Whether elements of one type can become those of another: any type its own,
-/// and F32, BF16 and F16 become F32 or BF16.
+/// and F32, BF16 and F16 each other.
 bool canConvert(plan::ElementType from, plan::ElementType to);
 
 /// Writes `count` elements as another type, rounded to nearest even as

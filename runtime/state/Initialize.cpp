@@ -331,7 +331,7 @@ absl::Status ParameterSources::write(const ParameterPart &part) const {
         absl::StrCat("parameter '", part.parameter->name(), "' is ",
                      plan::ElementType_Name(from), ", and its state \"",
                      part.state->role(), "\" is ", plan::ElementType_Name(to),
-                     ": only F32, F16 and BF16 become F32 or BF16"));
+                     ": only F32, F16 and BF16 become each other"));
   }
   uint64_t element = elementSize(to);
   std::vector<std::byte> values;

@@ -64,6 +64,9 @@ CompileOptions compileOptions(const Training &training,
     options.warmup_steps = run.warmup_steps;
     options.min_lr = run.min_lr;
   }
+  if (training.also) {
+    training.also(options);
+  }
   return options;
 }
 
@@ -167,6 +170,7 @@ Outcome trainModel(const Training &training) {
   options.deadline_seconds = 120;
   options.say = [](const std::string &) {};
   options.on_step = [&](const StepRecord &record) {
+    outcome.steps.push_back(record);
     if (record.gradient_norm) {
       outcome.norms.push_back(*record.gradient_norm);
     }

@@ -7,6 +7,7 @@
 #include "tests/e2e/Reference.h"
 #include "tools/compiler/Compile.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,8 @@ struct Training {
   uint64_t seed = 0;
   std::optional<double> learning_rate = std::nullopt; ///< instead of the run's
   std::optional<double> clip_norm = std::nullopt;     ///< instead of the run's
+  /// What else it is compiled with; the same for all that are compared.
+  std::function<void(CompileOptions &)> also = nullptr;
 
   /// "gpt2-nano/model.onnx adamw 2 ranks stage 3 ..."
   std::string describe() const;
@@ -53,7 +56,8 @@ struct Outcome {
   Arrays parameters;
   Arrays gradients;
   Arrays states;             ///< the optimizer's, as "fc1.weight.exp_avg"
-  std::vector<double> norms; ///< of each step's gradient, if it is clipped
+  std::vector<double> norms; ///< of each step's gradient, if it is computed
+  std::vector<StepRecord> steps;
 };
 
 /// Compiles only; a failed expectation names the training.

@@ -4,6 +4,8 @@
 
 #include "runtime/io/File.h"
 #include "runtime/io/TensorFile.h"
+#include "runtime/plan/Describe.h"
+#include "runtime/state/Convert.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -85,11 +87,16 @@ Arrays loadArrays(const std::string &path) {
     return arrays;
   }
   for (const auto &[name, extent] : *tensors) {
-    std::vector<float> &values = arrays[name];
-    values.resize(extent.bytes / sizeof(float));
+    std::vector<std::byte> bytes(extent.bytes);
     absl::Status read =
-        extent.file->read(extent.offset, extent.bytes, values.data());
+        extent.file->read(extent.offset, extent.bytes, bytes.data());
     EXPECT_TRUE(read.ok()) << read;
+    std::vector<float> &values = arrays[name];
+    values.resize(extent.bytes / elementSize(extent.type));
+    EXPECT_TRUE(canConvert(extent.type, plan::F32)) << name;
+    convertElements(extent.type, bytes.data(), plan::F32,
+                    reinterpret_cast<std::byte *>(values.data()),
+                    values.size());
   }
   return arrays;
 }

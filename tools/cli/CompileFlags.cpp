@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
 #include "tools/cli/OptimizerFlags.h"
+#include "tools/cli/PrecisionFlags.h"
 #include "tools/cli/ScheduleFlags.h"
 
 #include <algorithm>
@@ -111,14 +112,6 @@ absl::Status CompileFlags::checkBuilt() {
           absl::StrCat(dashed(row), " is not built yet; ", row.check.instead));
     }
   });
-  if (options.precision == "fp16") {
-    problems.push_back("--precision fp16 is not built yet; use --precision "
-                       "bf16, which needs no loss scaling, or fp32");
-  } else if (options.precision == "bf16" && device() != "host") {
-    problems.push_back(
-        absl::StrCat("--precision bf16 is not built yet for --target ",
-                     options.target, "; use --precision fp32 there"));
-  }
   if (options.reduce == "last") {
     problems.push_back("--reduce last is not built yet; use --reduce each, "
                        "the default");
@@ -240,6 +233,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
     options.total_steps = std::max<int64_t>(1, int64_t(*steps));
   }
   ZG_RETURN_IF_ERROR(checkScheduleOptions(options, given));
+  ZG_RETURN_IF_ERROR(checkPrecisionOptions(options, given));
   sayWithoutEffect();
   return options;
 }

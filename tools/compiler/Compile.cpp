@@ -16,6 +16,7 @@
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
+#include "tools/compiler/LossScale.h"
 #include "tools/compiler/Schedule.h"
 #include "tools/compiler/Target.h"
 
@@ -167,6 +168,10 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   }
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.schedule = scheduleOf(options);
+  if (!options.forward) {
+    planInfo.skip_nonfinite = options::skipsNonfinite(options);
+    planInfo.loss_scale = lossScaleOf(options);
+  }
   planInfo.decisions = result.decisions;
   auto plan = mlir::zg::writePlan(*module, *target.code, planInfo);
   if (mlir::failed(plan)) {

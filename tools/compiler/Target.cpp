@@ -118,11 +118,12 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
   Target host{std::make_unique<zg::HostTargetInfo>(library, convolution),
               std::make_unique<zg::HostCode>(context, *target),
               {}};
-  if (options.precision == "bf16" && library && !zerograph::multipliesBf16()) {
-    host.notes.push_back(absl::StrCat(
-        "products of bf16 are computed in f32, and rounded: oneDNN has none "
-        "for ",
-        zerograph::effectiveIsa()));
+  bool multiplies = options.precision == "bf16" && zerograph::multipliesBf16();
+  if (options.precision != "fp32" && library && !multiplies) {
+    host.notes.push_back(
+        absl::StrCat("products of ", options.precision,
+                     " are computed in f32, and rounded: oneDNN has none for ",
+                     zerograph::effectiveIsa()));
   }
   return host;
 }

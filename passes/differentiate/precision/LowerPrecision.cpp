@@ -226,13 +226,16 @@ struct LowerPrecisionPass
       return;
     }
     auto program = getOperation().lookupSymbol<ProgramOp>(kForwardFunction);
-    if (precision != "bf16" || !program) {
-      getOperation().emitError("needs a program @forward and precision fp32 or "
-                               "bf16; found ")
+    Builder builder(&getContext());
+    Type half = precision == "bf16"   ? Type(builder.getBF16Type())
+                : precision == "fp16" ? Type(builder.getF16Type())
+                                      : Type();
+    if (!half || !program) {
+      getOperation().emitError("needs a program @forward and precision fp32, "
+                               "bf16 or fp16; found ")
           << precision;
       return signalPassFailure();
     }
-    Type half = BFloat16Type::get(&getContext());
     getOperation()->setAttr(kPrecisionAttr, TypeAttr::get(half));
     Lowering(program, half).run();
   }

@@ -11,12 +11,17 @@ static RankedTensorType tensor(Value value) {
 }
 
 LogicalResult ScalarOp::verify() {
-  if (!llvm::is_contained({kSeedScalar, kStepScalar, kSampleBaseScalar},
-                          getName())) {
+  if (!llvm::is_contained(
+          {kSeedScalar, kStepScalar, kSampleBaseScalar, kLossScaleScalar},
+          getName())) {
     return emitOpError("knows no '")
-           << getName() << "'; there are seed, step and sample_base";
+           << getName() << "'; there are seed, step, sample_base and "
+           << kLossScaleScalar;
   }
-  auto type = RankedTensorType::get({1}, IntegerType::get(getContext(), 64));
+  Builder builder(getContext());
+  Type element = getName() == kLossScaleScalar ? Type(builder.getF32Type())
+                                               : builder.getI64Type();
+  auto type = RankedTensorType::get({1}, element);
   if (getType() != type) {
     return emitOpError("gives ") << type << ", not " << getType();
   }

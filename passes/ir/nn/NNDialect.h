@@ -58,6 +58,7 @@ inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";
 inline constexpr llvm::StringLiteral kSeedScalar = "seed";
 inline constexpr llvm::StringLiteral kStepScalar = "step";
 inline constexpr llvm::StringLiteral kSampleBaseScalar = "sample_base";
+inline constexpr llvm::StringLiteral kLossScaleScalar = "loss_scale";
 
 /// No constant but a splat may hold more bytes than this: masks stay iota and
 /// compare instead of growing the plan.

@@ -193,17 +193,19 @@ def NN_ScalarOp : NN_PureOp<"scalar"> {
     }
     ```
     `seed` is the run's; `step` counts its steps from 1; `sample_base` is
-    the place of the micro-batch's first sample in the global batch.
+    the place of the micro-batch's first sample in the global batch;
+    `loss_scale` is what backward begins with.
 
-    **Lifespan**: `nn-decompose` to `zero-bind-scalars`, where it becomes an
-    argument of the program with `nn.scalar`.
+    **Lifespan**: `nn-differentiate` (`loss_scale`) or `nn-decompose` to
+    `zero-bind-scalars`, where it becomes an argument of the program with
+    `nn.scalar`.
 
     **Constraints:**
-    - `name` is `seed`, `step` or `sample_base`.
-    - The result is a `tensor<1xi64>`.
+    - `name` is `seed`, `step`, `sample_base` or `loss_scale`.
+    - The result is a `tensor<1xi64>`, of `loss_scale` a `tensor<1xf32>`.
   }];
   let arguments = (ins StrAttr:$name);
-  let results = (outs NN_IntTensor:$result);
+  let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

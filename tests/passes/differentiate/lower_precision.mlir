@@ -1,10 +1,12 @@
 // RUN: zerograph-opt %s --split-input-file --nn-lower-precision=precision=bf16 | FileCheck %s
 // RUN: zerograph-opt %s --split-input-file --nn-lower-precision=precision=fp32 | FileCheck %s --check-prefix=SAME
-// RUN: not zerograph-opt %s --split-input-file --nn-lower-precision=precision=fp16 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: zerograph-opt %s --split-input-file --nn-lower-precision=precision=fp16 | FileCheck %s --check-prefix=HALF
+// RUN: not zerograph-opt %s --split-input-file --nn-lower-precision=precision=fp8 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // SAME-NOT: bf16
 // SAME: f16
-// WRONG: needs a program @forward and precision fp32 or bf16; found fp16
+// WRONG: needs a program @forward and precision fp32, bf16 or fp16; found fp8
+// HALF: nn.matmul {{.*}} -> tensor<{{.*}}xf16>
 
 // A product reads and gives 16 bits, views of it too; softmax is computed in
 // f32, and its result is rounded for the product that reads it. The bias is

@@ -1,4 +1,11 @@
 // RUN: zerograph-opt %s --nn-differentiate --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
+// RUN: zerograph-opt %s --nn-differentiate=scaled | FileCheck %s --check-prefix=SCALED
+
+// Backward begins with what the runtime says.
+
+// SCALED: %[[SCALE:.+]] = nn.scalar "loss_scale" : tensor<1xf32>
+// SCALED: %[[SEED:.+]] = nn.reshape %[[SCALE]] : tensor<1xf32> -> tensor<f32>
+// SCALED: nn.{{.*}} %[[SEED]]
 
 // The loss comes first, then one gradient a trainable parameter in argument
 // order; the other output is gone. Of the first layer, which is frozen, only

@@ -1,5 +1,6 @@
 // RUN: zerograph-opt %s --zero-clip-norm=clip-norm=0.5 | FileCheck %s
 // RUN: zerograph-opt %s --zero-clip-norm | FileCheck %s --check-prefix=OFF
+// RUN: zerograph-opt %s --zero-clip-norm=skip-nonfinite | FileCheck %s --check-prefix=SKIP
 // RUN: not zerograph-opt %s --zero-clip-norm=clip-norm=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
 // Each rank squares its shards; the factor goes into the scale that updates
@@ -24,6 +25,15 @@
 
 // OFF-LABEL: nn.program @update
 // OFF-NOT: all_reduce
+
+// Nothing is clipped, and a norm that is not finite makes the scale 0.
+
+// SKIP-LABEL: nn.program @update
+// SKIP: %[[NORM:.+]] = nn.binary mul %{{.+}} : tensor<1xf64>
+// SKIP: %[[FINITE:.+]] = nn.compare lt %[[NORM]]
+// SKIP: %[[FACTOR:.+]] = nn.select %[[FINITE]]
+// SKIP: nn.binary mul %{{.+}}, %[[FACTOR]]
+// SKIP: "gradient_norm"
 
 // NEGATIVE: clips gradients to a norm of -1{{.*}}; expected a number above 0
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, zero.accumulate = 1 : i64} {

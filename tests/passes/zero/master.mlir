@@ -1,5 +1,6 @@
 // RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-localize-views,zero-layout{ranks=2 zero=3 units=100000},zero-gathers,zero-reductions,zero-updates{optimizer=sgd lr=0.1})' | FileCheck %s
 // RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-localize-views,zero-layout{ranks=2 zero=1 units=100000},zero-reductions,zero-updates{optimizer=sgd lr=0.1})' | FileCheck %s --check-prefix=ONE
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-localize-views,zero-layout{ranks=2 zero=3 units=100000 master-precision=bf16},zero-gathers,zero-reductions,zero-updates{optimizer=sgd lr=0.1 momentum=0.9})' | FileCheck %s --check-prefix=NONE
 
 // All readers round %w: it is kept in 16 bits, with a master in 32. Of %v one
 // reads 32 bits, so it keeps them. Gradients have 32.
@@ -26,6 +27,16 @@
 // ONE: zero.all_gather %[[SHARD]] {{.*}} in_place : tensor<256xbf16> -> tensor<512xbf16>
 // ONE: #zero.unit<"group.0.bf16"
 // ONE-SAME: states = [<"param", bf16, sharded = false>, <"grad", f32, sharded = true>, <"master", f32, sharded = true>]
+
+// Without masters the update widens what it reads, and rounds what it made.
+
+// NONE: nn.program @update
+// NONE: nn.convert %{{.*}}momentum_buffer : tensor<256xbf16> -> tensor<256xf32>
+// NONE: %[[W:.+]] = nn.convert %{{.*}}shard : tensor<256xbf16> -> tensor<256xf32>
+// NONE: %[[NEW:.+]] = nn.binary sub %[[W]]
+// NONE: nn.convert %[[NEW]] : tensor<256xf32> -> tensor<256xbf16>
+// NONE: #zero.unit<"group.0.bf16"
+// NONE-SAME: states = [<"param", bf16, sharded = true>, <"grad", f32, sharded = true>, <"momentum_buffer", bf16, sharded = true>]
 nn.program @micro(
     %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %w: tensor<4x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},

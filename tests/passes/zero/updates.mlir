@@ -1,6 +1,12 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-updates{optimizer=sgd momentum=0.9 lr=0.1})' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-updates{optimizer=sgd momentum=0.9 lr=0.1 skip-nonfinite})' | FileCheck %s --check-prefix=SKIPS
 // RUN: not zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-updates{optimizer=rmsprop})' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-updates{optimizer=sgd nesterov=true})' 2>&1 | FileCheck %s --check-prefix=WRONG
+
+// SKIPS: %[[UPDATES:.+]] = nn.compare ne %gradient_scale
+// SKIPS: %[[EACH:.+]] = nn.broadcast %[[UPDATES]]
+// SKIPS: nn.select %[[EACH]], %{{.+}}, %b.momentum_buffer
+// SKIPS: nn.select %{{.+}}, %{{.+}}, %b.param
 
 // NONE: knows no optimizer 'rmsprop'; there are sgd, adam, adamw, lion, adagrad
 // WRONG: nesterov needs a momentum above 0

@@ -373,7 +373,18 @@ TEST(ConvertTest, NumbersAreRounded) {
     EXPECT_EQ(got, to) << std::hex << from;
   }
   EXPECT_FALSE(canConvert(plan::F64, plan::BF16));
-  EXPECT_FALSE(canConvert(plan::F32, plan::F16));
+  const std::pair<float, uint16_t> kToHalves[] = {
+      {1.0f, 0x3c00},           {1 + 0x1p-11f, 0x3c00}, {1 + 0x3p-11f, 0x3c02},
+      {1 + 0x1.2p-11f, 0x3c01}, {2 - 0x1p-11f, 0x4000}, {65519.0f, 0x7bff},
+      {65520.0f, 0x7c00},       {-1e30f, 0xfc00},       {0x1p-24f, 0x0001},
+      {0x1p-25f, 0x0000},       {-0x1.8p-24f, 0x8002},  {0x1.ffep-15f, 0x0400},
+      {INFINITY, 0x7c00},       {NAN, 0x7e00},          {-0.0f, 0x8000}};
+  for (auto [from, to] : kToHalves) {
+    uint16_t got = 0;
+    convertElements(plan::F32, reinterpret_cast<const std::byte *>(&from),
+                    plan::F16, reinterpret_cast<std::byte *>(&got), 1);
+    EXPECT_EQ(got, to) << from;
+  }
   EXPECT_TRUE(canConvert(plan::I64, plan::I64));
 }
 

@@ -618,7 +618,7 @@ nn.program @order(%x: tensor<4xi64> {nn.input = #nn.input<"labels", per_sample =
 // -----
 
 nn.program @scalar_name() {
-  // expected-error @+1 {{'nn.scalar' op knows no 'speed'; there are seed, step and sample_base}}
+  // expected-error @+1 {{'nn.scalar' op knows no 'speed'; there are seed, step, sample_base and loss_scale}}
   %0 = nn.scalar "speed" : tensor<1xi64>
   nn.return
 }

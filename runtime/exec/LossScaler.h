@@ -1,0 +1,35 @@
+//===- LossScaler.h - what float16's backward begins with -----------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_LOSSSCALER_H
+#define ZEROGRAPH_RUNTIME_EXEC_LOSSSCALER_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace zerograph {
+
+/// The scale of each step, after what the steps before found; each rank has the
+/// same. Its arithmetic is that of DeepSpeed's `DynamicLossScaler`
+/// (deepspeed/runtime/fp16/loss_scaler.py), or of its static `LossScaler`.
+class LossScaler {
+public:
+  /// A scale of 1 where the plan has none.
+  explicit LossScaler(const plan::Plan &plan);
+
+  /// Of the step to come.
+  double scale() const { return current; }
+
+  /// After a step. An error where gradients overflowed at the least scale.
+  absl::Status update(bool overflow);
+
+private:
+  plan::LossScale options;
+  double current = 1;
+  int64_t steps = 0;
+  int64_t last_overflow = -1;
+  uint32_t hysteresis = 1; // overflows until the scale is halved
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_LOSSSCALER_H

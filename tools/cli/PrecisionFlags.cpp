@@ -1,0 +1,45 @@
+//===- PrecisionFlags.cpp - the options of the precision ------------------===//
+
+#include "tools/cli/PrecisionFlags.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace zerograph {
+
+absl::Status checkPrecisionOptions(
+    const options::Compile &options,
+    absl::FunctionRef<bool(const std::string &option)> isGiven) {
+  const std::string &precision = options.precision;
+  if (precision != "fp32" && !absl::StartsWith(options.target, "host")) {
+    return absl::UnimplementedError(absl::StrCat(
+        "--precision ", precision, " is not built yet for --target ",
+        options.target, "; use --precision fp32 there"));
+  }
+  if (options.master_precision == "bf16" && precision != "bf16") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--master-precision bf16 is for --precision bf16; with ", precision,
+        precision == "fp16" ? " an update needs masters of float32"
+                            : " there are no masters"));
+  }
+  for (const char *option : {"--loss-scale", "--initial-scale-power",
+                             "--loss-scale-window", "--loss-scale-hysteresis",
+                             "--consecutive-hysteresis", "--min-loss-scale"}) {
+    if (!isGiven(option)) {
+      continue;
+    }
+    if (precision != "fp16") {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " is for --precision fp16; ", precision,
+                       " does not scale the loss"));
+    }
+    if (options.loss_scale != 0 && option != std::string("--loss-scale")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " is for a dynamic loss scale; --loss-scale ",
+                       options.loss_scale, " never changes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+} // namespace zerograph
