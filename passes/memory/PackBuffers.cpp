@@ -20,6 +20,14 @@ namespace {
 // --sched-pack
 //===----------------------------------------------------------------------===//
 
+/// Of 128 x 512 floats: products of larger matrices are cut for all threads.
+constexpr int64_t kHeldBytes = 256 << 10;
+
+/// Whether a device may compute the step in fewer parts than it has threads.
+bool isLibraryCall(Step step) {
+  return isa<MatmulOp, ConvolutionOp>(step.getOperation());
+}
+
 struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
   using PackBuffersBase::PackBuffersBase;
 
@@ -28,10 +36,15 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     std::vector<VectorClocks> clocks;
     Buffers shared;
+    std::vector<HappensBefore> orders;
     for (auto [index, program] : llvm::enumerate(programs)) {
-      HappensBefore order(program);
+      const HappensBefore &order = orders.emplace_back(program);
       clocks.push_back(order.clocks());
       collect(order, index, shared);
+    }
+    Buffers held = shared;
+    for (auto [index, order] : llvm::enumerate(orders)) {
+      hold(order, index, held);
     }
     for (auto slice : llvm::make_early_inc_range(module.getOps<SliceOp>())) {
       if (!slice.getCarried() && !shared.contains(slice)) {
@@ -40,7 +53,8 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
     }
     SmallVector<Attribute> arenas;
     for (unsigned space = 0; space <= getMaxEnumValForSpace(); ++space) {
-      if (failed(packSpace(Space(space), programs, clocks, shared, arenas))) {
+      if (failed(packSpace(Space(space), programs, clocks, shared, held,
+                           arenas))) {
         return signalPassFailure();
       }
     }
@@ -69,13 +83,40 @@ private:
     }
   }
 
+  /// Of two library calls that follow each other on a stream, what the first is
+  /// the last to use is held until the second is done. Else its bytes were
+  /// what the second writes, and the two could not run at once.
+  void hold(const HappensBefore &order, unsigned program, Buffers &held) {
+    llvm::SmallDenseMap<Stream, unsigned> last;
+    for (unsigned index = 0; index < order.steps().size(); ++index) {
+      Step step = order.steps()[index];
+      auto [entry, first] = last.try_emplace(step.getStream(), index);
+      unsigned before = std::exchange(entry->second, index);
+      Step earlier = order.steps()[before];
+      if (first || !isLibraryCall(earlier) || !isLibraryCall(step)) {
+        continue;
+      }
+      for (unsigned i = 0; i < earlier.getAccesses().size(); ++i) {
+        auto buffer = held.find(earlier.slice(i));
+        if (buffer == held.end() || buffer->second.bytes > kHeldBytes) {
+          continue;
+        }
+        std::vector<unsigned> &uses = buffer->second.uses[program];
+        if (uses.back() == before) {
+          uses.push_back(index);
+        }
+      }
+    }
+  }
+
   /// An arena for the slices of a space, if there are any.
   LogicalResult packSpace(Space space, ArrayRef<ProgramOp> programs,
                           const std::vector<VectorClocks> &clocks,
-                          Buffers &shared, SmallVectorImpl<Attribute> &arenas) {
+                          Buffers &shared, Buffers &held,
+                          SmallVectorImpl<Attribute> &arenas) {
     int64_t carried = 0, peak = 0;
     SmallVector<SliceOp> slices; // those that are packed
-    std::vector<PackedBuffer> buffers;
+    std::vector<PackedBuffer> buffers, placed;
     bool used = false;
     for (auto slice : getOperation().getOps<SliceOp>()) {
       if (slice.getSpace() != space) {
@@ -90,13 +131,14 @@ private:
       } else {
         slices.push_back(slice);
         buffers.push_back(std::move(shared[slice]));
+        placed.push_back(std::move(held[slice]));
       }
     }
     if (!used) {
       return success();
     }
     Packing packing =
-        pack(buffers, findConflicts(buffers, clocks), kSliceAlignment, carried);
+        pack(placed, findConflicts(placed, clocks), kSliceAlignment, carried);
     for (auto [index, slice] : llvm::enumerate(slices)) {
       slice.setOffset(packing.offsets[index]);
       SmallVector<int64_t> lives;

@@ -14,6 +14,10 @@ def PackBuffers : Pass<"sched-pack", "::mlir::ModuleOp"> {
     awaits and the order of collectives (`passes/analysis/HappensBefore.h`).
     Order in the block is not enough once there are two streams.
 
+    Of two library calls that follow each other on a stream, what the first is
+    the last to use is kept until the second is done, up to 256 KiB a slice, so
+    that a device can compute both at once.
+
     Records each slice's offset and its first and last step, and an arena for
     each space that has slices, with its lower bound, on the module. Slices that
     nothing uses and that are not carried go.

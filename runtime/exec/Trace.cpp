@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <set>
 
 using namespace zerograph;
@@ -25,40 +26,70 @@ nlohmann::json named(const char *what, size_t rank, int thread,
           {"args", {{"name", name}}}};
 }
 
-/// Something that took time on a step's stream.
+/// Something that took time.
 nlohmann::json lasting(const std::string &name, const std::string &category,
-                       size_t rank, const plan::Step &step, int64_t begin,
-                       int64_t end, nlohmann::json args) {
+                       size_t rank, int thread, int64_t begin, int64_t end,
+                       nlohmann::json args) {
   return {{"ph", "X"},
           {"name", name},
           {"cat", category},
           {"pid", rank},
-          {"tid", int(step.stream())},
+          {"tid", thread},
           {"ts", double(begin) / 1e3},
           {"dur", double(end - begin) / 1e3},
           {"args", std::move(args)}};
 }
 
 /// The events of one step: its work, and where it waited for other ranks.
-void addStep(nlohmann::json &events, size_t rank, const plan::Step &step,
-             StepTime time, int64_t origin, nlohmann::json args) {
+void addStep(nlohmann::json &events, size_t rank, int thread,
+             const plan::Step &step, StepTime time, int64_t origin,
+             nlohmann::json args) {
   std::string name = step.name(), op(opName(step));
   bool known = time.work.begin != 0;
   WorkTime work = known ? time.work : WorkTime{time.begin, time.end};
   auto wait = [&](const char *what, int64_t begin, int64_t end) {
     if (begin < end) {
       events.push_back(lasting(absl::StrCat("wait ", what, ": ", name), "wait",
-                               rank, step, begin - origin, end - origin, args));
+                               rank, thread, begin - origin, end - origin,
+                               args));
     }
   };
   if (isCollective(step) && !known) {
     args["waiting for other ranks"] = "included";
   }
   wait("for ranks to begin", time.begin, work.begin);
-  events.push_back(lasting(name, op, rank, step, work.begin - origin,
+  events.push_back(lasting(name, op, rank, thread, work.begin - origin,
                            work.end - origin, args));
   wait("for ranks to end", work.end, time.end);
 }
+
+/// Events of a thread may not overlap. A stream whose steps run side by side
+/// gets one more thread in the file for each that runs beside others.
+class Lanes {
+public:
+  explicit Lanes(const plan::Plan &plan) : plan(plan) {}
+
+  /// Steps of a stream come in order of their places in a program.
+  int threadOf(const plan::Step &step, StepTime time) {
+    std::vector<int64_t> &ends = ends_of[step.stream()];
+    size_t lane = 0;
+    while (lane < ends.size() && ends[lane] > time.begin) {
+      ++lane;
+    }
+    ends.resize(std::max(ends.size(), lane + 1));
+    ends[lane] = time.end;
+    return int(lane) * plan.streams_size() + int(step.stream());
+  }
+  std::string nameOf(const plan::Step &step, int thread) const {
+    int lane = thread / plan.streams_size();
+    return absl::StrCat(streamName(plan, step),
+                        lane > 0 ? absl::StrCat(", beside ", lane) : "");
+  }
+
+private:
+  const plan::Plan &plan;
+  std::map<uint32_t, std::vector<int64_t>> ends_of; // by stream
+};
 
 } // namespace
 
@@ -94,17 +125,19 @@ absl::Status TraceFile::write(const plan::Plan &plan,
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     events.push_back(
         named("process_name", rank, 0, absl::StrCat("rank ", rank)));
-    std::set<uint32_t> streams;
+    std::set<int> threads;
     for (int p = 0; p < plan.programs_size(); ++p) {
       const plan::Program &program = plan.programs(p);
+      Lanes lanes(plan);
       for (int i = 0; i < program.steps_size(); ++i) {
         const plan::Step &step = program.steps(i);
         const StepTime &time = ranks[rank][p][i];
-        if (streams.insert(step.stream()).second) {
-          events.push_back(named("thread_name", rank, step.stream(),
-                                 streamName(plan, step)));
+        int thread = lanes.threadOf(step, time);
+        if (threads.insert(thread).second) {
+          events.push_back(
+              named("thread_name", rank, thread, lanes.nameOf(step, thread)));
         }
-        addStep(events, rank, step, time, origin,
+        addStep(events, rank, thread, step, time, origin,
                 {{"program", program.name()}, {"step", i}});
       }
     }

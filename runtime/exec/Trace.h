@@ -15,7 +15,8 @@ namespace zerograph {
 using StepTimes = std::vector<std::vector<StepTime>>;
 
 /// A file in the Trace Event Format, which Perfetto and chrome://tracing draw:
-/// a process per rank, a thread per stream, an event per step. Where a
+/// a process per rank, a thread per stream, an event per step. Steps that ran
+/// beside others of their stream are in threads "STREAM, beside 1". Where a
 /// collective waits for other ranks, that is an event of its own, of the
 /// category "wait"; of a GPU's collectives it cannot be told apart, and their
 /// events say so. A stream that waits for another has no event then.

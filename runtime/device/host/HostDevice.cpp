@@ -3,8 +3,10 @@
 #include "runtime/device/host/HostDevice.h"
 
 #include "runtime/device/host/HostArena.h"
+#include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/HostOperations.h"
 #include "runtime/device/host/HostProgram.h"
+#include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
 #include <system_error>
@@ -33,6 +35,19 @@ private:
   const plan::Step &step;
   std::unique_ptr<Operation> inner;
 };
+
+/// What the plan does not tell is taken as written.
+absl::StatusOr<std::vector<Touch>> touchesOf(const StepBinding &step) {
+  std::vector<Touch> touches;
+  ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
+                      hostAddresses(step.ranges));
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    bool known = int(i) < step.step->accesses_size();
+    touches.push_back({addresses[i], addresses[i] + step.ranges[i].bytes,
+                       !known || effectOf(*step.step, int(i)).writes});
+  }
+  return touches;
+}
 
 class HostDevice final : public Device {
 public:
@@ -97,16 +112,20 @@ absl::Status HostDevice::bindStep(const ProgramBinding &program,
                                   StepBinding &step, HostProgram &bound) {
   ZG_ASSIGN_OR_RETURN(HostStream * stream, streamOf(program, step.stream));
   StreamEntry entry;
-  entry.number = step.number;
-  entry.operation = std::move(step.operation);
-  if (!entry.operation) {
-    ZG_ASSIGN_OR_RETURN(entry.operation,
+  StreamStep &made = entry.steps.emplace_back();
+  made.number = step.number;
+  made.operation = std::move(step.operation);
+  std::vector<Touch> touches;
+  if (!made.operation) {
+    ZG_ASSIGN_OR_RETURN(made.operation,
                         makeOperation(stream->workers(), program.module, step));
+    ZG_ASSIGN_OR_RETURN(touches, touchesOf(step));
   }
   if (hooks.before) {
-    entry.operation = std::make_unique<HookedOperation>(
-        hooks, *step.step, std::move(entry.operation));
+    made.operation = std::make_unique<HookedOperation>(
+        hooks, *step.step, std::move(made.operation));
   }
+  made.shared = dynamic_cast<SharedOperation *>(made.operation.get());
   auto countOf = [&](Timepoint point) -> absl::StatusOr<StreamEntry::Count> {
     ZG_ASSIGN_OR_RETURN(std::byte * counter,
                         hostAddress(program.counters.part(
@@ -121,7 +140,8 @@ absl::Status HostDevice::bindStep(const ProgramBinding &program,
   if (step.publishes) {
     ZG_ASSIGN_OR_RETURN(entry.publishes, countOf(*step.publishes));
   }
-  bound.add(*stream, step.stream, std::move(entry), step.waits);
+  bound.add(*stream, step.stream, std::move(entry), std::move(touches),
+            step.waits);
   return absl::OkStatus();
 }
 

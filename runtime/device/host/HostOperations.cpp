@@ -6,6 +6,7 @@
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/MatmulLibrary.h"
+#include "runtime/device/host/SharedOperation.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,49 +33,44 @@ uint32_t partsOf(const WorkerPool &pool, uint64_t grains, uint64_t bytes) {
       std::max<uint64_t>(1, std::min({grains, bytes / kBytesOfPart, most})));
 }
 
-class LaunchOperation final : public Operation {
+class LaunchOperation final : public SharedOperation {
 public:
   /// `bytes`: that the kernel reads and writes.
   LaunchOperation(WorkerPool &pool, const HostKernelModule::Kernel &kernel,
                   const std::vector<std::byte *> &addresses, uint64_t bytes)
-      : pool(pool), kernel(kernel),
-        parts(partsOf(pool, kernel.extent / std::max<uint64_t>(1, kernel.grain),
-                      bytes)),
-        buffers(addresses.begin(), addresses.end()) {}
+      : SharedOperation(
+            pool,
+            partsOf(pool, kernel.extent / std::max<uint64_t>(1, kernel.grain),
+                    bytes)),
+        kernel(kernel), buffers(addresses.begin(), addresses.end()) {}
 
-  absl::Status issue(const Issue &) override {
-    pool.run(parts, [this](uint32_t part) {
-      WorkRange range = partOf(kernel.extent, kernel.grain, part, parts);
-      kernel.function(buffers.data(), int64_t(range.begin), int64_t(range.end));
-    });
-    return absl::OkStatus();
+  void runPart(uint32_t part) noexcept override {
+    WorkRange range = partOf(kernel.extent, kernel.grain, part, parts());
+    kernel.function(buffers.data(), int64_t(range.begin), int64_t(range.end));
   }
 
 private:
-  WorkerPool &pool;
   HostKernelModule::Kernel kernel;
-  uint32_t parts;
   std::vector<void *> buffers;
 };
 
-class LibraryOperation final : public Operation {
+class LibraryOperation final : public SharedOperation {
 public:
   LibraryOperation(WorkerPool &pool, std::unique_ptr<LibraryCall> call)
-      : pool(pool), call(std::move(call)) {}
+      : SharedOperation(pool, call->parts()), call(std::move(call)) {}
 
-  absl::Status issue(const Issue &) override {
-    pool.run(call->parts(), [this](uint32_t part) {
-      absl::Status status = call->run(part);
-      if (!status.ok()) {
-        std::lock_guard<std::mutex> lock(mutex);
-        failure.Update(status);
-      }
-    });
+  void runPart(uint32_t part) noexcept override {
+    absl::Status status = call->run(part);
+    if (!status.ok()) {
+      std::lock_guard<std::mutex> lock(mutex);
+      failure.Update(status);
+    }
+  }
+  absl::Status result() override {
     return std::exchange(failure, absl::OkStatus());
   }
 
 private:
-  WorkerPool &pool;
   std::unique_ptr<LibraryCall> call;
   std::mutex mutex;
   absl::Status failure;
@@ -82,23 +78,18 @@ private:
 
 /// write(range) for parts of `bytes`, each of whole lines but the last.
 template <typename Write>
-class BytesOperation final : public Operation {
+class BytesOperation final : public SharedOperation {
 public:
   BytesOperation(WorkerPool &pool, uint64_t bytes, Write write)
-      : pool(pool), bytes(bytes), parts(partsOf(pool, bytes / kLine, bytes)),
-        write(write) {}
+      : SharedOperation(pool, partsOf(pool, bytes / kLine, bytes)),
+        bytes(bytes), write(write) {}
 
-  absl::Status issue(const Issue &) override {
-    pool.run(parts, [this](uint32_t part) {
-      write(partOf(bytes, kLine, part, parts));
-    });
-    return absl::OkStatus();
+  void runPart(uint32_t part) noexcept override {
+    write(partOf(bytes, kLine, part, parts()));
   }
 
 private:
-  WorkerPool &pool;
   uint64_t bytes;
-  uint32_t parts;
   Write write;
 };
 

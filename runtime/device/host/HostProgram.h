@@ -8,15 +8,18 @@
 namespace zerograph {
 
 /// A program whose list is split by streams; in each, entries keep the list's
-/// order.
+/// order. A step that has fewer parts than its stream has threads would leave
+/// some of them idle: the next one runs beside it, where it awaits nothing and
+/// neither touches what the other writes.
 class HostProgram final : public BoundProgram {
 public:
   explicit HostProgram(Timelines &timelines) : timelines(timelines) {}
 
-  /// The next step of the list, on `stream` at place `index` of the timelines.
-  /// `waits`: earlier places in the list.
+  /// The next step of the list, which is the entry's only one, on `stream` at
+  /// place `index` of the timelines. `touches`: all memory that it reads and
+  /// writes. `waits`: earlier places in the list.
   void add(HostStream &stream, unsigned index, StreamEntry entry,
-           const std::vector<uint32_t> &waits);
+           std::vector<Touch> touches, const std::vector<uint32_t> &waits);
 
   void prepare() override { timelines.reset(); }
   void start(unsigned slot) override;
@@ -30,6 +33,7 @@ private:
     HostStream *stream = nullptr;
     unsigned index = 0;
     StreamProgram entries;
+    std::vector<Touch> touches; // of the last entry
   };
 
   Timelines &timelines;

@@ -2,6 +2,7 @@
 
 #include "runtime/device/host/HostStream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <pthread.h>
 
@@ -106,21 +107,65 @@ absl::Status HostStream::await(const StreamEntry &entry) {
   return timelines.hasFailed() ? collateral() : absl::OkStatus();
 }
 
+absl::Status HostStream::issueOne(const StreamStep &step) {
+  StepTime time;
+  time.begin = times ? now() : 0;
+  absl::Status result =
+      step.operation->issue({nullptr, slot, times ? &time.work : nullptr});
+  if (times) {
+    time.end = now();
+    times[step.place] = time;
+  }
+  return result;
+}
+
+/// Each step's time is from its first part's begin to its last part's end.
+absl::Status HostStream::issueSideBySide(const std::vector<StreamStep> &steps) {
+  uint32_t parts = 0;
+  for (const StreamStep &step : steps) {
+    parts += step.shared->parts();
+    if (times) {
+      times[step.place] = {INT64_MAX, 0};
+    }
+  }
+  pool.run(parts, [&](uint32_t part) {
+    const StreamStep *step = steps.data();
+    for (; part >= step->shared->parts(); ++step) {
+      part -= step->shared->parts();
+    }
+    int64_t begin = times ? now() : 0;
+    step->shared->runPart(part);
+    if (times) {
+      std::lock_guard<std::mutex> lock(noting);
+      StepTime &time = times[step->place];
+      time.begin = std::min(time.begin, begin);
+      time.end = std::max(time.end, now());
+    }
+  });
+  absl::Status result;
+  for (const StreamStep &step : steps) {
+    absl::Status status = step.shared->result();
+    if (result.ok() && !status.ok()) {
+      result = status;
+      failed_step = step.number;
+    }
+  }
+  return result;
+}
+
+absl::Status HostStream::issue(const StreamEntry &entry) {
+  return entry.steps.size() == 1 ? issueOne(entry.steps.front())
+                                 : issueSideBySide(entry.steps);
+}
+
 absl::Status HostStream::runProgram() {
   uint32_t position = 0;
   for (const StreamEntry &entry : *program) {
-    failed_step = entry.number;
+    failed_step = entry.steps.front().number;
     ZG_RETURN_IF_ERROR(await(entry));
-    StepTime time;
-    time.begin = times ? now() : 0;
-    absl::Status result =
-        entry.operation->issue({nullptr, slot, times ? &time.work : nullptr});
-    if (times) {
-      time.end = now();
-      times[entry.place] = time;
-    }
+    absl::Status result = issue(entry);
     if (!result.ok()) {
-      return timelines.fail(result, entry.number) ? result : collateral();
+      return timelines.fail(result, failed_step) ? result : collateral();
     }
     timelines.advance(index, ++position);
     if (entry.publishes) {

@@ -4,19 +4,27 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTSTREAM_H
 
 #include "runtime/device/Device.h"
+#include "runtime/device/host/SharedOperation.h"
 #include "runtime/device/host/Timelines.h"
-#include "runtime/device/host/WorkerPool.h"
 
+#include <mutex>
 #include <thread>
 
 namespace zerograph {
 
-/// A step of a stream's part of a program.
-struct StreamEntry {
+/// A step of the list that was bound.
+struct StreamStep {
   std::unique_ptr<Operation> operation;
+  SharedOperation *shared = nullptr; // the operation, where it has parts
+  uint32_t place = 0;                // in the list
+  uint32_t number = 0;               // in the plan's program
+};
+
+/// What a stream does at once: a step, or several side by side, all of which
+/// have parts.
+struct StreamEntry {
+  std::vector<StreamStep> steps;
   std::vector<StreamPosition> waits;
-  uint32_t place = 0;  // in the list that was bound
-  uint32_t number = 0; // in the plan's program
   /// Of other devices: counts to be reached, and one to be set.
   struct Count {
     uint32_t *counter;
@@ -26,7 +34,7 @@ struct StreamEntry {
   std::optional<Count> publishes;
 };
 
-/// The steps of one program on one stream, in order.
+/// What one program does on one stream, in order.
 using StreamProgram = std::vector<StreamEntry>;
 
 /// Runs entries in order on a thread of its own, whose operations a pool of
@@ -45,13 +53,16 @@ public:
   /// reads slot `slot`. `times`: by place in the list that was bound; or null.
   void start(const StreamProgram &program, unsigned slot, StepTime *times);
   /// Waits until all entries are done or one failed. After a failure on any
-  /// stream the others end with CANCELLED. `failed`: an entry's number.
+  /// stream the others end with CANCELLED. `failed`: a step's number.
   absl::Status finish(uint32_t &failed);
 
 private:
   void serve();
   absl::Status runProgram();
   absl::Status await(const StreamEntry &entry);
+  absl::Status issue(const StreamEntry &entry);
+  absl::Status issueOne(const StreamStep &step);
+  absl::Status issueSideBySide(const std::vector<StreamStep> &steps);
 
   Timelines &timelines;
   unsigned index;
@@ -60,6 +71,7 @@ private:
   const StreamProgram *program = nullptr;
   unsigned slot = 0;
   StepTime *times = nullptr;
+  std::mutex noting; // times of steps side by side
   // Written by the thread before `ended`.
   absl::Status status;
   uint32_t failed_step = 0;

@@ -1,0 +1,72 @@
+//===- TraceTest.cpp - the file that says when steps ran ------------------===//
+
+#include "runtime/exec/Trace.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gtest/gtest.h"
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+
+using namespace zerograph;
+
+namespace {
+
+/// A step beside another of its stream gets a thread of its own in the file;
+/// each keeps its time.
+TEST(TraceTest, StepsSideBySideDoNotOverlapInAThread) {
+  plan::Plan plan;
+  for (const char *name : {"compute", "gather"}) {
+    plan.add_streams()->set_name(name);
+  }
+  plan::Program &program = *plan.add_programs();
+  program.set_name("step");
+  std::vector<StepTime> times;
+  auto step = [&](const char *name, int stream, int64_t begin, int64_t end) {
+    plan::Step &added = *program.add_steps();
+    added.set_name(name);
+    added.set_stream(stream);
+    added.mutable_fill();
+    times.push_back({begin, end});
+  };
+  step("alone", 0, 1000, 2000);
+  step("first", 0, 2000, 4000);
+  step("beside", 0, 2500, 5000);
+  step("also beside", 0, 3000, 4500);
+  step("other stream", 1, 2000, 6000);
+  step("after", 0, 5000, 7000);
+
+  std::string path = ::testing::TempDir() + "lanes.json";
+  auto file = TraceFile::open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE((*file)->write(plan, {{times}}).ok());
+  file->reset();
+  std::map<std::string, std::string> thread_of; // by step
+  std::map<int, std::string> threads;
+  std::map<std::string, std::pair<double, double>> spans;
+  auto trace = nlohmann::json::parse(std::ifstream(path));
+  for (const auto &event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name") {
+      threads[event["tid"]] = event["args"]["name"];
+    }
+  }
+  for (const auto &event : trace["traceEvents"]) {
+    if (event["ph"] == "X") {
+      thread_of[event["name"]] = threads[event["tid"]];
+      spans[event["name"]] = {event["ts"], event["dur"]};
+    }
+  }
+  EXPECT_EQ(thread_of, (std::map<std::string, std::string>{
+                           {"alone", "compute"},
+                           {"first", "compute"},
+                           {"beside", "compute, beside 1"},
+                           {"also beside", "compute, beside 2"},
+                           {"other stream", "gather"},
+                           {"after", "compute"}}));
+  EXPECT_EQ(spans["also beside"], (std::pair<double, double>{2.0, 1.5}));
+  std::remove(path.c_str());
+}
+
+} // namespace
