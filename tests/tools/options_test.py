@@ -128,7 +128,13 @@ class CompileOptions(Case):
                               ("--lr", "much"), ("--bucket-bytes", "0"),
                               ("--prefetch", "-1")):
             self.refused(*COMPILE, option, value, codes=(2,), parts=[option])
-        for option, value in (("--lr", "nan"), ("--lr", "-1"), ("--eps", "-1"),
+        for option in ("--lr", "--momentum", "--eps", "--weight-decay",
+                       "--clip-norm", "--clip-value", "--label-smoothing",
+                       "--dropout", "--step-gamma", "--min-lr",
+                       "--cycle-min-lr", "--cycle-max-momentum"):
+            self.refused(*COMPILE, option, "nan", codes=(2,),
+                         parts=[option, "nan is no "])
+        for option, value in (("--lr", "-1"), ("--eps", "-1"),
                               ("--weight-decay", "-1"), ("--betas", "0.9"),
                               ("--betas", "0.9,1"), ("--lr", "inf")):
             self.refused(*COMPILE, option, value, codes=(1,),
@@ -395,9 +401,11 @@ class TrainOptions(Case):
         self.refused(*self.train, "--threads", "0", parts=["--threads"])
         self.refused(*self.train, "--threads", "5000", parts=["--threads"])
         self.refused(*self.train, "--steps", "-1", parts=["--steps"])
-        for seconds in ("0", "-1", "1e10", "1000001", "inf", "nan"):
+        for seconds in ("0", "-1", "1e10", "1000001", "inf"):
             self.refused(*self.train, "--deadline", seconds,
                          parts=["--deadline", "above 0 and at most 1000000"])
+        self.refused(*self.train, "--deadline", "nan", codes=(2,),
+                     parts=["--deadline: nan is no number"])
         self.succeeds(*self.train, "--deadline", "1e6")
         self.refused(*self.train, "--dump-gradients", "g",
                      parts=["without gradients to dump"])

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -79,6 +80,14 @@ inline const OptionCheck ratio = text(
       return absl::SimpleAtod(text, &number) && number >= 0 && number < 1;
     },
     "ratio of at least 0 and less than 1");
+
+/// Of each option of type double: a NaN is neither below a range nor above it.
+inline const OptionCheck number = text(
+    [](const std::string &text) {
+      double number;
+      return !absl::SimpleAtod(text, &number) || !std::isnan(number);
+    },
+    "number");
 
 inline const OptionCheck positive = text(
     [](const std::string &text) {
@@ -173,6 +182,10 @@ void addOptions(CLI::App &app, OptionCommands command, Fields &fields) {
       CLI::Option *option = app.add_option(dashed(row), field, help);
       option->type_name(row.value)->required(row.check.needed);
       option->check(row.check.validator);
+      if constexpr (std::is_same_v<T, double> ||
+                    std::is_same_v<T, std::optional<double>>) {
+        option->check(checks::number.validator);
+      }
       if constexpr (std::is_same_v<T, std::vector<std::string>>) {
         option->allow_extra_args(row.check.several);
       }
