@@ -30,6 +30,13 @@ inline void readNumber(std::string_view text, Group &group) {
   auto wrong = [&](const char *expected) {
     group.error = "'" + std::string(text) + "': expected " + expected;
   };
+  std::string first = name == "betas" ? "beta1" : name;
+  for (const auto &[other, ignored] : group.numbers) {
+    if (other == first) {
+      group.error = name + " is given twice";
+      return;
+    }
+  }
   if (name == "betas") {
     if (auto betas = parseBetas(value)) {
       group.numbers.emplace_back("beta1", betas->first);
