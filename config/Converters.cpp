@@ -135,6 +135,14 @@ void persistence(const Given &found, Translation &to) {
   to.set(found, "persistence-threshold", absl::StrCat(*found.value.integer()));
 }
 
+void recompute(const Given &found, Translation &to) {
+  if (asks(found.value, *found.key) && found.value.integer() != 0) {
+    to.set(found, "recompute", "units");
+  } else {
+    to.noEffect("off");
+  }
+}
+
 void offloadParam(const Given &found, Translation &to) {
   if (to.stage() != 3 && asks(found.value, *found.key)) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),

@@ -34,6 +34,8 @@ void precision(const Given &found, Translation &to);
 void overflow(const Given &found, Translation &to);
 /// Masters and states of bf16: both or none.
 void masters(const Given &found, Translation &to);
+/// A key that asks for fewer activations: each unit's are computed again.
+void recompute(const Given &found, Translation &to);
 
 /// Elements of a bucket to bytes; the smaller of two buckets.
 void elements(const Given &found, Translation &to);

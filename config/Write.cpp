@@ -6,6 +6,7 @@
 #include "config/Keys.h"
 #include "options/Options.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
@@ -180,6 +181,10 @@ void FileWriter::write(const Key &key) {
     }
   } else if (!has(key.option)) {
     return;
+  } else if (key.convert == recompute) {
+    if (absl::EndsWith(key.path, ".partition_activations")) {
+      put(key, value("recompute") == "units");
+    }
   } else if (key.convert == precision) {
     if (key.path == value("precision") + ".enabled") {
       put(key, true);

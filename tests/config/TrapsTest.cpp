@@ -140,6 +140,35 @@ TEST(Traps, OverlapIsNullTrueOrFalse) {
   }
 }
 
+TEST(Traps, ActivationsAreComputedAgain) {
+  auto recompute = [](const std::string &params) {
+    Config config = readGood("{activation_checkpointing: {" + params + "}}");
+    EXPECT_EQ(linesOf(config.problems), "") << params;
+    return valueOf(config, "recompute");
+  };
+  for (const char *asks :
+       {"partition_activations: true", "cpu_checkpointing: true",
+        "number_checkpoints: 4", "partitioned_activations: true",
+        "partition_activations: true, cpu_checkpointing: true"}) {
+    EXPECT_EQ(recompute(asks), "units") << asks;
+  }
+  // A section that DeepSpeed's page has as it is asks for nothing.
+  EXPECT_EQ(recompute("partition_activations: false, cpu_checkpointing: false, "
+                      "contiguous_memory_optimization: false, "
+                      "number_checkpoints: null, profile: false"),
+            "");
+  EXPECT_EQ(recompute("profile: true, synchronize_checkpoint_boundary: true"),
+            "");
+  Config config = readGood(
+      "{activation_checkpointing: {cpu_checkpointing: true, profile: true}}");
+  Meaning meaning =
+      meaningOf(config, "activation_checkpointing.cpu_checkpointing");
+  EXPECT_EQ(meaning.does, Does::Differently);
+  EXPECT_THAT(meaning.text, HasSubstr("stays on the device"));
+  EXPECT_EQ(meaningOf(config, "activation_checkpointing.profile").does,
+            Does::NoEffect);
+}
+
 TEST(Traps, AKeyOfThePageAlone) {
   Config config = readGood(R"({"zero_optimization": {"grad_hooks": true}})");
   EXPECT_THAT(meaningOf(config, "zero_optimization.grad_hooks").text,

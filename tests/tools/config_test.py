@@ -101,6 +101,21 @@ class Applied(ConfigCase):
         self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
                       + json.dumps(self.inspect("a")))
 
+    def test_activation_checkpointing(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "activation_checkpointing": {
+                        "partition_activations": True}})
+        options = ["--micro-batch", "8", "--units", "fc*"]
+        plan, said = self.compiles_to("a", "--config", "ds.json", *options)
+        self.assertEqual(plan, self.compiles_to("b", "--recompute", "units",
+                                                *options)[0])
+        self.assertIn("applied differently: activation_checkpointing."
+                      "partition_activations; ", said)
+        plan, said = self.compiles_to("a", "--config", "ds.json", "--recompute",
+                                      "none", *options)
+        self.assertEqual(plan, self.compiles_to("b", *options)[0])
+        self.assertIn("--recompute none of the command line wins", said)
+
     def test_the_command_that_is_printed_does_the_same(self):
         self.write(GOOD)
         plan, _ = self.compiles_to("a", "--config", "ds.json")
