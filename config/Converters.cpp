@@ -28,18 +28,6 @@ void same(const Given &found, Translation &to) {
   to.set(found, key.option, text, !asks(found.value, key));
 }
 
-void pair(const Given &found, Translation &to) {
-  const std::vector<Value> &two = found.value.children;
-  if (two.size() != 2 || !two[0].number() || !two[1].number()) {
-    to.refuse(found, "expected a list of two numbers");
-    return;
-  }
-  to.set(found, found.key->option,
-         absl::StrCat(numberText(*two[0].number()), ",",
-                      numberText(*two[1].number())),
-         !asks(found.value, *found.key));
-}
-
 void batch(const Given &found, Translation &to) { to.sayBatch(found); }
 
 void clipping(const Given &found, Translation &to) {

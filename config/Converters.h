@@ -10,14 +10,21 @@
 
 #include "config/Keys.h"
 
+#include <utility>
+
 namespace zerograph::config {
+
+/// What schedules are called here, and there.
+inline constexpr std::pair<const char *, const char *> kSchedules[] = {
+    {"warmup", "WarmupLR"},
+    {"warmup-decay", "WarmupDecayLR"},
+    {"warmup-cosine", "WarmupCosineLR"},
+    {"one-cycle", "OneCycle"}};
 
 inline constexpr Convert none = nullptr;
 
 /// The option has the key's value.
 void same(const Given &found, Translation &to);
-/// A list of two numbers.
-void pair(const Given &found, Translation &to);
 
 /// Of the four numbers of a batch, which are reconciled together.
 void batch(const Given &found, Translation &to);
@@ -50,11 +57,32 @@ void offloadParam(const Given &found, Translation &to);
 void optimizerType(const Given &found, Translation &to);
 /// The optimizer's rate, unless the schedule has its own.
 void rate(const Given &found, Translation &to);
+/// A list of two numbers, unless the schedule has its own.
+void betas(const Given &found, Translation &to);
 /// The schedule, and what must be said of it.
 void scheduleType(const Given &found, Translation &to);
 /// The rate at the top of a schedule.
 void peak(const Given &found, Translation &to);
+/// Whether OneCycle changes Adam's betas, the bounds of the first, and what
+/// becomes of it behind the cycle.
 void cycleMomentum(const Given &found, Translation &to);
+void cycleBound(const Given &found, Translation &to);
+void decayMomentum(const Given &found, Translation &to);
+
+// What converters ask.
+
+/// The optimizer of the run, by its name here: the command line's, or the
+/// file's.
+std::string optimizerOf(const Translation &to);
+/// That the command line has another schedule than the file; or empty.
+std::string scheduleGivenInstead(const Translation &to);
+/// Why a key of the file's optimizer or schedule has no effect where the
+/// command line has another, which does not use it; or empty.
+std::string replacedBecause(const Key &key, const Translation &to);
+/// Why the schedule's rate comes before the optimizer's; or empty.
+std::string rateOfSchedule(const Translation &to);
+/// Whether the schedule changes the betas.
+bool cyclesBetas(const Translation &to);
 
 } // namespace zerograph::config
 

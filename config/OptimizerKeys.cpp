@@ -1,18 +1,15 @@
-//===- OptimizerKeys.cpp - the optimizer and the schedule -----------------===//
+//===- OptimizerKeys.cpp - the keys of the optimizer ----------------------===//
 
 #include "config/Converters.h"
 #include "config/Translation.h"
+#include "config/Write.h"
+#include "options/Groups.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
 namespace zerograph::config {
 namespace {
-
-bool isType(const Translation &to, const char *section, const char *type) {
-  const Value *value = to.value(absl::StrCat(section, ".type"));
-  return value != nullptr && absl::EqualsIgnoreCase(value->text, type);
-}
 
 /// A flag of the optimizer's parameters.
 bool flag(const Translation &to, const char *name, bool fallback) {
@@ -30,34 +27,59 @@ void setWhereMissing(const Given &found, Translation &to, const char *parameter,
   }
 }
 
-/// The key that has the rate at the top of the schedule, if one has.
-const char *peakKey(const Translation &to) {
-  const char *key = isType(to, "scheduler", "OneCycle")
-                        ? "scheduler.params.cycle_max_lr"
-                        : "scheduler.params.warmup_max_lr";
-  bool has = to.value("scheduler.type") != nullptr && to.value(key) != nullptr;
-  return has ? key : nullptr;
+/// Of the file's type, in small letters; "" where it has none.
+std::string typeInFile(const Translation &to) {
+  const Value *type = to.value("optimizer.type");
+  std::string name = type != nullptr ? absl::AsciiStrToLower(type->text) : "";
+  return name == "adam" && flag(to, "adam_w_mode", true) ? "adamw" : name;
 }
 
-/// What WarmupDecayLR takes for the peak where nobody says it.
-bool hasDecaysPeak(const Translation &to) {
-  return isType(to, "scheduler", "WarmupDecayLR") &&
-         to.value("scheduler.params.warmup_max_lr") == nullptr &&
-         !to.isAuto("scheduler.params.warmup_max_lr");
+/// Whether an optimizer of ours reads a parameter of the file's.
+bool takes(const std::string &kind, absl::string_view parameter) {
+  if (parameter == "betas") {
+    return options::uses(kind, "beta1");
+  }
+  if (parameter == "nesterov") {
+    return options::uses(kind, "momentum");
+  }
+  bool number = parameter == "lr" || parameter == "weight_decay" ||
+                parameter == "eps" || parameter == "momentum";
+  return number && options::uses(kind, std::string(parameter));
 }
 
 } // namespace
 
+std::string optimizerOf(const Translation &to) {
+  std::string type = typeInFile(to);
+  return to.besides().optimizer ? *to.besides().optimizer
+         : !type.empty()        ? type
+                                : defaultOf("optimizer");
+}
+
+std::string replacedBecause(const Key &key, const Translation &to) {
+  constexpr absl::string_view kParams = "optimizer.params.";
+  if (key.path == "scheduler.type" ||
+      absl::StartsWith(key.path, "scheduler.params.")) {
+    return scheduleGivenInstead(to);
+  }
+  std::string type = typeInFile(to), kind = optimizerOf(to);
+  bool param = absl::StartsWith(key.path, kParams);
+  bool replaced =
+      !type.empty() && kind != type && (key.path == "optimizer.type" || param);
+  return !replaced || (param && takes(kind, key.path.substr(kParams.size())))
+             ? ""
+             : absl::StrCat("--optimizer ", kind, " was given");
+}
+
 void optimizerType(const Given &found, Translation &to) {
-  std::string type = absl::AsciiStrToLower(found.value.text);
+  std::string type = typeInFile(to);
   for (const char *compressed : {"onebitadam", "zerooneadam", "onebitlamb"}) {
     if (type == compressed) {
       to.refuse(found, "not built yet: gradients are not compressed");
       return;
     }
   }
-  if (type == "adam" && flag(to, "adam_w_mode", true)) {
-    type = "adamw";
+  if (type == "adamw" && absl::EqualsIgnoreCase(found.value.text, "adam")) {
     to.note("'optimizer.type' Adam means AdamW, as in DeepSpeed; "
             "\"adam_w_mode\": false is Adam");
   }
@@ -65,8 +87,7 @@ void optimizerType(const Given &found, Translation &to) {
   if (type == "adamw" && !flag(to, "torch_adam", false)) {
     setWhereMissing(found, to, "weight_decay", "weight-decay", "0");
   } else if (type == "adagrad") {
-    bool rate = peakKey(to) == nullptr && !hasDecaysPeak(to);
-    if (rate) {
+    if (rateOfSchedule(to).empty()) {
       setWhereMissing(found, to, "lr", "lr", "0.01");
     }
     setWhereMissing(found, to, "eps", "eps", "1e-10");
@@ -77,61 +98,25 @@ void optimizerType(const Given &found, Translation &to) {
 }
 
 void rate(const Given &found, Translation &to) {
-  if (const char *key = peakKey(to)) {
-    to.noEffect(
-        absl::StrCat("the schedule's own rate comes before it: '", key, "'"));
-  } else if (hasDecaysPeak(to)) {
-    to.noEffect("WarmupDecayLR without 'warmup_max_lr' rises to 0.001");
-  } else {
-    same(found, to);
-  }
-}
-
-void scheduleType(const Given &found, Translation &to) {
-  constexpr std::pair<const char *, const char *> kSchedules[] = {
-      {"WarmupLR", "warmup"},
-      {"WarmupDecayLR", "warmup-decay"},
-      {"WarmupCosineLR", "warmup-cosine"},
-      {"OneCycle", "one-cycle"}};
-  for (auto [type, schedule] : kSchedules) {
-    if (!absl::EqualsIgnoreCase(found.value.text, type)) {
-      continue;
-    }
-    to.set(found, "schedule", schedule);
-    if (hasDecaysPeak(to)) {
-      to.set(found, "lr", "0.001", /*by_default=*/true);
-      to.note("WarmupDecayLR without 'warmup_max_lr' rises to 0.001, whatever "
-              "the optimizer's rate is");
-    }
-    if (schedule[0] == 'w' && !to.has("scheduler.params.warmup_type")) {
-      to.note("'warmup_type' is missing: the rate rises with the logarithm of "
-              "the step; \"warmup_type\": \"linear\" is the other way");
-    }
-    if (schedule[0] == 'o' && !to.has("scheduler.params.cycle_momentum")) {
-      cycleMomentum(found, to);
-    }
-    return;
-  }
-  to.refuse(found, "there are WarmupLR, WarmupDecayLR, WarmupCosineLR and "
-                   "OneCycle; others are not built yet");
-}
-
-void peak(const Given &found, Translation &to) {
-  const char *key = peakKey(to);
-  if (key != nullptr && found.key->path == key) {
+  std::string schedule = rateOfSchedule(to);
+  if (schedule.empty()) {
     same(found, to);
   } else {
-    to.noEffect("it is of another schedule");
+    to.noEffect(schedule);
   }
 }
 
-void cycleMomentum(const Given &found, Translation &to) {
-  bool asked = found.value.boolean().value_or(true);
-  if (isType(to, "optimizer", "SGD")) {
-    to.say("SGD's momentum stays as it is, in DeepSpeed as well");
-  } else if (asked && isType(to, "scheduler", "OneCycle")) {
-    to.refuse(found, "not built yet: OneCycle changes the first beta as well, "
-                     "unless \"cycle_momentum\" is false");
+void betas(const Given &found, Translation &to) {
+  const std::vector<Value> &two = found.value.children;
+  if (cyclesBetas(to)) {
+    to.noEffect("OneCycle changes both, unless \"cycle_momentum\" is false");
+  } else if (two.size() != 2 || !two[0].number() || !two[1].number()) {
+    to.refuse(found, "expected a list of two numbers");
+  } else {
+    to.set(found, found.key->option,
+           absl::StrCat(numberText(*two[0].number()), ",",
+                        numberText(*two[1].number())),
+           !asks(found.value, *found.key));
   }
 }
 

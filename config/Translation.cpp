@@ -4,6 +4,7 @@
 
 #include "config/Converters.h"
 #include "config/Write.h"
+#include "options/Options.h"
 
 #include "absl/strings/match.h"
 
@@ -129,16 +130,16 @@ void Translation::linkSettings(const Given &found) {
 /// Nobody fills it in here: what the compiler's own default is.
 void Translation::sayAuto(const Given &found) {
   const Key &key = *found.key;
-  const Value *kind = value("optimizer.type");
-  bool decays =
-      kind != nullptr && absl::StartsWithIgnoreCase(kind->text, "adam");
-  std::string text = key.option == "weight-decay" && decays ? "0.01"
-                     : defaultOf(key.option).empty()        ? key.value
+  double decay = options::weightDecay(optimizerOf(*this), NAN);
+  std::string text = key.option == "weight-decay"    ? numberText(decay)
+                     : defaultOf(key.option).empty() ? key.value
                                                      : defaultOf(key.option);
   if (key.does == Does::Refused) {
     noEffect("auto: off");
   } else if (key.convert == batch) {
     batch(found, *this);
+  } else if (key.convert == betas && cyclesBetas(*this)) {
+    betas(found, *this);
   } else if (key.convert == clipping) {
     set(found, "clip-norm", "1", /*by_default=*/true);
     say("auto: as where it is missing");
@@ -180,6 +181,11 @@ void Translation::translate(const Given &found) {
     refuse(found, found.problem);
   } else if (std::string off = offBecause(key); !off.empty()) {
     noEffect(off);
+  } else if (std::string by = replacedBecause(key, *this); !by.empty()) {
+    noEffect(by);
+    if (key.convert == optimizerType || key.convert == scheduleType) {
+      note(absl::StrCat(found.named(), " has no effect: ", by));
+    }
   } else if (!hasType(found.value, key.type)) {
     refuse(found, absl::StrCat("expected ", nameOf(key.type)));
   } else if (found.value.isAuto() && key.does != Does::NoEffect) {

@@ -54,6 +54,7 @@ struct Known {
   std::string ranks_from; ///< "--ranks", "the processes that were started"
   std::optional<int64_t> micro_batch, accumulate; ///< of the command line
   std::optional<int64_t> stage;                   ///< likewise
+  std::optional<std::string> optimizer, schedule; ///< likewise
   std::optional<int64_t> model_batch;             ///< that the model fixes
 };
 
@@ -86,6 +87,7 @@ public:
   bool has(absl::string_view path) const { return find(path) != nullptr; }
   bool isAuto(absl::string_view path) const;
   int64_t stage() const;
+  const Known &besides() const { return known; }
   /// Gives an option its value.
   void set(const Given &from, const std::string &option, std::string value,
            bool by_default = false);

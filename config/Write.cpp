@@ -20,15 +20,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What the optimizers and schedules are called there.
+/// What the optimizers are called there.
 constexpr std::pair<const char *, const char *> kOptimizers[] = {
     {"adamw", "AdamW"}, {"adam", "Adam"},       {"sgd", "SGD"},
     {"lion", "Lion"},   {"adagrad", "Adagrad"}, {"lamb", "Lamb"}};
-constexpr std::pair<const char *, const char *> kSchedules[] = {
-    {"warmup", "WarmupLR"},
-    {"warmup-decay", "WarmupDecayLR"},
-    {"warmup-cosine", "WarmupCosineLR"},
-    {"one-cycle", "OneCycle"}};
 
 template <typename Names>
 const char *nameThere(const Names &names, const std::string &here) {
@@ -80,6 +75,13 @@ private:
   bool has(const std::string &option) const { return given.count(option) > 0; }
   std::string value(const std::string &option) const {
     return has(option) ? given.at(option) : defaultOf(option);
+  }
+  /// Whether the betas are cycled as DeepSpeed does, whose second is 0.99.
+  bool cyclesBetas() const {
+    double most = 0;
+    auto both = options::betas(value("optimizer"), value("betas"));
+    return value("schedule") == "one-cycle" && both && both->second == 0.99 &&
+           absl::SimpleAtod(value("cycle-max-momentum"), &most) && most > 0;
   }
   int64_t integer(const std::string &option) const {
     int64_t number = 0;
@@ -179,6 +181,14 @@ void FileWriter::write(const Key &key) {
         value("schedule") != "warmup-cosine") {
       put(key, typed(value("lr"), key.type));
     }
+  } else if (key.convert == cycleMomentum) {
+    if (json.contains("scheduler") && value("schedule") == "one-cycle") {
+      put(key, cyclesBetas());
+    }
+  } else if (key.convert == cycleBound) {
+    if (cyclesBetas()) {
+      put(key, typed(value(key.option), key.type));
+    }
   } else if (!has(key.option)) {
     return;
   } else if (key.convert == recompute) {
@@ -204,7 +214,7 @@ void FileWriter::write(const Key &key) {
     if (stage3 && integer(key.option) == 0) {
       put(key, 0);
     }
-  } else if (key.convert == pair) {
+  } else if (key.convert == betas) {
     std::vector<ordered_json> two;
     for (absl::string_view part : absl::StrSplit(value(key.option), ',')) {
       two.push_back(typed(std::string(part), Type::Number));

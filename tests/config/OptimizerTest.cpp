@@ -63,20 +63,107 @@ TEST(Optimizer, TheRateOfASchedule) {
   EXPECT_THAT(linesOf(config.problems), HasSubstr("are not built yet"));
 }
 
-TEST(Optimizer, ACycleChangesTheBetasToo) {
-  const char *kAdam = "{optimizer: {type: Adam}, scheduler: {type: OneCycle, "
-                      "params: {cycle_max_lr: 1";
-  EXPECT_THAT(linesOf(readGood(absl::StrCat(kAdam, "}}}")).problems),
-              HasSubstr("the first beta as well"));
-  EXPECT_THAT(
-      linesOf(
-          readGood(absl::StrCat(kAdam, ", cycle_momentum: true}}}")).problems),
-      HasSubstr("the first beta as well"));
-  Config config = readGood(absl::StrCat(kAdam, ", cycle_momentum: false}}}"));
-  EXPECT_EQ(linesOf(config.problems), "");
+std::string cycle(const char *kind, const char *params) {
+  return absl::StrCat("{optimizer: {type: ", kind,
+                      "}, scheduler: {type: OneCycle, params: {cycle_max_lr: 1",
+                      params, "}}}");
+}
+
+/// "BETAS from LEAST to MOST" that a file makes; fails where it has a problem.
+std::string cycled(const std::string &text) {
+  Config config = readGood(text);
+  EXPECT_EQ(linesOf(config.problems), "") << text;
   EXPECT_EQ(valueOf(config, "lr"), "1");
-  config = readGood("{optimizer: {type: SGD}, scheduler: {type: OneCycle}}");
+  return absl::StrCat(valueOf(config, "betas"), " from ",
+                      valueOf(config, "cycle-min-momentum"), " to ",
+                      valueOf(config, "cycle-max-momentum"));
+}
+
+TEST(Optimizer, ACycleChangesTheBetasToo) {
+  EXPECT_EQ(cycled(cycle("Adam", "")), "0.9,0.99 from 0.8 to 0.9");
+  EXPECT_EQ(cycled(cycle("AdamW", ", cycle_momentum: true")),
+            "0.9,0.99 from 0.8 to 0.9");
+  EXPECT_EQ(cycled(cycle("Adam", ", cycle_min_mom: 0.85, cycle_max_mom: 0.95")),
+            "0.95,0.99 from 0.85 to 0.95");
+  EXPECT_EQ(cycled(cycle("Adam", ", cycle_momentum: false, cycle_min_mom: 0")),
+            " from  to ");
+  for (const char *kind : {"SGD", "Adagrad"}) {
+    EXPECT_EQ(cycled(cycle(kind, ", cycle_max_mom: 0.95")), " from  to ");
+  }
+  EXPECT_THAT(linesOf(readGood(cycle("Adam", "")).notes),
+              HasSubstr("makes the second 0.99"));
+  EXPECT_THAT(linesOf(readGood(cycle("Lion", "")).problems),
+              HasSubstr("the first beta of lion as well"));
+  Config config = readGood(
+      "{optimizer: {type: Adam, params: {betas: [0.5, 0.6]}}, scheduler: "
+      "{type: OneCycle, params: {cycle_min_lr: 0}}}");
   EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "betas"), "0.9,0.99");
+  EXPECT_THAT(meaningOf(config, "optimizer.params.betas").text,
+              HasSubstr("OneCycle changes both"));
+}
+
+TEST(Optimizer, ABetaThatGrowsIsRefused) {
+  const char *kGrows = ", decay_mom_rate: 0.1, decay_step_size: 10";
+  EXPECT_THAT(linesOf(readGood(cycle("Adam", kGrows)).problems),
+              HasSubstr("beyond 1"));
+  // DeepSpeed too looks at it only then.
+  EXPECT_EQ(cycled(cycle("SGD", kGrows)), " from  to ");
+  EXPECT_EQ(cycled(cycle("Adam", ", decay_mom_rate: 0.1")),
+            "0.9,0.99 from 0.8 to 0.9");
+}
+
+TEST(Optimizer, OfTheCommandLineReplacesTheFiles) {
+  Known known;
+  known.optimizer = "sgd";
+  Config config = readGood("{optimizer: {type: AdamW, params: {lr: 0.1, betas: "
+                           "[0.5, 0.6], eps: 1, weight_decay: auto, "
+                           "amsgrad: true}}}",
+                           known);
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_THAT(linesOf(config.notes),
+              HasSubstr("'optimizer.type' (c, line 1) has no effect: "
+                        "--optimizer sgd was given"));
+  EXPECT_EQ(valueOf(config, "optimizer"), "");
+  EXPECT_EQ(valueOf(config, "weight-decay"), "");
+  EXPECT_EQ(valueOf(config, "lr"), "0.1");
+  for (const char *param : {"betas", "eps", "amsgrad"}) {
+    Meaning meaning =
+        meaningOf(config, std::string("optimizer.params.") + param);
+    EXPECT_EQ(meaning.does, Does::NoEffect) << param;
+    EXPECT_EQ(meaning.text, "--optimizer sgd was given") << param;
+  }
+  EXPECT_THAT(meaningOf(config, "optimizer.params.weight_decay").text,
+              HasSubstr("auto: 0,"));
+  config = readGood("{optimizer: {type: OneBitAdam}}", known);
+  EXPECT_EQ(linesOf(config.problems), "");
+  known.optimizer = "adamw"; // which the file means as well
+  config = readGood("{optimizer: {type: Adam, params: {eps: 1}}}", known);
+  EXPECT_EQ(valueOf(config, "eps"), "1");
+  EXPECT_EQ(valueOf(config, "weight-decay"), "0");
+}
+
+TEST(Optimizer, AScheduleOfTheCommandLineReplacesTheFiles) {
+  const char *kFile =
+      "{optimizer: {type: AdamW, params: {lr: 0.1}}, scheduler: "
+      "{type: %s, params: {warmup_max_lr: 0.2, "
+      "warmup_type: linear}}}";
+  Known known;
+  known.schedule = "cosine";
+  for (const char *type : {"WarmupLR", "LRRangeTest"}) {
+    std::string text = kFile;
+    Config config = readGood(text.replace(text.find("%s"), 2, type), known);
+    EXPECT_EQ(linesOf(config.problems), "");
+    EXPECT_EQ(valueOf(config, "schedule"), "");
+    EXPECT_EQ(valueOf(config, "lr"), "0.1");
+    EXPECT_EQ(meaningOf(config, "scheduler.params.warmup_type").text,
+              "--schedule cosine was given");
+    EXPECT_THAT(linesOf(config.notes), HasSubstr("'scheduler.type'"));
+  }
+  known.schedule = "warmup"; // which the file means as well
+  std::string text = kFile;
+  Config config = readGood(text.replace(text.find("%s"), 2, "WarmupLR"), known);
+  EXPECT_EQ(valueOf(config, "lr"), "0.2");
 }
 
 } // namespace

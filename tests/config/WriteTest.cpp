@@ -77,6 +77,25 @@ TEST(Write, SaysSchedules) {
              defaults);
 }
 
+TEST(Write, SaysWhetherBetasAreCycled) {
+  Options defaults = {{"optimizer", "adamw"},
+                      {"lr", "0.1"},
+                      {"weight-decay", "0.01"},
+                      {"accumulate", "1"}};
+  Options cycle = {
+      {"schedule", "one-cycle"}, {"lr", "0.1"}, {"cycle-min-lr", "0.01"}};
+  expectSame(cycle, defaults);
+  cycle.insert({{"cycle-min-momentum", "0.85"},
+                {"cycle-max-momentum", "0.95"},
+                {"betas", "0.95,0.99"}});
+  expectSame(cycle, defaults);
+  cycle["betas"] = "0.95,0.999"; // there it is 0.99
+  Written file = writeDeepSpeed(cycle);
+  EXPECT_THAT(file.without,
+              ElementsAre("cycle-max-momentum", "cycle-min-momentum"));
+  EXPECT_THAT(file.json, HasSubstr("\"cycle_momentum\": false"));
+}
+
 TEST(Write, SaysThatUnitsAreComputedAgain) {
   expectSame({{"recompute", "units"}}, {{"optimizer", "adamw"},
                                         {"lr", "0.001"},

@@ -101,6 +101,34 @@ class Applied(ConfigCase):
         self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
                       + json.dumps(self.inspect("a")))
 
+    def test_an_optimizer_of_the_command_line_replaces_the_files(self):
+        self.write(GOOD)
+        options = [AS_OPTIONS[i] for i in range(len(AS_OPTIONS))
+                   if AS_OPTIONS[i - i % 2] not in
+                   ("--optimizer", "--betas", "--eps", "--weight-decay")]
+        plan, said = self.compiles_to("a", "--config", "ds.json",
+                                      "--optimizer", "sgd")
+        self.assertEqual(plan, self.compiles_to("b", "--optimizer", "sgd",
+                                                *options)[0])
+        self.assertIn("'optimizer.type' (ds.json, line 6) has no effect: "
+                      "--optimizer sgd was given", said)
+        told = self.succeeds("explain", "ds.json", "--optimizer", "sgd").stdout
+        self.assertRegex(told, r"betas = .*  --optimizer sgd was given")
+
+    def test_a_cycle_of_betas(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
+                    "scheduler": {"type": "OneCycle", "params": {
+                        "cycle_min_lr": 1e-4, "cycle_max_lr": 1e-3,
+                        "cycle_first_step_size": 10}}})
+        self.assertEqual(
+            self.compiles_to("a", "--config", "ds.json")[0],
+            self.compiles_to("b", "--micro-batch", "8", "--weight-decay", "0",
+                             "--schedule", "one-cycle", "--cycle-up", "10",
+                             "--cycle-min-lr", "1e-4", "--lr", "1e-3",
+                             "--betas", "0.9,0.99", "--cycle-min-momentum",
+                             "0.8", "--cycle-max-momentum", "0.9")[0])
+
     def test_activation_checkpointing(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
                     "activation_checkpointing": {

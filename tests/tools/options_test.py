@@ -8,6 +8,7 @@ from onnx_bytes import INT64, model, node, tensor, value_info
 from support import (Case, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH_RUN, main,
                      read_tensors, rows, write_tensors)
 
+CYCLE = ["--schedule", "one-cycle", "--cycle-min-lr", "1e-4"]
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
 
 
@@ -158,6 +159,12 @@ class CompileOptions(Case):
                 (["--loss-output", "los"], ["los", "there are loss, logits"]),
                 (["--units", "layer*"], ["--units layer*", "fc1.weight"]),
                 (["--units", "0"], ["--units 0"]),
+                ([*CYCLE, "--cycle-min-momentum", "0.8"],
+                 ["--cycle-min-momentum 0.8 needs --cycle-max-momentum"]),
+                ([*CYCLE, "--cycle-min-momentum", "0.9",
+                  "--cycle-max-momentum", "0.8"],
+                 ["--cycle-min-momentum 0.9 is above --cycle-max-momentum "
+                  "0.8"]),
                 (["--group", "fc1*"],
                  ["--group fc1*: expected PATTERN:NAME=NUMBER"]),
                 (["--group", "fc1*:rate=1"], ["'rate=1': expected lr="]),

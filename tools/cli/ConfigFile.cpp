@@ -37,6 +37,14 @@ std::optional<int64_t> numberGiven(const CLI::App &command, const char *name) {
              : std::nullopt;
 }
 
+std::optional<std::string> textGiven(const CLI::App &command,
+                                     const char *name) {
+  const CLI::Option *option = command.get_option_no_throw(name);
+  return option != nullptr && option->count() > 0
+             ? std::optional(option->as<std::string>())
+             : std::nullopt;
+}
+
 /// Gives one option its value; says why it does not take it, or nothing.
 std::string apply(CLI::App &command, const config::Setting &setting,
                   std::vector<std::string> &notes) {
@@ -103,6 +111,8 @@ config::Known knownOf(const CLI::App &command,
   known.micro_batch = numberGiven(command, "--micro-batch");
   known.accumulate = numberGiven(command, "--accumulate");
   known.stage = numberGiven(command, "--zero");
+  known.optimizer = textGiven(command, "--optimizer");
+  known.schedule = textGiven(command, "--schedule");
   return known;
 }
 

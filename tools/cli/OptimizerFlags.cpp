@@ -12,17 +12,7 @@
 namespace zerograph {
 namespace {
 
-/// Whether an optimizer uses a number of a group.
-bool uses(const std::string &optimizer, absl::string_view number) {
-  if (number == "momentum") {
-    return optimizer == "sgd";
-  }
-  if (number == "eps") {
-    return optimizer != "sgd" && optimizer != "lion";
-  }
-  bool betas = number == "beta1" || number == "beta2";
-  return !betas || (optimizer != "sgd" && optimizer != "adagrad");
-}
+using options::uses;
 
 std::string wrongIn(const options::Compile &options, const std::string &text) {
   options::Group group = options::parseGroup(text);

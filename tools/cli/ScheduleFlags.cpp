@@ -65,6 +65,15 @@ absl::Status checkScheduleOptions(
         absl::StrCat("--cycle-max-momentum is for --optimizer adam and adamw; ",
                      options.optimizer, " does not use it"));
   }
+  bool cycled = options.cycle_max_momentum > 0;
+  if (isGiven("--cycle-min-momentum") &&
+      (!cycled || options.cycle_min_momentum > options.cycle_max_momentum)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--cycle-min-momentum ", options.cycle_min_momentum,
+        cycled ? absl::StrCat(" is above --cycle-max-momentum ",
+                              options.cycle_max_momentum)
+               : " needs --cycle-max-momentum, where the beta comes from"));
+  }
   plan::Schedule schedule = scheduleOf(options);
   ZG_RETURN_IF_ERROR(checkSchedule(schedule));
   if (kind.uses("total_steps") &&
