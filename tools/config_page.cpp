@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "config/Keys.h"
+#include "tools/GeneratedPage.h"
 #include "tools/cli/ConfigFile.h"
 
 #include <CLI/Config.hpp>
@@ -14,10 +15,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-
-#include <fstream>
-#include <iostream>
-#include <sstream>
 
 namespace zerograph {
 namespace {
@@ -106,27 +103,11 @@ std::string page() {
   return text;
 }
 
-int run(const std::string &path, bool write) {
-  if (write) {
-    return (std::ofstream(path) << page()).flush() ? 0 : 1;
-  }
-  std::stringstream content;
-  content << std::ifstream(path).rdbuf();
-  if (content.str() != page()) {
-    std::cerr << path << " is not what config/Keys.def and the options say; "
-              << "`ninja -C build docs` writes it\n";
-    return 1;
-  }
-  return 0;
-}
-
 } // namespace
 } // namespace zerograph
 
 int main(int argc, char **argv) {
-  if (argc < 2) {
-    std::cerr << "usage: config_page FILE [--write]\n";
-    return 2;
-  }
-  return zerograph::run(argv[1], argc > 2);
+  return zerograph::pageMain(
+      argc, argv, "config/Keys.def, with options/Options.def,",
+      [](const std::string &) { return zerograph::page(); });
 }

@@ -7,14 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/GeneratedPage.h"
 #include "tools/cli/OptionTable.h"
 
 #include "absl/strings/str_replace.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <sstream>
 
 namespace zerograph {
 namespace {
@@ -55,32 +53,17 @@ bool replace(std::string &text, const std::string &name,
   return true;
 }
 
-int run(const std::string &path, bool write) {
-  std::stringstream content;
-  content << std::ifstream(path).rdbuf();
-  std::string text = content.str();
-  if (!replace(text, "compile", table<options::Compile>(kPlans | kRuns)) ||
-      !replace(text, "train", table<options::Train>(kTrains | kRuns))) {
-    return 1;
-  }
-  if (write) {
-    return (std::ofstream(path) << text).flush() ? 0 : 1;
-  }
-  if (text != content.str()) {
-    std::cerr << path << " does not have the options of options/Options.def; "
-              << "`ninja -C build docs` writes them\n";
-    return 1;
-  }
-  return 0;
+std::optional<std::string> withTables(std::string text) {
+  bool there =
+      replace(text, "compile", table<options::Compile>(kPlans | kRuns)) &&
+      replace(text, "train", table<options::Train>(kTrains | kRuns));
+  return there ? std::optional(std::move(text)) : std::nullopt;
 }
 
 } // namespace
 } // namespace zerograph
 
 int main(int argc, char **argv) {
-  if (argc < 2) {
-    std::cerr << "usage: option_tables README.md [--write]\n";
-    return 2;
-  }
-  return zerograph::run(argv[1], argc > 2);
+  return zerograph::pageMain(argc, argv, "options/Options.def",
+                             zerograph::withTables);
 }
