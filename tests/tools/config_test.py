@@ -86,10 +86,27 @@ class Applied(ConfigCase):
             rates = [json.loads(line)["lr"] for line in file]
         # DeepSpeed asks its schedule for the rate of the step to come.
         self.assertEqual(rates, [0, 0, 5e-4, 1e-3, 7.5e-4, 5e-4])
-        result = self.run_program(*train, "--epochs", "2")
+        # Of epochs the data says how long it is: 8 x 12 samples.
+        def rates_of(*options):
+            self.succeeds(*train, *options, "--log", "log.jsonl")
+            with open(self.path("log.jsonl")) as file:
+                return [json.loads(line)["lr"] for line in file]
+        epochs = rates_of("--epochs", "2")
+        self.assertEqual(epochs, rates_of("--steps", str(len(epochs))))
+        self.assertLess(epochs[-1], 2e-4)
+        self.assertEqual(epochs[:6], rates_of("--steps", "6", "--total-steps",
+                                              str(len(epochs))))
+        self.assertEqual(rates[3:], rates_of("--epochs", "2", "--total-steps",
+                                             "6")[3:6])
+        result = self.run_program("compile", MLP, "-o", "x", "--config",
+                                  "ds.json")
         self.assertEqual(result.returncode, 1)
         self.assertIn("--schedule warmup-decay needs --total-steps",
                       result.stderr)
+        result = self.succeeds("train", MLP, "--data", MLP_DATA, "--epochs",
+                               "1", "--micro-batch", "8", "--schedule",
+                               "linear", "--warmup-steps", "1000")
+        self.assertIn("before its warm-up", result.stderr)
 
     def test_the_command_line_wins_and_that_is_said(self):
         self.write(GOOD)

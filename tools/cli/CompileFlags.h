@@ -31,6 +31,10 @@ public:
   /// none.
   std::string given() const;
 
+  /// Whether an option, as "--zero", was given, or the file of --config says
+  /// it.
+  bool isGiven(const std::string &option) const;
+
   /// That a plan is for: "host", "cuda".
   std::string device() const;
 
@@ -55,7 +59,6 @@ public:
   absl::Status setRanks(CompileOptions &options, unsigned processes) const;
 
 private:
-  bool isGiven(const std::string &option) const;
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkBuilt();
   absl::Status checkLoss() const;

@@ -76,7 +76,12 @@ absl::Status checkScheduleOptions(
   }
   plan::Schedule schedule = scheduleOf(options);
   ZG_RETURN_IF_ERROR(checkSchedule(schedule));
-  if (kind.uses("total_steps") &&
+  sayShortSchedule(schedule);
+  return absl::OkStatus();
+}
+
+void sayShortSchedule(const plan::Schedule &schedule) {
+  if (findSchedule(schedule.kind())->uses("total_steps") &&
       schedule.total_steps() < schedule.warmup_steps()) {
     std::fprintf(stderr,
                  "warning: the schedule ends at step %llu, before its warm-up, "
@@ -84,7 +89,6 @@ absl::Status checkScheduleOptions(
                  static_cast<unsigned long long>(schedule.total_steps()),
                  static_cast<unsigned long long>(schedule.warmup_steps()));
   }
-  return absl::OkStatus();
 }
 
 } // namespace zerograph

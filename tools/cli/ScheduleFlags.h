@@ -6,6 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "options/Options.h"
+#include "runtime/plan/plan.pb.h"
 
 #include <string>
 
@@ -16,6 +17,13 @@ namespace zerograph {
 absl::Status checkScheduleOptions(
     const options::Compile &options,
     absl::FunctionRef<bool(const std::string &option)> isGiven);
+
+/// Says on standard error where a schedule ends before its warm-up.
+void sayShortSchedule(const plan::Schedule &schedule);
+
+/// Of a run whose length only the data decides, until that is known: no run is
+/// longer.
+constexpr uint64_t kUnknownSteps = uint64_t(1) << 40;
 
 } // namespace zerograph
 

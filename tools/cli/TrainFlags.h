@@ -20,10 +20,9 @@ public:
 
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
   std::vector<std::string> &data() { return given.data; }
-  /// Of the run; nothing where the data decides, by --epochs.
-  std::optional<uint64_t> steps() const {
-    return given.epochs ? std::nullopt : std::optional(given.steps);
-  }
+  uint64_t steps() const { return given.steps; }
+  /// Instead of steps, where the data decides how many these are.
+  std::optional<uint64_t> epochs() const { return given.epochs; }
 
   /// Trains with what `source` gives and reports on standard output: each
   /// step's loss as it ends (not on a terminal, where the progress line has

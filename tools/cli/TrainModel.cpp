@@ -2,9 +2,12 @@
 
 #include "absl/strings/match.h"
 #include "runtime/base/Status.h"
+#include "runtime/io/DataSource.h"
 #include "runtime/plan/PlanFile.h"
+#include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/ScheduleFlags.h"
 #include "tools/cli/TemporaryFolder.h"
 #include "tools/cli/TrainFlags.h"
 
@@ -13,13 +16,28 @@ namespace {
 
 bool isModel(const std::string &path) { return absl::EndsWith(path, ".onnx"); }
 
+/// A schedule that ends with the run ends where the data does: only with the
+/// plan is it known how many steps that is.
+absl::Status endWithData(plan::Plan &plan, uint64_t epochs,
+                         const std::vector<std::string> &data) {
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> source,
+                      DataSource::open(data, plan));
+  plan.mutable_schedule()->set_total_steps(epochs * source->steps());
+  ZG_RETURN_IF_ERROR(checkSchedule(plan.schedule()));
+  sayShortSchedule(plan.schedule());
+  return absl::OkStatus();
+}
+
 /// What `train` of a model compiles never becomes a file, but the weights it
 /// may need besides the model's do, until the run has ended.
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
   ZG_RETURN_IF_ERROR(compile.readConfig(ranks));
-  ZG_ASSIGN_OR_RETURN(CompileOptions options, compile.resolve(train.steps()));
+  bool ends = train.epochs() && !compile.isGiven("--total-steps");
+  ZG_ASSIGN_OR_RETURN(
+      CompileOptions options,
+      compile.resolve(train.epochs() ? kUnknownSteps : train.steps()));
   ZG_RETURN_IF_ERROR(checkDevice(options));
   if (ranks) {
     ZG_RETURN_IF_ERROR(compile.setRanks(options, *ranks));
@@ -32,6 +50,9 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   made.path = made.folder->path() + "/plan";
   ZG_ASSIGN_OR_RETURN(CompileResult result,
                       compileModel(options, train.data(), made.path));
+  if (ends && result.plan.schedule().total_steps() > 0) {
+    ZG_RETURN_IF_ERROR(endWithData(result.plan, *train.epochs(), train.data()));
+  }
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
   return made;
