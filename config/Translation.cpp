@@ -127,6 +127,33 @@ void Translation::linkSettings(const Given &found) {
   }
 }
 
+/// What Transformers makes of a model's hidden size where the key is auto; 0:
+/// of this key nothing.
+static int64_t ofHiddenSize(const std::string &path, int64_t size) {
+  double square = double(size) * double(size);
+  return path == "zero_optimization.reduce_bucket_size" ? int64_t(square)
+         : path == "zero_optimization.stage3_prefetch_bucket_size"
+             ? int64_t(0.9 * square)
+         : path == "zero_optimization.stage3_param_persistence_threshold"
+             ? 10 * size
+             : 0;
+}
+
+void Translation::fillIn() {
+  for (Given &found : given) {
+    int64_t size = known.hidden_size.value_or(0);
+    int64_t number = ofHiddenSize(found.key->path, size);
+    if (found.value.isAuto() && number > 0) {
+      std::string text = absl::StrCat(number);
+      found.value = Value::of(text, found.value.line);
+      found.note = absl::StrCat("auto: ", text,
+                                ", as Transformers makes it of the model's "
+                                "hidden size ",
+                                size);
+    }
+  }
+}
+
 /// Nobody fills it in here: what the compiler's own default is.
 void Translation::sayAuto(const Given &found) {
   const Key &key = *found.key;
@@ -145,6 +172,9 @@ void Translation::sayAuto(const Given &found) {
     say("auto: as where it is missing");
   } else if (key.convert == peak) {
     say("auto: the optimizer's rate");
+  } else if (ofHiddenSize(key.path, 2) > 0) {
+    say("auto: Transformers makes it of the model's hidden size; nothing "
+        "follows from a model without one");
   } else if (key.convert == nullptr || key.option.empty() || text == "null") {
     say(key.text);
   } else {
@@ -201,6 +231,7 @@ void Translation::translate(const Given &found) {
 }
 
 Config Translation::translate() {
+  fillIn();
   reconcileBatch();
   setBatch();
   for (const Given &found : given) {

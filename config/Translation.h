@@ -56,6 +56,7 @@ struct Known {
   std::optional<int64_t> stage;                   ///< likewise
   std::optional<std::string> optimizer, schedule; ///< likewise
   std::optional<int64_t> model_batch;             ///< that the model fixes
+  std::optional<int64_t> hidden_size; ///< the model's, if it has one
 };
 
 /// Samples of a step and what they are made of, where known.
@@ -75,8 +76,8 @@ struct Config {
 /// Makes options of what was found. Converters.h has what a key does to it.
 class Translation {
 public:
-  Translation(const std::vector<Given> &given, const Known &known)
-      : given(given), known(known) {}
+  Translation(std::vector<Given> given, const Known &known)
+      : given(std::move(given)), known(known) {}
 
   Config translate();
 
@@ -103,6 +104,7 @@ public:
 private:
   const Given *find(absl::string_view path) const;
   void translate(const Given &found);
+  void fillIn();
   void sayAuto(const Given &found);
   void apply(const Given &found);
   void linkSettings(const Given &found);
@@ -111,7 +113,7 @@ private:
   void setBatch();
   void sayDefaults();
 
-  const std::vector<Given> &given;
+  std::vector<Given> given;
   const Known &known;
   Config config;
   Meaning *now = nullptr;

@@ -70,4 +70,22 @@ readInputs(const std::string &path) {
   });
 }
 
+absl::StatusOr<std::vector<int64_t>>
+readVectorLengths(const std::string &path) {
+  return guarded(path, [&] {
+    std::unique_ptr<ModelFile> file = readModel(path);
+    std::vector<int64_t> lengths;
+    for (const onnx::TensorProto &tensor : file->graph().initializer()) {
+      bool real = tensor.data_type() == onnx::TensorProto::FLOAT ||
+                  tensor.data_type() == onnx::TensorProto::DOUBLE ||
+                  tensor.data_type() == onnx::TensorProto::FLOAT16 ||
+                  tensor.data_type() == onnx::TensorProto::BFLOAT16;
+      if (real && tensor.dims_size() == 1 && tensor.dims(0) > 1) {
+        lengths.push_back(tensor.dims(0));
+      }
+    }
+    return lengths;
+  });
+}
+
 } // namespace zerograph::frontend

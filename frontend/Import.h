@@ -109,6 +109,10 @@ struct InputSignature {
 /// The inputs of the model at `path`, in order, without importing it.
 absl::StatusOr<std::vector<InputSignature>> readInputs(const std::string &path);
 
+/// The lengths of the vectors among the parameters of the model at `path`: its
+/// floating-point initializers of one dim and more than one element.
+absl::StatusOr<std::vector<int64_t>> readVectorLengths(const std::string &path);
+
 /// The name of the samples' dim: the first that leads an input and is no later
 /// dim of any, as a sequence length may be; else the first that leads one.
 /// Empty: no leading dim is symbolic.

@@ -121,6 +121,34 @@ TEST(Traps, KeysOfStage3) {
   EXPECT_EQ(valueOf(config, "persistence-threshold"), "");
 }
 
+TEST(Traps, WhatTransformersFillsIn) {
+  const char *kFile = R"({"zero_optimization": {"stage": %,
+      "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
+      "stage3_param_persistence_threshold": "auto"}})";
+  Known known;
+  auto ofStage = [&](char stage) {
+    std::string text = kFile;
+    text[text.find('%')] = stage;
+    return readGood(text, known);
+  };
+  Config without = ofStage('3');
+  EXPECT_EQ(valueOf(without, "bucket-bytes"), "");
+  EXPECT_EQ(meaningOf(without, "zero_optimization.reduce_bucket_size").text,
+            "auto: Transformers makes it of the model's hidden size; nothing "
+            "follows from a model without one");
+  known.hidden_size = 768;
+  Config config = ofStage('3');
+  EXPECT_EQ(valueOf(config, "bucket-bytes"), "2359296"); // 4 * 768 * 768
+  EXPECT_EQ(valueOf(config, "persistence-threshold"), "7680");
+  Meaning ahead =
+      meaningOf(config, "zero_optimization.stage3_prefetch_bucket_size");
+  EXPECT_THAT(ahead.text, HasSubstr("auto: 530841, as Transformers"));
+  EXPECT_EQ(ahead.value, "\"auto\"");
+  config = ofStage('2');
+  EXPECT_EQ(valueOf(config, "bucket-bytes"), "2359296");
+  EXPECT_EQ(valueOf(config, "persistence-threshold"), "");
+}
+
 TEST(Traps, TheStageOfTheCommandLineCounts) {
   Known known;
   known.stage = 3;

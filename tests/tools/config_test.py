@@ -287,6 +287,41 @@ class Examples(ConfigCase):
                 self.assertEqual(result.returncode == 0,
                                  "\nthe same by options\n" in result.stdout)
 
+    def test_what_transformers_makes_of_the_hidden_size(self):
+        self.write({"train_micro_batch_size_per_gpu": "auto",
+                    "gradient_clipping": 0, "zero_optimization": {
+                        "stage": 3, "reduce_bucket_size": "auto",
+                        "stage3_prefetch_bucket_size": "auto",
+                        "stage3_param_persistence_threshold": "auto"}})
+        told = self.succeeds("explain", "ds.json", GPT).stdout
+        size = 128
+        self.assertIn(f"--bucket-bytes {4 * size * size}; auto: {size * size}, "
+                      f"as Transformers makes it of the model's hidden size "
+                      f"{size}; ", told)
+        self.assertIn(f"--persistence-threshold {10 * size}; ", told)
+        self.assertIn(f"auto: {int(0.9 * size * size)}, ", told)
+        self.assertIn("no plan to look at: how many samples", told)
+        # `train` and `compile` do what was explained.
+        options = ["--micro-batch", "2", "--dim", "seq=8"]
+        self.succeeds("compile", GPT, "-o", "a", "--config", "ds.json",
+                      *options)
+        self.succeeds("compile", GPT, "-o", "b", "--zero", "3",
+                      "--bucket-bytes", str(4 * size * size),
+                      "--persistence-threshold", str(10 * size), *options)
+        self.assertEqual(self.bytes_of("a"), self.bytes_of("b"))
+        # Its layers have lengths of their own.
+        self.assertIn("nothing follows from a model without one",
+                      self.succeeds("explain", "ds.json", MLP).stdout)
+
+    def test_what_the_plan_needs(self):
+        self.write(GOOD)
+        told = self.succeeds("explain", "ds.json", MLP).stdout
+        self.compiles_to("a", "--config", "ds.json")
+        for arena in self.inspect("a")["memory"]["arenas"]:
+            self.assertIn(f"  {arena['bytes']:,} bytes of a rank's "
+                          f"{arena['space']} memory\n", told)
+        self.assertRegex(told, r"\n  \d+ steps of the program \w+\n")
+
     def test_the_models_own_batch(self):
         self.write({"train_micro_batch_size_per_gpu": 2,
                     "gradient_clipping": 0})

@@ -17,7 +17,7 @@ void addCompile(CommandLine &line) {
   auto flags = std::make_shared<CompileFlags>(command, kCompiles);
   line.onRun(command, [model, flags]() -> absl::StatusOr<int> {
     ZG_RETURN_IF_ERROR(needOneProcess());
-    ZG_RETURN_IF_ERROR(flags->readConfig(std::nullopt));
+    ZG_RETURN_IF_ERROR(flags->readConfig(*model, std::nullopt));
     ZG_ASSIGN_OR_RETURN(CompileOptions options, flags->resolve());
     options.model = *model;
     ZG_RETURN_IF_ERROR(checkOutputPath(options.output));

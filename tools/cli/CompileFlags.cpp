@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/Status.h"
+#include "tools/cli/ModelFacts.h"
 #include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/PrecisionFlags.h"
 #include "tools/cli/ScheduleFlags.h"
@@ -184,13 +185,15 @@ CompileFlags::takeConfig(const std::string &path, const config::Known &known) {
   return file;
 }
 
-absl::Status CompileFlags::readConfig(std::optional<unsigned> processes) {
+absl::Status CompileFlags::readConfig(const std::string &model,
+                                      std::optional<unsigned> processes) {
   if (options.config.empty()) {
     return absl::OkStatus();
   }
   const std::string path = options.config;
-  ZG_ASSIGN_OR_RETURN(ConfigFile file,
-                      takeConfig(path, knownOf(command, processes)));
+  config::Known known = knownOf(command, processes);
+  ZG_RETURN_IF_ERROR(addModel(model, known));
+  ZG_ASSIGN_OR_RETURN(ConfigFile file, takeConfig(path, known));
   for (const std::string &note : file.notes) {
     std::fprintf(stderr, "note: %s: %s\n", path.c_str(), note.c_str());
   }

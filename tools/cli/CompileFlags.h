@@ -38,10 +38,11 @@ public:
   /// That a plan is for: "host", "cuda".
   std::string device() const;
 
-  /// Gives the options what the file of --config says, where there is one, and
-  /// says on standard error what should be known of it. `processes`: how many
-  /// ranks were started. Before `resolve`.
-  absl::Status readConfig(std::optional<unsigned> processes);
+  /// Gives the options what the file of --config says of `model`, where there
+  /// is one, and says on standard error what should be known of it.
+  /// `processes`: how many ranks were started. Before `resolve`.
+  absl::Status readConfig(const std::string &model,
+                          std::optional<unsigned> processes);
 
   /// Gives the options what the file at `path` says; `resolve` names its keys.
   absl::StatusOr<ConfigFile> takeConfig(const std::string &path,

@@ -1,11 +1,16 @@
 //===- Explain.cpp - `explain CONFIG [MODEL]`, or of options --------------===//
 
 #include "config/Write.h"
-#include "frontend/Import.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
+#include "runtime/plan/Describe.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileFlags.h"
+#include "tools/cli/CompileModel.h"
 #include "tools/cli/ConfigFile.h"
+#include "tools/cli/ModelFacts.h"
+#include "tools/cli/ScheduleFlags.h"
+#include "tools/cli/TemporaryFolder.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
@@ -125,26 +130,33 @@ void printCommand(const ExplainFlags &flags, const std::string &model) {
   absl::PrintF("\nthe same by options\n  %s\n", absl::StrJoin(parts, " "));
 }
 
-/// Samples of a micro-batch, where the model's file fixes them.
-absl::StatusOr<std::optional<int64_t>> batchOf(const std::string &model) {
-  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(model));
-  if (!frontend::batchDim(inputs).empty() || inputs.empty() ||
-      inputs[0].dims.empty() || inputs[0].dims[0].value < 1) {
-    return std::nullopt;
+/// What the plan of the options needs, where they are all that it takes.
+absl::Status printPlan(const ExplainFlags &flags, CompileOptions options) {
+  ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  absl::StatusOr<CompileResult> made =
+      compileModel(std::move(options), flags.train.data, folder.path() + "/p");
+  if (!made.ok()) {
+    absl::PrintF("\nnote: there is no plan to look at: %s\n",
+                 made.status().message());
+    return absl::OkStatus();
   }
-  return inputs[0].dims[0].value;
+  absl::PrintF("\nits plan\n");
+  for (const plan::Arena &arena : made->plan.arenas()) {
+    absl::PrintF("  %s bytes of a rank's %s memory\n", grouped(arena.bytes()),
+                 nameOf(arena.space()));
+  }
+  for (const plan::Program &program : made->plan.programs()) {
+    absl::PrintF("  %d steps of the program %s\n", program.steps_size(),
+                 program.name());
+  }
+  return absl::OkStatus();
 }
-
-/// How long the run is, whose end a schedule may need, `train` will know. None
-/// is longer.
-constexpr uint64_t kSteps = uint64_t(1) << 40;
 
 absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
                                 const std::string &model) {
   config::Known known = knownOf(flags.command, std::nullopt);
   if (!model.empty()) {
-    ZG_ASSIGN_OR_RETURN(known.model_batch, batchOf(model));
+    ZG_RETURN_IF_ERROR(addModel(model, known));
   }
   ZG_ASSIGN_OR_RETURN(ConfigFile file, flags.compile->takeConfig(path, known));
   absl::PrintF("%s\n", path);
@@ -152,8 +164,9 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
   for (const std::string &note : file.notes) {
     absl::PrintF("\nnote: %s\n", note);
   }
+  absl::StatusOr<CompileOptions> checked;
   if (file.problems.empty()) {
-    absl::StatusOr<CompileOptions> checked = flags.compile->resolve(kSteps);
+    checked = flags.compile->resolve(kUnknownSteps);
     if (!checked.ok()) {
       file.problems.emplace_back(checked.status().message());
     }
@@ -163,12 +176,16 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":\n  ", absl::StrJoin(file.problems, "\n  ")));
   }
+  if (!model.empty()) {
+    checked->model = model;
+    ZG_RETURN_IF_ERROR(printPlan(flags, *std::move(checked)));
+  }
   printCommand(flags, model);
   return 0;
 }
 
 absl::StatusOr<int> explainOptions(ExplainFlags &flags) {
-  ZG_RETURN_IF_ERROR(flags.compile->resolve(kSteps).status());
+  ZG_RETURN_IF_ERROR(flags.compile->resolve(kUnknownSteps).status());
   config::Written file = config::writeDeepSpeed(optionsGiven(flags.command));
   absl::PrintF("%s", file.json);
   if (!file.without.empty()) {

@@ -33,7 +33,7 @@ absl::Status endWithData(plan::Plan &plan, uint64_t epochs,
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
-  ZG_RETURN_IF_ERROR(compile.readConfig(ranks));
+  ZG_RETURN_IF_ERROR(compile.readConfig(model, ranks));
   bool ends = train.epochs() && !compile.isGiven("--total-steps");
   ZG_ASSIGN_OR_RETURN(
       CompileOptions options,

@@ -1,0 +1,40 @@
+//===- ModelFacts.cpp - what a model says to a configuration --------------===//
+
+#include "tools/cli/ModelFacts.h"
+
+#include "frontend/Import.h"
+#include "runtime/base/Status.h"
+#include "tools/cli/CompileModel.h"
+
+namespace zerograph {
+namespace {
+
+/// The length of most vectors among the parameters: scales of norms and biases
+/// of what a block puts out. Nothing where no length is that of most.
+std::optional<int64_t> commonLength(const std::vector<int64_t> &lengths) {
+  std::map<int64_t, size_t> counts;
+  for (int64_t length : lengths) {
+    if (2 * ++counts[length] > lengths.size()) {
+      return length;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+absl::Status addModel(const std::string &model, config::Known &known) {
+  ZG_RETURN_IF_ERROR(checkIsNoPlan(model));
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      frontend::readInputs(model));
+  if (frontend::batchDim(inputs).empty() && !inputs.empty() &&
+      !inputs[0].dims.empty() && inputs[0].dims[0].value > 0) {
+    known.model_batch = inputs[0].dims[0].value;
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<int64_t> lengths,
+                      frontend::readVectorLengths(model));
+  known.hidden_size = commonLength(lengths);
+  return absl::OkStatus();
+}
+
+} // namespace zerograph
