@@ -41,8 +41,8 @@ An unknown key is an error. So are a key that is given twice, two spellings of
 one key, and two files that disagree. `null` is as if the key were missing.
 `"auto"` means the option's default, of the batch's numbers what follows from
 the others, and of two bucket sizes and the persistence threshold what
-Transformers makes of the model's hidden size. A section whose switch (`enabled`, `device`, `type`) is off has
-no effect.
+Transformers makes of the model's hidden size. A section whose switch
+(`enabled`, `device`, `type`) is off has no effect.
 )";
 
 std::string code(const std::string &text) {
