@@ -16,6 +16,12 @@
 
 namespace zerograph::frontend {
 
+/// Adapters of this rank beside the weights whose names match.
+struct AdapterWish {
+  int64_t rank = 0;
+  std::string pattern; ///< a glob
+};
+
 /// What the user decides about an import.
 struct ImportOptions {
   /// Sizes of symbolic dims by name; an unnamed dim is called "INPUT.AXIS".
@@ -28,6 +34,10 @@ struct ImportOptions {
   /// Glob patterns over initializer names. `train` not empty: nothing else is
   /// trained. `freeze` wins over everything.
   std::vector<std::string> train, freeze;
+  /// Of --lora. Not empty: weights that match are marked for the first wish,
+  /// and else only what `train` names is trained.
+  std::vector<AdapterWish> adapters;
+  double lora_alpha = 8;
   /// Name of the graph output to minimize; empty: inferred.
   std::string loss_output;
   /// The loss to add to a model without one: cross_entropy, nll, mse, l1, huber

@@ -41,6 +41,8 @@ void addReassociations(OpPassManager &passes) {
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
+  // Behind the cleanup, which makes products of weights plain.
+  passes.addPass(nn::createAddAdapters());
   passes.addPass(nn::createTrackSamples());
   // Behind the cleanup, which would give the uses of a parameter one rounding.
   passes.addPass(

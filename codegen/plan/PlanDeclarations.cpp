@@ -50,8 +50,25 @@ plan::Init planInit(nn::InitKind kind) {
     return plan::ZEROS;
   case nn::InitKind::ones:
     return plan::ONES;
+  case nn::InitKind::lora_a:
+    return plan::LORA_A;
+  case nn::InitKind::lora_b:
+    return plan::LORA_B;
   }
   llvm_unreachable("all kinds are handled");
+}
+
+void writeAdapter(nn::ParameterAttr weight, plan::Parameter &parameter) {
+  nn::AdapterAttr attribute = weight.getAdapter();
+  std::string name = weight.getName().str();
+  plan::Adapter &adapter = *parameter.mutable_adapter();
+  adapter.set_a(name + nn::kAdapterA.str());
+  adapter.set_b(name + nn::kAdapterB.str());
+  adapter.set_alpha(attribute.getAlpha().getValueAsDouble());
+  adapter.set_transposed(attribute.getTransposed());
+  parameter.set_reason("adapters are trained beside it, --lora " +
+                       std::to_string(attribute.getRank()) + ":" +
+                       attribute.getPattern().str());
 }
 
 void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
@@ -77,6 +94,12 @@ void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
     // Differentiation freezes what turns out to have no gradient.
     parameter.set_reason(
         trained && !parameter.trainable() ? "no gradient reaches it" : reason);
+  }
+  if (attribute.getAdapter()) {
+    writeAdapter(attribute, parameter);
+  } else if (attribute.getInit() == nn::InitKind::lora_a ||
+             attribute.getInit() == nn::InitKind::lora_b) {
+    parameter.set_reason("an adapter, which --lora adds");
   }
   if (nn::SourceAttr from = attribute.getSource()) {
     plan::Source &source = *parameter.mutable_source();

@@ -4,13 +4,12 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/exporter/Damage.h"
+#include "frontend/exporter/ParameterNames.h"
 #include "frontend/exporter/ParameterUses.h"
 #include "frontend/exporter/Patterns.h"
 #include "frontend/graph/GradientPath.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -20,46 +19,21 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Names that frameworks give to state that is not trained.
-bool isBufferName(const std::string &name) {
-  static const std::set<std::string> known = {
-      "running_mean", "running_var",  "num_batches_tracked", "inv_freq",
-      "masked_bias",  "position_ids", "token_type_ids",      "causal_mask"};
-  std::string last = name.substr(name.find_last_of('.') + 1);
-  return known.count(last) != 0 ||
-         absl::StrContains(absl::AsciiStrToLower(last), "mask");
-}
-
-/// Whether PyTorch's own modules give a parameter this name: "fc.weight",
-/// "rnn.bias_hh_l0", "attn.in_proj_weight".
-bool isParameterName(const std::string &name) {
-  std::string last = name.substr(name.find_last_of('.') + 1);
-  for (const char *word : {"weight", "bias"}) {
-    if (absl::StartsWith(last, word) || absl::EndsWith(last, word)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Whether the initializer is one number with a name such as nodes have,
-/// "/head/Constant_1" or "onnx::Mul_7", and not a parameter's, "head.scale":
-/// then an exporter made it of a constant.
-bool looksLikeConstant(const onnx::TensorProto &tensor) {
-  int64_t count = 1;
-  for (int64_t dim : tensor.dims()) {
-    count *= std::clamp<int64_t>(dim, 0, 2);
-  }
-  const std::string &name = tensor.name();
-  return count <= 1 &&
-         (!absl::StrContains(name, '.') || absl::StrContains(name, '/') ||
-          absl::StrContains(name, ':'));
-}
+constexpr char kAdaptersAlone[] = "--lora trains adapters alone";
 
 struct Decision {
   bool trainable;
   std::string reason;
+  const AdapterWish *adapter = nullptr;
 };
+
+std::vector<std::string> patternsOf(const std::vector<AdapterWish> &wishes) {
+  std::vector<std::string> patterns;
+  for (const AdapterWish &wish : wishes) {
+    patterns.push_back(wish.pattern);
+  }
+  return patterns;
+}
 
 class Decider {
 public:
@@ -69,7 +43,9 @@ public:
         uses(graph), gradient(graph, file.opset),
         reaching(loss.empty() ? std::vector<bool>(graph.proto.node_size())
                               : gradient.nodesReaching(loss)),
-        train("--train", options.train), freeze("--freeze", options.freeze) {}
+        train("--train", options.train), freeze("--freeze", options.freeze),
+        lora("--lora", patternsOf(options.adapters),
+             "parameter of two dimensions or more") {}
 
   std::vector<Parameter> run(ImportReport &report) {
     std::vector<Parameter> parameters;
@@ -79,8 +55,8 @@ public:
       }
       if (std::optional<Decision> decision = decide(tensor)) {
         parameters.push_back({&tensor, decision->trainable, decision->reason,
-                              uses.moduleOf(tensor.name()),
-                              uses.initOf(tensor)});
+                              uses.moduleOf(tensor.name()), uses.initOf(tensor),
+                              decision->adapter});
       }
     }
     if (!takenForConstants.empty()) {
@@ -120,6 +96,7 @@ private:
   std::optional<Decision> decideFloat(const onnx::TensorProto &tensor) {
     const std::string &name = tensor.name();
     const std::string *frozen = freeze.match(name), *named = train.match(name);
+    const AdapterWish *wish = wishFor(tensor);
     if (isRunningStatistic(name)) {
       if (named != nullptr && *named == name) {
         fail("--train names '", name,
@@ -131,6 +108,15 @@ private:
     if (options.replaced.count(name) != 0) {
       return Decision{false, "it gets other values"};
     }
+    if (wish != nullptr && named != nullptr && frozen == nullptr) {
+      fail("--train ", *named, " and --lora ", wish->rank, ":", wish->pattern,
+           " both name '", name,
+           "': train it whole, or adapters beside it (--freeze leaves it out "
+           "of --train)");
+    }
+    if (wish != nullptr) {
+      return Decision{false, kAdaptersAlone, wish};
+    }
     if (frozen != nullptr) {
       return Decision{false, absl::StrCat("--freeze ", *frozen)};
     }
@@ -140,15 +126,40 @@ private:
       }
       return Decision{true, absl::StrCat("--train ", *named)};
     }
-    return options.train.empty() ? decideByFile(tensor) : decideUnnamed(tensor);
+    return options.train.empty() && options.adapters.empty()
+               ? decideByFile(tensor)
+               : decideUnnamed(tensor);
   }
 
-  /// Of an initializer that --train, though it is given, does not name.
+  /// The first wish for adapters that matches.
+  const AdapterWish *wishFor(const onnx::TensorProto &tensor) {
+    auto long_dims =
+        absl::c_count_if(tensor.dims(), [](int64_t dim) { return dim > 1; });
+    if (long_dims < 2 || !isUnnamedParameter(tensor) ||
+        !isReached(tensor.name())) {
+      return nullptr;
+    }
+    adaptable.push_back(tensor.name());
+    const std::string *pattern = lora.match(tensor.name());
+    auto of = [&](const AdapterWish &wish) { return wish.pattern == *pattern; };
+    return pattern == nullptr ? nullptr
+                              : &*absl::c_find_if(options.adapters, of);
+  }
+
+  /// Whether it is a parameter where nothing names it.
+  bool isUnnamedParameter(const onnx::TensorProto &tensor) const {
+    return isListed(tensor.name()) ||
+           (!signature.present && !looksLikeConstant(tensor) &&
+            isReached(tensor.name()));
+  }
+
+  /// Of an initializer that --train, though it or --lora is given, does not
+  /// name.
   std::optional<Decision> decideUnnamed(const onnx::TensorProto &tensor) const {
-    if (isListed(tensor.name()) ||
-        (!signature.present && !looksLikeConstant(tensor) &&
-         isReached(tensor.name()))) {
-      return Decision{false, "--train does not name it"};
+    if (isUnnamedParameter(tensor)) {
+      return Decision{false, options.train.empty()
+                                 ? kAdaptersAlone
+                                 : "--train does not name it"};
     }
     return std::nullopt;
   }
@@ -234,6 +245,7 @@ private:
     }
     train.addUnused(names, problems);
     freeze.addUnused(names, problems);
+    lora.addUnused(adaptable, problems);
     if (!problems.empty()) {
       fail(absl::StrJoin(problems, "\n  "));
     }
@@ -246,7 +258,8 @@ private:
   ParameterUses uses;
   GradientPath gradient;
   std::vector<bool> reaching; ///< nodes that the loss's gradient flows through
-  Patterns train, freeze;
+  Patterns train, freeze, lora;
+  std::vector<std::string> adaptable; ///< what --lora could name
   /// One-element initializers that might have been parameters.
   std::vector<std::string> takenForConstants;
   /// Trained, but not named as parameters of PyTorch's modules are.

@@ -18,14 +18,19 @@ struct Parameter {
   std::string reason;
   std::string module; ///< dotted path; empty: unknown
   mlir::zg::nn::InitKind init = mlir::zg::nn::InitKind::normal;
+  /// One of the options' wishes: what is to be trained beside it; or null.
+  const AdapterWish *adapter = nullptr;
+
+  /// Whether the loss's gradient is to flow to where it is used.
+  bool isTrained() const { return trainable || adapter != nullptr; }
 };
 
 /// Decides which initializers are arguments of the program and which of these
 /// are trained; those not returned are constants. What decides is, in this
-/// order: --freeze and --train, the exporter's signature, and, without one,
-/// whether a gradient of `loss` reaches the initializer and what its name and
-/// shape look like. Throws ImportError if a pattern matches nothing, or if the
-/// exporter damaged the parameters. `loss` empty: nothing is trained.
+/// order: --lora, --freeze and --train, the exporter's signature, and, without
+/// one, whether a gradient of `loss` reaches the initializer and what its name
+/// and shape look like. Throws ImportError if a pattern matches nothing, or if
+/// the exporter damaged the parameters. `loss` empty: nothing is trained.
 std::vector<Parameter> decideParameters(const ModelFile &file,
                                         const Graph &graph,
                                         const std::string &loss,

@@ -1,4 +1,4 @@
-//===- Patterns.cpp - the patterns of --train and --freeze ----------------===//
+//===- Patterns.cpp - the patterns of --train, --freeze, --lora -----------===//
 
 #include "frontend/exporter/Patterns.h"
 
@@ -25,10 +25,9 @@ void Patterns::addUnused(const std::vector<std::string> &names,
                          std::vector<std::string> &problems) const {
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (!used[i]) {
-      problems.push_back(
-          absl::StrCat(option, " ", patterns[i],
-                       ": no float initializer has a name that matches",
-                       suggestFor(patterns[i], names)));
+      problems.push_back(absl::StrCat(option, " ", patterns[i], ": no ", of,
+                                      " has a name that matches",
+                                      suggestFor(patterns[i], names)));
     }
   }
 }

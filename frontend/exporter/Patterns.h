@@ -1,9 +1,10 @@
-//===- Patterns.h - the patterns of --train and --freeze ------------------===//
+//===- Patterns.h - the patterns of --train, --freeze, --lora -------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_EXPORTER_PATTERNS_H
 #define ZEROGRAPH_FRONTEND_EXPORTER_PATTERNS_H
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zerograph::frontend {
@@ -11,8 +12,11 @@ namespace zerograph::frontend {
 /// The glob patterns that the user gave to one option.
 class Patterns {
 public:
-  Patterns(const char *option, const std::vector<std::string> &patterns)
-      : option(option), patterns(patterns), used(patterns.size()) {}
+  /// `of`: what they are patterns of, for messages.
+  Patterns(const char *option, std::vector<std::string> patterns,
+           const char *of = "float initializer")
+      : option(option), of(of), patterns(std::move(patterns)),
+        used(this->patterns.size()) {}
 
   /// The first pattern that matches `name`, or null. Remembers all that do.
   const std::string *match(const std::string &name);
@@ -22,8 +26,8 @@ public:
                  std::vector<std::string> &problems) const;
 
 private:
-  const char *option;
-  const std::vector<std::string> &patterns;
+  const char *option, *of;
+  std::vector<std::string> patterns;
   std::vector<bool> used;
 };
 

@@ -41,7 +41,7 @@ void Importer::addParameters() {
   std::set<std::string> trained;
   for (const Parameter &parameter : parameters) {
     addParameter(parameter);
-    if (parameter.trainable) {
+    if (parameter.isTrained()) {
       trained.insert(parameter.tensor->name());
     }
   }

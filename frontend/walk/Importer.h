@@ -123,6 +123,8 @@ private:
   void addInputAttributes(llvm::SmallVector<mlir::Attribute> &attributes);
   void addParameterAttributes(llvm::SmallVector<mlir::Attribute> &attributes);
   mlir::Attribute attributeOf(const Parameter &parameter);
+  /// None: an empty one.
+  nn::AdapterAttr adapterOf(const Parameter &parameter);
   void noteFiles(llvm::ArrayRef<mlir::Attribute> arguments);
   void verifyModule();
   void reportDropouts();

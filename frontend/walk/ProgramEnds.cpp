@@ -147,6 +147,16 @@ void Importer::addInputAttributes(SmallVector<Attribute> &attributes) {
   }
 }
 
+nn::AdapterAttr Importer::adapterOf(const Parameter &parameter) {
+  if (parameter.adapter == nullptr) {
+    return {};
+  }
+  return nn::AdapterAttr::get(
+      &context, builder.getStringAttr(parameter.adapter->pattern),
+      parameter.adapter->rank, builder.getF64FloatAttr(options.lora_alpha),
+      /*transposed=*/false); // nn-add-adapters finds out
+}
+
 Attribute Importer::attributeOf(const Parameter &parameter) {
   const std::string &name = parameter.tensor->name();
   nn::SourceAttr source;
@@ -162,7 +172,7 @@ Attribute Importer::attributeOf(const Parameter &parameter) {
       nn::ParameterAttr::get(&context, builder.getStringAttr(name),
                              builder.getStringAttr(parameter.module),
                              parameter.trainable, parameter.init, source,
-                             /*type=*/Type())));
+                             /*type=*/Type(), adapterOf(parameter))));
 }
 
 /// Erases parameters that no value uses; they follow the inputs.

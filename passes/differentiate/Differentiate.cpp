@@ -110,7 +110,7 @@ void freeze(ProgramOp func, BlockArgument argument) {
                   ParameterAttr::get(func.getContext(), old.getName(),
                                      old.getModule(), /*trainable=*/false,
                                      old.getInit(), old.getSource(),
-                                     old.getType()));
+                                     old.getType(), old.getAdapter()));
 }
 
 void eraseDeadOps(Block &body) {

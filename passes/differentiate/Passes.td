@@ -38,6 +38,29 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def AddAdapters : Pass<"nn-add-adapters", "::mlir::ModuleOp"> {
+  let summary = "Adds low-rank adapters beside weights of products.";
+  let description = [{
+    For every parameter of `@forward` with an `adapter`, adds two trained
+    parameters, A `[rank, in]` and B `[out, rank]`, and to each product that the
+    weight is the right factor of:
+
+        %y = nn.matmul %x, %w : tensor<4x64xf32>, tensor<64x32xf32> -> ...
+        // becomes
+        %low = nn.matmul %x, %w.lora_A transpose_b     // 4 x rank
+        %high = nn.matmul %low, %w.lora_B transpose_b  // 4 x 32
+        %sum = nn.binary add %y, %high * (alpha / rank)
+
+    All products of a weight share its adapter; one that takes the weight
+    transposed takes the adapter transposed. A weight that is read in any other
+    way keeps no adapter, with a warning; it is an error if no weight of a
+    pattern can have one.
+
+    bitwise: the products themselves are left as they are; while B is zero, so
+    is what is added.
+  }];
+}
+
 def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
   let summary = "Tells random numbers which dimension holds the samples.";
   let description = [{

@@ -63,8 +63,7 @@ private:
   uint64_t sent = 0;
 };
 
-absl::Status writeMessage(SafetensorsWriter &writer,
-                          const std::string &message) {
+absl::Status writeMessage(const WeightSink &sink, const std::string &message) {
   for (size_t at = 0; at < message.size();) {
     PartHeader header;
     std::memcpy(&header, message.data() + at, sizeof(header));
@@ -72,7 +71,7 @@ absl::Status writeMessage(SafetensorsWriter &writer,
     std::string name = message.substr(at, header.name_bytes);
     at += header.name_bytes;
     ZG_RETURN_IF_ERROR(
-        writer.write(name, header.offset, header.bytes, message.data() + at));
+        sink(name, header.offset, header.bytes, message.data() + at));
     at += header.bytes;
   }
   return absl::OkStatus();
@@ -94,22 +93,19 @@ absl::StatusOr<uint64_t> sendAll(const plan::Plan &plan,
   return messages.count();
 }
 
-} // namespace
+/// How many messages a rank has.
+absl::StatusOr<uint64_t> countAll(const plan::Plan &plan,
+                                  const WeightFileOptions &options,
+                                  const RankMemory &memory) {
+  return sendAll(plan, options, memory,
+                 [](const std::string &) { return absl::OkStatus(); });
+}
 
-absl::Status zerograph::gatherWeights(ControlPlane &control,
-                                      const std::string &what,
-                                      SafetensorsWriter *writer,
-                                      const plan::Plan &plan,
-                                      const WeightFileOptions &options,
-                                      const RankMemory &memory) {
-  // All ranks take part in each round, so that none waits longer than for one
-  // message of each: first how many rounds there are.
-  uint64_t own = 0, rounds = 0;
-  if (control.rank() != 0) {
-    ZG_ASSIGN_OR_RETURN(
-        own, sendAll(plan, options, memory,
-                     [](const std::string &) { return absl::OkStatus(); }));
-  }
+/// All ranks take part in each round, so that none waits longer than for one
+/// message of each: how many rounds there are, of which this rank needs `own`.
+absl::StatusOr<uint64_t> roundsOf(ControlPlane &control,
+                                  const std::string &what, uint64_t own) {
+  uint64_t rounds = 0;
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> counts,
                       control.exchange(what, absl::StrCat(own)));
   for (const std::string &text : counts) {
@@ -119,13 +115,57 @@ absl::Status zerograph::gatherWeights(ControlPlane &control,
     }
     rounds = std::max(rounds, count);
   }
+  return rounds;
+}
+
+} // namespace
+
+absl::Status zerograph::shareWeights(ControlPlane &control,
+                                     const std::string &what,
+                                     const WeightSink &sink,
+                                     const plan::Plan &plan,
+                                     const WeightFileOptions &options,
+                                     const RankMemory &memory) {
+  auto round = [&](const std::string &own) {
+    absl::StatusOr<std::vector<std::string>> messages =
+        control.exchange(what, own);
+    ZG_RETURN_IF_ERROR(messages.status());
+    for (const std::string &message : *messages) {
+      ZG_RETURN_IF_ERROR(writeMessage(sink, message));
+    }
+    return absl::OkStatus();
+  };
+  ZG_ASSIGN_OR_RETURN(uint64_t own, countAll(plan, options, memory));
+  ZG_ASSIGN_OR_RETURN(uint64_t rounds, roundsOf(control, what, own));
+  ZG_RETURN_IF_ERROR(sendAll(plan, options, memory, round).status());
+  for (; own < rounds; ++own) {
+    ZG_RETURN_IF_ERROR(round(""));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status zerograph::gatherWeights(ControlPlane &control,
+                                      const std::string &what,
+                                      SafetensorsWriter *writer,
+                                      const plan::Plan &plan,
+                                      const WeightFileOptions &options,
+                                      const RankMemory &memory) {
+  uint64_t own = 0;
+  if (control.rank() != 0) {
+    ZG_ASSIGN_OR_RETURN(own, countAll(plan, options, memory));
+  }
+  ZG_ASSIGN_OR_RETURN(uint64_t rounds, roundsOf(control, what, own));
   if (control.rank() == 0) {
-    ZG_RETURN_IF_ERROR(writeWeights(*writer, plan, options, memory));
+    WeightSink sink = [&](const std::string &name, uint64_t offset,
+                          uint64_t bytes, const void *data) {
+      return writer->write(name, offset, bytes, data);
+    };
+    ZG_RETURN_IF_ERROR(writeWeights(sink, plan, options, memory));
     for (uint64_t round = 0; round < rounds; ++round) {
       ZG_ASSIGN_OR_RETURN(std::vector<std::string> messages,
                           control.collect(what, ""));
       for (const std::string &message : messages) {
-        ZG_RETURN_IF_ERROR(writeMessage(*writer, message));
+        ZG_RETURN_IF_ERROR(writeMessage(sink, message));
       }
     }
     return absl::OkStatus();

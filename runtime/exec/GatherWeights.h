@@ -16,6 +16,13 @@ absl::Status gatherWeights(ControlPlane &control, const std::string &what,
                            const WeightFileOptions &options,
                            const RankMemory &memory);
 
+/// Every rank's part goes to every rank's `sink`; every rank calls it, and the
+/// ranks are processes. Memory: a message of a MiB a rank.
+absl::Status shareWeights(ControlPlane &control, const std::string &what,
+                          const WeightSink &sink, const plan::Plan &plan,
+                          const WeightFileOptions &options,
+                          const RankMemory &memory);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H

@@ -15,9 +15,16 @@ absl::Status RankRun::run() {
   if (status.ok()) {
     status = trainSteps();
   }
+  if (status.ok() && session.merged) {
+    status = collectAdapters();
+  }
   if (status.ok()) {
     status = writeFile(session.options.save_weights, session.weights.get(),
-                       "saving weights", {});
+                       "saving weights", session.weightOptions());
+  }
+  if (status.ok()) {
+    status = writeFile(session.options.save_adapters, session.adapters.get(),
+                       "saving adapters", Session::adapterOptions());
   }
   if (status.ok()) {
     status = writeFile(session.options.dump_states, session.states.get(),
@@ -155,6 +162,23 @@ absl::Status RankRun::trainSteps() {
     ZG_RETURN_IF_ERROR(session.log->start()); // of no step
   }
   return absl::OkStatus();
+}
+
+absl::Status RankRun::collectAdapters() {
+  constexpr char kWhat[] = "collecting adapters";
+  WeightSink sink = [&](const std::string &name, uint64_t offset,
+                        uint64_t bytes, const void *data) {
+    return session.merged->write(name, offset, bytes, data);
+  };
+  WeightFileOptions options;
+  options.adapters_only = true;
+  if (!control.inOneProcess()) {
+    return shareWeights(control, kWhat, sink, session.plan(), options,
+                        trainer->memory());
+  }
+  ZG_RETURN_IF_ERROR(
+      writeWeights(sink, session.plan(), options, trainer->memory()));
+  return control.barrier(kWhat);
 }
 
 absl::Status RankRun::writeFile(const std::string &path,

@@ -33,6 +33,8 @@ private:
   absl::Status prepare();
   absl::Status trainSteps();
   absl::StatusOr<StepResult> trainStep(uint64_t step);
+  /// Into `session.merged`, on every rank.
+  absl::Status collectAdapters();
   absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
                          const std::string &what,
                          const WeightFileOptions &options);

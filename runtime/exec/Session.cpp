@@ -26,13 +26,14 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
   }
   std::vector<NamedFile> outputs = {
       {"--save-weights", options.save_weights},
+      {"--save-adapters", options.save_adapters},
       {"--log", options.log},
       {"--trace", options.trace},
       {"--algorithms", options.algorithms},
       {"--dump-gradients", options.dump_gradients},
       {"--dump-states", options.dump_states}};
   ZG_RETURN_IF_ERROR(checkOverwrites(inputs, outputs));
-  outputs.erase(outputs.begin());
+  outputs.erase(outputs.begin(), outputs.begin() + 2);
   return checkOverwrites({{"--load-weights", options.load_weights}}, outputs);
 }
 
@@ -40,8 +41,14 @@ absl::Status createOutputs(Session &session) {
   const plan::Plan &plan = session.plan();
   const TrainOptions &options = session.options;
   if (!options.save_weights.empty()) {
-    ZG_ASSIGN_OR_RETURN(session.weights,
-                        createWeightFile(options.save_weights, plan, {}));
+    ZG_ASSIGN_OR_RETURN(
+        session.weights,
+        createWeightFile(options.save_weights, plan, session.weightOptions()));
+  }
+  if (!options.save_adapters.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.adapters,
+                        createWeightFile(options.save_adapters, plan,
+                                         Session::adapterOptions()));
   }
   if (!options.dump_gradients.empty()) {
     ZG_ASSIGN_OR_RETURN(session.gradients,
@@ -112,6 +119,13 @@ absl::Status openFiles(Session &session) {
     return absl::FailedPreconditionError(
         "the plan was compiled without gradients to dump: give "
         "--dump-gradients when compiling too");
+  }
+  if (!options.save_adapters.empty() && !hasAdapters(plan)) {
+    return absl::FailedPreconditionError(
+        "--save-adapters: the plan has no adapters: compile with --lora");
+  }
+  if (!options.save_weights.empty() && hasAdapters(plan)) {
+    session.merged = std::make_unique<AdapterValues>(plan);
   }
   ZG_RETURN_IF_ERROR(session.order->check(*session.data, options.steps,
                                           session.process, session.processes));

@@ -18,7 +18,7 @@
 namespace zerograph {
 
 /// Everything opened and checked before a rank begins. The ranks only read it,
-/// except rank 0, which also writes the log and the result.
+/// except `merged`; rank 0 also writes the log and the result.
 struct Session {
   const LoadedPlan *loaded = nullptr;
   /// Of the processes of the run; the one with rank 0 writes and speaks.
@@ -30,12 +30,16 @@ struct Session {
   std::optional<SampleOrder> order;
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
+  std::unique_ptr<SafetensorsWriter> adapters;  // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
   std::unique_ptr<SafetensorsWriter> states;    // or null
-  std::unique_ptr<TrainLog> log;                // null unless first()
-  std::unique_ptr<EventFile> events;            // or null
-  std::unique_ptr<TraceFile> trace;             // or null
-  std::unique_ptr<StopSignal> signal;           // or null
+  /// To be added to the weights that are saved; or null. After the last step
+  /// each rank writes its part.
+  std::unique_ptr<AdapterValues> merged;
+  std::unique_ptr<TrainLog> log;      // null unless first()
+  std::unique_ptr<EventFile> events;  // or null
+  std::unique_ptr<TraceFile> trace;   // or null
+  std::unique_ptr<StopSignal> signal; // or null
 
   TrainResult result; // losses and times by rank 0
 
@@ -45,6 +49,15 @@ struct Session {
             gradientScale(plan()) / LossScaler(plan()).scale()};
   }
   static WeightFileOptions stateOptions() { return {Role::Optimizer}; }
+  static WeightFileOptions adapterOptions() {
+    return {Role::Param, /*trainable_only=*/true};
+  }
+  /// Adapters are added to their weights.
+  WeightFileOptions weightOptions() const {
+    WeightFileOptions result;
+    result.merged = merged.get();
+    return result;
+  }
   bool wantsToStop() const {
     return (signal && signal->requested()) ||
            (options.stop && options.stop->load());

@@ -40,7 +40,8 @@ struct TrainOptions {
   /// divided among the ranks.
   unsigned threads = 0;
   std::string load_weights;
-  std::string save_weights;
+  /// All, with what adapters add to them; and those that were trained alone.
+  std::string save_weights, save_adapters;
   /// Deviation of made up parameters.
   std::optional<double> init_missing;
   uint64_t seed = 0;

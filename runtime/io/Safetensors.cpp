@@ -134,7 +134,8 @@ absl::Status checkCover(const std::string &path, const TensorFile &tensors,
 
 } // namespace
 
-absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path) {
+absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path,
+                                                      Metadata *metadata) {
   ZG_ASSIGN_OR_RETURN(auto file, File::openForReading(path));
   if (file->bytes() < 8) {
     return bad(path, absl::StrCat("it has ", file->bytes(), " bytes"));
@@ -158,6 +159,11 @@ absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path) {
   uint64_t data_begin = 8 + length;
   for (const auto &[name, entry] : header.items()) {
     if (name == "__metadata__") {
+      for (const auto &[key, value] : entry.items()) {
+        if (metadata != nullptr && value.is_string()) {
+          (*metadata)[key] = value.get<std::string>();
+        }
+      }
       continue;
     }
     ZG_ASSIGN_OR_RETURN(

@@ -32,7 +32,8 @@ void syncFolder(const std::string &path) {
 } // namespace
 
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
-SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
+SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
+                          const Metadata &metadata) {
   ZG_RETURN_IF_ERROR(checkOutputPath(path));
   // Larger elements first: then every array is aligned to its element.
   std::stable_sort(entries.begin(), entries.end(),
@@ -41,6 +42,9 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries) {
                    });
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) {
+    header["__metadata__"] = metadata;
+  }
   uint64_t end = 0;
   for (const Entry &entry : entries) {
     uint64_t bytes = 0;

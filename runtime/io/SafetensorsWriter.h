@@ -19,8 +19,10 @@ public:
   };
 
   /// Reserves the space: a full disk is an error here, and no file stays.
+  /// `metadata`: texts by name, for who reads the file.
   static absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
-  create(const std::string &path, std::vector<Entry> entries);
+  create(const std::string &path, std::vector<Entry> entries,
+         const Metadata &metadata = {});
   ~SafetensorsWriter();
 
   /// Bytes [offset, offset + bytes) of the array `name`. Thread-safe.

@@ -26,11 +26,14 @@ struct TensorExtent {
 
 /// Arrays by name.
 using TensorFile = std::map<std::string, TensorExtent>;
+/// Texts by name that a .safetensors file has besides.
+using Metadata = std::map<std::string, std::string>;
 
 /// The arrays of a .safetensors file. The header is checked before anything
 /// relies on it: its length, its JSON, types, shapes, and that the extents
-/// cover the rest of the file once, without holes.
-absl::StatusOr<TensorFile> readSafetensors(const std::string &path);
+/// cover the rest of the file once, without holes. `metadata` may be null.
+absl::StatusOr<TensorFile> readSafetensors(const std::string &path,
+                                           Metadata *metadata = nullptr);
 
 /// The arrays of NAME.npy files in a folder.
 absl::StatusOr<TensorFile> readNpyFolder(const std::string &path);

@@ -61,6 +61,16 @@ std::string changes(const Json &optimizer, const Json &group) {
   return parts.empty() ? "as all others" : absl::StrJoin(parts, ", ");
 }
 
+/// "1,024 of 4,096 parameters".
+std::string trained(const Json &units) {
+  uint64_t of = 0, all = 0;
+  for (const Json &unit : units) {
+    all += number(unit["elements"]);
+    of += unit["trainable"].get<bool>() ? number(unit["elements"]) : 0;
+  }
+  return absl::StrCat(grouped(of), " of ", grouped(all), " parameters");
+}
+
 void header(const Json &report, std::string &out) {
   absl::StrAppendFormat(&out, "%s, ZeRO stage %d on %s, made by %s\n",
                         text(report["model"]), number(report["zero_stage"]),
@@ -70,7 +80,8 @@ void header(const Json &report, std::string &out) {
                         counted(report["accumulate"], "micro-batch"),
                         counted(report["micro_batch"], "sample"),
                         text(report["loss"]));
-  absl::StrAppend(&out, "  optimizer:  ", numbers(report["optimizer"]),
+  absl::StrAppend(&out, "  trained:    ", trained(report["units"]),
+                  "\n  optimizer:  ", numbers(report["optimizer"]),
                   "\n  schedule:   ", numbers(report["schedule"]), "\n");
   for (size_t i = 1; i < report["groups"].size(); ++i) {
     const Json &group = report["groups"][i];

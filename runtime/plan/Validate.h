@@ -25,6 +25,8 @@ namespace detail {
 absl::Status validateKernels(const plan::Plan &plan);
 /// Units, parameters and states. Slices must be valid.
 absl::Status validateUnits(const plan::Plan &plan);
+/// Adapters of parameters. Units must be valid.
+absl::Status validateAdapters(const plan::Plan &plan);
 /// What the runtime writes before a program and reads after it. Slices and
 /// programs must be valid.
 absl::Status validateInputs(const plan::Plan &plan);

@@ -75,7 +75,7 @@ absl::Status validateParameters(const plan::Plan &plan,
                      " in group ", unit.parameters(0).group(),
                      "; a unit is updated as one");
     }
-    if (parameter.init() < plan::NORMAL || parameter.init() > plan::ONES) {
+    if (parameter.init() < plan::NORMAL || parameter.init() > plan::LORA_B) {
       return invalid("parameter ", parameter.name(),
                      " has an unknown initialization");
     }
@@ -227,7 +227,7 @@ absl::Status validateUnits(const plan::Plan &plan) {
       }
     }
   }
-  return absl::OkStatus();
+  return validateAdapters(plan);
 }
 
 } // namespace detail

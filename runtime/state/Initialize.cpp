@@ -5,10 +5,12 @@
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/UnitParts.h"
 
+#include "runtime/state/Adapters.h"
 #include "runtime/state/Convert.h"
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/Philox.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
@@ -51,9 +53,12 @@ void fillValues(const plan::Parameter &parameter,
                 const InitializeOptions &options, uint64_t first,
                 uint64_t count, std::byte *to) {
   auto *values = reinterpret_cast<Element *>(to);
+  RandomArray random(options.seed, parameter.name());
   if (parameter.init() == plan::NORMAL) {
-    NormalArray(options.seed, parameter.name())
-        .generate(first, count, *options.init_missing, values);
+    random.normal(first, count, *options.init_missing, values);
+  } else if (parameter.init() == plan::LORA_A) {
+    uint64_t fan_in = parameter.shape(parameter.shape_size() - 1);
+    random.uniform(first, count, 1 / std::sqrt(double(fan_in)), values);
   } else {
     std::fill_n(values, count, Element(parameter.init() == plan::ONES ? 1 : 0));
   }
@@ -162,7 +167,7 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
     extents[parameter.name()] = extent;
     return absl::OkStatus();
   }
-  if (!options.init_missing) {
+  if (!options.init_missing && !isOfAdapter(parameter)) {
     missing.push_back(parameter.name());
     return absl::OkStatus();
   }
@@ -171,7 +176,7 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
         "'", parameter.name(), "' is ", plan::ElementType_Name(own),
         ": only F32 and F64 parameters can be made up"));
   }
-  made.push_back(parameter.name());
+  (isOfAdapter(parameter) ? adapters : made).push_back(parameter.name());
   return absl::OkStatus();
 }
 
@@ -183,7 +188,10 @@ ParameterSources::open(const plan::Plan &plan,
   sources->options = options;
   TensorFile loaded;
   if (!options.load_weights.empty()) {
-    ZG_ASSIGN_OR_RETURN(loaded, readSafetensors(options.load_weights));
+    Metadata metadata;
+    ZG_ASSIGN_OR_RETURN(loaded,
+                        readSafetensors(options.load_weights, &metadata));
+    ZG_RETURN_IF_ERROR(checkAdapters(options.load_weights, metadata, plan));
   }
   std::vector<std::string> problems;
   std::vector<std::string> absent;
@@ -195,7 +203,7 @@ ParameterSources::open(const plan::Plan &plan,
       if (!status.ok()) {
         problems.push_back(std::string(status.message()));
       }
-      if (!loaded.count(parameter.name())) {
+      if (!loaded.count(parameter.name()) && !isOfAdapter(parameter)) {
         absent.push_back(parameter.name());
       }
     }
@@ -212,7 +220,9 @@ ParameterSources::open(const plan::Plan &plan,
         ". Give them by --load-weights, or have them made by --init-missing "
         "normal:STD"));
   }
-  if (!loaded.empty() && absent.size() == names.size()) {
+  bool none = absl::c_none_of(
+      names, [&](const std::string &name) { return loaded.count(name) != 0; });
+  if (!loaded.empty() && none) {
     problems.push_back(absl::StrCat(
         options.load_weights, " holds none of the model's ", names.size(),
         " parameters",
@@ -249,12 +259,18 @@ ParameterSources::open(const plan::Plan &plan,
                      "model: ",
                      listOf(absent)));
   }
+  if (!loaded.empty() && !sources->adapters.empty()) {
+    sources->said.push_back(absl::StrCat(
+        options.load_weights,
+        " has no adapters, which begin anew: ", listOf(sources->adapters)));
+  }
   if (!sources->made.empty()) {
     sources->said.push_back(absl::StrCat(sources->made.size(),
                                          " parameters begin with made up "
                                          "values: ",
                                          listOf(sources->made)));
-  } else if (options.init_missing || (options.seed != 0 && !isRandom(plan))) {
+  } else if (options.init_missing || (options.seed != 0 && !isRandom(plan) &&
+                                      sources->adapters.empty())) {
     sources->said.push_back(absl::StrCat(
         options.init_missing ? "--init-missing" : "--seed",
         " has no effect: files hold the values of all parameters"));

@@ -63,6 +63,7 @@ private:
   std::map<std::string, std::string> moved_files; // to where they are
   std::map<std::string, TensorExtent> extents;    // by parameter
   std::vector<std::string> made;                  // by init_missing
+  std::vector<std::string> adapters;              // that begin anew
   std::vector<std::string> missing;
   std::vector<std::string> said;
 };

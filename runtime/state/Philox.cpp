@@ -21,7 +21,7 @@ uint32_t low(uint64_t value) { return uint32_t(value); }
 uint32_t high(uint64_t value) { return uint32_t(value >> 32); }
 
 /// In (0, 1): 53 random bits and a half.
-double uniform(uint32_t a, uint32_t b) {
+double unit(uint32_t a, uint32_t b) {
   uint64_t bits = (uint64_t(a) << 32 | b) >> 11;
   return (double(bits) + 0.5) * 0x1p-53;
 }
@@ -41,28 +41,47 @@ std::array<uint32_t, 4> zerograph::philox(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-NormalArray::NormalArray(uint64_t seed, absl::string_view name)
+RandomArray::RandomArray(uint64_t seed, absl::string_view name)
     : key{low(seed), high(seed)}, stream(hashOf(name)) {}
 
-std::array<double, 2> NormalArray::pairOf(uint64_t pair) const {
+std::array<double, 2> RandomArray::uniformPair(uint64_t pair) const {
   auto bits = philox({low(pair), high(pair), low(stream), high(stream)}, key);
+  return {unit(bits[0], bits[1]), unit(bits[2], bits[3])};
+}
+
+std::array<double, 2> RandomArray::normalPair(uint64_t pair) const {
+  auto [first, second] = uniformPair(pair);
   // Box and Muller's method.
-  double radius = std::sqrt(-2 * std::log(uniform(bits[0], bits[1])));
-  double angle = 2 * M_PI * uniform(bits[2], bits[3]);
+  double radius = std::sqrt(-2 * std::log(first));
+  double angle = 2 * M_PI * second;
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
 template <typename Element>
-void NormalArray::generate(uint64_t first, uint64_t count, double deviation,
-                           Element *to) const {
+void RandomArray::normal(uint64_t first, uint64_t count, double deviation,
+                         Element *to) const {
   std::array<double, 2> pair{};
   for (uint64_t i = first; i < first + count; ++i) {
     if (i == first || i % 2 == 0) {
-      pair = pairOf(i / 2);
+      pair = normalPair(i / 2);
     }
     *to++ = Element(pair[i % 2] * deviation);
   }
 }
 
-template void NormalArray::generate(uint64_t, uint64_t, double, float *) const;
-template void NormalArray::generate(uint64_t, uint64_t, double, double *) const;
+template <typename Element>
+void RandomArray::uniform(uint64_t first, uint64_t count, double bound,
+                          Element *to) const {
+  std::array<double, 2> pair{};
+  for (uint64_t i = first; i < first + count; ++i) {
+    if (i == first || i % 2 == 0) {
+      pair = uniformPair(i / 2);
+    }
+    *to++ = Element((2 * pair[i % 2] - 1) * bound);
+  }
+}
+
+template void RandomArray::normal(uint64_t, uint64_t, double, float *) const;
+template void RandomArray::normal(uint64_t, uint64_t, double, double *) const;
+template void RandomArray::uniform(uint64_t, uint64_t, double, float *) const;
+template void RandomArray::uniform(uint64_t, uint64_t, double, double *) const;

@@ -2,6 +2,8 @@
 
 #include "runtime/state/WeightFile.h"
 
+#include "runtime/state/Convert.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -15,6 +17,18 @@ bool isWanted(const plan::Unit &unit, const plan::State &state,
   Role wanted = options.role == Role::Param ? roleOfValues(unit) : options.role;
   return roleOf(state) == wanted &&
          (unit.trainable() || !options.trainable_only);
+}
+
+bool isWanted(const plan::Parameter &parameter,
+              const WeightFileOptions &options) {
+  return isOfAdapter(parameter) ? options.merged == nullptr
+                                : !options.adapters_only;
+}
+
+/// Whether what is written is not what the rank holds.
+bool isMerged(const plan::Parameter &parameter,
+              const WeightFileOptions &options) {
+  return options.merged != nullptr && parameter.has_adapter();
 }
 
 std::string keyOf(const plan::Parameter &parameter, const plan::State &state) {
@@ -46,6 +60,24 @@ absl::Status scaleBlock(plan::ElementType type, std::byte *data, uint64_t bytes,
         absl::StrCat("elements are ", plan::ElementType_Name(type),
                      ": only F32 and F64 can be scaled"));
   }
+}
+
+/// Weights may be held in 16 bits, which would lose most of what is added.
+absl::Status writeMerged(const WeightSink &sink, const ParameterPart &part,
+                         const AdapterValues &adapters) {
+  plan::ElementType held = part.state->type();
+  plan::ElementType own = ownType(*part.unit, *part.parameter);
+  std::vector<std::byte> values;
+  return readBlocks(
+      part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
+        uint64_t count = bytes / elementSize(held);
+        uint64_t first = part.first + offset / elementSize(held);
+        values.resize(count * elementSize(own));
+        convertElements(held, block, own, values.data(), count);
+        adapters.add(*part.parameter, own, first, count, values.data());
+        return sink(part.parameter->name(), first * elementSize(own),
+                    values.size(), values.data());
+      });
 }
 
 absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
@@ -80,14 +112,20 @@ zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
         continue;
       }
       for (const plan::Parameter &parameter : unit.parameters()) {
-        entries.push_back(
-            {keyOf(parameter, state),
-             state.type(),
-             {parameter.shape().begin(), parameter.shape().end()}});
+        if (isWanted(parameter, options)) {
+          entries.push_back(
+              {keyOf(parameter, state),
+               isMerged(parameter, options) ? ownType(unit, parameter)
+                                            : state.type(),
+               {parameter.shape().begin(), parameter.shape().end()}});
+        }
       }
     }
   }
-  return SafetensorsWriter::create(path, std::move(entries));
+  bool adapters = options.role == Role::Param && options.merged == nullptr;
+  return SafetensorsWriter::create(path, std::move(entries),
+                                   adapters ? metadataOfAdapters(plan)
+                                            : Metadata());
 }
 
 absl::Status zerograph::writeWeights(const WeightSink &sink,
@@ -103,12 +141,16 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
       for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
         for (const ParameterPart &part : partsOf(unit, state, range)) {
           // One role may have several views of the same elements.
-          if (written
-                  .insert(
-                      {keyOf(*part.parameter, state), part.first, part.count})
-                  .second) {
-            ZG_RETURN_IF_ERROR(writePart(sink, part, options.scale));
+          if (!isWanted(*part.parameter, options) ||
+              !written
+                   .insert(
+                       {keyOf(*part.parameter, state), part.first, part.count})
+                   .second) {
+            continue;
           }
+          ZG_RETURN_IF_ERROR(isMerged(*part.parameter, options)
+                                 ? writeMerged(sink, part, *options.merged)
+                                 : writePart(sink, part, options.scale));
         }
       }
     }

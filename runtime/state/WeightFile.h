@@ -5,6 +5,7 @@
 
 #include "runtime/io/SafetensorsWriter.h"
 #include "runtime/plan/UnitParts.h"
+#include "runtime/state/Adapters.h"
 #include "runtime/state/Layout.h"
 
 #include <functional>
@@ -19,6 +20,11 @@ struct WeightFileOptions {
   /// Every F32 or F64 element is multiplied by it, rounded once to its type;
   /// 1 copies the bits of any type.
   double scale = 1;
+  /// Of parameters, those of adapters alone.
+  bool adapters_only = false;
+  /// Not null: of parameters, weights with what their adapters add, and no
+  /// adapters. It outlives the writing.
+  const AdapterValues *merged = nullptr;
 };
 
 /// Reserves a file for every parameter, keyed by its initializer's name; what

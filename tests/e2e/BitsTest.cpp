@@ -84,6 +84,44 @@ TEST(Bits, GroupsAreTheSameForEveryStage) {
   }
 }
 
+// Adapters are parameters, made up by each rank, and of an optimizer's group.
+// Their weights, which hold still, are saved as sums.
+TEST(Bits, AdaptersAreTheSameForEveryStage) {
+  Training base = nano();
+  base.run = "adamw_clip";
+  base.lora = {"2:*attn.c_attn*", "4:*mlp*"};
+  base.micro_batch = 2;
+  base.accumulate = 2;
+  base.steps = 3;
+  base.seed = 7;
+  Outcome first = trainModel(base);
+  EXPECT_EQ(first.adapters.size(), 2u * 3 * 4);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    for (int64_t ranks : {1, 2}) {
+      Training training = base;
+      training.zero_stage = stage;
+      training.ranks = ranks;
+      training.accumulate = 2 / ranks;
+      training.recompute = stage % 2 ? "units" : "none";
+      training.bucket_bytes = stage > 1 ? 20000 : training.bucket_bytes;
+      expectSameOutcome(first, trainModel(training), training.describe());
+    }
+  }
+  // Another seed makes other matrices, and so does a bf16 run of a plan.
+  Training other = base;
+  other.seed = 8;
+  EXPECT_NE(first.adapters, trainModel(other).adapters);
+  other = base;
+  other.precision = "bf16";
+  other.ranks = 2;
+  other.accumulate = 1;
+  Outcome half = trainModel(other);
+  for (int64_t stage : {1, 3}) {
+    other.zero_stage = stage;
+    expectSameOutcome(half, trainModel(other), other.describe());
+  }
+}
+
 // Products and convolutions by generated kernels.
 TEST(Bits, GeneratedProductsAreTheSameForEveryStage) {
   Training models[] = {nano(), {"resnet-mini", "model_ts.onnx", "adamw", 4, 0}};

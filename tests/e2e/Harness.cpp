@@ -55,6 +55,7 @@ CompileOptions compileOptions(const Training &training,
   options.betas = absl::StrFormat("%.17g,%.17g", run.beta1, run.beta2);
   options.eps = run.epsilon;
   options.weight_decay = run.weight_decay;
+  options.lora = training.lora;
   options.clip_norm = training.clip_norm.value_or(run.max_norm);
   options.group = run.groups;
   options.no_decay = run.no_decay;
@@ -101,7 +102,8 @@ std::string Training::describe() const {
       persistence_threshold, " threads ", threads, " products ", matmul,
       " convolutions ", convolution.empty() ? "as default" : convolution,
       " in ", precision, " on ", target, " recomputed ", recompute,
-      clip_norm ? absl::StrCat(" clipped to ", *clip_norm) : "");
+      clip_norm ? absl::StrCat(" clipped to ", *clip_norm) : "",
+      lora.empty() ? "" : " with adapters");
 }
 
 plan::Plan compilePlan(const Training &training) {
@@ -162,6 +164,9 @@ Outcome trainModel(const Training &training) {
   options.learning_rate = training.learning_rate;
   options.save_weights = scratch.path + "/weights.safetensors";
   options.dump_states = scratch.path + "/states.safetensors";
+  if (!training.lora.empty()) {
+    options.save_adapters = scratch.path + "/adapters.safetensors";
+  }
   if (training.gradients) {
     options.dump_gradients = scratch.path + "/gradients.safetensors";
   }
@@ -185,6 +190,9 @@ Outcome trainModel(const Training &training) {
   outcome.result = *result;
   outcome.parameters = loadArrays(options.save_weights);
   outcome.states = loadArrays(options.dump_states);
+  if (!training.lora.empty()) {
+    outcome.adapters = loadArrays(options.save_adapters);
+  }
   if (training.gradients) {
     outcome.gradients = loadArrays(options.dump_gradients);
   }
@@ -210,6 +218,7 @@ void expectSameOutcome(const Outcome &a, const Outcome &b,
   ASSERT_FALSE(a.result.losses.empty()) << what;
   EXPECT_EQ(a.result.losses, b.result.losses) << what;
   expectSameBits(a.parameters, b.parameters, what);
+  expectSameBits(a.adapters, b.adapters, what);
   expectSameBits(a.states, b.states, what);
   expectSameBits(a.gradients, b.gradients, what);
 }

@@ -45,6 +45,7 @@ struct Training {
   std::optional<double> clip_norm = std::nullopt;     ///< instead of the run's
   /// What else it is compiled with; the same for all that are compared.
   std::function<void(CompileOptions &)> also = nullptr;
+  std::vector<std::string> lora = {}; ///< as `--lora` takes them
 
   /// "gpt2-nano/model.onnx adamw 2 ranks stage 3 ..."
   std::string describe() const;
@@ -53,7 +54,8 @@ struct Training {
 struct Outcome {
   plan::Plan plan;
   TrainResult result;
-  Arrays parameters;
+  Arrays parameters; ///< as saved: with what adapters add
+  Arrays adapters;
   Arrays gradients;
   Arrays states;             ///< the optimizer's, as "fc1.weight.exp_avg"
   std::vector<double> norms; ///< of each step's gradient, if it is computed

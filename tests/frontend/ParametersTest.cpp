@@ -130,6 +130,37 @@ TEST(Parameters, PatternsDecideFirst) {
   EXPECT_FALSE(imported.parameter("fc.norm.bias").getTrainable());
 }
 
+// Only matrices are marked, and the first wish counts; all else is frozen, but
+// for what --train names. A number among constants stays one.
+TEST(Parameters, WeightsAreMarkedForAdapters) {
+  onnx::ModelProto model = parse(R"(
+g (float[2,3] x) => (float loss)
+<float[3,4] a = {1,1,1,1,1,1,1,1,1,1,1,1}, float[4,3] b = {1,1,1,1,1,1,1,1,1,1,1,1},
+ float[3] bias = {1,1,1}, float[1,1] two = {2}> {
+  h = MatMul(x, a)
+  y = MatMul(h, b)
+  z = Add(y, bias)
+  scaled = Mul(z, two)
+  loss = ReduceMean <keepdims = 0> (scaled)
+})");
+  ImportOptions options;
+  options.adapters = {{2, "a"}, {4, "*"}};
+  options.lora_alpha = 16;
+  options.freeze = {"a"};
+  options.train = {"bi*"};
+  Imported imported = importFile(write(model), options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  mlir::zg::nn::AdapterAttr a = imported.parameter("a").getAdapter();
+  ASSERT_TRUE(a && imported.parameter("b").getAdapter());
+  EXPECT_EQ(a.getRank(), 2);
+  EXPECT_EQ(a.getAlpha().getValueAsDouble(), 16);
+  EXPECT_EQ(imported.parameter("b").getAdapter().getRank(), 4);
+  EXPECT_FALSE(imported.parameter("a").getTrainable());
+  EXPECT_TRUE(imported.parameter("bias").getTrainable());
+  EXPECT_FALSE(imported.parameter("bias").getAdapter());
+  EXPECT_FALSE(imported.parameter("two"));
+}
+
 TEST(Parameters, OtherEncodingsAreGivenAsBytes) {
   Imported imported = importFile(write(twoLayers()));
   ASSERT_TRUE(imported.status.ok()) << imported.error();

@@ -62,6 +62,9 @@ TEST(RefusedParameters, PatternsThatMatchNothing) {
   options.train.clear();
   options.freeze = {"v*"};
   expectRefused(kSmall, {"--freeze v*"}, options);
+  options.freeze.clear();
+  options.adapters = {{8, "v*"}};
+  expectRefused(kSmall, {"--lora v*: no parameter of two dimensions"}, options);
 }
 
 /// kSmall as an exporter would describe it, with a parameter that the file does

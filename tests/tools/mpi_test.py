@@ -60,6 +60,11 @@ class SameBits(Mpi):
                            "--accumulate", "2" if stage in "13" else "1"],
                        stage)
 
+    def test_adapters_that_are_added_to_weights(self):
+        for stage in "03":
+            self.check(2, [*MLP_RUN, "--zero", stage, "--steps", "3", "--lora",
+                           "4:fc*.weight"], stage)
+
     def test_weights_that_lie_beside_the_plan(self):
         # Values as numbers (field 4) instead of bytes (field 9): compiling
         # writes them to a file of rank 0, which the others do not see.

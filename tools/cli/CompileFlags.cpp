@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "options/Lora.h"
 #include "runtime/base/Status.h"
 #include "tools/cli/ModelFacts.h"
 #include "tools/cli/OptimizerFlags.h"
@@ -13,6 +14,7 @@
 #include "tools/cli/ScheduleFlags.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace zerograph {
@@ -178,6 +180,24 @@ absl::Status CompileFlags::checkLoss() const {
   return absl::OkStatus();
 }
 
+absl::Status CompileFlags::checkLora() const {
+  for (const std::string &text : options.lora) {
+    options::Lora lora = options::parseLora(text);
+    if (!lora.error.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--lora ", text, ": ", lora.error));
+    }
+  }
+  if (options.lora.empty() && isGiven("--lora-alpha")) {
+    return absl::InvalidArgumentError(
+        "--lora-alpha is for --lora, which is not given");
+  }
+  return std::isfinite(options.lora_alpha)
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError("--lora-alpha: expected a finite "
+                                          "number");
+}
+
 absl::StatusOr<ConfigFile>
 CompileFlags::takeConfig(const std::string &path, const config::Known &known) {
   ZG_ASSIGN_OR_RETURN(ConfigFile file, applyConfig(command, path, known));
@@ -230,6 +250,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));
   }
   ZG_RETURN_IF_ERROR(checkLoss());
+  ZG_RETURN_IF_ERROR(checkLora());
   auto given = [&](const std::string &option) { return isGiven(option); };
   ZG_RETURN_IF_ERROR(checkOptimizerOptions(options, given));
   if (steps && !options.total_steps) {

@@ -63,6 +63,7 @@ private:
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkBuilt();
   absl::Status checkLoss() const;
+  absl::Status checkLora() const;
   void sayWithoutEffect() const;
 
   CLI::App &command;

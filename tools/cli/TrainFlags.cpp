@@ -107,12 +107,14 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
                    : result.stop_signal == SIGTERM ? " by SIGTERM"
                    : result.stop_signal == SIGUSR1 ? " by SIGUSR1"
                                                    : "";
+  const std::string &saved = options.save_weights.empty()
+                                 ? options.save_adapters
+                                 : options.save_weights;
   std::fprintf(
       stderr, "note: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
       result.losses.size(), static_cast<unsigned long long>(result.steps),
-      options.save_weights.empty()
-          ? "no weights were to be saved"
-          : absl::StrCat("the weights are in ", options.save_weights).c_str());
+      saved.empty() ? "no weights were to be saved"
+                    : absl::StrCat("the weights are in ", saved).c_str());
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "options/Lora.h"
 #include "passes/Pipelines.h"
 #include "passes/Registration.h"
 #include "passes/ir/nn/NNDialect.h"
@@ -105,6 +106,20 @@ absl::Status checkGroups(const CompileOptions &options, CompileResult &result) {
   return absl::OkStatus();
 }
 
+/// How little of the model is trained.
+std::string describeAdapters(const plan::Plan &plan) {
+  uint64_t weights = 0, trained = 0, all = 0;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      weights += parameter.has_adapter();
+      trained += parameter.trainable() ? parameter.elements() : 0;
+      all += parameter.elements();
+    }
+  }
+  return absl::StrCat("adapters of ", weights, " weights; trained are ",
+                      trained, " of ", all, " parameters");
+}
+
 bool convolves(mlir::ModuleOp module) {
   return module
       .walk([](mlir::zg::nn::ConvolutionOp) {
@@ -126,6 +141,14 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   options::copy(options, import);
   import.dims = options.dims;
   import.inputs = options.inputs;
+  for (const std::string &text : options.lora) {
+    options::Lora lora = options::parseLora(text);
+    if (!lora.error.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--lora ", text, ": ", lora.error));
+    }
+    import.adapters.push_back({lora.rank, lora.pattern});
+  }
   import.require_loss = !options.forward;
   import.replaced = options.replaced;
   ZG_ASSIGN_OR_RETURN(
@@ -181,6 +204,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   ZG_RETURN_IF_ERROR(checkUnits(options, result.plan));
   if (!options.forward) {
     ZG_RETURN_IF_ERROR(checkGroups(options, result));
+  }
+  if (!options.lora.empty()) {
+    result.notes.push_back(describeAdapters(result.plan));
   }
   watch.lap("codegen");
   // Before anybody else does: a plan that is refused is of no use.

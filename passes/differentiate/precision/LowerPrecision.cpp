@@ -112,7 +112,8 @@ private:
   static ParameterAttr ofType(ParameterAttr parameter, Type own) {
     return ParameterAttr::get(parameter.getContext(), parameter.getName(),
                               parameter.getModule(), parameter.getTrainable(),
-                              parameter.getInit(), parameter.getSource(), own);
+                              parameter.getInit(), parameter.getSource(), own,
+                              parameter.getAdapter());
   }
 
   /// `value` rounded, for its reader `op`. A view of what nothing else reads is

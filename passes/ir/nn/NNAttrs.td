@@ -50,6 +50,21 @@ def NN_SourceAttr : NN_Attr<"Source", "source"> {
                        "$length `>`";
 }
 
+def NN_AdapterAttr : NN_Attr<"Adapter", "adapter"> {
+  let summary = "How a weight is adapted.";
+  let description = [{
+    Of a frozen parameter `W` that `--lora` names by `pattern`: it is computed
+    with as if it were `W + alpha / rank * (B A)`. A `[rank, in]` and B
+    `[out, rank]` are the parameters `W.lora_A` and `W.lora_B`, which
+    `nn-add-adapters` makes. W is `[out, in]`, or `[in, out]` where it is
+    `transposed`, or a reshape of that: then `B A` is transposed first.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$pattern, "int64_t":$rank,
+                        "::mlir::FloatAttr":$alpha, "bool":$transposed);
+  let assemblyFormat = "`<` $pattern `,` `rank` `=` $rank `,` `alpha` `=` "
+                       "$alpha `,` `transposed` `=` $transposed `>`";
+}
+
 def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
   let summary = "An argument that lives across steps.";
   let description = [{
@@ -57,7 +72,8 @@ def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
     name, the key of weight files; `module` the dotted path of the module that
     owns it, from which units are made (empty: unknown); `init` what
     `--init-missing` does. No source: the file holds no bytes for it. `type` is
-    its own type, that of the model, where the argument has another.
+    its own type, that of the model, where the argument has another. `adapter`:
+    what is trained in its place.
 
     ```mlir
     nn.program @forward(%w: tensor<128xf32> {nn.parameter =
@@ -72,10 +88,12 @@ def NN_ParameterAttr : NN_Attr<"Parameter", "parameter"> {
                         "bool":$trainable,
                         EnumParameter<NN_InitKind>:$init,
                         OptionalParameter<"SourceAttr">:$source,
-                        OptionalParameter<"::mlir::Type">:$type);
+                        OptionalParameter<"::mlir::Type">:$type,
+                        OptionalParameter<"AdapterAttr">:$adapter);
   let assemblyFormat = [{
     `<` $name `,` `module` `=` $module `,` `trainable` `=` $trainable `,`
-        `init` `=` $init (`,` `source` `=` $source^)? (`,` `type` `=` $type^)? `>`
+        `init` `=` $init (`,` `source` `=` $source^)? (`,` `type` `=` $type^)?
+        (`adapter` `=` $adapter^)? `>`
   }];
 }
 

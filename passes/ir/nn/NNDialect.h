@@ -39,6 +39,10 @@ void nameResults(Operation *op, ArrayRef<StringRef> names,
 
 namespace mlir::zg::nn {
 
+/// Behind a weight's name: the matrices of its adapter.
+inline constexpr llvm::StringLiteral kAdapterA = ".lora_A";
+inline constexpr llvm::StringLiteral kAdapterB = ".lora_B";
+
 /// Names of the attributes on a program's arguments and results.
 inline constexpr llvm::StringLiteral kInputAttr = "nn.input"; // InputAttr
 inline constexpr llvm::StringLiteral kParameterAttr =

@@ -132,9 +132,12 @@ def NN_KernelForm : NN_Enum<"KernelForm", "loops of a kernel", [
 ]>;
 def NN_KernelFormAttr : EnumAttr<NN_Dialect, NN_KernelForm, "kernel_form">;
 
-// How a parameter that no file holds begins (`--init-missing`).
+// How a parameter that no file holds begins (`--init-missing`). The two matrices
+// of an adapter begin so without being asked to: A as the weight of a Linear of
+// PyTorch's, B as zeros.
 def NN_InitKind : NN_Enum<"InitKind", "initial value of a missing parameter", [
-  NN_Case<"normal", 0>, NN_Case<"zeros", 1>, NN_Case<"ones", 2>
+  NN_Case<"normal", 0>, NN_Case<"zeros", 1>, NN_Case<"ones", 2>,
+  NN_Case<"lora_a", 3>, NN_Case<"lora_b", 4>
 ]>;
 def NN_InitKindAttr : EnumAttr<NN_Dialect, NN_InitKind, "init_kind">;
 

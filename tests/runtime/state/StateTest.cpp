@@ -35,24 +35,24 @@ TEST(PhiloxTest, TheGeneratorIsPhilox) {
 }
 
 TEST(PhiloxTest, AnyPartOfAnArrayIsTheSame) {
-  NormalArray normals(42, "w");
+  RandomArray normals(42, "w");
   std::vector<float> whole(1001);
-  normals.generate(0, 1001, 0.5, whole.data());
+  normals.normal(0, 1001, 0.5, whole.data());
   for (uint64_t first : {0, 1, 2, 333, 1000}) {
     std::vector<float> part(1001 - first);
-    normals.generate(first, part.size(), 0.5, part.data());
+    normals.normal(first, part.size(), 0.5, part.data());
     EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first));
   }
   std::vector<float> other(1001);
-  NormalArray(42, "v").generate(0, 1001, 0.5, other.data());
+  RandomArray(42, "v").normal(0, 1001, 0.5, other.data());
   EXPECT_NE(other, whole);
-  NormalArray(43, "w").generate(0, 1001, 0.5, other.data());
+  RandomArray(43, "w").normal(0, 1001, 0.5, other.data());
   EXPECT_NE(other, whole);
 }
 
 TEST(PhiloxTest, NormalsHaveTheirMoments) {
   std::vector<double> values(200000);
-  NormalArray(1, "w").generate(0, values.size(), 2.0, values.data());
+  RandomArray(1, "w").normal(0, values.size(), 2.0, values.data());
   double sum = 0, squares = 0, fourths = 0;
   for (double value : values) {
     sum += value;
@@ -63,6 +63,21 @@ TEST(PhiloxTest, NormalsHaveTheirMoments) {
   EXPECT_NEAR(sum / n, 0, 0.02);
   EXPECT_NEAR(squares / n, 4, 0.06);
   EXPECT_NEAR(fourths / n, 48, 2);
+}
+
+TEST(PhiloxTest, UniformNumbersFillTheirRange) {
+  std::vector<double> values(100000), part(1001);
+  RandomArray(1, "w").uniform(0, values.size(), 0.5, values.data());
+  RandomArray(1, "w").uniform(333, part.size(), 0.5, part.data());
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), values.begin() + 333));
+  double sum = 0, squares = 0;
+  for (double value : values) {
+    EXPECT_LT(std::abs(value), 0.5);
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / 1e5, 0, 0.003);
+  EXPECT_NEAR(squares / 1e5, 1.0 / 12, 0.001);
 }
 
 TEST(PhiloxTest, TheOptionIsReadStrictly) {
