@@ -65,6 +65,15 @@ void precision(const Given &found, Translation &to) {
   to.set(found, "precision", found.key->path.substr(0, 4));
 }
 
+void dynamicScale(const Given &found, Translation &to) {
+  const Value *scale = to.value("fp16.loss_scale");
+  if (scale != nullptr && scale->number().value_or(0) != 0) {
+    to.noEffect("'fp16.loss_scale' never changes");
+    return;
+  }
+  same(found, to);
+}
+
 void overflow(const Given &found, Translation &to) { same(found, to); }
 
 void masters(const Given &found, Translation &to) {

@@ -37,6 +37,8 @@ void float32(const Given &found, Translation &to);
 /// true: the type that the section is named after.
 void precision(const Given &found, Translation &to);
 
+/// Of a dynamic loss scale.
+void dynamicScale(const Given &found, Translation &to);
 /// Whether steps that are not finite are skipped: with bf16, if not said.
 void overflow(const Given &found, Translation &to);
 /// Masters and states of bf16: both or none.
@@ -76,8 +78,8 @@ void decayMomentum(const Given &found, Translation &to);
 std::string optimizerOf(const Translation &to);
 /// That the command line has another schedule than the file; or empty.
 std::string scheduleGivenInstead(const Translation &to);
-/// Why a key of the file's optimizer or schedule has no effect where the
-/// command line has another, which does not use it; or empty.
+/// Why a key of the file's optimizer, schedule or precision has no effect where
+/// the command line has another, which does not use it; or empty.
 std::string replacedBecause(const Key &key, const Translation &to);
 /// Why the schedule's rate comes before the optimizer's; or empty.
 std::string rateOfSchedule(const Translation &to);

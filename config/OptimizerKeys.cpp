@@ -62,6 +62,12 @@ std::string replacedBecause(const Key &key, const Translation &to) {
       absl::StartsWith(key.path, "scheduler.params.")) {
     return scheduleGivenInstead(to);
   }
+  bool half = absl::StartsWith(key.path, "bf16.") ||
+              absl::StartsWith(key.path, "fp16.");
+  const std::optional<std::string> &precision = to.besides().precision;
+  if (half && precision && key.path.substr(0, 4) != *precision) {
+    return absl::StrCat("--precision ", *precision, " was given");
+  }
   std::string type = typeInFile(to), kind = optimizerOf(to);
   bool param = absl::StartsWith(key.path, kParams);
   bool replaced =

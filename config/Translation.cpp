@@ -251,6 +251,7 @@ void Translation::sayDefaults() {
   }
   const Value *bf16 = value("bf16.enabled");
   if (bf16 != nullptr && bf16->boolean() == true &&
+      known.precision.value_or("bf16") == "bf16" &&
       find("bf16.check_grad_overflow") == nullptr) {
     config.settings.push_back(
         {"skip-nonfinite", "true", "DeepSpeed's default", true});

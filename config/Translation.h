@@ -54,8 +54,8 @@ struct Known {
   std::string ranks_from; ///< "--ranks", "the processes that were started"
   std::optional<int64_t> micro_batch, accumulate; ///< of the command line
   std::optional<int64_t> stage;                   ///< likewise
-  std::optional<std::string> optimizer, schedule; ///< likewise
-  std::optional<int64_t> model_batch;             ///< that the model fixes
+  std::optional<std::string> optimizer, schedule, precision; ///< likewise
+  std::optional<int64_t> model_batch; ///< that the model fixes
   std::optional<int64_t> hidden_size; ///< the model's, if it has one
 };
 

@@ -112,9 +112,9 @@ private:
       fail("--train ", *named, " and --lora ", wish->rank, ":", wish->pattern,
            " both name '", name,
            "': train it whole, or adapters beside it (--freeze leaves it out "
-           "of --train)");
+           "of both)");
     }
-    if (wish != nullptr) {
+    if (wish != nullptr && frozen == nullptr) {
       return Decision{false, kAdaptersAlone, wish};
     }
     if (frozen != nullptr) {

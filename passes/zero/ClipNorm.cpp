@@ -91,12 +91,17 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
     builder.setInsertionPointToStart(&update.body());
     auto role = builder.getStringAttr(kNormRole);
     nn::NNBuilder b(builder, NameLoc::get(role, update.location()));
+    // Before it is read here; of f64, as it is.
+    auto readers = llvm::map_to_vector(scale.getUses(),
+                                       [](OpOperand &use) { return &use; });
     Value wide = b.convert(scale, builder.getF64Type());
     Value norm =
         b.mul(b.unary(nn::UnaryKind::sqrt, sumSquares(b, gradients)), wide);
     Value clipped =
         b.convert(b.mul(wide, factorOf(b, norm)), nn::elementOf(scale));
-    scale.replaceAllUsesExcept(clipped, wide.getDefiningOp());
+    for (OpOperand *reader : readers) {
+      reader->set(clipped);
+    }
     update.update(norm, StateAttr::get(&getContext(), -1, -1, role,
                                        /*sharded=*/false));
   }

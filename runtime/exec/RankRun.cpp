@@ -130,6 +130,7 @@ absl::Status RankRun::trainSteps() {
     double loss = result->loss;
     if (rank() == 0) {
       recordStep(step, loss, seconds * 1e3);
+      skipped += result->skipped;
       StepRecord record{step,
                         loss,
                         result->gradient_norm,
@@ -155,13 +156,23 @@ absl::Status RankRun::trainSteps() {
       }
     }
     if (result->stop) {
-      return absl::OkStatus();
+      break;
     }
   }
   if (rank() == 0) {
     ZG_RETURN_IF_ERROR(session.log->start()); // of no step
+    saySkipped();
   }
   return absl::OkStatus();
+}
+
+void RankRun::saySkipped() const {
+  if (skipped > 0) {
+    session.log->endLine();
+    session.say(absl::StrCat(skipped, " of ", session.result.losses.size(),
+                             " steps updated nothing, since their gradients "
+                             "were not all finite"));
+  }
 }
 
 absl::Status RankRun::collectAdapters() {

@@ -39,6 +39,8 @@ private:
                          const std::string &what,
                          const WeightFileOptions &options);
   void recordStep(uint64_t step, double loss, double milliseconds);
+  /// Says how many steps updated nothing, if any.
+  void saySkipped() const;
   unsigned rank() const { return control.rank(); }
 
   Session &session;
@@ -49,6 +51,7 @@ private:
   RankResult rank_result;
   int64_t ready_at = 0;
   bool said_not_finite = false;
+  uint64_t skipped = 0; ///< updates
 };
 
 } // namespace zerograph

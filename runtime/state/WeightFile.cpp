@@ -25,6 +25,13 @@ bool isWanted(const plan::Parameter &parameter,
                                 : !options.adapters_only;
 }
 
+/// What is merged has the type of the model, whatever is held of it.
+plan::ElementType typeIn(const plan::Unit &unit, const ParameterPart &part,
+                         const WeightFileOptions &options) {
+  return options.adapters_only ? ownType(unit, *part.parameter)
+                               : part.state->type();
+}
+
 /// Whether what is written is not what the rank holds.
 bool isMerged(const plan::Parameter &parameter,
               const WeightFileOptions &options) {
@@ -80,11 +87,14 @@ absl::Status writeMerged(const WeightSink &sink, const ParameterPart &part,
       });
 }
 
+/// As elements of `to`.
 absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
-                       double scale) {
+                       double scale, plan::ElementType to) {
   plan::ElementType type = part.state->type();
   std::string name = keyOf(*part.parameter, *part.state);
-  uint64_t begin = part.first * elementSize(type);
+  uint64_t element = elementSize(type), written = elementSize(to);
+  uint64_t begin = part.first * written;
+  std::vector<std::byte> converted;
   return readBlocks(
       part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
         if (scale != 1) {
@@ -93,7 +103,14 @@ absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
             return annotate(status, absl::StrCat("'", name, "'"));
           }
         }
-        return sink(name, begin + offset, bytes, block);
+        if (to == type) {
+          return sink(name, begin + offset, bytes, block);
+        }
+        uint64_t count = bytes / element;
+        converted.resize(count * written);
+        convertElements(type, block, to, converted.data(), count);
+        return sink(name, begin + offset / element * written, converted.size(),
+                    converted.data());
       });
 }
 
@@ -150,7 +167,8 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
           }
           ZG_RETURN_IF_ERROR(isMerged(*part.parameter, options)
                                  ? writeMerged(sink, part, *options.merged)
-                                 : writePart(sink, part, options.scale));
+                                 : writePart(sink, part, options.scale,
+                                             typeIn(unit, part, options)));
         }
       }
     }

@@ -35,6 +35,38 @@ TEST(Traps, BothTypesOf16Bits) {
   EXPECT_THAT(meaningOf(config, "bfloat16.enabled").does, Does::Applied);
 }
 
+TEST(Traps, ThePrecisionOfTheCommandLineWins) {
+  Known known;
+  known.precision = "bf16";
+  Config config = readGood(
+      R"({"fp16": {"enabled": true, "loss_scale_window": 500}})", known);
+  EXPECT_TRUE(config.problems.empty()) << linesOf(config.problems);
+  for (const char *key : {"fp16.enabled", "fp16.loss_scale_window"}) {
+    EXPECT_EQ(meaningOf(config, key).does, Does::NoEffect) << key;
+  }
+  EXPECT_EQ(valueOf(config, "loss-scale-window"), "");
+  known.precision = "fp32";
+  config = readGood(R"({"bf16": {"enabled": true}})", known);
+  EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
+}
+
+TEST(Traps, AFixedLossScaleHasNoWindow) {
+  Config config = readGood(R"({"fp16": {"enabled": true, "loss_scale": 128,
+      "initial_scale_power": 16, "hysteresis": 2}})");
+  EXPECT_EQ(valueOf(config, "loss-scale"), "128");
+  EXPECT_EQ(valueOf(config, "initial-scale-power"), "");
+  EXPECT_EQ(meaningOf(config, "fp16.hysteresis").does, Does::NoEffect);
+}
+
+TEST(Traps, MastersOf16BitsBothOrNone) {
+  Config config = readGood(R"({"bf16": {"enabled": true,
+      "bf16_master_weights_and_grads": true, "bf16_optimizer_states": true}})");
+  EXPECT_EQ(valueOf(config, "master-precision"), "bf16");
+  config = readGood(R"({"bf16": {"enabled": true,
+      "bf16_master_weights_and_grads": true}})");
+  EXPECT_THAT(linesOf(config.problems), HasSubstr("set both or none"));
+}
+
 TEST(Traps, ASectionThatIsOffHasNoEffect) {
   Config config = readGood(R"({"fp16": {"loss_scale": 128, "auto_cast": true},
       "bf16": {"enabled": false, "bf16_optimizer_states": true},

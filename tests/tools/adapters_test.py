@@ -167,6 +167,26 @@ class Adapters(Case):
                      *lora, "--lora-alpha", "4", "--load-weights", "three",
                      lines=0, parts=["alpha 8", "compile with --lora-alpha 8"])
 
+    def test_adapters_of_16_bits_are_merged(self):
+        """Without masters, so that a rank holds 16 bits of A and B."""
+        lora = ["--lora", "4:fc*.weight", "--optimizer", "sgd"]
+        self.mlp(*lora, "--lr", "0.5", "--precision", "bf16",
+                 "--master-precision", "bf16", "--save-adapters", "a",
+                 "--save-weights", "w", steps=6)
+        self.mlp(*lora, "--lr", "0", "--load-weights", "a")
+        beside = self.losses()
+        self.mlp("--lr", "0", "--load-weights", "w")
+        for a, b in zip(beside, self.losses(), strict=True):
+            self.near(a, b, 0.003)
+        self.mlp("--lr", "0")
+        self.assertGreater(abs(self.losses()[0] - beside[0]), 0.03)
+
+    def test_a_frozen_weight_gets_none(self):
+        self.mlp("--lora", "2:fc*.weight", "--freeze", "fc1.*", "--lr", "0",
+                 "--save-adapters", "a")
+        self.assertEqual(set(read_tensors(self.path("a"))),
+                         {"fc2.weight.lora_A", "fc2.weight.lora_B"})
+
     def test_what_is_trained_is_told(self):
         result = self.succeeds(
             "compile", GPT, "-o", "x", "--micro-batch", "2", "--dim", "seq=16",

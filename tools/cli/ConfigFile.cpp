@@ -113,6 +113,7 @@ config::Known knownOf(const CLI::App &command,
   known.stage = numberGiven(command, "--zero");
   known.optimizer = textGiven(command, "--optimizer");
   known.schedule = textGiven(command, "--schedule");
+  known.precision = textGiven(command, "--precision");
   return known;
 }
 
