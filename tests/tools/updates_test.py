@@ -53,7 +53,7 @@ class UpdateOptions(Case):
                 (["--schedule", "one-cycle"], ["needs --cycle-min-lr"]),
                 (["--schedule", "one-cycle", "--cycle-min-lr", "0",
                   "--cycle-min-momentum", "0.8"],
-                 ["cycle_min_momentum is 0.8; expected at most cycle_max"]),
+                 ["--cycle-min-momentum 0.8 needs --cycle-max-momentum"]),
                 (["--schedule", "one-cycle", "--cycle-min-lr", "0",
                   "--cycle-max-momentum", "0.9", "--optimizer", "lion"],
                  ["--cycle-max-momentum is for", "lion does not use it"]),
