@@ -146,9 +146,9 @@ g (float[2,3] x) => (float loss)
   ImportOptions options;
   options.adapters = {{2, "a"}, {4, "*"}};
   options.lora_alpha = 16;
-  options.freeze = {"a"};
   options.train = {"bi*"};
-  Imported imported = importFile(write(model), options);
+  std::string path = write(model);
+  Imported imported = importFile(path, options);
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   mlir::zg::nn::AdapterAttr a = imported.parameter("a").getAdapter();
   ASSERT_TRUE(a && imported.parameter("b").getAdapter());
@@ -159,6 +159,12 @@ g (float[2,3] x) => (float loss)
   EXPECT_TRUE(imported.parameter("bias").getTrainable());
   EXPECT_FALSE(imported.parameter("bias").getAdapter());
   EXPECT_FALSE(imported.parameter("two"));
+
+  options.freeze = {"a"};
+  Imported frozen = importFile(path, options);
+  ASSERT_TRUE(frozen.status.ok()) << frozen.error();
+  EXPECT_FALSE(frozen.parameter("a").getAdapter());
+  EXPECT_TRUE(frozen.parameter("b").getAdapter());
 }
 
 TEST(Parameters, OtherEncodingsAreGivenAsBytes) {
