@@ -11,12 +11,16 @@
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace zerograph::config {
 namespace {
 
 constexpr int kMostValues = 100000;
+constexpr size_t kMostText = 4
+                             << 20; // bytes: one text can stand in many values
 constexpr int kMostDepth = 64;
 
 absl::Status wrong(int line, absl::string_view what) {
@@ -41,7 +45,10 @@ public:
       value.kind = Value::Kind::Scalar;
       value.text = node.Scalar();
       value.quoted = node.Tag() == "!";
-      return value;
+      letters += value.text.size();
+      return letters <= kMostText
+                 ? absl::StatusOr<Value>(std::move(value))
+                 : wrong(value.line, "too much text for a configuration");
     case YAML::NodeType::Sequence:
       value.kind = Value::Kind::List;
       for (const YAML::Node &child : node) {
@@ -68,7 +75,36 @@ public:
 
 private:
   int values = 0;
+  size_t letters = 0;
 };
+
+/// Looks at the documents of a stream, and keeps nothing of them.
+class Skip : public YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Anchor = YAML::anchor_t;
+  using Style = YAML::EmitterStyle::value;
+
+  void OnDocumentStart(const Mark &) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark &, Anchor) override {}
+  void OnAlias(const Mark &, Anchor) override {}
+  void OnScalar(const Mark &, const std::string &, Anchor,
+                const std::string &) override {}
+  void OnSequenceStart(const Mark &, const std::string &, Anchor,
+                       Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark &, const std::string &, Anchor, Style) override {}
+  void OnMapEnd() override {}
+};
+
+/// YAML::LoadAll tells too, except that it finds documents without end, each
+/// empty, where one begins with a comma.
+bool isOneDocument(const std::string &yaml) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  Skip skip;
+  return parser.HandleNextDocument(skip) && !parser.HandleNextDocument(skip);
+}
 
 std::string quotedText(const Value &value) {
   return value.quoted ? absl::StrCat("\"", value.text, "\"") : value.text;
@@ -169,11 +205,14 @@ absl::StatusOr<Value> parseValue(absl::string_view text) {
     return blanked.status();
   }
   try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-    if (documents.size() != 1 || !documents[0].IsMap()) {
+    YAML::Node document;
+    if (isOneDocument(yaml)) {
+      document = YAML::Load(yaml);
+    }
+    if (!document.IsMap()) {
       return wrong(0, "expected one mapping of keys to values");
     }
-    return Converter().convert(documents[0], 1, 0);
+    return Converter().convert(document, 1, 0);
   } catch (const YAML::Exception &error) {
     return wrong(error.mark.line + 1, error.msg);
   }

@@ -58,7 +58,9 @@ run() { # TARGET
   local corpus=$FUZZ/corpus/$1 found=$FUZZ/found/$1
   mkdir -p "$corpus" "$found"
   # 2 GiB and half a minute are what any input may take, sanitizers included.
-  "$FUZZ/bin/fuzz_$1" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 \
+  # A fuzzer that runs out of memory can hang while it reports that.
+  timeout -k 10 $((seconds + 120)) "$FUZZ/bin/fuzz_$1" \
+    -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 \
     -seed="${ZEROGRAPH_FUZZ_SEED:-1}" -max_len=262144 \
     -artifact_prefix="$found/" -print_final_stats=1 \
     "$corpus" "$SEEDS/$1" >"$FUZZ/$1.log" 2>&1 || {

@@ -57,7 +57,8 @@ TEST(Value, IsRefusedWithItsLine) {
   EXPECT_THAT(shown("{\"a\": \"x}"), HasSubstr("a string has no end"));
   EXPECT_THAT(shown("{\"a\": 1]"), HasSubstr("error:"));
   EXPECT_THAT(shown("a: [1\n"), HasSubstr("error: line"));
-  for (const char *text : {"", "[1, 2]", "1", "a: 1\n---\nb: 2\n"}) {
+  for (const char *text :
+       {"", "[1, 2]", "1", "a: 1\n---\nb: 2\n", ",\na: 1\n"}) {
     EXPECT_THAT(shown(text), HasSubstr("one mapping")) << text;
   }
   EXPECT_THAT(shown("{[a]: 1}"), HasSubstr("a key that is no word"));
@@ -72,6 +73,11 @@ TEST(Value, IsRefusedWithItsLine) {
     many += "]\n";
   }
   EXPECT_THAT(shown(many), HasSubstr("too many values"));
+  std::string longText = absl::StrCat("a: &a ", std::string(100000, 'x'), "\n");
+  for (int i = 0; i < 100; ++i) {
+    absl::StrAppend(&longText, "a", i, ": *a\n");
+  }
+  EXPECT_THAT(shown(longText), HasSubstr("too much text"));
   EXPECT_THAT(shown(std::string(100000, '{')), HasSubstr("error"));
   EXPECT_THAT(shown("a: " + std::string(100000, '[')), HasSubstr("error"));
 }
