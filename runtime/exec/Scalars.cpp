@@ -62,6 +62,8 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
     return 1 - beta1;
   case ScalarKind::stop:
     return inputs.stop ? 1 : 0;
+  case ScalarKind::weight:
+    return inputs.weight;
   case ScalarKind::seed:
   case ScalarKind::step:
   case ScalarKind::sample_base:

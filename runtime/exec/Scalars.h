@@ -28,6 +28,8 @@ struct ScalarInputs {
   /// optimizer's corrections are of it.
   uint64_t update = 1;
   bool stop = false;
+  /// Of the micro-batch, in an evaluation.
+  double weight = 1;
   uint64_t seed = 0;
   /// Of the micro-batch's first sample, in the global batch.
   uint64_t sample_base = 0;

@@ -11,9 +11,12 @@ bool Arrival::isStopFlag() const {
 }
 
 bool Arrival::isRanksOwn() const {
-  return input ? input->per_sample()
-               : isStopFlag() || (scalar && scalarKind(scalar->name()) ==
-                                                ScalarKind::sample_base);
+  if (input) {
+    return input->per_sample();
+  }
+  auto kind = scalar ? scalarKind(scalar->name()) : std::nullopt;
+  return kind == ScalarKind::stop || kind == ScalarKind::weight ||
+         kind == ScalarKind::sample_base;
 }
 
 std::vector<Arrival> arrivalsOf(const plan::Plan &plan) {

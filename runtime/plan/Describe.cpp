@@ -79,7 +79,9 @@ bool isForward(const plan::Plan &plan) {
 }
 
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program) {
-  return program.kind() == plan::MICRO ? plan.accumulate() : 1;
+  return program.kind() == plan::MICRO      ? plan.accumulate()
+         : program.kind() == plan::EVALUATE ? 0
+                                            : 1;
 }
 
 std::string describeStep(const plan::Plan &plan, size_t program, size_t step) {

@@ -39,7 +39,7 @@ std::string streamName(const plan::Plan &plan, const plan::Step &step);
 bool isForward(const plan::Plan &plan);
 
 /// How often a program runs in one step of training: `accumulate` times for
-/// MICRO, once for the others.
+/// MICRO, never for EVALUATE, once for the others.
 uint64_t runsPerStep(const plan::Plan &plan, const plan::Program &program);
 
 /// `step 12 of "micro" (all_gather, h.0)`. Any indices are safe.

@@ -256,15 +256,21 @@ Json trafficJson(const plan::Plan &plan) {
         {{"reason", difference.reason}, {"bytes", difference.bytes}});
   }
   Traffic traffic = trafficOf(plan);
-  return {{"gather", traffic.gather.saturated()},
-          {"reduce", traffic.reduce.saturated()},
-          {"scalar", traffic.scalar.saturated()},
-          {"planned", book.planned},
-          {"textbook",
-           {{"formula", book.formula},
-            {"psi", book.psi},
-            {"bytes", book.bytes},
-            {"differences", differences}}}};
+  Json json{{"gather", traffic.gather.saturated()},
+            {"reduce", traffic.reduce.saturated()},
+            {"scalar", traffic.scalar.saturated()},
+            {"planned", book.planned},
+            {"textbook",
+             {{"formula", book.formula},
+              {"psi", book.psi},
+              {"bytes", book.bytes},
+              {"differences", differences}}}};
+  if (plan.has_evaluation()) {
+    Traffic once = evaluationTraffic(plan);
+    json["evaluation"] = {{"gather", once.gather.saturated()},
+                          {"scalar", once.scalar.saturated()}};
+  }
+  return json;
 }
 
 Json stepsJson(const plan::Plan &plan) {

@@ -222,6 +222,14 @@ void traffic(const Json &report, std::string &out) {
                           signedGrouped(difference["bytes"].get<int64_t>()),
                           text(difference["reason"]));
   }
+  if (sums.contains("evaluation")) {
+    const Json &once = sums["evaluation"];
+    absl::StrAppendFormat(&out,
+                          "  an evaluated micro-batch of each rank: gathers "
+                          "%s, scalars %s\n",
+                          grouped(number(once["gather"])),
+                          grouped(number(once["scalar"])));
+  }
 }
 
 void waste(const Json &report, std::string &out) {

@@ -20,6 +20,7 @@ constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
     {"decay", ScalarKind::decay},
     {"one_minus_beta1", ScalarKind::one_minus_beta1},
     {"stop", ScalarKind::stop},
+    {"weight", ScalarKind::weight},
     {"seed", ScalarKind::seed},
     {"step", ScalarKind::step},
     {"sample_base", ScalarKind::sample_base},

@@ -48,6 +48,7 @@ enum class ScalarKind {
   decay,                 // 1 - lr * weight_decay
   one_minus_beta1,       // of the beta1 that the schedule cycles
   stop,                  // 1 if this rank wants to stop after the step
+  weight,                // by which a micro-batch of an evaluation counts
   // Whole numbers, of which random ones are made.
   seed,        // the run's
   step,        // of the run

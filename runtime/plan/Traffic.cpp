@@ -6,15 +6,30 @@
 
 namespace zerograph {
 
+/// Adds what `runs` runs of the program move to `sum`.
+static void add(const plan::Plan &plan, const plan::Program &program,
+                Checked runs, Traffic &sum) {
+  for (const plan::Step &step : program.steps()) {
+    Traffic once = kindOf(step).traffic(plan, step);
+    sum.gather = sum.gather + runs * once.gather;
+    sum.reduce = sum.reduce + runs * once.reduce;
+    sum.scalar = sum.scalar + runs * once.scalar;
+  }
+}
+
 Traffic trafficOf(const plan::Plan &plan) {
   Traffic sum;
   for (const plan::Program &program : plan.programs()) {
-    Checked runs = runsPerStep(plan, program);
-    for (const plan::Step &step : program.steps()) {
-      Traffic once = kindOf(step).traffic(plan, step);
-      sum.gather = sum.gather + runs * once.gather;
-      sum.reduce = sum.reduce + runs * once.reduce;
-      sum.scalar = sum.scalar + runs * once.scalar;
+    add(plan, program, runsPerStep(plan, program), sum);
+  }
+  return sum;
+}
+
+Traffic evaluationTraffic(const plan::Plan &plan) {
+  Traffic sum;
+  for (const plan::Program &program : plan.programs()) {
+    if (program.kind() == plan::EVALUATE) {
+      add(plan, program, 1, sum);
     }
   }
   return sum;

@@ -10,6 +10,10 @@ namespace zerograph {
 /// In one step of training: all micro-batches. The plan must be valid.
 Traffic trafficOf(const plan::Plan &plan);
 
+/// In an evaluation, for one micro-batch of each rank; nothing where the plan
+/// does not evaluate.
+Traffic evaluationTraffic(const plan::Plan &plan);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_PLAN_TRAFFIC_H

@@ -229,10 +229,14 @@ absl::Status validateStep(const plan::Plan &plan, const plan::Step &step,
   return kindOf(step).validate(plan, step);
 }
 
-/// Either STEP alone, or MICRO and then UPDATE, or FORWARD.
+/// Either STEP alone, or MICRO and then UPDATE, each perhaps with EVALUATE
+/// behind; or FORWARD.
 absl::Status validatePrograms(const plan::Plan &plan) {
+  bool evaluates = plan.programs_size() > 1 &&
+                   plan.programs().rbegin()->kind() == plan::EVALUATE;
   auto are = [&](std::initializer_list<plan::ProgramKind> kinds) {
-    return std::equal(plan.programs().begin(), plan.programs().end(),
+    return std::equal(plan.programs().begin(),
+                      plan.programs().end() - (evaluates ? 1 : 0),
                       kinds.begin(), kinds.end(),
                       [](const plan::Program &program, plan::ProgramKind kind) {
                         return program.kind() == kind;
@@ -247,7 +251,13 @@ absl::Status validatePrograms(const plan::Plan &plan) {
           absl::AsciiStrToLower(plan::ProgramKind_Name(program.kind())));
     }
     return invalid("the plan's programs are", kinds.empty() ? " none" : kinds,
-                   "; a plan has step, or micro and update, or forward");
+                   "; a plan has step, or micro and update, each perhaps with "
+                   "evaluate behind, or forward");
+  }
+  if (evaluates != plan.has_evaluation()) {
+    return invalid("the plan has ", evaluates ? "a" : "no",
+                   " program that evaluates, and ", evaluates ? "no" : "a",
+                   " sum of its losses");
   }
   if (isForward(plan) && worldOf(plan) != 1) {
     return invalid("the plan runs forward, which one rank does, and is for ",

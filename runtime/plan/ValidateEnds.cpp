@@ -201,6 +201,14 @@ absl::Status validateTotals(const plan::Plan &plan) {
                    "; expected f32");
   }
   ZG_RETURN_IF_ERROR(validateScaling(plan));
+  if (plan.has_evaluation()) {
+    const char *name = "the sum of evaluated losses";
+    ZG_RETURN_IF_ERROR(validateTotal(plan, plan.evaluation(), name));
+    if (plan.evaluation().type() != plan::F64) {
+      return invalid(name, " is ", nameOf(plan.evaluation().type()),
+                     "; expected f64");
+    }
+  }
   if (plan.has_gradient_norm()) {
     const char *name = "the gradients' norm";
     ZG_RETURN_IF_ERROR(needNumber(plan, plan.gradient_norm(), name, plan::F64));

@@ -106,6 +106,11 @@ absl::Status validateMeanings(const plan::Plan &plan) {
         meanings.add(plan.loss().slice(), "the loss", {plan::SCALAR}));
     ZG_RETURN_IF_ERROR(meanings.add(plan.stop().slice(),
                                     "the sum of stop flags", {plan::SCALAR}));
+    if (plan.has_evaluation()) {
+      ZG_RETURN_IF_ERROR(meanings.add(plan.evaluation().slice(),
+                                      "the sum of evaluated losses",
+                                      {plan::SCALAR}));
+    }
     if (plan.has_gradient_norm()) {
       ZG_RETURN_IF_ERROR(meanings.add(plan.gradient_norm(),
                                       "the gradients' norm", {plan::SCALAR}));

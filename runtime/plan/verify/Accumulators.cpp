@@ -56,7 +56,8 @@ public:
       for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
         visit(p, s);
       }
-      if (plan.programs(p).kind() != plan::MICRO) {
+      plan::ProgramKind kind = plan.programs(p).kind();
+      if (kind != plan::MICRO && kind != plan::EVALUATE) {
         checkZeroed(p);
       }
     }

@@ -3,8 +3,9 @@
 // The loss and the stop count of a step are sums over the ranks: each is made
 // by exactly one all_reduce in the program of a micro-batch, the stop count
 // from the flag that the runtime sets on this rank. Were one rank's own value
-// left, ranks would stop after different steps and wait for each other. A rank
-// that is alone agrees with itself: any one step may add its value.
+// left, ranks would stop after different steps and wait for each other. So is
+// the loss of an evaluation, in the program that evaluates. A rank that is
+// alone agrees with itself: any one step may add its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +24,18 @@ public:
       : plan(subject.plan), mesh(subject.mesh), problems(problems),
         arrivals(subject.arrivals) {}
 
-  void check(const plan::Total &total, const char *what, bool stop) {
+  /// Of micro-batches that are `evaluated`, or of those that are trained on.
+  void check(const plan::Total &total, const char *what, bool stop,
+             bool evaluated = false) {
     bool alone = mesh.world() == 1;
     if (uint32_t ranks = mesh.groupSize(total.axes()); ranks != mesh.world()) {
       problems.add("no agreement: the ", what, " is summed over groups of ",
                    ranks, " ranks; expected all ", mesh.world());
     }
     for (int p = 0; p < plan.programs_size(); ++p) {
-      bool update = plan.programs(p).kind() == plan::UPDATE;
+      plan::ProgramKind kind = plan.programs(p).kind();
+      bool other =
+          kind == plan::UPDATE || evaluated != (kind == plan::EVALUATE);
       int sums = 0;
       for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
         const plan::Step &step = plan.programs(p).steps(s);
@@ -40,11 +45,13 @@ public:
             continue;
           }
           ++sums;
-          if (update || (!alone && !step.has_all_reduce())) {
+          if (other || (!alone && !step.has_all_reduce())) {
             --sums;
-            problems.add("no agreement: ", describeStep(plan, p, s), " writes ",
-                         describeSlice(plan, total.slice()), ", the ", what,
-                         "; expected only the all_reduce of a micro-batch to");
+            problems.add(
+                "no agreement: ", describeStep(plan, p, s), " writes ",
+                describeSlice(plan, total.slice()), ", the ", what,
+                "; expected only the all_reduce of a micro-batch that is ",
+                evaluated ? "evaluated" : "trained on", " to");
           } else if (step.has_all_reduce()) {
             checkSum(p, s, i, total, what, stop);
           } else if (stop && !readsStopFlag(step)) {
@@ -54,7 +61,7 @@ public:
           }
         }
       }
-      if (!update && sums != 1) {
+      if (!other && sums != 1) {
         problems.add("no agreement: ", sums,
                      alone ? " steps of \"" : " all_reduces of \"",
                      plan.programs(p).name(), "\" make ",
@@ -109,6 +116,9 @@ void checkTotals(const Subject &subject, Findings &findings) {
   Totals totals(subject, findings.problems);
   totals.check(subject.plan.loss(), "loss", false);
   totals.check(subject.plan.stop(), "stop count", true);
+  if (subject.plan.has_evaluation()) {
+    totals.check(subject.plan.evaluation(), "evaluated loss", false, true);
+  }
 }
 
 } // namespace zerograph::verify

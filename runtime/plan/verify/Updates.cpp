@@ -6,7 +6,7 @@
 // each rank's own (running statistics) are by every micro-batch, once. Of the
 // scalars that each group of parameters has, an update reads those of the group
 // of its parameters. Gathers write parameters too, but nothing new:
-// Collectives.cpp sees to that.
+// Collectives.cpp sees to that. An evaluation writes none of all this.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,6 +108,12 @@ private:
 
   bool mayWrite(int p, int s, const plan::Access &access,
                 const plan::Unit &unit) {
+    if (plan.programs(p).kind() == plan::EVALUATE) {
+      problems.add("evaluation that trains: ", describeStep(plan, p, s),
+                   " writes ", describeSlice(plan, access.slice()), " of unit ",
+                   unit.name(), "; expected all states to stay as they are");
+      return false;
+    }
     bool update = plan.programs(p).kind() == plan::UPDATE;
     if (unit.local()) {
       if (update) {

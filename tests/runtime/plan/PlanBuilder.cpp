@@ -18,6 +18,12 @@ void appendAll(plan::Step &step, const std::vector<plan::Access> &accesses) {
   }
 }
 
+/// Of what sample plans hold there: all is f32 but the numbers of 8 bytes.
+plan::ElementType typeOf(const plan::Slice &slice) {
+  return slice.slice_class() == plan::SCALAR && slice.bytes() == 8 ? plan::F64
+                                                                   : plan::F32;
+}
+
 } // namespace
 
 PlanBuilder::PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate) {
@@ -59,10 +65,11 @@ uint32_t PlanBuilder::scalar(const std::string &name, plan::ElementType type) {
   return scalar.slice();
 }
 
-uint32_t PlanBuilder::total(plan::Total &total, const std::string &name) {
+uint32_t PlanBuilder::total(plan::Total &total, const std::string &name,
+                            plan::ElementType type) {
   total.set_name(name);
-  total.set_type(plan::F32);
-  total.set_slice(slice(name, plan::SCALAR, 4, true));
+  total.set_type(type);
+  total.set_slice(slice(name, plan::SCALAR, elementSize(type), true));
   total.add_axes(0);
   return total.slice();
 }
@@ -131,10 +138,11 @@ uint32_t PlanBuilder::state(int unit, const std::string &role, bool sharded) {
 void PlanBuilder::program(const std::string &name) {
   plan::Program &program = *plan.add_programs();
   program.set_name(name);
-  program.set_kind(name == "micro"    ? plan::MICRO
-                   : name == "update" ? plan::UPDATE
-                   : name == "step"   ? plan::STEP
-                                      : plan::FORWARD);
+  program.set_kind(name == "micro"      ? plan::MICRO
+                   : name == "update"   ? plan::UPDATE
+                   : name == "step"     ? plan::STEP
+                   : name == "evaluate" ? plan::EVALUATE
+                                        : plan::FORWARD);
   collectives = 0;
 }
 
@@ -239,12 +247,13 @@ uint32_t PlanBuilder::reduce(int unit, const plan::Access &gradients,
 }
 
 uint32_t PlanBuilder::sum(const std::vector<plan::Access> &accesses,
-                          const std::vector<uint32_t> &waits) {
+                          const std::vector<uint32_t> &waits,
+                          plan::ElementType type) {
   plan::Step step;
   step.set_name("sum the loss");
   step.set_reason("the loss");
-  step.mutable_all_reduce()->set_wire(plan::F32);
-  step.mutable_all_reduce()->set_accumulator(plan::F32);
+  step.mutable_all_reduce()->set_wire(type);
+  step.mutable_all_reduce()->set_accumulator(type);
   appendAll(step, accesses);
   return add(kScatter, std::move(step), waits);
 }
@@ -270,7 +279,7 @@ void signKernels(plan::Plan &plan) {
         plan::Operand &operand = *kernel.add_operands();
         operand.set_bytes(access.bytes());
         operand.set_mode(access.mode());
-        operand.set_type(plan::F32);
+        operand.set_type(typeOf(plan.slices(int(access.slice()))));
         // What a launch does in place, its kernel allows.
         for (int i = 0; access.mode() != plan::READ && i < step.accesses_size();
              ++i) {

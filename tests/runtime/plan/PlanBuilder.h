@@ -30,7 +30,8 @@ public:
   uint32_t stream(const std::string &name, plan::StreamKind kind);
   /// Each with a slice of its own: its index.
   uint32_t scalar(const std::string &name, plan::ElementType type = plan::F32);
-  uint32_t total(plan::Total &total, const std::string &name);
+  uint32_t total(plan::Total &total, const std::string &name,
+                 plan::ElementType type = plan::F32);
 
   void program(const std::string &name);
   /// Whole slices, or parts of them.
@@ -52,7 +53,8 @@ public:
                   const plan::Access &shard, const plan::Access &staging,
                   const std::vector<uint32_t> &waits = {});
   uint32_t sum(const std::vector<plan::Access> &accesses,
-               const std::vector<uint32_t> &waits = {});
+               const std::vector<uint32_t> &waits = {},
+               plan::ElementType type = plan::F32);
   uint32_t fill(uint32_t stream, const plan::Access &access,
                 const std::vector<uint32_t> &waits = {});
   uint32_t add(uint32_t stream, plan::Step step,
@@ -72,7 +74,8 @@ private:
   uint32_t collectives = 0;
 };
 
-/// States of every kernel that it touches, as f32, what its last launch brings.
+/// States of every kernel that it touches what its last launch brings, as f32;
+/// scalars of 8 bytes as f64.
 void signKernels(plan::Plan &plan);
 
 /// States signatures and sizes of a plan changed by hand.
@@ -100,6 +103,10 @@ plan::Plan accumulatingPlan();
 /// The same with a unit "buffers" of each rank's own:
 ///   micro: ..., 5 statistics
 plan::Plan localUnitPlan();
+
+/// The same, which evaluates:
+///   evaluate: 0 copy in, 1 evaluate, 2 sum
+plan::Plan evaluatingPlan();
 
 /// World 1, "forward" of a copy_in and one launch from input "x" (2 samples of
 /// 8) to the outputs "y", per sample, and "mean".

@@ -130,7 +130,24 @@ plan::Plan stageOnePlan() {
   return b.finish();
 }
 
-static plan::Plan accumulating(bool local) {
+/// Behind the programs that train, of the unit with these parameters and of
+/// each rank's own statistics.
+static void addEvaluation(PlanBuilder &b, const Common &common, uint32_t p,
+                          uint32_t statistics) {
+  using namespace plan;
+  uint32_t local = b.slice("loss of a micro-batch", SCALAR, 8, false);
+  uint32_t weight = b.scalar("weight", F64);
+  uint32_t all = b.total(*b.plan.mutable_evaluation(), "eval_loss", plan::F64);
+  b.program("evaluate");
+  b.copyIn({common.input, weight});
+  uint32_t loss =
+      b.launch("evaluate", {b.all(common.input, READ), b.all(p, READ),
+                            b.all(statistics, READ), b.all(weight, READ),
+                            b.all(local, WRITE)});
+  b.sum({b.all(local, READ), b.all(all, READ_WRITE)}, {loss}, F64);
+}
+
+static plan::Plan accumulating(bool local, bool evaluates = false) {
   using namespace plan;
   PlanBuilder b(2, 2, 2);
   Common common(b);
@@ -151,13 +168,15 @@ static plan::Plan accumulating(bool local) {
   b.reduce(a, b.all(g, READ), b.all(s, READ_WRITE), b.all(staging, WRITE),
            {backward});
   common.sum(b, {});
+  uint32_t statistics = 0;
   if (local) {
     Unit &unit = *b.plan.mutable_units(b.unit("buffers", 512, false));
     unit.set_trainable(false);
     unit.mutable_parameters(0)->set_trainable(false);
     unit.set_local(true);
-    b.launch("statistics", {b.all(common.input, READ),
-                            b.all(unit.states(0).slice(), READ_WRITE)});
+    statistics = unit.states(0).slice();
+    b.launch("statistics",
+             {b.all(common.input, READ), b.all(statistics, READ_WRITE)});
   }
   b.program("update");
   b.copyIn({common.rate});
@@ -166,12 +185,17 @@ static plan::Plan accumulating(bool local) {
                                    b.all(m, READ_WRITE)});
   b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
   b.fill(kCompute, b.all(s, WRITE));
+  if (evaluates) {
+    addEvaluation(b, common, p, statistics);
+  }
   return b.finish();
 }
 
 plan::Plan accumulatingPlan() { return accumulating(false); }
 
 plan::Plan localUnitPlan() { return accumulating(true); }
+
+plan::Plan evaluatingPlan() { return accumulating(true, true); }
 
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);

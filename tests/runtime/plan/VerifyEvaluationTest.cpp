@@ -1,0 +1,119 @@
+//===- VerifyEvaluationTest.cpp - plans that evaluate between steps -------===//
+
+#include "Faults.h"
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Traffic.h"
+#include "runtime/plan/Validate.h"
+
+namespace zerograph {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kMicro = 0, kUpdate = 1, kEvaluate = 2;
+
+uint32_t named(const plan::Plan &plan, const char *name) {
+  return testing::sliceNamed(plan, name);
+}
+
+/// Makes a step write a slice: its last access.
+void redirect(plan::Plan &plan, int program, int index, const char *to) {
+  plan::Step *changed = step(plan, index, program);
+  plan::Access &access =
+      *changed->mutable_accesses(changed->accesses_size() - 1);
+  access.set_slice(named(plan, to));
+  access.set_bytes(plan.slices(int(access.slice())).bytes());
+}
+
+TEST(VerifyEvaluation, IsSound) {
+  plan::Plan plan = testing::evaluatingPlan();
+  EXPECT_EQ(validatePlan(plan), absl::OkStatus());
+  EXPECT_EQ(verifyPlan(plan), absl::OkStatus());
+}
+
+TEST(VerifyEvaluation, IsNoPartOfAStep) {
+  plan::Plan plan = testing::evaluatingPlan();
+  EXPECT_EQ(runsPerStep(plan, plan.programs(kEvaluate)), 0u);
+  EXPECT_EQ(trafficOf(plan).all().saturated(),
+            trafficOf(testing::localUnitPlan()).all().saturated());
+  // One number of the other rank.
+  EXPECT_EQ(evaluationTraffic(plan).scalar.saturated(), 8u);
+  EXPECT_EQ(evaluationTraffic(plan).gather.saturated(), 0u);
+  EXPECT_EQ(evaluationTraffic(testing::localUnitPlan()).all().saturated(), 0u);
+}
+
+TEST(VerifyEvaluation, TrainsNothing) {
+  for (const char *state : {"a/param", "a/exp_avg", "buffers/param"}) {
+    plan::Plan plan = testing::evaluatingPlan();
+    plan::Step *evaluate = step(plan, 1, kEvaluate);
+    *evaluate->add_accesses() = evaluate->accesses(4);
+    redirect(plan, kEvaluate, 1, state);
+    expectFault(plan, "evaluation that trains: ", state);
+  }
+}
+
+TEST(VerifyEvaluation, LeavesTheSumsOfGradients) {
+  plan::Plan plan = testing::evaluatingPlan();
+  plan::Step *evaluate = step(plan, 1, kEvaluate);
+  *evaluate->add_accesses() = evaluate->accesses(4);
+  redirect(plan, kEvaluate, 1, "a/grad");
+  expectFault(plan, "wrong gradients: ", "a/grad");
+}
+
+TEST(VerifyEvaluation, AddsItsLossUpOnce) {
+  plan::Plan plan = testing::evaluatingPlan();
+  plan.mutable_programs(kEvaluate)->mutable_steps()->RemoveLast();
+  expectFault(plan, "no agreement: 0 all_reduces of \"evaluate\" make",
+              "the evaluated loss");
+  // A rank's own value is not that of all.
+  plan = testing::evaluatingPlan();
+  plan::Step *evaluate = step(plan, 1, kEvaluate);
+  *evaluate->add_accesses() = evaluate->accesses(4);
+  redirect(plan, kEvaluate, 1, "eval_loss");
+  expectFault(plan, "no agreement: ", "micro-batch that is evaluated");
+}
+
+TEST(VerifyEvaluation, EachLossHasItsOwnPrograms) {
+  // Training adds to the evaluated loss.
+  plan::Plan plan = testing::evaluatingPlan();
+  plan::Step *forward = step(plan, 1, kMicro);
+  *forward->add_accesses() = step(plan, 1, kEvaluate)->accesses(4);
+  redirect(plan, kMicro, 1, "eval_loss");
+  expectFault(plan, "no agreement: ", "micro-batch that is evaluated");
+  // An evaluation adds to that of training.
+  plan = testing::evaluatingPlan();
+  plan::Step *evaluate = step(plan, 1, kEvaluate);
+  *evaluate->add_accesses() = evaluate->accesses(4);
+  redirect(plan, kEvaluate, 1, "loss");
+  expectFault(plan, "no agreement: ", "micro-batch that is trained on");
+}
+
+void expectInvalid(const plan::Plan &plan, const char *message) {
+  EXPECT_THAT(std::string(validatePlan(plan).message()), HasSubstr(message));
+}
+
+TEST(VerifyEvaluation, StandsBehindTraining) {
+  plan::Plan plan = testing::evaluatingPlan();
+  plan.mutable_programs()->SwapElements(kUpdate, kEvaluate);
+  expectInvalid(plan, "the plan's programs are micro evaluate update");
+  plan = testing::evaluatingPlan();
+  plan.mutable_programs()->DeleteSubrange(0, 2);
+  expectInvalid(plan, "the plan's programs are evaluate;");
+}
+
+TEST(VerifyEvaluation, HasASumOfF64) {
+  plan::Plan plan = testing::evaluatingPlan();
+  plan.clear_evaluation();
+  expectInvalid(plan, "a program that evaluates, and no sum of its losses");
+  plan = testing::evaluatingPlan();
+  plan.mutable_programs()->RemoveLast();
+  expectInvalid(plan, "no program that evaluates, and a sum of its losses");
+  plan = testing::evaluatingPlan();
+  plan.mutable_evaluation()->set_slice(named(plan, "loss"));
+  plan.mutable_evaluation()->set_type(plan::F32);
+  expectInvalid(plan, "the sum of evaluated losses is f32; expected f64");
+}
+
+} // namespace
+} // namespace zerograph
