@@ -60,6 +60,10 @@ struct ImportOptions {
   /// The ratio of every dropout, also of those that are off in the file; 0
   /// turns them off.
   std::optional<double> dropout;
+  /// The program is to evaluate what another import of the file trains: nothing
+  /// drops out, and BatchNorm normalizes by its running statistics, which stay
+  /// as they are.
+  bool evaluation = false;
   /// Accepts a file whose exporter is known to have merged or dropped
   /// parameters.
   bool allow_exporter_damage = false;

@@ -75,6 +75,8 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createUpdates(updates));
   passes.addPass(zero::createClipNorm(clip));
   passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
+  // Behind the programs of training, whose units it reads.
+  passes.addPass(zero::createEvaluate());
   passes.addPass(zero::createOneRank());
   // A sum that is carried to another program cannot lie among the gradients.
   passes.addPass(zero::createReduceInPlace());

@@ -2,6 +2,8 @@
 
 #include "codegen/plan/PlanParts.h"
 #include "codegen/plan/PlanTypes.h"
+#include "passes/zero/Passes.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -152,6 +154,14 @@ plan::ElementType elementTypeOf(sched::SliceOp op) {
       cast<RankedTensorType>(op.getTensorAttr().getValue()).getElementType());
 }
 
+/// The number, summed over ranks, that is kept in this role; null for none.
+plan::Total *totalOf(StringRef role, plan::Plan &plan) {
+  return role == zero::kLossRole         ? plan.mutable_loss()
+         : role == zero::kStopRole       ? plan.mutable_stop()
+         : role == zero::kEvaluationRole ? plan.mutable_evaluation()
+                                         : nullptr;
+}
+
 LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
                          uint32_t slice, plan::Plan &plan) {
   plan::ElementType type = elementTypeOf(op);
@@ -160,17 +170,16 @@ LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
     return success();
   }
   if (state.getUnit() < 0) {
-    bool loss = state.getRole() == zero::kLossRole;
-    if (!loss && state.getRole() != zero::kStopRole) {
+    plan::Total *total = totalOf(state.getRole().getValue(), plan);
+    if (!total) {
       return op.emitOpError("keeps ") << state.getRole()
                                       << " of no unit; the plan has no place "
                                          "for it";
     }
-    plan::Total &total = loss ? *plan.mutable_loss() : *plan.mutable_stop();
-    total.set_type(type);
-    total.set_slice(slice);
+    total->set_type(type);
+    total->set_slice(slice);
     for (int axis = 0; axis < plan.mesh_size(); ++axis) {
-      total.add_axes(axis); // over all ranks
+      total->add_axes(axis); // over all ranks
     }
     return success();
   }

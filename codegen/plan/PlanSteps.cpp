@@ -23,10 +23,11 @@ plan::Mode planMode(sched::Mode mode) {
 }
 
 plan::ProgramKind programKind(StringRef name) {
-  return name == zero::kMicroProgram    ? plan::MICRO
-         : name == zero::kUpdateProgram ? plan::UPDATE
-         : name == zero::kStepProgram   ? plan::STEP
-                                        : plan::FORWARD;
+  return name == zero::kMicroProgram      ? plan::MICRO
+         : name == zero::kUpdateProgram   ? plan::UPDATE
+         : name == zero::kStepProgram     ? plan::STEP
+         : name == zero::kEvaluateProgram ? plan::EVALUATE
+                                          : plan::FORWARD;
 }
 
 /// The number of a stream, which is declared with its first step.

@@ -90,6 +90,25 @@ Channels channelsOf(Op &op, mlir::Type wide, int64_t count) {
   return {channel[1], channel[2], channel[3], channel[4], wide};
 }
 
+/// Whether an evaluation normalizes by the statistics that the module stores,
+/// which then stay as they are. A module without any uses the batch's in
+/// evaluation too: its exporter wants no new ones, or the graph computes them.
+bool evaluatesByStored(Op &op) {
+  if (!op.evaluates() || !op.wantsOutput(1) || !op.wantsOutput(2) ||
+      isReduced(op.value(3)) || isReduced(op.value(4))) {
+    return false;
+  }
+  for (int i : {3, 4}) {
+    if (!op.keep(i, op.value(i))) {
+      fail("its running statistics are no initializer, or are carried through "
+           "a loop: training keeps none that an evaluation could normalize "
+           "by; leave out --eval-data and --evaluate");
+    }
+    op.set(i - 2, op.value(i));
+  }
+  return true;
+}
+
 /// Moves the statistics of input 3 + i towards the batch's, output 1 + i; if
 /// they are parameters, keeps them for the next micro-batch.
 void moveStatistics(Op &op, int i, Value statistics) {
@@ -116,7 +135,7 @@ void moveStatistics(Op &op, int i, Value statistics) {
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, per channel. The
 /// batch's variance is that of the population.
 void emitBatchNormalization(Op &op) {
-  bool training = isTraining(op);
+  bool training = isTraining(op) && !evaluatesByStored(op);
   Emitter &emit = op.emit;
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);
@@ -138,8 +157,10 @@ void emitBatchNormalization(Op &op) {
   Value y = emit.mul(centered, emit.div(channels.scale, root));
   y = emit.convert(emit.add(y, channels.bias), element);
   op.set(0, emit.reshape(y, shape));
-  moveStatistics(op, 0, mean);
-  moveStatistics(op, 1, variance);
+  if (training) {
+    moveStatistics(op, 0, mean);
+    moveStatistics(op, 1, variance);
+  }
 }
 
 /// To the running statistics only if the node uses them, and if the graph

@@ -107,7 +107,7 @@ void Importer::note(const std::string &text) {
 }
 
 double Importer::decideDropout(double ofFile) {
-  double ratio = options.dropout.value_or(ofFile);
+  double ratio = options.evaluation ? 0 : options.dropout.value_or(ofFile);
   ++dropouts[ratio];
   return ratio;
 }

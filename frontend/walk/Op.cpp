@@ -172,6 +172,8 @@ bool Op::isTrained(int i) const {
 
 bool Op::hasLoss() const { return importer.importOptions().require_loss; }
 
+bool Op::evaluates() const { return importer.importOptions().evaluation; }
+
 bool Op::isOfTorchScript() const { return importer.isOfTorchScript(); }
 
 bool Op::allowsExporterDamage() const {

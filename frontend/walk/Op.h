@@ -136,6 +136,8 @@ public:
   bool isTrained(int i) const;
   /// Whether the import has a loss to minimize.
   bool hasLoss() const;
+  /// Whether the program evaluates, instead of training.
+  bool evaluates() const;
   /// Whether PyTorch's TorchScript exporter wrote the model.
   bool isOfTorchScript() const;
   /// Whether the user accepts what an exporter is known to have damaged.

@@ -13,8 +13,10 @@ namespace mlir::zg::nn {
 /// of, a StringAttr.
 inline constexpr llvm::StringLiteral kGradientAttr = "nn.gradient";
 
-/// The function with the forward graph, and the one made from it.
+/// The function with the forward graph, and the one made from it; and, where
+/// there is one, the forward graph of an evaluation.
 inline constexpr llvm::StringLiteral kForwardFunction = "forward";
+inline constexpr llvm::StringLiteral kEvaluateFunction = "evaluate";
 inline constexpr llvm::StringLiteral kMicroFunction = "micro";
 
 #define GEN_PASS_DECL

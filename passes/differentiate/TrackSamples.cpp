@@ -46,6 +46,14 @@ struct TrackSamplesPass
                 "has no function @forward to follow samples through");
       return signalPassFailure();
     }
+    track(forward);
+    if (auto evaluate =
+            getOperation().lookupSymbol<ProgramOp>(kEvaluateFunction)) {
+      track(evaluate);
+    }
+  }
+
+  void track(ProgramOp forward) {
     SampleAnalysis analysis(forward);
     forward.walk([&](RandomLikeOp op) {
       Samples samples = lead(op, analysis.of(op.getOperand()));

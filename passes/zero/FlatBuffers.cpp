@@ -35,8 +35,8 @@ static void viewRoundings(BlockArgument parameter, PlacementAttr place,
   }
 }
 
-static void viewParameter(Program &program, BlockArgument parameter,
-                          PlacementAttr place, Value flat) {
+void mlir::zg::zero::viewParameter(Program &program, BlockArgument parameter,
+                                   PlacementAttr place, Value flat) {
   auto location =
       NameLoc::get(place.getParameter().getName(), program.location());
   if (flat.getType() !=

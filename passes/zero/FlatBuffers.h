@@ -15,6 +15,10 @@ void declareUnits(ModuleOp module, ArrayRef<Unit> units,
                   const OptimizerGroups &groups, int64_t ranks, int64_t stage,
                   int64_t accumulate);
 
+/// Makes `parameter` a view of `flat`, its unit's whole buffer, right before
+/// each op that reads it.
+void viewParameter(Program &program, BlockArgument parameter,
+                   PlacementAttr place, Value flat);
 /// Makes the parameters of `program` views of their unit's whole buffer, a view
 /// for each op that reads one, right before it; of a buffer of 16 bits, in
 /// place of the op that rounds the parameter. The module declares the units.

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_PASSES_ZERO_GATHERPLACEMENT_H
 
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/zero/Program.h"
 #include "passes/zero/UnitStates.h"
 
 namespace mlir::zg::zero {
@@ -27,6 +28,10 @@ struct Gather {
 /// another sharded unit lies between them.
 std::vector<Gather> placeGathers(nn::ProgramOp program,
                                  const UnitStates &states);
+
+/// Gathers what `placeGathers` says; the shards are arguments instead of what
+/// is gathered. Gives how many it gathered.
+int64_t insertGathers(Program &program, const UnitStates &states);
 
 } // namespace mlir::zg::zero
 

@@ -11,6 +11,38 @@ namespace mlir::zg::zero {
 
 namespace {
 
+/// The unit whose whole parameters the argument is; -1 for none.
+int64_t unitOfState(BlockArgument argument) {
+  auto function = cast<nn::ProgramOp>(argument.getOwner()->getParentOp());
+  auto state =
+      function.getArgAttrOfType<StateAttr>(argument.getArgNumber(), kStateAttr);
+  bool whole = state && state.getRole().getValue() == kParamRole &&
+               state.getSegment() < 0;
+  return whole ? state.getUnit() : -1;
+}
+
+void insert(Program &program, const UnitStates &states, const Gather &gather,
+            ArrayRef<Operation *> ops) {
+  OpBuilder builder(ops[gather.first]);
+  SmallVector<Value> shards;
+  for (int64_t i = 0; i < states.segments(gather.unit); ++i) {
+    shards.push_back(
+        program.state(states.shard(gather.unit, i, kParamRole),
+                      states.shardType(gather.unit, i, kParamRole)));
+  }
+  auto flat = builder.create<AllGatherOp>(
+      states.location(gather.unit, program.location()),
+      states.wholeType(gather.unit, kParamRole), shards, gather.unit,
+      states.axes(gather.unit), gather.reason,
+      StayAttr::get(builder.getContext(), gather.stay),
+      /*in_place=*/false);
+  for (ViewOp view : gather.views) {
+    view.getFlatMutable().assign(flat);
+  }
+  builder.setInsertionPointAfter(ops[gather.last]);
+  builder.create<ReleaseOp>(program.location(), flat, gather.unit);
+}
+
 //===----------------------------------------------------------------------===//
 // --zero-gathers
 //===----------------------------------------------------------------------===//
@@ -25,51 +57,25 @@ struct Gathers : impl::GathersBase<Gathers> {
     if (failed(program)) {
       return signalPassFailure();
     }
-    // Positions are those before anything is inserted.
-    SmallVector<Operation *> ops = llvm::to_vector(
-        llvm::map_range(program->body(), [](Operation &op) { return &op; }));
-    for (const Gather &gather : placeGathers(program->function(), *states)) {
-      insert(*program, *states, gather, ops);
-    }
-    program->eraseArguments([&](BlockArgument argument) {
-      int64_t unit = unitOfState(argument);
-      return unit >= 0 && states->shardsParameters(unit);
-    });
-  }
-
-  /// The unit whose whole parameters the argument is; -1 for none.
-  int64_t unitOfState(BlockArgument argument) {
-    auto function = cast<nn::ProgramOp>(argument.getOwner()->getParentOp());
-    auto state = function.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
-                                                      kStateAttr);
-    bool whole = state && state.getRole().getValue() == kParamRole &&
-                 state.getSegment() < 0;
-    return whole ? state.getUnit() : -1;
-  }
-
-  void insert(Program &program, const UnitStates &states, const Gather &gather,
-              ArrayRef<Operation *> ops) {
-    OpBuilder builder(ops[gather.first]);
-    SmallVector<Value> shards;
-    for (int64_t i = 0; i < states.segments(gather.unit); ++i) {
-      shards.push_back(
-          program.state(states.shard(gather.unit, i, kParamRole),
-                        states.shardType(gather.unit, i, kParamRole)));
-    }
-    auto flat = builder.create<AllGatherOp>(
-        states.location(gather.unit, program.location()),
-        states.wholeType(gather.unit, kParamRole), shards, gather.unit,
-        states.axes(gather.unit), gather.reason,
-        StayAttr::get(&getContext(), gather.stay),
-        /*in_place=*/false);
-    for (ViewOp view : gather.views) {
-      view.getFlatMutable().assign(flat);
-    }
-    builder.setInsertionPointAfter(ops[gather.last]);
-    builder.create<ReleaseOp>(program.location(), flat, gather.unit);
-    ++gathered;
+    gathered += insertGathers(*program, *states);
   }
 };
 
 } // namespace
+
+int64_t insertGathers(Program &program, const UnitStates &states) {
+  // Positions are those before anything is inserted.
+  SmallVector<Operation *> ops = llvm::to_vector(
+      llvm::map_range(program.body(), [](Operation &op) { return &op; }));
+  std::vector<Gather> gathers = placeGathers(program.function(), states);
+  for (const Gather &gather : gathers) {
+    insert(program, states, gather, ops);
+  }
+  program.eraseArguments([&](BlockArgument argument) {
+    int64_t unit = unitOfState(argument);
+    return unit >= 0 && states.shardsParameters(unit);
+  });
+  return int64_t(gathers.size());
+}
+
 } // namespace mlir::zg::zero

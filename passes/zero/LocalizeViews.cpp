@@ -1,6 +1,5 @@
 //===- LocalizeViews.cpp - views of parameters next to their users --------===//
 
-#include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/zero/Passes.h"
 
@@ -17,13 +16,11 @@ namespace {
 
 struct LocalizeViews : impl::LocalizeViewsBase<LocalizeViews> {
   void runOnOperation() override {
-    auto micro = getOperation().lookupSymbol<nn::ProgramOp>(nn::kMicroFunction);
-    if (!micro) {
-      return;
-    }
-    for (BlockArgument argument : micro.getArguments()) {
-      if (micro.getArgAttr(argument.getArgNumber(), nn::kParameterAttr)) {
-        localizeUsers(argument);
+    for (auto program : getOperation().getOps<nn::ProgramOp>()) {
+      for (BlockArgument argument : program.getArguments()) {
+        if (program.getArgAttr(argument.getArgNumber(), nn::kParameterAttr)) {
+          localizeUsers(argument);
+        }
       }
     }
   }

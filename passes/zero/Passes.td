@@ -238,6 +238,26 @@ def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
 }
 
+def Evaluate : Pass<"zero-evaluate", "::mlir::ModuleOp"> {
+  let summary = "Makes @evaluate a program that adds up the loss over ranks.";
+  let description = [{
+    `@evaluate`, if the module has one, is the forward graph of an evaluation,
+    with the loss as its only result. Its parameters become views of the units
+    that training has, gathered where ranks keep shards alone. The loss is
+    converted to f64, multiplied by the scalar "weight" and added to the state
+    "eval_loss", of all ranks. Nothing else is changed.
+
+        %part = nn.binary mul %loss, %weight : tensor<1xf64>
+        %sum = zero.all_reduce %part, %eval_loss ...
+
+    Of what `@micro` trains it must read every parameter: else it would not
+    evaluate the model that is trained.
+
+    bitwise: the fold over micro-batches in order, for any number of ranks.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+}
+
 def OneRank : Pass<"zero-one-rank", "::mlir::ModuleOp"> {
   let summary = "Removes collectives where there is one rank.";
   let description = [{

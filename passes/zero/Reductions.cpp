@@ -2,7 +2,7 @@
 
 #include "passes/differentiate/Passes.h"
 #include "passes/zero/Passes.h"
-#include "passes/zero/Program.h"
+#include "passes/zero/Totals.h"
 #include "passes/zero/UnitStates.h"
 
 namespace mlir::zg::zero {
@@ -61,29 +61,11 @@ struct Reductions : impl::ReductionsBase<Reductions> {
 
   /// The loss and the stop flags of all ranks, in one small reduction each.
   void reduceLoss(Program &program) {
-    OpBuilder builder(program.terminator());
-    Value loss = program.terminator()->getOperand(0);
-    Location location = loss.getLoc();
-    // Of float64, as the model computes it, or of float32.
-    Type element = cast<RankedTensorType>(loss.getType()).getElementType();
-    loss = builder.create<nn::ReshapeOp>(
-        location, RankedTensorType::get({1}, element), loss);
-    auto single = RankedTensorType::get({1}, builder.getF32Type());
-    if (!element.isF64() && !element.isF32()) {
-      loss = builder.create<nn::ConvertOp>(location, single, loss);
-    }
-    auto reduceScalar = [&](Value value, StringRef role, StringRef reason) {
-      auto type = cast<RankedTensorType>(value.getType());
-      auto state = StateAttr::get(&getContext(), -1, -1,
-                                  builder.getStringAttr(role), false);
-      auto sum = builder.create<AllReduceOp>(
-          location, type, value, program.state(state, type),
-          builder.getStrArrayAttr({kDataAxis}), reason);
-      program.update(sum, state);
-    };
-    reduceScalar(loss, kLossRole, "the mean loss");
-    reduceScalar(program.scalar(kStopRole, single), kStopRole,
-                 "ranks stop after the same step");
+    Value loss = numberOf(program, program.terminator()->getOperand(0));
+    addTotal(program, loss, kLossRole, "the mean loss");
+    auto single = RankedTensorType::get({1}, Float32Type::get(&getContext()));
+    addTotal(program, program.scalar(kStopRole, single), kStopRole,
+             "ranks stop after the same step");
   }
 };
 

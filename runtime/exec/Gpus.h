@@ -17,9 +17,9 @@ absl::StatusOr<unsigned> gpusOfThreads(const plan::Plan &plan);
 
 /// Of the rank that is this process, one GPU: the only one that it sees, or, of
 /// several, by its number among the ranks that see the same ones. Where all see
-/// all of a machine that is what launchers call a local rank; where launchers or
-/// containers give ranks GPUs of their own, it needs no such number. All ranks
-/// call it. 0 of a plan for the processor.
+/// all of a machine that is what launchers call a local rank; where launchers
+/// or containers give ranks GPUs of their own, it needs no such number. All
+/// ranks call it. 0 of a plan for the processor.
 absl::StatusOr<unsigned> gpuOfProcess(const plan::Plan &plan,
                                       ControlPlane &control);
 

@@ -10,6 +10,17 @@
 
 using namespace zerograph;
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
+      .count();
+}
+
+} // namespace
+
 absl::Status RankRun::run() {
   absl::Status status = prepare();
   if (status.ok()) {
@@ -72,8 +83,7 @@ absl::Status RankRun::prepare() {
   options.collectives = &collectives;
   options.control = &control;
   ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
-  ready_at = std::chrono::steady_clock::now().time_since_epoch() /
-             std::chrono::nanoseconds(1);
+  ready_at = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   return absl::OkStatus();
 }
 
@@ -95,9 +105,26 @@ absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
   return trainer->update();
 }
 
-void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
-  session.result.losses.push_back(loss);
-  session.result.step_ms.push_back(milliseconds);
+TrafficCount RankRun::receivedSince(const TrafficCount &before) const {
+  TrafficCount now = collectives.traffic();
+  return {now.gather - before.gather, now.reduce - before.reduce,
+          now.scalar - before.scalar};
+}
+
+absl::StatusOr<EvalRecord> RankRun::evaluate(uint64_t step) {
+  TrafficCount before = collectives.traffic();
+  Clock::time_point begin = Clock::now();
+  absl::StatusOr<double> loss = session.evaluation->run(*trainer, rank());
+  if (!loss.ok()) {
+    return annotate(loss.status(),
+                    absl::StrCat("evaluation after step ", step));
+  }
+  rank_result.evaluation = receivedSince(before);
+  return EvalRecord{*loss, session.evaluation->data().samples(),
+                    millisecondsSince(begin)};
+}
+
+void RankRun::sayNotFinite(uint64_t step, double loss) {
   if (!std::isfinite(loss) && !said_not_finite) {
     said_not_finite = true;
     session.log->endLine();
@@ -107,8 +134,25 @@ void RankRun::recordStep(uint64_t step, double loss, double milliseconds) {
   }
 }
 
+/// Rank 0's.
+absl::Status RankRun::recordStep(const StepRecord &record) {
+  session.result.losses.push_back(record.loss);
+  session.result.step_ms.push_back(record.step_ms);
+  if (record.eval) {
+    session.result.eval_losses[record.step] = record.eval->loss;
+  }
+  sayNotFinite(record.step, record.loss);
+  ZG_RETURN_IF_ERROR(session.log->add(record));
+  if (session.events) {
+    ZG_RETURN_IF_ERROR(session.events->add(record.step, numbersOf(record)));
+  }
+  if (session.options.on_step) {
+    session.options.on_step(record);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RankRun::trainSteps() {
-  using Clock = std::chrono::steady_clock;
   for (uint64_t step = 0; step < session.options.steps; ++step) {
     TrafficCount before = collectives.traffic();
     Clock::time_point begin = Clock::now();
@@ -116,46 +160,34 @@ absl::Status RankRun::trainSteps() {
     if (!result.ok()) {
       return annotate(result.status(), absl::StrCat("step ", step));
     }
-    double seconds =
-        std::chrono::duration<double>(Clock::now() - begin).count();
-
+    double ms = millisecondsSince(begin);
+    TrafficCount received = receivedSince(before);
     TrafficCount &total = rank_result.total;
-    TrafficCount now = collectives.traffic();
-    TrafficCount &first = rank_result.first_step;
-    total = now;
+    total = {total.gather + received.gather, total.reduce + received.reduce,
+             total.scalar + received.scalar};
     if (step == 0) {
-      first = {now.gather - before.gather, now.reduce - before.reduce,
-               now.scalar - before.scalar};
+      rank_result.first_step = received;
     }
-    double loss = result->loss;
+    StepRecord record;
+    record.step = step;
+    record.loss = result->loss;
+    record.gradient_norm = result->gradient_norm;
+    record.learning_rate = result->learning_rate;
+    record.step_ms = ms;
+    record.samples_per_s = double(session.data->samplesOfStep()) / ms * 1e3;
+    record.skipped = result->skipped;
+    if (session.plan().has_loss_scale()) {
+      record.loss_scale = result->loss_scale;
+    }
+    if (session.evaluatesAfter(step) && !result->stop) {
+      ZG_ASSIGN_OR_RETURN(record.eval, evaluate(step));
+    }
     if (rank() == 0) {
-      recordStep(step, loss, seconds * 1e3);
       skipped += result->skipped;
-      StepRecord record{step,
-                        loss,
-                        result->gradient_norm,
-                        result->learning_rate,
-                        seconds * 1e3,
-                        double(session.data->samplesOfStep()) / seconds,
-                        std::nullopt,
-                        result->skipped};
-      if (session.plan().has_loss_scale()) {
-        record.loss_scale = result->loss_scale;
-      }
-      ZG_RETURN_IF_ERROR(session.log->add(record));
-      if (session.events) {
-        ZG_RETURN_IF_ERROR(session.events->add(step, numbersOf(record)));
-      }
-      if (session.options.on_step) {
-        session.options.on_step(record);
-      }
-      if (result->stop && step + 1 < session.options.steps) {
-        session.result.stopped = true;
-        session.result.stop_signal =
-            session.signal ? session.signal->number() : 0;
-      }
+      ZG_RETURN_IF_ERROR(recordStep(record));
     }
     if (result->stop) {
+      noteStop(step);
       break;
     }
   }
@@ -190,6 +222,14 @@ absl::Status RankRun::collectAdapters() {
   ZG_RETURN_IF_ERROR(
       writeWeights(sink, session.plan(), options, trainer->memory()));
   return control.barrier(kWhat);
+}
+
+/// The run ends with this step because it was asked to.
+void RankRun::noteStop(uint64_t step) {
+  if (rank() == 0 && step + 1 < session.options.steps) {
+    session.result.stopped = true;
+    session.result.stop_signal = session.signal ? session.signal->number() : 0;
+  }
 }
 
 absl::Status RankRun::writeFile(const std::string &path,

@@ -38,7 +38,12 @@ private:
   absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
                          const std::string &what,
                          const WeightFileOptions &options);
-  void recordStep(uint64_t step, double loss, double milliseconds);
+  absl::StatusOr<EvalRecord> evaluate(uint64_t step);
+  absl::Status recordStep(const StepRecord &record);
+  void sayNotFinite(uint64_t step, double loss);
+  void noteStop(uint64_t step);
+  /// What this rank has received since `before`.
+  TrafficCount receivedSince(const TrafficCount &before) const;
   /// Says how many steps updated nothing, if any.
   void saySkipped() const;
   unsigned rank() const { return control.rank(); }

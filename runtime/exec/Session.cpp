@@ -19,6 +19,9 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
   std::string folder =
       std::filesystem::path(options.plan_path).parent_path().string();
   std::vector<NamedFile> inputs = arrayFiles("--data", options.data);
+  for (NamedFile &file : arrayFiles("--eval-data", options.eval_data)) {
+    inputs.push_back(std::move(file));
+  }
   inputs.push_back({"the plan", options.plan_path});
   inputs.push_back({"the model", options.model_path});
   for (NamedFile &source : sourceFiles(plan, folder)) {
@@ -71,6 +74,13 @@ absl::Status createOutputs(Session &session) {
   return absl::OkStatus();
 }
 
+void saySuperfluous(const Session &session, const DataSource &data) {
+  if (!data.superfluous().empty()) {
+    session.say(absl::StrCat(data.name(), ": no input of the model: ",
+                             absl::StrJoin(data.superfluous(), ", ")));
+  }
+}
+
 /// Opens the data, and counts the steps of the run.
 absl::Status openData(Session &session) {
   TrainOptions &options = session.options;
@@ -90,11 +100,30 @@ absl::Status openData(Session &session) {
             : absl::StrCat("the last ", data.rest(), " samples are not used"),
         ": a step takes ", data.samplesOfStep()));
   }
-  if (!data.superfluous().empty()) {
-    session.say(absl::StrCat(data.name(), ": no input of the model: ",
-                             absl::StrJoin(data.superfluous(), ", ")));
-  }
+  saySuperfluous(session, data);
   return absl::OkStatus();
+}
+
+/// Opens the data to evaluate on, if there are any.
+absl::Status openEvaluation(Session &session) {
+  TrainOptions &options = session.options;
+  if (options.eval_data.empty()) {
+    return absl::OkStatus();
+  }
+  if (!session.plan().has_evaluation()) {
+    return absl::FailedPreconditionError(
+        "the plan was compiled without an evaluation: give --evaluate when "
+        "compiling too");
+  }
+  ZG_ASSIGN_OR_RETURN(session.evaluation,
+                      Evaluation::open(options.eval_data, session.plan()));
+  saySuperfluous(session, session.evaluation->data());
+  if (options.steps == 0) {
+    session.say("--eval-data has no effect: no step is made");
+  }
+  options.eval_every = options.eval_every.value_or(session.data->steps());
+  session.result.eval_rounds = session.evaluation->rounds();
+  return session.evaluation->check(session.process, session.processes);
 }
 
 absl::Status openFiles(Session &session) {
@@ -104,6 +133,7 @@ absl::Status openFiles(Session &session) {
     ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
   }
   ZG_RETURN_IF_ERROR(openData(session));
+  ZG_RETURN_IF_ERROR(openEvaluation(session));
   InitializeOptions initialize;
   initialize.load_weights = options.load_weights;
   initialize.init_missing = options.init_missing;

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 #define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 
+#include "runtime/exec/Evaluation.h"
 #include "runtime/exec/EventFile.h"
 #include "runtime/exec/LossScaler.h"
 #include "runtime/exec/Machine.h"
@@ -24,10 +25,12 @@ struct Session {
   /// Of the processes of the run; the one with rank 0 writes and speaks.
   unsigned process = 0, processes = 1;
   bool first() const { return process == 0; }
-  TrainOptions options; // `steps` also of those given as epochs
+  /// `steps` and `eval_every` also where epochs decide them.
+  TrainOptions options;
   Machine machine;
   std::unique_ptr<DataSource> data;
   std::optional<SampleOrder> order;
+  std::unique_ptr<Evaluation> evaluation; // or null
   std::unique_ptr<ParameterSources> sources;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> adapters;  // or null
@@ -57,6 +60,11 @@ struct Session {
     WeightFileOptions result;
     result.merged = merged.get();
     return result;
+  }
+  /// Whether an evaluation follows the step.
+  bool evaluatesAfter(uint64_t step) const {
+    return evaluation &&
+           ((step + 1) % *options.eval_every == 0 || step + 1 == options.steps);
   }
   bool wantsToStop() const {
     return (signal && signal->requested()) ||

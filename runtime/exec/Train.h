@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,11 @@ struct TrainOptions {
   /// .safetensors files, folders of these, or folders of .npy files, whose
   /// samples follow one another.
   std::vector<std::string> data;
+  /// The same of samples that are evaluated after every `eval_every` steps
+  /// (none: after each epoch of `data`) and after the last one; empty: no
+  /// evaluation. The plan must be compiled for it.
+  std::vector<std::string> eval_data;
+  std::optional<uint64_t> eval_every;
   /// Where the plan came from: its weight file lies beside it.
   std::string plan_path;
   /// The model that the plan was made of just now; else empty. It is not read
@@ -83,6 +89,7 @@ struct RankResult {
   std::vector<uint64_t> touched;
   TrafficCount first_step; // bytes received from other ranks
   TrafficCount total;      // of all steps
+  TrafficCount evaluation; // of the last one
 };
 
 /// What a run has of a GPU's memory, in bytes.
@@ -101,6 +108,9 @@ struct TrainResult {
   uint64_t steps = 0;         // that were wanted
   std::vector<double> losses; // mean over ranks and micro-batches, one a step
   std::vector<double> step_ms;
+  /// Step -> mean loss of the samples to evaluate, after it.
+  std::map<uint64_t, double> eval_losses;
+  uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
   std::vector<RankResult> ranks;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none

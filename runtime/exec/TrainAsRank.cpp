@@ -22,7 +22,8 @@ std::string pack(const RankRun &run, const Session &session) {
       run.ready(),
       int64_t(result.arena_bytes),
   };
-  for (const TrafficCount &count : {result.first_step, result.total}) {
+  for (const TrafficCount &count :
+       {result.first_step, result.total, result.evaluation}) {
     words.insert(words.end(), {int64_t(count.gather), int64_t(count.reduce),
                                int64_t(count.scalar)});
   }
@@ -55,7 +56,8 @@ Told unpack(const std::string &text) {
   told.resident = next();
   told.ready = next();
   told.result.arena_bytes = uint64_t(next());
-  for (TrafficCount *count : {&told.result.first_step, &told.result.total}) {
+  for (TrafficCount *count :
+       {&told.result.first_step, &told.result.total, &told.result.evaluation}) {
     count->gather = uint64_t(next());
     count->reduce = uint64_t(next());
     count->scalar = uint64_t(next());
@@ -141,9 +143,12 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
   ZG_RETURN_IF_ERROR(agree(control, "opening plan and data", status));
   Session &session = **opened;
   // The data may be another file of the same name on another host.
-  ZG_RETURN_IF_ERROR(
-      compareSettings(control, {{"number of samples in --data",
-                                 absl::StrCat(session.data->samples())}}));
+  ZG_RETURN_IF_ERROR(compareSettings(
+      control,
+      {{"number of samples in --data", absl::StrCat(session.data->samples())},
+       {"number of samples in --eval-data",
+        absl::StrCat(session.evaluation ? session.evaluation->data().samples()
+                                        : 0)}}));
   Collectives &used = between_gpus ? *between_gpus : collectives;
   if (absl::Status open = openCollectives(session.machine, used); !open.ok()) {
     used.abort(open);

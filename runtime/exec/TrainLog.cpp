@@ -44,12 +44,17 @@ std::string zerograph::toJson(const StepRecord &record) {
   if (record.loss_scale) {
     scaling = absl::StrCat(", \"loss_scale\": ", number(*record.loss_scale));
   }
+  std::string eval =
+      record.eval ? absl::StrCat(", \"eval_loss\": ", number(record.eval->loss),
+                                 ", \"eval_samples\": ", record.eval->samples,
+                                 ", \"eval_ms\": ", number(record.eval->ms))
+                  : "";
   return absl::StrCat(
       "{\"step\": ", record.step, ", \"loss\": ", number(record.loss),
       ", \"grad_norm\": ", number(record.gradient_norm.value_or(NAN)),
       ", \"lr\": ", number(record.learning_rate),
       ", \"step_ms\": ", number(record.step_ms),
-      ", \"samples_per_s\": ", number(record.samples_per_s), scaling,
+      ", \"samples_per_s\": ", number(record.samples_per_s), scaling, eval,
       record.skipped ? ", \"skipped\": true" : "", "}");
 }
 
@@ -62,6 +67,9 @@ std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
   }
   if (record.loss_scale) {
     numbers.push_back({"loss_scale", *record.loss_scale});
+  }
+  if (record.eval) {
+    numbers.push_back({"eval_loss", record.eval->loss});
   }
   return numbers;
 }
@@ -118,6 +126,9 @@ absl::Status TrainLog::start() {
 }
 
 absl::Status TrainLog::add(const StepRecord &record) {
+  if (record.eval) {
+    eval_loss = record.eval->loss;
+  }
   if (progress) {
     draw(record);
   }
@@ -144,10 +155,17 @@ void TrainLog::draw(const StepRecord &record) {
   drawn = true;
   double elapsed = std::chrono::duration<double>(now - begin).count();
   double each = elapsed / double(record.step + 1);
-  std::fprintf(
-      stderr, "\rstep %llu/%llu  loss %.5g  %.4g samples/s  %s left \x1b[K",
-      static_cast<unsigned long long>(record.step + 1),
-      static_cast<unsigned long long>(steps), record.loss, record.samples_per_s,
-      duration(each * double(steps - record.step - 1)).c_str());
+  std::string eval;
+  if (eval_loss) {
+    char text[48];
+    std::snprintf(text, sizeof(text), "eval_loss %.5g  ", *eval_loss);
+    eval = text;
+  }
+  std::fprintf(stderr,
+               "\rstep %llu/%llu  loss %.5g  %s%.4g samples/s  %s left \x1b[K",
+               static_cast<unsigned long long>(record.step + 1),
+               static_cast<unsigned long long>(steps), record.loss,
+               eval.c_str(), record.samples_per_s,
+               duration(each * double(steps - record.step - 1)).c_str());
   std::fflush(stderr);
 }

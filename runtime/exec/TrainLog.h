@@ -15,6 +15,13 @@
 
 namespace zerograph {
 
+/// What was evaluated after a step.
+struct EvalRecord {
+  double loss = 0; // mean
+  uint64_t samples = 0;
+  double ms = 0;
+};
+
 /// One finished step.
 struct StepRecord {
   uint64_t step = 0; // from 0
@@ -25,6 +32,7 @@ struct StepRecord {
   double samples_per_s = 0;
   std::optional<double> loss_scale; // where the plan has one
   bool skipped = false;             // the update
+  std::optional<EvalRecord> eval;   // where an evaluation followed
 };
 
 /// The record as one JSON object. Numbers read back as the same doubles; JSON
@@ -63,6 +71,7 @@ private:
   bool progress = false;
   bool drawn = false;
   std::chrono::steady_clock::time_point begin, last_drawn;
+  std::optional<double> eval_loss; // the latest
 };
 
 } // namespace zerograph

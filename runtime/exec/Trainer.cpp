@@ -89,29 +89,32 @@ absl::Status Trainer::fail(const absl::Status &status) {
   return status;
 }
 
-absl::Status Trainer::readMicroBatch(const Batch &batch, uint64_t micro_batch) {
-  return staging[programs.micro].read(
-      [&](int input, std::byte *to, uint64_t bytes) {
-        return batch.read(micro_batch, input, to, bytes);
-      });
+absl::Status Trainer::readMicroBatch(unsigned program, const Batch &batch,
+                                     uint64_t micro_batch) {
+  return staging[program].read([&](int input, std::byte *to, uint64_t bytes) {
+    return batch.read(micro_batch, input, to, bytes);
+  });
+}
+
+uint64_t Trainer::sampleBase(uint64_t micro_batch) const {
+  return (micro_batch * worldOf(plan) + memory().rank) * plan.micro_batch();
 }
 
 /// Each is read while the one before it runs.
 absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
   if (!std::exchange(read_ahead, false)) {
-    ZG_RETURN_IF_ERROR(readMicroBatch(batch, 0));
+    ZG_RETURN_IF_ERROR(readMicroBatch(programs.micro, batch, 0));
   }
   for (uint64_t k = 0; k < programs.micro_batches; ++k) {
-    scalars.sample_base =
-        (k * worldOf(plan) + memory().rank) * plan.micro_batch();
+    scalars.sample_base = sampleBase(k);
     ZG_ASSIGN_OR_RETURN(unsigned slot, staging[programs.micro].write(scalars));
     bool last = k + 1 == programs.micro_batches;
     absl::Status read;
     ZG_RETURN_IF_ERROR(executor->run(programs.micro, slot, [&] {
       if (!last) {
-        read = readMicroBatch(batch, k + 1);
+        read = readMicroBatch(programs.micro, batch, k + 1);
       } else if (next) {
-        read = readMicroBatch(*next, 0);
+        read = readMicroBatch(programs.micro, *next, 0);
         read_ahead = read.ok();
       }
     }));
@@ -160,6 +163,44 @@ absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop,
                                          const Batch *next) {
   ZG_RETURN_IF_ERROR(accumulate(batch, stop, next));
   return update();
+}
+
+absl::Status Trainer::runEvaluation(const Batch &batch,
+                                    absl::Span<const double> weights) {
+  unsigned program = *programs.evaluate;
+  ScalarInputs inputs = scalars;
+  absl::Status read =
+      weights.empty() ? absl::OkStatus() : readMicroBatch(program, batch, 0);
+  for (uint64_t k = 0; k < weights.size(); ++k) {
+    ZG_RETURN_IF_ERROR(read);
+    inputs.weight = weights[k];
+    inputs.sample_base = sampleBase(k);
+    ZG_ASSIGN_OR_RETURN(unsigned slot, staging[program].write(inputs));
+    ZG_RETURN_IF_ERROR(executor->run(program, slot, [&] {
+      if (k + 1 < weights.size()) {
+        read = readMicroBatch(program, batch, k + 1);
+      }
+    }));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> Trainer::evaluate(const Batch &batch,
+                                         absl::Span<const double> weights) {
+  auto run = [&]() -> absl::StatusOr<double> {
+    if (!programs.evaluate) {
+      return absl::FailedPreconditionError(
+          "the plan was compiled without an evaluation");
+    }
+    DeviceRange sum = memory().slice(plan, plan.evaluation().slice());
+    ZG_RETURN_IF_ERROR(sum.fill());
+    ZG_RETURN_IF_ERROR(runEvaluation(batch, weights));
+    double loss = 0;
+    ZG_RETURN_IF_ERROR(sum.read(&loss));
+    return loss;
+  };
+  absl::StatusOr<double> loss = run();
+  return loss.ok() ? loss : fail(loss.status());
 }
 
 /// Every rank has the same sums.

@@ -77,6 +77,13 @@ public:
                           const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
+  /// Between steps, of a plan that evaluates: the losses of micro-batches that
+  /// are not trained on, each times its weight, added up over all ranks.
+  /// `weights`: of this rank's micro-batches, as many on every rank. Changes
+  /// nothing that is trained.
+  absl::StatusOr<double> evaluate(const Batch &batch,
+                                  absl::Span<const double> weights);
+
   /// After the last step, on all ranks: ends what they exchange by.
   absl::Status close() { return executor->close(); }
   /// This rank failed: all of them end.
@@ -99,8 +106,13 @@ public:
 private:
   Trainer(const LoadedPlan &loaded, const TrainerOptions &options);
   absl::Status prepare();
-  absl::Status readMicroBatch(const Batch &batch, uint64_t micro_batch);
+  absl::Status readMicroBatch(unsigned program, const Batch &batch,
+                              uint64_t micro_batch);
+  /// The place of a micro-batch's first sample among those of all ranks.
+  uint64_t sampleBase(uint64_t micro_batch) const;
   absl::Status runMicroBatches(const Batch &batch, const Batch *next);
+  absl::Status runEvaluation(const Batch &batch,
+                             absl::Span<const double> weights);
   absl::StatusOr<StepResult> readResult() const;
   /// Aborts, and gives the error.
   absl::Status fail(const absl::Status &status);

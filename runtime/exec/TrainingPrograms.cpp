@@ -31,6 +31,7 @@ absl::StatusOr<TrainingPrograms> TrainingPrograms::of(const plan::Plan &plan) {
         "that, or use `zerograph run`");
   }
   programs.micro = *micro;
+  programs.evaluate = programOf(plan, plan::EVALUATE);
   return programs;
 }
 

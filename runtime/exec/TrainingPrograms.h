@@ -12,9 +12,10 @@ namespace zerograph {
 
 /// The programs of a plan that trains, by their positions.
 struct TrainingPrograms {
-  unsigned micro = 0;             // runs once a micro-batch,
-  std::optional<unsigned> update; // then this once, unless `micro` does both
-  uint64_t micro_batches = 1;     // of a rank and step
+  unsigned micro = 0;               // runs once a micro-batch,
+  std::optional<unsigned> update;   // then this once, unless `micro` does both
+  uint64_t micro_batches = 1;       // of a rank and step
+  std::optional<unsigned> evaluate; // between steps, if the plan evaluates
 
   static absl::StatusOr<TrainingPrograms> of(const plan::Plan &plan);
 };

@@ -74,8 +74,8 @@ absl::Status DataSource::add(Shard shard, const plan::Plan &plan) {
 }
 
 absl::StatusOr<std::unique_ptr<DataSource>>
-DataSource::open(const std::vector<std::string> &paths,
-                 const plan::Plan &plan) {
+DataSource::open(const std::vector<std::string> &paths, const plan::Plan &plan,
+                 Purpose purpose) {
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> files, shardFiles(paths));
   if (files.empty()) {
     return absl::InvalidArgumentError("no data is given");
@@ -86,8 +86,9 @@ DataSource::open(const std::vector<std::string> &paths,
                                                    paths.size() - 1, " more");
   source->inputs.assign(plan.inputs().begin(), plan.inputs().end());
   source->micro_batch = plan.micro_batch();
-  source->step = worldOf(plan) * plan.micro_batch() *
-                 std::max<uint64_t>(1, plan.accumulate());
+  uint64_t blocks = worldOf(plan) * std::max<uint64_t>(1, plan.accumulate());
+  source->step =
+      plan.micro_batch() * (purpose == Purpose::Training ? blocks : 1);
   for (const std::string &file : files) {
     ZG_ASSIGN_OR_RETURN(Shard shard, Shard::open(file, plan));
     ZG_RETURN_IF_ERROR(source->add(std::move(shard), plan));
@@ -101,7 +102,7 @@ DataSource::open(const std::vector<std::string> &paths,
   if (first.samples == 0) {
     source->total = source->step;
   }
-  if (source->steps() == 0) {
+  if (source->steps() == 0 && purpose == Purpose::Training) {
     return absl::InvalidArgumentError(absl::StrCat(
         source->name_, ": holds ", source->total, " samples; a step takes ",
         source->step, " (", worldOf(plan), " ranks x ",

@@ -9,6 +9,10 @@
 
 namespace zerograph {
 
+/// Whether data are trained on, in whole steps, or evaluated, in micro-batches,
+/// of which the last may be incomplete.
+enum class Purpose { Training, Evaluation };
+
 /// Arrays for the inputs of a plan, in one file or several: samples are counted
 /// through all of them. A per-sample input's first dimension is samples (or,
 /// where the model wants it flattened, rows of samples), as many samples for
@@ -20,14 +24,17 @@ public:
 
   /// Opens what `paths` stand for (`shardFiles`) and checks every input's
   /// array: presence, type and shape. One error lists all problems of a file.
+  /// There must be samples for a step, or one to evaluate.
   static absl::StatusOr<std::unique_ptr<DataSource>>
-  open(const std::vector<std::string> &paths, const plan::Plan &plan);
+  open(const std::vector<std::string> &paths, const plan::Plan &plan,
+       Purpose purpose = Purpose::Training);
 
   /// What to call the data in a message.
   const std::string &name() const { return name_; }
   /// Samples of all files.
   uint64_t samples() const { return total; }
-  /// ranks * accumulation * micro-batch, and how many such steps there are.
+  /// ranks * accumulation * micro-batch, and how many such steps there are. Of
+  /// an evaluation: a micro-batch.
   uint64_t samplesOfStep() const { return step; }
   uint64_t steps() const { return total / step; }
   /// Samples that fill no step.

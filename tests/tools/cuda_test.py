@@ -50,6 +50,20 @@ class Cuda(Case):
                 self.assertEqual(read_tensors(self.path("host")),
                                  read_tensors(self.path("cuda")))
 
+    def test_the_hosts_evaluation(self):
+        def losses():
+            with open(self.path("log")) as file:
+                return [json.loads(line)["eval_loss"] for line in file]
+
+        evaluate = ["--eval-data", MLP_DATA, "--eval-every", "1", "--log",
+                    "log"]
+        for options in [[], ["--ranks", "2", "--zero", "3"]]:
+            self.succeeds(*TRAIN, *options, *evaluate)
+            host = losses()
+            self.assertEqual(len(host), 2)
+            self.trained(*options, *evaluate)
+            self.assertEqual(losses(), host)
+
     def by_library(self, *options, seed=1):
         """Trains with the emulated cuBLASLt; how often it has multiplied."""
         result = self.succeeds(*LIBRARY, *CUDA, *options, **emulated(seed))

@@ -50,6 +50,7 @@ namespace checks {
 
 inline const OptionCheck any, needed{{}, /*needed=*/true};
 inline const OptionCheck files{{}, /*needed=*/true, nullptr, /*several=*/true};
+inline const OptionCheck moreFiles{{}, false, nullptr, /*several=*/true};
 
 inline OptionCheck notBuilt(const char *instead) {
   return {{}, false, instead};

@@ -29,8 +29,8 @@ std::string weightsBeside(const std::string &plan_path) {
 void collect(const CLI::App &app, std::map<std::string, std::string> &given) {
   // Each rank's own: they may differ from host to host, and no value of the
   // run depends on them.
-  const std::set<std::string> kOwn = {"--data", "--threads", "--log",
-                                      "--tensorboard"};
+  const std::set<std::string> kOwn = {"--data", "--eval-data", "--threads",
+                                      "--log", "--tensorboard"};
   for (const CLI::Option *option : app.get_options()) {
     if (option->count() > 0 && kOwn.count(option->get_name()) == 0) {
       given[option->get_name()] = absl::StrJoin(option->results(), " ");

@@ -47,15 +47,48 @@ void reportGpu(const GpuMemory &gpu) {
        gpu.all > known ? gpu.all - known : 0);
 }
 
+/// Of the rank that received most.
+TrafficCount most(const TrainResult &result, TrafficCount RankResult::*of) {
+  TrafficCount highest;
+  for (const RankResult &rank : result.ranks) {
+    highest.gather = std::max(highest.gather, (rank.*of).gather);
+    highest.reduce = std::max(highest.reduce, (rank.*of).reduce);
+    highest.scalar = std::max(highest.scalar, (rank.*of).scalar);
+  }
+  return highest;
+}
+
+void reportTraffic(const plan::Plan &plan, const TrainResult &result) {
+  Traffic planned = trafficOf(plan);
+  TrafficCount seen = most(result, &RankResult::first_step);
+  row("  received a step: gathers", planned.gather.saturated(), seen.gather);
+  row("    reductions", planned.reduce.saturated(), seen.reduce);
+  row("    scalars", planned.scalar.saturated(), seen.scalar);
+  if (!result.eval_losses.empty()) {
+    Traffic once = evaluationTraffic(plan);
+    seen = most(result, &RankResult::evaluation);
+    row("  an evaluation: gathers",
+        (once.gather * result.eval_rounds).saturated(), seen.gather);
+    row("    scalars", (once.scalar * result.eval_rounds).saturated(),
+        seen.scalar);
+  }
+}
+
 /// The report a user compares with `inspect`: what the plan said and what the
 /// run saw, for the rank that has most of each.
 void report(const plan::Plan &plan, const TrainResult &result) {
   if (result.losses.empty()) {
     return; // no step, nothing measured
   }
-  absl::PrintF("loss %s at step 0, %s at step %d\n\n",
+  absl::PrintF("loss %s at step 0, %s at step %d\n",
                lossText(result.losses.front()), lossText(result.losses.back()),
                result.losses.size() - 1);
+  if (!result.eval_losses.empty()) {
+    auto last = std::prev(result.eval_losses.end());
+    absl::PrintF("eval_loss %s after step %u\n", lossText(last->second),
+                 last->first);
+  }
+  absl::PrintF("\n");
   absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
   uint64_t bytes = 0, allocated = 0;
   for (const plan::Arena &arena : plan.arenas()) {
@@ -79,16 +112,7 @@ void report(const plan::Plan &plan, const TrainResult &result) {
                    peak - touched);
     }
   }
-  Traffic planned = trafficOf(plan);
-  TrafficCount most;
-  for (const RankResult &rank : result.ranks) {
-    most.gather = std::max(most.gather, rank.first_step.gather);
-    most.reduce = std::max(most.reduce, rank.first_step.reduce);
-    most.scalar = std::max(most.scalar, rank.first_step.scalar);
-  }
-  row("  received a step: gathers", planned.gather.saturated(), most.gather);
-  row("    reductions", planned.reduce.saturated(), most.reduce);
-  row("    scalars", planned.scalar.saturated(), most.scalar);
+  reportTraffic(plan, result);
   if (result.gpu) {
     reportGpu(*result.gpu);
   }
@@ -129,6 +153,10 @@ absl::Status TrainFlags::parse() {
   if (given.epochs && command.get_option("--steps")->count() > 0) {
     return absl::InvalidArgumentError("--steps and --epochs: give one of them");
   }
+  if (given.eval_every && given.eval_data.empty()) {
+    return absl::InvalidArgumentError(
+        "--eval-every has no effect without --eval-data");
+  }
   if (!given.init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(options.init_missing,
                         parseInitMissing(given.init_missing));
@@ -151,7 +179,9 @@ void TrainFlags::prepare(const MadePlan &made) {
   options.model_path = made.model;
   if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
     options.on_step = [](const StepRecord &record) {
-      absl::PrintF("step %u loss %s\n", record.step, lossText(record.loss));
+      absl::PrintF("step %u loss %s%s\n", record.step, lossText(record.loss),
+                   record.eval ? " eval_loss " + lossText(record.eval->loss)
+                               : "");
       std::fflush(stdout);
     };
   }

@@ -19,6 +19,7 @@ public:
   explicit TrainFlags(CLI::App &command);
 
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
+  bool evaluates() const { return !given.eval_data.empty(); }
   std::vector<std::string> &data() { return given.data; }
   uint64_t steps() const { return given.steps; }
   /// Instead of steps, where the data decides how many these are.

@@ -44,6 +44,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   }
   options.model = model;
   options.dump_gradients = train.dumpsGradients();
+  options.evaluate = train.evaluates();
   MadePlan made;
   made.model = model;
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());

@@ -11,6 +11,7 @@
 #include "options/Lora.h"
 #include "passes/Pipelines.h"
 #include "passes/Registration.h"
+#include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Validate.h"
@@ -120,6 +121,35 @@ std::string describeAdapters(const plan::Plan &plan) {
                       trained, " of ", all, " parameters");
 }
 
+/// Adds the forward graph of an evaluation to `module`: the same file, imported
+/// as it is evaluated, up to the output `loss`.
+absl::Status addEvaluation(mlir::MLIRContext &context,
+                           const CompileOptions &options,
+                           frontend::ImportOptions import,
+                           const std::string &loss, mlir::ModuleOp module) {
+  import.evaluation = true;
+  frontend::ImportReport report; // says nothing new
+  auto imported =
+      frontend::importModel(context, options.model, import, &report);
+  if (!imported.ok()) {
+    return annotate(imported.status(), "for its evaluation");
+  }
+  auto program = (*imported)->lookupSymbol<mlir::zg::nn::ProgramOp>(
+      mlir::zg::nn::kForwardFunction);
+  llvm::BitVector others(program.getNumResults());
+  for (unsigned i = 0; i < program.getNumResults(); ++i) {
+    auto name = program.getResultAttrOfType<mlir::StringAttr>(
+        i, mlir::zg::nn::kOutputAttr);
+    others[i] = !name || name.getValue() != loss;
+  }
+  program.front().getTerminator()->eraseOperands(others);
+  program.eraseResults(others);
+  program.setName(mlir::zg::nn::kEvaluateFunction);
+  program->remove();
+  module.push_back(program);
+  return absl::OkStatus();
+}
+
 bool convolves(mlir::ModuleOp module) {
   return module
       .walk([](mlir::zg::nn::ConvolutionOp) {
@@ -155,6 +185,10 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));
   takeReport(report, result);
+  if (options.evaluate && !options.forward) {
+    ZG_RETURN_IF_ERROR(
+        addEvaluation(context, options, import, report.loss_output, *module));
+  }
   ZG_ASSIGN_OR_RETURN(Target target,
                       openTarget(options, convolves(*module), &context));
   llvm::append_range(result.notes, target.notes);

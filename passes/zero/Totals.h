@@ -1,0 +1,20 @@
+//===- Totals.h - numbers that are summed over ranks ----------------------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_TOTALS_H
+#define ZEROGRAPH_PASSES_ZERO_TOTALS_H
+
+#include "passes/zero/Program.h"
+
+namespace mlir::zg::zero {
+
+/// The loss as one number, a tensor<1>, that can be added up: of float64, as
+/// the model computes it, or of float32.
+Value numberOf(Program &program, Value loss);
+
+/// Adds `value`, one number, of all ranks to the sum that is carried as `role`.
+/// `reason`: why, as dumps and `inspect` say it.
+void addTotal(Program &program, Value value, StringRef role, StringRef reason);
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_TOTALS_H

@@ -1,0 +1,65 @@
+//===- Evaluation.h - the loss of samples that are not trained on ---------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_EVALUATION_H
+#define ZEROGRAPH_RUNTIME_EXEC_EVALUATION_H
+
+#include "runtime/exec/Trainer.h"
+#include "runtime/io/DataSource.h"
+
+#include <vector>
+
+namespace zerograph {
+
+/// What one run of the program that evaluates computes on one rank: `samples`
+/// samples from `first` on, over and over until the micro-batch is full.
+struct EvaluatedBlock {
+  uint64_t first = 0, samples = 0;
+
+  bool operator==(const EvaluatedBlock &) const = default;
+};
+
+/// The samples of an evaluation as blocks: whole micro-batches, then what is
+/// left over, in as few parts as divide the micro-batch. A part is filled up
+/// with copies of itself: the mean over it stays what it is.
+class EvaluatedBlocks {
+public:
+  EvaluatedBlocks(uint64_t samples, uint64_t micro_batch);
+
+  uint64_t size() const { return whole + parts.size(); }
+  EvaluatedBlock operator[](uint64_t number) const;
+  /// By which the block's loss counts: 1 for a whole micro-batch.
+  double weight(uint64_t number) const;
+
+private:
+  uint64_t micro_batch, whole;
+  std::vector<EvaluatedBlock> parts;
+};
+
+/// Data to evaluate on, and how ranks divide them: block k * ranks + r is
+/// micro- batch k of rank r. So the loss is the same for any number of ranks.
+class Evaluation {
+public:
+  /// The plan outlives it.
+  static absl::StatusOr<std::unique_ptr<Evaluation>>
+  open(const std::vector<std::string> &paths, const plan::Plan &plan);
+
+  const DataSource &data() const { return *source; }
+  /// Micro-batches of each rank.
+  uint64_t rounds() const;
+  /// Checks the labels of one process's part of the samples.
+  absl::Status check(unsigned process, unsigned processes) const;
+  /// The mean of the micro-batches' losses, each by its samples. Every rank
+  /// calls this, between steps.
+  absl::StatusOr<double> run(Trainer &trainer, unsigned rank) const;
+
+private:
+  Evaluation(const plan::Plan &plan, std::unique_ptr<DataSource> source);
+
+  const plan::Plan &plan;
+  std::unique_ptr<DataSource> source;
+  EvaluatedBlocks blocks;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_EVALUATION_H
