@@ -40,6 +40,7 @@ CompileOptions compileOptions(const Training &training,
   options.prefetch = training.prefetch;
   options.persistence_threshold = training.persistence_threshold;
   options.dump_gradients = training.gradients;
+  options.evaluate = training.evaluates;
   options.matmul = training.matmul;
   options.convolution = training.convolution;
   options.reduction = training.reduction;

@@ -38,6 +38,7 @@ struct Training {
   Graphs graphs = Graphs::Compute;
   int steps = 0;             ///< 0: those of the reference
   bool gradients = false;    ///< dump those of the first step
+  bool evaluates = false;    ///< can evaluate; training does not
   std::string settings = ""; ///< the model whose `run` it is; empty: the model
   std::optional<double> dropout = std::nullopt; ///< of every Dropout node
   uint64_t seed = 0;

@@ -61,8 +61,9 @@ Change otherProgramsSlots(plan::Plan &plan, Random &random) {
   }
   At where = copyIn(plan, random);
   plan::Step &step = at(plan, where);
+  int other = (where.program + 1) % plan.programs_size();
   for (int i = 0; i < 2; ++i) {
-    uint32_t slot = plan.programs(1 - where.program).slots(i);
+    uint32_t slot = plan.programs(other).slots(i);
     step.mutable_accesses(i)->set_slice(slot);
     step.mutable_accesses(i)->set_bytes(plan.slices(int(slot)).bytes());
   }

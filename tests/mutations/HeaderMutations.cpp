@@ -121,7 +121,7 @@ Change axis(plan::Plan &plan, Random &random) {
 }
 
 Change accumulate(plan::Plan &plan, Random &random) {
-  if (plan.programs_size() == 2) {
+  if (plan.programs(0).kind() == plan::MICRO) {
     return std::nullopt; // another plan, as safe
   }
   plan.set_accumulate(plan.accumulate() + 1 + random.below(3));

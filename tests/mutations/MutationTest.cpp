@@ -51,6 +51,8 @@ std::vector<Training> trainings() {
   all[4].bucket_bytes = 100000; // several segments a unit
   all[4].persistence_threshold = 1000;
   all[5].gradients = true;
+  all[0].evaluates = all[4].evaluates = all[6].evaluates = true;
+  all[9].evaluates = true;
   return all;
 }
 

@@ -288,8 +288,13 @@ Change overGathered(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
+/// Whether a step is "micro" and "update".
+bool isSplit(const plan::Plan &plan) {
+  return plan.programs(0).kind() == plan::MICRO;
+}
+
 Change otherPrograms(plan::Plan &plan, Random &random) {
-  if (plan.programs_size() == 1) {
+  if (!isSplit(plan)) {
     const plan::ProgramKind kinds[] = {plan::MICRO, plan::UPDATE, plan::FORWARD,
                                        plan::PROGRAM_INVALID};
     plan.mutable_programs(0)->set_kind(kinds[random.below(4)]);
@@ -299,13 +304,13 @@ Change otherPrograms(plan::Plan &plan, Random &random) {
     plan.mutable_programs()->SwapElements(0, 1);
     return "\"update\" before \"micro\"";
   }
-  plan.mutable_programs()->RemoveLast();
+  plan.mutable_programs()->DeleteSubrange(1, 1);
   return "no \"update\"";
 }
 
 /// A step of "update" at the end of "micro".
 Change updateEarly(plan::Plan &plan, Random &random) {
-  if (plan.programs_size() == 1) {
+  if (!isSplit(plan)) {
     return std::nullopt;
   }
   std::vector<At> all = steps(plan, random, [&](const plan::Step &step) {
