@@ -86,12 +86,13 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
           continue;
         }
         RankedTensorType flat = states.wholeType(unit, kParamRole);
-        Type wanted = nn::elementOf(found->second);
-        if (flat.getElementType() != wanted) {
+        Type kept = flat.getElementType();
+        if (kept != nn::elementOf(found->second) &&
+            kept != computedElement(found->second)) {
           return function.emitError("reads parameter ")
-                 << parameter.getName() << " as " << wanted
-                 << ", of which training keeps " << flat.getElementType()
-                 << "; evaluating it is not built yet";
+                 << parameter.getName() << " as "
+                 << nn::elementOf(found->second) << ", of which training keeps "
+                 << kept;
         }
         viewParameter(program, found->second, place,
                       program.state(states.whole(unit, kParamRole), flat));

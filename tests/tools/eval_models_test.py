@@ -7,7 +7,8 @@ import struct
 
 from eval_test import Training
 from onnx_bytes import INT64, model, node, tensor, value_info
-from support import MODELS, main, read_tensors, write_tensors
+from support import (GPT, GPT_DATA, MODELS, main, read_tensors, rows,
+                     write_tensors)
 
 DROPOUT = os.path.join(MODELS, "gpt2-nano-dropout")
 IGNORED = -100
@@ -136,6 +137,20 @@ class Models(Training):
             self.assertNotEqual(records[0]["eval_loss"], records[0]["loss"])
             found.add(records[0]["eval_loss"])
         self.assertEqual(len(found), 1)
+
+    def test_precision(self):
+        """The products of an evaluation are rounded as those of training."""
+        arrays = read_tensors(GPT_DATA)
+        samples = {n: rows(a, 0, 8) for n, a in arrays.items()}
+        write_tensors(self.path("e"), samples)
+        for options in (["--ranks", "1"], ["--ranks", "2", "--zero", "3"]):
+            gpt = ["--micro-batch", "4", "--precision", "bf16"]
+            expected, _ = self.train("--lr", "0", "--accumulate", "2", model=GPT,
+                                     data="e", compile=gpt)
+            records, _ = self.train("--lr", "0", "--eval-data", "e", *options,
+                                    model=GPT, data="e", compile=gpt)
+            self.assertAlmostEqual(records[0]["eval_loss"],
+                                   expected[0]["loss"], delta=1e-6)
 
     def test_statistics_that_nothing_keeps(self):
         """The graph makes them of two tensors, of which none is moved."""

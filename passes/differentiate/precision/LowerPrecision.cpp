@@ -239,6 +239,11 @@ struct LowerPrecisionPass
     }
     getOperation()->setAttr(kPrecisionAttr, TypeAttr::get(half));
     Lowering(program, half).run();
+    // What is evaluated is what is trained.
+    if (auto evaluate =
+            getOperation().lookupSymbol<ProgramOp>(kEvaluateFunction)) {
+      Lowering(evaluate, half).run();
+    }
   }
 };
 
