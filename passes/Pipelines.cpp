@@ -44,6 +44,9 @@ void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   // Behind the cleanup, which makes products of weights plain.
   passes.addPass(nn::createAddAdapters());
   passes.addPass(nn::createTrackSamples());
+  auto sum = take<nn::SumLossOptions>(options);
+  sum.loss = options.loss;
+  passes.addPass(nn::createSumLoss(sum));
   // Behind the cleanup, which would give the uses of a parameter one rounding.
   passes.addPass(
       nn::createLowerPrecision(take<nn::LowerPrecisionOptions>(options)));
@@ -75,6 +78,8 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createUpdates(updates));
   passes.addPass(zero::createClipNorm(clip));
   passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
+  // Early in a fused step, so that no update waits for it.
+  passes.addPass(zero::createMeanByCount());
   // Behind the programs of training, whose units it reads.
   passes.addPass(zero::createEvaluate());
   passes.addPass(zero::createOneRank());
@@ -164,7 +169,7 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
   std::vector<Phase> phases = {
       {"differentiate",
        "Adds the backward graph.",
-       {"nn-differentiate", "nn-lower-precision"},
+       {"nn-sum-loss", "nn-lower-precision", "nn-differentiate"},
        [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
       {"zero",
        "Shards, and inserts optimizer and collectives.",
@@ -187,8 +192,8 @@ std::vector<Phase> mlir::zg::forwardPhases(const TargetInfo &target) {
   return phases;
 }
 
-/// Gives each option of `text`, "NAME=VALUE NAME=VALUE", to the one of `passes`
-/// that has it.
+/// Gives each option of `text`, "NAME=VALUE NAME=VALUE", to those of `passes`
+/// that have it.
 static LogicalResult
 configure(MutableArrayRef<Pass *> passes, StringRef text,
           function_ref<LogicalResult(const Twine &)> error) {
@@ -200,9 +205,11 @@ configure(MutableArrayRef<Pass *> passes, StringRef text,
       message = problem.str();
       return failure();
     };
-    if (llvm::none_of(passes, [&](Pass *pass) {
-          return succeeded(pass->initializeOptions(option, keep));
-        })) {
+    bool taken = false; // by one pass, or by several that share it
+    for (Pass *pass : passes) {
+      taken |= succeeded(pass->initializeOptions(option, keep));
+    }
+    if (!taken) {
       return error(message);
     }
   }

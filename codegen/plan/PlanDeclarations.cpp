@@ -158,6 +158,7 @@ plan::ElementType elementTypeOf(sched::SliceOp op) {
 plan::Total *totalOf(StringRef role, plan::Plan &plan) {
   return role == zero::kLossRole         ? plan.mutable_loss()
          : role == zero::kStopRole       ? plan.mutable_stop()
+         : role == zero::kLossCountRole  ? plan.mutable_loss_count()
          : role == zero::kEvaluationRole ? plan.mutable_evaluation()
                                          : nullptr;
 }

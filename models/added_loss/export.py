@@ -127,14 +127,35 @@ def cases():
                    z, t, pos_weight=weights))
 
 
+def tokens():
+    """Steps of eight samples, of which micro-batches count unlike numbers."""
+    torch.manual_seed(5)
+    x, w = torch.randn(8, 3).double(), torch.randn(3, 5).double()
+    labels = torch.tensor([0, 4, -100, 1, 2, -100, 3, 1])
+    weights = torch.tensor([0.5, 1, 2, 0, 1.5], dtype=torch.float64)
+    for options, arguments in (
+            (["cross_entropy"], {}),
+            (["cross_entropy", "--class-weights", "0.5,1,2,0,1.5"],
+             {"weight": weights}),
+            (["cross_entropy", "--label-smoothing", "0.1"],
+             {"label_smoothing": 0.1})):
+        z = w.clone().requires_grad_()
+        loss = F.cross_entropy(x @ z, labels, **arguments)
+        loss.backward()
+        yield {"options": options, "x": x.tolist(), "w": w.tolist(),
+               "labels": labels.tolist(), "loss": loss.item(),
+               "gradient": z.grad.tolist()}
+
+
 def main():
     os.chdir(HERE)
     warnings.simplefilter("ignore")
     classifier()
     language()
-    with open("reference.json", "w") as file:
-        json.dump(list(cases()), file, indent=1)
-        file.write("\n")
+    for name, numbers in ("reference.json", cases()), ("tokens.json", tokens()):
+        with open(name, "w") as file:
+            json.dump(list(numbers), file, indent=1)
+            file.write("\n")
 
 
 if __name__ == "__main__":

@@ -61,6 +61,35 @@ def AddAdapters : Pass<"nn-add-adapters", "::mlir::ModuleOp"> {
   }];
 }
 
+def SumLoss : Pass<"nn-sum-loss", "::mlir::ModuleOp"> {
+  let summary = "Makes the loss a sum, and tells what it counts.";
+  let description = [{
+    For `loss-mean=tokens`. A loss that leaves some elements out is a sum
+    divided by how many are left, or by the sum of their weights. The mean over
+    all micro-batches of a step is one sum divided by one count, so the division
+    has to wait: the loss of `@forward` becomes the sum, and a new result with
+    `nn.loss_count` the count, both f64.
+
+        %loss = nn.binary div %sum, %count
+        nn.return %loss
+        // becomes
+        nn.return %sum, %count   // converted to f64
+
+    Between the division and the loss there may be factors that depend on no
+    input; the sum takes them. An error where no division is found, where the
+    divisor depends on a trained parameter, or where either has 16 bits.
+
+    Runs before `nn-differentiate`; `zero-mean-by-count` divides.
+
+    reassociates: gradients are divided after they are summed, not before.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "\"\"",
+           "as of nn-differentiate">,
+    loss_mean
+  ];
+}
+
 def TrackSamples : Pass<"nn-track-samples", "::mlir::ModuleOp"> {
   let summary = "Tells random numbers which dimension holds the samples.";
   let description = [{

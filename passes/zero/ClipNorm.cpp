@@ -42,7 +42,7 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
       return signalPassFailure();
     }
     SmallVector<Value> gradients = gradientsOf(*update, *states);
-    Value scale = findScale(*update);
+    Value scale = update->findScalar(nn::kGradientScale);
     if (!gradients.empty() && scale) { // else nothing is trained
       clip(*update, gradients, scale);
     }
@@ -72,18 +72,6 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
       }
     }
     return gradients;
-  }
-
-  Value findScale(Program &update) {
-    nn::ProgramOp function = update.function();
-    for (BlockArgument argument : function.getArguments()) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                        nn::kScalarAttr);
-      if (name && name.getValue() == nn::kGradientScale) {
-        return argument;
-      }
-    }
-    return {};
   }
 
   void clip(Program &update, ValueRange gradients, Value scale) {

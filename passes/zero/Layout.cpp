@@ -89,7 +89,9 @@ struct Layout : impl::LayoutBase<Layout> {
                        states.whole(unit, kParamRole));
       }
     }
-    program.eraseResults([&](unsigned i) { return i > 0 && i < known; });
+    program.eraseResults([&](unsigned i) {
+      return i > 0 && i < known && !micro.getResultAttr(i, nn::kLossCountAttr);
+    });
   }
 
   /// Of the type that the micro-batch makes them of.

@@ -197,6 +197,25 @@ def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {
   let options = [dump_gradients];
 }
 
+def MeanByCount : Pass<"zero-mean-by-count", "::mlir::ModuleOp"> {
+  let summary = "Divides gradients by what the losses of a step count.";
+  let description = [{
+    Where `nn-sum-loss` made the loss a sum, the scalar `gradient_scale`, which
+    divides gradients by the number of micro-batches, gives way to 1 / count.
+    The count is the state `loss_count`, summed over ranks and micro-batches. In
+    a fused step it is read right behind its sum, so that no update waits for
+    it. A count of 0 leaves the gradients, which then are 0.
+
+        %scale = ...  // 1 / %count
+        %g = nn.binary mul %sum, %scale
+
+    Runs after `zero-fuse-step`.
+
+    bitwise: the count is the same for every stage and layout.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+}
+
 def EarlyUpdates : Pass<"zero-early-updates", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Writes each state as soon as that is possible.";
   let description = [{

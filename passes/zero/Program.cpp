@@ -70,6 +70,10 @@ Value Program::scalar(StringRef name, RankedTensorType type) {
                   StringAttr::get(func.getContext(), name));
 }
 
+Value Program::findScalar(StringRef name) {
+  return arguments.lookup(StringAttr::get(func.getContext(), name));
+}
+
 void Program::result(Value value, StringRef attributeName,
                      Attribute attribute) {
   Builder builder(func.getContext());

@@ -47,6 +47,8 @@ public:
   /// The one number, of this tensor type, that the runtime writes before each
   /// run.
   Value scalar(StringRef name, RankedTensorType type);
+  /// Null where the program reads none of that name.
+  Value findScalar(StringRef name);
 
   /// Appends a result with `attribute` under `attributeName`.
   void result(Value value, StringRef attributeName, Attribute attribute);

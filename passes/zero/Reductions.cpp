@@ -35,6 +35,7 @@ struct Reductions : impl::ReductionsBase<Reductions> {
                program->terminator()->getOperand(i));
       }
     }
+    reduceCount(*program);
     reduceLoss(*program);
     program->eraseResults(
         [&](unsigned i) { return !micro.getResultAttr(i, kUpdatesAttr); });
@@ -56,6 +57,19 @@ struct Reductions : impl::ReductionsBase<Reductions> {
           program.state(state, type), unit, segment, states.axes(unit), reason,
           /*in_place=*/false);
       program.update(sum, state);
+    }
+  }
+
+  /// As soon as it is known, so that updates need not wait for it.
+  void reduceCount(Program &program) {
+    nn::ProgramOp micro = program.function();
+    for (unsigned i = 0; i < micro.getNumResults(); ++i) {
+      if (micro.getResultAttr(i, nn::kLossCountAttr)) {
+        Value count = program.terminator()->getOperand(i);
+        addTotal(program, count, kLossCountRole, "what the mean loss counts",
+                 /*early=*/true);
+        return;
+      }
     }
   }
 

@@ -20,8 +20,11 @@ Value mlir::zg::zero::numberOf(Program &program, Value loss) {
 }
 
 void mlir::zg::zero::addTotal(Program &program, Value value, StringRef role,
-                              StringRef reason) {
+                              StringRef reason, bool early) {
   OpBuilder builder(program.terminator());
+  if (early) {
+    builder.setInsertionPointAfterValue(value);
+  }
   auto type = cast<RankedTensorType>(value.getType());
   auto state = StateAttr::get(builder.getContext(), -1, -1,
                               builder.getStringAttr(role), false);

@@ -12,8 +12,10 @@ namespace mlir::zg::zero {
 Value numberOf(Program &program, Value loss);
 
 /// Adds `value`, one number, of all ranks to the sum that is carried as `role`.
-/// `reason`: why, as dumps and `inspect` say it.
-void addTotal(Program &program, Value value, StringRef role, StringRef reason);
+/// `reason`: why, as dumps and `inspect` say it. `early`: right behind what
+/// makes the value, and not at the end.
+void addTotal(Program &program, Value value, StringRef role, StringRef reason,
+              bool early = false);
 
 } // namespace mlir::zg::zero
 

@@ -98,9 +98,11 @@ absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
                                          last ? nullptr : &next));
   // Before the update, which zeroes what micro-batches have accumulated.
   if (step == 0) {
-    ZG_RETURN_IF_ERROR(writeFile(session.options.dump_gradients,
-                                 session.gradients.get(), "dumping gradients",
-                                 session.gradientOptions()));
+    ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
+    ZG_RETURN_IF_ERROR(writeFile(
+        session.options.dump_gradients, session.gradients.get(),
+        "dumping gradients",
+        Session::gradientOptions(scale / LossScaler(session.plan()).scale())));
   }
   return trainer->update();
 }

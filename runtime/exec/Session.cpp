@@ -56,7 +56,7 @@ absl::Status createOutputs(Session &session) {
   if (!options.dump_gradients.empty()) {
     ZG_ASSIGN_OR_RETURN(session.gradients,
                         createWeightFile(options.dump_gradients, plan,
-                                         session.gradientOptions()));
+                                         Session::gradientOptions()));
   }
   if (!options.dump_states.empty()) {
     ZG_ASSIGN_OR_RETURN(

@@ -47,9 +47,9 @@ struct Session {
   TrainResult result; // losses and times by rank 0
 
   const plan::Plan &plan() const { return loaded->plan; }
-  WeightFileOptions gradientOptions() const {
-    return {Role::Gradient, /*trainable_only=*/true,
-            gradientScale(plan()) / LossScaler(plan()).scale()};
+  /// `scale` makes means of sums.
+  static WeightFileOptions gradientOptions(double scale = 1) {
+    return {Role::Gradient, /*trainable_only=*/true, scale};
   }
   static WeightFileOptions stateOptions() { return {Role::Optimizer}; }
   static WeightFileOptions adapterOptions() {

@@ -133,6 +133,10 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop,
   auto run = [&] {
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss().slice()).fill());
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).fill());
+    if (plan.has_loss_count()) {
+      ZG_RETURN_IF_ERROR(
+          memory().slice(plan, plan.loss_count().slice()).fill());
+    }
     return runMicroBatches(batch, next);
   };
   absl::Status status = run();
@@ -203,6 +207,16 @@ absl::StatusOr<double> Trainer::evaluate(const Batch &batch,
   return loss.ok() ? loss : fail(loss.status());
 }
 
+absl::StatusOr<double> Trainer::meanScale() const {
+  if (!plan.has_loss_count()) {
+    return gradientScale(plan);
+  }
+  double count = 0;
+  ZG_RETURN_IF_ERROR(
+      memory().slice(plan, plan.loss_count().slice()).read(&count));
+  return 1 / count;
+}
+
 /// Every rank has the same sums.
 absl::StatusOr<StepResult> Trainer::readResult() const {
   double loss = 0;
@@ -213,8 +227,9 @@ absl::StatusOr<StepResult> Trainer::readResult() const {
                          .read(wide ? static_cast<void *>(&loss) : &rounded));
   ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).read(&stops));
   loss = wide ? loss : double(rounded);
+  ZG_ASSIGN_OR_RETURN(double scale, meanScale());
   StepResult result;
-  result.loss = loss * gradientScale(plan);
+  result.loss = loss * scale;
   result.stop = stops > 0;
   result.learning_rate = learningRate(plan, scalars);
   result.loss_scale = scalars.loss_scale;

@@ -45,7 +45,7 @@ struct TrainerOptions {
 
 /// What a step gave, the same on every rank.
 struct StepResult {
-  double loss = 0;   // mean over ranks and micro-batches
+  double loss = 0;   // mean over ranks and micro-batches, or what they count
   bool stop = false; // some rank wished to stop
   /// Of the mean gradient, before clipping, where the plan computes it.
   std::optional<double> gradient_norm;
@@ -88,6 +88,10 @@ public:
   absl::Status close() { return executor->close(); }
   /// This rank failed: all of them end.
   void abort(const absl::Status &status);
+
+  /// What turns sums over ranks and micro-batches into means, behind the last
+  /// micro-batch of a step: of the loss and of gradients.
+  absl::StatusOr<double> meanScale() const;
 
   /// Steps that were made.
   uint64_t steps() const { return steps_done; }

@@ -118,6 +118,7 @@ Json headerJson(const LoadedPlan &loaded) {
         {"consecutive_hysteresis", plan.loss_scale().consecutive_hysteresis()},
         {"minimum", plan.loss_scale().minimum()}}},
       {"loss", plan.loss().name()},
+      {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},
       {"reduction", reductionOf(plan)},
       {"inputs", inputs},

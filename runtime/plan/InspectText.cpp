@@ -76,10 +76,13 @@ void header(const Json &report, std::string &out) {
                         text(report["model"]), number(report["zero_stage"]),
                         counted(report["ranks"], "rank"),
                         text(report["producer"]));
-  absl::StrAppendFormat(&out, "  a step:     %s of %s a rank; loss \"%s\"\n",
+  absl::StrAppendFormat(&out, "  a step:     %s of %s a rank; loss \"%s\"%s\n",
                         counted(report["accumulate"], "micro-batch"),
                         counted(report["micro_batch"], "sample"),
-                        text(report["loss"]));
+                        text(report["loss"]),
+                        text(report["loss_mean"]) == "tokens"
+                            ? ", a mean over all tokens of the step"
+                            : "");
   absl::StrAppend(&out, "  trained:    ", trained(report["units"]),
                   "\n  optimizer:  ", numbers(report["optimizer"]),
                   "\n  schedule:   ", numbers(report["schedule"]), "\n");

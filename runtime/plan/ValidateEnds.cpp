@@ -190,8 +190,10 @@ absl::Status validateTotals(const plan::Plan &plan) {
                    "that runs forward has none");
   }
   if (isForward(plan)) {
-    return plan.has_gradient_norm() || plan.skip_nonfinite()
-               ? invalid("a plan that runs forward has a norm of gradients")
+    return plan.has_gradient_norm() || plan.skip_nonfinite() ||
+                   plan.has_loss_count()
+               ? invalid("a plan that runs forward has a norm of gradients, or "
+                         "a count of losses")
                : absl::OkStatus();
   }
   ZG_RETURN_IF_ERROR(validateTotal(plan, plan.loss(), "the loss"));
@@ -207,6 +209,14 @@ absl::Status validateTotals(const plan::Plan &plan) {
     if (plan.evaluation().type() != plan::F64) {
       return invalid(name, " is ", nameOf(plan.evaluation().type()),
                      "; expected f64");
+    }
+  }
+  if (plan.has_loss_count()) {
+    ZG_RETURN_IF_ERROR(
+        validateTotal(plan, plan.loss_count(), "the count of losses"));
+    if (plan.loss_count().type() != plan::F64) {
+      return invalid("the count of losses is ",
+                     nameOf(plan.loss_count().type()), "; expected f64");
     }
   }
   if (plan.has_gradient_norm()) {

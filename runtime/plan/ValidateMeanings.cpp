@@ -111,6 +111,10 @@ absl::Status validateMeanings(const plan::Plan &plan) {
                                       "the sum of evaluated losses",
                                       {plan::SCALAR}));
     }
+    if (plan.has_loss_count()) {
+      ZG_RETURN_IF_ERROR(meanings.add(plan.loss_count().slice(),
+                                      "the count of losses", {plan::SCALAR}));
+    }
     if (plan.has_gradient_norm()) {
       ZG_RETURN_IF_ERROR(meanings.add(plan.gradient_norm(),
                                       "the gradients' norm", {plan::SCALAR}));

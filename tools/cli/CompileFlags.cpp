@@ -148,7 +148,7 @@ void CompileFlags::sayWithoutEffect() const {
   }
 }
 
-absl::Status CompileFlags::checkLoss() const {
+absl::Status CompileFlags::checkLoss() {
   const std::string &kind = options.added_loss;
   bool classes = kind == "cross_entropy" || kind == "nll";
   if (!kind.empty() && isGiven("--loss-output")) {
@@ -176,6 +176,13 @@ absl::Status CompileFlags::checkLoss() const {
           kind.empty() ? ", which is not given"
                        : absl::StrCat("; ", kind, " does not use it")));
     }
+  }
+  if (!kind.empty() && !classes && options.loss_mean == "tokens") {
+    std::fprintf(stderr,
+                 "warning: --loss-mean tokens has no effect with --loss %s, "
+                 "which counts as many numbers in each micro-batch\n",
+                 kind.c_str());
+    options.loss_mean = "micro-batches";
   }
   return absl::OkStatus();
 }

@@ -53,6 +53,9 @@ inline constexpr llvm::StringLiteral kPerSampleAttr = "nn.per_sample";
 /// On a result: the name (StringAttr) of the parameter that has this value from
 /// then on, such as a running mean. Each micro-batch ends with it.
 inline constexpr llvm::StringLiteral kNextValueAttr = "nn.next_value";
+/// On a result of one f64: what the loss, a sum, is to be divided by, over all
+/// micro-batches of a step. UnitAttr.
+inline constexpr llvm::StringLiteral kLossCountAttr = "nn.loss_count";
 /// On an argument of a differentiated or later program: its role, a
 /// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";

@@ -52,6 +52,8 @@ inline constexpr llvm::StringLiteral kGradRole = "grad";
 inline constexpr llvm::StringLiteral kMasterRole = "master";
 inline constexpr llvm::StringLiteral kLossRole = "loss";
 inline constexpr llvm::StringLiteral kStopRole = "stop";
+/// What the sum of losses is divided by, where it is not their number; f64.
+inline constexpr llvm::StringLiteral kLossCountRole = "loss_count";
 /// Of the mean gradient, before it is clipped; f64, of no unit.
 inline constexpr llvm::StringLiteral kNormRole = "gradient_norm";
 

@@ -119,6 +119,9 @@ void checkTotals(const Subject &subject, Findings &findings) {
   if (subject.plan.has_evaluation()) {
     totals.check(subject.plan.evaluation(), "evaluated loss", false, true);
   }
+  if (subject.plan.has_loss_count()) {
+    totals.check(subject.plan.loss_count(), "count of losses", false);
+  }
 }
 
 } // namespace zerograph::verify

@@ -38,6 +38,10 @@ public:
       note(plan.loss().slice(), plan.loss().type(), "the loss");
       note(plan.stop().slice(), plan.stop().type(), "the stop count");
     }
+    if (plan.has_loss_count()) {
+      note(plan.loss_count().slice(), plan.loss_count().type(),
+           "the count of losses");
+    }
     if (plan.has_gradient_norm()) {
       note(plan.gradient_norm(), plan::F64, "the gradients' norm");
     }

@@ -270,6 +270,8 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) {
        p.mutable_units(0)->mutable_states(0)->set_type(plan::I32);
      }},
+    {"the count of losses is f32; expected f64",
+     [](plan::Plan &p) { *p.mutable_loss_count() = p.loss(); }},
     {"the gradients' norm is in slice 99",
      [](plan::Plan &p) { p.set_gradient_norm(99); }},
     {"the gradients' norm is in slice",

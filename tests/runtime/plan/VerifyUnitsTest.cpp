@@ -333,15 +333,10 @@ TEST(Verify, SumsOntoARanksOwn) {
   expectFault(plan, "gradients not reduced: ", "update a");
 }
 
-TEST(Verify, RanksAgreeOnTheNorm) {
-  plan::Plan plan = testing::stageThreePlan();
-  plan.set_gradient_norm(uint32_t(plan.slices_size()));
-  plan::Access norm;
-  norm.set_slice(plan.gradient_norm());
-  norm.set_bytes(8);
-  norm.set_mode(plan::WRITE);
+/// A carried f64 behind all others.
+uint32_t addNumber(plan::Plan &plan, const char *name) {
   plan::Slice *slice = plan.add_slices();
-  slice->set_name("norm");
+  slice->set_name(name);
   slice->set_slice_class(plan::SCALAR);
   slice->set_carried(true);
   slice->set_unit(-1);
@@ -349,10 +344,30 @@ TEST(Verify, RanksAgreeOnTheNorm) {
   slice->set_bytes(8);
   slice->set_offset(plan.arenas(0).bytes());
   plan.mutable_arenas(0)->set_bytes(slice->offset() + 64);
+  return uint32_t(plan.slices_size()) - 1;
+}
+
+TEST(Verify, RanksAgreeOnTheNorm) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan.set_gradient_norm(addNumber(plan, "norm"));
+  plan::Access norm;
+  norm.set_slice(plan.gradient_norm());
+  norm.set_bytes(8);
+  norm.set_mode(plan::WRITE);
   // Of this rank's shards alone.
   *step(plan, 12)->add_accesses() = norm;
   testing::stateFacts(plan);
   expectFault(plan, "missing gather: ", "norm");
+}
+
+TEST(Verify, RanksAgreeOnWhatLossesCount) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan::Total &count = *plan.mutable_loss_count();
+  count.set_type(plan::F64);
+  count.set_slice(addNumber(plan, "count"));
+  count.add_axes(0);
+  testing::stateFacts(plan);
+  expectFault(plan, "no agreement: 0 all_reduces", "the count of losses");
 }
 
 TEST(Verify, RanksAgreeOnLossAndStop) {

@@ -1,0 +1,191 @@
+//===- SumLoss.cpp - the sum that a mean loss divides ---------------------===//
+
+#include "passes/differentiate/Loss.h"
+#include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNBuilder.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_SUMLOSS
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+/// The arguments that a value is computed from.
+llvm::SetVector<BlockArgument> argumentsBehind(Value value) {
+  llvm::SetVector<BlockArgument> arguments;
+  llvm::SetVector<Operation *> ops;
+  auto visit = [&](Value operand) {
+    if (auto argument = dyn_cast<BlockArgument>(operand)) {
+      arguments.insert(argument);
+    } else {
+      ops.insert(operand.getDefiningOp());
+    }
+  };
+  visit(value);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    llvm::for_each(ops[i]->getOperands(), visit);
+  }
+  return arguments;
+}
+
+/// A loss that is a sum divided by a count, but for factors that no input
+/// changes.
+struct Mean {
+  BinaryOp division;
+  /// From the division on, the loss last; each reads the one before it.
+  SmallVector<Operation *> behind;
+};
+
+/// The operand of which `op` is a multiple; null where it is none.
+Value multipliedBy(Operation *op) {
+  if (isa<ReshapeOp, ConvertOp>(op)) {
+    return op->getOperand(0);
+  }
+  if (auto unary = dyn_cast<UnaryOp>(op)) {
+    return unary.getKind() == UnaryKind::neg ? unary.getOperand() : Value();
+  }
+  auto binary = dyn_cast<BinaryOp>(op);
+  if (!binary) {
+    return {};
+  }
+  bool product = binary.getKind() == BinaryKind::mul;
+  bool quotient = binary.getKind() == BinaryKind::div;
+  if ((product || quotient) && argumentsBehind(binary.getRhs()).empty()) {
+    return binary.getLhs();
+  }
+  return product && argumentsBehind(binary.getLhs()).empty() ? binary.getRhs()
+                                                             : Value();
+}
+
+std::optional<Mean> meanBehind(Value loss) {
+  Mean mean;
+  while (Operation *op = loss.getDefiningOp()) {
+    if (Value operand = multipliedBy(op)) {
+      mean.behind.push_back(op);
+      loss = operand;
+      continue;
+    }
+    mean.division = dyn_cast<BinaryOp>(op);
+    if (!mean.division || mean.division.getKind() != BinaryKind::div ||
+        mean.division.getType().getNumElements() != 1) {
+      return std::nullopt;
+    }
+    std::reverse(mean.behind.begin(), mean.behind.end());
+    return mean;
+  }
+  return std::nullopt;
+}
+
+struct SumLossPass : mlir::zg::nn::impl::SumLossBase<SumLossPass> {
+  using SumLossBase::SumLossBase;
+
+  void runOnOperation() override {
+    if (loss_mean != "tokens") {
+      return;
+    }
+    auto func = getOperation().lookupSymbol<ProgramOp>(kForwardFunction);
+    if (!func || func.isExternal()) {
+      emitError(getOperation().getLoc(), "has no function @forward");
+      return signalPassFailure();
+    }
+    FailureOr<unsigned> result = findLoss(func, loss);
+    if (failed(result) || failed(sumLoss(func, *result))) {
+      signalPassFailure();
+    }
+  }
+
+  LogicalResult sumLoss(ProgramOp func, unsigned result) {
+    Value loss = func.front().getTerminator()->getOperand(result);
+    StringRef name = outputName(func, result);
+    std::optional<Mean> mean = meanBehind(loss);
+    if (!mean) {
+      return emitError(loss.getLoc(), "the loss '")
+             << name
+             << "' is no sum divided by a count of what is summed, as cross "
+                "entropy with ignored labels is, so --loss-mean tokens cannot "
+                "tell what it counts: use --loss-mean micro-batches, which is "
+                "the same where nothing is left out, or --loss cross_entropy";
+    }
+    if (failed(checkTypes(*mean, name)) ||
+        failed(checkCount(func, *mean, name))) {
+      return failure();
+    }
+    rewrite(func, result, *mean);
+    return success();
+  }
+
+  /// A sum in 16 bits would overflow, and a count not be exact.
+  LogicalResult checkTypes(Mean &mean, StringRef name) {
+    auto isWide = [](Type type) {
+      Type element = cast<RankedTensorType>(type).getElementType();
+      return element.isF32() || element.isF64();
+    };
+    for (Operation *op : mean.behind) {
+      if (!isWide(op->getResult(0).getType())) {
+        return refuseType(op, name);
+      }
+    }
+    return isWide(mean.division.getType()) ? success()
+                                           : refuseType(mean.division, name);
+  }
+
+  LogicalResult refuseType(Operation *op, StringRef name) {
+    return emitError(op->getLoc(), "the loss '")
+           << name << "' is computed in "
+           << cast<RankedTensorType>(op->getResult(0).getType())
+                  .getElementType()
+           << "; --loss-mean tokens needs it in f32: convert the scores before "
+              "the loss";
+  }
+
+  LogicalResult checkCount(ProgramOp func, Mean &mean, StringRef name) {
+    for (BlockArgument argument : argumentsBehind(mean.division.getRhs())) {
+      auto parameter = func.getArgAttrOfType<ParameterAttr>(
+          argument.getArgNumber(), kParameterAttr);
+      if (parameter && parameter.getTrainable()) {
+        return emitError(mean.division.getLoc(), "the loss '")
+               << name << "' is divided by what follows from the parameter '"
+               << parameter.getName().getValue()
+               << "', which is trained, so it is no count and --loss-mean "
+                  "tokens cannot sum it: freeze the parameter (--freeze "
+               << parameter.getName().getValue() << ")";
+      }
+    }
+    return success();
+  }
+
+  /// The same factors times the sum; and the count, an f64.
+  void rewrite(ProgramOp func, unsigned result, Mean &mean) {
+    Operation *terminator = func.front().getTerminator();
+    OpBuilder builder(terminator);
+    IRMapping mapping;
+    mapping.map(mean.division.getResult(), mean.division.getLhs());
+    for (Operation *op : mean.behind) {
+      builder.clone(*op, mapping);
+    }
+    NNBuilder b(builder, mean.division.getLoc());
+    Type wide = builder.getF64Type();
+    Value loss = mean.behind.empty()
+                     ? mean.division.getLhs()
+                     : mapping.lookup(mean.behind.back()->getResult(0));
+    Value count = b.reshape(b.convert(mean.division.getRhs(), wide), {1});
+    terminator->setOperand(result, b.convert(loss, wide));
+    terminator->insertOperands(terminator->getNumOperands(), count);
+    SmallVector<DictionaryAttr> attributes;
+    func.getAllResultAttrs(attributes);
+    attributes.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr(kLossCountAttr, builder.getUnitAttr())));
+    func.setFunctionType(builder.getFunctionType(
+        func.getArgumentTypes(), terminator->getOperandTypes()));
+    func.setAllResultAttrs(attributes);
+  }
+};
+
+} // namespace

@@ -1,0 +1,72 @@
+//===- MeanByCount.cpp - gradients divided by what the losses count -------===//
+
+#include "passes/differentiate/Optimizer.h"
+#include "passes/ir/nn/NNBuilder.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/Program.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_MEANBYCOUNT
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// --zero-mean-by-count
+//===----------------------------------------------------------------------===//
+
+struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
+  void runOnOperation() override {
+    auto state = StateAttr::get(&getContext(), -1, -1,
+                                StringAttr::get(&getContext(), kLossCountRole),
+                                /*sharded=*/false);
+    auto programs = getOperation().getOps<nn::ProgramOp>();
+    if (llvm::none_of(programs, [&](nn::ProgramOp program) {
+          return bool(sumIn(program, state));
+        })) {
+      return;
+    }
+    for (nn::ProgramOp function : programs) {
+      Program program(function);
+      if (Value scale = program.findScalar(nn::kGradientScale)) {
+        divide(program, state, scale);
+      }
+    }
+  }
+
+  /// What the program leaves in the state; null where it does not write it.
+  static Value sumIn(nn::ProgramOp program, StateAttr state) {
+    for (unsigned i = 0; i < program.getNumResults(); ++i) {
+      if (program.getResultAttr(i, kUpdatesAttr) == state) {
+        return program.front().getTerminator()->getOperand(i);
+      }
+    }
+    return {};
+  }
+
+  void divide(Program &program, StateAttr state, Value scale) {
+    OpBuilder builder(&getContext());
+    Value count = sumIn(program.function(), state);
+    if (count) {
+      builder.setInsertionPointAfterValue(count);
+    } else {
+      builder.setInsertionPointToStart(&program.body());
+      count = program.state(state,
+                            RankedTensorType::get({1}, builder.getF64Type()));
+    }
+    nn::NNBuilder b(
+        builder, NameLoc::get(builder.getStringAttr("1 / the count of losses"),
+                              program.location()));
+    Value one = b.splat(count, 1);
+    Value none = b.compare(nn::CompareKind::eq, count, b.splat(count, 0));
+    Value divisor = b.select(none, one, count);
+    scale.replaceAllUsesWith(
+        b.convert(b.div(one, divisor), nn::elementOf(scale)));
+    program.eraseArguments(
+        [&](BlockArgument argument) { return argument == scale; });
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

@@ -1,0 +1,56 @@
+// RUN: zerograph-opt %s --split-input-file --verify-diagnostics --nn-sum-loss=loss-mean=tokens | FileCheck %s
+
+// The factors behind the division stay; the division goes, for the loss.
+
+// CHECK-LABEL: nn.program @forward
+// CHECK: %[[MEAN:.+]] = nn.binary div %sum, %count
+// CHECK: %[[SCALED:.+]] = nn.binary mul %{{.+}}, %sum
+// CHECK: %[[COUNT:.+]] = nn.convert %count : tensor<f32> -> tensor<f64>
+// CHECK: %[[ONE:.+]] = nn.reshape %[[COUNT]] : tensor<f64> -> tensor<1xf64>
+// CHECK: %[[LOSS:.+]] = nn.convert %[[SCALED]] : tensor<f32> -> tensor<f64>
+// CHECK: nn.return %[[LOSS]], %[[MEAN]], %[[ONE]]
+// CHECK: tensor<f64> {nn.output = "loss"}
+// CHECK: tensor<f32> {nn.output = "other"}
+// CHECK: tensor<1xf64> {nn.loss_count}
+
+nn.program @forward(
+    %sum: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
+    %count: tensor<f32> {nn.input = #nn.input<"n", per_sample = false>})
+    -> (tensor<f32> {nn.output = "loss"}, tensor<f32> {nn.output = "other"}) {
+  %0 = nn.binary div %sum, %count : tensor<f32>
+  %1 = nn.constant dense<0.5> : tensor<f32>
+  %2 = nn.binary mul %1, %0 : tensor<f32>
+  nn.return %2, %0 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+nn.program @forward(
+    %w: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  // expected-error @below {{the loss 'loss' is no sum divided by a count of what is summed}}
+  %0 = nn.unary exp %w : tensor<f32> -> tensor<f32>
+  nn.return %0 : tensor<f32>
+}
+
+// -----
+
+nn.program @forward(
+    %w: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %0 = nn.unary exp %w : tensor<f32> -> tensor<f32>
+  // expected-error @below {{the loss 'loss' is divided by what follows from the parameter 'w', which is trained}}
+  %1 = nn.binary div %w, %0 : tensor<f32>
+  nn.return %1 : tensor<f32>
+}
+
+// -----
+
+nn.program @forward(
+    %w: tensor<f16> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
+    %count: tensor<f16> {nn.input = #nn.input<"n", per_sample = false>})
+    -> (tensor<f16> {nn.output = "loss"}) {
+  // expected-error @below {{the loss 'loss' is computed in 'f16'; --loss-mean tokens needs it in f32}}
+  %0 = nn.binary div %w, %count : tensor<f16>
+  nn.return %0 : tensor<f16>
+}
