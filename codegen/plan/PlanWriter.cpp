@@ -34,6 +34,8 @@ plan::OptimizerGroup writeGroup(zero::OptimizerGroupAttr group) {
   result.set_beta2(number("beta2"));
   result.set_epsilon(number("eps"));
   result.set_weight_decay(number("weight_decay"));
+  result.set_lamb_min_coeff(number("lamb_min_coeff"));
+  result.set_lamb_max_coeff(number("lamb_max_coeff"));
   return result;
 }
 

@@ -74,7 +74,7 @@ public:
   explicit Adapting(ProgramOp program)
       : program(program), builder(program.getContext()) {}
 
-  LogicalResult run() {
+  void run() {
     // Those that are added have no adapters.
     for (unsigned i = 0, count = program.getNumArguments(); i < count; ++i) {
       auto parameter =
@@ -83,8 +83,10 @@ public:
         adapt(program.getArgument(i), parameter);
       }
     }
-    return report();
   }
+
+  /// Says which weights have no adapter; fails where a pattern has none at all.
+  LogicalResult report();
 
 private:
   /// What the weights of a pattern became.
@@ -207,44 +209,54 @@ private:
     return names.empty() ? "the model has none" : "there are " + list(names);
   }
 
-  LogicalResult report() {
-    LogicalResult result = success();
-    for (auto &[pattern, outcome] : outcomes) {
-      std::string option =
-          "--lora " + std::to_string(outcome.rank) + ":" + pattern.str();
-      if (outcome.adapted == 0) {
-        emitError(program.getLoc())
-            << option << ": nothing to adapt: " << list(outcome.left)
-            << ". An adapter is for a weight that products of matrices "
-               "(MatMul, Gemm), and nothing else, multiply by from the right; "
-            << listFitting();
-        result = failure();
-      } else if (!outcome.left.empty()) {
-        emitWarning(program.getLoc())
-            << option << " adapts " << outcome.adapted << " of "
-            << outcome.adapted + outcome.left.size()
-            << " weights that match, and leaves the others as they are: "
-            << list(outcome.left);
-      }
-      if (!outcome.oversized.empty()) {
-        emitWarning(program.getLoc())
-            << option << ": adapters of more numbers than the weight itself: "
-            << list(outcome.oversized);
-      }
-    }
-    return result;
-  }
-
   ProgramOp program;
   OpBuilder builder;
   llvm::MapVector<StringAttr, Outcome> outcomes; // by pattern
 };
 
+LogicalResult Adapting::report() {
+  LogicalResult result = success();
+  for (auto &[pattern, outcome] : outcomes) {
+    std::string option =
+        "--lora " + std::to_string(outcome.rank) + ":" + pattern.str();
+    if (outcome.adapted == 0) {
+      emitError(program.getLoc())
+          << option << ": nothing to adapt: " << list(outcome.left)
+          << ". An adapter is for a weight that products of matrices "
+             "(MatMul, Gemm), and nothing else, multiply by from the right; "
+          << listFitting();
+      result = failure();
+    } else if (!outcome.left.empty()) {
+      emitWarning(program.getLoc())
+          << option << " adapts " << outcome.adapted << " of "
+          << outcome.adapted + outcome.left.size()
+          << " weights that match, and leaves the others as they are: "
+          << list(outcome.left);
+    }
+    if (!outcome.oversized.empty()) {
+      emitWarning(program.getLoc())
+          << option << ": adapters of more numbers than the weight itself: "
+          << list(outcome.oversized);
+    }
+  }
+  return result;
+}
+
 struct AddAdaptersPass : mlir::zg::nn::impl::AddAdaptersBase<AddAdaptersPass> {
   void runOnOperation() override {
     auto forward = getOperation().lookupSymbol<ProgramOp>(kForwardFunction);
-    if (forward && !forward.isExternal() && failed(Adapting(forward).run())) {
-      signalPassFailure();
+    if (!forward || forward.isExternal()) {
+      return;
+    }
+    Adapting training(forward);
+    training.run();
+    if (failed(training.report())) {
+      return signalPassFailure();
+    }
+    // The same weights of the same file: there is nothing new to say.
+    if (auto evaluate =
+            getOperation().lookupSymbol<ProgramOp>(kEvaluateFunction)) {
+      Adapting(evaluate).run();
     }
   }
 };

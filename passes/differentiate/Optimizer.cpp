@@ -84,6 +84,19 @@ Update buildAdagrad(NNBuilder &b, const OptimizerOptions &options,
   return {b.sub(parameter, step), {sum}};
 }
 
+/// As DeepSpeed's FusedLamb: the moments in the direction are not corrected,
+/// the rate is.
+Update buildLamb(NNBuilder &b, const OptimizerOptions &options, Value parameter,
+                 Value gradient, ValueRange states, Scalars) {
+  Value mean = mix(b, options.beta1, states[0], gradient);
+  Value square = b.mul(b.scale(gradient, 1 - options.beta2), gradient);
+  Value variance = b.add(b.scale(states[1], options.beta2), square);
+  Value deviation = b.unary(UnaryKind::sqrt, variance);
+  Value direction = b.div(mean, b.shift(deviation, options.eps));
+  direction = addDecayToGradient(b, options, direction, parameter);
+  return {/*parameter=*/{}, {mean, variance}, direction};
+}
+
 /// What is known of a kind: its name, what it takes, and what it keeps and
 /// reads, besides `kGradientScale` and what momentum and weight decay need.
 struct KindInfo {
@@ -133,6 +146,14 @@ ArrayRef<KindInfo> kinds() {
        {kSum},
        {kLearningRate},
        buildAdagrad},
+      {Options::lamb,
+       "lamb",
+       true,
+       true,
+       false,
+       {kExpAvg, kExpAvgSq},
+       {kStepSize, kBiasCorrection2Sqrt},
+       buildLamb},
   };
   return all;
 }
@@ -201,7 +222,14 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
              infoOf(options).name)
                 .str());
   }
-  if (infoOf(options).eps) {
+  if (options.kind == OptimizerOptions::lamb) {
+    // What lies between parameters must not become 0 / 0.
+    collect(require(options.eps > 0, "eps", options.eps, "above 0"));
+    collect(require(options.lamb_min_coeff >= 0 &&
+                        options.lamb_min_coeff <= options.lamb_max_coeff,
+                    "lamb_min_coeff", options.lamb_min_coeff,
+                    "0 or more, and at most lamb_max_coeff"));
+  } else if (infoOf(options).eps) {
     collect(require(notNegative(options.eps), "eps", options.eps, "0 or more"));
   }
   return problems;
@@ -228,6 +256,10 @@ mlir::zg::nn::describeOptimizer(MLIRContext *context,
   }
   if (infoOf(options).eps) {
     number("eps", options.eps);
+  }
+  if (options.kind == OptimizerOptions::lamb) {
+    number("lamb_min_coeff", options.lamb_min_coeff);
+    number("lamb_max_coeff", options.lamb_max_coeff);
   }
   return list.getDictionary(context);
 }

@@ -11,24 +11,28 @@ namespace mlir::zg::nn {
 
 /// What PyTorch's torch.optim.SGD, Adam, AdamW and Adagrad take, without the
 /// single-purpose flags (dampening, lr_decay and initial_accumulator_value are
-/// 0, amsgrad and maximize are off), and Lion as its authors published it.
+/// 0, amsgrad and maximize are off), Lion as its authors published it, and LAMB
+/// as DeepSpeed has it.
 struct OptimizerOptions {
-  enum Kind { sgd, adam, adamw, lion, adagrad };
+  enum Kind { sgd, adam, adamw, lion, adagrad, lamb };
   Kind kind = sgd;
   /// The learning rate of the configuration. Not in the program: the runtime
   /// computes the scalars below from it each step, so a schedule may vary it.
   double lr = 0;
   double momentum = 0;   // sgd
   bool nesterov = false; // sgd
-  double beta1 = 0;      // adam, adamw, lion
+  double beta1 = 0;      // adam, adamw, lion, lamb
   double beta2 = 0;
   /// adam, adamw: beta1 is another one each step, which the runtime knows.
   bool cycled_beta1 = false;
-  double eps = 0; // adam, adamw, adagrad
+  double eps = 0; // adam, adamw, adagrad, lamb
   double weight_decay = 0;
   /// Elements of the mean gradient are limited to [-clip_value, clip_value];
   /// 0: they are not.
   double clip_value = 0;
+  /// lamb: limits of a parameter's norm divided by that of its direction.
+  double lamb_min_coeff = 0;
+  double lamb_max_coeff = 0;
 };
 
 // Per-step scalars. The runtime computes them in double and rounds once to
@@ -39,9 +43,9 @@ struct OptimizerOptions {
 inline constexpr llvm::StringLiteral kGradientScale = "gradient_scale";
 /// lr. Read by sgd, lion and adagrad.
 inline constexpr llvm::StringLiteral kLearningRate = "learning_rate";
-/// lr / (1 - beta1^update). Read by adam and adamw.
+/// lr / (1 - beta1^update). Read by adam, adamw and lamb.
 inline constexpr llvm::StringLiteral kStepSize = "step_size";
-/// sqrt(1 - beta2^update). Read by adam and adamw.
+/// sqrt(1 - beta2^update). Read by adam, adamw and lamb.
 inline constexpr llvm::StringLiteral kBiasCorrection2Sqrt =
     "bias_correction2_sqrt";
 /// 1 - lr * weight_decay. Read by adamw and lion with weight decay.
@@ -81,8 +85,12 @@ SmallVector<StringRef> optimizerStates(const OptimizerOptions &options);
 SmallVector<StringRef> optimizerScalars(const OptimizerOptions &options);
 
 struct Update {
+  /// The new one; of lamb null, see `direction`.
   Value parameter;
   SmallVector<Value> states;
+  /// Of lamb. How far to go along it depends on the norms of a whole parameter,
+  /// of which a shard may have a part: see zero/TrustRatio.h.
+  Value direction = {};
 };
 
 /// Emits the update of one flat shard `tensor<NxT>`; `gradientSum` is the fold
@@ -108,6 +116,14 @@ struct Update {
 ///     adagrad: g = g + weight_decay * p                  if weight_decay != 0
 ///             s = s + g * g
 ///             p = p - learning_rate * (g / (sqrt(s) + eps))
+///     lamb:   m = beta1 * m + (1 - beta1) * g
+///             v = beta2 * v + ((1 - beta2) * g) * g
+///             u = m / (sqrt(v) + eps) + weight_decay * p
+///
+/// and then, of lamb, with the norms of each parameter and its direction u,
+///
+///     r = |p| / |u| within [lamb_min_coeff, lamb_max_coeff]; 1 where one is 0
+///     p = p - ((step_size * bias_correction2_sqrt) * r) * u
 ///
 /// The sign of 0 is 0 (DeepSpeed's Lion then adds the learning rate).
 /// Every operation is one correctly rounded + - * / or sqrt in this order;

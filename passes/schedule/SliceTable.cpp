@@ -8,13 +8,14 @@ using namespace mlir::zg::sched;
 
 namespace {
 
-SliceClass classOf(zero::StateAttr state) {
+SliceClass classOf(zero::StateAttr state, int64_t ranks) {
   StringRef role = state.getRole().getValue();
   if (role == zero::kParamRole) {
     return SliceClass::param_shard;
   }
   if (role == zero::kGradRole) {
-    return SliceClass::grad_shard;
+    return state.getSharded() || ranks == 1 ? SliceClass::grad_shard
+                                            : SliceClass::grad;
   }
   return state.getUnit() < 0 ? SliceClass::scalar : SliceClass::optimizer;
 }
@@ -52,7 +53,7 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
     record.unit = record.segment = -1;
     if (auto state = dyn_cast<zero::StateAttr>(meaning)) {
       record.label = labelOf(state, unitList);
-      record.sliceClass = classOf(state);
+      record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
       record.unit = state.getUnit();
       record.segment = state.getSegment();
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {

@@ -64,9 +64,13 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
   /// This rank's shards of the sums of gradients.
   SmallVector<Value> gradientsOf(Program &update, const UnitStates &states) {
     SmallVector<Value> gradients;
+    for (auto reduce : update.body().getOps<ReduceScatterOp>()) {
+      gradients.push_back(reduce);
+    }
     for (int64_t unit = 0; unit < states.size(); ++unit) {
-      for (int64_t i = 0;
-           states.declared(unit, kGradRole) && i < states.segments(unit); ++i) {
+      bool carried =
+          states.declared(unit, kGradRole) && !states.reducesLast(unit);
+      for (int64_t i = 0; carried && i < states.segments(unit); ++i) {
         gradients.push_back(update.state(states.shard(unit, i, kGradRole),
                                          states.shardType(unit, i, kGradRole)));
       }
@@ -77,6 +81,11 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
   void clip(Program &update, ValueRange gradients, Value scale) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(&update.body());
+    for (Value gradient : gradients) {
+      if (Operation *reduce = gradient.getDefiningOp()) {
+        builder.setInsertionPointAfter(reduce); // the last one in the program
+      }
+    }
     auto role = builder.getStringAttr(kNormRole);
     nn::NNBuilder b(builder, NameLoc::get(role, update.location()));
     // Before it is read here; of f64, as it is.

@@ -45,6 +45,13 @@ struct Layout : impl::LayoutBase<Layout> {
                        "bucket-bytes >= 1");
       return signalPassFailure();
     }
+    bool last = reduce == "last" && accumulate > 1 && ranks > 1;
+    if (last && zero_stage > 1) {
+      module.emitError("reduces gradients last, so that every rank keeps whole "
+                       "ones, which ZeRO stage ")
+          << zero_stage << " is there to avoid; expected stage 0 or 1";
+      return signalPassFailure();
+    }
     std::string error;
     std::optional<OptimizerGroups> optimizerGroups =
         OptimizerGroups::parse(groups.getValue(), no_decay, error);
@@ -54,8 +61,9 @@ struct Layout : impl::LayoutBase<Layout> {
     }
     useReturnedArguments(micro);
     std::vector<Unit> made = groupIntoUnits(
-        micro, {ranks, zero_stage, bucket_bytes, persistence_threshold, units,
-                /*masters=*/master_precision == "fp32", &*optimizerGroups});
+        micro,
+        {ranks, zero_stage, bucket_bytes, persistence_threshold, units,
+         /*masters=*/master_precision == "fp32", &*optimizerGroups, last});
     declareUnits(module, made, *optimizerGroups, ranks, zero_stage, accumulate);
     UnitStates states = *UnitStates::of(module);
     Program program(micro);

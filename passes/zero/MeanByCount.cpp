@@ -22,6 +22,9 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
                                 StringAttr::get(&getContext(), kLossCountRole),
                                 /*sharded=*/false);
     auto programs = getOperation().getOps<nn::ProgramOp>();
+    scaled = llvm::any_of(programs, [](nn::ProgramOp program) {
+      return bool(Program(program).findScalar(nn::kLossScaleScalar));
+    });
     if (llvm::none_of(programs, [&](nn::ProgramOp program) {
           return bool(sumIn(program, state));
         })) {
@@ -61,11 +64,18 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
     Value one = b.splat(count, 1);
     Value none = b.compare(nn::CompareKind::eq, count, b.splat(count, 0));
     Value divisor = b.select(none, one, count);
+    if (scaled) { // what losses were multiplied by before backward
+      auto type = RankedTensorType::get({1}, builder.getF32Type());
+      Value scale = program.scalar(nn::kLossScaleScalar, type);
+      divisor = b.mul(divisor, b.convert(scale, nn::elementOf(divisor)));
+    }
     scale.replaceAllUsesWith(
         b.convert(b.div(one, divisor), nn::elementOf(scale)));
     program.eraseArguments(
         [&](BlockArgument argument) { return argument == scale; });
   }
+
+  bool scaled = false; // losses are multiplied before backward
 };
 
 } // namespace

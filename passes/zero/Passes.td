@@ -46,7 +46,7 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
     ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units,
-    no_decay, master_precision,
+    no_decay, master_precision, reduce,
     Option<"groups", "groups", "std::string", "\"\"",
            "what `--group` gives, one behind the other with a ; between">
   ];
@@ -120,10 +120,15 @@ def Reductions : Pass<"zero-reductions", "::mlir::ModuleOp"> {
         %g = zero.pack %gw, %gb ...
         %s = zero.reduce_scatter %g, %sum unit 0 segment 0 ...  // a zero.state
 
+    Where units keep whole sums of their own (`--reduce last`), each micro-batch
+    adds to them, and `@update` reduces what came of it.
+
     The loss and the flag by which ranks stop together are added up likewise,
     on every rank.
 
-    bitwise: for every stage the fold over global micro-batches in order.
+    bitwise: for every stage the fold over global micro-batches in order. With
+    `--reduce last` the fold over ranks of each rank's own sum: other bits, the
+    same for both stages.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
 }
@@ -139,7 +144,9 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
 
     `clip-value` limits each element of the mean gradient. With
     `skip-nonfinite` a step of which the scalar `gradient_scale` is 0, as
-    `zero-clip-norm` may make it, leaves every state as it was.
+    `zero-clip-norm` may make it, leaves every state as it was. LAMB takes the
+    norms of whole parameters: all shards of a unit make their directions first,
+    and one small reduction a unit adds up what ranks found.
 
     In the order in which `@micro` reduces the units. The sums of gradients are
     left zero for the next step.
@@ -149,7 +156,8 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
     optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
-    clip_value, cycle_max_momentum, skip_nonfinite
+    clip_value, cycle_max_momentum, skip_nonfinite, lamb_min_coeff,
+    lamb_max_coeff
   ];
 }
 

@@ -1,6 +1,7 @@
 //===- Reductions.cpp - gradients, loss and stop flag summed over ranks ---===//
 
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Totals.h"
 #include "passes/zero/UnitStates.h"
@@ -42,11 +43,20 @@ struct Reductions : impl::ReductionsBase<Reductions> {
   }
 
   /// Adds a unit's gradients, as soon as they are packed, to what this rank
-  /// carries of their sum.
+  /// carries of their sum: its shards of that of all ranks, or all of its own.
   void reduce(Program &program, const UnitStates &states, int64_t unit,
               Value packed) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfterValue(packed);
+    if (states.reducesLast(unit)) {
+      StateAttr state = states.whole(unit, kGradRole);
+      nn::NNBuilder b(builder, states.location(unit, program.location()));
+      program.update(
+          b.add(program.state(state, states.wholeType(unit, kGradRole)),
+                packed),
+          state);
+      return;
+    }
     std::string reason =
         "gradients of " + states.name(unit).str() + " are complete";
     for (int64_t segment = 0; segment < states.segments(unit); ++segment) {

@@ -33,6 +33,11 @@ bool UnitStates::shardsParameters(int64_t unit) const {
 
 bool UnitStates::shardsGradients(int64_t) const { return stage >= 2; }
 
+bool UnitStates::reducesLast(int64_t unit) const {
+  UnitStateAttr gradients = declared(unit, kGradRole);
+  return gradients && !gradients.getSharded() && ranks(unit) > 1;
+}
+
 bool UnitStates::shardsUpdate(int64_t) const { return stage >= 1; }
 
 StateAttr UnitStates::whole(int64_t unit, StringRef role) const {

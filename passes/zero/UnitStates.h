@@ -22,6 +22,10 @@ public:
   StringRef name(int64_t unit) const {
     return units[unit].getName().getValue();
   }
+  /// The optimizer's group that the unit's parameters are of.
+  int64_t group(int64_t unit) const {
+    return units[unit].getPlacements().front().getGroup();
+  }
   /// Of ops that are about the unit, in a program at `program`.
   Location location(int64_t unit, Location program) const {
     return NameLoc::get(units[unit].getName(), program);
@@ -37,6 +41,9 @@ public:
   /// update works on.
   bool shardsParameters(int64_t unit) const;
   bool shardsGradients(int64_t unit) const;
+  /// Whether a rank adds up whole gradients of its own, which are reduced once
+  /// a step.
+  bool reducesLast(int64_t unit) const;
   bool shardsUpdate(int64_t unit) const;
 
   /// What the unit declares of a state; null where it keeps none.

@@ -95,7 +95,7 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
   };
   SmallVector<UnitStateAttr> states = {state(kParamRole, element, !whole)};
   if (trainable) {
-    states.push_back(state(kGradRole, own, /*sharded=*/true));
+    states.push_back(state(kGradRole, own, /*sharded=*/!options.reduceLast));
   }
   if (trainable && own != element && options.masters) {
     states.push_back(state(kMasterRole, own, /*sharded=*/options.stage >= 1));

@@ -33,6 +33,9 @@ struct UnitOptions {
   bool masters = true;
   /// What parameters are updated with; null: all with the same.
   const OptimizerGroups *groups = nullptr;
+  /// Each rank adds up the gradients of its micro-batches before they are
+  /// reduced: a whole sum of its own.
+  bool reduceLast = false;
 };
 
 /// A unit and the program arguments that are its parameters, in its order.

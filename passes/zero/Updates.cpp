@@ -1,10 +1,9 @@
 //===- Updates.cpp - the update of parameters by their owners -------------===//
 
 #include "passes/differentiate/Optimizer.h"
-#include "passes/ir/nn/NNBuilder.h"
+#include "passes/zero/GradientSums.h"
 #include "passes/zero/Passes.h"
-#include "passes/zero/Program.h"
-#include "passes/zero/UnitStates.h"
+#include "passes/zero/UnitUpdate.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -18,17 +17,6 @@ namespace {
 //===----------------------------------------------------------------------===//
 // --zero-updates
 //===----------------------------------------------------------------------===//
-
-/// With what each group is updated.
-using Groups = SmallVector<nn::OptimizerOptions>;
-
-/// "learning_rate.1": what depends on the learning rate or the betas is a
-/// scalar of each group; the first has the plain name.
-std::string scalarOfGroup(StringRef name, int64_t group) {
-  return group == 0 || name == nn::kGradientScale
-             ? name.str()
-             : (name + "." + Twine(group)).str();
-}
 
 struct Updates : impl::UpdatesBase<Updates> {
   using UpdatesBase::UpdatesBase;
@@ -51,15 +39,31 @@ struct Updates : impl::UpdatesBase<Updates> {
     // In the order in which gradients are complete, so that the first ones are
     // freed first.
     llvm::SetVector<int64_t> order;
-    for (auto reduction : micro->body().getOps<ReduceScatterOp>()) {
-      order.insert(reduction.getUnit());
+    for (Operation &op : micro->body()) {
+      if (auto reduction = dyn_cast<ReduceScatterOp>(op)) {
+        order.insert(reduction.getUnit());
+      } else if (auto pack = dyn_cast<PackOp>(op);
+                 pack && states->reducesLast(pack.getUnit())) {
+        order.insert(pack.getUnit());
+      }
     }
     Program program =
         Program::create(getOperation(), kUpdateProgram, micro->location());
     UnitUpdate update(program, *states, *groups, scalarType(*states),
                       skip_nonfinite);
+    GradientSums sums(program, *states);
+    // What is reduced here is so before the first update, as the norm of all
+    // gradients is.
+    DenseMap<int64_t, SmallVector<Value>> reduced;
     for (int64_t unit : order) {
-      update.run(unit);
+      if (states->reducesLast(unit)) {
+        reduced[unit] = sums.reduce(unit);
+      }
+    }
+    for (int64_t unit : order) {
+      update.run(unit, states->reducesLast(unit) ? reduced[unit]
+                                                 : sums.carried(unit));
+      sums.clear(unit);
     }
   }
 
@@ -86,7 +90,9 @@ struct Updates : impl::UpdatesBase<Updates> {
         cycle_max_momentum > 0,
         zerograph::options::epsilon(optimizer.getValue(), eps),
         zerograph::options::weightDecay(optimizer.getValue(), weight_decay),
-        clip_value};
+        clip_value,
+        lamb_min_coeff,
+        lamb_max_coeff};
     if (std::string wrong = nn::checkOptimizer(options); !wrong.empty()) {
       return getOperation().emitError(wrong);
     }
@@ -121,15 +127,11 @@ struct Updates : impl::UpdatesBase<Updates> {
     return result;
   }
 
-  static int64_t groupOf(const UnitStates &states, int64_t unit) {
-    return states[unit].getPlacements().front().getGroup();
-  }
-
   /// A flat buffer is updated as one.
   LogicalResult checkGroups(const UnitStates &states, int64_t groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       for (PlacementAttr place : states[unit].getPlacements()) {
-        int64_t expected = groupOf(states, unit);
+        int64_t expected = states.group(unit);
         if (states[unit].getTrainable() &&
             (place.getGroup() != expected || expected >= groups)) {
           return getOperation().emitError("unit ")
@@ -149,8 +151,7 @@ struct Updates : impl::UpdatesBase<Updates> {
       if (!states[unit].getTrainable()) {
         continue;
       }
-      for (StringRef role :
-           nn::optimizerStates(groups[groupOf(states, unit)])) {
+      for (StringRef role : nn::optimizerStates(groups[states.group(unit)])) {
         UnitStateAttr updated = states.declared(unit, kMasterRole);
         updated = updated ? updated : states.declared(unit, kParamRole);
         states.declare(unit, role, updated.getType(),
@@ -170,158 +171,6 @@ struct Updates : impl::UpdatesBase<Updates> {
     return RankedTensorType::get({1}, wide ? builder.getF64Type()
                                            : builder.getF32Type());
   }
-
-  /// Emits the update of one unit after another.
-  class UnitUpdate {
-  public:
-    UnitUpdate(Program &program, const UnitStates &states, const Groups &groups,
-               RankedTensorType scalar, bool skips)
-        : program(program), states(states), groups(groups), scalarType(scalar),
-          skips(skips), builder(program.terminator()) {}
-
-    void run(int64_t unit) {
-      location = states.location(unit, program.location());
-      SmallVector<Value> gradients;
-      for (int64_t i = 0; i < states.segments(unit); ++i) {
-        gradients.push_back(
-            program.state(states.shard(unit, i, kGradRole),
-                          states.shardType(unit, i, kGradRole)));
-      }
-      if (states.shardsUpdate(unit)) {
-        updateShards(unit, gradients);
-      } else {
-        updateWhole(unit, gradients);
-      }
-      for (int64_t i = 0; i < states.segments(unit); ++i) {
-        clear(states.shard(unit, i, kGradRole),
-              states.shardType(unit, i, kGradRole));
-      }
-    }
-
-  private:
-    /// The new value of a parameter, of the unit's type. The optimizer's states
-    /// and the master, of the segment or of the whole buffer (-1), are updated.
-    Value update(int64_t unit, int64_t segment, Value gradient) {
-      bool master = bool(states.declared(unit, kMasterRole));
-      StateAttr held = states.shard(unit, segment, kMasterRole);
-      Value parameter =
-          master ? program.state(held, typeOf(unit, segment, kMasterRole))
-                 : parameters(unit, segment);
-      Value made = updateFrom(unit, segment, parameter, gradient);
-      if (!master) {
-        return made;
-      }
-      program.update(made, held);
-      return builder.create<nn::ConvertOp>(
-          location, typeOf(unit, segment, kParamRole), made);
-    }
-
-    /// In the type of the gradient; each result in its own.
-    Value updateFrom(int64_t unit, int64_t segment, Value parameter,
-                     Value gradient) {
-      nn::NNBuilder b(builder, location);
-      Type wide = nn::elementOf(gradient);
-      int64_t group = groupOf(states, unit);
-      const nn::OptimizerOptions &optimizer = groups[group];
-      SmallVector<StringRef> roles = nn::optimizerStates(optimizer);
-      SmallVector<Value> old, widened;
-      for (StringRef role : roles) {
-        old.push_back(program.state(states.shard(unit, segment, role),
-                                    typeOf(unit, segment, role)));
-        widened.push_back(b.convert(old.back(), wide));
-      }
-      nn::Update made = nn::buildUpdate(
-          builder, location, optimizer, b.convert(parameter, wide), gradient,
-          widened, [&](StringRef name) {
-            return program.scalar(scalarOfGroup(name, group), scalarType);
-          });
-      for (auto [role, value, before] :
-           llvm::zip_equal(roles, made.states, old)) {
-        program.update(unlessSkipped(value, before),
-                       states.shard(unit, segment, role));
-      }
-      return unlessSkipped(made.parameter, parameter);
-    }
-
-    /// What replaces `before`.
-    Value unlessSkipped(Value made, Value before) {
-      nn::NNBuilder b(builder, location);
-      made = b.convert(made, nn::elementOf(before));
-      if (!skips) {
-        return made;
-      }
-      Value scale = program.scalar(nn::kGradientScale, scalarType);
-      Value updates = b.compare(nn::CompareKind::ne, scale, b.splat(scale, 0));
-      return b.select(b.broadcast(updates, nn::shapeOf(made)), made, before);
-    }
-
-    RankedTensorType typeOf(int64_t unit, int64_t segment, StringRef role) {
-      return segment < 0 ? states.wholeType(unit, role)
-                         : states.shardType(unit, segment, role);
-    }
-
-    Value parameters(int64_t unit, int64_t segment) {
-      if (segment >= 0 && states.shardsParameters(unit)) {
-        return program.state(states.shard(unit, segment, kParamRole),
-                             states.shardType(unit, segment, kParamRole));
-      }
-      Value whole = program.state(states.whole(unit, kParamRole),
-                                  states.wholeType(unit, kParamRole));
-      return segment < 0
-                 ? whole
-                 : builder.create<ShardOp>(
-                       location, states.shardType(unit, segment, kParamRole),
-                       whole, unit, segment);
-    }
-
-    /// Every rank updates everything.
-    void updateWhole(int64_t unit, ValueRange gradients) {
-      Value gradient = builder.create<AllGatherOp>(
-          location, states.wholeType(unit, kGradRole), gradients, unit,
-          states.axes(unit),
-          "every rank updates all parameters of " + states.name(unit).str(),
-          /*stay=*/StayAttr(), /*in_place=*/false);
-      Value updated = update(unit, /*segment=*/-1, gradient);
-      program.update(updated, states.whole(unit, kParamRole));
-    }
-
-    /// Every rank updates its shards, and the others get them where parameters
-    /// are whole.
-    void updateShards(int64_t unit, ValueRange gradients) {
-      SmallVector<Value> updated;
-      for (int64_t i = 0; i < states.segments(unit); ++i) {
-        updated.push_back(update(unit, i, gradients[i]));
-        if (states.shardsParameters(unit)) {
-          program.update(updated.back(), states.shard(unit, i, kParamRole));
-        }
-      }
-      if (!states.shardsParameters(unit)) {
-        Value whole = builder.create<AllGatherOp>(
-            location, states.wholeType(unit, kParamRole), updated, unit,
-            states.axes(unit),
-            "updated parameters of " + states.name(unit).str(),
-            /*stay=*/StayAttr(), /*in_place=*/true);
-        program.update(whole, states.whole(unit, kParamRole));
-      }
-    }
-
-    /// The next step's sum begins at +0.0.
-    void clear(StateAttr state, RankedTensorType type) {
-      Value zero = builder.create<nn::ConstantOp>(
-          location, type,
-          SplatElementsAttr::get(type,
-                                 builder.getZeroAttr(type.getElementType())));
-      program.update(zero, state);
-    }
-
-    Program &program;
-    const UnitStates &states;
-    const Groups &groups;
-    RankedTensorType scalarType;
-    bool skips; ///< steps whose gradient scale is 0
-    OpBuilder builder;
-    Location location = builder.getUnknownLoc();
-  };
 };
 
 } // namespace

@@ -157,8 +157,12 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
         return false;
       }
       auto program = ops.front()->getParentOfType<nn::ProgramOp>();
-      if (program.getName() == kMicroProgram &&
-          !verifyCarried(ops.front(), program, unit)) {
+      bool good = program.getName() == kMicroProgram
+                      ? verifyCarried(ops.front(), program, unit)
+                  : program.getName() == kUpdateProgram
+                      ? verifyOwn(ops.front(), program, unit)
+                      : true;
+      if (!good) {
         return false;
       }
     }
@@ -192,6 +196,25 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       return false;
     }
     return true;
+  }
+
+  /// That what @update reduces is what micro-batches add to, and is zeroed.
+  bool verifyOwn(ReduceScatterOp sum, nn::ProgramOp update,
+                 ParamUnitAttr unit) {
+    auto held = dyn_cast<BlockArgument>(sum.getFlat());
+    auto state = held ? update.getArgAttrOfType<StateAttr>(held.getArgNumber(),
+                                                           kStateAttr)
+                      : StateAttr();
+    auto micro = getOperation().lookupSymbol<nn::ProgramOp>(kMicroProgram);
+    Value left = state ? updateOf(update, state) : Value();
+    if (state && micro && updateOf(micro, state) && left &&
+        left.getDefiningOp<nn::ConstantOp>()) {
+      return true;
+    }
+    sum.emitOpError("reduces gradients of unit ")
+        << unit.getName()
+        << " that micro-batches do not add up, or that are not left zero";
+    return false;
   }
 
   /// What the program leaves in the state; null where it leaves it as it was.

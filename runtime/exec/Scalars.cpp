@@ -67,6 +67,7 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
   case ScalarKind::seed:
   case ScalarKind::step:
   case ScalarKind::sample_base:
+  case ScalarKind::rank:
     break; // see wholeScalar
   }
   return absl::InternalError(absl::StrCat("no formula for '", name, "'"));
@@ -84,6 +85,8 @@ std::optional<uint64_t> wholeScalar(ScalarKind kind,
     return inputs.step;
   case ScalarKind::sample_base:
     return inputs.sample_base;
+  case ScalarKind::rank:
+    return inputs.rank;
   default:
     return std::nullopt;
   }

@@ -35,6 +35,7 @@ struct ScalarInputs {
   uint64_t sample_base = 0;
   /// What the step's losses are multiplied by before backward.
   double loss_scale = 1;
+  uint64_t rank = 0;
 };
 
 /// The learning rate of the update that the step makes, of a group of

@@ -47,6 +47,7 @@ absl::Status Trainer::prepare() {
       compareChoices(*options.control, options.machine->module->choices()));
   ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
   scalars.learning_rate = options.learning_rate;
+  scalars.rank = options.control->rank();
   DeviceOptions wanted;
   wanted.rank = options.control->rank();
   wanted.threads = threadsOf(options.threads, worldOf(plan));

@@ -10,6 +10,10 @@ bool Arrival::isStopFlag() const {
   return scalar && scalarKind(scalar->name()) == ScalarKind::stop;
 }
 
+bool Arrival::isPlace() const {
+  return scalar && scalarKind(scalar->name()) == ScalarKind::rank;
+}
+
 bool Arrival::isRanksOwn() const {
   if (input) {
     return input->per_sample();

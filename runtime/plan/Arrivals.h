@@ -17,6 +17,8 @@ struct Arrival {
 
   explicit operator bool() const { return input || scalar; }
   bool isStopFlag() const;
+  /// Whether it says which shards are the rank's.
+  bool isPlace() const;
   /// Whether it differs from rank to rank: samples, what numbers them, and the
   /// wish to stop.
   bool isRanksOwn() const;

@@ -25,11 +25,15 @@ Json optimizerJson(const plan::OptimizerGroup &optimizer) {
     json["momentum"] = optimizer.momentum();
     json["nesterov"] = optimizer.nesterov();
   }
-  if (kind == "adam" || kind == "adamw" || kind == "lion") {
+  if (kind != "sgd" && kind != "adagrad") {
     json["betas"] = {optimizer.beta1(), optimizer.beta2()};
   }
-  if (kind == "adam" || kind == "adamw" || kind == "adagrad") {
+  if (kind != "sgd" && kind != "lion") {
     json["epsilon"] = optimizer.epsilon();
+  }
+  if (kind == "lamb") {
+    json["coefficients"] = {optimizer.lamb_min_coeff(),
+                            optimizer.lamb_max_coeff()};
   }
   json["weight_decay"] = optimizer.weight_decay();
   return json;
@@ -121,6 +125,7 @@ Json headerJson(const LoadedPlan &loaded) {
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},
       {"reduction", reductionOf(plan)},
+      {"reduce", reducesLast(plan) ? "last" : "each"},
       {"inputs", inputs},
       {"kernels", plan.kernels_size()},
       {"kernel_module_bytes", code}};
@@ -257,10 +262,14 @@ Json trafficJson(const plan::Plan &plan) {
         {{"reason", difference.reason}, {"bytes", difference.bytes}});
   }
   Traffic traffic = trafficOf(plan);
+  uint64_t saved = reducesLast(plan)
+                       ? traffic.reduce.saturated() * (plan.accumulate() - 1)
+                       : 0;
   Json json{{"gather", traffic.gather.saturated()},
             {"reduce", traffic.reduce.saturated()},
             {"scalar", traffic.scalar.saturated()},
             {"planned", book.planned},
+            {"saved_by_reducing_last", saved},
             {"textbook",
              {{"formula", book.formula},
               {"psi", book.psi},

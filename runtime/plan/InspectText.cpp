@@ -124,6 +124,12 @@ void header(const Json &report, std::string &out) {
                                        : absl::StrCat(", ", grouped(masters),
                                                       " with a wider master"));
   }
+  if (text(report["reduce"]) == "last") {
+    absl::StrAppend(
+        &out, "  reductions: once a step, of what each rank has added up: ",
+        grouped(number(report["traffic"]["saved_by_reducing_last"])),
+        " bytes less a step and rank than --reduce each, and other bits\n");
+  }
   for (const Json &input : report["inputs"]) {
     absl::StrAppendFormat(
         &out, "  input:      %s: %s [%s]%s\n", text(input["name"]),

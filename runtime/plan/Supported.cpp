@@ -24,6 +24,7 @@ constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
     {"seed", ScalarKind::seed},
     {"step", ScalarKind::step},
     {"sample_base", ScalarKind::sample_base},
+    {"rank", ScalarKind::rank},
 };
 
 template <typename... Args>

@@ -49,10 +49,11 @@ enum class ScalarKind {
   one_minus_beta1,       // of the beta1 that the schedule cycles
   stop,                  // 1 if this rank wants to stop after the step
   weight,                // by which a micro-batch of an evaluation counts
-  // Whole numbers, of which random ones are made.
+  // Whole numbers. Of the first three random ones are made.
   seed,        // the run's
   step,        // of the run
   sample_base, // the micro-batch's first sample, counted in the global batch
+  rank,        // of those that share units: which shards are this one's
 };
 
 /// Whether a scalar can be of this type: i64 where it is a whole number, f32 as
@@ -62,6 +63,7 @@ constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
   case ScalarKind::seed:
   case ScalarKind::step:
   case ScalarKind::sample_base:
+  case ScalarKind::rank:
     return type == plan::I64;
   case ScalarKind::stop:
     return type == plan::F32;

@@ -73,6 +73,7 @@ public:
   Textbook run() {
     int64_t repeats = plan.accumulate();
     int64_t gathers = sharded ? 2 * repeats : 1;
+    repeats = reducesLast(plan) ? 1 : repeats; // of reductions
     Textbook book;
     int64_t padded = 0;          // the formula with padded buffers
     unsigned __int128 exact = 0; // times the ranks

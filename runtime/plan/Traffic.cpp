@@ -35,4 +35,15 @@ Traffic evaluationTraffic(const plan::Plan &plan) {
   return sum;
 }
 
+bool reducesLast(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if (program.kind() == plan::UPDATE && step.has_reduce_scatter()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 } // namespace zerograph

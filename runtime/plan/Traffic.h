@@ -14,6 +14,10 @@ Traffic trafficOf(const plan::Plan &plan);
 /// does not evaluate.
 Traffic evaluationTraffic(const plan::Plan &plan);
 
+/// Whether gradients are reduced once a step, behind its last micro-batch of
+/// several, not after each.
+bool reducesLast(const plan::Plan &plan);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_PLAN_TRAFFIC_H

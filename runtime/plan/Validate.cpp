@@ -55,14 +55,14 @@ absl::Status validateGroups(const plan::Plan &plan) {
   }
   for (const plan::OptimizerGroup &group : plan.groups()) {
     static const std::set<absl::string_view> kinds = {"sgd", "adam", "adamw",
-                                                      "lion", "adagrad"};
+                                                      "lion", "adagrad", "lamb"};
     if (!kinds.contains(group.kind())) {
       return invalid("the plan's optimizer is \"", group.kind(),
-                     "\"; sgd, adam, adamw, lion and adagrad exist");
+                     "\"; sgd, adam, adamw, lion, adagrad and lamb exist");
     }
     for (double value :
          {group.learning_rate(), group.momentum(), group.beta1(), group.beta2(),
-          group.epsilon(), group.weight_decay()}) {
+          group.epsilon(), group.weight_decay(), group.lamb_min_coeff()}) {
       if (!std::isfinite(value)) {
         return invalid("a number of the plan's optimizer is not finite");
       }

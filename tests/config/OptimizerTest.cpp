@@ -27,6 +27,7 @@ TEST(Optimizer, AdamMeansAdamW) {
   EXPECT_EQ(optimizer("{type: AdamW, params: {weight_decay: auto}}"), "adamw ");
   EXPECT_EQ(optimizer("{type: sgd}"), "sgd ");
   EXPECT_EQ(optimizer("{type: Lion}"), "lion 0");
+  EXPECT_EQ(optimizer("{type: Lamb}"), "lamb ");
   Config config = readGood("{optimizer: {type: OneBitAdam}}");
   EXPECT_THAT(linesOf(config.problems), HasSubstr("not compressed"));
   config = readGood("{optimizer: {type: Adam, params: {max_grad_norm: 1.0}}}");
@@ -36,6 +37,23 @@ TEST(Optimizer, AdamMeansAdamW) {
   EXPECT_EQ(valueOf(config, "eps"), "1e-10");
   EXPECT_THAT(linesOf(readGood("{}").notes),
               HasSubstr("'optimizer' is missing: --optimizer adamw"));
+}
+
+TEST(Optimizer, Lamb) {
+  Config config =
+      readGood("{optimizer: {type: Lamb, params: {lr: 2e-3, max_coeff: 3, "
+               "min_coeff: 0.1, weight_decay: 0.01, eps_inside_sqrt: false}}}");
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "optimizer"), "lamb");
+  EXPECT_EQ(valueOf(config, "lamb-max-coeff"), "3");
+  EXPECT_EQ(valueOf(config, "lamb-min-coeff"), "0.1");
+  EXPECT_EQ(valueOf(config, "weight-decay"), "0.01");
+  for (const char *other :
+       {"eps_inside_sqrt: true", "bias_correction: false", "amsgrad: true"}) {
+    config = readGood(
+        absl::StrCat("{optimizer: {type: Lamb, params: {", other, "}}}"));
+    EXPECT_THAT(linesOf(config.problems), HasSubstr("not built")) << other;
+  }
 }
 
 TEST(Optimizer, TheRateOfASchedule) {

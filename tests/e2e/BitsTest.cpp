@@ -67,7 +67,8 @@ TEST(Bits, ResnetIsTheSameForEveryStage) {
 // Optimizers and groups, whose parameters are units of their own: every stage,
 // and a bucket of a part of a unit, on 1, 2 and 4 ranks.
 TEST(Bits, GroupsAreTheSameForEveryStage) {
-  for (const char *run : {"lion", "adagrad", "adamw_groups", "sgd_groups"}) {
+  for (const char *run : {"lion", "adagrad", "adamw_groups", "sgd_groups",
+                          "lamb", "lamb_groups"}) {
     Training base{"gpt2-nano", "model.onnx", run};
     base.micro_batch = 2;
     base.accumulate = 4;
@@ -119,6 +120,64 @@ TEST(Bits, AdaptersAreTheSameForEveryStage) {
   for (int64_t stage : {1, 3}) {
     other.zero_stage = stage;
     expectSameOutcome(half, trainModel(other), other.describe());
+  }
+}
+
+// Norms of parameters that several ranks and segments have parts of, with 16
+// bits and 32, clipped, recomputed, and divided by what losses count.
+TEST(Bits, LambIsTheSameForEveryLayout) {
+  for (const char *precision : {"fp32", "bf16"}) {
+    Training base{"gpt2-nano", "model.onnx", "lamb_groups"};
+    base.micro_batch = 2;
+    base.accumulate = 4;
+    base.steps = 3;
+    base.clip_norm = 0.5;
+    base.precision = precision;
+    base.loss_mean = "tokens";
+    base.matmul = "generated";
+    Outcome first = trainModel(base);
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (int64_t ranks : {2, 4}) {
+        Training training = base;
+        training.zero_stage = stage;
+        training.ranks = ranks;
+        training.accumulate = 4 / ranks;
+        training.bucket_bytes = ranks == 4 ? 20000 : training.bucket_bytes;
+        training.recompute = stage == 2 ? "units" : "none";
+        expectSameOutcome(first, trainModel(training), training.describe());
+      }
+    }
+  }
+}
+
+// Each rank adds its own micro-batches up first: stages 0 and 1 and all
+// segments agree, clipped or not, and one rank with what it does anyway;
+// several ranks add in another order than when each micro-batch is reduced.
+TEST(Bits, ReducingLastIsTheSameForBothStages) {
+  for (const char *run : {"adamw_clip", "adamw", "lamb"}) {
+    Training each{"gpt2-nano", "model.onnx", run};
+    each.micro_batch = 2;
+    each.ranks = 2;
+    each.accumulate = 2;
+    each.steps = 3;
+    Training last = each;
+    last.reduce = "last";
+    Outcome first = trainModel(last);
+    for (int64_t stage : {0, 1}) {
+      Training training = last;
+      training.zero_stage = stage;
+      training.bucket_bytes = 20000;
+      expectSameOutcome(first, trainModel(training), training.describe());
+    }
+    Outcome other = trainModel(each);
+    EXPECT_NE(first.parameters, other.parameters) << run;
+    ASSERT_EQ(first.result.losses.size(), other.result.losses.size());
+    EXPECT_EQ(first.result.losses[0], other.result.losses[0]);
+    EXPECT_NEAR(first.result.losses[2], other.result.losses[2], 1e-3);
+    EXPECT_EQ(2 * first.result.ranks.at(0).first_step.reduce,
+              other.result.ranks.at(0).first_step.reduce);
+    each.ranks = last.ranks = 1;
+    expectSameOutcome(trainModel(each), trainModel(last), last.describe());
   }
 }
 

@@ -45,6 +45,8 @@ CompileOptions compileOptions(const Training &training,
   options.convolution = training.convolution;
   options.reduction = training.reduction;
   options.recompute = training.recompute;
+  options.reduce = training.reduce;
+  options.loss_mean = training.loss_mean;
   options.target = training.target;
   options.precision = training.precision;
   options.allow_tf32 = training.allow_tf32;
@@ -57,6 +59,8 @@ CompileOptions compileOptions(const Training &training,
   options.eps = run.epsilon;
   options.weight_decay = run.weight_decay;
   options.lora = training.lora;
+  options.lamb_min_coeff = run.coefficients.front();
+  options.lamb_max_coeff = run.coefficients.back();
   options.clip_norm = training.clip_norm.value_or(run.max_norm);
   options.group = run.groups;
   options.no_decay = run.no_decay;
@@ -102,7 +106,8 @@ std::string Training::describe() const {
       bucket_bytes, " prefetch ", prefetch, " threshold ",
       persistence_threshold, " threads ", threads, " products ", matmul,
       " convolutions ", convolution.empty() ? "as default" : convolution,
-      " in ", precision, " on ", target, " recomputed ", recompute,
+      " in ", precision, " on ", target, " recomputed ", recompute, " reduced ",
+      reduce, " mean of ", loss_mean,
       clip_norm ? absl::StrCat(" clipped to ", *clip_norm) : "",
       lora.empty() ? "" : " with adapters");
 }

@@ -31,6 +31,8 @@ struct Training {
   std::string convolution = ""; ///< who convolves; empty: the default
   std::string reduction = "exact";
   std::string recompute = "none";
+  std::string reduce = "each";
+  std::string loss_mean = "micro-batches";
   std::string target = "host";
   std::string precision = "fp32";
   bool allow_tf32 = false;

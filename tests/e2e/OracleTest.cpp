@@ -79,12 +79,14 @@ TEST(Oracle, Gpt2Nano) {
               {"gpt2-nano", "model_ts.onnx"}});
 }
 
-// Lion, Adagrad, a schedule, and groups of parameters: tests/e2e/optimizers.
+// Lion, Adagrad, LAMB, a schedule, and groups of parameters:
+// tests/e2e/optimizers.
 TEST(Oracle, OptimizersGroupsAndSchedules) {
   int number = 0;
   for (const char *model : {"mlp-digits", "gpt2-nano"}) {
-    for (const char *run : {"lion", "adagrad", "adamw_cosine", "adamw_no_decay",
-                            "adamw_groups", "sgd_groups"}) {
+    for (const char *run :
+         {"lion", "adagrad", "adamw_cosine", "adamw_no_decay", "adamw_groups",
+          "sgd_groups", "lamb", "lamb_groups"}) {
       for (int64_t stage = 0; stage < 4; ++stage) {
         if (full() || stage == number % 4) {
           Training training{model, "model.onnx", run, stage % 2 ? 2 : 4, stage};

@@ -28,6 +28,7 @@ ReferenceRun readRun(const nlohmann::json &run) {
     entry.beta2 = run["betas"][1];
   }
   entry.epsilon = run.value("eps", entry.epsilon);
+  entry.coefficients = run.value("coefficients", entry.coefficients);
   entry.groups = run.value("groups", entry.groups);
   entry.no_decay = run.value("no_decay", false);
   if (run.contains("schedule")) {

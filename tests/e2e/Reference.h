@@ -13,6 +13,7 @@ namespace zerograph::testing {
 struct ReferenceRun {
   std::string optimizer;
   double lr = 0, momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  std::vector<double> coefficients = {0.01, 10}; ///< lamb: least, greatest
   double weight_decay = 0;
   bool nesterov = false;
   std::vector<std::string> groups; ///< as `--group` takes them

@@ -234,7 +234,7 @@ std::vector<Mutation> headerMutations() {
        microBatch,
        {"must be at least 1", "no multiple of the micro-batch",
         "samples; at most"}},
-      {"header", "optimizer", optimizer, {"is not finite", "adagrad exist"}},
+      {"header", "optimizer", optimizer, {"is not finite", "lamb exist"}},
       {"header",
        "schedule",
        schedule,

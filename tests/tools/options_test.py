@@ -206,7 +206,6 @@ class CompileOptions(Case):
 
     def test_what_is_not_built(self):
         self.refused(*COMPILE, "--memory", "1GiB", parts=["--memory is not"])
-        self.refused(*COMPILE, "--reduce", "last", parts=["--reduce last"])
         for precision in ("bf16", "fp16"):
             self.refused(*COMPILE, "--precision", precision,
                          "--target", "cuda:sm_90",

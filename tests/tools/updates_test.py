@@ -38,6 +38,55 @@ class UpdateOptions(Case):
         result = self.succeeds(*COMPILE, "--optimizer", "sgd", "--no-decay")
         self.assertIn("--no-decay has no effect", result.stderr)
 
+    def test_lamb(self):
+        self.succeeds(*COMPILE, "--optimizer", "lamb", "--lamb-max-coeff",
+                      "3", "--no-decay", "--weight-decay", "0.1")
+        optimizer = self.inspect("x.zgplan")["optimizer"]
+        self.assertEqual(optimizer, {
+            "kind": "lamb", "learning_rate": 1e-3, "betas": [0.9, 0.999],
+            "epsilon": 1e-8, "coefficients": [0.01, 3], "weight_decay": 0.1})
+        for options, parts in (
+                (["--lamb-min-coeff", "1"],
+                 ["--lamb-min-coeff is for --optimizer lamb; adamw"]),
+                (["--optimizer", "lamb", "--lamb-min-coeff", "11"],
+                 ["--lamb-min-coeff 11: expected at most --lamb-max-coeff"]),
+                (["--optimizer", "lamb", "--eps", "0"],
+                 ["--eps 0: lamb needs one above 0"]),
+                (["--optimizer", "lamb", "--group", "*:eps=0"],
+                 ["eps is 0", "above 0"]),
+                (["--optimizer", "lamb", "--momentum", "0.9"],
+                 ["--momentum is for --optimizer sgd"])):
+            with self.subTest(options=options):
+                self.refused(*COMPILE, *options, parts=parts, lines=0)
+
+    def test_when_gradients_are_reduced(self):
+        traffic = []
+        for reduce in ("each", "last"):
+            self.succeeds(*COMPILE, "--ranks", "2", "--accumulate", "3",
+                          "--zero", "1", "--reduce", reduce)
+            report = self.inspect("x.zgplan")
+            self.assertEqual(report["reduce"], reduce)
+            traffic.append(report["traffic"])
+        each, last = traffic
+        self.assertEqual(each["reduce"], 3 * last["reduce"])
+        self.assertEqual(last["saved_by_reducing_last"],
+                         each["reduce"] - last["reduce"])
+        self.assertEqual(each["gather"], last["gather"])
+        self.assertIn(f"once a step, of what each rank has added up: "
+                      f"{last['saved_by_reducing_last']:,} bytes less",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+        for stage in "23":
+            self.refused(*COMPILE, "--ranks", "2", "--accumulate", "3",
+                         "--zero", stage, "--reduce", "last", lines=0,
+                         parts=[f"--reduce last with --zero {stage}: each rank "
+                                "would keep whole gradients"])
+        self.refused(*COMPILE, "--ranks", "2", "--accumulate", "3",
+                     "--reduce", "last", "--dump-gradients", lines=0,
+                     parts=["--dump-gradients with --reduce last"])
+        result = self.succeeds(*COMPILE, "--ranks", "2", "--reduce", "last")
+        self.assertIn("--reduce last has no effect with --accumulate 1",
+                      result.stderr)
+
     def test_options_of_another_schedule(self):
         for options, parts in (
                 (["--step-size", "3"],

@@ -115,13 +115,6 @@ absl::Status CompileFlags::checkBuilt() {
           absl::StrCat(dashed(row), " is not built yet; ", row.check.instead));
     }
   });
-  if (options.reduce == "last") {
-    problems.push_back("--reduce last is not built yet; use --reduce each, "
-                       "the default");
-  } else if (options.reduce != "each") {
-    problems.push_back(
-        absl::StrCat("--reduce ", options.reduce, ": there is only 'each'"));
-  }
   return problems.empty()
              ? absl::OkStatus()
              : absl::UnimplementedError(absl::StrJoin(problems, "\n  "));
@@ -146,6 +139,25 @@ void CompileFlags::sayWithoutEffect() const {
                  "libraries\n",
                  options.target.c_str(), options.matmul.c_str());
   }
+}
+
+absl::Status CompileFlags::checkReduce() const {
+  if (options.reduce != "last") {
+    return absl::OkStatus();
+  }
+  if (options.zero_stage > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--reduce last with --zero ", options.zero_stage,
+        ": each rank would keep whole gradients from the first micro-batch to "
+        "the last, which --zero ",
+        options.zero_stage,
+        " is there to avoid; give --reduce each, the default, or --zero 1"));
+  }
+  if (options.accumulate == 1) {
+    std::fprintf(stderr, "warning: --reduce last has no effect with "
+                         "--accumulate 1: there is one reduction a step\n");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CompileFlags::checkLoss() {
@@ -258,6 +270,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
   }
   ZG_RETURN_IF_ERROR(checkLoss());
   ZG_RETURN_IF_ERROR(checkLora());
+  ZG_RETURN_IF_ERROR(checkReduce());
   auto given = [&](const std::string &option) { return isGiven(option); };
   ZG_RETURN_IF_ERROR(checkOptimizerOptions(options, given));
   if (steps && !options.total_steps) {

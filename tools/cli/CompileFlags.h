@@ -62,6 +62,7 @@ public:
 private:
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkBuilt();
+  absl::Status checkReduce() const;
   absl::Status checkLoss();
   absl::Status checkLora() const;
   void sayWithoutEffect() const;

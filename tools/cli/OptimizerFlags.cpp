@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "options/Groups.h"
+#include "runtime/base/Status.h"
 
 #include <cmath>
 #include <cstdio>
@@ -51,6 +52,29 @@ absl::Status checkGroups(const options::Compile &options) {
   return absl::OkStatus();
 }
 
+absl::Status
+checkLamb(const options::Compile &options,
+          absl::FunctionRef<bool(const std::string &option)> isGiven) {
+  bool lamb = options.optimizer == "lamb";
+  for (const char *option : {"--lamb-min-coeff", "--lamb-max-coeff"}) {
+    if (!lamb && isGiven(option)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " is for --optimizer lamb; ", options.optimizer,
+                       " does not use it"));
+    }
+  }
+  if (lamb && options.lamb_min_coeff > options.lamb_max_coeff) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--lamb-min-coeff ", options.lamb_min_coeff,
+        ": expected at most --lamb-max-coeff, ", options.lamb_max_coeff));
+  }
+  if (lamb && options.eps == 0) {
+    return absl::InvalidArgumentError(
+        "--eps 0: lamb needs one above 0, as 1e-8");
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::Status checkOptimizerOptions(
@@ -67,11 +91,12 @@ absl::Status checkOptimizerOptions(
     }
   }
   if (isGiven("--betas") && !uses(kind, "beta1")) {
-    return refuse("--betas", "adam, adamw and lion");
+    return refuse("--betas", "adam, adamw, lamb and lion");
   }
   if (isGiven("--eps") && !uses(kind, "eps")) {
-    return refuse("--eps", "adam, adamw and adagrad");
+    return refuse("--eps", "adam, adamw, lamb and adagrad");
   }
+  ZG_RETURN_IF_ERROR(checkLamb(options, isGiven));
   if (options.nesterov && options.momentum == 0) {
     return absl::InvalidArgumentError("--nesterov needs --momentum");
   }

@@ -158,9 +158,21 @@ bool convolves(mlir::ModuleOp module) {
       .wasInterrupted();
 }
 
+/// Within a step nothing holds the sums over ranks that are dumped.
+absl::Status checkDump(const CompileOptions &options) {
+  bool last =
+      options.reduce == "last" && options.accumulate > 1 && options.ranks > 1;
+  return last && options.dump_gradients
+             ? absl::InvalidArgumentError(
+                   "--dump-gradients with --reduce last: ranks add their "
+                   "gradients up only within the update; give --reduce each")
+             : absl::OkStatus();
+}
+
 absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
                                         const CompileOptions &options) {
   CompileResult result;
+  ZG_RETURN_IF_ERROR(checkDump(options));
   Stopwatch watch(result);
   // One diagnostic handler for everything below: what MLIR reports becomes
   // the status.

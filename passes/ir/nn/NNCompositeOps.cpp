@@ -94,8 +94,27 @@ LogicalResult SumSquaresOp::verify() {
   return success();
 }
 
+LogicalResult BlockSquaresOp::verify() {
+  RankedTensorType type = tensor(getOperand());
+  if (type.getRank() != 1 || type.getNumElements() % kSquareBlock != 0) {
+    return emitOpError("needs a flat tensor of a multiple of ")
+           << kSquareBlock << " elements, not " << type;
+  }
+  auto limbs =
+      RankedTensorType::get({type.getNumElements() / kSquareBlock, kLimbs + 1},
+                            Float64Type::get(getContext()));
+  if (tensor(getResult()) != limbs) {
+    return emitOpError("makes ") << limbs << ", not " << getType();
+  }
+  return success();
+}
+
 LogicalResult LimbValueOp::verify() {
-  if (!isVector(getLimbs(), kLimbs + 1) || !isVector(getResult(), 1)) {
+  RankedTensorType limbs = tensor(getLimbs());
+  bool several = limbs.getRank() == 2 && limbs.getElementType().isF64() &&
+                 limbs.getDimSize(1) == kLimbs + 1;
+  if (!(several || isVector(getLimbs(), kLimbs + 1)) ||
+      !isVector(getResult(), several ? limbs.getDimSize(0) : 1)) {
     return emitOpError("makes one f64 of ")
            << kLimbs + 1 << " limbs, not " << getType() << " of "
            << getLimbs().getType();

@@ -271,22 +271,48 @@ def NN_SumSquaresOp : NN_PureOp<"sum_squares"> {
   let hasVerifier = 1;
 }
 
-def NN_LimbValueOp : NN_PureOp<"limb_value"> {
-  let summary = "The number that limbs of an exact sum make.";
+def NN_BlockSquaresOp : NN_PureOp<"block_squares"> {
+  let summary = "The sum of squares of each block, exact, as limbs.";
   let description = [{
     ```mlir
-    nn.program @example(%x: tensor<33xf64>) {
+    nn.program @example(%x: tensor<512xf32>) {
+      %0 = nn.block_squares %x : tensor<512xf32> -> tensor<2x33xf64>
+      nn.return
+    }
+    ```
+    What `nn.sum_squares` adds up, not added up: a row of limbs for each block
+    of 256 elements.
+
+    **Lifespan**: `zero-updates` to `nn-decompose`.
+
+    **Constraints:**
+    - The operand is flat, of a multiple of 256 elements.
+    - The result is `tensor<Bx33xf64>`, B the number of blocks.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_LimbValueOp : NN_PureOp<"limb_value"> {
+  let summary = "The numbers that limbs of exact sums make.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<33xf64>, %y: tensor<4x33xf64>) {
       %0 = nn.limb_value %x : tensor<33xf64> -> tensor<1xf64>
+      %1 = nn.limb_value %y : tensor<4x33xf64> -> tensor<4xf64>
       nn.return
     }
     ```
     The sum of limb i times 2^(20 i - 320), in f64, as a row; infinite where the
-    last limb is not zero.
+    last limb is not zero. Of several rows, a number each.
 
-    **Lifespan**: `zero-clip-norm` to `nn-decompose`.
+    **Lifespan**: `zero-updates` or `zero-clip-norm` to `nn-decompose`.
 
     **Constraints:**
-    - The operand is `tensor<33xf64>`, the result `tensor<1xf64>`.
+    - The operand is `tensor<33xf64>` and the result `tensor<1xf64>`, or
+      `tensor<Rx33xf64>` and `tensor<Rxf64>`.
   }];
   let arguments = (ins NN_FloatTensor:$limbs);
   let results = (outs NN_FloatTensor:$result);

@@ -67,6 +67,9 @@ inline constexpr llvm::StringLiteral kStepScalar = "step";
 inline constexpr llvm::StringLiteral kSampleBaseScalar = "sample_base";
 inline constexpr llvm::StringLiteral kLossScaleScalar = "loss_scale";
 
+/// The rank among those that share a unit, an i64.
+inline constexpr llvm::StringLiteral kRankScalar = "rank";
+
 /// No constant but a splat may hold more bytes than this: masks stay iota and
 /// compare instead of growing the plan.
 inline constexpr int64_t kMaxConstantBytes = 64 * 1024;

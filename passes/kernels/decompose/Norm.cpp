@@ -12,14 +12,26 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// `tensor<33x1xf64>`: a number for each limb, and one for the count.
-Value column(NNBuilder &b, function_ref<double(int)> ofLimb, double ofCount) {
+/// Whether the limbs of a block lie in a column, blocks side by side, or in a
+/// row of their own.
+enum class Lie { column, row };
+
+/// Numbers of limbs beside those of blocks.
+SmallVector<int64_t> shapeFor(Lie lie, int64_t blocks, int64_t limbs) {
+  return lie == Lie::column ? SmallVector<int64_t>{limbs, blocks}
+                            : SmallVector<int64_t>{blocks, limbs};
+}
+
+/// A number for each limb, and one for the count.
+Value numbers(NNBuilder &b, Lie lie, function_ref<double(int)> ofLimb,
+              double ofCount) {
   SmallVector<double> values;
   for (int i = 0; i < kLimbs; ++i) {
     values.push_back(ofLimb(i));
   }
   values.push_back(ofCount);
-  auto type = RankedTensorType::get({kLimbs + 1, 1}, b.builder.getF64Type());
+  auto type = RankedTensorType::get(shapeFor(lie, 1, kLimbs + 1),
+                                    b.builder.getF64Type());
   return b.builder.create<ConstantOp>(
       b.location, type, DenseElementsAttr::get(type, ArrayRef<double>(values)));
 }
@@ -27,21 +39,21 @@ Value column(NNBuilder &b, function_ref<double(int)> ofLimb, double ofCount) {
 /// What limb `i` counts.
 double unitOf(int i) { return std::ldexp(1.0, kLimbBits * i - kLimbsBegin); }
 
-/// `tensor<1xBxf64>`, one a block.
-Value sumBlocks(NNBuilder &b, Value flat) {
+/// One number a block.
+Value sumBlocks(NNBuilder &b, Lie lie, Value flat) {
   int64_t blocks = shapeOf(flat)[0] / kSquareBlock;
   Value x = b.convert(b.reshape(flat, {blocks, kSquareBlock}),
                       b.builder.getF64Type());
-  return b.reshape(b.sumRows(b.mul(x, x)), {1, blocks});
+  return b.reshape(b.sumRows(b.mul(x, x)), shapeFor(lie, blocks, 1));
 }
 
-/// Limbs of each block, side by side: `tensor<33xBxf64>`. Multiplying by a
-/// power of two, floor, and what is left between two floors are exact.
-Value cut(NNBuilder &b, Value sums) {
-  SmallVector<int64_t> shape = {kLimbs + 1, shapeOf(sums)[1]};
-  Value inUnits = b.broadcast(column(
-                                  b, [](int i) { return 1 / unitOf(i); }, 0),
-                              shape);
+/// Limbs of each block. Multiplying by a power of two, floor, and what is left
+/// between two floors are exact.
+Value cut(NNBuilder &b, Lie lie, Value sums, ArrayRef<int64_t> shape) {
+  Value inUnits =
+      b.broadcast(numbers(
+                      b, lie, [](int i) { return 1 / unitOf(i); }, 0),
+                  shape);
   Value whole =
       b.unary(UnaryKind::floor, b.mul(b.broadcast(sums, shape), inUnits));
   Value above =
@@ -49,35 +61,43 @@ Value cut(NNBuilder &b, Value sums) {
   return b.sub(whole, b.scale(above, std::ldexp(1.0, kLimbBits)));
 }
 
-Value limbsOf(NNBuilder &b, Value flat) {
-  Value sums = sumBlocks(b, flat);
-  SmallVector<int64_t> shape = {kLimbs + 1, shapeOf(sums)[1]};
+Value limbsOf(NNBuilder &b, Lie lie, Value flat) {
+  Value sums = sumBlocks(b, lie, flat);
+  SmallVector<int64_t> shape =
+      shapeFor(lie, shapeOf(flat)[0] / kSquareBlock, kLimbs + 1);
   // False for a NaN too.
   Value good = b.compare(CompareKind::lt, sums,
                          b.splat(sums, std::ldexp(1.0, kLimbsBegin)));
-  Value limbs = cut(b, b.keepIf(good, sums));
+  Value limbs = cut(b, lie, b.keepIf(good, sums), shape);
   Value bad = b.broadcast(b.zeroIf(good, b.splat(sums, 1)), shape);
-  Value isCount = b.broadcast(column(
-                                  b, [](int) { return 0; }, 1),
+  Value isCount = b.broadcast(numbers(
+                                  b, lie, [](int) { return 0; }, 1),
                               shape);
-  Value both = b.add(limbs, b.mul(bad, isCount));
-  return b.reshape(b.sumRows(both), {kLimbs + 1});
+  return b.add(limbs, b.mul(bad, isCount));
 }
 
 Replacement sumSquares(SumSquaresOp op, NNBuilder &b) {
   Value sum;
   for (Value operand : op.getOperands()) {
-    Value limbs = limbsOf(b, operand);
+    Value limbs =
+        b.reshape(b.sumRows(limbsOf(b, Lie::column, operand)), {kLimbs + 1});
     sum = sum ? b.add(sum, limbs) : limbs;
   }
   return {sum};
 }
 
+Replacement blockSquares(BlockSquaresOp op, NNBuilder &b) {
+  return {limbsOf(b, Lie::row, op.getOperand())};
+}
+
 Replacement limbValue(LimbValueOp op, NNBuilder &b) {
-  Value limbs = op.getLimbs();
-  Value terms = b.mul(b.reshape(limbs, {kLimbs + 1, 1}), column(b, unitOf, 0));
-  Value sum = b.reshape(b.sumRows(b.reshape(terms, {1, kLimbs + 1})), {1});
-  Value bad = b.slice(limbs, {kLimbs}, {1}, {1});
+  int64_t rows = cast<RankedTensorType>(op.getType()).getDimSize(0);
+  SmallVector<int64_t> shape = {rows, kLimbs + 1};
+  Value limbs = b.reshape(op.getLimbs(), shape);
+  Value terms =
+      b.mul(limbs, b.broadcast(numbers(b, Lie::row, unitOf, 0), shape));
+  Value sum = b.reshape(b.sumRows(terms), {rows});
+  Value bad = b.reshape(b.slice(limbs, {0, kLimbs}, {1, 1}, {rows, 1}), {rows});
   Value isBad = b.compare(CompareKind::gt, bad, b.splat(bad, 0));
   Value infinite = b.splat(sum, std::numeric_limits<double>::infinity());
   return {b.select(isBad, infinite, sum)};
@@ -88,5 +108,6 @@ Replacement limbValue(LimbValueOp op, NNBuilder &b) {
 void nn::addNormDecompositions(RewritePatternSet &patterns,
                                const TargetInfo &target) {
   addDecomposition<SumSquaresOp, sumSquares>(patterns, target);
+  addDecomposition<BlockSquaresOp, blockSquares>(patterns, target);
   addDecomposition<LimbValueOp, limbValue>(patterns, target);
 }

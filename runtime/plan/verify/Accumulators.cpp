@@ -2,8 +2,9 @@
 //
 // Gradients that are carried from one micro-batch to the next are written by
 // reductions alone (by any step where there is one rank, which adds them up
-// itself); then, when all micro-batches are done, they are zeroed exactly once,
-// after everything that reads the sum. Zeros are what a step writes that reads
+// itself, or where they are whole and the rank's own, to be reduced last);
+// then, when all micro-batches are done, they are zeroed exactly once, after
+// everything that reads the sum. Zeros are what a step writes that reads
 // nothing, or copies from such bytes. Steps are taken in issue order; the race
 // check sees to it that order holds.
 //
@@ -15,6 +16,7 @@
 #include "runtime/plan/verify/Checks.h"
 
 #include <map>
+#include <set>
 
 namespace zerograph::verify {
 namespace {
@@ -45,6 +47,9 @@ public:
       for (const plan::State &state : plan.units(unit).states()) {
         if (state.role() == "grad" && added.count(state.slice()) != 0) {
           units.emplace(state.slice(), unit);
+          if (mesh.groupSize(state.axes()) == 1) {
+            own.insert(state.slice());
+          }
         }
       }
     }
@@ -139,7 +144,8 @@ private:
       });
       return;
     }
-    if (step.has_reduce_scatter() || (micro && mesh.world() == 1 && !zeros)) {
+    if (step.has_reduce_scatter() ||
+        (micro && own.count(access.slice()) != 0 && !zeros)) {
       return;
     }
     if (!zeros || micro) {
@@ -174,6 +180,7 @@ private:
   const Mesh &mesh;
   Problems &problems;
   std::map<uint32_t, int> units; // by slice that is added to
+  std::set<uint32_t> own;        // of them, those of one rank alone
   std::map<uint32_t, ByteMap<bool>> zeroed;
 };
 

@@ -135,8 +135,10 @@ public:
   }
 
   void arrive(const plan::Access &access) override {
-    bool own = arrivals[access.slice()].isRanksOwn();
-    write(access, own ? Sharing::Local : Sharing::Replicated);
+    const Arrival &arrival = arrivals[access.slice()];
+    write(access, arrival.isRanksOwn() ? Sharing::Local
+                  : arrival.isPlace()  ? Sharing::Sharded
+                                       : Sharing::Replicated);
   }
 
   void close(const plan::Access &gradients) override {

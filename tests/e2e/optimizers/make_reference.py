@@ -4,7 +4,8 @@
 
 needs PyTorch, transformers, onnx and safetensors. Weights and batches are those
 of models/MODEL; the settings stand as our options take them. Lion is not in
-PyTorch: its authors' pseudocode is below. No test runs this.
+PyTorch: its authors' pseudocode is below. Nor is LAMB: below are the formulas of
+DeepSpeed's FusedLamb, which runs on GPUs alone. No test runs this.
 """
 
 import fnmatch
@@ -39,6 +40,37 @@ class Lion(torch.optim.Optimizer):
                 update = torch.sign(beta1 * m + (1 - beta1) * p.grad)
                 m.mul_(beta2).add_(p.grad, alpha=1 - beta2)
                 p.sub_(group["lr"] * (update + group["weight_decay"] * p))
+
+
+class Lamb(torch.optim.Optimizer):
+    """A rate for each parameter: its norm divided by that of its step."""
+
+    def __init__(self, params, lr, betas, eps, weight_decay, coefficients):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps,
+                                      weight_decay=weight_decay))
+        self.least, self.most = coefficients
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state.update(m=torch.zeros_like(p), v=torch.zeros_like(p),
+                                 steps=0)
+                m, v = state["m"], state["v"]
+                state["steps"] += 1
+                m.mul_(beta1).add_(p.grad, alpha=1 - beta1)
+                v.mul_(beta2).addcmul_(p.grad, p.grad, value=1 - beta2)
+                way = m / (v.sqrt() + group["eps"]) + group["weight_decay"] * p
+                norm, length = p.norm().item(), way.norm().item()
+                ratio = 1.0
+                if norm != 0 and length != 0:
+                    ratio = min(max(norm / length, self.least), self.most)
+                rate = (group["lr"] * math.sqrt(1 - beta2 ** state["steps"]) /
+                        (1 - beta1 ** state["steps"]))
+                p.sub_(rate * ratio * way)
 
 
 class Mlp(torch.nn.Module):
@@ -133,6 +165,9 @@ def make(model, run):
                                    weight_decay=decay)
     if run["optimizer"] == "lion":
         return Lion(groups, lr, tuple(run["betas"]), decay)
+    if run["optimizer"] == "lamb":
+        return Lamb(groups, lr, tuple(run["betas"]), run["eps"], decay,
+                    run["coefficients"])
     return torch.optim.AdamW(groups, lr=lr, betas=tuple(run["betas"]),
                              eps=run["eps"], weight_decay=decay)
 
@@ -192,6 +227,12 @@ def runs(name):
     yield "sgd_groups", dict(
         optimizer="sgd", lr=0.05, weight_decay=0.01,
         groups=[("fc2.*" if mlp else "*.mlp.*") + ":momentum=0.9,lr=0.01"])
+    lamb = dict(optimizer="lamb", lr=2e-3, betas=[0.9, 0.999], eps=1e-6,
+                weight_decay=0.01)
+    yield "lamb", dict(lamb, coefficients=[0.01, 10.0])
+    yield "lamb_groups", dict(
+        lamb, weight_decay=1.0, no_decay=True, coefficients=[0.5, 2.0],
+        groups=[inside + ":lr=4e-3,betas=0.8,0.9,weight_decay=0"])
     yield "adamw", adamw  # to be compared with models/MODEL/reference.json
 
 

@@ -73,10 +73,11 @@ void expectSame(const std::string &text, double tolerance,
   }
 }
 
-/// Of a and b in one sum, and of b and a whose limbs are added.
+/// Of a and b in one sum, of b and a whose limbs are added, and of b and the
+/// blocks of a.
 constexpr const char *kSumsOfSquares = R"(
   nn.program @f(%a: tensor<512xf64>, %b: tensor<256xf64>)
-      -> (tensor<1xf64>, tensor<1xf64>) {
+      -> (tensor<1xf64>, tensor<1xf64>, tensor<2xf64>) {
     %both = nn.sum_squares %a, %b
         : tensor<512xf64>, tensor<256xf64> -> tensor<33xf64>
     %x = nn.limb_value %both : tensor<33xf64> -> tensor<1xf64>
@@ -84,7 +85,17 @@ constexpr const char *kSumsOfSquares = R"(
     %of_a = nn.sum_squares %a : tensor<512xf64> -> tensor<33xf64>
     %sum = nn.binary add %of_b, %of_a : tensor<33xf64>
     %y = nn.limb_value %sum : tensor<33xf64> -> tensor<1xf64>
-    nn.return %x, %y : tensor<1xf64>, tensor<1xf64>
+    %blocks = nn.block_squares %a : tensor<512xf64> -> tensor<2x33xf64>
+    %one = nn.iota 0 : tensor<2xi64>
+    %zero = nn.binary sub %one, %one : tensor<2xi64>
+    %added = nn.scatter sum %zero, %blocks
+        : tensor<2xi64>, tensor<2x33xf64> -> tensor<1x33xf64>
+    %row = nn.reshape %of_b : tensor<33xf64> -> tensor<1x33xf64>
+    %all = nn.binary add %added, %row : tensor<1x33xf64>
+    %rows = nn.concat %all, %row dim 0
+        : tensor<1x33xf64>, tensor<1x33xf64> -> tensor<2x33xf64>
+    %z = nn.limb_value %rows : tensor<2x33xf64> -> tensor<2xf64>
+    nn.return %x, %y, %z : tensor<1xf64>, tensor<1xf64>, tensor<2xf64>
   })";
 
 /// Numbers of all sizes that float32 has, in any order.
@@ -107,10 +118,15 @@ TEST(Decompose, SumsOfSquaresAreExact) {
     }
     std::vector<Tensor> sums = evaluate(func, arguments);
     EXPECT_EQ(sums[0].values[0], sums[1].values[0]) << seed;
+    EXPECT_EQ(sums[0].values[0], sums[2].values[0]) << seed;
+    EXPECT_LT(sums[2].values[1], sums[2].values[0]) << seed;
     EXPECT_NEAR(sums[0].values[0] / expected, 1, 1e-14) << seed;
     for (double bad : {double(NAN), double(INFINITY), 1e60}) {
       arguments[0].values[300] = bad;
-      EXPECT_EQ(evaluate(func, arguments)[1].values[0], INFINITY) << bad;
+      std::vector<Tensor> infinite = evaluate(func, arguments);
+      EXPECT_EQ(infinite[1].values[0], INFINITY) << bad;
+      EXPECT_EQ(infinite[2].values[0], INFINITY) << bad;
+      EXPECT_EQ(infinite[2].values[1], sums[2].values[1]) << bad;
     }
   }
 }

@@ -681,6 +681,30 @@ nn.program @limb_value(%x: tensor<32xf64>) {
 
 // -----
 
+nn.program @limb_values(%x: tensor<4x33xf64>) {
+  // expected-error @+1 {{'nn.limb_value' op makes one f64 of 33 limbs, not 'tensor<1xf64>' of 'tensor<4x33xf64>'}}
+  %0 = nn.limb_value %x : tensor<4x33xf64> -> tensor<1xf64>
+  nn.return
+}
+
+// -----
+
+nn.program @block_squares_flat(%x: tensor<2x256xf32>) {
+  // expected-error @+1 {{'nn.block_squares' op needs a flat tensor of a multiple of 256 elements, not 'tensor<2x256xf32>'}}
+  %0 = nn.block_squares %x : tensor<2x256xf32> -> tensor<2x33xf64>
+  nn.return
+}
+
+// -----
+
+nn.program @block_squares_limbs(%x: tensor<512xf32>) {
+  // expected-error @+1 {{'nn.block_squares' op makes 'tensor<2x33xf64>', not 'tensor<1x33xf64>'}}
+  %0 = nn.block_squares %x : tensor<512xf32> -> tensor<1x33xf64>
+  nn.return
+}
+
+// -----
+
 nn.program @random_like_type(%x: tensor<4x6xf64>) {
   // expected-error @+1 {{'nn.random_like' op makes f32, not 'tensor<4x6xf64>'}}
   %0 = nn.random_like %x number 0 : tensor<4x6xf64> -> tensor<4x6xf64>

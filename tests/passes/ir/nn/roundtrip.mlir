@@ -107,6 +107,10 @@ nn.program @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
   %limbs = nn.sum_squares %flat, %wide : tensor<512xf32>, tensor<256xf64> -> tensor<33xf64>
   // CHECK: nn.limb_value %{{.*}} : tensor<33xf64> -> tensor<1xf64>
   %1 = nn.limb_value %limbs : tensor<33xf64> -> tensor<1xf64>
+  // CHECK: nn.block_squares %{{.*}} : tensor<512xf32> -> tensor<2x33xf64>
+  %blocks = nn.block_squares %flat : tensor<512xf32> -> tensor<2x33xf64>
+  // CHECK: nn.limb_value %{{.*}} : tensor<2x33xf64> -> tensor<2xf64>
+  %2 = nn.limb_value %blocks : tensor<2x33xf64> -> tensor<2xf64>
   nn.return
 }
 
