@@ -112,6 +112,40 @@ TEST(Precision, ASkippedStepChangesNothing) {
   }
 }
 
+// What is not a mean of means, nor an update element by element: the first
+// steps are skipped here too.
+TEST(Precision, SkipsLambOfAMeanOverTokens) {
+  Training training = nano("fp16");
+  training.run = "lamb";
+  training.loss_mean = "tokens";
+  training.steps = 8;
+  training.also = [](CompileOptions &options) {
+    options.initial_scale_power = 26;
+    options.loss_scale_hysteresis = 1;
+  };
+  expectSameEverywhere(training, /*few=*/true);
+  Outcome outcome = trainModel(training);
+  EXPECT_TRUE(outcome.steps.front().skipped);
+  EXPECT_FALSE(outcome.steps.back().skipped);
+}
+
+// What losses are multiplied by is divided out again, as their count is.
+TEST(Precision, TheScaleIsNotSeenInAMeanOverTokens) {
+  Training training = nano("fp32");
+  training.loss_mean = "tokens";
+  training.clip_norm = 1000;
+  Outcome wide = trainModel(training);
+  training.precision = "fp16";
+  training.also = [](CompileOptions &options) {
+    options.initial_scale_power = 8;
+  };
+  Outcome half = trainModel(training);
+  ASSERT_EQ(half.norms.size(), wide.norms.size());
+  for (size_t step = 0; step < wide.norms.size(); ++step) {
+    EXPECT_NEAR(half.norms[step] / wide.norms[step], 1, 0.02) << step;
+  }
+}
+
 /// Bytes that a step's gathers bring a rank.
 uint64_t gathered(const Outcome &outcome) {
   return outcome.result.ranks.at(0).first_step.gather;

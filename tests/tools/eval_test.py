@@ -51,6 +51,20 @@ class Evaluate(Training):
                                delta=1e-7)
         self.assertEqual(len({r["eval_loss"] for r in records}), 3)
 
+    def test_adapters_are_evaluated(self):
+        self.write("d", 0, 16)
+        self.write("e", 16, 32)
+        records, result = self.train(
+            "--lr", "0.5", "--steps", "3", "--lora", "2:*",
+            "--eval-data", "e", "--eval-every", "1")
+        # The saved weights have what the adapters add.
+        again, _ = self.train("--lr", "0", "--load-weights", "w", data="e")
+        self.assertAlmostEqual(records[2]["eval_loss"], again[0]["loss"],
+                               delta=1e-6)
+        self.assertEqual(len({r["eval_loss"] for r in records}), 3)
+        self.assertEqual(result.stderr.count("adapters of more numbers"), 1,
+                         result.stderr)
+
     def test_it_changes_nothing(self):
         """The bits of training are those without it."""
         self.write("d", 0, 48)
