@@ -4,8 +4,6 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/state/Convert.h"
 #include "runtime/state/Initialize.h"
-#include "runtime/state/NotFinite.h"
-#include "runtime/state/Philox.h"
 #include "runtime/state/WeightFile.h"
 
 #include "gtest/gtest.h"
@@ -20,67 +18,7 @@ using namespace zerograph;
 
 namespace {
 
-/// The known answers of the authors' test vectors.
-TEST(PhiloxTest, TheGeneratorIsPhilox) {
-  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
-            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
-                                     0x9b00dbd8}));
-  EXPECT_EQ(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
-            (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6,
-                                     0x6d5451fd}));
-  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-                   {0xa4093822, 0x299f31d0}),
-            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420,
-                                     0x24126ea1}));
-}
-
-TEST(PhiloxTest, AnyPartOfAnArrayIsTheSame) {
-  RandomArray normals(42, "w");
-  std::vector<float> whole(1001);
-  normals.normal(0, 1001, 0.5, whole.data());
-  for (uint64_t first : {0, 1, 2, 333, 1000}) {
-    std::vector<float> part(1001 - first);
-    normals.normal(first, part.size(), 0.5, part.data());
-    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first));
-  }
-  std::vector<float> other(1001);
-  RandomArray(42, "v").normal(0, 1001, 0.5, other.data());
-  EXPECT_NE(other, whole);
-  RandomArray(43, "w").normal(0, 1001, 0.5, other.data());
-  EXPECT_NE(other, whole);
-}
-
-TEST(PhiloxTest, NormalsHaveTheirMoments) {
-  std::vector<double> values(200000);
-  RandomArray(1, "w").normal(0, values.size(), 2.0, values.data());
-  double sum = 0, squares = 0, fourths = 0;
-  for (double value : values) {
-    sum += value;
-    squares += value * value;
-    fourths += std::pow(value, 4);
-  }
-  double n = double(values.size());
-  EXPECT_NEAR(sum / n, 0, 0.02);
-  EXPECT_NEAR(squares / n, 4, 0.06);
-  EXPECT_NEAR(fourths / n, 48, 2);
-}
-
-TEST(PhiloxTest, UniformNumbersFillTheirRange) {
-  std::vector<double> values(100000), part(1001);
-  RandomArray(1, "w").uniform(0, values.size(), 0.5, values.data());
-  RandomArray(1, "w").uniform(333, part.size(), 0.5, part.data());
-  EXPECT_TRUE(std::equal(part.begin(), part.end(), values.begin() + 333));
-  double sum = 0, squares = 0;
-  for (double value : values) {
-    EXPECT_LT(std::abs(value), 0.5);
-    sum += value;
-    squares += value * value;
-  }
-  EXPECT_NEAR(sum / 1e5, 0, 0.003);
-  EXPECT_NEAR(squares / 1e5, 1.0 / 12, 0.001);
-}
-
-TEST(PhiloxTest, TheOptionIsReadStrictly) {
+TEST(InitMissingTest, TheOptionIsReadStrictly) {
   EXPECT_EQ(*parseInitMissing("normal:0.02"), 0.02);
   for (const char *bad : {"normal", "normal:", "normal:x", "normal:-1",
                           "normal:inf", "uniform:1", "normal:0.02x"}) {
@@ -364,45 +302,6 @@ TEST_F(StateTest, MastersHoldWhatParametersAreRoundedFrom) {
   EXPECT_EQ(flat(whole, false, again)[300], 304);
 }
 
-/// To nearest even, as kernels do; NaN stays NaN, and what is too large becomes
-/// infinite.
-TEST(ConvertTest, NumbersAreRounded) {
-  const std::pair<uint32_t, uint16_t> kCases[] = {
-      {0x3f800000, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f818000, 0x3f82},
-      {0x3f808001, 0x3f81}, {0xbf818000, 0xbf82}, {0x7f7fffff, 0x7f80},
-      {0x7f800000, 0x7f80}, {0x7f800001, 0x7fc0}, {0x00000001, 0x0000},
-      {0x80000000, 0x8000}, {0x00018000, 0x0002}};
-  for (auto [from, to] : kCases) {
-    uint16_t got = 0;
-    convertElements(plan::F32, reinterpret_cast<const std::byte *>(&from),
-                    plan::BF16, reinterpret_cast<std::byte *>(&got), 1);
-    EXPECT_EQ(got, to) << std::hex << from;
-  }
-  const std::pair<uint16_t, float> kHalves[] = {
-      {0x3c00, 1.0f},  {0xc500, -5.0f},     {0x0001, 0x1p-24f},
-      {0x7bff, 65504}, {0x8400, -0x1p-14f}, {0xfc00, -INFINITY}};
-  for (auto [from, to] : kHalves) {
-    float got = 0;
-    convertElements(plan::F16, reinterpret_cast<const std::byte *>(&from),
-                    plan::F32, reinterpret_cast<std::byte *>(&got), 1);
-    EXPECT_EQ(got, to) << std::hex << from;
-  }
-  EXPECT_FALSE(canConvert(plan::F64, plan::BF16));
-  const std::pair<float, uint16_t> kToHalves[] = {
-      {1.0f, 0x3c00},           {1 + 0x1p-11f, 0x3c00}, {1 + 0x3p-11f, 0x3c02},
-      {1 + 0x1.2p-11f, 0x3c01}, {2 - 0x1p-11f, 0x4000}, {65519.0f, 0x7bff},
-      {65520.0f, 0x7c00},       {-1e30f, 0xfc00},       {0x1p-24f, 0x0001},
-      {0x1p-25f, 0x0000},       {-0x1.8p-24f, 0x8002},  {0x1.ffep-15f, 0x0400},
-      {INFINITY, 0x7c00},       {NAN, 0x7e00},          {-0.0f, 0x8000}};
-  for (auto [from, to] : kToHalves) {
-    uint16_t got = 0;
-    convertElements(plan::F32, reinterpret_cast<const std::byte *>(&from),
-                    plan::F16, reinterpret_cast<std::byte *>(&got), 1);
-    EXPECT_EQ(got, to) << from;
-  }
-  EXPECT_TRUE(canConvert(plan::I64, plan::I64));
-}
-
 /// By its parameter's name and its own, whatever the type of either.
 TEST_F(StateTest, WhatAnOptimizerKeepsIsWritten) {
   plan::Plan plan = planFor(2, true);
@@ -529,25 +428,6 @@ TEST_F(StateTest, WeightsThatAreNoNumbersAreNamed) {
         EXPECT_NE(errors.find(part), std::string::npos) << errors;
       }
     }
-  }
-}
-
-TEST(NotFinite, EveryTypeHasItsOwn) {
-  const struct {
-    plan::ElementType type;
-    std::vector<uint16_t> bits; // of elements
-    int64_t index;
-  } cases[] = {{plan::F16, {0x7bff, 0xfc00}, 1},
-               {plan::F16, {0x7bff, 0x3f80}, -1},
-               {plan::BF16, {0x7c00, 0x7f7f, 0xffff}, 2},
-               {plan::I16, {0x7c00, 0x7f80}, -1},
-               {plan::F32, {0, 0x7f7f, 1, 0x7f80}, 1},
-               {plan::F64, {0, 0, 0, 0x7ff0, 0, 0, 0, 0x7fe0}, 0}};
-  for (const auto &one : cases) {
-    auto found = findNotFinite(
-        one.type, reinterpret_cast<const std::byte *>(one.bits.data()),
-        one.bits.size() * 2 / elementSize(one.type), false);
-    EXPECT_EQ(found ? int64_t(found->index) : -1, one.index);
   }
 }
 
