@@ -1,5 +1,6 @@
 //===- ValidateAdaptersTest.cpp - unsound adapters are refused ------------===//
 
+#include "AdaptedPlan.h"
 #include "runtime/plan/Validate.h"
 
 #include "gmock/gmock.h"
@@ -11,35 +12,10 @@
 namespace zerograph {
 namespace {
 
-plan::Parameter &add(plan::Unit &unit, const std::string &name, uint64_t rows,
-                     uint64_t columns, plan::Init init = plan::NORMAL) {
-  plan::Parameter &parameter = *unit.add_parameters();
-  parameter.set_name(name);
-  parameter.add_shape(rows);
-  parameter.add_shape(columns);
-  parameter.set_elements(rows * columns);
-  parameter.set_init(init);
-  return parameter;
-}
-
-/// The units of a weight [6, 4] with an adapter of rank 2.
-plan::Plan adaptedPlan() {
-  plan::Plan plan;
-  plan::Unit &frozen = *plan.add_units(), &trained = *plan.add_units();
-  frozen.set_type(plan::F32);
-  trained.set_type(plan::F32);
-  trained.set_trainable(true);
-  plan::Adapter &adapter = *add(frozen, "w", 6, 4).mutable_adapter();
-  adapter.set_a("a");
-  adapter.set_b("b");
-  adapter.set_alpha(8);
-  add(trained, "a", 2, 4, plan::LORA_A);
-  add(trained, "b", 6, 2, plan::LORA_B);
-  return plan;
-}
+using testing::adaptedPlan;
 
 TEST(ValidateAdapters, EachFaultIsRefused) {
-  EXPECT_TRUE(detail::validateAdapters(adaptedPlan()).ok());
+  EXPECT_TRUE(detail::validateAdapters(adaptedPlan(6, 4)).ok());
   using Fault = std::function<void(plan::Unit & frozen, plan::Unit & trained)>;
   const std::pair<const char *, Fault> kFaults[] = {
       {"\"c\" is no such matrix",
@@ -72,7 +48,7 @@ TEST(ValidateAdapters, EachFaultIsRefused) {
          trained.mutable_parameters(0)->clear_shape();
        }}};
   for (const auto &[cause, fault] : kFaults) {
-    plan::Plan plan = adaptedPlan();
+    plan::Plan plan = adaptedPlan(6, 4);
     fault(*plan.mutable_units(0), *plan.mutable_units(1));
     absl::Status status = detail::validateAdapters(plan);
     EXPECT_FALSE(status.ok()) << cause;

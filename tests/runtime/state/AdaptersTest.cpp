@@ -1,48 +1,22 @@
 //===- AdaptersTest.cpp - what adapters add to weights --------------------===//
 
 #include "runtime/state/Adapters.h"
-#include "runtime/plan/Describe.h"
+
+#include "AdaptedPlan.h"
 
 #include "gtest/gtest.h"
 
 #include <cstring>
 
 using namespace zerograph;
+using zerograph::testing::adaptedPlan;
 
 namespace {
-
-plan::Parameter &add(plan::Unit &unit, const std::string &name, uint64_t rows,
-                     uint64_t columns, plan::Init init = plan::NORMAL) {
-  plan::Parameter &parameter = *unit.add_parameters();
-  parameter.set_name(name);
-  parameter.add_shape(rows);
-  parameter.add_shape(columns);
-  parameter.set_elements(rows * columns);
-  parameter.set_init(init);
-  return parameter;
-}
-
-/// A weight of 3 outputs and 2 inputs, with an adapter of rank 2 and alpha 3.
-plan::Plan adaptedPlan(bool transposed, plan::ElementType type) {
-  plan::Plan plan;
-  plan::Unit &unit = *plan.add_units();
-  unit.set_type(type);
-  plan::Adapter &adapter =
-      *(transposed ? add(unit, "w", 2, 3) : add(unit, "w", 3, 2))
-           .mutable_adapter();
-  adapter.set_a("a");
-  adapter.set_b("b");
-  adapter.set_alpha(3);
-  adapter.set_transposed(transposed);
-  add(unit, "a", 2, 2, plan::LORA_A);
-  add(unit, "b", 3, 2, plan::LORA_B);
-  return plan;
-}
 
 template <typename Element>
 void expectSums(bool transposed) {
   plan::ElementType type = sizeof(Element) == 8 ? plan::F64 : plan::F32;
-  plan::Plan plan = adaptedPlan(transposed, type);
+  plan::Plan plan = adaptedPlan(3, 2, type, transposed);
   AdapterValues values(plan);
   const Element a[] = {1, 2, 3, 4}, b[] = {1, 0, 0, 1, 10, 100};
   // In two parts, as two ranks give them.
@@ -76,7 +50,7 @@ TEST(AdaptersTest, TheProductIsAdded) {
 }
 
 TEST(AdaptersTest, AFileSaysHowItsAdaptersAreAdded) {
-  plan::Plan plan = adaptedPlan(false, plan::F32);
+  plan::Plan plan = adaptedPlan(3, 2);
   Metadata metadata = metadataOfAdapters(plan);
   EXPECT_EQ(metadata,
             (Metadata{{"lora_alpha", "3"}, {"peft_type", "LORA"}, {"r", "2"}}));
