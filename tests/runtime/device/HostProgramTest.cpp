@@ -107,6 +107,22 @@ protected:
     return meeting.met;
   }
 
+  /// What a step does that takes a while, and `done`, how many have done it.
+  std::function<absl::Status()> slow() {
+    return [this] {
+      std::this_thread::sleep_for(kShort);
+      ++done;
+      return absl::OkStatus();
+    };
+  }
+  /// Notes how many had when it ran.
+  std::function<absl::Status()> look() {
+    return [this] {
+      seen = done;
+      return absl::OkStatus();
+    };
+  }
+
   std::byte memory[4][kBytes];
   Timelines timelines;
   HostStream stream{timelines, 0, "compute", 2};
@@ -114,6 +130,8 @@ protected:
   HostProgram program{timelines};
   uint32_t count = 0;
   uint32_t failed = 0;
+  std::atomic<int> done{0};
+  int seen = 0;
 };
 
 TEST_F(SideBySideTest, StepsThatOnlyReadTheSameMeet) {
@@ -147,18 +165,8 @@ TEST_F(SideBySideTest, NothingHoldsUpWhatIsPublished) {
 
 /// Two parts are work for two threads: the next step comes after them.
 TEST_F(SideBySideTest, WhatHasPartsForAllComesAlone) {
-  std::atomic<int> done{0};
-  int seen = 0;
-  auto count = [&] {
-    std::this_thread::sleep_for(kShort);
-    ++done;
-    return absl::OkStatus();
-  };
-  add({{touch(0, true)}, count, {}, 2});
-  add({{touch(1, true)}, [&] {
-         seen = done;
-         return absl::OkStatus();
-       }});
+  add({{touch(0, true)}, slow(), {}, 2});
+  add({{touch(1, true)}, look()});
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(seen, 2);
 }
@@ -184,22 +192,9 @@ TEST_F(SideBySideTest, AFailureIsItsSteps) {
 
 /// Another stream that waits for one of them finds it done.
 TEST_F(SideBySideTest, OtherStreamsWaitForAll) {
-  std::atomic<int> done{0};
-  int seen = 0;
-  auto count = [&] {
-    std::this_thread::sleep_for(kShort);
-    ++done;
-    return absl::OkStatus();
-  };
-  add({{touch(0, true)}, count});
-  add({{touch(1, true)}, count});
-  add(other, 1,
-      {{},
-       [&] {
-         seen = done;
-         return absl::OkStatus();
-       },
-       {1}});
+  add({{touch(0, true)}, slow()});
+  add({{touch(1, true)}, slow()});
+  add(other, 1, {{}, look(), {1}});
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(seen, 2);
 }
