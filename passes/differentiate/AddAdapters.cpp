@@ -2,6 +2,7 @@
 
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/Queries.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -163,12 +164,8 @@ private:
 
   void setAdapter(BlockArgument weight, ParameterAttr parameter,
                   AdapterAttr adapter) {
-    program.setArgAttr(
-        weight.getArgNumber(), kParameterAttr,
-        ParameterAttr::get(builder.getContext(), parameter.getName(),
-                           parameter.getModule(), parameter.getTrainable(),
-                           parameter.getInit(), parameter.getSource(),
-                           parameter.getType(), adapter));
+    program.setArgAttr(weight.getArgNumber(), kParameterAttr,
+                       withAdapter(parameter, adapter));
   }
 
   static std::string why(StringRef name, Value weight,

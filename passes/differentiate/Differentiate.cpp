@@ -4,6 +4,7 @@
 #include "passes/differentiate/Loss.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/Queries.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -34,20 +35,9 @@ ParameterAttr parameterOf(ProgramOp func, BlockArgument argument) {
                                               kParameterAttr);
 }
 
-bool hasNextValue(ProgramOp func, StringAttr parameter) {
-  return llvm::any_of(
-      llvm::seq<unsigned>(0, func.getNumResults()), [&](unsigned i) {
-        return func.getResultAttr(i, kNextValueAttr) == parameter;
-      });
-}
-
 void freeze(ProgramOp func, BlockArgument argument) {
-  ParameterAttr old = parameterOf(func, argument);
   func.setArgAttr(argument.getArgNumber(), kParameterAttr,
-                  ParameterAttr::get(func.getContext(), old.getName(),
-                                     old.getModule(), /*trainable=*/false,
-                                     old.getInit(), old.getSource(),
-                                     old.getType(), old.getAdapter()));
+                  frozen(parameterOf(func, argument)));
 }
 
 void eraseDeadOps(Block &body) {

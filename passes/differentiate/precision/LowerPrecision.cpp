@@ -80,7 +80,7 @@ private:
     unsigned index = argument.getArgNumber();
     auto parameter =
         program.getArgAttrOfType<ParameterAttr>(index, kParameterAttr);
-    if (!parameter || isNextValue(parameter.getName())) {
+    if (!parameter || hasNextValue(program, parameter.getName())) {
       return;
     }
     Type own = elementOf(argument);
@@ -92,7 +92,7 @@ private:
     }
     if (narrow) { // its master has more bits
       setElement(argument, wide);
-      program.setArgAttr(index, kParameterAttr, ofType(parameter, own));
+      program.setArgAttr(index, kParameterAttr, withType(parameter, own));
     }
     for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
       builder.setInsertionPoint(use.getOwner());
@@ -100,20 +100,6 @@ private:
       Value rounded = convert(location, argument, narrow ? own : half);
       use.set(narrow ? rounded : convert(location, rounded, wide));
     }
-  }
-
-  bool isNextValue(StringAttr parameter) {
-    return llvm::any_of(
-        llvm::seq<unsigned>(0, program.getNumResults()), [&](unsigned i) {
-          return program.getResultAttr(i, kNextValueAttr) == parameter;
-        });
-  }
-
-  static ParameterAttr ofType(ParameterAttr parameter, Type own) {
-    return ParameterAttr::get(parameter.getContext(), parameter.getName(),
-                              parameter.getModule(), parameter.getTrainable(),
-                              parameter.getInit(), parameter.getSource(), own,
-                              parameter.getAdapter());
   }
 
   /// `value` rounded, for its reader `op`. A view of what nothing else reads is

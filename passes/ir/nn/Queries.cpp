@@ -63,3 +63,33 @@ Value nn::stripReshapes(Value value) {
   }
   return value;
 }
+
+bool nn::hasNextValue(ProgramOp program, StringAttr parameter) {
+  return llvm::any_of(
+      llvm::seq<unsigned>(0, program.getNumResults()), [&](unsigned i) {
+        return program.getResultAttr(i, kNextValueAttr) == parameter;
+      });
+}
+
+static nn::ParameterAttr rebuild(nn::ParameterAttr old, bool trainable,
+                                 Type type, nn::AdapterAttr adapter) {
+  return nn::ParameterAttr::get(old.getContext(), old.getName(),
+                                old.getModule(), trainable, old.getInit(),
+                                old.getSource(), type, adapter);
+}
+
+nn::ParameterAttr nn::frozen(ParameterAttr parameter) {
+  return rebuild(parameter, /*trainable=*/false, parameter.getType(),
+                 parameter.getAdapter());
+}
+
+nn::ParameterAttr nn::withType(ParameterAttr parameter, Type type) {
+  return rebuild(parameter, parameter.getTrainable(), type,
+                 parameter.getAdapter());
+}
+
+nn::ParameterAttr nn::withAdapter(ParameterAttr parameter,
+                                  AdapterAttr adapter) {
+  return rebuild(parameter, parameter.getTrainable(), parameter.getType(),
+                 adapter);
+}

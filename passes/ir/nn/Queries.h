@@ -11,8 +11,15 @@
 #include "mlir/IR/Operation.h"
 #include <optional>
 
+namespace mlir {
+class StringAttr;
+}
+
 namespace mlir::zg::nn {
 
+class AdapterAttr;
+class ParameterAttr;
+class ProgramOp;
 enum class KernelForm : uint32_t;
 
 /// Whether element i of the result is made of elements i of the operands alone:
@@ -48,6 +55,16 @@ bool keepsSamples(Operation *op);
 
 /// The value whose bytes `value` is under another shape.
 Value stripReshapes(Value value);
+
+/// Whether every micro-batch makes a new value of the parameter with this name.
+bool hasNextValue(ProgramOp program, StringAttr parameter);
+
+/// The same parameter, which is not trained.
+ParameterAttr frozen(ParameterAttr parameter);
+/// The same, of which the model has numbers of `type`.
+ParameterAttr withType(ParameterAttr parameter, Type type);
+/// The same, beside which `adapter` is trained; null: nothing is.
+ParameterAttr withAdapter(ParameterAttr parameter, AdapterAttr adapter);
 
 } // namespace mlir::zg::nn
 
