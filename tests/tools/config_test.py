@@ -115,6 +115,9 @@ class Applied(ConfigCase):
         self.assertIn("--lr 0.5 of the command line wins over "
                       "'optimizer.params.lr' (ds.json, line 8)", said)
         self.assertIn("--zero 3 of the command line wins", said)
+        told = self.succeeds("explain", "ds.json", "--lr", "0.5").stdout
+        self.assertRegex(told, r"(?s)no effect\n.*optimizer.params.lr = .*  "
+                         "the command line's --lr 0.5 wins")
         self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
                       + json.dumps(self.inspect("a")))
 

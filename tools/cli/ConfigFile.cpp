@@ -45,20 +45,26 @@ std::optional<std::string> textGiven(const CLI::App &command,
              : std::nullopt;
 }
 
-/// Gives one option its value; says why it does not take it, or nothing.
-std::string apply(CLI::App &command, const config::Setting &setting,
-                  std::vector<std::string> &notes) {
+/// What the command line gives the option, where that is another value.
+std::string overruling(CLI::App &command, const config::Setting &setting) {
+  const CLI::Option *option = builtOption(command, setting.option);
+  if (option == nullptr || option->count() == 0) {
+    return "";
+  }
+  std::string given = absl::StrJoin(option->results(), " ");
+  return given == setting.value
+             ? ""
+             : absl::StrCat("--", setting.option, " ", given);
+}
+
+/// Gives one option its value, unless it has one; says why it does not take it,
+/// or nothing.
+std::string apply(CLI::App &command, const config::Setting &setting) {
   CLI::Option *option = builtOption(command, setting.option);
   if (option == nullptr) {
     return absl::StrCat("--", setting.option, " is not built yet");
   }
   if (option->count() > 0) {
-    std::string given = absl::StrJoin(option->results(), " ");
-    if (given != setting.value) {
-      notes.push_back(absl::StrCat("--", setting.option, " ", given,
-                                   " of the command line wins over ",
-                                   setting.key));
-    }
     return "";
   }
   try {
@@ -125,7 +131,13 @@ absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
   file.problems = file.config.problems;
   file.notes = file.config.notes;
   for (const config::Setting &setting : file.config.settings) {
-    std::string refused = apply(command, setting, file.notes);
+    std::string wins = overruling(command, setting);
+    file.overruled.push_back(wins);
+    if (!wins.empty()) {
+      file.notes.push_back(
+          absl::StrCat(wins, " of the command line wins over ", setting.key));
+    }
+    std::string refused = apply(command, setting);
     file.refused.push_back(refused);
     if (refused.empty()) {
       continue;

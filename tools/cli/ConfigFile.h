@@ -21,6 +21,8 @@ struct ConfigFile {
   config::Config config;
   /// Of each of config.settings: why the option does not take it; or empty.
   std::vector<std::string> refused;
+  /// Likewise: what the command line gives the option instead; or empty.
+  std::vector<std::string> overruled;
   /// All that is wrong, and all that should be said.
   std::vector<std::string> problems, notes;
 };

@@ -63,13 +63,20 @@ std::string asOption(CLI::App &command, const std::string &name,
 }
 
 /// What a key has become, and how to class it: one whose option is not built
-/// is refused.
+/// is refused, and one has no effect if all its options were given otherwise.
 std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
                                   const Meaning &meaning) {
   Does does = meaning.does;
   std::vector<std::string> parts;
+  size_t overruled = 0;
   for (size_t index : meaning.settings) {
     const Setting &setting = file.config.settings[index];
+    if (!file.overruled[index].empty()) {
+      parts.push_back(
+          absl::StrCat("the command line's ", file.overruled[index], " wins"));
+      ++overruled;
+      continue;
+    }
     if (file.refused[index].empty()) {
       parts.push_back(asOption(command, setting.option, setting.value));
       continue;
@@ -78,6 +85,9 @@ std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
     if (!setting.by_default) {
       does = Does::Refused;
     }
+  }
+  if (overruled > 0 && overruled == meaning.settings.size()) {
+    does = Does::NoEffect;
   }
   if (!meaning.text.empty()) {
     parts.push_back(meaning.text);
