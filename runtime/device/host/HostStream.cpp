@@ -162,6 +162,9 @@ absl::Status HostStream::runProgram() {
   uint32_t position = 0;
   for (const StreamEntry &entry : *program) {
     failed_step = entry.steps.front().number;
+    if (pool.size() > 1) {
+      pool.use(std::min(pool.size(), spare.count()));
+    }
     ZG_RETURN_IF_ERROR(await(entry));
     absl::Status result = issue(entry);
     if (!result.ok()) {

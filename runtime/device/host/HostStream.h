@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/host/SharedOperation.h"
+#include "runtime/device/host/SpareProcessors.h"
 #include "runtime/device/host/Timelines.h"
 
 #include <mutex>
@@ -67,6 +68,7 @@ private:
   Timelines &timelines;
   unsigned index;
   WorkerPool pool;
+  SpareProcessors spare;
   // Written by the caller before `begun`, read by the thread after it.
   const StreamProgram *program = nullptr;
   unsigned slot = 0;

@@ -46,7 +46,8 @@ void awaitChange(const std::atomic<uint32_t> &value, uint32_t old) {
 
 } // namespace
 
-WorkerPool::WorkerPool(unsigned size) : shares(std::max(size, 1u)) {
+WorkerPool::WorkerPool(unsigned size)
+    : shares(std::max(size, 1u)), taking(std::max(size, 1u)) {
   try {
     for (unsigned i = 1; i < size; ++i) {
       threads.emplace_back([this, i] { work(i); });
@@ -59,8 +60,16 @@ WorkerPool::WorkerPool(unsigned size) : shares(std::max(size, 1u)) {
 
 WorkerPool::~WorkerPool() { end(); }
 
+void WorkerPool::use(unsigned count) {
+  if (taking.load(std::memory_order_relaxed) != count) {
+    taking = count;
+    taking.notify_all();
+  }
+}
+
 void WorkerPool::end() {
   stop = true;
+  use(size());
   runs.fetch_add(1);
   runs.notify_all();
   for (std::thread &thread : threads) {
@@ -80,9 +89,11 @@ void WorkerPool::share(uint32_t parts, Task newTask,
 }
 
 void WorkerPool::begin(uint32_t parts) noexcept {
+  unsigned count = taking.load(std::memory_order_relaxed);
   unfinished.store(parts, std::memory_order_relaxed);
   for (uint32_t thread = 0; thread < size(); ++thread) {
-    WorkRange own = partOf(parts, 1, thread, size());
+    WorkRange own =
+        thread < count ? partOf(parts, 1, thread, count) : WorkRange();
     shares[thread].end_and_next.store(own.end << 32 | own.begin,
                                       std::memory_order_release);
   }
@@ -116,6 +127,9 @@ void WorkerPool::takeParts(unsigned thread) noexcept {
 
 void WorkerPool::work(unsigned thread) noexcept {
   for (uint32_t seen = 0;;) {
+    for (unsigned now = taking; now <= thread; now = taking) {
+      taking.wait(now);
+    }
     awaitChange(runs, seen);
     seen = runs.load(std::memory_order_acquire);
     if (stop.load(std::memory_order_acquire)) {

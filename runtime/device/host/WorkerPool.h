@@ -40,12 +40,15 @@ public:
   WorkerPool &operator=(const WorkerPool &) = delete;
 
   unsigned size() const { return unsigned(shares.size()); }
+  /// From now on `count` threads take part, of 1 to size(); at first all do.
+  /// Not during a run.
+  void use(unsigned count);
 
   /// Calls function(part) for each part of [0, parts), each once, on the
   /// threads that are free, and returns when all are done. It may not throw.
   template <typename Function>
   void run(uint32_t parts, const Function &function) {
-    if (threads.empty() || parts <= 1) {
+    if (taking.load(std::memory_order_relaxed) == 1 || parts <= 1) {
       for (uint32_t part = 0; part < parts; ++part) {
         function(part);
       }
@@ -79,6 +82,8 @@ private:
   Task task = nullptr;
   const void *context = nullptr;
   std::vector<Share> shares; // per thread, the caller's first
+  // The threads that take part; others sleep until it changes.
+  std::atomic<unsigned> taking;
   alignas(64) std::atomic<uint32_t> unfinished{0};
   // Threads look at it, and sleep until it changes.
   alignas(64) std::atomic<uint32_t> runs{0};
