@@ -54,11 +54,13 @@ class Evaluate(Training):
     def test_adapters_are_evaluated(self):
         self.write("d", 0, 16)
         self.write("e", 16, 32)
+        ranks = ["--ranks", "2"]
         records, result = self.train(
-            "--lr", "0.5", "--steps", "3", "--lora", "2:*",
+            "--lr", "0.5", "--steps", "3", "--lora", "20:*", *ranks,
             "--eval-data", "e", "--eval-every", "1")
         # The saved weights have what the adapters add.
-        again, _ = self.train("--lr", "0", "--load-weights", "w", data="e")
+        again, _ = self.train("--lr", "0", "--load-weights", "w", *ranks,
+                              data="e")
         self.assertAlmostEqual(records[2]["eval_loss"], again[0]["loss"],
                                delta=1e-6)
         self.assertEqual(len({r["eval_loss"] for r in records}), 3)

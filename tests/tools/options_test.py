@@ -150,7 +150,7 @@ class CompileOptions(Case):
                 (["--optimizer", "sgd", "--eps", "1"], ["--eps", "sgd"]),
                 (["--optimizer", "lion", "--eps", "1"], ["--eps", "lion"]),
                 (["--optimizer", "adagrad", "--betas", "0.9,0.99"],
-                 ["--betas is for adam, adamw and lion; adagrad does not"]),
+                 ["--betas is for adam, adamw, lamb and lion; adagrad does"]),
                 (["--optimizer", "sgd", "--nesterov"],
                  ["--nesterov needs --momentum"]),
                 (["--dim", "batch=4"], ["batch is 4", "makes it 8"]),

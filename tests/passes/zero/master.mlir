@@ -31,8 +31,8 @@
 // Without masters the update widens what it reads, and rounds what it made.
 
 // NONE: nn.program @update
-// NONE: nn.convert %{{.*}}momentum_buffer : tensor<256xbf16> -> tensor<256xf32>
 // NONE: %[[W:.+]] = nn.convert %{{.*}}shard : tensor<256xbf16> -> tensor<256xf32>
+// NONE: nn.convert %{{.*}}momentum_buffer : tensor<256xbf16> -> tensor<256xf32>
 // NONE: %[[NEW:.+]] = nn.binary sub %[[W]]
 // NONE: nn.convert %[[NEW]] : tensor<256xf32> -> tensor<256xbf16>
 // NONE: #zero.unit<"group.0.bf16"
