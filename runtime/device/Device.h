@@ -95,6 +95,9 @@ struct StepTime {
   WorkTime work = {};
 };
 
+/// What is done behind a step, by its place in the list that was bound.
+using StepCallback = std::function<absl::Status(uint32_t place)>;
+
 /// A program with everything that running it needs. One program of a device
 /// runs at a time.
 class BoundProgram {
@@ -123,6 +126,12 @@ public:
   virtual void recordTimes() = 0;
   /// Of the last run, one a step of the list; empty where nothing is recorded.
   virtual std::vector<StepTime> times() const = 0;
+
+  /// From now on `callback` is called behind each step, when all that it writes
+  /// is there and before a step that waits for it begins; from the thread of
+  /// its stream. Its error is the step's. Of an accelerator, where nothing is
+  /// enqueued as graphs.
+  virtual void afterSteps(StepCallback callback) = 0;
 };
 
 using FailureCallback =

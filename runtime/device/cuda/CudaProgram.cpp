@@ -46,7 +46,35 @@ absl::Status CudaProgram::issueStep(size_t place, unsigned slot) {
   if (timers) {
     ZG_RETURN_IF_ERROR(timers->end(api, place, entry.stream));
   }
-  return signal(entry);
+  ZG_RETURN_IF_ERROR(signal(entry));
+  return after ? passOn(place) : absl::OkStatus();
+}
+
+/// Whatever else the streams were given is done already.
+absl::Status CudaProgram::passOn(size_t place) {
+  CUstream stream = entries[place].stream;
+  auto index = std::find(streams.begin(), streams.end(), stream);
+  each.begin();
+  ZG_CUDA(api, cuEventRecord, ends[size_t(index - streams.begin())], stream);
+  each.recorded(stream);
+  ZG_RETURN_IF_ERROR(each.await(durationOf(options.deadline)).status);
+  return after(uint32_t(place));
+}
+
+void CudaProgram::afterSteps(StepCallback callback) {
+  if (options.graphs != Graphs::Off) {
+    return;
+  }
+  after = std::move(callback);
+  for (size_t i = 0; i < streams.size(); ++i) {
+    CudaMark mark{ends[i], 0, 0, {}};
+    for (const Entry &entry : entries) {
+      if (entry.stream == streams[i]) {
+        mark.operations.push_back(entry.operation.get());
+      }
+    }
+    each.add(streams[i], std::move(mark));
+  }
 }
 
 absl::Status CudaProgram::issueSegment(const Segment &segment, unsigned slot) {

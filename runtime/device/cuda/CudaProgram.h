@@ -25,7 +25,8 @@ public:
   CudaProgram(std::shared_ptr<CudaContext> context,
               const DeviceOptions &options, Failed failed)
       : context(context), api(context->api), options(options),
-        failed(std::move(failed)), events(context), watch(api), rest(api) {}
+        failed(std::move(failed)), events(context), watch(api), rest(api),
+        each(api) {}
 
   /// The next step of the list; `waits` are earlier places in it. `stream`:
   /// urgent where others wait for it.
@@ -46,6 +47,7 @@ public:
   /// Of steps that are enqueued one by one: without graphs.
   void recordTimes() override { timed = options.graphs == Graphs::Off; }
   std::vector<StepTime> times() const override { return step_times; }
+  void afterSteps(StepCallback callback) override;
 
 private:
   struct Entry {
@@ -71,6 +73,7 @@ private:
   absl::Status await(const Entry &entry) const;
   absl::Status signal(const Entry &entry) const;
   absl::Status issueStep(size_t place, unsigned slot);
+  absl::Status passOn(size_t place);
   absl::Status issueSegment(const Segment &segment, unsigned slot);
   absl::Status issueWhole(unsigned slot);
   absl::Status issue(unsigned slot);
@@ -101,6 +104,9 @@ private:
   bool timed = false;
   std::unique_ptr<CudaTimers> timers;
   std::vector<StepTime> step_times;
+  StepCallback after;
+  /// Of each stream, recorded behind a step for `after`.
+  CudaWatch each;
   absl::Status result;
   uint32_t failed_step = 0;
 };

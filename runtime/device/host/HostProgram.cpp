@@ -98,7 +98,8 @@ void HostProgram::add(HostStream &stream, unsigned index, StreamEntry entry,
 void HostProgram::start(unsigned slot) {
   for (Part &part : parts) {
     part.stream->start(part.entries, slot,
-                       step_times.empty() ? nullptr : step_times.data());
+                       step_times.empty() ? nullptr : step_times.data(),
+                       after ? &after : nullptr);
   }
 }
 

@@ -27,6 +27,9 @@ public:
   void cancel() override { timelines.cancel(); }
   void recordTimes() override { step_times.resize(done.size()); }
   std::vector<StepTime> times() const override { return step_times; }
+  void afterSteps(StepCallback callback) override {
+    after = std::move(callback);
+  }
 
 private:
   struct Part {
@@ -40,6 +43,7 @@ private:
   std::vector<Part> parts;          // of the streams that have entries
   std::vector<StreamPosition> done; // when each step of the list is
   std::vector<StepTime> step_times;
+  StepCallback after;
 };
 
 } // namespace zerograph

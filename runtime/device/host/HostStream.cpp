@@ -61,10 +61,11 @@ HostStream::~HostStream() {
 }
 
 void HostStream::start(const StreamProgram &newProgram, unsigned newSlot,
-                       StepTime *newTimes) {
+                       StepTime *newTimes, const StepCallback *newAfter) {
   program = &newProgram;
   slot = newSlot;
   times = newTimes;
+  after = newAfter;
   status = absl::OkStatus();
   begun.fetch_add(1, std::memory_order_release);
   begun.notify_one();
@@ -153,9 +154,18 @@ absl::Status HostStream::issueSideBySide(const std::vector<StreamStep> &steps) {
   return result;
 }
 
+absl::Status HostStream::passOn(const StreamEntry &entry) {
+  for (const StreamStep &step : entry.steps) {
+    failed_step = step.number;
+    ZG_RETURN_IF_ERROR((*after)(step.place));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status HostStream::issue(const StreamEntry &entry) {
-  return entry.steps.size() == 1 ? issueOne(entry.steps.front())
-                                 : issueSideBySide(entry.steps);
+  absl::Status result = entry.steps.size() == 1 ? issueOne(entry.steps.front())
+                                                : issueSideBySide(entry.steps);
+  return result.ok() && after ? passOn(entry) : result;
 }
 
 absl::Status HostStream::runProgram() {

@@ -52,7 +52,10 @@ public:
 
   /// Begins a program after Timelines::reset; `program` outlives its run, which
   /// reads slot `slot`. `times`: by place in the list that was bound; or null.
-  void start(const StreamProgram &program, unsigned slot, StepTime *times);
+  /// `after`: called behind each step, in the list's order of those that ran
+  /// side by side; or null.
+  void start(const StreamProgram &program, unsigned slot, StepTime *times,
+             const StepCallback *after);
   /// Waits until all entries are done or one failed. After a failure on any
   /// stream the others end with CANCELLED. `failed`: a step's number.
   absl::Status finish(uint32_t &failed);
@@ -64,6 +67,7 @@ private:
   absl::Status issue(const StreamEntry &entry);
   absl::Status issueOne(const StreamStep &step);
   absl::Status issueSideBySide(const std::vector<StreamStep> &steps);
+  absl::Status passOn(const StreamEntry &entry);
 
   Timelines &timelines;
   unsigned index;
@@ -73,6 +77,7 @@ private:
   const StreamProgram *program = nullptr;
   unsigned slot = 0;
   StepTime *times = nullptr;
+  const StepCallback *after = nullptr;
   std::mutex noting; // times of steps side by side
   // Written by the thread before `ended`.
   absl::Status status;

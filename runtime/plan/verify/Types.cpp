@@ -6,101 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Describe.h"
-#include "runtime/plan/steps/Step.h"
+#include "runtime/plan/SliceTypes.h"
 #include "runtime/plan/verify/Checks.h"
 
 namespace zerograph::verify {
-namespace {
-
-class Types {
-public:
-  Types(const plan::Plan &plan, Problems &problems)
-      : plan(plan), problems(problems), known(plan.slices_size()) {}
-
-  void declarations() {
-    for (const plan::Unit &unit : plan.units()) {
-      for (const plan::State &state : unit.states()) {
-        note(state.slice(), state.type(), "state \"", state.role(),
-             "\" of unit ", unit.name());
-      }
-    }
-    for (const plan::Input &input : plan.inputs()) {
-      note(input.slice(), input.type(), "input ", input.name());
-    }
-    for (const plan::Output &output : plan.outputs()) {
-      note(output.slice(), output.type(), "output ", output.name());
-    }
-    for (const plan::Scalar &scalar : plan.scalars()) {
-      note(scalar.slice(), scalar.type(), "scalar ", scalar.name());
-    }
-    if (plan.has_loss()) {
-      note(plan.loss().slice(), plan.loss().type(), "the loss");
-      note(plan.stop().slice(), plan.stop().type(), "the stop count");
-    }
-    if (plan.has_loss_count()) {
-      note(plan.loss_count().slice(), plan.loss_count().type(),
-           "the count of losses");
-    }
-    if (plan.has_gradient_norm()) {
-      note(plan.gradient_norm(), plan::F64, "the gradients' norm");
-    }
-  }
-
-  void accesses(int p, int s, const plan::Step &step) {
-    for (int i = 0; i < step.accesses_size(); ++i) {
-      note(step.accesses(i).slice(), kindOf(step).type(plan, step, i),
-           describeStep(plan, p, s));
-    }
-  }
-
-  /// After all others: what is copied keeps its type.
-  void copies(int p, int s, const plan::Step &step) {
-    for (int i = 0; i < step.accesses_size(); ++i) {
-      if (int from = kindOf(step).copied(i); from >= 0) {
-        note(step.accesses(i).slice(), known[step.accesses(from).slice()].type,
-             describeStep(plan, p, s));
-      }
-    }
-  }
-
-private:
-  struct Known {
-    plan::ElementType type = plan::ELEMENT_INVALID;
-    std::string by;
-  };
-
-  template <typename... By>
-  void note(uint32_t slice, plan::ElementType type, const By &...by) {
-    if (type == plan::ELEMENT_INVALID ||
-        plan.slices(int(slice)).slice_class() == plan::STAGING) {
-      return;
-    }
-    Known &old = known[slice];
-    if (old.type == plan::ELEMENT_INVALID) {
-      old = {type, absl::StrCat(by...)};
-    } else if (old.type != type) {
-      problems.add("wrong type: ", absl::StrCat(by...), " takes ",
-                   describeSlice(plan, slice), " for ", nameOf(type), ", ",
-                   old.by, " for ", nameOf(old.type));
-    }
-  }
-
-  const plan::Plan &plan;
-  Problems &problems;
-  std::vector<Known> known; // by slice
-};
-
-} // namespace
 
 void checkTypes(const Subject &subject, Findings &findings) {
-  Types types(subject.plan, findings.problems);
-  types.declarations();
-  forEachStep(subject.plan, [&](int p, int s, const plan::Step &step) {
-    types.accesses(p, s, step);
-  });
-  forEachStep(subject.plan, [&](int p, int s, const plan::Step &step) {
-    types.copies(p, s, step);
+  sliceTypes(subject.plan, [&](const std::string &difference) {
+    findings.problems.add("wrong type: ", difference);
   });
 }
 

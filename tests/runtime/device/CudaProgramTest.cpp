@@ -75,6 +75,25 @@ TEST_F(CudaProgramTest, IssuesAllAgainAndAgain) {
   EXPECT_EQ(gpu.complaint(), "");
 }
 
+/// A step has done its work when it is passed on, and no later one has begun.
+TEST_F(CudaProgramTest, EachStepIsPassedOn) {
+  bind(std::chrono::minutes(1));
+  uint64_t passed = 0;
+  uint8_t first = 0;
+  program->afterSteps([&](uint32_t place) -> absl::Status {
+    EXPECT_EQ(place, passed++);
+    EXPECT_EQ(issued, passed);
+    ZG_CUDA(context->api, cuMemcpyDtoH, &first, memory->address(), 1);
+    EXPECT_EQ(first, 1);
+    return place == 7 ? absl::DataLossError("bad") : absl::OkStatus();
+  });
+  uint32_t step = 0;
+  EXPECT_THAT(std::string(run(step).message()), HasSubstr("bad"));
+  EXPECT_EQ(step, 7u);
+  EXPECT_EQ(passed, 8u);
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
 /// The driver would let the call wait for room, and that for ever.
 TEST_F(CudaProgramTest, FillsNoQueueOfAGpuThatStalls) {
   bind(std::chrono::milliseconds(200));

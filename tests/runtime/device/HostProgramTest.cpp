@@ -219,4 +219,38 @@ TEST_F(SideBySideTest, TimesAreEachSteps) {
   EXPECT_LT(times[0].end, times[1].end);
 }
 
+/// Behind both, in the list's order, and before one that waits.
+TEST_F(SideBySideTest, EachStepIsPassedOn) {
+  Meeting meeting(kLong);
+  std::vector<uint32_t> places, seen;
+  add({{touch(0, true)}, [&] { return meeting.arrive(); }});
+  add({{touch(1, true)}, [&] { return meeting.arrive(); }});
+  add(other, 1,
+      {{},
+       [&] {
+         seen = places;
+         return absl::OkStatus();
+       },
+       {1}});
+  program.afterSteps([&](uint32_t place) {
+    EXPECT_TRUE(meeting.met);
+    places.push_back(place);
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(seen, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(places, (std::vector<uint32_t>{0, 1, 2}));
+}
+
+TEST_F(SideBySideTest, WhatFailsBehindAStepIsTheSteps) {
+  auto nothing = [] { return absl::OkStatus(); };
+  add({{touch(0, true)}, nothing});
+  add({{touch(1, true)}, nothing});
+  program.afterSteps([](uint32_t place) {
+    return place == 1 ? absl::DataLossError("bad") : absl::OkStatus();
+  });
+  EXPECT_EQ(run().message(), "bad");
+  EXPECT_EQ(failed, 11u);
+}
+
 } // namespace

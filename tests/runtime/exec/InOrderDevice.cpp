@@ -29,6 +29,9 @@ public:
       if (status.ok()) {
         status = step.operation->issue({nullptr, slot});
       }
+      if (status.ok() && after) {
+        status = after(uint32_t(i));
+      }
       recorded[i] = true;
     }
     if (!status.ok()) {
@@ -42,12 +45,16 @@ public:
   void cancel() override {}
   void recordTimes() override {}
   std::vector<StepTime> times() const override { return {}; }
+  void afterSteps(StepCallback callback) override {
+    after = std::move(callback);
+  }
 
 private:
   ProgramBinding binding;
   const FailureCallback &on_failure;
   absl::Status status;
   uint32_t number = 0;
+  StepCallback after;
 };
 
 class InOrderDevice final : public Device {
