@@ -205,6 +205,17 @@ StepTimes Executor::times() const {
   return result;
 }
 
+void Executor::searchNonfinite() {
+  search = std::make_unique<NonfiniteSearch>(plan, memory_);
+  for (unsigned p = 0; p < programs.size(); ++p) {
+    for (Part &part : programs[p].parts) {
+      part.program->afterSteps([this, p, &part](uint32_t place) {
+        return search->look(p, part.numbers[place]);
+      });
+    }
+  }
+}
+
 void Executor::Bound::cancel() {
   for (Part &part : parts) {
     part.program->cancel();
@@ -230,6 +241,9 @@ absl::Status Executor::run(unsigned index, unsigned slot,
   Bound &bound = programs[index];
   collectives.beginProgram();
   running = &bound;
+  if (search) {
+    search->begin(index);
+  }
   if (bound.counts) {
     ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));
   }

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_EXECUTOR_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/exec/NonfiniteSearch.h"
 #include "runtime/exec/SplitProgram.h"
 #include "runtime/exec/Trace.h"
 #include "runtime/state/Layout.h"
@@ -54,6 +55,13 @@ public:
   /// Of the last run of each program; empty where nothing was recorded.
   StepTimes times() const;
 
+  /// From now on `run` looks at all that steps write: slow.
+  void searchNonfinite();
+  /// Of the last run of a program.
+  std::optional<NonfiniteOrigin> nonfiniteOrigin(unsigned program) const {
+    return search->origin(program);
+  }
+
   const RankMemory &memory() const { return memory_; }
   const std::vector<std::unique_ptr<Buffer>> &arenas() const { return arenas_; }
 
@@ -91,6 +99,7 @@ private:
   RankMemory memory_;
   std::unique_ptr<Buffer> counters; // between devices, or null
   std::vector<Bound> programs;
+  std::unique_ptr<NonfiniteSearch> search; // or null
   // Of the program that runs: its other parts may wait for the one that fails.
   std::atomic<Bound *> running{nullptr};
 };

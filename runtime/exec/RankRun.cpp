@@ -79,6 +79,7 @@ absl::Status RankRun::prepare() {
   options.graphs = session.options.graphs;
   options.deadline_seconds = session.options.deadline_seconds;
   options.record_times = !session.options.trace.empty();
+  options.debug_nonfinite = session.options.debug_nonfinite;
   options.machine = &machine;
   options.collectives = &collectives;
   options.control = &control;
@@ -132,7 +133,8 @@ void RankRun::sayNotFinite(uint64_t step, double loss) {
     session.log->endLine();
     session.say(absl::StrCat("the loss of step ", step, " is ",
                              std::isnan(loss) ? "not a number" : "infinite",
-                             "; the run goes on"));
+                             "; the run goes on. --debug-nonfinite names what "
+                             "made it so"));
   }
 }
 

@@ -191,10 +191,12 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   session->options.threads = threadsOf(options.threads, worldOf(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
   bool queues = plan.devices(0).device() == "cuda";
-  if (queues && !options.trace.empty() && options.graphs != Graphs::Off) {
-    session->say(
-        "steps are given to the GPU one by one, not as graphs, so that "
-        "--trace can tell when each ran");
+  bool one_by_one = !options.trace.empty() || options.debug_nonfinite;
+  if (queues && one_by_one && options.graphs != Graphs::Off) {
+    session->say(absl::StrCat(
+        "steps are given to the GPU one by one, not as graphs, so that ",
+        options.debug_nonfinite ? "--debug-nonfinite can look at each"
+                                : "--trace can tell when each ran"));
   }
   if (!queues && options.graphs_given) {
     session->say("--graph has no effect: the plan is for the processor");

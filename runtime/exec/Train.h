@@ -60,6 +60,8 @@ struct TrainOptions {
   std::string algorithms;
   /// A trace of the last step, for Perfetto; empty for none.
   std::string trace;
+  /// Ends the run where a value that is not finite does harm, and names it.
+  bool debug_nonfinite = false;
   /// The longest that a rank waits for another.
   double deadline_seconds = options::Train().deadline_seconds;
   /// What a GPU is given at once.

@@ -51,7 +51,8 @@ absl::Status Trainer::prepare() {
   DeviceOptions wanted;
   wanted.rank = options.control->rank();
   wanted.threads = threadsOf(options.threads, worldOf(plan));
-  wanted.graphs = options.record_times ? Graphs::Off : options.graphs;
+  bool one_by_one = options.record_times || options.debug_nonfinite;
+  wanted.graphs = one_by_one ? Graphs::Off : options.graphs;
   wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);
   ZG_ASSIGN_OR_RETURN(auto device,
                       options.machine->driver->createDevice(wanted));
@@ -61,6 +62,9 @@ absl::Status Trainer::prepare() {
                                                  *options.machine->module));
   if (options.record_times) {
     executor->recordTimes();
+  }
+  if (options.debug_nonfinite) {
+    executor->searchNonfinite();
   }
   for (int i = 0; i < plan.programs_size(); ++i) {
     ZG_ASSIGN_OR_RETURN(Staging slots,
@@ -101,6 +105,19 @@ uint64_t Trainer::sampleBase(uint64_t micro_batch) const {
   return (micro_batch * worldOf(plan) + memory().rank) * plan.micro_batch();
 }
 
+absl::Status Trainer::runProgram(unsigned program, unsigned slot,
+                                 std::optional<uint64_t> k,
+                                 absl::FunctionRef<void()> meanwhile) {
+  ZG_RETURN_IF_ERROR(executor->run(program, slot, meanwhile));
+  if (!options.debug_nonfinite) {
+    return absl::OkStatus();
+  }
+  absl::Status status =
+      agreeOnOrigin(*options.control, executor->nonfiniteOrigin(program));
+  return status.ok() || !k ? status
+                           : annotate(status, absl::StrCat("micro-batch ", *k));
+}
+
 /// Each is read while the one before it runs.
 absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
   if (!std::exchange(read_ahead, false)) {
@@ -111,7 +128,7 @@ absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
     ZG_ASSIGN_OR_RETURN(unsigned slot, staging[programs.micro].write(scalars));
     bool last = k + 1 == programs.micro_batches;
     absl::Status read;
-    ZG_RETURN_IF_ERROR(executor->run(programs.micro, slot, [&] {
+    ZG_RETURN_IF_ERROR(runProgram(programs.micro, slot, k, [&] {
       if (!last) {
         read = readMicroBatch(programs.micro, batch, k + 1);
       } else if (next) {
@@ -132,6 +149,9 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop,
   scalars.loss_scale = loss_scaler.scale();
   scalars.stop = stop;
   auto run = [&] {
+    if (options.debug_nonfinite && steps_done == 0) {
+      ZG_RETURN_IF_ERROR(checkBeginning(state()));
+    }
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss().slice()).fill());
     ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).fill());
     if (plan.has_loss_count()) {
@@ -149,7 +169,7 @@ absl::StatusOr<StepResult> Trainer::update() {
     if (programs.update) {
       ZG_ASSIGN_OR_RETURN(unsigned slot,
                           staging[*programs.update].write(scalars));
-      ZG_RETURN_IF_ERROR(executor->run(*programs.update, slot));
+      ZG_RETURN_IF_ERROR(runProgram(*programs.update, slot, std::nullopt));
     }
     ZG_ASSIGN_OR_RETURN(StepResult result, readResult());
     ZG_RETURN_IF_ERROR(loss_scaler.update(result.skipped));
@@ -181,7 +201,7 @@ absl::Status Trainer::runEvaluation(const Batch &batch,
     inputs.weight = weights[k];
     inputs.sample_base = sampleBase(k);
     ZG_ASSIGN_OR_RETURN(unsigned slot, staging[program].write(inputs));
-    ZG_RETURN_IF_ERROR(executor->run(program, slot, [&] {
+    ZG_RETURN_IF_ERROR(runProgram(program, slot, k, [&] {
       if (k + 1 < weights.size()) {
         read = readMicroBatch(program, batch, k + 1);
       }

@@ -35,6 +35,9 @@ struct TrainerOptions {
   double deadline_seconds = options::Train().deadline_seconds;
   /// Whether `times` is wanted.
   bool record_times = false;
+  /// Ends the run where NaN or infinity reaches what lasts, with the step that
+  /// made it (NonfiniteSearch.h); slow.
+  bool debug_nonfinite = false;
   /// What the ranks of a process share; null: opened here. It outlives the
   /// trainer.
   const Machine *machine = nullptr;
@@ -115,6 +118,10 @@ private:
   /// The place of a micro-batch's first sample among those of all ranks.
   uint64_t sampleBase(uint64_t micro_batch) const;
   absl::Status runMicroBatches(const Batch &batch, const Batch *next);
+  /// Runs a program, on all ranks together; of micro-batch `k`, if it is one.
+  absl::Status runProgram(
+      unsigned program, unsigned slot, std::optional<uint64_t> k,
+      absl::FunctionRef<void()> meanwhile = [] {});
   absl::Status runEvaluation(const Batch &batch,
                              absl::Span<const double> weights);
   absl::StatusOr<StepResult> readResult() const;

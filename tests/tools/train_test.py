@@ -314,7 +314,8 @@ class Terminal(Case):
         text = self.in_terminal("train", MLP, "--data", MLP_DATA,
                                 *SGD[:-1], "1e38", "--steps", "20")
         self.assertRegex(text, r"\r\nnote: the loss of step \d+ is "
-                               r"(not a number|infinite); the run goes on\r\n")
+                               r"(not a number|infinite); the run goes on\. "
+                               r"--debug-nonfinite names what made it so\r\n")
         self.assertEqual(text.count("note:"), 1)
 
 

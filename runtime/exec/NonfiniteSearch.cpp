@@ -1,0 +1,257 @@
+//===- NonfiniteSearch.cpp - where a value that is not finite comes from --===//
+
+#include "runtime/exec/NonfiniteSearch.h"
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/SliceTypes.h"
+#include "runtime/plan/steps/Step.h"
+
+#include "absl/strings/numbers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+using namespace zerograph;
+
+namespace {
+
+bool isFloat(plan::ElementType type) {
+  return type == plan::F64 || type == plan::F32 || type == plan::F16 ||
+         type == plan::BF16;
+}
+
+bool overlap(const DeviceRange &a, const DeviceRange &b) {
+  return a.buffer == b.buffer && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
+}
+
+bool covers(const DeviceRange &outer, const DeviceRange &inner) {
+  return outer.buffer == inner.buffer && outer.offset <= inner.offset &&
+         inner.offset + inner.bytes <= outer.offset + outer.bytes;
+}
+
+/// The first NaN or, where there is none, the first infinity.
+absl::StatusOr<std::optional<NotFinite>>
+findWorst(const DeviceRange &range, plan::ElementType type,
+          bool infinite_allowed = false) {
+  uint64_t element = elementSize(type);
+  std::optional<NotFinite> nan, infinite;
+  ZG_RETURN_IF_ERROR(readBlocks(
+      range, [&](uint64_t offset, const std::byte *data, uint64_t bytes) {
+        auto find = [&](bool allowed) {
+          auto found = findNotFinite(type, data, bytes / element, allowed);
+          if (found) {
+            found->index += offset / element;
+          }
+          return found;
+        };
+        nan = nan ? nan : find(/*allowed=*/true);
+        infinite = infinite ? infinite : find(infinite_allowed);
+        return absl::OkStatus();
+      }));
+  return nan ? nan : infinite;
+}
+
+} // namespace
+
+bool NonfiniteSearch::Region::isNan() const {
+  return found && std::strcmp(found->name, "NaN") == 0;
+}
+
+NonfiniteSearch::NonfiniteSearch(const plan::Plan &plan,
+                                 const RankMemory &memory)
+    : plan(plan), memory(memory), parts(plan), types(sliceTypes(plan)) {
+  for (const plan::Program &program : plan.programs()) {
+    std::vector<Step> &steps = programs.emplace_back();
+    for (const plan::Step &step : program.steps()) {
+      Step &regions = steps.emplace_back();
+      for (int i = 0; i < step.accesses_size(); ++i) {
+        addRegions(step, i, regions);
+      }
+    }
+  }
+}
+
+/// Of a unit's bytes, those of its parameters: what is between them is nothing.
+void NonfiniteSearch::addRegions(const plan::Step &step, int access,
+                                 Step &to) const {
+  const plan::Access &touched = step.accesses(access);
+  plan::ElementType type = kindOf(step).type(plan, step, access);
+  type = type == plan::ELEMENT_INVALID ? types[touched.slice()] : type;
+  if (!effectOf(step, access).writes || !isFloat(type)) {
+    return;
+  }
+  Region whole;
+  whole.access = access;
+  whole.bytes = memory.access(plan, touched);
+  whole.type = type;
+  std::optional<UnitPart> part = parts.of(touched);
+  if (!part || part->elements == 0) {
+    to.push_back(whole);
+    return;
+  }
+  uint64_t size = elementSize(type);
+  uint64_t base = part->begin + Mesh(plan).offset(part->strides, memory.rank);
+  for (const plan::Parameter &parameter : plan.units(part->unit).parameters()) {
+    uint64_t begin = std::max(base, parameter.offset());
+    uint64_t end = std::min(base + part->elements,
+                            parameter.offset() + parameter.elements());
+    if (begin < end) {
+      Region region = whole;
+      region.bytes =
+          whole.bytes.part((begin - base) * size, (end - begin) * size);
+      region.parameter = &parameter;
+      region.first = begin - parameter.offset();
+      region.role = part->role;
+      to.push_back(region);
+    }
+  }
+}
+
+void NonfiniteSearch::begin(unsigned program) {
+  for (Step &step : programs[program]) {
+    for (Region &region : step) {
+      region.found.reset();
+    }
+  }
+}
+
+absl::Status NonfiniteSearch::look(unsigned program, uint32_t step) {
+  for (Region &region : programs[program][step]) {
+    ZG_ASSIGN_OR_RETURN(region.found, findWorst(region.bytes, region.type));
+  }
+  return absl::OkStatus();
+}
+
+/// The loss, if it is not finite: what made it so is what forward did. Else
+/// what comes first.
+std::optional<NonfiniteSearch::Place>
+NonfiniteSearch::lasting(unsigned program) const {
+  const std::vector<Step> &steps = programs[program];
+  std::optional<Place> first;
+  for (uint32_t s = 0; s < steps.size(); ++s) {
+    for (const Region &region : steps[s]) {
+      if (!region.found) {
+        continue;
+      }
+      uint32_t slice = plan.programs(int(program))
+                           .steps(int(s))
+                           .accesses(region.access)
+                           .slice();
+      plan::SliceClass of = plan.slices(int(slice)).slice_class();
+      if ((plan.has_loss() && slice == plan.loss().slice()) ||
+          (plan.has_evaluation() && slice == plan.evaluation().slice())) {
+        return Place{s, &region};
+      }
+      bool gradient = of == plan::GRAD || of == plan::GRAD_SHARD;
+      bool lasts = of == plan::PARAM_SHARD || of == plan::OPTIMIZER ||
+                   (gradient && !plan.skip_nonfinite());
+      if (lasts && !first) {
+        first = Place{s, &region};
+      }
+    }
+  }
+  return first;
+}
+
+/// Who wrote these bytes last, back to a step that wrote all of them.
+void NonfiniteSearch::addWriters(unsigned program, uint32_t before,
+                                 const DeviceRange &read,
+                                 std::vector<Place> &to) const {
+  for (uint32_t s = before; s-- > 0;) {
+    for (const Region &region : programs[program][s]) {
+      if (region.found && overlap(region.bytes, read)) {
+        to.push_back({s, &region});
+      }
+    }
+    const plan::Step &step = plan.programs(int(program)).steps(int(s));
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      if (effectOf(step, i).writes &&
+          covers(memory.access(plan, step.accesses(i)), read)) {
+        return;
+      }
+    }
+  }
+}
+
+/// NaN comes of NaN if it was read, else of infinities.
+std::vector<NonfiniteSearch::Place>
+NonfiniteSearch::sources(unsigned program, Place place) const {
+  const plan::Step &step = plan.programs(int(program)).steps(int(place.step));
+  std::vector<Place> all, nan;
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    if (effectOf(step, i).reads) {
+      addWriters(program, place.step, memory.access(plan, step.accesses(i)),
+                 all);
+    }
+  }
+  std::copy_if(all.begin(), all.end(), std::back_inserter(nan),
+               [](const Place &source) { return source.region->isNan(); });
+  return nan.empty() ? all : nan;
+}
+
+/// Sources come earlier in the program: the earliest of all has none.
+std::optional<NonfiniteOrigin> NonfiniteSearch::origin(unsigned program) const {
+  std::optional<Place> end = lasting(program);
+  if (!end) {
+    return std::nullopt;
+  }
+  Place earliest = *end;
+  std::set<const Region *> seen = {end->region};
+  for (std::vector<Place> open = {*end}; !open.empty();) {
+    Place place = open.back();
+    open.pop_back();
+    earliest = place.step < earliest.step ? place : earliest;
+    for (const Place &source : sources(program, place)) {
+      if (seen.insert(source.region).second) {
+        open.push_back(source);
+      }
+    }
+  }
+  return NonfiniteOrigin{earliest.step, describe(program, earliest, *end)};
+}
+
+absl::Status
+zerograph::checkBeginning(const std::vector<ParameterPart> &parts) {
+  for (const ParameterPart &part : parts) {
+    plan::ElementType type = part.state->type();
+    // A frozen mask may well hold -inf.
+    ZG_ASSIGN_OR_RETURN(
+        std::optional<NotFinite> found,
+        findWorst(part.bytes, type,
+                  /*infinite_allowed=*/!part.parameter->trainable()));
+    if (found) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "before the first step element ", part.first + found->index,
+          " of the ", part.parameter->elements(), " of parameter '",
+          part.parameter->name(), "' (its \"", part.state->role(), "\") is ",
+          found->name, ": give other weights to begin with"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status
+zerograph::agreeOnOrigin(ControlPlane &control,
+                         const std::optional<NonfiniteOrigin> &own) {
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
+                      control.exchange("looking for values that are not finite",
+                                       own ? absl::StrCat(own->step) : ""));
+  std::optional<size_t> first;
+  uint32_t earliest = 0;
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    uint32_t step = 0;
+    if (absl::SimpleAtoi(texts[rank], &step) && (!first || step < earliest)) {
+      first = rank;
+      earliest = step;
+    }
+  }
+  if (!first) {
+    return absl::OkStatus();
+  }
+  return *first == control.rank()
+             ? absl::OutOfRangeError(own->text)
+             : absl::CancelledError(absl::StrCat(
+                   "rank ", *first, " has a value that is not finite"));
+}

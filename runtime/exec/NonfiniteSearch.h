@@ -1,0 +1,95 @@
+//===- NonfiniteSearch.h - where a value that is not finite comes from ----===//
+//
+// Looks at what each step of a program has written. NaN or infinity is no fault
+// by itself: a mask is -inf where a softmax makes it 0. It is one where it
+// reaches what lasts: the loss, gradients, parameters, what the optimizer
+// keeps. From there the search goes back through the steps that read it to the
+// first that had it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_NONFINITESEARCH_H
+#define ZEROGRAPH_RUNTIME_EXEC_NONFINITESEARCH_H
+
+#include "runtime/comm/ControlPlane.h"
+#include "runtime/plan/UnitParts.h"
+#include "runtime/state/Layout.h"
+#include "runtime/state/NotFinite.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// A step whose result is not finite, while all that it has read is.
+struct NonfiniteOrigin {
+  uint32_t step = 0; // of the program
+  std::string text;  // which tensor, where, and what to do
+};
+
+/// Of one rank. Where the plan skips steps whose gradients are not finite, as
+/// all in float16, gradients may be so and do not count as lasting.
+class NonfiniteSearch {
+public:
+  /// The plan outlives it, and so does what `memory` names.
+  NonfiniteSearch(const plan::Plan &plan, const RankMemory &memory);
+
+  /// Before each run of a program.
+  void begin(unsigned program);
+  /// Behind each step, while what it has written is there. Threads may call it
+  /// at once, for different steps.
+  absl::Status look(unsigned program, uint32_t step);
+  /// After the run, if something that lasts is not finite.
+  std::optional<NonfiniteOrigin> origin(unsigned program) const;
+
+private:
+  /// Elements that a step writes, all of which mean something.
+  struct Region {
+    int access = 0;
+    DeviceRange bytes;
+    plan::ElementType type = plan::ELEMENT_INVALID;
+    const plan::Parameter *parameter = nullptr; // of which they are a part
+    uint64_t first = 0;                         // element of it
+    Role role = Role::Param;
+    /// In this run. NaN, if there is any, else the first infinity.
+    std::optional<NotFinite> found;
+
+    bool isNan() const;
+  };
+  using Step = std::vector<Region>;
+  struct Place {
+    uint32_t step;
+    const Region *region;
+  };
+
+  void addRegions(const plan::Step &step, int access, Step &to) const;
+  std::optional<Place> lasting(unsigned program) const;
+  /// Regions of earlier steps that `place`'s step has read, not finite.
+  std::vector<Place> sources(unsigned program, Place place) const;
+  void addWriters(unsigned program, uint32_t before, const DeviceRange &read,
+                  std::vector<Place> &to) const;
+  std::string nameOf(unsigned program, Place place) const;
+  std::string describe(unsigned program, Place origin, Place end) const;
+  std::string advice(unsigned program, Place origin) const;
+
+  const plan::Plan &plan;
+  const RankMemory memory;
+  UnitParts parts;
+  std::vector<plan::ElementType> types;    // by slice
+  std::vector<std::vector<Step>> programs; // program -> step -> regions
+};
+
+/// An error where a parameter or a state begins as no number: `parts` is all
+/// that a rank holds.
+absl::Status checkBeginning(const std::vector<ParameterPart> &parts);
+
+/// After each run of a program, on every rank: an error where any rank has an
+/// origin; of those of the earliest step, the lowest rank's says it, the
+/// others' is Cancelled.
+absl::Status agreeOnOrigin(ControlPlane &control,
+                           const std::optional<NonfiniteOrigin> &own);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_NONFINITESEARCH_H
