@@ -51,6 +51,16 @@ void float32(const Given &found, Translation &to) {
   }
 }
 
+void wire(const Given &found, Translation &to) {
+  for (const char *type : {"fp32", "bf16", "fp16"}) {
+    if (absl::EqualsIgnoreCase(found.value.text, type)) {
+      to.set(found, found.key->option, type);
+      return;
+    }
+  }
+  to.refuse(found, "expected fp32, bf16 or fp16");
+}
+
 void precision(const Given &found, Translation &to) {
   if (!*found.value.boolean()) {
     to.noEffect("off");

@@ -34,6 +34,8 @@ void clipping(const Given &found, Translation &to);
 void gradientMean(const Given &found, Translation &to);
 /// Nothing else than fp32 is built.
 void float32(const Given &found, Translation &to);
+/// fp32, bf16 or fp16.
+void wire(const Given &found, Translation &to);
 /// true: the type that the section is named after.
 void precision(const Given &found, Translation &to);
 

@@ -163,6 +163,10 @@ void FileWriter::write(const Key &key) {
     if (value("precision") == "bf16") { // missing would be true
       put(key, has("skip-nonfinite"));
     }
+  } else if (key.convert == wire) {
+    if (has("reduce-precision")) {
+      put(key, value("reduce-precision"));
+    }
   } else if (key.convert == masters) {
     if (value("master-precision") == "bf16") {
       put(key, true);

@@ -303,11 +303,11 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   int64_t shardBytes = bytesOf(op.getResult());
   bool anyOrder = target.reducesInAnyOrder();
   int64_t ranks = slices.ranks(op.getUnit());
-  int64_t chunk =
-      anyOrder ? shardBytes : std::min(target.exchangeBytes(ranks), shardBytes);
+  int64_t element = nn::elementBytes(elementTypeOf(op.getFlat()).getValue());
+  int64_t sent =
+      cast<RankedTensorType>(op.getType()).getNumElements() * element;
+  int64_t chunk = anyOrder ? sent : std::min(target.exchangeBytes(ranks), sent);
   zero::ParamUnitAttr unit = slices.units()[op.getUnit()];
-  int64_t element =
-      shardBytes / cast<RankedTensorType>(op.getType()).getNumElements();
   Place shard = storage.place(op.getResult());
   if (op.getAccumulator() && storage.place(op.getAccumulator()) != shard) {
     copy(storage.place(op.getAccumulator()), shard, shardBytes, label);
@@ -316,7 +316,7 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   add(accesses, Mode::read,
       storage.place(op.getFlat())
           .plus(zero::segmentOffset(unit, op.getSegment()) * element, 0),
-      shardBytes * ranks);
+      sent * ranks);
   add(accesses, op.getAccumulator() ? Mode::read_write : Mode::write, shard,
       shardBytes);
   if (!anyOrder || op.getAccumulator()) {
@@ -331,7 +331,7 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
       builder.getI64IntegerAttr(op.getSegment()),
       op.getAccumulator() ? builder.getUnitAttr() : UnitAttr(),
       anyOrder ? builder.getUnitAttr() : UnitAttr(),
-      builder.getI64IntegerAttr(chunk), elementTypeOf(op.getResult()),
+      builder.getI64IntegerAttr(chunk), elementTypeOf(op.getFlat()),
       elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),
       builder.getI64IntegerAttr(sequence++));
 }

@@ -1,6 +1,7 @@
 //===- Layout.cpp - parameters and gradients in flat buffers --------------===//
 
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/zero/FlatBuffers.h"
 #include "passes/zero/Passes.h"
 
@@ -102,10 +103,19 @@ struct Layout : impl::LayoutBase<Layout> {
     });
   }
 
-  /// Of the type that the micro-batch makes them of.
-  static RankedTensorType packedType(const UnitStates &states, int64_t unit) {
-    return states.wholeType(unit, states[unit].getTrainable() ? kGradRole
-                                                              : kParamRole);
+  /// Of the type that the micro-batch makes them of; of gradients, that in
+  /// which they are reduced.
+  RankedTensorType packedType(const UnitStates &states, int64_t unit) {
+    if (!states[unit].getTrainable()) {
+      return states.wholeType(unit, kParamRole);
+    }
+    RankedTensorType made = states.wholeType(unit, kGradRole);
+    if (reduce_precision == "fp32" || !made.getElementType().isF32()) {
+      return made;
+    }
+    return made.clone(reduce_precision == "bf16"
+                          ? Type(BFloat16Type::get(&getContext()))
+                          : Type(Float16Type::get(&getContext())));
   }
 
   /// Right behind the last of its operands to be made.
@@ -125,9 +135,13 @@ struct Layout : impl::LayoutBase<Layout> {
     Operation *&previous = behind.try_emplace(last, last).first->second;
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(previous);
-    auto op =
-        builder.create<PackOp>(states.location(unit, program.location()),
-                               packedType(states, unit), parts, offsets, unit);
+    RankedTensorType type = packedType(states, unit);
+    for (Value &part : parts) {
+      nn::NNBuilder b(builder, part.getLoc());
+      part = b.convert(part, type.getElementType());
+    }
+    auto op = builder.create<PackOp>(states.location(unit, program.location()),
+                                     type, parts, offsets, unit);
     previous = op;
     return op;
   }

@@ -67,6 +67,8 @@ struct OneRank : impl::OneRankBase<OneRank> {
   Value add(Operation *op, Value accumulator, Value value) {
     OpBuilder builder(op);
     nn::NNBuilder b(builder, op->getLoc());
+    auto sum = cast<RankedTensorType>(op->getResult(0).getType());
+    value = b.convert(value, sum.getElementType()); // as it has travelled
     return b.add(accumulator ? accumulator : b.splat(value, 0), value);
   }
 

@@ -39,14 +39,17 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
     What it leaves is right for one rank, or where every rank has everything:
     `zero-gathers`, `zero-reductions` and `zero-updates` share it out.
 
+    With a `reduce-precision` of 16 bits the f32 gradients of a unit are rounded
+    to it as they are packed, and so they travel; their sums are f32.
+
     Runs after `zero-localize-views`.
 
-    bitwise.
+    bitwise, except with `reduce-precision`, which rounds.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
     ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units,
-    no_decay, master_precision, reduce,
+    no_decay, master_precision, reduce, reduce_precision,
     Option<"groups", "groups", "std::string", "\"\"",
            "what `--group` gives, one behind the other with a ; between">
   ];

@@ -72,7 +72,7 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
   bool isOnlyReduced(PackOp pack) {
     return llvm::all_of(pack->getUsers(), [](Operation *user) {
       auto reduce = dyn_cast<ReduceScatterOp>(user);
-      return reduce && !reduce.getAccumulator() &&
+      return reduce && !reduce.getAccumulator() && !reduce.rounds() &&
              llvm::none_of(reduce->getUsers(), [](Operation *reader) {
                return isa<nn::ReturnOp>(reader);
              });

@@ -2,6 +2,9 @@
 
 #include "runtime/comm/Collectives.h"
 
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Supported.h"
+
 using namespace zerograph;
 
 std::string zerograph::describe(const CollectiveSite &site, const char *what) {
@@ -32,6 +35,17 @@ absl::Status zerograph::needRankOrder(const plan::ReduceScatter &reduce,
       "the plan leaves the order of sums to NCCL (--reduction nccl), and ranks "
       "on ",
       where, " do without it: compile it with --reduction exact"));
+}
+
+absl::Status zerograph::needSameTypes(plan::ElementType wire,
+                                      plan::ElementType accumulator) {
+  ZG_RETURN_IF_ERROR(needReducible(wire, accumulator));
+  if (wire == accumulator) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(absl::StrCat(
+      "the plan has gradients travel as ", nameOf(wire),
+      ", which GPUs do not yet: compile it with --reduce-precision fp32"));
 }
 
 absl::StatusOr<std::vector<uint64_t>>

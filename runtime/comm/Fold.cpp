@@ -2,7 +2,7 @@
 
 #include "runtime/comm/Fold.h"
 
-#include "runtime/plan/Supported.h"
+#include "runtime/base/Half.h"
 
 #include <algorithm>
 
@@ -13,9 +13,24 @@ namespace {
 /// Elements in the first-level cache with all their contributions.
 constexpr uint64_t kBlock = 2048;
 
-template <typename Element>
+struct Same {
+  template <typename Element>
+  Element operator()(Element value) const {
+    return value;
+  }
+};
+struct FromBf16 {
+  float operator()(uint16_t bits) const { return fromBf16(bits); }
+};
+struct FromF16 {
+  float operator()(uint16_t bits) const { return fromF16(bits); }
+};
+
+/// `widen` makes an Element of a Wire.
+template <typename Wire, typename Element, typename Widen>
 void fold(std::byte *to, bool accumulate,
-          absl::Span<const std::byte *const> contributions, uint64_t elements) {
+          absl::Span<const std::byte *const> contributions, uint64_t elements,
+          Widen widen) {
   for (uint64_t begin = 0; begin < elements; begin += kBlock) {
     uint64_t count = std::min(kBlock, elements - begin);
     Element *__restrict sum = reinterpret_cast<Element *>(to) + begin;
@@ -24,10 +39,10 @@ void fold(std::byte *to, bool accumulate,
       std::fill_n(sum, count, Element(0));
     }
     for (const std::byte *contribution : contributions) {
-      const Element *__restrict values =
-          reinterpret_cast<const Element *>(contribution) + begin;
+      const Wire *__restrict values =
+          reinterpret_cast<const Wire *>(contribution) + begin;
       for (uint64_t i = 0; i < count; ++i) {
-        sum[i] += values[i];
+        sum[i] += widen(values[i]);
       }
     }
   }
@@ -35,17 +50,21 @@ void fold(std::byte *to, bool accumulate,
 
 } // namespace
 
-absl::Status zerograph::checkFoldType(plan::ElementType type) {
-  return needReducible(type, type);
-}
-
 void zerograph::foldContributions(
-    plan::ElementType type, std::byte *accumulator, bool accumulate,
-    absl::Span<const std::byte *const> contributions, uint64_t bytes) {
-  if (type == plan::F32) {
-    fold<float>(accumulator, accumulate, contributions, bytes / sizeof(float));
+    plan::ElementType wire, plan::ElementType type, std::byte *accumulator,
+    bool accumulate, absl::Span<const std::byte *const> contributions,
+    uint64_t elements) {
+  if (wire == plan::BF16) {
+    fold<uint16_t, float>(accumulator, accumulate, contributions, elements,
+                          FromBf16());
+  } else if (wire == plan::F16) {
+    fold<uint16_t, float>(accumulator, accumulate, contributions, elements,
+                          FromF16());
+  } else if (type == plan::F32) {
+    fold<float, float>(accumulator, accumulate, contributions, elements,
+                       Same());
   } else {
-    fold<double>(accumulator, accumulate, contributions,
-                 bytes / sizeof(double));
+    fold<double, double>(accumulator, accumulate, contributions, elements,
+                         Same());
   }
 }

@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_FOLD_H
 #define ZEROGRAPH_RUNTIME_COMM_FOLD_H
 
-#include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
 
 #include "absl/types/span.h"
@@ -13,15 +12,13 @@
 
 namespace zerograph {
 
-/// F32 and F64 can be added up.
-absl::Status checkFoldType(plan::ElementType type);
-
-/// accumulator <- ((accumulator + c[0]) + c[1]) + ... elementwise over `bytes`
-/// bytes, from +0.0 unless `accumulate`. The accumulator is no contribution.
-void foldContributions(plan::ElementType type, std::byte *accumulator,
-                       bool accumulate,
+/// accumulator <- ((accumulator + c[0]) + c[1]) + ... for `elements` elements
+/// of type `type`, from +0.0 unless `accumulate`, of contributions of type
+/// `wire`: types that needReducible takes. The accumulator is no contribution.
+void foldContributions(plan::ElementType wire, plan::ElementType type,
+                       std::byte *accumulator, bool accumulate,
                        absl::Span<const std::byte *const> contributions,
-                       uint64_t bytes);
+                       uint64_t elements);
 
 } // namespace zerograph
 

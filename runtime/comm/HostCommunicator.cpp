@@ -2,8 +2,8 @@
 
 #include "runtime/comm/HostCommunicator.h"
 
-#include "runtime/comm/Fold.h"
 #include "runtime/device/host/HostBuffer.h"
+#include "runtime/plan/Supported.h"
 
 #include <algorithm>
 
@@ -67,19 +67,21 @@ absl::StatusOr<std::unique_ptr<Operation>>
 bindReduceScatter(HostCommunicator &comm, const plan::ReduceScatter &reduce,
                   CollectiveSite site, const std::vector<DeviceRange> &ranges) {
   ZG_RETURN_IF_ERROR(needRankOrder(reduce, "processors"));
-  ZG_RETURN_IF_ERROR(checkFoldType(reduce.accumulator()));
+  ZG_RETURN_IF_ERROR(needReducible(reduce.wire(), reduce.accumulator()));
   if (ranges.size() != 3) {
     return absl::InvalidArgumentError(
         absl::StrCat("it has ", ranges.size(),
                      " accesses, expected gradients, a shard and staging"));
   }
   ReduceScatterCall call;
+  call.wire = reduce.wire();
   call.type = reduce.accumulator();
   ZG_ASSIGN_OR_RETURN(auto addresses, hostAddresses(ranges));
   call.whole = addresses[0];
   call.shard = addresses[1];
   call.staging = addresses[2];
-  call.shard_bytes = ranges[1].bytes;
+  call.shard_bytes =
+      call.elements(ranges[0].bytes) / comm.world() * elementSize(call.wire);
   call.chunk_bytes = reduce.chunk_bytes();
   call.accumulate = reduce.accumulate();
   return blocking(comm, std::move(site),
@@ -92,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Operation>>
 bindAllReduce(HostCommunicator &comm, const plan::Step &step,
               CollectiveSite site, const std::vector<DeviceRange> &ranges) {
   plan::ElementType type = step.all_reduce().accumulator();
-  ZG_RETURN_IF_ERROR(checkFoldType(type));
+  ZG_RETURN_IF_ERROR(needReducible(type, type));
   ZG_ASSIGN_OR_RETURN(auto arrays, pairsOf<ReduceArray>(step, ranges));
   return blocking(
       comm, std::move(site),

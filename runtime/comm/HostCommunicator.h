@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/plan/Describe.h"
 
 #include <chrono>
 
@@ -18,13 +19,23 @@ struct GatherSegment {
 
 /// A reduce_scatter of one segment.
 struct ReduceScatterCall {
-  plan::ElementType type = plan::F32; // F32 or F64
+  plan::ElementType wire = plan::F32; // of contributions
+  plan::ElementType type = plan::F32; // of the shard
   const std::byte *whole = nullptr;   // world * shard_bytes, this rank's
   std::byte *shard = nullptr;
   std::byte *staging = nullptr; // world * chunk_bytes
+  /// Of contributions: what a rank's shard is of the whole, and what travels of
+  /// that at once.
   uint64_t shard_bytes = 0;
   uint64_t chunk_bytes = 0;
   bool accumulate = false;
+
+  /// Elements of so many bytes of contributions.
+  uint64_t elements(uint64_t bytes) const { return bytes / elementSize(wire); }
+  /// Where the sum lies of what is at byte `begin` of contributions.
+  std::byte *sumAt(uint64_t begin) const {
+    return shard + elements(begin) * elementSize(type);
+  }
 };
 
 /// One array of an all_reduce: sum <- ((sum + v_0) + v_1) + ...

@@ -80,6 +80,20 @@ const char *reductionOf(const plan::Plan &plan) {
   return "exact";
 }
 
+/// How gradients travel, as the option `--reduce-precision` has it; those of
+/// float64 stay what they are.
+std::string reducePrecisionOf(const plan::Plan &plan) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      const plan::ReduceScatter &reduce = step.reduce_scatter();
+      if (reduce.wire() != reduce.accumulator()) {
+        return reduce.wire() == plan::BF16 ? "bf16" : "fp16";
+      }
+    }
+  }
+  return "fp32";
+}
+
 Json headerJson(const LoadedPlan &loaded) {
   const plan::Plan &plan = loaded.plan;
   const plan::Target &target = plan.devices(0);
@@ -125,6 +139,7 @@ Json headerJson(const LoadedPlan &loaded) {
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},
       {"reduction", reductionOf(plan)},
+      {"reduce_precision", reducePrecisionOf(plan)},
       {"reduce", reducesLast(plan) ? "last" : "each"},
       {"inputs", inputs},
       {"kernels", plan.kernels_size()},

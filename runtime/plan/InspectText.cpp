@@ -115,6 +115,12 @@ void header(const Json &report, std::string &out) {
                     "  reductions: by the collective library, in an order of "
                     "its own: not the bits of other plans\n");
   }
+  if (std::string sent = text(report["reduce_precision"]); sent != "fp32") {
+    absl::StrAppend(&out, "  reductions: gradients of a micro-batch travel as ",
+                    sent,
+                    " and are added up in fp32: not the bits of "
+                    "--reduce-precision fp32\n");
+  }
   for (const Json &type : report["parameter_types"]) {
     uint64_t masters = number(type["with_master"]);
     absl::StrAppendFormat(&out, "  parameters: %s of %s in %s bytes%s\n",

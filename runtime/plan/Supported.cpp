@@ -55,7 +55,8 @@ absl::Status needReducible(plan::ElementType wire,
         absl::StrCat("adds up elements of type ", nameOf(accumulator),
                      "; reductions of f32 and f64 exist"));
   }
-  if (wire != accumulator) {
+  bool half = wire == plan::BF16 || wire == plan::F16;
+  if (wire != accumulator && !(half && accumulator == plan::F32)) {
     return unsupported("adds up elements of type ", nameOf(accumulator),
                        " that travel as ", nameOf(wire));
   }

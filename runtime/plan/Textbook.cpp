@@ -35,8 +35,16 @@ bool isSharded(const plan::Plan &plan, const plan::Unit &unit) {
   return false;
 }
 
-/// Bytes of an element of a unit's gradients, which may be wider.
-int64_t gradientBytes(const plan::Unit &unit) {
+/// Bytes of an element of a unit's gradients as they travel.
+int64_t gradientBytes(const plan::Plan &plan, int index) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if (step.has_reduce_scatter() && step.reduce_scatter().unit() == index) {
+        return int64_t(elementSize(step.reduce_scatter().wire()));
+      }
+    }
+  }
+  const plan::Unit &unit = plan.units(index);
   for (const plan::State &state : unit.states()) {
     if (roleOf(state) == Role::Gradient) {
       return int64_t(elementSize(state.type()));
@@ -80,7 +88,7 @@ public:
     for (int i = 0; i < plan.units_size(); ++i) {
       const plan::Unit &unit = plan.units(i);
       int64_t element = int64_t(elementSize(unit.type()));
-      int64_t wide = gradientBytes(unit);
+      int64_t wide = gradientBytes(plan, i);
       int64_t elements = int64_t(unit.elements() / world * (world - 1));
       int64_t once = elements * element, reduced = elements * wide;
       mixed = mixed || (unit.trainable() && wide != element);
@@ -106,7 +114,7 @@ public:
     }
     book.planned += scalars;
     book.bytes = static_cast<uint64_t>(exact / world);
-    // Gradients that are wider than parameters are told apart.
+    // Gradients of another type than parameters are told apart.
     book.formula = mixed ? absl::StrCat("(", gathers, " Psi + ", repeats,
                                         " gradients) (N - 1) / N")
                          : absl::StrCat(gathers + repeats, " Psi (N - 1) / N");
@@ -152,7 +160,7 @@ private:
   const plan::Plan &plan;
   int64_t world;
   bool sharded = false; // parameters of some unit
-  bool mixed = false;   // gradients of some unit are wider
+  bool mixed = false;   // gradients of some unit have another type
   std::vector<UnitTraffic> units;
   int64_t scalars = 0;
   std::map<std::string, int64_t> differences;

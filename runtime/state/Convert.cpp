@@ -2,6 +2,7 @@
 
 #include "runtime/state/Convert.h"
 
+#include "runtime/base/Half.h"
 #include "runtime/plan/Describe.h"
 
 #include <bit>
@@ -19,20 +20,10 @@ T load(const std::byte *from) {
   return value;
 }
 
-float fromF16(uint16_t bits) {
-  int exponent = bits >> 10 & 31;
-  int fraction = bits & 1023;
-  float magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
-                    : exponent == 0
-                        ? std::ldexp(float(fraction), -24)
-                        : std::ldexp(float(fraction + 1024), exponent - 25);
-  return std::copysign(magnitude, bits >> 15 ? -1.0f : 1.0f);
-}
-
 float loadAsFloat(plan::ElementType type, const std::byte *from) {
   switch (type) {
   case plan::BF16:
-    return std::bit_cast<float>(uint32_t(load<uint16_t>(from)) << 16);
+    return fromBf16(load<uint16_t>(from));
   case plan::F16:
     return fromF16(load<uint16_t>(from));
   default:

@@ -263,9 +263,14 @@ TEST(Traps, SumsAreNotMeans) {
   EXPECT_EQ(linesOf(readGood("{gradient_allreduce_op: mean}").problems), "");
   EXPECT_THAT(linesOf(readGood("{gradient_allreduce_op: sum}").problems),
               HasSubstr("their mean"));
-  EXPECT_EQ(linesOf(readGood("{communication_data_type: fp32}").problems), "");
-  EXPECT_THAT(linesOf(readGood("{communication_data_type: fp16}").problems),
-              HasSubstr("not built yet"));
+  for (const char *type : {"fp32", "bf16", "fp16"}) {
+    Config config =
+        readGood(absl::StrCat("{communication_data_type: ", type, "}"));
+    EXPECT_EQ(linesOf(config.problems), "");
+    EXPECT_EQ(valueOf(config, "reduce-precision"), type);
+  }
+  EXPECT_THAT(linesOf(readGood("{communication_data_type: int8}").problems),
+              HasSubstr("expected fp32, bf16 or fp16"));
 }
 
 TEST(Traps, AllProblemsAreReportedTogether) {

@@ -103,6 +103,13 @@ TEST(Write, SaysThatUnitsAreComputedAgain) {
                                         {"accumulate", "1"}});
 }
 
+TEST(Write, SaysHowGradientsTravel) {
+  expectSame({{"reduce-precision", "bf16"}}, {{"optimizer", "adamw"},
+                                              {"lr", "0.001"},
+                                              {"weight-decay", "0.01"},
+                                              {"accumulate", "1"}});
+}
+
 TEST(Write, SaysWhatDeepSpeedWouldDoOtherwise) {
   std::string json = writeDeepSpeed({{"zero", "2"}}).json;
   EXPECT_THAT(json, HasSubstr("\"gradient_clipping\": 0.0"));

@@ -16,6 +16,20 @@ absl::Status checkPrecisionOptions(
         "--precision ", precision, " is not built yet for --target ",
         options.target, "; use --precision fp32 there"));
   }
+  if (options.reduce_precision != "fp32") {
+    std::string given =
+        absl::StrCat("--reduce-precision ", options.reduce_precision);
+    if (!absl::StartsWith(options.target, "host")) {
+      return absl::UnimplementedError(
+          absl::StrCat(given, " is not built yet for --target ", options.target,
+                       "; use --reduce-precision fp32 there"));
+    }
+    if (options.reduce == "last") {
+      return absl::InvalidArgumentError(absl::StrCat(
+          given, " is for --reduce each; --reduce last adds up what a rank has "
+                 "made in float32, and sends that"));
+    }
+  }
   if (options.master_precision == "bf16" && precision != "bf16") {
     return absl::InvalidArgumentError(absl::StrCat(
         "--master-precision bf16 is for --precision bf16; with ", precision,

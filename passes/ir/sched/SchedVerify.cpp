@@ -289,9 +289,11 @@ LogicalResult sched::ReduceScatterOp::verify() {
   if (!getAnyOrder() || getAccumulate()) {
     modes.push_back(Mode::write);
   }
+  int64_t wire = nn::elementBytes(getWire());
+  int64_t sent =
+      step.access(1).getBytes() / nn::elementBytes(getAccumulator()) * wire;
   if (failed(ranks) || failed(verifyModes(step, modes)) ||
-      failed(verifyBytes(step, 0, step.access(1).getBytes() * *ranks,
-                         "the segment of its shard"))) {
+      failed(verifyBytes(step, 0, sent * *ranks, "the segment of its shard"))) {
     return failure();
   }
   int64_t chunk = getChunkBytes();

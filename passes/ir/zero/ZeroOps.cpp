@@ -80,10 +80,6 @@ FailureOr<int64_t> ranksOf(Operation *op, ParamUnitAttr unit) {
 /// That `flat` is the unit's buffer and `shard` one rank's part of `segment`.
 LogicalResult verifyPart(Operation *op, int64_t unitIndex, uint64_t segment,
                          Value flat, Value shard) {
-  if (elementType(flat) != elementType(shard)) {
-    return op->emitOpError("element types differ: ")
-           << flat.getType() << " and " << shard.getType();
-  }
   FailureOr<ParamUnitAttr> unit = findUnit(op, unitIndex);
   if (failed(unit) || !*unit) {
     return unit;
@@ -143,7 +139,19 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
 
 } // namespace
 
+/// Of buffer and shard.
+LogicalResult verifySameType(Operation *op, Value flat, Value shard) {
+  if (elementType(flat) != elementType(shard)) {
+    return op->emitOpError("element types differ: ")
+           << flat.getType() << " and " << shard.getType();
+  }
+  return success();
+}
+
 LogicalResult ShardOp::verify() {
+  if (failed(verifySameType(*this, getFlat(), getResult()))) {
+    return failure();
+  }
   return verifyPart(*this, getUnit(), getSegment(), getFlat(), getResult());
 }
 
@@ -215,7 +223,17 @@ LogicalResult ReleaseOp::verify() {
   return success();
 }
 
+bool ReduceScatterOp::rounds() {
+  return elementType(getFlat()) != elementType(getResult());
+}
+
 LogicalResult ReduceScatterOp::verify() {
+  Type wire = elementType(getFlat());
+  bool half = wire.isBF16() || wire.isF16();
+  if ((!half || !elementType(getResult()).isF32() || getInPlace()) &&
+      failed(verifySameType(*this, getFlat(), getResult()))) {
+    return failure();
+  }
   if (getInPlace() && getAccumulator()) {
     return emitOpError("in place has no accumulator");
   }

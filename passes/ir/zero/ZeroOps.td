@@ -307,8 +307,13 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
     **Constraints:**
     - `unit` and `segment` exist; the group is the unit's axes.
     - `flat` has the unit's length; accumulator and result that of the shard.
-    - Element types are equal.
+    - Element types are equal; but f32 may be the sum of bf16 or f16, which is
+      not in place.
     - `in_place` has no accumulator.
+  }];
+  let extraClassDeclaration = [{
+    /// Whether what travels has less bits than the sum.
+    bool rounds();
   }];
   let arguments = (ins Zero_Flat:$flat, Optional<Zero_Flat>:$accumulator,
                        I64Attr:$unit, I64Attr:$segment, StrArrayAttr:$group,

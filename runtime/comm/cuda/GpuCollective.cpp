@@ -2,7 +2,6 @@
 
 #include "runtime/comm/cuda/GpuCollective.h"
 
-#include "runtime/comm/Fold.h"
 #include "runtime/comm/cuda/LaunchFold.h"
 #include "runtime/device/cuda/CudaBuffer.h"
 
@@ -219,14 +218,16 @@ zerograph::bindGpuCollective(GpuGroup &group, ControlPlane &control,
           absl::StrCat("it has ", ranges.size(),
                        " accesses, expected gradients, a shard and staging"));
     }
-    ZG_RETURN_IF_ERROR(checkFoldType(step.reduce_scatter().accumulator()));
+    ZG_RETURN_IF_ERROR(needSameTypes(step.reduce_scatter().wire(),
+                                     step.reduce_scatter().accumulator()));
     auto reduce = std::make_unique<GpuReduceScatter>(
         group, control, rank, std::move(site), "reduce_scatter");
     reduce->reduce = step.reduce_scatter();
     reduce->shard_bytes = ranges[1].bytes;
     bound = std::move(reduce);
   } else if (step.op_case() == plan::Step::kAllReduce) {
-    ZG_RETURN_IF_ERROR(checkFoldType(step.all_reduce().accumulator()));
+    ZG_RETURN_IF_ERROR(needSameTypes(step.all_reduce().wire(),
+                                     step.all_reduce().accumulator()));
     auto reduce = std::make_unique<GpuAllReduce>(group, control, rank,
                                                  std::move(site), "all_reduce");
     reduce->type = step.all_reduce().accumulator();

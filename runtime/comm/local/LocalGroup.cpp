@@ -5,6 +5,7 @@
 #include "runtime/comm/CollectiveOrder.h"
 #include "runtime/comm/Fold.h"
 #include "runtime/comm/local/Rendezvous.h"
+#include "runtime/plan/Supported.h"
 
 #include <algorithm>
 #include <cstring>
@@ -166,7 +167,7 @@ LocalCommunicator::allGather(const CollectiveSite &site,
 
 absl::Status LocalCommunicator::reduceScatter(const CollectiveSite &site,
                                               const ReduceScatterCall &call) {
-  ZG_RETURN_IF_ERROR(checkFoldType(call.type));
+  ZG_RETURN_IF_ERROR(needReducible(call.wire, call.type));
   ZG_RETURN_IF_ERROR(
       enter(site, "reduce_scatter", [&] { shown().call = call; }));
   for (uint64_t begin = 0; begin < call.shard_bytes;
@@ -181,8 +182,8 @@ absl::Status LocalCommunicator::reduceScatter(const CollectiveSite &site,
       contributions[peer] = place;
       count.reduce += peer != self ? bytes : 0;
     }
-    foldContributions(call.type, call.shard + begin, call.accumulate,
-                      contributions, bytes);
+    foldContributions(call.wire, call.type, call.sumAt(begin), call.accumulate,
+                      contributions, call.elements(bytes));
   }
   return leave(site, "reduce_scatter");
 }
@@ -190,7 +191,7 @@ absl::Status LocalCommunicator::reduceScatter(const CollectiveSite &site,
 absl::Status
 LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
                              absl::Span<const ReduceArray> arrays) {
-  ZG_RETURN_IF_ERROR(checkFoldType(type));
+  ZG_RETURN_IF_ERROR(needReducible(type, type));
   ZG_RETURN_IF_ERROR(enter(site, "all_reduce", [&] {
     shown().arrays.assign(arrays.begin(), arrays.end());
   }));
@@ -199,8 +200,8 @@ LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
       contributions[peer] = shownBy(peer).arrays[i].values;
       count.scalar += peer != self ? arrays[i].bytes : 0;
     }
-    foldContributions(type, arrays[i].sum, /*accumulate=*/true, contributions,
-                      arrays[i].bytes);
+    foldContributions(type, type, arrays[i].sum, /*accumulate=*/true,
+                      contributions, arrays[i].bytes / elementSize(type));
   }
   return leave(site, "all_reduce");
 }

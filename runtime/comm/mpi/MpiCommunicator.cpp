@@ -3,6 +3,7 @@
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
 #include "runtime/comm/Fold.h"
+#include "runtime/plan/Supported.h"
 
 #include <algorithm>
 #include <cstring>
@@ -107,7 +108,7 @@ MpiCommunicator::allGather(const CollectiveSite &site,
 
 absl::Status MpiCommunicator::reduceScatter(const CollectiveSite &site,
                                             const ReduceScatterCall &call) {
-  ZG_RETURN_IF_ERROR(checkFoldType(call.type));
+  ZG_RETURN_IF_ERROR(needReducible(call.wire, call.type));
   ZG_RETURN_IF_ERROR(enter(site, "reduce_scatter"));
   for (uint64_t begin = 0; begin < call.shard_bytes;
        begin += call.chunk_bytes) {
@@ -132,8 +133,8 @@ absl::Status MpiCommunicator::reduceScatter(const CollectiveSite &site,
     if (begin == 0) {
       noteBegin(site, engine->met());
     }
-    foldContributions(call.type, call.shard + begin, call.accumulate,
-                      contributions, bytes);
+    foldContributions(call.wire, call.type, call.sumAt(begin), call.accumulate,
+                      contributions, call.elements(bytes));
   }
   leave(site);
   return absl::OkStatus();
@@ -142,7 +143,7 @@ absl::Status MpiCommunicator::reduceScatter(const CollectiveSite &site,
 absl::Status MpiCommunicator::allReduce(const CollectiveSite &site,
                                         plan::ElementType type,
                                         absl::Span<const ReduceArray> arrays) {
-  ZG_RETURN_IF_ERROR(checkFoldType(type));
+  ZG_RETURN_IF_ERROR(needReducible(type, type));
   ZG_RETURN_IF_ERROR(enter(site, "all_reduce"));
   uint64_t all = 0;
   for (const ReduceArray &array : arrays) {
@@ -169,8 +170,8 @@ absl::Status MpiCommunicator::allReduce(const CollectiveSite &site,
                                            : received.data() + begin * world() +
                                                  peer * array.bytes;
     }
-    foldContributions(type, array.sum, /*accumulate=*/true, contributions,
-                      array.bytes);
+    foldContributions(type, type, array.sum, /*accumulate=*/true, contributions,
+                      array.bytes / elementSize(type));
     begin += array.bytes;
   }
   leave(site);

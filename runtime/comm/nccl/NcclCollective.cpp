@@ -3,7 +3,6 @@
 #include "runtime/comm/nccl/NcclCollective.h"
 
 #include "runtime/base/Cause.h"
-#include "runtime/comm/Fold.h"
 #include "runtime/comm/cuda/LaunchFold.h"
 #include "runtime/device/cuda/CudaBuffer.h"
 
@@ -231,7 +230,7 @@ bindReduceScatter(NcclRank &rank, const plan::ReduceScatter &reduce,
         "it has ", ranges.size(), " accesses, expected gradients, a shard",
         staged ? " and staging" : ""));
   }
-  ZG_RETURN_IF_ERROR(checkFoldType(reduce.accumulator()));
+  ZG_RETURN_IF_ERROR(needSameTypes(reduce.wire(), reduce.accumulator()));
   std::unique_ptr<NcclReduceScatter> bound;
   if (reduce.any_order()) {
     bound = std::make_unique<NcclFastReduceScatter>(
@@ -249,7 +248,8 @@ absl::StatusOr<std::unique_ptr<NcclCollective>>
 bindAllReduce(NcclRank &rank, const plan::Step &step, CollectiveSite site,
               const std::vector<DeviceRange> &ranges,
               std::vector<CUdeviceptr> addresses) {
-  ZG_RETURN_IF_ERROR(checkFoldType(step.all_reduce().accumulator()));
+  ZG_RETURN_IF_ERROR(
+      needSameTypes(step.all_reduce().wire(), step.all_reduce().accumulator()));
   if (ranges.size() % 2 == 0) {
     return absl::FailedPreconditionError(
         "the plan has no staging for the values of all ranks, which NCCL "

@@ -21,9 +21,9 @@ public:
     for (int i = 0; i < segments.size(); ++i) {
       ZG_RETURN_IF_ERROR(steps::needMode(step, 2 * i, {plan::READ}));
       ZG_RETURN_IF_ERROR(steps::needMode(step, 2 * i + 1, {plan::WRITE}));
-      ZG_RETURN_IF_ERROR(steps::needSegment(plan, step, 2 * i + 1, 2 * i,
-                                            segments[i].elements(),
-                                            step.all_gather().element_type()));
+      ZG_RETURN_IF_ERROR(steps::needSegment(
+          plan, step, 2 * i + 1, 2 * i, segments[i].elements(),
+          step.all_gather().element_type(), step.all_gather().element_type()));
     }
     return absl::OkStatus();
   }

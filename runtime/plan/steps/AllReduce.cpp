@@ -20,6 +20,9 @@ public:
                             " accesses; it needs pairs of values and sums");
     }
     ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
+    if (op.wire() != op.accumulator()) {
+      return steps::invalid("changes the type of what it adds up");
+    }
     uint64_t element = elementSize(op.wire());
     for (int i = 0; i < pairedAccesses(step); i += 2) {
       ZG_RETURN_IF_ERROR(steps::needMode(step, i, {plan::READ}));

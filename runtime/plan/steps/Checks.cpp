@@ -100,17 +100,18 @@ absl::Status needGroup(const plan::Plan &plan, const plan::Step &step) {
 
 absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
                          int whole, int part, uint64_t elements,
-                         plan::ElementType type) {
+                         plan::ElementType type, plan::ElementType part_type) {
   Mesh mesh(plan);
   const plan::Access &segment = step.accesses(whole);
   const plan::Access &shard = step.accesses(part);
   uint32_t ranks = mesh.groupSize(step.axes());
   // Elements were checked with the unit; a type has at most 8 bytes.
-  uint64_t bytes = elements * elementSize(type);
-  if (elementSize(type) == 0 || segment.bytes() != bytes ||
-      shard.bytes() != bytes / ranks) {
+  if (elementSize(type) == 0 ||
+      segment.bytes() != elements * elementSize(type) ||
+      shard.bytes() != elements / ranks * elementSize(part_type)) {
     return invalid("a segment has ", elements, " elements of type ",
-                   nameOf(type), "; accesses ", whole, " and ", part,
+                   nameOf(type), ", and its shard of type ", nameOf(part_type),
+                   "; accesses ", whole, " and ", part,
                    " to it and its shard have ", segment.bytes(), " and ",
                    shard.bytes(), " bytes");
   }
@@ -121,8 +122,10 @@ absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
                      ", the whole segment, lies elsewhere on each rank");
     }
   }
-  for (int index : {whole, part}) {
-    ZG_RETURN_IF_ERROR(needAligned(plan, step, index, elementSize(type)));
+  ZG_RETURN_IF_ERROR(needAligned(plan, step, whole, elementSize(type)));
+  ZG_RETURN_IF_ERROR(needAligned(plan, step, part, elementSize(part_type)));
+  if (type != part_type) {
+    return needApart(plan, step, whole, part);
   }
   Range own = arenaRange(plan, segment);
   own.bytes = shard.bytes();

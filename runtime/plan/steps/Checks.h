@@ -41,10 +41,11 @@ absl::Status needAxes(const plan::Plan &plan,
 /// Of a collective: at least one of them.
 absl::Status needGroup(const plan::Plan &plan, const plan::Step &step);
 /// Accesses `whole` and `part` are a segment, the same on every rank of the
-/// group, and this rank's part of it, which lies apart or in its place.
+/// group, and this rank's part of it, which lies apart or, of the same type, in
+/// its place.
 absl::Status needSegment(const plan::Plan &plan, const plan::Step &step,
                          int whole, int part, uint64_t elements,
-                         plan::ElementType type);
+                         plan::ElementType type, plan::ElementType part_type);
 
 } // namespace zerograph::steps
 

@@ -32,9 +32,9 @@ public:
     ZG_RETURN_IF_ERROR(steps::needMode(
         step, kShard, {op.accumulate() ? plan::READ_WRITE : plan::WRITE}));
     ZG_RETURN_IF_ERROR(needReducible(op.wire(), op.accumulator()));
-    ZG_RETURN_IF_ERROR(
-        steps::needSegment(plan, step, kWhole, kShard,
-                           unit.segments(op.segment()).elements(), op.wire()));
+    ZG_RETURN_IF_ERROR(steps::needSegment(
+        plan, step, kWhole, kShard, unit.segments(op.segment()).elements(),
+        op.wire(), op.accumulator()));
     if (op.accumulate()) {
       ZG_RETURN_IF_ERROR(steps::needApart(plan, step, kWhole, kShard));
     }

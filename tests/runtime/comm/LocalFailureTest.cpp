@@ -118,6 +118,7 @@ TEST(LocalFailureTest, APeerReducesFromARankThatHasGivenUp) {
   ReduceScatterCall calls[2];
   for (unsigned rank = 0; rank < 2; ++rank) {
     calls[rank] = {plan::F32,
+                   plan::F32,
                    bytesOf(wholes[rank]),
                    bytesOf(&shards[rank]),
                    bytesOf(staging[rank]),

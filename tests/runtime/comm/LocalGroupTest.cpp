@@ -46,7 +46,7 @@ void checkReduceScatter(plan::ElementType type, unsigned world,
     unsigned rank = comm.rank();
     std::vector<Element> staging(world * chunk_elements);
     ReduceScatterCall call;
-    call.type = type;
+    call.wire = call.type = type;
     call.whole = reinterpret_cast<std::byte *>(whole[rank].data());
     call.shard = reinterpret_cast<std::byte *>(shards[rank].data());
     call.staging = reinterpret_cast<std::byte *>(staging.data());
@@ -226,6 +226,51 @@ TEST(LocalGroupTest, CollectivesKeepThePlansOrderWhateverTheStream) {
   for (unsigned rank = 0; rank < kWorld; ++rank) {
     EXPECT_TRUE(statuses[rank].ok()) << statuses[rank];
     EXPECT_EQ(entered[rank], expected);
+  }
+}
+
+/// Contributions of 16 bits are added up in f32, in rank order: by chunks of
+/// two elements, with numbers that a sum of 16 bits would lose.
+TEST(LocalGroupTest, AddsUpInMoreBitsThanTravel) {
+  struct Type {
+    plan::ElementType wire;
+    uint16_t one, tiny, most_negative, denormal;
+    float tiny_value, negative_value, denormal_value;
+  };
+  constexpr Type kTypes[] = {{plan::BF16, 0x3f80, 0x3700, 0xff7f, 0x0001,
+                              0x1p-17f, -0x1.fep127f, 0x1p-133f},
+                             {plan::F16, 0x3c00, 0x0080, 0xfbff, 0x0001,
+                              0x1p-17f, -65504.0f, 0x1p-24f}};
+  for (const Type &type : kTypes) {
+    constexpr uint64_t kElements = 3;
+    LocalGroupOptions options;
+    options.world = 2;
+    std::vector<std::vector<float>> shards(2, {0.5f, 0.5f, 0.5f});
+    // Rank 1's part, of rank 0 and of itself.
+    const uint16_t whole[2][2 * kElements] = {
+        {0, 0, 0, type.one, type.most_negative, type.denormal},
+        {0, 0, 0, type.tiny, 0, 0x8000}};
+    auto statuses = onRanks(options, [&](HostCommunicator &comm) {
+      unsigned rank = comm.rank();
+      std::vector<uint16_t> staging(2 * 2);
+      ReduceScatterCall call;
+      call.wire = type.wire;
+      call.whole = reinterpret_cast<const std::byte *>(whole[rank]);
+      call.shard = reinterpret_cast<std::byte *>(shards[rank].data());
+      call.staging = reinterpret_cast<std::byte *>(staging.data());
+      call.shard_bytes = kElements * 2;
+      call.chunk_bytes = 2 * 2;
+      call.accumulate = rank == 0; // a shard's own business
+      comm.beginProgram();
+      absl::Status status = comm.reduceScatter(siteOf(0), call);
+      EXPECT_EQ(comm.traffic().reduce, kElements * 2);
+      return status;
+    });
+    EXPECT_TRUE(statuses[0].ok() && statuses[1].ok());
+    EXPECT_EQ(shards[0], (std::vector<float>{0.5f, 0.5f, 0.5f}));
+    EXPECT_EQ(shards[1],
+              (std::vector<float>{1 + type.tiny_value, type.negative_value,
+                                  type.denormal_value}));
   }
 }
 

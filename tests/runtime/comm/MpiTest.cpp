@@ -86,7 +86,7 @@ void checkReduceScatter(plan::ElementType type, uint64_t shard_elements,
   std::vector<Element> apart(shard_elements, Element(0.3));
   std::vector<Element> staging(world * chunk_elements);
   ReduceScatterCall call;
-  call.type = type;
+  call.wire = call.type = type;
   call.whole = bytesOf(whole);
   call.shard = in_place
                    ? bytesOf(whole) + rank * shard_elements * sizeof(Element)

@@ -165,6 +165,14 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) {
        step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::F64);
      }},
+    {"a segment has 512 elements of type bf16, and its shard of type f32",
+     [](plan::Plan &p) {
+       step(p, 7)->mutable_reduce_scatter()->set_wire(plan::BF16);
+     }},
+    {"changes the type of what it adds up",
+     [](plan::Plan &p) {
+       step(p, 10)->mutable_all_reduce()->set_wire(plan::BF16);
+     }},
     {"which is empty or taken",
      [](plan::Plan &p) {
        p.mutable_kernels(1)->set_symbol(p.kernels(0).symbol());

@@ -214,6 +214,22 @@ nn.program @release(%a: tensor<256xf32>) -> tensor<256xf32> {
 
 // -----
 
+nn.program @reduce(%a: tensor<512xbf16>) {
+  // expected-error @below {{element types differ: 'tensor<512xbf16>' and 'tensor<256xf32>'}}
+  %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" in_place : tensor<512xbf16> -> tensor<256xf32>
+  nn.return
+}
+
+// -----
+
+nn.program @reduce(%a: tensor<512xf32>) {
+  // expected-error @below {{element types differ: 'tensor<512xf32>' and 'tensor<256xbf16>'}}
+  %0 = zero.reduce_scatter %a unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xbf16>
+  nn.return
+}
+
+// -----
+
 nn.program @reduce(%a: tensor<512xf32>, %b: tensor<256xf32>) {
   // expected-error @below {{in place has no accumulator}}
   %0 = zero.reduce_scatter %a, %b unit 0 segment 0 group ["data"] reason "r" in_place : tensor<512xf32>, tensor<256xf32> -> tensor<256xf32>
