@@ -50,6 +50,12 @@ plan::ElementType ownType(const plan::Unit &unit,
                                                    : parameter.type();
 }
 
+plan::ElementType trainedType(const plan::Unit &unit,
+                              const plan::Parameter &parameter) {
+  plan::ElementType own = ownType(unit, parameter);
+  return own == plan::F16 || own == plan::BF16 ? plan::F32 : own;
+}
+
 std::string nameOf(plan::ElementType type) {
   return lower(plan::ElementType_Name(type), type);
 }

@@ -20,6 +20,9 @@ plan::ElementType resultType(const plan::Matmul &matmul);
 /// A parameter's own type, in which files hold it.
 plan::ElementType ownType(const plan::Unit &unit,
                           const plan::Parameter &parameter);
+/// The type in which a parameter is changed: its own, or F32 for 16 bits.
+plan::ElementType trainedType(const plan::Unit &unit,
+                              const plan::Parameter &parameter);
 
 /// Lower-case names as in reports: "f32", "device", "gathered", "compute",
 /// "read". "?" and the number for a value this build doesn't know.

@@ -20,7 +20,7 @@ struct Found {
   const plan::Parameter *parameter;
 };
 
-/// A matrix of an adapter: a parameter of the weight's own type.
+/// A matrix of an adapter: a parameter of the type in which the weight changes.
 absl::Status validateMatrix(const std::map<std::string, Found> &parameters,
                             const std::string &name, plan::Init init,
                             plan::ElementType type) {
@@ -38,7 +38,7 @@ absl::Status validateMatrix(const std::map<std::string, Found> &parameters,
 absl::Status validateAdapter(const std::map<std::string, Found> &parameters,
                              const Found &weight) {
   const plan::Adapter &adapter = weight.parameter->adapter();
-  plan::ElementType type = ownType(*weight.unit, *weight.parameter);
+  plan::ElementType type = trainedType(*weight.unit, *weight.parameter);
   bool floats = type == plan::F32 || type == plan::F64;
   if (!floats || weight.unit->trainable() || weight.unit->local() ||
       !std::isfinite(adapter.alpha())) {

@@ -30,6 +30,16 @@ std::vector<uint64_t> shapeOf(const plan::Parameter &parameter) {
   return {parameter.shape().begin(), parameter.shape().end()};
 }
 
+/// In which a unit's parameters are held to their last bit.
+plan::ElementType heldType(const plan::Unit &unit) {
+  for (const plan::State &state : unit.states()) {
+    if (roleOf(state) == roleOfValues(unit)) {
+      return state.type();
+    }
+  }
+  return unit.type();
+}
+
 /// The first few of many names.
 std::string listOf(const std::vector<std::string> &names, size_t most = 3) {
   size_t shown = names.size() <= most + 1 ? names.size() : most;
@@ -136,16 +146,16 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
   uint64_t bytes = parameter.elements() * elementSize(own);
   if (auto found = loaded.find(parameter.name()); found != loaded.end()) {
     const TensorExtent &extent = found->second;
-    // What is held in f32 loses nothing of 16 bits; its rounding comes after.
-    bool wide = own == plan::F32 || roleOfValues(unit) == Role::Master;
-    bool fits =
-        extent.type == own || (wide && canConvert(extent.type, plan::F32));
-    if (!fits || extent.shape != shapeOf(parameter)) {
+    if (!canConvert(extent.type, own) || extent.shape != shapeOf(parameter)) {
       return absl::InvalidArgumentError(absl::StrCat(
           extent.file->path(), ": '", parameter.name(), "' is ",
           plan::ElementType_Name(extent.type), " ", shapeText(extent.shape),
           ", expected ", plan::ElementType_Name(own), " ",
           shapeText(shapeOf(parameter))));
+    }
+    // What is asked for by --precision is no news.
+    if (extent.type != own && own == heldType(unit) && own != plan::F32) {
+      rounded.push_back(parameter.name());
     }
     extents[parameter.name()] = extent;
     return absl::OkStatus();
@@ -171,10 +181,11 @@ absl::Status ParameterSources::resolve(const plan::Unit &unit,
     missing.push_back(parameter.name());
     return absl::OkStatus();
   }
-  if (own != plan::F32 && own != plan::F64) {
+  plan::ElementType begun = trainedType(unit, parameter);
+  if (begun != plan::F32 && begun != plan::F64) {
     return absl::UnimplementedError(absl::StrCat(
         "'", parameter.name(), "' is ", plan::ElementType_Name(own),
-        ": only F32 and F64 parameters can be made up"));
+        ": only floating-point parameters can be made up"));
   }
   (isOfAdapter(parameter) ? adapters : made).push_back(parameter.name());
   return absl::OkStatus();
@@ -259,6 +270,11 @@ ParameterSources::open(const plan::Plan &plan,
                      "model: ",
                      listOf(absent)));
   }
+  if (!sources->rounded.empty()) {
+    sources->said.push_back(absl::StrCat(
+        options.load_weights, ": rounded to the 16 bits that the model has: ",
+        listOf(sources->rounded)));
+  }
   if (!loaded.empty() && !sources->adapters.empty()) {
     sources->said.push_back(absl::StrCat(
         options.load_weights,
@@ -282,7 +298,8 @@ plan::ElementType
 ParameterSources::typeOf(const plan::Unit &unit,
                          const plan::Parameter &parameter) const {
   auto found = extents.find(parameter.name());
-  return found != extents.end() ? found->second.type : ownType(unit, parameter);
+  return found != extents.end() ? found->second.type
+                                : trainedType(unit, parameter);
 }
 
 absl::Status ParameterSources::valuesOf(const plan::Unit &unit,

@@ -65,6 +65,7 @@ private:
   std::vector<std::string> made;                  // by init_missing
   std::vector<std::string> adapters;              // that begin anew
   std::vector<std::string> missing;
+  std::vector<std::string> rounded; // to 16 bits
   std::vector<std::string> said;
 };
 

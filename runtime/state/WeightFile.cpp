@@ -25,7 +25,7 @@ bool isWanted(const plan::Parameter &parameter,
                                 : !options.adapters_only;
 }
 
-/// What is merged has the type of the model, whatever is held of it.
+/// What is merged loses nothing, whatever is held of it.
 plan::ElementType typeIn(const plan::Unit &unit, const ParameterPart &part,
                          const WeightFileOptions &options) {
   return options.adapters_only ? ownType(unit, *part.parameter)
@@ -73,7 +73,7 @@ absl::Status scaleBlock(plan::ElementType type, std::byte *data, uint64_t bytes,
 absl::Status writeMerged(const WeightSink &sink, const ParameterPart &part,
                          const AdapterValues &adapters) {
   plan::ElementType held = part.state->type();
-  plan::ElementType own = ownType(*part.unit, *part.parameter);
+  plan::ElementType own = trainedType(*part.unit, *part.parameter);
   std::vector<std::byte> values;
   return readBlocks(
       part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
@@ -132,7 +132,7 @@ zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
         if (isWanted(parameter, options)) {
           entries.push_back(
               {keyOf(parameter, state),
-               isMerged(parameter, options) ? ownType(unit, parameter)
+               isMerged(parameter, options) ? trainedType(unit, parameter)
                                             : state.type(),
                {parameter.shape().begin(), parameter.shape().end()}});
         }
