@@ -81,7 +81,7 @@ struct ParameterDecision {
 /// own.
 struct InlineWeight {
   std::string name;
-  std::string bytes; ///< little-endian, in the parameter's own type
+  std::string bytes; ///< little-endian, in the type that the file has
 };
 
 /// What an import found and decided.
@@ -91,6 +91,9 @@ struct ImportReport {
   std::vector<std::string> notes; ///< worth knowing, nothing is wrong
   /// Symbolic dim -> where inputs use it ("input_ids[0]").
   std::map<std::string, std::vector<std::string>> dims;
+  /// "bf16" or "fp16": what the file has most of what is trained in; else
+  /// "fp32". Where it has any in 16 bits, the program is one of float32.
+  std::string precision = "fp32";
   std::string batch_dim;   ///< name of the sample dim; empty: none is symbolic
   std::string loss_output; ///< empty: the model has no loss
   std::vector<InlineWeight> inline_weights;

@@ -16,7 +16,11 @@ namespace zerograph::frontend {
 
 bool isFloatType(int32_t type) {
   return type == TensorProto::FLOAT || type == TensorProto::DOUBLE ||
-         type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+         isHalfType(type);
+}
+
+bool isHalfType(int32_t type) {
+  return type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
 }
 
 int64_t typeBytes(int32_t type) {

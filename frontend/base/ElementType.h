@@ -11,6 +11,8 @@ namespace zerograph::frontend {
 // A type is a value of onnx::TensorProto::DataType.
 
 bool isFloatType(int32_t type);
+/// FLOAT16, BFLOAT16.
+bool isHalfType(int32_t type);
 /// Bytes of one element; 0 for a type that the importer does not know.
 int64_t typeBytes(int32_t type);
 /// "FLOAT", "INT64", ...

@@ -118,6 +118,12 @@ void HostTensor::compress() {
   oneValue = same;
 }
 
+void HostTensor::widen() {
+  if (isHalfType(elementType)) {
+    elementType = TensorProto::FLOAT;
+  }
+}
+
 HostTensor remap(const HostTensor &from, const Shape &shape, int64_t base,
                  const std::vector<int64_t> &strides) {
   if (from.isSplat()) {

@@ -58,6 +58,8 @@ public:
   std::vector<int64_t> toInts() const;
   /// Becomes a splat where all elements are the same bits.
   void compress();
+  /// Makes numbers of 16 bits the same ones in float32.
+  void widen();
 
 private:
   size_t indexOf(int64_t i) const {

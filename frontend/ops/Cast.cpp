@@ -7,9 +7,7 @@ namespace zerograph::frontend {
 namespace {
 
 int32_t castType(Op &op) {
-  int32_t type = op.inputCount() == 1
-                     ? static_cast<int32_t>(op.intAttribute("to", 0))
-                     : op.type(1);
+  int32_t type = op.inputCount() == 1 ? op.typeAttribute("to", 0) : op.type(1);
   if (typeBytes(type) == 0) {
     fail("conversion to ", typeName(type), " is not supported");
   }

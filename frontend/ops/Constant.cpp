@@ -14,8 +14,8 @@ namespace zerograph::frontend {
 namespace {
 
 void emitConstant(Op &op) {
-  if (const auto *tensor = op.tensorAttribute("value")) {
-    op.set(0, readTensor(*tensor, nullptr));
+  if (std::optional<HostTensor> value = op.tensorAttribute("value")) {
+    op.set(0, *value);
     return;
   }
   if (op.hasAttribute("value_int")) {
@@ -47,8 +47,8 @@ void emitConstant(Op &op) {
 void emitConstantOfShape(Op &op) {
   Shape shape = op.constantInts(0, "shape");
   HostTensor value = HostTensor::splat(TensorProto::FLOAT, {}, 0);
-  if (const auto *tensor = op.tensorAttribute("value")) {
-    value = readTensor(*tensor, nullptr);
+  if (std::optional<HostTensor> given = op.tensorAttribute("value")) {
+    value = *given;
     if (value.size() != 1) {
       fail("attribute 'value' must hold one element");
     }
@@ -102,7 +102,7 @@ void emitEyeLike(Op &op) {
   if (shape.size() != 2) {
     fail("needs rank 2");
   }
-  int32_t type = static_cast<int32_t>(op.intAttribute("dtype", op.type(0)));
+  int32_t type = op.typeAttribute("dtype", op.type(0));
   int64_t shift = op.intAttribute("k", 0);
   HostTensor result(type, shape);
   for (int64_t row = 0; row < shape[0]; ++row) {

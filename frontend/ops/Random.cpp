@@ -101,7 +101,7 @@ void setRandom(Op &op, mlir::Value (*draw)(Op &, mlir::Value), double factor,
   noteSeed(op);
   bool isLike = op.inputCount() > 0;
   Shape shape = isLike ? op.shape(0) : op.intsAttribute("shape");
-  int32_t type = op.intAttribute(
+  int32_t type = op.typeAttribute(
       "dtype", isLike ? op.type(0) : int32_t(onnx::TensorProto::FLOAT));
   if (!isFloatType(type)) {
     fail("makes numbers of type ", onnx::TensorProto::DataType_Name(type),
@@ -146,7 +146,7 @@ void emitBernoulli(Op &op) {
     like = e.convert(like, Emitter::elementOf(u));
   }
   mlir::Value hit = e.compare(nn::CompareKind::lt, u, like);
-  int32_t type = op.intAttribute("dtype", op.type(0));
+  int32_t type = op.typeAttribute("dtype", op.type(0));
   op.set(0, e.convert(e.reshape(hit, Emitter::shapeOf(p)),
                       elementTypeOf(e.builder.getContext(), type)));
 }

@@ -38,6 +38,7 @@ void Importer::addInputs() {
 
 void Importer::addParameters() {
   parameters = decideParameters(file, graph, loss, options, report);
+  decideHalves();
   std::set<std::string> trained;
   for (const Parameter &parameter : parameters) {
     addParameter(parameter);
@@ -66,14 +67,8 @@ void Importer::addParameter(const Parameter &parameter) {
     fail("initializer '", tensor.name(), "' of shape ", shapeText(shape),
          " is empty");
   }
-  if (parameter.trainable && tensor.data_type() != onnx::TensorProto::FLOAT &&
-      tensor.data_type() != onnx::TensorProto::DOUBLE) {
-    fail("parameter '", tensor.name(), "' is of type ",
-         typeName(tensor.data_type()),
-         "; training is in float32 or float64: export the model in float32");
-  }
-  auto type =
-      RankedTensorType::get(shape, elementTypeOf(&context, tensor.data_type()));
+  auto type = RankedTensorType::get(
+      shape, elementTypeOf(&context, computedType(tensor.data_type())));
   slots[tensor.name()].value = body->addArgument(
       type, NameLoc::get(builder.getStringAttr(tensor.name())));
 }

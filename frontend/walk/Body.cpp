@@ -103,7 +103,7 @@ std::set<std::string> Importer::bindBody(const Graph &body,
   }
   for (const auto &[name, tensor] : body.initializers) {
     if (own.insert(name).second && body.users.count(name) != 0) {
-      slots[prefix + name].host = share(readTensor(*tensor, &file));
+      slots[prefix + name].host = share(read(*tensor));
     }
   }
   for (const auto &[name, node] : body.producer) {

@@ -41,7 +41,7 @@ Slot &Importer::slotOf(const std::string &name) {
   if (initializer != graph.initializers.end()) {
     // Not a parameter, since those have their slots already: a constant.
     try {
-      slot.host = share(readTensor(*initializer->second, &file));
+      slot.host = share(read(*initializer->second));
     } catch (...) {
       slots.erase(name);
       throw;

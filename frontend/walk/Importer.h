@@ -59,6 +59,12 @@ public:
   /// `next` is what becomes of the parameter `old`, or of the one that `old`
   /// was made of; false if there is no such parameter.
   bool keep(mlir::Value old, mlir::Value next);
+  /// The type that numbers of a type of the file are computed with: see
+  /// Halves.cpp.
+  int32_t computedType(int32_t type) const;
+  /// The values of a tensor, which a node holds or which may lie in a file, in
+  /// that type.
+  HostTensor read(const onnx::TensorProto &tensor, bool inNode = false) const;
   /// A constant to put into slots; small equal ones are one object.
   std::shared_ptr<const HostTensor> share(HostTensor tensor);
   /// If `indices` is an input or a part of one, moved but not changed, notes
@@ -79,6 +85,8 @@ private:
   void addInputs();
   void addParameters();
   void addParameter(const Parameter &parameter);
+  void decideHalves();
+  void widenInputs();
   void findGradientPath(const std::set<std::string> &trained);
   void walk();
   void importNode(const onnx::NodeProto &node);
@@ -152,6 +160,7 @@ private:
   std::vector<Shape> inputShapes;
   std::vector<IndexUses> indexUses; ///< one per input
   std::vector<Parameter> parameters;
+  bool widensHalves = false;
   llvm::DenseMap<mlir::Value, mlir::Value> nextValues; ///< by argument
   llvm::DenseMap<mlir::Value, mlir::Value> keptOf;     ///< argument by value
   std::vector<bool> onGradientPath;                    ///< one per node

@@ -81,13 +81,15 @@ public:
 
   bool hasAttribute(const char *name) const;
   int64_t intAttribute(const char *name, int64_t otherwise) const;
+  /// An ONNX type, as numbers of it are computed with.
+  int32_t typeAttribute(const char *name, int32_t otherwise) const;
   float floatAttribute(const char *name, float otherwise) const;
   std::string stringAttribute(const char *name,
                               const std::string &otherwise) const;
   std::vector<int64_t> intsAttribute(const char *name) const;
   std::vector<float> floatsAttribute(const char *name) const;
   std::vector<std::string> stringsAttribute(const char *name) const;
-  const onnx::TensorProto *tensorAttribute(const char *name) const;
+  std::optional<HostTensor> tensorAttribute(const char *name) const;
 
   void set(int i, mlir::Value value);
   void set(int i, HostTensor value);

@@ -2,6 +2,8 @@
 
 #include "frontend/walk/Op.h"
 
+#include "frontend/walk/Importer.h"
+
 using onnx::AttributeProto;
 
 namespace zerograph::frontend {
@@ -31,6 +33,11 @@ const AttributeProto *Op::attribute(const char *name,
 int64_t Op::intAttribute(const char *name, int64_t otherwise) const {
   const auto *found = attribute(name, AttributeProto::INT);
   return found != nullptr ? found->i() : otherwise;
+}
+
+int32_t Op::typeAttribute(const char *name, int32_t otherwise) const {
+  return importer.computedType(
+      static_cast<int32_t>(intAttribute(name, otherwise)));
 }
 
 float Op::floatAttribute(const char *name, float otherwise) const {
@@ -65,9 +72,11 @@ std::vector<std::string> Op::stringsAttribute(const char *name) const {
                           : std::vector<std::string>();
 }
 
-const onnx::TensorProto *Op::tensorAttribute(const char *name) const {
+std::optional<HostTensor> Op::tensorAttribute(const char *name) const {
   const auto *found = attribute(name, AttributeProto::TENSOR);
-  return found != nullptr ? &found->t() : nullptr;
+  return found != nullptr
+             ? std::optional(importer.read(found->t(), /*inNode=*/true))
+             : std::nullopt;
 }
 
 } // namespace zerograph::frontend

@@ -124,8 +124,8 @@ void Importer::addPlaceholders(const onnx::NodeProto &node) {
     for (const onnx::ValueInfoProto &info : single.value_info()) {
       std::optional<Shape> shape = inferredFloats(info);
       if (shape) {
-        mlir::Type element =
-            elementTypeOf(&context, info.type().tensor_type().elem_type());
+        mlir::Type element = elementTypeOf(
+            &context, computedType(info.type().tensor_type().elem_type()));
         slotOf(info.name()).value = emit.splat(0, *shape, element);
         slotOf(info.name()).failed = false;
       }

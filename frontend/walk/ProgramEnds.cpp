@@ -167,12 +167,15 @@ Attribute Importer::attributeOf(const Parameter &parameter) {
     report.inline_weights.push_back(
         {name, littleEndianBytes(*parameter.tensor)});
   }
+  int32_t type = parameter.tensor->data_type();
   return builder.getDictionaryAttr(builder.getNamedAttr(
       nn::kParameterAttr,
-      nn::ParameterAttr::get(&context, builder.getStringAttr(name),
-                             builder.getStringAttr(parameter.module),
-                             parameter.trainable, parameter.init, source,
-                             /*type=*/Type(), adapterOf(parameter))));
+      nn::ParameterAttr::get(
+          &context, builder.getStringAttr(name),
+          builder.getStringAttr(parameter.module), parameter.trainable,
+          parameter.init, source,
+          computedType(type) == type ? Type() : elementTypeOf(&context, type),
+          adapterOf(parameter))));
 }
 
 /// Erases parameters that no value uses; they follow the inputs.

@@ -120,10 +120,10 @@ def LowerPrecision : Pass<"nn-lower-precision", "::mlir::ModuleOp"> {
     | what only moves such numbers (`NN_Moves`) | operands and result | |
     | all else: elementwise functions, softmax, norms, losses, reductions | | always |
 
-    A product over one element, running statistics and f64 stay as they are.
-    So does what a model has in 16 bits itself; but its trained parameters
-    become f32 arguments too, rounded where they are read. Each use of a
-    parameter has a rounding of its own, so that its gradient is a sum in f32.
+    A product over one element, running statistics, f64, and what a model has
+    in 16 bits itself stay as they are. (A model with trained parameters of 16
+    bits is imported as one of f32.) Each use of a parameter has a rounding of
+    its own, so that its gradient is a sum in f32.
 
     A convolution is one of f32 between roundings: no library is asked for one
     of 16 bits. Marks the module with `nn.precision`.

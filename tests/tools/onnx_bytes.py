@@ -27,7 +27,15 @@ def message(fields):
     return out
 
 
-FLOAT, INT64, DOUBLE = 1, 7, 11
+FLOAT, INT64, FLOAT16, DOUBLE, BFLOAT16 = 1, 7, 10, 11, 16
+
+
+def pack(values, dtype):
+    """Numbers as little-endian bytes; of bfloat16, without rounding."""
+    if dtype == BFLOAT16:
+        return b"".join(struct.pack("<f", value)[2:] for value in values)
+    code = {FLOAT: "f", INT64: "q", FLOAT16: "e", DOUBLE: "d"}[dtype]
+    return struct.pack("<%d%s" % (len(values), code), *values)
 
 
 def value_info(name, dims, dtype=FLOAT):
@@ -51,8 +59,7 @@ def tensor(name, dims, values, dtype=FLOAT):
         fields += [(13, [(1, key), (2, str(value))])
                    for key, value in values.items()]
         return fields + [(14, 1)]
-    code = {FLOAT: "f", INT64: "q", DOUBLE: "d"}[dtype]
-    return fields + [(9, struct.pack("<%d%s" % (len(values), code), *values))]
+    return fields + [(9, pack(values, dtype))]
 
 
 def model(nodes, initializers, inputs, outputs):

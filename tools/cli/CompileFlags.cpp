@@ -278,6 +278,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
   }
   ZG_RETURN_IF_ERROR(checkScheduleOptions(options, given));
   ZG_RETURN_IF_ERROR(checkPrecisionOptions(options, given));
+  options.own_precision = !isGiven("--precision");
   sayWithoutEffect();
   return options;
 }

@@ -11,6 +11,7 @@ absl::Status checkPrecisionOptions(
     const options::Compile &options,
     absl::FunctionRef<bool(const std::string &option)> isGiven) {
   const std::string &precision = options.precision;
+  bool open = !isGiven("--precision"); // the model's own, if it has 16 bits
   if (precision != "fp32" && !absl::StartsWith(options.target, "host")) {
     return absl::UnimplementedError(absl::StrCat(
         "--precision ", precision, " is not built yet for --target ",
@@ -32,9 +33,10 @@ absl::Status checkPrecisionOptions(
   }
   if (options.master_precision == "bf16" && precision != "bf16") {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--master-precision bf16 is for --precision bf16; with ", precision,
-        precision == "fp16" ? " an update needs masters of float32"
-                            : " there are no masters"));
+        "--master-precision bf16 is for --precision bf16",
+        precision == "fp16" ? "; with fp16 an update needs masters of float32"
+        : open              ? ", which is not given"
+                            : "; with fp32 there are no masters"));
   }
   for (const char *option : {"--loss-scale", "--initial-scale-power",
                              "--loss-scale-window", "--loss-scale-hysteresis",
@@ -44,8 +46,9 @@ absl::Status checkPrecisionOptions(
     }
     if (precision != "fp16") {
       return absl::InvalidArgumentError(
-          absl::StrCat(option, " is for --precision fp16; ", precision,
-                       " does not scale the loss"));
+          absl::StrCat(option, " is for --precision fp16",
+                       open ? ", which is not given"
+                            : "; " + precision + " does not scale the loss"));
     }
     if (options.loss_scale != 0 && option != std::string("--loss-scale")) {
       return absl::InvalidArgumentError(

@@ -22,6 +22,7 @@
 #include "tools/compiler/Schedule.h"
 #include "tools/compiler/Target.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 
 #include "llvm/Support/Path.h"
@@ -169,8 +170,29 @@ absl::Status checkDump(const CompileOptions &options) {
              : absl::OkStatus();
 }
 
+/// Where the user says nothing, a model of 16 bits is computed as it was
+/// exported.
+void takePrecision(const std::string &exported, CompileOptions &options,
+                   CompileResult &result) {
+  if (exported == "fp32" || !options.own_precision || options.forward) {
+    return;
+  }
+  if (!absl::StartsWith(options.target, "host")) {
+    result.notes.push_back(
+        absl::StrCat("the model was exported in ", exported,
+                     ", and is computed in float32: --precision ", exported,
+                     " is not built yet for --target ", options.target));
+    return;
+  }
+  options.precision = exported;
+  result.notes.push_back(absl::StrCat(
+      "--precision ", exported,
+      ", in which the model was exported; --precision fp32 computes in "
+      "float32"));
+}
+
 absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
-                                        const CompileOptions &options) {
+                                        CompileOptions options) {
   CompileResult result;
   ZG_RETURN_IF_ERROR(checkDump(options));
   Stopwatch watch(result);
@@ -197,6 +219,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));
   takeReport(report, result);
+  takePrecision(report.precision, options, result);
   if (options.evaluate && !options.forward) {
     ZG_RETURN_IF_ERROR(
         addEvaluation(context, options, import, report.loss_output, *module));

@@ -31,6 +31,8 @@ struct CompileOptions : options::Compile {
   /// The model is only run, on one rank: of the options, those of the model,
   /// `target` and `dump_ir` count.
   bool forward = false;
+  /// `precision` is nobody's wish: the model's own is taken, if it has one.
+  bool own_precision = false;
   /// To be run forward: names of initializers that --load-weights holds.
   std::set<std::string> replaced;
 };

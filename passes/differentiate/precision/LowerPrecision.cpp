@@ -83,22 +83,15 @@ private:
     if (!parameter || hasNextValue(program, parameter.getName())) {
       return;
     }
-    Type own = elementOf(argument);
-    bool narrow = isHalf(own);
-    bool lowered = parameter.getTrainable() ? own.isF32() || narrow
-                                            : own.isF32() && isWeight(argument);
-    if (!lowered) {
+    if (!elementOf(argument).isF32() ||
+        !(parameter.getTrainable() || isWeight(argument))) {
       return;
-    }
-    if (narrow) { // its master has more bits
-      setElement(argument, wide);
-      program.setArgAttr(index, kParameterAttr, withType(parameter, own));
     }
     for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
       builder.setInsertionPoint(use.getOwner());
       Location location = argument.getLoc();
-      Value rounded = convert(location, argument, narrow ? own : half);
-      use.set(narrow ? rounded : convert(location, rounded, wide));
+      Value rounded = convert(location, argument, half);
+      use.set(convert(location, rounded, wide));
     }
   }
 

@@ -72,24 +72,17 @@ bool nn::hasNextValue(ProgramOp program, StringAttr parameter) {
 }
 
 static nn::ParameterAttr rebuild(nn::ParameterAttr old, bool trainable,
-                                 Type type, nn::AdapterAttr adapter) {
+                                 nn::AdapterAttr adapter) {
   return nn::ParameterAttr::get(old.getContext(), old.getName(),
                                 old.getModule(), trainable, old.getInit(),
-                                old.getSource(), type, adapter);
+                                old.getSource(), old.getType(), adapter);
 }
 
 nn::ParameterAttr nn::frozen(ParameterAttr parameter) {
-  return rebuild(parameter, /*trainable=*/false, parameter.getType(),
-                 parameter.getAdapter());
-}
-
-nn::ParameterAttr nn::withType(ParameterAttr parameter, Type type) {
-  return rebuild(parameter, parameter.getTrainable(), type,
-                 parameter.getAdapter());
+  return rebuild(parameter, /*trainable=*/false, parameter.getAdapter());
 }
 
 nn::ParameterAttr nn::withAdapter(ParameterAttr parameter,
                                   AdapterAttr adapter) {
-  return rebuild(parameter, parameter.getTrainable(), parameter.getType(),
-                 adapter);
+  return rebuild(parameter, parameter.getTrainable(), adapter);
 }

@@ -61,8 +61,6 @@ bool hasNextValue(ProgramOp program, StringAttr parameter);
 
 /// The same parameter, which is not trained.
 ParameterAttr frozen(ParameterAttr parameter);
-/// The same, of which the model has numbers of `type`.
-ParameterAttr withType(ParameterAttr parameter, Type type);
 /// The same, beside which `adapter` is trained; null: nothing is.
 ParameterAttr withAdapter(ParameterAttr parameter, AdapterAttr adapter);
 

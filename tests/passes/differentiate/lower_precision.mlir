@@ -49,32 +49,30 @@ nn.program @forward(
 // -----
 
 // A frozen table of which rows are taken has 16 bits; frequencies by which
-// positions are multiplied, a product over one element, keep 32. What a model
-// has in 16 bits is trained with a master. Each use has its own rounding.
+// positions are multiplied, a product over one element, keep 32. Whatever a
+// file has of a trained parameter, it is rounded to what was asked for.
 
 // CHECK-LABEL: module attributes {nn.precision = bf16}
 // CHECK: %frequencies: tensor<4x1xf32>, %v: tensor<8x8xf32>)
 // CHECK: nn.convert %table : tensor<32x8xf32> -> tensor<32x8xbf16>
 // CHECK: nn.gather {{.*}} : tensor<32x8xbf16>, tensor<4xi64> -> tensor<4x8xbf16>
 // CHECK: nn.matmul %frequencies, %positions : tensor<4x1xf32>, tensor<1x8xf32> -> tensor<4x8xf32>
-// CHECK: %[[V:.+]] = nn.convert %v : tensor<8x8xf32> -> tensor<8x8xf16>
-// CHECK: nn.matmul {{.*}}, %[[V]] : tensor<4x8xf16>, tensor<8x8xf16> -> tensor<4x8xf16>
-// CHECK: %v {nn.parameter = #nn.parameter<"v", module = "", trainable = true, init = normal, type = f16>}
+// CHECK: %[[V:.+]] = nn.convert %v : tensor<8x8xf32> -> tensor<8x8xbf16>
+// CHECK: nn.matmul {{.*}}, %[[V]] : tensor<4x8xbf16>, tensor<8x8xbf16> -> tensor<4x8xbf16>
+// CHECK: %v {nn.parameter = #nn.parameter<"v", module = "", trainable = true, init = normal, source = <"m.onnx", offset = 0, length = 128>, type = f16>}
 module {
 nn.program @forward(
     %ids: tensor<4xi64> {nn.input = #nn.input<"ids", per_sample = true>},
     %positions: tensor<1x8xf32> {nn.input = #nn.input<"positions", per_sample = false>},
     %table: tensor<32x8xf32> {nn.parameter = #nn.parameter<"table", module = "", trainable = false, init = normal>},
     %frequencies: tensor<4x1xf32> {nn.parameter = #nn.parameter<"frequencies", module = "", trainable = false, init = normal>},
-    %v: tensor<8x8xf16> {nn.parameter = #nn.parameter<"v", module = "", trainable = true, init = normal>})
+    %v: tensor<8x8xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = true, init = normal, source = <"m.onnx", offset = 0, length = 128>, type = f16>})
     -> (tensor<4x8xf32> {nn.output = "y"}) {
   %rows = nn.gather %table, %ids : tensor<32x8xf32>, tensor<4xi64> -> tensor<4x8xf32>
   %angles = nn.matmul %frequencies, %positions : tensor<4x1xf32>, tensor<1x8xf32> -> tensor<4x8xf32>
   %x = nn.binary add %rows, %angles : tensor<4x8xf32>
-  %half = nn.convert %x : tensor<4x8xf32> -> tensor<4x8xf16>
-  %y = nn.matmul %half, %v : tensor<4x8xf16>, tensor<8x8xf16> -> tensor<4x8xf16>
-  %wide = nn.convert %y : tensor<4x8xf16> -> tensor<4x8xf32>
-  nn.return %wide : tensor<4x8xf32>
+  %y = nn.matmul %x, %v : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  nn.return %y : tensor<4x8xf32>
 }
 }
 
