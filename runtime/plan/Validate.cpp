@@ -54,8 +54,8 @@ absl::Status validateGroups(const plan::Plan &plan) {
                    "forward has none");
   }
   for (const plan::OptimizerGroup &group : plan.groups()) {
-    static const std::set<absl::string_view> kinds = {"sgd", "adam", "adamw",
-                                                      "lion", "adagrad", "lamb"};
+    static const std::set<absl::string_view> kinds = {
+        "sgd", "adam", "adamw", "lion", "adagrad", "lamb"};
     if (!kinds.contains(group.kind())) {
       return invalid("the plan's optimizer is \"", group.kind(),
                      "\"; sgd, adam, adamw, lion, adagrad and lamb exist");
