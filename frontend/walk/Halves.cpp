@@ -1,5 +1,4 @@
-//===- Halves.cpp - models whose parameters have 16 bits
-//-------------------===//
+//===- Halves.cpp - models whose parameters have 16 bits ------------------===//
 //
 // A parameter that is trained needs more than 16 bits, or small updates are
 // lost. So where the file has one in float16 or bfloat16, the program is that

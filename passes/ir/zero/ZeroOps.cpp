@@ -137,8 +137,6 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
   return success();
 }
 
-} // namespace
-
 /// Of buffer and shard.
 LogicalResult verifySameType(Operation *op, Value flat, Value shard) {
   if (elementType(flat) != elementType(shard)) {
@@ -147,6 +145,8 @@ LogicalResult verifySameType(Operation *op, Value flat, Value shard) {
   }
   return success();
 }
+
+} // namespace
 
 LogicalResult ShardOp::verify() {
   if (failed(verifySameType(*this, getFlat(), getResult()))) {
