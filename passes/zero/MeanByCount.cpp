@@ -23,7 +23,7 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
                                 /*sharded=*/false);
     auto programs = getOperation().getOps<nn::ProgramOp>();
     scaled = llvm::any_of(programs, [](nn::ProgramOp program) {
-      return bool(Program(program).findScalar(nn::kLossScaleScalar));
+      return llvm::any_of(program.getOps<nn::ScalarOp>(), isLossScale);
     });
     if (llvm::none_of(programs, [&](nn::ProgramOp program) {
           return bool(sumIn(program, state));
@@ -36,6 +36,10 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
         divide(program, state, scale);
       }
     }
+  }
+
+  static bool isLossScale(nn::ScalarOp scalar) {
+    return scalar.getName() == nn::kLossScaleScalar;
   }
 
   /// What the program leaves in the state; null where it does not write it.
@@ -65,8 +69,9 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
     Value none = b.compare(nn::CompareKind::eq, count, b.splat(count, 0));
     Value divisor = b.select(none, one, count);
     if (scaled) { // what losses were multiplied by before backward
-      auto type = RankedTensorType::get({1}, builder.getF32Type());
-      Value scale = program.scalar(nn::kLossScaleScalar, type);
+      Value scale = builder.create<nn::ScalarOp>(
+          b.location, RankedTensorType::get({1}, builder.getF32Type()),
+          nn::kLossScaleScalar);
       divisor = b.mul(divisor, b.convert(scale, nn::elementOf(divisor)));
     }
     scale.replaceAllUsesWith(

@@ -44,7 +44,7 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
 
     Runs after `zero-localize-views`.
 
-    bitwise, except with `reduce-precision`, which rounds.
+    bitwise: `reduce-precision` aside, which rounds.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [

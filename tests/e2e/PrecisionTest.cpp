@@ -120,7 +120,7 @@ TEST(Precision, SkipsLambOfAMeanOverTokens) {
   training.loss_mean = "tokens";
   training.steps = 8;
   training.also = [](CompileOptions &options) {
-    options.initial_scale_power = 26;
+    options.initial_scale_power = 15;
     options.loss_scale_hysteresis = 1;
   };
   expectSameEverywhere(training, /*few=*/true);

@@ -242,7 +242,10 @@ std::vector<Mutation> libraryMutations() {
        "element type",
        collectiveType,
        {"wrong type: ", "adds up elements of type", "a segment has"}},
-      {"collectives", "type on the wire", wireType, {"that travel as"}},
+      {"collectives",
+       "type on the wire",
+       wireType,
+       {"that travel as", "a segment has"}},
       {"collectives", "group", group, {"and so no group", "names axis 1"}},
   };
 }

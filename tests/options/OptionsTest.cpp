@@ -132,7 +132,7 @@ TEST(Options, AreReadIntoTheirFields) {
   EXPECT_EQ(given.bucket_bytes, 32 << 20);
   for (std::vector<std::string> wrong :
        std::vector<std::vector<std::string>>{{"--zero", "4"},
-                                             {"--optimizer", "lamb"},
+                                             {"--optimizer", "rmsprop"},
                                              {"--dropout", "1"},
                                              {"--timing"}}) {
     EXPECT_THROW(parse<options::Compile>(kTrains, wrong), CLI::Error)
