@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_ADDADAPTERS
@@ -72,8 +73,15 @@ private:
 
 class Adapting {
 public:
+  /// Adapts what fits.
   explicit Adapting(ProgramOp program)
       : program(program), builder(program.getContext()) {}
+
+  /// Adapts exactly what was adapted in `training`, a program of the same
+  /// parameters. What fits here may not have fitted there, as a weight that
+  /// only training applies dropout to.
+  Adapting(ProgramOp program, const Adapting &training)
+      : program(program), training(&training), builder(program.getContext()) {}
 
   void run() {
     // Those that are added have no adapters.
@@ -89,6 +97,9 @@ public:
   /// Says which weights have no adapter; fails where a pattern has none at all.
   LogicalResult report();
 
+  /// Fails where a weight was adapted in training, and can't be here.
+  LogicalResult reportDiffering();
+
 private:
   /// What the weights of a pattern became.
   struct Outcome {
@@ -103,12 +114,17 @@ private:
     outcome.rank = adapter.getRank();
     std::string name = parameter.getName().str();
     Products products(weight);
-    if (!products.fit() || isHalf(elementOf(weight))) {
-      outcome.left.push_back(why(name, weight, products));
+    bool unwanted = training && !training->adapted.contains(name);
+    if (unwanted || !products.fit() || isHalf(elementOf(weight))) {
+      // What evaluation doesn't read can't change its loss.
+      if (!training || (!unwanted && products.other)) {
+        outcome.left.push_back(why(name, weight, products));
+      }
       setAdapter(weight, parameter, AdapterAttr());
       return;
     }
     ++outcome.adapted;
+    adapted.insert(name);
     if (adapter.getRank() > std::min(products.in(), products.out())) {
       outcome.oversized.push_back(name);
     }
@@ -207,9 +223,25 @@ private:
   }
 
   ProgramOp program;
+  const Adapting *training = nullptr;
   OpBuilder builder;
+  llvm::StringSet<> adapted;                     // names of parameters
   llvm::MapVector<StringAttr, Outcome> outcomes; // by pattern
 };
+
+LogicalResult Adapting::reportDiffering() {
+  for (auto &[pattern, outcome] : outcomes) {
+    if (!outcome.left.empty()) {
+      return emitError(program.getLoc())
+             << "--lora " << outcome.rank << ":" << pattern.str()
+             << ": training adapts weights that evaluation reads in another "
+                "way: "
+             << list(outcome.left)
+             << ". Use a pattern without them, or leave out --eval-data";
+    }
+  }
+  return success();
+}
 
 LogicalResult Adapting::report() {
   LogicalResult result = success();
@@ -250,10 +282,13 @@ struct AddAdaptersPass : mlir::zg::nn::impl::AddAdaptersBase<AddAdaptersPass> {
     if (failed(training.report())) {
       return signalPassFailure();
     }
-    // The same weights of the same file: there is nothing new to say.
     if (auto evaluate =
             getOperation().lookupSymbol<ProgramOp>(kEvaluateFunction)) {
-      Adapting(evaluate).run();
+      Adapting evaluation(evaluate, training);
+      evaluation.run();
+      if (failed(evaluation.reportDiffering())) {
+        signalPassFailure();
+      }
     }
   }
 };

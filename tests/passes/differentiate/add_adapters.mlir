@@ -103,3 +103,65 @@ nn.program @forward(
   %y = nn.matmul %x, %w : tensor<4x8xf16>, tensor<8x6xf16> -> tensor<4x6xf16>
   nn.return %y : tensor<4x6xf16>
 }
+
+// -----
+
+// Evaluation adapts what training adapts: a weight that training alone applies
+// something to before the product has no adapter in either.
+
+// CHECK-LABEL: nn.program @forward
+// CHECK: %v.lora_A
+// CHECK-LABEL: nn.program @evaluate
+// CHECK-NOT: %w.lora_A
+// CHECK: %v.lora_A
+// CHECK: nn.matmul %x, %w :
+// CHECK-NOT: %w.lora_A
+// expected-warning @+1 {{--lora 2:* adapts 1 of 2 weights that match, and leaves the others as they are: 'w' is read by 'dropped' (nn.unary)}}
+nn.program @forward(
+    %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<8x6xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>},
+    %v: tensor<8x6xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>})
+    -> (tensor<4x6xf32> {nn.output = "y"}) {
+  %d = nn.unary tanh %w : tensor<8x6xf32> -> tensor<8x6xf32> loc("dropped")
+  %y = nn.matmul %x, %d : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %z = nn.matmul %x, %v : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %sum = nn.binary add %y, %z : tensor<4x6xf32>
+  nn.return %sum : tensor<4x6xf32>
+}
+
+nn.program @evaluate(
+    %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<8x6xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>},
+    %v: tensor<8x6xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>})
+    -> (tensor<4x6xf32> {nn.output = "y"}) {
+  %y = nn.matmul %x, %w : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %z = nn.matmul %x, %v : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %sum = nn.binary add %y, %z : tensor<4x6xf32>
+  nn.return %sum : tensor<4x6xf32>
+}
+
+// -----
+
+nn.program @forward(
+    %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<8x6xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>},
+    %v: tensor<8x6xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>})
+    -> (tensor<4x6xf32> {nn.output = "y"}) {
+  %y = nn.matmul %x, %w : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %z = nn.matmul %x, %v : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %sum = nn.binary add %y, %z : tensor<4x6xf32>
+  nn.return %sum : tensor<4x6xf32>
+}
+
+// expected-error @+1 {{--lora 2:*: training adapts weights that evaluation reads in another way: 'w' is read by 'dropped' (nn.unary). Use a pattern without them, or leave out --eval-data}}
+nn.program @evaluate(
+    %x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<8x6xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>},
+    %v: tensor<8x6xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = false, init = normal adapter = <"*", rank = 2, alpha = 8.0 : f64, transposed = false>>})
+    -> (tensor<4x6xf32> {nn.output = "y"}) {
+  %d = nn.unary tanh %w : tensor<8x6xf32> -> tensor<8x6xf32> loc("dropped")
+  %y = nn.matmul %x, %d : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %z = nn.matmul %x, %v : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %sum = nn.binary add %y, %z : tensor<4x6xf32>
+  nn.return %sum : tensor<4x6xf32>
+}
