@@ -3,6 +3,7 @@
 #include "runtime/plan/SliceTypes.h"
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/steps/Step.h"
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +41,10 @@ public:
     if (plan.has_loss_count()) {
       note(plan.loss_count().slice(), plan.loss_count().type(),
            "the count of losses");
+    }
+    if (plan.has_evaluation()) {
+      note(plan.evaluation().slice(), plan.evaluation().type(),
+           "the evaluated loss");
     }
     if (plan.has_gradient_norm()) {
       note(plan.gradient_norm(), plan::F64, "the gradients' norm");
@@ -97,15 +102,6 @@ private:
   const Differ &differ;
   std::vector<Known> known; // by slice
 };
-
-template <typename Visit>
-void forEachStep(const plan::Plan &plan, const Visit &visit) {
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      visit(p, s, plan.programs(p).steps(s));
-    }
-  }
-}
 
 } // namespace
 

@@ -25,7 +25,8 @@ class Accumulators {
 public:
   Accumulators(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems) {
-    // Gradients that are dumped are carried too. A fused step writes them anew,
+    // Gradients that are dumped are carried too, and so is all that the program
+    // of one micro-batch of several writes. A fused step writes them anew,
     // unless a reduction reads what it writes. (Where there is one rank, the
     // same is a kernel, which may read its own result for other reasons.)
     std::set<uint32_t> added;
@@ -36,9 +37,9 @@ public:
         if (effectOf(step, i).reads) {
           read.insert(slice);
         }
-        if (effectOf(step, i).writes && read.count(slice) != 0 &&
+        if (effectOf(step, i).writes &&
             (plan.programs(p).kind() == plan::MICRO ||
-             step.has_reduce_scatter())) {
+             (step.has_reduce_scatter() && read.count(slice) != 0))) {
           added.insert(slice); // reads come before writes
         }
       }
@@ -132,6 +133,17 @@ private:
     }
   }
 
+  /// True if the step reads the slice that its access `index` writes.
+  static bool readsBefore(const plan::Step &step, int index) {
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      if (effectOf(step, i).reads &&
+          step.accesses(i).slice() == step.accesses(index).slice()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   void write(int p, int s, int index, bool zeros) {
     const plan::Step &step = plan.programs(p).steps(s);
     const plan::Access &access = step.accesses(index);
@@ -144,8 +156,16 @@ private:
       });
       return;
     }
-    if (step.has_reduce_scatter() ||
-        (micro && own.count(access.slice()) != 0 && !zeros)) {
+    if (step.has_reduce_scatter()) {
+      return;
+    }
+    if (micro && own.count(access.slice()) != 0 && !zeros) {
+      if (!readsBefore(step, index)) {
+        problems.add("overwritten gradients: ", describeStep(plan, p, s),
+                     " writes ", describe(access.slice()),
+                     " without reading it; expected a step that adds to what "
+                     "earlier micro-batches left");
+      }
       return;
     }
     if (!zeros || micro) {

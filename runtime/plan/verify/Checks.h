@@ -9,6 +9,7 @@
 #define ZEROGRAPH_RUNTIME_PLAN_VERIFY_CHECKS_H
 
 #include "runtime/plan/Arrivals.h"
+#include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Mesh.h"
 
@@ -59,16 +60,6 @@ struct Subject {
   /// it alive: gradients that are dumped, and outputs.
   std::vector<bool> read_after;
 };
-
-/// Calls visit(p, s, step) for every step, in issue order.
-template <typename Visit>
-void forEachStep(const plan::Plan &plan, Visit visit) {
-  for (int p = 0; p < plan.programs_size(); ++p) {
-    for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
-      visit(p, s, plan.programs(p).steps(s));
-    }
-  }
-}
 
 /// Each step is on a stream, and in memory, that can do it.
 void checkStreams(const Subject &subject, Findings &findings);

@@ -108,6 +108,11 @@ plan::Plan localUnitPlan();
 ///   evaluate: 0 copy in, 1 evaluate, 2 sum
 plan::Plan evaluatingPlan();
 
+/// World 2, stage 1, two micro-batches, reduced at the last:
+///   micro: 0 copy in, 1 forward, 2 backward (adds to its gradients), 3 sum
+///   update: 0 copy in, 1 reduce, 2 update, 3 gather, 4 fill
+plan::Plan reduceLastPlan();
+
 /// World 1, "forward" of a copy_in and one launch from input "x" (2 samples of
 /// 8) to the outputs "y", per sample, and "mean".
 plan::Plan forwardPlan();

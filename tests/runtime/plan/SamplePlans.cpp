@@ -197,6 +197,39 @@ plan::Plan localUnitPlan() { return accumulating(true); }
 
 plan::Plan evaluatingPlan() { return accumulating(true, true); }
 
+plan::Plan reduceLastPlan() {
+  using namespace plan;
+  PlanBuilder b(2, 2, 2);
+  Common common(b);
+  int a = b.unit("a", 512, false);
+  uint32_t m = b.state(a, "exp_avg", true);
+  uint32_t s = b.state(a, "grad", false);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+
+  b.program("micro");
+  b.copyIn({common.input, common.stop_local});
+  b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
+                       b.all(h, WRITE), b.all(common.loss_local, WRITE)});
+  uint32_t backward =
+      b.launch("backward", {b.all(h, READ), b.all(common.input, READ),
+                            b.all(s, READ_WRITE)});
+  common.sum(b, {backward});
+  b.program("update");
+  b.copyIn({common.rate});
+  uint32_t r = b.reduce(a, b.all(s, READ), b.part(s, 0, 1024, 1024, WRITE),
+                        b.all(staging, WRITE), {});
+  uint32_t u =
+      b.launch("update",
+               {b.part(s, 0, 1024, 1024, READ), b.all(common.rate, READ),
+                b.part(p, 0, 1024, 1024, READ_WRITE), b.all(m, READ_WRITE)},
+               {r});
+  b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {u});
+  b.fill(kCompute, b.all(s, WRITE));
+  return b.finish();
+}
+
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);
   b.plan.clear_groups();

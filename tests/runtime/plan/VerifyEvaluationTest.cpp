@@ -115,5 +115,20 @@ TEST(VerifyEvaluation, HasASumOfF64) {
   expectInvalid(plan, "the sum of evaluated losses is f32; expected f64");
 }
 
+TEST(VerifyEvaluation, AddsUpOneTypeOfNumbers) {
+  // A kernel that reads the sum, an f64, as two f32.
+  plan::Plan plan = testing::evaluatingPlan();
+  plan::Step *update = step(plan, 1, kUpdate);
+  plan::Access read = update->accesses(0);
+  read.set_slice(named(plan, "eval_loss"));
+  read.set_bytes(8);
+  *update->add_accesses() = read;
+  testing::stateFacts(plan);
+  plan::Kernel &kernel = *plan.mutable_kernels(int(update->launch().kernel()));
+  kernel.mutable_operands(kernel.operands_size() - 1)->set_type(plan::F32);
+  EXPECT_THAT(std::string(verifyPlan(plan).message()),
+              HasSubstr("(eval_loss) for f32, the evaluated loss for f64"));
+}
+
 } // namespace
 } // namespace zerograph

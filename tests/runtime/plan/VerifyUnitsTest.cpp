@@ -277,6 +277,19 @@ TEST(Verify, SumsOfGradientsBeginAtZero) {
   expectFault(plan, "wrong gradients: ", "one step that zeroes it");
 }
 
+TEST(Verify, GradientsOfMicroBatchesAreAdded) {
+  plan::Plan plan = testing::reduceLastPlan();
+  EXPECT_EQ(verifyPlan(plan), absl::OkStatus());
+  // Only those of the last micro-batch would be left.
+  step(plan, 2)->mutable_accesses(2)->set_mode(plan::WRITE);
+  testing::stateFacts(plan);
+  expectFault(plan, "overwritten gradients: ", "a/grad");
+  // What no step zeroes goes on to the next step.
+  plan = testing::reduceLastPlan();
+  removeStep(plan, 4, 1);
+  expectFault(plan, "gradients not zeroed: ", "a/grad");
+}
+
 TEST(Verify, ZerosMayBeCopied) {
   plan::Plan plan = testing::accumulatingPlan();
   plan::Slice *zeros = plan.add_slices();
