@@ -6,6 +6,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_SUMLOSS
@@ -145,8 +146,18 @@ struct SumLossPass : mlir::zg::nn::impl::SumLossBase<SumLossPass> {
               "the loss";
   }
 
+  /// A count is of what the samples bring: labels, a mask.
   LogicalResult checkCount(ProgramOp func, Mean &mean, StringRef name) {
+    bool ofSamples = false;
+    SmallVector<StringRef> shared;
     for (BlockArgument argument : argumentsBehind(mean.division.getRhs())) {
+      auto input =
+          func.getArgAttrOfType<InputAttr>(argument.getArgNumber(), kInputAttr);
+      if (input && input.getPerSample()) {
+        ofSamples = true;
+      } else if (input) {
+        shared.push_back(input.getName().getValue());
+      }
       auto parameter = func.getArgAttrOfType<ParameterAttr>(
           argument.getArgNumber(), kParameterAttr);
       if (parameter && parameter.getTrainable()) {
@@ -157,6 +168,15 @@ struct SumLossPass : mlir::zg::nn::impl::SumLossBase<SumLossPass> {
                   "tokens cannot sum it: freeze the parameter (--freeze "
                << parameter.getName().getValue() << ")";
       }
+    }
+    if (!ofSamples) {
+      return emitError(mean.division.getLoc(), "the loss '")
+             << name << "' is divided by what follows from "
+             << (shared.empty() ? "no input"
+                                : "'" + llvm::join(shared, "', '") +
+                                      "', which is not one value a sample")
+             << ", so it is no count of what the samples bring and --loss-mean "
+                "tokens cannot sum it: use --loss-mean micro-batches";
     }
     return success();
   }

@@ -69,10 +69,10 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
     Value none = b.compare(nn::CompareKind::eq, count, b.splat(count, 0));
     Value divisor = b.select(none, one, count);
     if (scaled) { // what losses were multiplied by before backward
-      Value scale = builder.create<nn::ScalarOp>(
+      Value before = builder.create<nn::ScalarOp>(
           b.location, RankedTensorType::get({1}, builder.getF32Type()),
           nn::kLossScaleScalar);
-      divisor = b.mul(divisor, b.convert(scale, nn::elementOf(divisor)));
+      divisor = b.mul(divisor, b.convert(before, nn::elementOf(divisor)));
     }
     scale.replaceAllUsesWith(
         b.convert(b.div(one, divisor), nn::elementOf(scale)));

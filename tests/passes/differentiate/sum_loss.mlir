@@ -3,9 +3,10 @@
 // The factors behind the division stay; the division goes, for the loss.
 
 // CHECK-LABEL: nn.program @forward
-// CHECK: %[[MEAN:.+]] = nn.binary div %sum, %count
+// CHECK: %[[COUNTED:.+]] = nn.reshape
+// CHECK: %[[MEAN:.+]] = nn.binary div %sum, %[[COUNTED]]
 // CHECK: %[[SCALED:.+]] = nn.binary mul %{{.+}}, %sum
-// CHECK: %[[COUNT:.+]] = nn.convert %count : tensor<f32> -> tensor<f64>
+// CHECK: %[[COUNT:.+]] = nn.convert %[[COUNTED]] : tensor<f32> -> tensor<f64>
 // CHECK: %[[ONE:.+]] = nn.reshape %[[COUNT]] : tensor<f64> -> tensor<1xf64>
 // CHECK: %[[LOSS:.+]] = nn.convert %[[SCALED]] : tensor<f32> -> tensor<f64>
 // CHECK: nn.return %[[LOSS]], %[[MEAN]], %[[ONE]]
@@ -15,8 +16,10 @@
 
 nn.program @forward(
     %sum: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
-    %count: tensor<f32> {nn.input = #nn.input<"n", per_sample = false>})
+    %n: tensor<4xf32> {nn.input = #nn.input<"n", per_sample = true>})
     -> (tensor<f32> {nn.output = "loss"}, tensor<f32> {nn.output = "other"}) {
+  %total = nn.reduce sum %n [0] : tensor<4xf32> -> tensor<1xf32>
+  %count = nn.reshape %total : tensor<1xf32> -> tensor<f32>
   %0 = nn.binary div %sum, %count : tensor<f32>
   %1 = nn.constant dense<0.5> : tensor<f32>
   %2 = nn.binary mul %1, %0 : tensor<f32>
@@ -53,4 +56,17 @@ nn.program @forward(
   // expected-error @below {{the loss 'loss' is computed in 'f16'; --loss-mean tokens needs it in f32}}
   %0 = nn.binary div %w, %count : tensor<f16>
   nn.return %0 : tensor<f16>
+}
+
+// -----
+
+// A temperature, or a count that the user computed.
+
+nn.program @forward(
+    %w: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
+    %t: tensor<f32> {nn.input = #nn.input<"temperature", per_sample = false>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  // expected-error @below {{the loss 'loss' is divided by what follows from 'temperature', which is not one value a sample}}
+  %0 = nn.binary div %w, %t : tensor<f32>
+  nn.return %0 : tensor<f32>
 }
