@@ -19,8 +19,9 @@ struct EvaluatedBlock {
 };
 
 /// The samples of an evaluation as blocks: whole micro-batches, then what is
-/// left over, in as few parts as divide the micro-batch. A part is filled up
-/// with copies of itself: the mean over it stays what it is.
+/// left over, in parts that divide the micro-batch, the largest that fits
+/// first. A part is filled up with copies of itself: the mean over it stays
+/// what it is.
 class EvaluatedBlocks {
 public:
   EvaluatedBlocks(uint64_t samples, uint64_t micro_batch);
@@ -36,7 +37,7 @@ private:
 };
 
 /// Data to evaluate on, and how ranks divide them: block k * ranks + r is
-/// micro- batch k of rank r. So the loss is the same for any number of ranks.
+/// micro-batch k of rank r. So the loss is the same for any number of ranks.
 class Evaluation {
 public:
   /// The plan outlives it.

@@ -34,6 +34,11 @@ public:
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
     std::optional<UnitPart> updated;
+    if (step.has_reduce_scatter() &&
+        plan.programs(p).kind() == plan::EVALUATE) {
+      problems.add("evaluation that trains: ", describeStep(plan, p, s),
+                   " reduces gradients; expected no gradients there");
+    }
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
       std::optional<UnitPart> part = parts.of(access);

@@ -61,6 +61,17 @@ TEST(VerifyEvaluation, LeavesTheSumsOfGradients) {
   expectFault(plan, "wrong gradients: ", "a/grad");
 }
 
+TEST(VerifyEvaluation, ReducesNoGradients) {
+  plan::Plan plan = testing::evaluatingPlan();
+  plan::Step *reduce = plan.mutable_programs(kEvaluate)->add_steps();
+  *reduce = *step(plan, 3, kMicro);
+  reduce->clear_waits();
+  reduce->add_waits(2);
+  reduce->set_sequence(1);
+  testing::stateFacts(plan);
+  expectFault(plan, "evaluation that trains: ", "reduces gradients");
+}
+
 TEST(VerifyEvaluation, AddsItsLossUpOnce) {
   plan::Plan plan = testing::evaluatingPlan();
   plan.mutable_programs(kEvaluate)->mutable_steps()->RemoveLast();
