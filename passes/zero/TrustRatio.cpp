@@ -36,8 +36,8 @@ public:
                   b.convert(rates, nn::elementOf(rate)));
     SmallVector<Value> made;
     for (auto [i, parameter] : llvm::enumerate(parts.parameters)) {
-      Value way = b.mul(spread(rates, i), parts.directions[i]);
-      made.push_back(b.sub(parameter, way));
+      Value change = b.mul(spread(rates, i), parts.directions[i]);
+      made.push_back(b.sub(parameter, change));
     }
     return made;
   }
