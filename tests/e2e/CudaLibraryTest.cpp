@@ -62,6 +62,26 @@ TEST(CudaLibrary, Gpt2NanoIsNearPyTorch) {
   expectGradients(training, outcome);
 }
 
+// Products of 16 bits, of which some are of 32: the losses of the host, but for
+// the order of sums, and the same bits for every stage.
+TEST(CudaLibrary, SixteenBitsAreNearTheHosts) {
+  for (const char *precision : {"bf16", "fp16"}) {
+    Training training{"mlp-digits"};
+    training.precision = precision;
+    training.ranks = 2;
+    training.steps = 5;
+    Outcome host = trainModel(training);
+    Outcome first = trainEmulated(training, 3);
+    ASSERT_EQ(first.result.losses.size(), host.result.losses.size());
+    for (size_t step = 0; step < host.result.losses.size(); ++step) {
+      EXPECT_NEAR(first.result.losses[step], host.result.losses[step], 2e-3)
+          << precision << " step " << step;
+    }
+    training.zero_stage = 3;
+    expectSameOutcome(first, trainEmulated(training, 4), training.describe());
+  }
+}
+
 // Convolutions become products.
 TEST(CudaLibrary, ResnetMiniIsNearPyTorch) {
   Training training{"resnet-mini", "model.onnx", "sgd"};

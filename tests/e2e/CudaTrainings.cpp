@@ -13,23 +13,26 @@ namespace {
 struct Model {
   const char *model, *file;
   int64_t micro_batch;
-  bool large; // takes the emulator seconds a step and rank
+  bool large;  // takes the emulator seconds a step and rank
+  bool halved; // also in 16 bits
 };
 
 constexpr Model kModels[] = {
-    {"mlp-digits", "model.onnx", 2, false},
-    {"resnet-mini", "model.onnx", 1, false},
-    {"resnet-mini", "model_ts.onnx", 1, false},
-    {"gpt2-nano", "model.onnx", 1, true},
-    {"gpt2-nano", "model_ts.onnx", 1, true},
-    {"gpt2-nano-dropout", "model.onnx", 1, true},
+    {"mlp-digits", "model.onnx", 2, false, true},
+    {"resnet-mini", "model.onnx", 1, false, false},
+    {"resnet-mini", "model_ts.onnx", 1, false, false},
+    {"gpt2-nano", "model.onnx", 1, true, true},
+    {"gpt2-nano", "model_ts.onnx", 1, true, false},
+    {"gpt2-nano-dropout", "model.onnx", 1, true, false},
 };
 constexpr int64_t kStages = 4, kMostRanks = 4, kMostAccumulate = 2;
 constexpr Exchange kExchanges[] = {Exchange::OnOneGpu, Exchange::Threads,
                                    Exchange::Processes};
+constexpr const char *kPrecisions[] = {"fp32", "bf16", "fp16"};
 
-/// One of the matrix: model, stage, ranks, micro-batches, exchange, clipping.
-using Cell = std::array<int64_t, 6>;
+/// One of the matrix: model, stage, ranks, micro-batches, exchange, clipping,
+/// precision.
+using Cell = std::array<int64_t, 7>;
 
 CudaTraining trainingOf(const Cell &cell) {
   const Model &model = kModels[cell[0]];
@@ -46,7 +49,12 @@ CudaTraining trainingOf(const Cell &cell) {
   training.gradients = true;
   training.exchange = Exchange(cell[4]);
   training.clip_norm = cell[5] ? 0.01 : 0;
+  training.precision = kPrecisions[cell[6]];
   return training;
+}
+
+int64_t precisionsOf(const Model &model) {
+  return model.halved ? std::size(kPrecisions) : 1;
 }
 
 std::vector<Cell> allCells(bool small) {
@@ -63,8 +71,12 @@ std::vector<Cell> allCells(bool small) {
               continue;
             }
             for (int64_t clip : {0, 1}) {
-              cells.push_back(
-                  {model, stage, ranks, accumulate, int64_t(exchange), clip});
+              Cell cell = {model, stage, ranks, accumulate, int64_t(exchange),
+                           clip};
+              for (cell[6] = 0; cell[6] < precisionsOf(kModels[model]);
+                   ++cell[6]) {
+                cells.push_back(cell);
+              }
             }
           }
         }

@@ -21,11 +21,11 @@ struct CudaTraining : Training {
 
 /// The matrix: models of both exporters, dropout included, every stage, one to
 /// four ranks, one and two micro-batches, every exchange, with and without
-/// clipping; two steps, all by generated kernels.
+/// clipping, some also in bf16 and fp16; two steps, all by generated kernels.
 std::vector<CudaTraining> allCudaTrainings();
 
 /// A sample of it in which each two values of model, stage, ranks,
-/// micro-batches, exchange and clipping meet, but that models with many numbers
+/// micro-batches, exchange, clipping and precision meet, but that models with many numbers
 /// have at most two ranks and one step.
 std::vector<CudaTraining> cudaTrainings();
 

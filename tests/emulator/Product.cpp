@@ -171,9 +171,14 @@ std::string Product::wrong() const {
       return "a matrix without elements, of an unknown type, or whose columns "
              "overlap";
     }
-    if (matrices->type != d.type || matrices->count != d.count) {
-      return "matrices that differ in type or number";
+    if (matrices->count != d.count) {
+      return "matrices that differ in number";
     }
+  }
+  // cuBLAS's manual, "cublasLtMatmul": of 16-bit A and B, C may be of 32 bits.
+  bool widens = a.elementBytes() == 2 && d.type == CUDA_R_32F;
+  if (a.type != b.type || (a.type != d.type && !widens)) {
+    return "matrices whose types do not fit";
   }
   uint64_t m = transpose_a ? a.columns : a.rows;
   uint64_t n = transpose_b ? b.rows : b.columns;
@@ -185,9 +190,9 @@ std::string Product::wrong() const {
       d.stride < (int64_t(d.columns) - 1) * d.leading + int64_t(d.rows)) {
     return "results that overlap";
   }
-  bool known = d.type == CUDA_R_64F ? compute == CUBLAS_COMPUTE_64F
+  bool known = a.type == CUDA_R_64F ? compute == CUBLAS_COMPUTE_64F
                                     : compute == CUBLAS_COMPUTE_32F;
-  if (d.type == CUDA_R_32F) {
+  if (a.type == CUDA_R_32F) {
     known = known || compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
             compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   }

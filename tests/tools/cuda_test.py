@@ -85,6 +85,34 @@ class Cuda(Case):
                                r"gpu sm_80 with 4 multiprocessors\n")
         self.assertEqual(text.count("\nproduct f32 1 x "), 5)
 
+    def test_16_bits(self):
+        """The host's bits, also where fp16 skips its first steps."""
+        for options in (["--precision", "bf16", "--master-precision", "bf16"],
+                        ["--precision", "bf16"],
+                        ["--precision", "fp16", "--initial-scale-power", "40",
+                         "--loss-scale-hysteresis", "1"]):
+            with self.subTest(options):
+                options += ["--save-weights", "w", "--log", "l.jsonl"]
+                found = []
+                for train in (self.succeeds, self.trained):
+                    train(*(TRAIN if train == self.succeeds else ()), *options)
+                    with open(self.path("l.jsonl")) as log:
+                        steps = [json.loads(line) for line in log]
+                    found.append((read_tensors(self.path("w")),
+                                  [(s["loss"], s.get("skipped"))
+                                   for s in steps]))
+                self.assertEqual(*found)
+                self.assertEqual(found[0][1][0][1],
+                                 True if "fp16" in options else None)
+
+    def test_products_of_16_bits_by_cublaslt(self):
+        for precision, name in ("bf16", "bf16"), ("fp16", "f16"):
+            self.by_library("--precision", precision, "--algorithms", name)
+            with open(self.path(name)) as file:
+                text = file.read()
+            self.assertIn(f"\nproduct {name} 1 x ", text)
+            self.assertNotIn("\nproduct f32 ", text)
+
     def test_convolutions_by_cudnn(self):
         options = [*RESNET, "--convolution", "library", "--algorithms", "file"]
         for graph in "off", "compute":

@@ -206,11 +206,10 @@ class CompileOptions(Case):
 
     def test_what_is_not_built(self):
         self.refused(*COMPILE, "--memory", "1GiB", parts=["--memory is not"])
-        for precision in ("bf16", "fp16"):
-            self.refused(*COMPILE, "--precision", precision,
-                         "--target", "cuda:sm_90",
-                         parts=[f"--precision {precision} is not built yet for "
-                                "--target cuda:sm_90"])
+        self.refused(*COMPILE, "--reduce-precision", "bf16",
+                     "--target", "cuda:sm_90",
+                     parts=["--reduce-precision bf16 is not built yet for "
+                            "--target cuda:sm_90"])
         self.refused(*COMPILE, "--precision", "bf8", parts=["bf8"])
         self.refused(*COMPILE, "--target", "cuda:sm_70", parts=["sm_80"])
         self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])

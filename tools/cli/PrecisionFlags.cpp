@@ -12,11 +12,6 @@ absl::Status checkPrecisionOptions(
     absl::FunctionRef<bool(const std::string &option)> isGiven) {
   const std::string &precision = options.precision;
   bool open = !isGiven("--precision"); // the model's own, if it has 16 bits
-  if (precision != "fp32" && !absl::StartsWith(options.target, "host")) {
-    return absl::UnimplementedError(absl::StrCat(
-        "--precision ", precision, " is not built yet for --target ",
-        options.target, "; use --precision fp32 there"));
-  }
   if (options.reduce_precision != "fp32") {
     std::string given =
         absl::StrCat("--reduce-precision ", options.reduce_precision);

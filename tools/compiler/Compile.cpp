@@ -177,13 +177,6 @@ void takePrecision(const std::string &exported, CompileOptions &options,
   if (exported == "fp32" || !options.own_precision || options.forward) {
     return;
   }
-  if (!absl::StartsWith(options.target, "host")) {
-    result.notes.push_back(
-        absl::StrCat("the model was exported in ", exported,
-                     ", and is computed in float32: --precision ", exported,
-                     " is not built yet for --target ", options.target));
-    return;
-  }
   options.precision = exported;
   result.notes.push_back(absl::StrCat(
       "--precision ", exported,

@@ -4,6 +4,7 @@
 
 #include "runtime/device/cuda/CudaBuffer.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
+#include "runtime/plan/Describe.h"
 
 #include <algorithm>
 #include <numeric>
@@ -57,6 +58,7 @@ ProductKind CublasLt::kindOf(const plan::Step &step) const {
   const plan::Matmul &matmul = step.matmul();
   ProductKind kind;
   kind.type = matmul.element_type();
+  kind.result = resultType(matmul);
   kind.batch = matmul.batch();
   kind.m = matmul.m();
   kind.n = matmul.n();

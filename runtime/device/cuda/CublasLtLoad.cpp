@@ -26,7 +26,8 @@ Places placesOf(const ProductKind &kind) {
   Places at;
   at.b = alignWorkspace(kind.batch * kind.m * kind.k * size);
   at.c = alignWorkspace(at.b + kind.batch * kind.k * kind.n * size);
-  at.workspace = alignWorkspace(at.c + kind.batch * kind.m * kind.n * size);
+  at.workspace = alignWorkspace(at.c + kind.batch * kind.m * kind.n *
+                                           elementSize(kind.result));
   at.end = alignWorkspace(at.workspace + kind.workspace);
   return at;
 }

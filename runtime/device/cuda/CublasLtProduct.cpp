@@ -15,12 +15,12 @@ struct Types {
   cudaDataType_t scale; // of alpha and beta
 };
 
-absl::StatusOr<Types> typesOf(const ProductKind &kind) {
-  switch (kind.type) {
+absl::StatusOr<Types> typesOf(plan::ElementType type, bool allow_tf32) {
+  switch (type) {
   case plan::F32:
     return Types{CUDA_R_32F,
-                 kind.allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                 : CUBLAS_COMPUTE_32F_PEDANTIC,
+                 allow_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                            : CUBLAS_COMPUTE_32F_PEDANTIC,
                  CUDA_R_32F};
   case plan::F64:
     return Types{CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
@@ -31,7 +31,7 @@ absl::StatusOr<Types> typesOf(const ProductKind &kind) {
   default:
     return absl::UnimplementedError(
         absl::StrCat("cuBLASLt's product takes F32, F64, F16 and BF16, found ",
-                     plan::ElementType_Name(kind.type)));
+                     plan::ElementType_Name(type)));
   }
 }
 
@@ -50,6 +50,10 @@ std::string ProductKind::text() const {
       absl::AsciiStrToLower(plan::ElementType_Name(type)), " ", batch, " x ", m,
       " x ", n, " x ", k, transpose_a ? ", A transposed" : "",
       transpose_b ? ", B transposed" : "");
+  if (result != type) {
+    absl::StrAppend(&text, ", C ",
+                    absl::AsciiStrToLower(plan::ElementType_Name(result)));
+  }
   if (type == plan::F32) {
     absl::StrAppend(&text, allow_tf32 ? ", TF32 allowed" : ", without TF32");
   }
@@ -68,9 +72,9 @@ CublasLtProduct::create(const CublasLtApi &api, cublasLtHandle_t handle,
 }
 
 /// Of a row-major matrix: `rows` lines of `columns` elements, dense.
-absl::Status CublasLtProduct::makeLayout(Layout &layout, uint64_t rows,
-                                         uint64_t columns) {
-  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind));
+absl::Status CublasLtProduct::makeLayout(Layout &layout, plan::ElementType type,
+                                         uint64_t rows, uint64_t columns) {
+  ZG_ASSIGN_OR_RETURN(Types types, typesOf(type, kind.allow_tf32));
   cublasLtMatrixLayout_t made = nullptr;
   ZG_CUBLASLT(api, cublasLtMatrixLayoutCreate, &made, types.element, columns,
               rows, int64_t(columns));
@@ -86,7 +90,7 @@ absl::Status CublasLtProduct::makeLayout(Layout &layout, uint64_t rows,
 }
 
 absl::Status CublasLtProduct::describe() {
-  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind));
+  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind.type, kind.allow_tf32));
   cublasLtMatmulDesc_t made = nullptr;
   ZG_CUBLASLT(api, cublasLtMatmulDescCreate, &made, types.compute, types.scale);
   operation.reset(made);
@@ -97,11 +101,11 @@ absl::Status CublasLtProduct::describe() {
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
   auto [m, n, k] = std::tuple(kind.m, kind.n, kind.k);
-  ZG_RETURN_IF_ERROR(kind.transpose_b ? makeLayout(left, n, k)
-                                      : makeLayout(left, k, n));
-  ZG_RETURN_IF_ERROR(kind.transpose_a ? makeLayout(right, k, m)
-                                      : makeLayout(right, m, k));
-  return makeLayout(result, m, n);
+  ZG_RETURN_IF_ERROR(kind.transpose_b ? makeLayout(left, kind.type, n, k)
+                                      : makeLayout(left, kind.type, k, n));
+  ZG_RETURN_IF_ERROR(kind.transpose_a ? makeLayout(right, kind.type, k, m)
+                                      : makeLayout(right, kind.type, m, k));
+  return makeLayout(result, kind.result, m, n);
 }
 
 auto CublasLtProduct::makePreference() const

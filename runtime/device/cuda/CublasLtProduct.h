@@ -16,6 +16,7 @@ namespace zerograph {
 /// same products.
 struct ProductKind {
   plan::ElementType type = plan::F32;
+  plan::ElementType result = plan::F32; ///< `type`, or F32 of 16-bit ones
   uint64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
   bool allow_tf32 = false; ///< of f32
@@ -67,7 +68,8 @@ private:
         result(nullptr, api.cublasLtMatrixLayoutDestroy) {}
 
   absl::Status describe();
-  absl::Status makeLayout(Layout &layout, uint64_t rows, uint64_t columns);
+  absl::Status makeLayout(Layout &layout, plan::ElementType type, uint64_t rows,
+                          uint64_t columns);
   absl::StatusOr<Owned<cublasLtMatmulPreferenceOpaque>> makePreference() const;
   /// Why an algorithm is not to be used; empty if it may.
   absl::StatusOr<std::string>

@@ -46,11 +46,11 @@ absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
   }
   plan::ElementType type = matmul.element_type();
   if (resultType(matmul) != type &&
-      (device.device() != "host" || resultType(matmul) != plan::F32 ||
+      (resultType(matmul) != plan::F32 ||
        (type != plan::BF16 && type != plan::F16))) {
     return steps::invalid("multiplies elements of type ", nameOf(type),
                           " to some of type ", nameOf(resultType(matmul)),
-                          "; expected their own or, of BF16 on the host, F32");
+                          "; expected their own or, of BF16 and F16, F32");
   }
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   if (device.device() == "cuda" &&
