@@ -25,6 +25,9 @@ struct DeviceOptions {
   Graphs graphs = Graphs::Compute;
   /// The longest that an accelerator may go without finishing a step.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
+  /// Ranks of this process, each with as many threads; and processes, each with
+  /// as many ranks, that share its processors.
+  unsigned ranks = 1, processes = 1;
 };
 
 /// What may be said of how a plan is opened.

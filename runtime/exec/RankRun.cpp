@@ -76,6 +76,9 @@ absl::Status RankRun::prepare() {
   options.learning_rate = session.options.learning_rate;
   options.seed = session.options.seed;
   options.threads = session.options.threads;
+  // Ranks are all in one process, or each is one.
+  options.ranks_here = session.processes == 1 ? worldOf(session.plan()) : 1;
+  options.processes_here = session.options.processes_here;
   options.graphs = session.options.graphs;
   options.deadline_seconds = session.options.deadline_seconds;
   options.record_times = !session.options.trace.empty();

@@ -45,6 +45,8 @@ struct TrainOptions {
   /// Threads of the compute stream of each rank; 0: the machine's processors
   /// divided among the ranks.
   unsigned threads = 0;
+  /// Processes of the run that share this one's processors, itself included.
+  unsigned processes_here = 1;
   std::string load_weights;
   /// All, with what adapters add to them; and those that were trained alone.
   std::string save_weights, save_adapters;

@@ -51,6 +51,8 @@ absl::Status Trainer::prepare() {
   DeviceOptions wanted;
   wanted.rank = options.control->rank();
   wanted.threads = threadsOf(options.threads, worldOf(plan));
+  wanted.ranks = options.ranks_here;
+  wanted.processes = options.processes_here;
   bool one_by_one = options.record_times || options.debug_nonfinite;
   wanted.graphs = one_by_one ? Graphs::Off : options.graphs;
   wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);

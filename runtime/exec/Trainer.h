@@ -30,6 +30,9 @@ struct TrainerOptions {
   uint64_t seed = 0;
   /// Threads of a stream that computes; 0: the processors' share of a rank.
   unsigned threads = 0;
+  /// Ranks that are threads of this process; and processes of the run that
+  /// share its processors, itself included.
+  unsigned ranks_here = 1, processes_here = 1;
   /// What a GPU is given at once, and how long it may take to finish a step.
   Graphs graphs = Graphs::Compute;
   double deadline_seconds = options::Train().deadline_seconds;

@@ -209,6 +209,7 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
   ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
   ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(source));
   prepare(made);
+  options.processes_here = processes.peers().sharing();
   if (options.threads == 0) {
     options.threads = processes.threads();
   }

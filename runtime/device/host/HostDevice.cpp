@@ -97,7 +97,7 @@ absl::StatusOr<HostStream *> HostDevice::streamOf(const ProgramBinding &program,
     try {
       stream = std::make_unique<HostStream>(
           timelines, index, absl::StrCat(options.rank, ":", binding.name),
-          workers);
+          RanksHere{workers, options.ranks, options.processes});
     } catch (const std::system_error &error) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the system gives no ", workers,

@@ -46,8 +46,8 @@ void publish(const StreamEntry::Count &count) {
 } // namespace
 
 HostStream::HostStream(Timelines &timelines, unsigned index,
-                       const std::string &name, unsigned workers)
-    : timelines(timelines), index(index), pool(workers) {
+                       const std::string &name, const RanksHere &here)
+    : timelines(timelines), index(index), pool(here.threads), spare(here) {
   thread = std::thread([this] { serve(); });
   // For debuggers; the system keeps 15 letters.
   pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
@@ -173,7 +173,7 @@ absl::Status HostStream::runProgram() {
   for (const StreamEntry &entry : *program) {
     failed_step = entry.steps.front().number;
     if (pool.size() > 1) {
-      pool.use(std::min(pool.size(), spare.count()));
+      pool.use(std::min(pool.size(), spare.threads()));
     }
     ZG_RETURN_IF_ERROR(await(entry));
     absl::Status result = issue(entry);

@@ -43,9 +43,9 @@ using StreamProgram = std::vector<StreamEntry>;
 class HostStream {
 public:
   /// Place `index` of `timelines`. Throws std::system_error where the system
-  /// has no more threads.
+  /// has no more threads. `here`: the pool's threads, and who has pools beside.
   HostStream(Timelines &timelines, unsigned index, const std::string &name,
-             unsigned workers);
+             const RanksHere &here);
   ~HostStream();
 
   WorkerPool &workers() { return pool; }

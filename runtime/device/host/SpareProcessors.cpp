@@ -1,13 +1,12 @@
-//===- SpareProcessors.cpp - processors that other programs leave us ------===//
+//===- SpareProcessors.cpp - what others use of our processors ------------===//
 
 #include "runtime/device/host/SpareProcessors.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
-#include <limits>
 #include <sstream>
 #include <unistd.h>
 
@@ -21,61 +20,97 @@ double secondsOf(clockid_t clock) {
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
-} // namespace
-
-uint64_t zerograph::busyTicks(const std::string &stat, const cpu_set_t &set) {
-  std::istringstream lines(stat);
-  uint64_t busy = 0;
-  for (std::string line; std::getline(lines, line);) {
-    unsigned processor;
-    unsigned long long user, nice, system, idle, wait, irq, soft;
-    if (std::sscanf(line.c_str(), "cpu%u %llu %llu %llu %llu %llu %llu %llu",
-                    &processor, &user, &nice, &system, &idle, &wait, &irq,
-                    &soft) == 8 &&
-        processor < CPU_SETSIZE && CPU_ISSET(processor, &set)) {
-      busy += user + nice + system + irq + soft;
-    }
-  }
-  return busy;
+std::string textOf(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
-unsigned zerograph::spareProcessors(unsigned processors, double others) {
-  constexpr double kNotCounted = 0.25;
-  double taken = std::ceil(std::max(0.0, others - kNotCounted));
-  return taken >= processors ? 1 : processors - unsigned(taken);
-}
-
-SpareProcessors::SpareProcessors() {
-  spare = std::numeric_limits<unsigned>::max();
+cpu_set_t ownProcessors() {
+  cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) != 0) {
     CPU_ZERO(&set); // nothing is known
   }
+  return set;
 }
 
-SpareProcessors::Usage SpareProcessors::now() const {
-  std::ifstream file("/proc/stat");
-  std::stringstream text;
-  text << file.rdbuf();
-  return {secondsOf(CLOCK_MONOTONIC),
-          double(busyTicks(text.str(), set)) / double(sysconf(_SC_CLK_TCK)),
-          secondsOf(CLOCK_PROCESS_CPUTIME_ID)};
+/// Threads of this process that run or wait to.
+unsigned ownRunnable() {
+  unsigned count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc/self/task", error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::string text = textOf(entry->path().string() + "/stat");
+    size_t name = text.rfind(") "); // the name may have any letters
+    count += name != std::string::npos && text.compare(name + 2, 1, "R") == 0;
+  }
+  return count;
 }
 
-unsigned SpareProcessors::count() {
+} // namespace
+
+ProcessorStat zerograph::readProcessorStat(const std::string &stat,
+                                           const cpu_set_t &set) {
+  std::istringstream lines(stat);
+  ProcessorStat result;
+  for (std::string line; std::getline(lines, line);) {
+    unsigned processor;
+    unsigned long long user, nice, system, idle, wait, irq, soft;
+    std::sscanf(line.c_str(), "procs_running %u", &result.runnable);
+    // The line of all processors has a blank where others have their number.
+    if (line.rfind("cpu ", 0) == 0 ||
+        std::sscanf(line.c_str(), "cpu%u %llu %llu %llu %llu %llu %llu %llu",
+                    &processor, &user, &nice, &system, &idle, &wait, &irq,
+                    &soft) != 8) {
+      continue;
+    }
+    ++result.all;
+    if (processor < CPU_SETSIZE && CPU_ISSET(processor, &set)) {
+      result.busy += user + nice + system + irq + soft;
+    }
+  }
+  return result;
+}
+
+SpareProcessors::SpareProcessors(const RanksHere &here)
+    : here(here), set(ownProcessors()),
+      follower(unsigned(CPU_COUNT(&set)),
+               here.threads * here.ranks * here.processes),
+      count(here.threads) {}
+
+SpareProcessors::Usage SpareProcessors::look() const {
+  ProcessorStat stat = readProcessorStat(textOf("/proc/stat"), set);
+  Usage usage;
+  usage.time = secondsOf(CLOCK_MONOTONIC);
+  usage.busy = double(stat.busy) / double(sysconf(_SC_CLK_TCK));
+  usage.own = secondsOf(CLOCK_PROCESS_CPUTIME_ID);
+  // Of the machine's runnable threads, as many as we have of its processors.
+  usage.runnable =
+      double(stat.runnable) * CPU_COUNT(&set) / std::max(1u, stat.all);
+  usage.own_runnable = ownRunnable();
+  return usage;
+}
+
+unsigned SpareProcessors::threads() {
   constexpr int64_t kEvery = 250; // milliseconds; a tick is 10
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   int64_t milliseconds = time.tv_sec * 1000 + time.tv_nsec / 1000000;
   if (milliseconds < next || CPU_COUNT(&set) == 0) {
-    return spare;
+    return count;
   }
-  Usage usage = now();
+  Usage usage = look();
   double passed = usage.time - last.time;
-  if (next > 0 && usage.busy > 0) {
-    double others = (usage.busy - last.busy - (usage.own - last.own)) / passed;
-    spare = spareProcessors(unsigned(CPU_COUNT(&set)), others);
+  if (next > 0 && usage.busy > 0 && passed > 0) {
+    double own = here.processes * (usage.own - last.own) / passed;
+    // A pool may be asleep while it is looked at, and was not just before.
+    double ours = std::max(own, double(here.processes) * usage.own_runnable);
+    follower.next({std::max(0.0, (usage.busy - last.busy) / passed - own),
+                   std::max(0.0, usage.runnable - ours)});
+    count = follower.perRank(here.ranks * here.processes);
   }
   next = milliseconds + kEvery;
   last = usage;
-  return spare;
+  return count;
 }

@@ -125,8 +125,8 @@ protected:
 
   std::byte memory[4][kBytes];
   Timelines timelines;
-  HostStream stream{timelines, 0, "compute", 2};
-  HostStream other{timelines, 1, "other", 2};
+  HostStream stream{timelines, 0, "compute", {2}};
+  HostStream other{timelines, 1, "other", {2}};
   HostProgram program{timelines};
   uint32_t count = 0;
   uint32_t failed = 0;

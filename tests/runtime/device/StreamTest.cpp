@@ -5,7 +5,6 @@
 #include "runtime/device/host/HostArena.h"
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/LibraryCall.h"
-#include "runtime/device/host/SpareProcessors.h"
 #include "runtime/device/host/TargetCheck.h"
 #include "runtime/device/host/WorkerPool.h"
 
@@ -101,29 +100,6 @@ TEST(WorkerPoolTest, FewerThreadsDoTheSame) {
     }
   }
   pool.use(1); // a pool ends whose threads are asleep
-}
-
-TEST(SpareProcessorsTest, CountsTheBusyTimeOfTheProcessorsThatWeMayUse) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(0, &set);
-  CPU_SET(11, &set);
-  EXPECT_EQ(busyTicks("cpu  900 900 900 900 900 900 900 0 0 0\n"
-                      "cpu0 1 20 300 7000 8000 4 50 9 9 9\n"
-                      "cpu1 100 100 100 100 100 100 100 0 0 0\n"
-                      "cpu11 1000 0 0 7 7 0 0\n"
-                      "intr 99 99\ncpux\n",
-                      set),
-            1u + 20 + 300 + 4 + 50 + 1000);
-}
-
-TEST(SpareProcessorsTest, OthersLeaveAtLeastOne) {
-  EXPECT_EQ(spareProcessors(4, -0.1), 4u);
-  EXPECT_EQ(spareProcessors(4, 0.2), 4u);
-  EXPECT_EQ(spareProcessors(4, 0.7), 3u);
-  EXPECT_EQ(spareProcessors(4, 1.9), 2u);
-  EXPECT_EQ(spareProcessors(2, 1.5), 1u);
-  EXPECT_EQ(spareProcessors(2, 7), 1u);
 }
 
 TEST(ArenaTest, TheHighestByteTouchedShows) {
