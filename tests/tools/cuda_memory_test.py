@@ -1,13 +1,12 @@
 """What must fit into a GPU's memory: arenas of all ranks that share it, beside
 what NCCL has, and nothing that lies in the host's."""
 
-import os
 import re
 
+from emulator import variables
 from mpi import Mpi
 from support import MLP, MLP_DATA, main
 
-EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
 PLAN = ["--micro-batch", "8", "--matmul", "generated", "--target",
         "cuda:emulated"]
 NCCL = 8 << 20 # what the emulated one has
@@ -17,8 +16,7 @@ class CudaMemory(Mpi):
 
     def setUp(self):
         super().setUp()
-        paths = [EMULATOR, os.environ.get("LD_LIBRARY_PATH", "")]
-        self.environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+        self.environment.update(variables())
 
     def arena(self, ranks):
         """Makes a plan; bytes of a rank's arena, as the GPU has it."""

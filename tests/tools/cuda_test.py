@@ -5,9 +5,9 @@ import json
 import os
 import re
 
+from emulator import emulated
 from support import Case, MLP, MLP_DATA, MODELS, main, read_tensors
 
-EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
 LIBRARY = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8", "--steps",
            "2"]
 TRAIN = [*LIBRARY, "--matmul", "generated"]
@@ -17,18 +17,11 @@ RESNET = ["train", os.path.join(MODELS, "resnet-mini", "model.onnx"), "--data",
 CUDA = ["--target", "cuda:emulated"]
 
 
-def emulated(seed=1):
-    """Options of run_program."""
-    paths = [EMULATOR, os.environ.get("LD_LIBRARY_PATH", "")]
-    return {"env": {**os.environ, "ZEROGRAPH_EMULATOR_SEED": str(seed),
-                    "LD_LIBRARY_PATH": ":".join(filter(None, paths))}}
-
-
 class Cuda(Case):
 
     def trained(self, *options, seed=1):
         """Notes, except what compiling says of CUDA."""
-        result = self.succeeds(*TRAIN, *CUDA, *options, **emulated(seed))
+        result = self.succeeds(*TRAIN, *CUDA, *options, **emulated(SEED=seed))
         # What the emulator says at the end: nothing was wrong or left.
         lines = result.stderr.splitlines()
         self.assertRegex(lines[-1], r"^emulated GPU: [1-9]\d* launches$")
@@ -66,7 +59,7 @@ class Cuda(Case):
 
     def by_library(self, *options, seed=1):
         """Trains with the emulated cuBLASLt; how often it has multiplied."""
-        result = self.succeeds(*LIBRARY, *CUDA, *options, **emulated(seed))
+        result = self.succeeds(*LIBRARY, *CUDA, *options, **emulated(SEED=seed))
         said = re.findall(r"emulated GPU: (.*)", result.stderr)
         self.assertEqual(len(said), 2, result.stderr)
         return int(re.fullmatch(r"(\d+) products by cuBLASLt", said[0])[1])
@@ -189,10 +182,8 @@ class Cuda(Case):
     def test_a_gpu_that_does_not_come_back(self):
         """Also where what the driver does at exit would wait for it."""
         for graph in "off", "compute", "all":
-            environment = emulated()["env"]
-            environment["ZEROGRAPH_EMULATOR_STALL"] = "40"
             result = self.run_program(*TRAIN, *CUDA, "--graph", graph,
-                                      "--deadline", "1", env=environment)
+                                      "--deadline", "1", **emulated(STALL=40))
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("the GPU finished nothing for 1 s", result.stderr)
             self.assertNotIn("emulated GPU", result.stderr)

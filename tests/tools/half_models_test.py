@@ -7,6 +7,7 @@ import os
 import random
 import struct
 
+from emulator import emulated
 from onnx_bytes import (BFLOAT16, FLOAT, FLOAT16, INT64, model, node, pack,
                         tensor, value_info)
 from support import Case, main, read_tensors, write_tensors
@@ -66,11 +67,12 @@ class HalfModels(Case):
             "labels": ("I64", [SAMPLES],
                        pack([i % 2 for i in range(SAMPLES)], INT64))})
 
-    def train(self, name, *options, out="w", rate="0.01"):
+    def train(self, name, *options, out="w", rate="0.01", **environment):
         result = self.succeeds(
             "train", name + ".onnx", "--data", name + ".data", "--micro-batch",
             "4", "--lr", rate, "--steps", "3", "--save-weights", out,
-            "--log", out + ".log", *options)
+            "--log", out + ".log", *options,
+            **environment)
         with open(self.path(out + ".log")) as file:
             losses = [json.loads(line)["loss"] for line in file]
         return read_tensors(self.path(out)), losses, result.stderr
@@ -141,12 +143,18 @@ class HalfModels(Case):
             self.assertEqual(weights["fc1.weight"][:2], ("F32", [4, 8]))
             self.assertNotEqual(weights["fc1.weight"][2], first)
 
-    def test_a_gpu_computes_in_float32_yet(self):
-        self.write("half", BFLOAT16)
-        said = self.succeeds("compile", "half.onnx", "-o", "p", "--micro-batch",
-                             "4", "--target", "cuda:sm_90").stderr
-        self.assertIn("the model was exported in bf16, and is computed in "
-                      "float32", said)
+    def test_a_gpu_has_the_hosts_bits(self):
+        generated = ["--matmul", "generated"]
+        for precision, (dtype, _) in TYPES.items():
+            self.write("half", dtype)
+            for ranks in [], ["--ranks", "2", "--zero", "3"]:
+                with self.subTest(precision=precision, ranks=ranks):
+                    host = self.train("half", *generated, *ranks)
+                    gpu = self.train("half", *generated, *ranks, "--target",
+                                     "cuda:emulated", **emulated())
+                    self.assertEqual(host[:2], gpu[:2])
+                    self.assertIn(f"--precision {precision}, in which the "
+                                  "model was exported", gpu[2])
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ emulated NCCL records their collectives."""
 import os
 import re
 
+from emulator import variables
 from mpi import LAST_WORDS, Mpi
 from support import MLP, MLP_DATA, main, read_tensors
 
-EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
 TRAIN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "2", "--matmul",
          "generated", "--target", "cuda:emulated"]
 
@@ -16,8 +16,7 @@ class NcclGraph(Mpi):
 
     def setUp(self):
         super().setUp()
-        paths = [EMULATOR, os.environ.get("LD_LIBRARY_PATH", "")]
-        self.environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+        self.environment.update(variables())
 
     def trained(self, ranks, graph, *options):
         """Weights, what was received, and how often NCCL was called."""

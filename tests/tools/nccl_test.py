@@ -4,25 +4,14 @@ bits of the host, and an end for every rank in what goes wrong."""
 import os
 import signal
 
+from emulator import EMULATOR, emulated, variables
 from mpi import LAST_WORDS, Mpi
 from support import MLP, MLP_DATA, main, read_tensors
 
-EMULATOR = os.environ["ZEROGRAPH_EMULATOR"]
 TRAIN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "2", "--matmul",
          "generated"]
 STEPS = ["--steps", "3"]
 CUDA = ["--target", "cuda:emulated"]
-
-
-def emulated(gpus, seed=1):
-    paths = [EMULATOR, os.environ.get("LD_LIBRARY_PATH", "")]
-    return {"ZEROGRAPH_EMULATOR_SEED": str(seed),
-            "ZEROGRAPH_EMULATOR_GPUS": str(gpus),
-            "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
-
-
-def with_gpus(gpus):
-    return {**os.environ, **emulated(gpus)}
 
 
 class Nccl(Mpi):
@@ -35,7 +24,7 @@ class Nccl(Mpi):
             self.assertRegex(line, r"^emulated (NCCL|GPU): [1-9]\d* launches$")
 
     def on_processes(self, ranks, *options, gpus=1):
-        self.environment.update(emulated(gpus))
+        self.environment.update(variables(SEED=1, GPUS=gpus))
         return self.mpirun(ranks, *options)
 
     def check(self, ranks, *options):
@@ -43,7 +32,7 @@ class Nccl(Mpi):
                       "--save-weights", "host")
         result = self.succeeds(*TRAIN, *STEPS, *CUDA, *options, "--ranks",
                                str(ranks), "--save-weights", "threads",
-                               env=with_gpus(ranks))
+                               **emulated(GPUS=ranks))
         self.check_end(result.stderr, 1)
         result = self.on_processes(ranks, *TRAIN, *STEPS, *CUDA, *options,
                                    "--save-weights", "processes")
@@ -68,7 +57,7 @@ class Nccl(Mpi):
         self.check_end(result.stderr, 2)
 
     def test_fewer_gpus_than_ranks(self):
-        self.refused(*TRAIN, *CUDA, "--ranks", "3", env=with_gpus(2), lines=0,
+        self.refused(*TRAIN, *CUDA, "--ranks", "3", **emulated(GPUS=2), lines=0,
                      parts=["for 3 ranks, and this process sees 2 GPUs",
                             "CUDA_VISIBLE_DEVICES=0"])
         self.environment["ZEROGRAPH_EMULATOR_SHARED"] = "1"
@@ -82,7 +71,7 @@ class Nccl(Mpi):
                 ([], "--reduction nccl is for --target cuda"),
                 (CUDA, "ranks on one GPU do without it")]:
             self.refused(*TRAIN, *target, "--ranks", "2", "--reduction",
-                         "nccl", env=with_gpus(1), lines=0, parts=[message])
+                         "nccl", **emulated(GPUS=1), lines=0, parts=[message])
         result = self.on_processes(2, *TRAIN, *STEPS, *CUDA, "--reduction",
                                    "nccl")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -94,8 +83,8 @@ class Nccl(Mpi):
 
     def killed(self, number, deadline):
         # Who is killed leaves what it was about to exchange.
-        self.environment.update(emulated(1), **LAST_WORDS,
-                                ZEROGRAPH_EMULATOR_FOLDER=self.folder)
+        self.environment.update(
+            variables(SEED=1, GPUS=1, FOLDER=self.folder), **LAST_WORDS)
         launcher, ranks, errors = self.start(3, *TRAIN, *CUDA, "--zero", "3",
                                              "--deadline", deadline)
         self.wait_until(lambda: self.steps_logged() > 2)
@@ -141,7 +130,7 @@ class Nccl(Mpi):
         self.assertNotIn("emulated GPU", result.stderr)
 
     def test_the_environment(self):
-        result = self.succeeds("env", env=with_gpus(2))
+        result = self.succeeds("env", **emulated(GPUS=2))
         self.assertRegex(result.stdout, r"(?m)^CUDA .*2 GPUs")
         self.assertRegex(result.stdout, r"(?m)^NCCL +exchanges between GPUs")
         self.assertIn("2.28.9, " + EMULATOR, result.stdout)

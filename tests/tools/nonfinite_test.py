@@ -1,21 +1,14 @@
 """--debug-nonfinite: what made a loss NaN is named, with its step and rank."""
 
 import math
-import os
 import re
 import struct
 
+from emulator import emulated
 from onnx_bytes import linear, model, node, tensor, value_info
 from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, write_tensors
 
 SAMPLES = 24
-
-
-def emulated():
-    folder = os.environ.get("ZEROGRAPH_EMULATOR")
-    paths = [folder or "", os.environ.get("LD_LIBRARY_PATH", "")]
-    return {"env": {**os.environ, "ZEROGRAPH_EMULATOR_SEED": "1",
-                    "LD_LIBRARY_PATH": ":".join(filter(None, paths))}}
 
 
 class Nonfinite(Case):
@@ -121,8 +114,6 @@ class Nonfinite(Case):
         self.assertIn("--debug-nonfinite names", result.stderr)
 
     def test_on_an_emulated_gpu(self):
-        if "ZEROGRAPH_EMULATOR" not in os.environ:
-            self.skipTest("ZEROGRAPH_EMULATOR names no folder")
         cuda = ["--target", "cuda:emulated"]
         self.write("Log", -1.0, 10)
         for ranks, where in ((1, "step 5: "), (2, "rank 1: step 2: ")):

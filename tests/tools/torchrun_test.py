@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from emulator import variables
 from mpi import MLP_RUN
 from slurm import free_ports
 from support import (MLP, MLP_DATA, ZEROGRAPH, ZEROGRAPH_RUN, Case, main,
@@ -88,12 +89,7 @@ class Trains(Torchrun):
 
     def setUp(self):
         super().setUp()
-        paths = [os.environ["ZEROGRAPH_EMULATOR"],
-                 os.environ.get("LD_LIBRARY_PATH", "")]
-        self.emulated = {"LD_LIBRARY_PATH": ":".join(filter(None, paths)),
-                         "ZEROGRAPH_EMULATOR_SEED": "1",
-                         "ZEROGRAPH_EMULATOR_GPUS": "1",
-                         "ZEROGRAPH_EMULATOR_FOLDER": self.folder}
+        self.emulated = variables(SEED=1, GPUS=1, FOLDER=self.folder)
 
     def test_the_hosts_bits(self):
         for ranks, stage in (2, "3"), (3, "1"):
