@@ -3,9 +3,9 @@
 #include "codegen/cuda/CudaCode.h"
 
 #include "codegen/cuda/Ptx.h"
+#include "codegen/plan/PlanTypes.h"
 #include "mlir/IR/Builders.h"
 #include "runtime/device/cuda/FoldKernel.h"
-#include "runtime/plan/Mesh.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
@@ -43,10 +43,13 @@ LogicalResult CudaCode::add(Operation *op, plan::Kernel &kernel) {
 }
 
 LogicalResult CudaCode::finish(plan::Plan &plan) {
-  if (zerograph::worldOf(plan) > 1) {
-    Builder b(context);
-    kernels.addFold(b.getF32Type(), zerograph::foldSymbol(plan::F32));
-    kernels.addFold(b.getF64Type(), zerograph::foldSymbol(plan::F64));
+  std::set<plan::ElementType> folded = zerograph::foldedWires(plan);
+  Builder b(context);
+  for (Type wire : {Type(b.getF32Type()), Type(b.getF64Type()),
+                    Type(b.getBF16Type()), Type(b.getF16Type())}) {
+    if (folded.count(planType(wire))) {
+      kernels.addFold(wire, zerograph::foldSymbol(planType(wire)));
+    }
   }
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module = kernels.finish(llvmContext);

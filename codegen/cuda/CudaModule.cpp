@@ -74,10 +74,10 @@ FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
   return info;
 }
 
-void CudaModuleBuilder::addFold(Type element, StringRef symbol) {
+void CudaModuleBuilder::addFold(Type wire, StringRef symbol) {
   auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
                                             module->getBody());
-  cuda::emitFold(b, element, symbol);
+  cuda::emitFold(b, wire, symbol);
 }
 
 std::unique_ptr<llvm::Module>

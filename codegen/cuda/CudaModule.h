@@ -49,7 +49,7 @@ public:
 
   /// Emits the kernel that adds contributions of this type up; see
   /// runtime/device/cuda/FoldKernel.h.
-  void addFold(Type element, StringRef symbol);
+  void addFold(Type wire, StringRef symbol);
 
   /// All kernels as LLVM's code, before a target is chosen: what becomes PTX,
   /// and what tests run on the CPU. Null on an error, which was reported. The

@@ -192,20 +192,6 @@ Value emitCompare(Lanes &l, nn::CompareOp op, Value x, Value y) {
       isUnsigned ? unsignedPredicates[kind] : signedPredicates[kind], x, y);
 }
 
-/// f32 of the bits of an f16 or bf16.
-Value emitFromHalf(Lanes &l, Type half, Value bits) {
-  Type real = l.like(bits.getType(), l.b.getF32Type());
-  if (half.isF16()) {
-    Value value =
-        l.b.create<arith::BitcastOp>(l.like(bits.getType(), half), bits);
-    return l.b.create<arith::ExtFOp>(real, value);
-  }
-  Type word = l.like(bits.getType(), l.b.getI32Type());
-  Value high = l.b.create<arith::ShLIOp>(l.b.create<arith::ExtUIOp>(word, bits),
-                                         l.integer(word, 16));
-  return l.b.create<arith::BitcastOp>(real, high);
-}
-
 /// The bits of the f16 or bf16 nearest to an f32, ties to even.
 Value emitToHalf(Lanes &l, Type half, Value x) {
   Type bits = l.like(x.getType(), l.b.getI16Type());
@@ -286,6 +272,19 @@ Value emitConvert(Lanes &l, nn::ConvertOp op, Value x) {
 }
 
 } // namespace
+
+Value emit::emitFromHalf(Lanes &l, Type half, Value bits) {
+  Type real = l.like(bits.getType(), l.b.getF32Type());
+  if (half.isF16()) {
+    Value value =
+        l.b.create<arith::BitcastOp>(l.like(bits.getType(), half), bits);
+    return l.b.create<arith::ExtFOp>(real, value);
+  }
+  Type word = l.like(bits.getType(), l.b.getI32Type());
+  Value high = l.b.create<arith::ShLIOp>(l.b.create<arith::ExtUIOp>(word, bits),
+                                         l.integer(word, 16));
+  return l.b.create<arith::BitcastOp>(real, high);
+}
 
 LogicalResult emit::checkElementType(Operation *op, Type element) {
   if (element.isF32() || element.isF64() || element.isInteger(1) ||

@@ -18,6 +18,9 @@ LogicalResult checkElementType(Operation *op, Type element);
 /// element types were checked.
 Value emitElementwise(Lanes &lanes, Operation *op, ValueRange operands);
 
+/// f32 of the bits of f16 or bf16, which `half` is.
+Value emitFromHalf(Lanes &lanes, Type half, Value bits);
+
 /// How a reduction combines two values, and what it begins with.
 Value emitCombine(Lanes &lanes, nn::ReduceKind kind, Type element, Value x,
                   Value y);

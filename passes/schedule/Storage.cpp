@@ -159,6 +159,17 @@ void Storage::findLoss() {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// The reduction that sends the value as a unit's gradients, or null.
+static zero::ReduceScatterOp reductionOf(Value value) {
+  for (Operation *user : value.getUsers()) {
+    auto reduce = dyn_cast<zero::ReduceScatterOp>(user);
+    if (reduce && reduce.getFlat() == value) {
+      return reduce;
+    }
+  }
+  return {};
+}
+
 void Storage::bindDefault(Operation *op, unsigned result) {
   Value value = op->getResult(result);
   SliceClass sliceClass = SliceClass::transient;
@@ -180,6 +191,9 @@ void Storage::bindDefault(Operation *op, unsigned result) {
     sliceClass = SliceClass::grad_shard;
     unit = reduce.getUnit();
     segment = reduce.getSegment();
+  } else if (zero::ReduceScatterOp sent = reductionOf(value)) {
+    sliceClass = SliceClass::grad; // rounded for it
+    unit = sent.getUnit();
   } else if (isa<zero::AllReduceOp>(op)) {
     sliceClass = SliceClass::scalar;
   } else if (loss && position(op) <= *loss && lastRead(value) > *loss) {

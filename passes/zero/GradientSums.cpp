@@ -2,6 +2,8 @@
 
 #include "passes/zero/GradientSums.h"
 
+#include "passes/ir/nn/NNBuilder.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
@@ -15,15 +17,17 @@ SmallVector<Value> GradientSums::carried(int64_t unit) {
   return shards;
 }
 
-SmallVector<Value> GradientSums::reduce(int64_t unit) {
+SmallVector<Value> GradientSums::reduce(int64_t unit, StringRef precision) {
   Value own = program.state(states.whole(unit, kGradRole),
                             states.wholeType(unit, kGradRole));
+  Location location = states.location(unit, program.location());
+  Type sent = states.sentType(unit, precision).getElementType();
+  own = nn::NNBuilder(builder, location).convert(own, sent);
   SmallVector<Value> shards;
   for (int64_t i = 0; i < states.segments(unit); ++i) {
     shards.push_back(builder.create<ReduceScatterOp>(
-        states.location(unit, program.location()),
-        states.shardType(unit, i, kGradRole), own, /*accumulator=*/Value(),
-        unit, i, states.axes(unit),
+        location, states.shardType(unit, i, kGradRole), own,
+        /*accumulator=*/Value(), unit, i, states.axes(unit),
         "each rank has added up its gradients of " + states.name(unit).str(),
         /*in_place=*/false));
   }

@@ -18,8 +18,9 @@ public:
   /// This rank's shards of the sum of all ranks' gradients, as micro-batches
   /// left them.
   SmallVector<Value> carried(int64_t unit);
-  /// The same, of what each rank has added up: of a unit that reduces last.
-  SmallVector<Value> reduce(int64_t unit);
+  /// The same, of what each rank has added up, which is sent as `precision`: of
+  /// a unit that reduces last.
+  SmallVector<Value> reduce(int64_t unit, StringRef precision);
   void clear(int64_t unit);
 
 private:

@@ -103,19 +103,14 @@ struct Layout : impl::LayoutBase<Layout> {
     });
   }
 
-  /// Of the type that the micro-batch makes them of; of gradients, that in
-  /// which they are reduced.
+  /// Of the type that the micro-batch makes them of; of gradients that it
+  /// reduces, that in which they are sent.
   RankedTensorType packedType(const UnitStates &states, int64_t unit) {
     if (!states[unit].getTrainable()) {
       return states.wholeType(unit, kParamRole);
     }
-    RankedTensorType made = states.wholeType(unit, kGradRole);
-    if (reduce_precision == "fp32" || !made.getElementType().isF32()) {
-      return made;
-    }
-    return made.clone(reduce_precision == "bf16"
-                          ? Type(BFloat16Type::get(&getContext()))
-                          : Type(Float16Type::get(&getContext())));
+    return states.reducesLast(unit) ? states.wholeType(unit, kGradRole)
+                                    : states.sentType(unit, reduce_precision);
   }
 
   /// Right behind the last of its operands to be made.

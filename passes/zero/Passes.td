@@ -40,7 +40,8 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
     `zero-gathers`, `zero-reductions` and `zero-updates` share it out.
 
     With a `reduce-precision` of 16 bits the f32 gradients of a unit are rounded
-    to it as they are packed, and so they travel; their sums are f32.
+    to it as they are packed, and so they travel; their sums are f32. Those that
+    a rank adds up alone (`--reduce last`) are rounded by `zero-updates`.
 
     Runs after `zero-localize-views`.
 
@@ -152,7 +153,8 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
     and one small reduction a unit adds up what ranks found.
 
     In the order in which `@micro` reduces the units. The sums of gradients are
-    left zero for the next step.
+    left zero for the next step. Sums that a rank has made alone (`--reduce
+    last`) are sent with `reduce-precision`.
 
     bitwise.
   }];
@@ -160,7 +162,7 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   let options = [
     optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
     clip_value, cycle_max_momentum, skip_nonfinite, lamb_min_coeff,
-    lamb_max_coeff
+    lamb_max_coeff, reduce_precision
   ];
 }
 

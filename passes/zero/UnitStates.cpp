@@ -96,6 +96,16 @@ RankedTensorType UnitStates::wholeType(int64_t unit, StringRef role) const {
                                declared(unit, role).getType());
 }
 
+RankedTensorType UnitStates::sentType(int64_t unit, StringRef precision) const {
+  RankedTensorType made = wholeType(unit, kGradRole);
+  if (precision == "fp32" || !made.getElementType().isF32()) {
+    return made;
+  }
+  Builder builder(made.getContext());
+  return made.clone(precision == "bf16" ? Type(builder.getBF16Type())
+                                        : Type(builder.getF16Type()));
+}
+
 RankedTensorType UnitStates::shardType(int64_t unit, int64_t segment,
                                        StringRef role) const {
   return RankedTensorType::get(

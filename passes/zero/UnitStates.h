@@ -59,6 +59,9 @@ public:
   RankedTensorType wholeType(int64_t unit, StringRef role) const;
   RankedTensorType shardType(int64_t unit, int64_t segment,
                              StringRef role) const;
+  /// In which a unit's gradients are sent: f32 is rounded to `precision`, an
+  /// option's fp32, bf16 or fp16.
+  RankedTensorType sentType(int64_t unit, StringRef precision) const;
 
 private:
   explicit UnitStates(ModuleOp module);

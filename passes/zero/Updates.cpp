@@ -57,7 +57,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     DenseMap<int64_t, SmallVector<Value>> reduced;
     for (int64_t unit : order) {
       if (states->reducesLast(unit)) {
-        reduced[unit] = sums.reduce(unit);
+        reduced[unit] = sums.reduce(unit, reduce_precision);
       }
     }
     for (int64_t unit : order) {

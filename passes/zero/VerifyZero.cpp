@@ -198,10 +198,13 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return true;
   }
 
-  /// That what @update reduces is what micro-batches add to, and is zeroed.
+  /// That what @update reduces, rounded or not, is what micro-batches add to,
+  /// and is zeroed.
   bool verifyOwn(ReduceScatterOp sum, nn::ProgramOp update,
                  ParamUnitAttr unit) {
-    auto held = dyn_cast<BlockArgument>(sum.getFlat());
+    auto sent = sum.getFlat().getDefiningOp<nn::ConvertOp>();
+    auto held =
+        dyn_cast<BlockArgument>(sent ? sent.getOperand() : sum.getFlat());
     auto state = held ? update.getArgAttrOfType<StateAttr>(held.getArgNumber(),
                                                            kStateAttr)
                       : StateAttr();

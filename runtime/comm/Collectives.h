@@ -43,10 +43,8 @@ absl::Status needAllRanks(absl::Span<const unsigned> group, unsigned world);
 absl::Status needRankOrder(const plan::ReduceScatter &reduce,
                            const char *where);
 
-/// Refuses a reduction that adds up, in another type, what travels in one:
-/// processors do it.
-absl::Status needSameTypes(plan::ElementType wire,
-                           plan::ElementType accumulator);
+/// Where a shard has the sum of what is at byte `begin` of a rank's part.
+uint64_t sumOffset(const plan::ReduceScatter &reduce, uint64_t begin);
 
 /// Of a step whose accesses are pairs, and perhaps one more: the bytes of the
 /// first of each pair. An error where there is none.

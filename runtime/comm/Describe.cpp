@@ -37,15 +37,9 @@ absl::Status zerograph::needRankOrder(const plan::ReduceScatter &reduce,
       where, " do without it: compile it with --reduction exact"));
 }
 
-absl::Status zerograph::needSameTypes(plan::ElementType wire,
-                                      plan::ElementType accumulator) {
-  ZG_RETURN_IF_ERROR(needReducible(wire, accumulator));
-  if (wire == accumulator) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(absl::StrCat(
-      "the plan has gradients travel as ", nameOf(wire),
-      ", which GPUs do not yet: compile it with --reduce-precision fp32"));
+uint64_t zerograph::sumOffset(const plan::ReduceScatter &reduce,
+                              uint64_t begin) {
+  return begin / elementSize(reduce.wire()) * elementSize(reduce.accumulator());
 }
 
 absl::StatusOr<std::vector<uint64_t>>

@@ -206,10 +206,6 @@ class CompileOptions(Case):
 
     def test_what_is_not_built(self):
         self.refused(*COMPILE, "--memory", "1GiB", parts=["--memory is not"])
-        self.refused(*COMPILE, "--reduce-precision", "bf16",
-                     "--target", "cuda:sm_90",
-                     parts=["--reduce-precision bf16 is not built yet for "
-                            "--target cuda:sm_90"])
         self.refused(*COMPILE, "--precision", "bf8", parts=["bf8"])
         self.refused(*COMPILE, "--target", "cuda:sm_70", parts=["sm_80"])
         self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])

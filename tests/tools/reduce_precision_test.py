@@ -4,15 +4,16 @@ import json
 import re
 import struct
 
+from emulator import emulated
 from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors
 
 
 class ReducePrecision(Case):
 
-    def weights(self, *options):
+    def weights(self, *options, **environment):
         self.succeeds("train", MLP, "--data", MLP_DATA, "--steps", "3",
                       "--micro-batch", "4", "--save-weights", "w.safetensors",
-                      *options)
+                      *options, **environment)
         return read_tensors(self.path("w.safetensors"))
 
     def test_bits_depend_on_it_alone(self):
@@ -98,15 +99,43 @@ class ReducePrecision(Case):
                       "--ranks", "2")
         self.assertEqual(self.inspect("p.zgplan")["reduce_precision"], "bf16")
 
-    def test_what_is_not_built(self):
-        compile_mlp = ["compile", MLP, "-o", "p.zgplan", "--micro-batch", "8",
-                       "--reduce-precision", "bf16"]
-        self.refused(*compile_mlp, "--target", "cuda:sm_80",
-                     parts=["--reduce-precision bf16 is not built yet",
-                            "use --reduce-precision fp32"])
-        self.refused(*compile_mlp, "--reduce", "last", "--ranks", "2",
-                     "--accumulate", "2",
-                     parts=["--reduce-precision bf16 is for --reduce each"])
+    def test_a_rank_sends_its_own_sum(self):
+        last = ["--reduce", "last", "--ranks", "2", "--accumulate", "2"]
+        found = []
+        for wire in ("fp32", "bf16", "fp16"):
+            first, second = (self.weights(*last, "--zero", zero,
+                                          "--reduce-precision", wire)
+                             for zero in "01")
+            self.assertEqual(first, second)
+            self.assertNotIn(first, found)
+            found.append(first)
+        # Once a step, each rank gives the other half of the gradients.
+        traffic = {}
+        for wire in ("fp32", "bf16"):
+            self.succeeds("compile", MLP, "-o", "p.zgplan", *last, "--zero",
+                          "1", "--micro-batch", "8", "--reduce-precision", wire)
+            report = self.inspect("p.zgplan")
+            self.assertEqual(report["reduce_precision"], wire)
+            traffic[wire] = report["traffic"]["reduce"]
+        self.assertEqual(traffic["fp32"], 2 * traffic["bf16"])
+
+    def test_a_gpu_has_the_hosts_bits(self):
+        generated = ["--matmul", "generated", "--accumulate", "2"]
+        for wire in ("bf16", "fp16"):
+            for ranks in ([], ["--ranks", "2", "--zero", "3"],
+                          ["--ranks", "2", "--zero", "1", "--reduce", "last"]):
+                with self.subTest((wire, ranks)):
+                    options = [*generated, *ranks, "--reduce-precision", wire]
+                    host = self.weights(*options)
+                    self.assertEqual(host, self.weights(
+                        *options, "--target", "cuda:emulated", **emulated()))
+
+    def test_nccl_would_add_up_in_16_bits(self):
+        self.refused("compile", MLP, "-o", "p.zgplan", "--micro-batch", "8",
+                     "--ranks", "2", "--target", "cuda:sm_80", "--reduction",
+                     "nccl", "--reduce-precision", "bf16",
+                     parts=["--reduce-precision bf16 is added up in float32",
+                            "give --reduction exact"])
 
 
 main()

@@ -2,7 +2,6 @@
 
 #include "tools/cli/PrecisionFlags.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace zerograph {
@@ -11,26 +10,22 @@ absl::Status checkPrecisionOptions(
     const options::Compile &options,
     absl::FunctionRef<bool(const std::string &option)> isGiven) {
   const std::string &precision = options.precision;
-  bool open = !isGiven("--precision"); // the model's own, if it has 16 bits
+  // Then the model's own, if it has 16 bits.
+  bool given_none = !isGiven("--precision");
   if (options.reduce_precision != "fp32") {
     std::string given =
         absl::StrCat("--reduce-precision ", options.reduce_precision);
-    if (!absl::StartsWith(options.target, "host")) {
-      return absl::UnimplementedError(
-          absl::StrCat(given, " is not built yet for --target ", options.target,
-                       "; use --reduce-precision fp32 there"));
-    }
-    if (options.reduce == "last") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          given, " is for --reduce each; --reduce last adds up what a rank has "
-                 "made in float32, and sends that"));
+    if (options.reduction == "nccl") {
+      return absl::UnimplementedError(absl::StrCat(
+          given, " is added up in float32, and NCCL would add up in ",
+          options.reduce_precision, ": give --reduction exact"));
     }
   }
   if (options.master_precision == "bf16" && precision != "bf16") {
     return absl::InvalidArgumentError(absl::StrCat(
         "--master-precision bf16 is for --precision bf16",
         precision == "fp16" ? "; with fp16 an update needs masters of float32"
-        : open              ? ", which is not given"
+        : given_none        ? ", which is not given"
                             : "; with fp32 there are no masters"));
   }
   for (const char *option : {"--loss-scale", "--initial-scale-power",
@@ -40,10 +35,10 @@ absl::Status checkPrecisionOptions(
       continue;
     }
     if (precision != "fp16") {
-      return absl::InvalidArgumentError(
-          absl::StrCat(option, " is for --precision fp16",
-                       open ? ", which is not given"
-                            : "; " + precision + " does not scale the loss"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, " is for --precision fp16",
+          given_none ? ", which is not given"
+                     : "; " + precision + " does not scale the loss"));
     }
     if (options.loss_scale != 0 && option != std::string("--loss-scale")) {
       return absl::InvalidArgumentError(

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/forms/Forms.h"
+#include "codegen/emit/Elementwise.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -12,7 +13,7 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::cuda;
 
-void cuda::emitFold(ImplicitLocOpBuilder &b, Type element, StringRef name) {
+void cuda::emitFold(ImplicitLocOpBuilder &b, Type wire, StringRef name) {
   OpBuilder::InsertionGuard guard(b);
   Type pointer = globalPointer(b.getContext()), i64 = b.getI64Type();
   LLVM::LLVMFuncOp kernel =
@@ -21,38 +22,42 @@ void cuda::emitFold(ImplicitLocOpBuilder &b, Type element, StringRef name) {
   Value sums = kernel.getArgument(0), contributions = kernel.getArgument(1);
   Value stride = kernel.getArgument(2), count = kernel.getArgument(3);
   Value elements = kernel.getArgument(4), accumulate = kernel.getArgument(5);
-  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
-  auto placeOf = [&](Value begin, Value offset) -> Value {
+  bool half = wire.isF16() || wire.isBF16();
+  Type sent = emit::storageType(wire), added = half ? b.getF32Type() : wire;
+  auto placeOf = [&](Value begin, Type element, Value offset) -> Value {
     return b.create<LLVM::GEPOp>(pointer, element, begin,
                                  ArrayRef<LLVM::GEPArg>{offset});
   };
-  auto load = [&](Value place) -> Value {
-    return b.create<LLVM::LoadOp>(element, place, bytes);
+  auto load = [&](Type element, Value place) -> Value {
+    return b.create<LLVM::LoadOp>(element, place,
+                                  element.getIntOrFloatBitWidth() / 8);
   };
 
   Value i = threadOfGrid(l);
   auto inside = b.create<scf::IfOp>(
       l.compare(arith::CmpIPredicate::slt, i, elements), /*withElse=*/false);
   b.setInsertionPointToStart(inside.thenBlock());
-  Value place = placeOf(sums, i);
+  Value place = placeOf(sums, added, i);
   auto first = b.create<scf::IfOp>(
-      TypeRange{element},
+      TypeRange{added},
       l.compare(arith::CmpIPredicate::ne, accumulate, l.index(0)),
       /*withElse=*/true);
   b.setInsertionPointToStart(first.thenBlock());
-  b.create<scf::YieldOp>(load(place));
+  b.create<scf::YieldOp>(load(added, place));
   b.setInsertionPointToStart(first.elseBlock());
-  b.create<scf::YieldOp>(l.zero(element));
+  b.create<scf::YieldOp>(l.zero(added));
   b.setInsertionPointAfter(first);
   auto loop = b.create<scf::ForOp>(l.index(0), count, l.index(1),
                                    ValueRange{first.getResult(0)});
   b.setInsertionPointToStart(loop.getBody());
   Value offset = l.add(l.mul(loop.getInductionVar(), stride), i);
-  Value sum =
-      l.add(loop.getRegionIterArg(0), load(placeOf(contributions, offset)));
+  Value value = load(sent, placeOf(contributions, sent, offset));
+  value = half ? emit::emitFromHalf(l, wire, value) : value;
+  Value sum = l.add(loop.getRegionIterArg(0), value);
   b.create<scf::YieldOp>(sum);
   b.setInsertionPointAfter(loop);
-  b.create<LLVM::StoreOp>(loop.getResult(0), place, bytes);
+  b.create<LLVM::StoreOp>(loop.getResult(0), place,
+                          added.getIntOrFloatBitWidth() / 8);
   b.setInsertionPointAfter(inside);
   b.create<LLVM::ReturnOp>(ValueRange());
 }

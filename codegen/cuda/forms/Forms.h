@@ -20,8 +20,9 @@ FailureOr<CudaKernelInfo> emitScatter(ImplicitLocOpBuilder &b,
 FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
                                      nn::MatmulOp matmul, StringRef name);
 
-/// The fold of reductions of f32 or f64; see runtime/device/cuda/FoldKernel.h.
-void emitFold(ImplicitLocOpBuilder &b, Type element, StringRef name);
+/// The fold of contributions of type `wire`; see
+/// runtime/device/cuda/FoldKernel.h.
+void emitFold(ImplicitLocOpBuilder &b, Type wire, StringRef name);
 
 /// Bytes that the launches of a kernel leave for each other.
 FailureOr<int64_t> columnsScratchBytes(nn::KernelOp kernel);

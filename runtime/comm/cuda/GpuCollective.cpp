@@ -143,27 +143,27 @@ class GpuReduceScatter final : public GpuCollective {
 public:
   using GpuCollective::GpuCollective;
   plan::ReduceScatter reduce;
-  uint64_t shard_bytes = 0;
+  uint64_t part_bytes = 0; // that a rank gives another
 
 protected:
   absl::Status enqueue(CUstream stream) override {
     uint64_t chunk = reduce.chunk_bytes();
     CUdeviceptr staging = of(self.rank, 2);
-    for (uint64_t begin = 0; begin < shard_bytes; begin += chunk) {
-      uint64_t bytes = std::min(chunk, shard_bytes - begin);
+    for (uint64_t begin = 0; begin < part_bytes; begin += chunk) {
+      uint64_t part = std::min(chunk, part_bytes - begin);
       for (unsigned peer = 0; peer < world(); ++peer) {
         // The own contribution too: the shard may lie where it is.
-        CUdeviceptr part = of(peer, 0) + self.rank * shard_bytes + begin;
-        ZG_RETURN_IF_ERROR(copy(stream, staging + peer * chunk, part, bytes));
+        CUdeviceptr from = of(peer, 0) + self.rank * part_bytes + begin;
+        ZG_RETURN_IF_ERROR(copy(stream, staging + peer * chunk, from, part));
       }
-      ZG_RETURN_IF_ERROR(
-          fold(stream, {reduce.accumulator(), of(self.rank, 1) + begin, staging,
-                        chunk, world(), bytes, reduce.accumulate()}));
+      CUdeviceptr sum = of(self.rank, 1) + sumOffset(reduce, begin);
+      ZG_RETURN_IF_ERROR(fold(stream, {reduce.wire(), sum, staging, chunk,
+                                       world(), part, reduce.accumulate()}));
     }
     return absl::OkStatus();
   }
   void count(TrafficCount &traffic) const override {
-    traffic.reduce += (world() - 1) * shard_bytes;
+    traffic.reduce += (world() - 1) * part_bytes;
   }
 };
 
@@ -180,7 +180,7 @@ protected:
     for (size_t pair = 0; pair < bytes.size(); ++pair) {
       for (unsigned peer = 0; peer < world(); ++peer) {
         GpuFold add;
-        add.type = type;
+        add.wire = type;
         add.sum = of(self.rank, 2 * pair + 1);
         add.contributions = of(peer, 2 * pair);
         add.bytes = bytes[pair];
@@ -218,16 +218,12 @@ zerograph::bindGpuCollective(GpuGroup &group, ControlPlane &control,
           absl::StrCat("it has ", ranges.size(),
                        " accesses, expected gradients, a shard and staging"));
     }
-    ZG_RETURN_IF_ERROR(needSameTypes(step.reduce_scatter().wire(),
-                                     step.reduce_scatter().accumulator()));
     auto reduce = std::make_unique<GpuReduceScatter>(
         group, control, rank, std::move(site), "reduce_scatter");
     reduce->reduce = step.reduce_scatter();
-    reduce->shard_bytes = ranges[1].bytes;
+    reduce->part_bytes = ranges[0].bytes / group.world;
     bound = std::move(reduce);
   } else if (step.op_case() == plan::Step::kAllReduce) {
-    ZG_RETURN_IF_ERROR(needSameTypes(step.all_reduce().wire(),
-                                     step.all_reduce().accumulator()));
     auto reduce = std::make_unique<GpuAllReduce>(group, control, rank,
                                                  std::move(site), "all_reduce");
     reduce->type = step.all_reduce().accumulator();

@@ -9,14 +9,14 @@ using namespace zerograph;
 
 absl::Status zerograph::launchFold(const CudaModule &module, CUstream stream,
                                    const GpuFold &fold) {
-  uint64_t size = elementSize(fold.type), elements = fold.bytes / size;
+  uint64_t size = elementSize(fold.wire), elements = fold.bytes / size;
   CUdeviceptr sum = fold.sum, contributions = fold.contributions;
   uint64_t stride = fold.stride / size, count = fold.count;
   uint64_t accumulate = fold.accumulate;
   void *parameters[] = {&sum,   &contributions, &stride,
                         &count, &elements,      &accumulate};
   uint64_t grid = (elements + kFoldBlock - 1) / kFoldBlock;
-  ZG_CUDA(module.gpu()->api, cuLaunchKernel, module.fold(fold.type),
+  ZG_CUDA(module.gpu()->api, cuLaunchKernel, module.fold(fold.wire),
           unsigned(grid), 1, 1, kFoldBlock, 1, 1, 0, stream, parameters,
           nullptr);
   return absl::OkStatus();

@@ -7,10 +7,10 @@
 
 namespace zerograph {
 
-/// What FoldKernel.h says, for arrays of `bytes` bytes, `count` of them, each
-/// `stride` bytes after the one before; whole elements.
+/// What FoldKernel.h says, for `count` arrays of `bytes` bytes of type `wire`,
+/// each `stride` bytes after the one before; whole elements.
 struct GpuFold {
-  plan::ElementType type = plan::F32;
+  plan::ElementType wire = plan::F32;
   CUdeviceptr sum = 0, contributions = 0;
   uint64_t stride = 0, count = 1, bytes = 0;
   bool accumulate = true;

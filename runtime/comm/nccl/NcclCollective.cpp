@@ -101,11 +101,11 @@ class NcclReduceScatter : public NcclCollective {
 public:
   using NcclCollective::NcclCollective;
   plan::ReduceScatter reduce;
-  uint64_t shard_bytes = 0;
+  uint64_t part_bytes = 0; // that a rank gives another
 
 protected:
   void count(TrafficCount &traffic) const override {
-    traffic.reduce += (self.world - 1) * shard_bytes;
+    traffic.reduce += (self.world - 1) * part_bytes;
   }
   CUdeviceptr whole() const { return addresses[0]; }
   CUdeviceptr shard() const { return addresses[1]; }
@@ -120,13 +120,13 @@ public:
 protected:
   absl::Status enqueue(CUstream stream) override {
     uint64_t chunk = reduce.chunk_bytes();
-    for (uint64_t begin = 0; begin < shard_bytes; begin += chunk) {
-      uint64_t bytes = std::min(chunk, shard_bytes - begin);
-      ZG_RETURN_IF_ERROR(exchange(stream, begin, bytes));
-      ZG_RETURN_IF_ERROR(
-          launchFold(*self.module, stream,
-                     {reduce.accumulator(), shard() + begin, staging(), chunk,
-                      self.world, bytes, reduce.accumulate()}));
+    for (uint64_t begin = 0; begin < part_bytes; begin += chunk) {
+      uint64_t part = std::min(chunk, part_bytes - begin);
+      ZG_RETURN_IF_ERROR(exchange(stream, begin, part));
+      CUdeviceptr sum = shard() + sumOffset(reduce, begin);
+      ZG_RETURN_IF_ERROR(launchFold(*self.module, stream,
+                                    {reduce.wire(), sum, staging(), chunk,
+                                     self.world, part, reduce.accumulate()}));
     }
     return absl::OkStatus();
   }
@@ -134,22 +134,22 @@ protected:
 private:
   /// Every rank begins with another peer. The own contribution goes through
   /// staging too: the shard may lie where it is.
-  absl::Status exchange(CUstream stream, uint64_t begin, uint64_t bytes) {
+  absl::Status exchange(CUstream stream, uint64_t begin, uint64_t size) {
     auto part = [&](unsigned rank) {
-      return whole() + rank * shard_bytes + begin;
+      return whole() + rank * part_bytes + begin;
     };
     auto place = [&](unsigned rank) {
       return staging() + rank * reduce.chunk_bytes();
     };
-    ZG_CUDA(cuda, cuMemcpyAsync, place(self.rank), part(self.rank), bytes,
+    ZG_CUDA(cuda, cuMemcpyAsync, place(self.rank), part(self.rank), size,
             stream);
     return self.comm->group([&](ncclComm_t comm) {
       for (unsigned i = 1; i < self.world; ++i) {
         unsigned to = (self.rank + i) % self.world;
         unsigned from = (self.rank + self.world - i) % self.world;
-        ZG_NCCL(nccl, ncclSend, pointer(part(to)), bytes, ncclUint8, int(to),
+        ZG_NCCL(nccl, ncclSend, pointer(part(to)), size, ncclUint8, int(to),
                 comm, stream);
-        ZG_NCCL(nccl, ncclRecv, pointer(place(from)), bytes, ncclUint8,
+        ZG_NCCL(nccl, ncclRecv, pointer(place(from)), size, ncclUint8,
                 int(from), comm, stream);
       }
       return absl::OkStatus();
@@ -165,7 +165,7 @@ public:
 protected:
   absl::Status enqueue(CUstream stream) override {
     bool wide = reduce.accumulator() == plan::F64;
-    uint64_t count = shard_bytes / (wide ? sizeof(double) : sizeof(float));
+    uint64_t count = part_bytes / (wide ? sizeof(double) : sizeof(float));
     CUdeviceptr sum = reduce.accumulate() ? staging() : shard();
     ZG_RETURN_IF_ERROR(self.comm->group([&](ncclComm_t comm) {
       ZG_NCCL(nccl, ncclReduceScatter, pointer(whole()), pointer(sum), count,
@@ -176,10 +176,10 @@ protected:
       return absl::OkStatus();
     }
     GpuFold add;
-    add.type = reduce.accumulator();
+    add.wire = reduce.wire();
     add.sum = shard();
     add.contributions = staging();
-    add.bytes = shard_bytes;
+    add.bytes = part_bytes;
     return launchFold(*self.module, stream, add);
   }
 };
@@ -230,7 +230,6 @@ bindReduceScatter(NcclRank &rank, const plan::ReduceScatter &reduce,
         "it has ", ranges.size(), " accesses, expected gradients, a shard",
         staged ? " and staging" : ""));
   }
-  ZG_RETURN_IF_ERROR(needSameTypes(reduce.wire(), reduce.accumulator()));
   std::unique_ptr<NcclReduceScatter> bound;
   if (reduce.any_order()) {
     bound = std::make_unique<NcclFastReduceScatter>(
@@ -240,7 +239,7 @@ bindReduceScatter(NcclRank &rank, const plan::ReduceScatter &reduce,
         rank, std::move(site), "reduce_scatter", std::move(addresses));
   }
   bound->reduce = reduce;
-  bound->shard_bytes = ranges[1].bytes;
+  bound->part_bytes = ranges[0].bytes / rank.world;
   return bound;
 }
 
@@ -248,8 +247,6 @@ absl::StatusOr<std::unique_ptr<NcclCollective>>
 bindAllReduce(NcclRank &rank, const plan::Step &step, CollectiveSite site,
               const std::vector<DeviceRange> &ranges,
               std::vector<CUdeviceptr> addresses) {
-  ZG_RETURN_IF_ERROR(
-      needSameTypes(step.all_reduce().wire(), step.all_reduce().accumulator()));
   if (ranges.size() % 2 == 0) {
     return absl::FailedPreconditionError(
         "the plan has no staging for the values of all ranks, which NCCL "

@@ -3,7 +3,6 @@
 #include "runtime/device/cuda/CudaModule.h"
 
 #include "runtime/device/cuda/FoldKernel.h"
-#include "runtime/plan/Mesh.h"
 
 #include "absl/strings/str_join.h"
 
@@ -46,12 +45,15 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
     ZG_ASSIGN_OR_RETURN(CUmodule handle, loaded->loadText(module.ptx().text()));
     handles.push_back(handle);
   }
-  for (plan::ElementType type : kFoldTypes) {
-    if (worldOf(plan) > 1 && !handles.empty()) {
-      ZG_ASSIGN_OR_RETURN(
-          loaded->folds[type],
-          loaded->find(handles.front(), foldSymbol(type), kFoldBlock));
+  for (plan::ElementType wire : foldedWires(plan)) {
+    if (handles.empty()) {
+      return absl::InvalidArgumentError(
+          "the plan adds up what ranks have, and has no module with the kernel "
+          "for it");
     }
+    ZG_ASSIGN_OR_RETURN(
+        loaded->folds[wire],
+        loaded->find(handles.front(), foldSymbol(wire), kFoldBlock));
   }
   for (const plan::Kernel &kernel : plan.kernels()) {
     std::vector<CudaLaunch> &launches = loaded->kernels.emplace_back();
@@ -103,8 +105,8 @@ std::string CudaModule::choices() const {
   return absl::StrJoin(all, "; ");
 }
 
-CUfunction CudaModule::fold(plan::ElementType type) const {
-  auto found = folds.find(type);
+CUfunction CudaModule::fold(plan::ElementType wire) const {
+  auto found = folds.find(wire);
   return found == folds.end() ? nullptr : found->second;
 }
 

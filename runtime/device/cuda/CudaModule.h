@@ -32,9 +32,9 @@ public:
     return kernels[kernel];
   }
 
-  /// The kernel that adds contributions up; null where the plan has one rank.
-  /// See FoldKernel.h.
-  CUfunction fold(plan::ElementType type) const;
+  /// The kernel that adds up what travels as `wire`; null where no step of the
+  /// plan does. See FoldKernel.h.
+  CUfunction fold(plan::ElementType wire) const;
 
   std::string choices() const override;
   /// The plan's products and convolutions; null where a library computes none.
