@@ -156,11 +156,12 @@ plan::ElementType elementTypeOf(sched::SliceOp op) {
 
 /// The number, summed over ranks, that is kept in this role; null for none.
 plan::Total *totalOf(StringRef role, plan::Plan &plan) {
-  return role == zero::kLossRole         ? plan.mutable_loss()
-         : role == zero::kStopRole       ? plan.mutable_stop()
-         : role == zero::kLossCountRole  ? plan.mutable_loss_count()
-         : role == zero::kEvaluationRole ? plan.mutable_evaluation()
-                                         : nullptr;
+  return role == zero::kLossRole              ? plan.mutable_loss()
+         : role == zero::kStopRole            ? plan.mutable_stop()
+         : role == zero::kLossCountRole       ? plan.mutable_loss_count()
+         : role == zero::kEvaluationRole      ? plan.mutable_evaluation()
+         : role == zero::kEvaluationCountRole ? plan.mutable_evaluation_count()
+                                              : nullptr;
 }
 
 LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,

@@ -75,11 +75,14 @@ def SumLoss : Pass<"nn-sum-loss", "::mlir::ModuleOp"> {
         // becomes
         nn.return %sum, %count   // converted to f64
 
+    Likewise of `@evaluate`, if there is one.
+
     Between the division and the loss there may be factors that depend on no
     input; the sum takes them. An error where no division is found, where the
     divisor depends on a trained parameter, or where either has 16 bits.
 
-    Runs before `nn-differentiate`; `zero-mean-by-count` divides.
+    Runs before `nn-differentiate`; `zero-mean-by-count` divides, and the runtime
+    does for evaluations.
 
     reassociates: gradients are divided after they are summed, not before.
   }];

@@ -96,13 +96,18 @@ struct SumLossPass : mlir::zg::nn::impl::SumLossBase<SumLossPass> {
       emitError(getOperation().getLoc(), "has no function @forward");
       return signalPassFailure();
     }
-    FailureOr<unsigned> result = findLoss(func, loss);
-    if (failed(result) || failed(sumLoss(func, *result))) {
+    auto evaluate = getOperation().lookupSymbol<ProgramOp>(kEvaluateFunction);
+    if (failed(sumLoss(func)) || (evaluate && failed(sumLoss(evaluate)))) {
       signalPassFailure();
     }
   }
 
-  LogicalResult sumLoss(ProgramOp func, unsigned result) {
+  LogicalResult sumLoss(ProgramOp func) {
+    FailureOr<unsigned> found = findLoss(func, loss);
+    if (failed(found)) {
+      return failure();
+    }
+    unsigned result = *found;
     Value loss = func.front().getTerminator()->getOperand(result);
     StringRef name = outputName(func, result);
     std::optional<Mean> mean = meanBehind(loss);

@@ -29,14 +29,17 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     if (failed(states)) {
       return signalPassFailure();
     }
-    if (function.getNumResults() != 1) {
-      function.emitError("has ")
-          << function.getNumResults() << " results; expected the loss alone";
-      return signalPassFailure();
+    for (unsigned i = 1; i < function.getNumResults(); ++i) {
+      if (!function.getResultAttr(i, nn::kLossCountAttr)) {
+        function.emitError("has a result behind the loss, of type ")
+            << function.getResultTypes()[i]
+            << "; expected the loss, and perhaps what it counts";
+        return signalPassFailure();
+      }
     }
     {
       Program program(function);
-      sumLoss(program);
+      addTotals(program);
       if (failed(viewParameters(program, *states))) {
         return signalPassFailure();
       }
@@ -46,17 +49,22 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     function->moveBefore(layoutOf(module));
   }
 
-  /// Adds the micro-batch's loss, times its weight, to that of all ranks. Of
-  /// f64: there may be many.
-  void sumLoss(Program &program) {
-    Value loss = numberOf(program, program.terminator()->getOperand(0));
-    OpBuilder builder(program.terminator());
-    nn::NNBuilder b(builder, loss.getLoc());
-    loss = b.convert(loss, builder.getF64Type());
-    Value weight =
-        program.scalar(kWeightScalar, cast<RankedTensorType>(loss.getType()));
-    addTotal(program, b.mul(loss, weight), kEvaluationRole,
-             "the loss of all that is evaluated");
+  /// Adds the micro-batch's loss and its count, times its weight, to those of
+  /// all ranks. Of f64: there may be many.
+  void addTotals(Program &program) {
+    unsigned known = program.function().getNumResults();
+    for (unsigned i = 0; i < known; ++i) {
+      Value number = numberOf(program, program.terminator()->getOperand(i));
+      OpBuilder builder(program.terminator());
+      nn::NNBuilder b(builder, number.getLoc());
+      number = b.convert(number, builder.getF64Type());
+      Value weight = program.scalar(kWeightScalar,
+                                    cast<RankedTensorType>(number.getType()));
+      addTotal(program, b.mul(number, weight),
+               i == 0 ? kEvaluationRole : kEvaluationCountRole,
+               i == 0 ? "the loss of all that is evaluated"
+                      : "what the evaluated loss counts");
+    }
     program.eraseResults([&](unsigned i) {
       return !program.function().getResultAttr(i, kUpdatesAttr);
     });

@@ -15,10 +15,12 @@ inline constexpr llvm::StringLiteral kMicroProgram = "micro";
 inline constexpr llvm::StringLiteral kUpdateProgram = "update";
 inline constexpr llvm::StringLiteral kStepProgram = "step";
 /// The program that `zero-evaluate` makes of the function of that name; the
-/// scalar that a micro-batch's loss counts by in it, and the role of the sum.
+/// scalar that a micro-batch's loss counts by in it, and the roles of the sum
+/// and of what the loss counts (`nn-sum-loss`).
 inline constexpr llvm::StringLiteral kEvaluateProgram = "evaluate";
 inline constexpr llvm::StringLiteral kWeightScalar = "weight";
 inline constexpr llvm::StringLiteral kEvaluationRole = "eval_loss";
+inline constexpr llvm::StringLiteral kEvaluationCountRole = "eval_count";
 /// The program that `zero-forward` makes.
 inline constexpr llvm::StringLiteral kForwardProgram = "forward";
 

@@ -274,10 +274,12 @@ def Evaluate : Pass<"zero-evaluate", "::mlir::ModuleOp"> {
   let summary = "Makes @evaluate a program that adds up the loss over ranks.";
   let description = [{
     `@evaluate`, if the module has one, is the forward graph of an evaluation,
-    with the loss as its only result. Its parameters become views of the units
+    with the loss as its result, and what it counts behind it where
+    `nn-sum-loss` has made that. Its parameters become views of the units
     that training has, gathered where ranks keep shards alone. The loss is
     converted to f64, multiplied by the scalar "weight" and added to the state
-    "eval_loss", of all ranks. Nothing else is changed.
+    "eval_loss", of all ranks; likewise the count, in "eval_count". Nothing else
+    is changed.
 
         %part = nn.binary mul %loss, %weight : tensor<1xf64>
         %sum = zero.all_reduce %part, %eval_loss ...

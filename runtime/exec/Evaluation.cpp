@@ -99,7 +99,8 @@ absl::StatusOr<double> Evaluation::run(Trainer &trainer, unsigned rank) const {
   for (uint64_t k = 0; k < rounds(); ++k) {
     weights.push_back(batch.weight(k));
   }
-  ZG_ASSIGN_OR_RETURN(double sum, trainer.evaluate(batch, weights));
-  // All weights together, those of the other ranks too.
-  return sum / (double(source->samples()) / double(plan.micro_batch()));
+  ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer.evaluate(batch, weights));
+  // Without a count: all weights together, those of the other ranks too.
+  return sum.loss / sum.count.value_or(double(source->samples()) /
+                                       double(plan.micro_batch()));
 }

@@ -49,8 +49,9 @@ public:
   uint64_t rounds() const;
   /// Checks the labels of one process's part of the samples.
   absl::Status check(unsigned process, unsigned processes) const;
-  /// The mean of the micro-batches' losses, each by its samples. Every rank
-  /// calls this, between steps.
+  /// The mean of the micro-batches' losses, each by its samples; or, of a plan
+  /// that has a count of losses, of all that is counted. Every rank calls this,
+  /// between steps.
   absl::StatusOr<double> run(Trainer &trainer, unsigned rank) const;
 
 private:

@@ -4,6 +4,7 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/Totals.h"
 
 #include <cmath>
 #include <utility>
@@ -154,12 +155,7 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop,
     if (options.debug_nonfinite && steps_done == 0) {
       ZG_RETURN_IF_ERROR(checkBeginning(state()));
     }
-    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.loss().slice()).fill());
-    ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).fill());
-    if (plan.has_loss_count()) {
-      ZG_RETURN_IF_ERROR(
-          memory().slice(plan, plan.loss_count().slice()).fill());
-    }
+    ZG_RETURN_IF_ERROR(zeroTotals(/*evaluated=*/false));
     return runMicroBatches(batch, next);
   };
   absl::Status status = run();
@@ -212,22 +208,36 @@ absl::Status Trainer::runEvaluation(const Batch &batch,
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> Trainer::evaluate(const Batch &batch,
-                                         absl::Span<const double> weights) {
-  auto run = [&]() -> absl::StatusOr<double> {
+absl::Status Trainer::zeroTotals(bool evaluated) const {
+  for (const KnownTotal &known : totalsOf(plan)) {
+    if (known.evaluated == evaluated) {
+      ZG_RETURN_IF_ERROR(memory().slice(plan, known.total->slice()).fill());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EvaluatedSum>
+Trainer::evaluate(const Batch &batch, absl::Span<const double> weights) {
+  auto run = [&]() -> absl::StatusOr<EvaluatedSum> {
     if (!programs.evaluate) {
       return absl::FailedPreconditionError(
           "the plan was compiled without an evaluation");
     }
-    DeviceRange sum = memory().slice(plan, plan.evaluation().slice());
-    ZG_RETURN_IF_ERROR(sum.fill());
+    ZG_RETURN_IF_ERROR(zeroTotals(/*evaluated=*/true));
     ZG_RETURN_IF_ERROR(runEvaluation(batch, weights));
-    double loss = 0;
-    ZG_RETURN_IF_ERROR(sum.read(&loss));
-    return loss;
+    EvaluatedSum sum;
+    ZG_RETURN_IF_ERROR(
+        memory().slice(plan, plan.evaluation().slice()).read(&sum.loss));
+    if (plan.has_evaluation_count()) {
+      ZG_RETURN_IF_ERROR(memory()
+                             .slice(plan, plan.evaluation_count().slice())
+                             .read(&sum.count.emplace()));
+    }
+    return sum;
   };
-  absl::StatusOr<double> loss = run();
-  return loss.ok() ? loss : fail(loss.status());
+  absl::StatusOr<EvaluatedSum> sum = run();
+  return sum.ok() ? sum : fail(sum.status());
 }
 
 absl::StatusOr<double> Trainer::meanScale() const {

@@ -61,6 +61,13 @@ struct StepResult {
   double loss_scale = 1;    // that backward began with
 };
 
+/// Of an evaluation: its losses, and what they count where the plan has a count
+/// of losses.
+struct EvaluatedSum {
+  double loss = 0;
+  std::optional<double> count;
+};
+
 /// Every rank makes the same calls; one that fails ends all others' too. Keep
 /// it until all ranks have returned: they read each other's memory.
 class Trainer {
@@ -83,12 +90,12 @@ public:
                           const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
-  /// Between steps, of a plan that evaluates: the losses of micro-batches that
-  /// are not trained on, each times its weight, added up over all ranks.
+  /// Between steps, of a plan that evaluates: what micro-batches that are not
+  /// trained on add up to, each times its weight, over all ranks.
   /// `weights`: of this rank's micro-batches, as many on every rank. Changes
   /// nothing that is trained.
-  absl::StatusOr<double> evaluate(const Batch &batch,
-                                  absl::Span<const double> weights);
+  absl::StatusOr<EvaluatedSum> evaluate(const Batch &batch,
+                                        absl::Span<const double> weights);
 
   /// After the last step, on all ranks: ends what they exchange by.
   absl::Status close() { return executor->close(); }
@@ -120,6 +127,8 @@ private:
                               uint64_t micro_batch);
   /// The place of a micro-batch's first sample among those of all ranks.
   uint64_t sampleBase(uint64_t micro_batch) const;
+  /// Sums of what is evaluated, or of what trains, begin at 0.
+  absl::Status zeroTotals(bool evaluated) const;
   absl::Status runMicroBatches(const Batch &batch, const Batch *next);
   /// Runs a program, on all ranks together; of micro-batch `k`, if it is one.
   absl::Status runProgram(

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/ForEachStep.h"
+#include "runtime/plan/Totals.h"
 #include "runtime/plan/steps/Step.h"
 
 #include "absl/strings/str_cat.h"
@@ -34,17 +35,8 @@ public:
     for (const plan::Scalar &scalar : plan.scalars()) {
       note(scalar.slice(), scalar.type(), "scalar ", scalar.name());
     }
-    if (plan.has_loss()) {
-      note(plan.loss().slice(), plan.loss().type(), "the loss");
-      note(plan.stop().slice(), plan.stop().type(), "the stop count");
-    }
-    if (plan.has_loss_count()) {
-      note(plan.loss_count().slice(), plan.loss_count().type(),
-           "the count of losses");
-    }
-    if (plan.has_evaluation()) {
-      note(plan.evaluation().slice(), plan.evaluation().type(),
-           "the evaluated loss");
+    for (const KnownTotal &known : totalsOf(plan)) {
+      note(known.total->slice(), known.total->type(), known.what);
     }
     if (plan.has_gradient_norm()) {
       note(plan.gradient_norm(), plan::F64, "the gradients' norm");

@@ -9,6 +9,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
+#include "runtime/plan/Totals.h"
 #include "runtime/plan/steps/Checks.h"
 
 #include <cmath>
@@ -72,12 +73,16 @@ absl::Status needNotCarried(const plan::Plan &plan, uint32_t slice,
 }
 
 /// A sum over ranks, of elements that can be summed.
-absl::Status validateTotal(const plan::Plan &plan, const plan::Total &total,
-                           absl::string_view name) {
+absl::Status validateTotal(const plan::Plan &plan, const KnownTotal &known) {
+  const plan::Total &total = *known.total;
   ZG_RETURN_IF_ERROR(needReducible(total.type(), total.type()));
+  if (known.type != plan::ELEMENT_INVALID && total.type() != known.type) {
+    return invalid(known.what, " is ", nameOf(total.type()), "; expected ",
+                   nameOf(known.type));
+  }
   ZG_RETURN_IF_ERROR(steps::needAxes(plan, total.axes()));
-  ZG_RETURN_IF_ERROR(needNumber(plan, total.slice(), name, total.type()));
-  return needCarried(plan, total.slice(), name);
+  ZG_RETURN_IF_ERROR(needNumber(plan, total.slice(), known.what, total.type()));
+  return needCarried(plan, total.slice(), known.what);
 }
 
 } // namespace
@@ -191,34 +196,21 @@ absl::Status validateTotals(const plan::Plan &plan) {
   }
   if (isForward(plan)) {
     return plan.has_gradient_norm() || plan.skip_nonfinite() ||
-                   plan.has_loss_count()
+                   !totalsOf(plan).empty()
                ? invalid("a plan that runs forward has a norm of gradients, or "
                          "a count of losses")
                : absl::OkStatus();
   }
-  ZG_RETURN_IF_ERROR(validateTotal(plan, plan.loss(), "the loss"));
-  ZG_RETURN_IF_ERROR(validateTotal(plan, plan.stop(), "the sum of stop flags"));
-  if (plan.stop().type() != plan::F32) {
-    return invalid("the sum of stop flags is ", nameOf(plan.stop().type()),
-                   "; expected f32");
+  for (const KnownTotal &known : totalsOf(plan)) {
+    ZG_RETURN_IF_ERROR(validateTotal(plan, known));
+  }
+  bool counts = plan.has_loss_count() && plan.has_evaluation();
+  if (plan.has_evaluation_count() != counts) {
+    return invalid("the plan has ", counts ? "no" : "a",
+                   " count of evaluated losses; a plan that evaluates has one "
+                   "just where it has a count of losses");
   }
   ZG_RETURN_IF_ERROR(validateScaling(plan));
-  if (plan.has_evaluation()) {
-    const char *name = "the sum of evaluated losses";
-    ZG_RETURN_IF_ERROR(validateTotal(plan, plan.evaluation(), name));
-    if (plan.evaluation().type() != plan::F64) {
-      return invalid(name, " is ", nameOf(plan.evaluation().type()),
-                     "; expected f64");
-    }
-  }
-  if (plan.has_loss_count()) {
-    ZG_RETURN_IF_ERROR(
-        validateTotal(plan, plan.loss_count(), "the count of losses"));
-    if (plan.loss_count().type() != plan::F64) {
-      return invalid("the count of losses is ",
-                     nameOf(plan.loss_count().type()), "; expected f64");
-    }
-  }
   if (plan.has_gradient_norm()) {
     const char *name = "the gradients' norm";
     ZG_RETURN_IF_ERROR(needNumber(plan, plan.gradient_norm(), name, plan::F64));

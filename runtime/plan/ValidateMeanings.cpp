@@ -8,6 +8,7 @@
 #include "runtime/plan/Validate.h"
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Totals.h"
 #include "runtime/plan/steps/Checks.h"
 
 #include <algorithm>
@@ -102,18 +103,9 @@ absl::Status validateMeanings(const plan::Plan &plan) {
                                     {plan::OUTPUT}));
   }
   if (!isForward(plan)) {
-    ZG_RETURN_IF_ERROR(
-        meanings.add(plan.loss().slice(), "the loss", {plan::SCALAR}));
-    ZG_RETURN_IF_ERROR(meanings.add(plan.stop().slice(),
-                                    "the sum of stop flags", {plan::SCALAR}));
-    if (plan.has_evaluation()) {
-      ZG_RETURN_IF_ERROR(meanings.add(plan.evaluation().slice(),
-                                      "the sum of evaluated losses",
-                                      {plan::SCALAR}));
-    }
-    if (plan.has_loss_count()) {
-      ZG_RETURN_IF_ERROR(meanings.add(plan.loss_count().slice(),
-                                      "the count of losses", {plan::SCALAR}));
+    for (const KnownTotal &known : totalsOf(plan)) {
+      ZG_RETURN_IF_ERROR(
+          meanings.add(known.total->slice(), known.what, {plan::SCALAR}));
     }
     if (plan.has_gradient_norm()) {
       ZG_RETURN_IF_ERROR(meanings.add(plan.gradient_norm(),

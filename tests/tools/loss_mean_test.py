@@ -39,12 +39,12 @@ class LossMean(Case):
             "labels": ("I64", [len(labels)],
                        struct.pack("<%dq" % len(labels), *labels))})
 
-    def train(self, layout, *options):
+    def train(self, layout, *options, micro_batch="2"):
         """Losses; the first gradient of w."""
         ranks, stage, accumulate, bucket = layout
         self.succeeds(
             "train", "scores.onnx", "--data", "data.safetensors", "--steps",
-            "1", "--micro-batch", "2", "--ranks", str(ranks), "--zero",
+            "1", "--micro-batch", micro_batch, "--ranks", str(ranks), "--zero",
             str(stage), "--accumulate", str(accumulate), "--bucket-bytes",
             str(bucket), "--optimizer", "sgd", "--log", "log.jsonl",
             "--dump-gradients", "gradients.safetensors", "--clip-norm", "1e9",
@@ -104,6 +104,30 @@ class LossMean(Case):
         weights = read_tensors(self.path("weights.safetensors"))["w"][2]
         self.assertEqual(struct.unpack("<%dd" % (len(weights) // 8), weights),
                          tuple(flat(case["w"])))
+
+    def test_an_evaluation_is_one_mean_too(self):
+        """Also of samples that fill no micro-batch, none of which counts."""
+        layouts = (2, 0, 1, 1 << 20), (2, 3, 1, 300), (1, 0, 2, 1 << 20)
+        for case in self.cases():
+            labels = list(case["labels"])
+            options = ["--loss", *case["options"], "--lr", "0", "--eval-data",
+                       "data.safetensors"]
+            self.write_model(case)
+            for layout in layouts:
+                for micro_batch in "2", "3":
+                    with self.subTest((options, layout, micro_batch)):
+                        got, _ = self.train(layout, *options, "--loss-mean",
+                                            "tokens", micro_batch=micro_batch)
+                        self.assertAlmostEqual(got["eval_loss"], case["loss"],
+                                               delta=1e-13)
+            means, _ = self.train(layouts[0], *options)
+            self.assertGreater(abs(means["eval_loss"] - case["loss"]), 1e-3)
+        self.write_model({**case, "labels": [*labels[:7], -100]})
+        found = [self.train(layout, *options, "--loss-mean", "tokens",
+                            micro_batch="3")[0]["eval_loss"]
+                 for layout in layouts]
+        self.assertGreater(found[0], 0)
+        self.assertEqual(found, found[:1] * 3)
 
     def test_a_model_with_its_loss_trains_alike_in_every_layout(self):
         first = None

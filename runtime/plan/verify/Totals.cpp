@@ -1,14 +1,14 @@
 //===- Totals.cpp - ranks agree on the loss and on stopping ---------------===//
 //
-// The loss and the stop count of a step are sums over the ranks: each is made
-// by exactly one all_reduce in the program of a micro-batch, the stop count
-// from the flag that the runtime sets on this rank. Were one rank's own value
-// left, ranks would stop after different steps and wait for each other. So is
-// the loss of an evaluation, in the program that evaluates. A rank that is
-// alone agrees with itself: any one step may add its value.
+// What totalsOf lists is summed over ranks: each by exactly one all_reduce in
+// the program of a micro-batch that trains or is evaluated, the sum of stop
+// flags from the flag that the runtime sets on this rank. Were one rank's own
+// value left, ranks would stop after different steps and wait for each other. A
+// rank that is alone agrees with itself: any one step may add its value.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/Totals.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
@@ -24,13 +24,14 @@ public:
       : plan(subject.plan), mesh(subject.mesh), problems(problems),
         arrivals(subject.arrivals) {}
 
-  /// Of micro-batches that are `evaluated`, or of those that are trained on.
-  void check(const plan::Total &total, const char *what, bool stop,
-             bool evaluated = false) {
+  void check(const KnownTotal &known) {
+    const plan::Total &total = *known.total;
+    bool stop = known.total == &plan.stop(), evaluated = known.evaluated;
+    const char *what = known.what;
     bool alone = mesh.world() == 1;
     if (uint32_t ranks = mesh.groupSize(total.axes()); ranks != mesh.world()) {
-      problems.add("no agreement: the ", what, " is summed over groups of ",
-                   ranks, " ranks; expected all ", mesh.world());
+      problems.add("no agreement: ", what, " is summed over groups of ", ranks,
+                   " ranks; expected all ", mesh.world());
     }
     for (int p = 0; p < plan.programs_size(); ++p) {
       plan::ProgramKind kind = plan.programs(p).kind();
@@ -49,14 +50,15 @@ public:
             --sums;
             problems.add(
                 "no agreement: ", describeStep(plan, p, s), " writes ",
-                describeSlice(plan, total.slice()), ", the ", what,
+                describeSlice(plan, total.slice()), ", ", what,
                 "; expected only the all_reduce of a micro-batch that is ",
                 evaluated ? "evaluated" : "trained on", " to");
           } else if (step.has_all_reduce()) {
             checkSum(p, s, i, total, what, stop);
           } else if (stop && !readsStopFlag(step)) {
-            problems.add("no agreement: ", describeStep(plan, p, s),
-                         " makes the stop count and does not read the scalar "
+            problems.add("no agreement: ", describeStep(plan, p, s), " makes ",
+                         what,
+                         " and does not read the scalar "
                          "\"stop\"");
           }
         }
@@ -65,7 +67,7 @@ public:
         problems.add("no agreement: ", sums,
                      alone ? " steps of \"" : " all_reduces of \"",
                      plan.programs(p).name(), "\" make ",
-                     describeSlice(plan, total.slice()), ", the ", what,
+                     describeSlice(plan, total.slice()), ", ", what,
                      "; expected exactly one");
       }
     }
@@ -78,13 +80,13 @@ private:
     const plan::Step &step = plan.programs(p).steps(s);
     if (!std::equal(step.axes().begin(), step.axes().end(),
                     total.axes().begin(), total.axes().end())) {
-      problems.add("no agreement: ", describeStep(plan, p, s), " sums the ",
-                   what, " over other ranks than those of the plan");
+      problems.add("no agreement: ", describeStep(plan, p, s), " sums ", what,
+                   " over other ranks than those of the plan");
     }
     uint32_t from = step.accesses(index - 1).slice();
     if (stop ? !arrivals[from].isStopFlag() : bool(arrivals[from])) {
-      problems.add("no agreement: ", describeStep(plan, p, s), " makes the ",
-                   what, " of ", describeSlice(plan, from), "; expected ",
+      problems.add("no agreement: ", describeStep(plan, p, s), " makes ", what,
+                   " of ", describeSlice(plan, from), "; expected ",
                    stop ? "the scalar \"stop\" of this rank"
                         : "the loss of this rank, which the runtime does not "
                           "set");
@@ -114,13 +116,8 @@ void checkTotals(const Subject &subject, Findings &findings) {
     return; // one rank, which no other waits for
   }
   Totals totals(subject, findings.problems);
-  totals.check(subject.plan.loss(), "loss", false);
-  totals.check(subject.plan.stop(), "stop count", true);
-  if (subject.plan.has_evaluation()) {
-    totals.check(subject.plan.evaluation(), "evaluated loss", false, true);
-  }
-  if (subject.plan.has_loss_count()) {
-    totals.check(subject.plan.loss_count(), "count of losses", false);
+  for (const KnownTotal &known : totalsOf(subject.plan)) {
+    totals.check(known);
   }
 }
 

@@ -28,6 +28,22 @@ nn.program @forward(
 
 // -----
 
+// Of an evaluation likewise.
+
+// CHECK-LABEL: nn.program @evaluate
+// CHECK: %[[SUM:.+]] = nn.convert %s : tensor<f32> -> tensor<f64>
+// CHECK: nn.return %[[SUM]], %{{.+}} : tensor<f64>, tensor<1xf64>
+nn.program @forward(%s: tensor<f32> {nn.input = #nn.input<"s", per_sample = true>}, %n: tensor<f32> {nn.input = #nn.input<"n", per_sample = true>}) -> (tensor<f32> {nn.output = "loss"}) {
+  %0 = nn.binary div %s, %n : tensor<f32>
+  nn.return %0 : tensor<f32>
+}
+nn.program @evaluate(%s: tensor<f32> {nn.input = #nn.input<"s", per_sample = true>}, %n: tensor<f32> {nn.input = #nn.input<"n", per_sample = true>}) -> (tensor<f32> {nn.output = "loss"}) {
+  %0 = nn.binary div %s, %n : tensor<f32>
+  nn.return %0 : tensor<f32>
+}
+
+// -----
+
 nn.program @forward(
     %w: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
     -> (tensor<f32> {nn.output = "loss"}) {

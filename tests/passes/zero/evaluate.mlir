@@ -73,7 +73,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 // -----
 
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
-  // expected-error @below {{has 2 results; expected the loss alone}}
+  // expected-error @below {{has a result behind the loss, of type 'tensor<f32>'; expected the loss, and perhaps what it counts}}
   nn.program @evaluate(%x: tensor<f32> {nn.input = #nn.input<"x", per_sample = false>}) -> (tensor<f32> {nn.output = "loss"}, tensor<f32> {nn.output = "x"}) {
     nn.return %x, %x : tensor<f32>, tensor<f32>
   }
@@ -88,4 +88,23 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
     nn.return %w : tensor<f32>
   }
   zero.layout units [#zero.unit<"fc", bf16, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", bf16, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<f32>, offset = 0>]>]
+}
+
+// -----
+
+// What the loss counts is added up beside it, with the same weight.
+
+// CHECK-LABEL: nn.program @evaluate(
+// CHECK: %[[PART:.+]] = nn.binary mul %{{.+}}, %weight : tensor<1xf64>
+// CHECK: zero.all_reduce %[[PART]], %eval_loss group ["data"]
+// CHECK: %[[COUNT:.+]] = nn.binary mul %count_{{[0-9]+}}, %weight : tensor<1xf64>
+// CHECK: zero.all_reduce %[[COUNT]], %eval_count group ["data"] reason "what the evaluated loss counts"
+// CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "eval_loss", sharded = false>}
+// CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "eval_count", sharded = false>}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  nn.program @evaluate(%x: tensor<f64> {nn.input = #nn.input<"x", per_sample = false>}, %count: tensor<1xf64> {nn.input = #nn.input<"count", per_sample = false>})
+      -> (tensor<f64> {nn.output = "loss"}, tensor<1xf64> {nn.loss_count}) {
+    nn.return %x, %count : tensor<f64>, tensor<1xf64>
+  }
+  zero.layout units []
 }

@@ -76,7 +76,7 @@ TEST(VerifyEvaluation, AddsItsLossUpOnce) {
   plan::Plan plan = testing::evaluatingPlan();
   plan.mutable_programs(kEvaluate)->mutable_steps()->RemoveLast();
   expectFault(plan, "no agreement: 0 all_reduces of \"evaluate\" make",
-              "the evaluated loss");
+              "the sum of evaluated losses");
   // A rank's own value is not that of all.
   plan = testing::evaluatingPlan();
   plan::Step *evaluate = step(plan, 1, kEvaluate);
@@ -126,6 +126,15 @@ TEST(VerifyEvaluation, HasASumOfF64) {
   expectInvalid(plan, "the sum of evaluated losses is f32; expected f64");
 }
 
+TEST(VerifyEvaluation, CountsWhereTrainingCounts) {
+  plan::Plan plan = testing::evaluatingPlan();
+  *plan.mutable_loss_count() = plan.evaluation();
+  expectInvalid(plan, "the plan has no count of evaluated losses");
+  plan = testing::evaluatingPlan();
+  *plan.mutable_evaluation_count() = plan.evaluation();
+  expectInvalid(plan, "the plan has a count of evaluated losses");
+}
+
 TEST(VerifyEvaluation, AddsUpOneTypeOfNumbers) {
   // A kernel that reads the sum, an f64, as two f32.
   plan::Plan plan = testing::evaluatingPlan();
@@ -138,7 +147,7 @@ TEST(VerifyEvaluation, AddsUpOneTypeOfNumbers) {
   plan::Kernel &kernel = *plan.mutable_kernels(int(update->launch().kernel()));
   kernel.mutable_operands(kernel.operands_size() - 1)->set_type(plan::F32);
   EXPECT_THAT(std::string(verifyPlan(plan).message()),
-              HasSubstr("(eval_loss) for f32, the evaluated loss for f64"));
+              HasSubstr("(eval_loss) for f32, the sum of evaluated losses for f64"));
 }
 
 } // namespace

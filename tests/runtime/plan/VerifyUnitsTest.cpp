@@ -392,7 +392,7 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
       step(plan, sum)->mutable_accesses()->DeleteSubrange(2 * pair, 2);
       testing::stateFacts(plan);
       expectFault(plan, "no agreement: 0 all_reduces",
-                  pair == 0 ? "the loss" : "the stop count");
+                  pair == 0 ? "the loss" : "the sum of stop flags");
     }
   }
   // What the runtime sets on each rank; a slice that nothing sums.
@@ -414,7 +414,7 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   again.set_sequence(5);
   *plan.mutable_programs(0)->add_steps() = again;
   testing::stateFacts(plan);
-  expectFault(plan, "no agreement: 2 all_reduces", "the stop count");
+  expectFault(plan, "no agreement: 2 all_reduces", "the sum of stop flags");
   plan = testing::stageThreePlan();
   *step(plan, 12)->add_accesses() = again.accesses(3);
   step(plan, 12)->add_waits(10);
