@@ -46,6 +46,10 @@ RULES = {
         "the plan format stands on runtime/base alone, so that both the "
         "compiler and the runtime can use it",
     ),
+    "runtime/io/parquet": (
+        [],
+        "it is a library of its own, and the only one that Arrow is linked to",
+    ),
     "runtime": (
         ["runtime", "options"],
         "the runtime knows plans, never the compiler that made them",

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # Installs what the build needs and is missing: Debian packages by name, and
 # the ONNX C++ library from its PyPI source distribution into build/deps. With
-# --tests also what only tests and contributors need: without root or sudo these
-# packages are left out, and said. Idempotent; a second run only looks.
+# --parquet also Apache Arrow from PyPI's pyarrow, 55 MB, to read Parquet. With
+# --tests that, and what only tests and contributors need: without root or sudo
+# these packages are left out, and said. Idempotent; a second run only looks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${*:-} in
-  "") tests= ;;
-  --tests) tests=1 ;;
-  *) echo "usage: tools/setup.sh [--tests]" >&2; exit 2 ;;
+  "") tests= parquet= ;;
+  --parquet) tests= parquet=1 ;;
+  --tests) tests=1 parquet=1 ;;
+  *) echo "usage: tools/setup.sh [--tests|--parquet]" >&2; exit 2 ;;
 esac
 
 ONNX_VERSION=1.22.0
+ARROW_VERSION=26.0.1
 DEPS=$PWD/build/deps
 PACKAGES=(
   g++ ninja-build cmake ccache python3 python3-venv pkg-config
@@ -71,6 +74,12 @@ if [[ -n $tests ]]; then
   fi
 fi
 
+venv() { # PACKAGE...: in a Python of the build's own
+  # The system's own Python: a venv of another one may not survive it.
+  [[ -x $DEPS/venv/bin/pip ]] || /usr/bin/python3 -m venv "$DEPS/venv"
+  (($# == 0)) || "$DEPS/venv/bin/pip" -q install "$@"
+}
+
 # ONNX 1.22.0: the last release whose source distribution holds the node
 # test data. Its build asks for a newer CMake than Debian 12 has, so one from
 # PyPI is used for this build alone. What defines the operators runs once a
@@ -79,11 +88,7 @@ fi
 if [[ ! -e $DEPS/onnx/.complete ]]; then
   say "building ONNX $ONNX_VERSION into build/deps/onnx (a minute)"
   mkdir -p "$DEPS"
-  [[ -x $DEPS/venv/bin/cmake ]] || {
-    # The system's own Python: a venv of another one may not survive it.
-    /usr/bin/python3 -m venv "$DEPS/venv"
-    "$DEPS/venv/bin/pip" -q install cmake
-  }
+  [[ -x $DEPS/venv/bin/cmake ]] || venv cmake
   if [[ ! -d $DEPS/onnx-$ONNX_VERSION ]]; then
     "$DEPS/venv/bin/pip" -q download --no-deps --no-binary onnx \
       -d "$DEPS" "onnx==$ONNX_VERSION"
@@ -101,5 +106,24 @@ if [[ ! -e $DEPS/onnx/.complete ]]; then
   touch "$DEPS/onnx/.complete"
 else
   say "ONNX $ONNX_VERSION is in build/deps/onnx"
+fi
+
+# Debian 12 has no Arrow. The wheel brings headers and libraries for C++; these
+# work with others of the same version alone, so they are found by full path.
+if [[ -n $parquet && ! -e $DEPS/arrow/.complete ]]; then
+  say "unpacking Apache Arrow $ARROW_VERSION into build/deps/arrow"
+  mkdir -p "$DEPS"
+  venv
+  rm -rf "$DEPS/arrow" "$DEPS/pyarrow"
+  "$DEPS/venv/bin/pip" -q download --no-deps --only-binary :all: \
+    -d "$DEPS/pyarrow" "pyarrow==$ARROW_VERSION"
+  /usr/bin/python3 -m zipfile -e "$DEPS"/pyarrow/*.whl "$DEPS/pyarrow"
+  mkdir "$DEPS/arrow"
+  mv "$DEPS"/pyarrow/pyarrow/{include,libarrow.so.*,libparquet.so.*} "$DEPS/arrow"
+  for library in arrow parquet; do
+    ln -s "$(basename "$DEPS"/arrow/lib$library.so.*)" "$DEPS/arrow/lib$library.so"
+  done
+  rm -rf "$DEPS/pyarrow"
+  touch "$DEPS/arrow/.complete"
 fi
 say "done"

@@ -5,6 +5,7 @@
 #include "runtime/base/Beneath.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -77,6 +78,27 @@ absl::StatusOr<std::shared_ptr<File>> File::create(const std::string &path,
     close(descriptor);
     unlink(path.c_str());
     return failed(path, "cannot reserve space", error);
+  }
+  return std::shared_ptr<File>(new File(path, descriptor, bytes));
+}
+
+absl::StatusOr<std::shared_ptr<File>> File::temporary(const std::string &path,
+                                                      uint64_t bytes) {
+  const char *given = std::getenv("TMPDIR");
+  std::string folder = given && *given ? given : "/tmp";
+  int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  int error = descriptor < 0 ? errno
+              : bytes == 0   ? 0
+                             : posix_fallocate(descriptor, 0, off_t(bytes));
+  if (error != 0) {
+    if (descriptor >= 0) {
+      close(descriptor);
+    }
+    return failed(path,
+                  absl::StrCat("cannot unpack its ", bytes, " bytes into ",
+                               folder, " (set TMPDIR to a folder with room)")
+                      .c_str(),
+                  error);
   }
   return std::shared_ptr<File>(new File(path, descriptor, bytes));
 }

@@ -24,6 +24,10 @@ public:
   /// emptied. Where the disk is full there is an error and no file.
   static absl::StatusOr<std::shared_ptr<File>> create(const std::string &path,
                                                       uint64_t bytes);
+  /// A new file of `bytes` bytes without a name, in $TMPDIR or /tmp, gone when
+  /// it is closed. `path`: of what it holds, for errors.
+  static absl::StatusOr<std::shared_ptr<File>>
+  temporary(const std::string &path, uint64_t bytes);
   ~File();
   File(const File &) = delete;
   File &operator=(const File &) = delete;

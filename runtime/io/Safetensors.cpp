@@ -20,16 +20,6 @@ absl::Status bad(const std::string &path, const std::string &what) {
       absl::StrCat(path, ": no valid safetensors file: ", what));
 }
 
-plan::ElementType typeOf(const std::string &name) {
-  static const auto *types = new std::map<std::string, plan::ElementType>{
-      {"F32", plan::F32},   {"F64", plan::F64}, {"F16", plan::F16},
-      {"BF16", plan::BF16}, {"I64", plan::I64}, {"I32", plan::I32},
-      {"I16", plan::I16},   {"I8", plan::I8},   {"U8", plan::U8},
-      {"BOOL", plan::BOOL}};
-  auto found = types->find(name);
-  return found == types->end() ? plan::ELEMENT_INVALID : found->second;
-}
-
 /// Parses the header; duplicate names are told apart only while parsing.
 absl::StatusOr<json> parseHeader(const std::string &path,
                                  const std::string &text) {
@@ -76,7 +66,7 @@ absl::StatusOr<TensorExtent> parseEntry(const std::string &path,
                absl::StrCat("'", name, "' lacks dtype, shape or data_offsets"));
   }
   std::string dtype = entry["dtype"].get<std::string>();
-  extent.type = typeOf(dtype);
+  extent.type = safetensorsType(dtype);
   if (extent.type == plan::ELEMENT_INVALID) {
     return bad(path,
                absl::StrCat("'", name, "' has the unknown dtype ", dtype));
@@ -133,6 +123,16 @@ absl::Status checkCover(const std::string &path, const TensorFile &tensors,
 }
 
 } // namespace
+
+plan::ElementType zerograph::safetensorsType(const std::string &name) {
+  static const auto *types = new std::map<std::string, plan::ElementType>{
+      {"F32", plan::F32},   {"F64", plan::F64}, {"F16", plan::F16},
+      {"BF16", plan::BF16}, {"I64", plan::I64}, {"I32", plan::I32},
+      {"I16", plan::I16},   {"I8", plan::I8},   {"U8", plan::U8},
+      {"BOOL", plan::BOOL}};
+  auto found = types->find(name);
+  return found == types->end() ? plan::ELEMENT_INVALID : found->second;
+}
 
 absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path,
                                                       Metadata *metadata) {

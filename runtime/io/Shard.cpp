@@ -83,19 +83,22 @@ absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
   return absl::OkStatus();
 }
 
-/// The .safetensors files of a folder; none of a folder of .npy files, or of
-/// what is no folder.
+/// The .safetensors or .parquet files of a folder; none of a folder of .npy
+/// files, or of what is no folder.
 absl::StatusOr<std::vector<std::string>> filesIn(const std::string &path) {
   std::vector<std::string> files;
-  bool arrays = false;
+  std::set<std::string> kinds;
   std::error_code error;
   if (!fs::is_directory(path, error)) {
     return files;
   }
   for (fs::directory_iterator it(path, error), end; !error && it != end;
        it.increment(error)) {
-    arrays |= it->path().extension() == ".npy";
-    if (it->path().extension() == ".safetensors") {
+    std::string kind = it->path().extension();
+    if (kind == ".npy" || kind == ".safetensors" || kind == ".parquet") {
+      kinds.insert(kind);
+    }
+    if (kind == ".safetensors" || kind == ".parquet") {
       files.push_back(it->path().string());
     }
   }
@@ -103,10 +106,10 @@ absl::StatusOr<std::vector<std::string>> filesIn(const std::string &path) {
     return absl::UnavailableError(
         absl::StrCat(path, ": cannot list: ", error.message()));
   }
-  if (arrays && !files.empty()) {
+  if (kinds.size() > 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds .npy and .safetensors files; give a folder "
-                           "that holds one kind"));
+        absl::StrCat(path, ": holds ", absl::StrJoin(kinds, " and "),
+                     " files; give a folder that holds one kind"));
   }
   std::sort(files.begin(), files.end());
   return files;

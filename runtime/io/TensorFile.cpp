@@ -32,5 +32,7 @@ absl::StatusOr<TensorFile> zerograph::readTensors(const std::string &path) {
   if (std::filesystem::is_directory(path, error)) {
     return readNpyFolder(path);
   }
-  return readSafetensors(path);
+  return std::filesystem::path(path).extension() == ".parquet"
+             ? readParquet(path)
+             : readSafetensors(path);
 }

@@ -38,9 +38,17 @@ absl::StatusOr<TensorFile> readSafetensors(const std::string &path,
 /// The arrays of NAME.npy files in a folder.
 absl::StatusOr<TensorFile> readNpyFolder(const std::string &path);
 
-/// Either, by what `path` is.
+/// The columns of a Parquet file that are numbers, or lists of numbers of equal
+/// length, unpacked into a temporary file that lives as long as the process. An
+/// error where the build has no Apache Arrow.
+absl::StatusOr<TensorFile> readParquet(const std::string &path);
+
+/// One of them, by what `path` is.
 absl::StatusOr<TensorFile> readTensors(const std::string &path);
 
+/// Of a type as .safetensors files name it, "I64"; ELEMENT_INVALID: no input or
+/// parameter has it.
+plan::ElementType safetensorsType(const std::string &name);
 /// "[2, 3]".
 std::string shapeText(absl::Span<const uint64_t> shape);
 /// The product of `shape` and `element` bytes; false where it exceeds 2^62.
