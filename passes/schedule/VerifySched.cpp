@@ -1,12 +1,12 @@
 //===- VerifySched.cpp - no races, no clashes -----------------------------===//
 
 #include "passes/analysis/HappensBefore.h"
+#include "passes/schedule/Definitions.h"
 #include "passes/schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <limits>
-#include <map>
 
 namespace mlir::zg::sched {
 
@@ -14,30 +14,6 @@ namespace mlir::zg::sched {
 #include "passes/schedule/Passes.h.inc"
 
 namespace {
-
-/// Disjoint ranges of bytes.
-class ByteSet {
-public:
-  void insert(int64_t begin, int64_t end) {
-    auto it = ranges.upper_bound(begin);
-    if (it != ranges.begin() && std::prev(it)->second >= begin) {
-      --it;
-      begin = it->first;
-    }
-    while (it != ranges.end() && it->first <= end) {
-      end = std::max(end, it->second);
-      it = ranges.erase(it);
-    }
-    ranges[begin] = end;
-  }
-  bool contains(int64_t begin, int64_t end) const {
-    auto it = ranges.upper_bound(begin);
-    return it != ranges.begin() && std::prev(it)->second >= end;
-  }
-
-private:
-  std::map<int64_t, int64_t> ranges; // begin -> end
-};
 
 /// One access in a program; bytes of the arenas, or of the slice alone where
 /// slices have no offsets.
@@ -94,38 +70,8 @@ public:
     return success();
   }
 
-  /// Every byte that a rank reads was written before, on every rank.
   LogicalResult verifyDefinitions() {
-    // What all ranks access alike is looked at once.
-    llvm::DenseSet<Value> differing;
-    for (Step step : order.steps()) {
-      for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
-        if (step.access(i).getRankStride() != 0) {
-          differing.insert(step.slice(i));
-        }
-      }
-    }
-    auto differs = [&](Step step) {
-      for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
-        if (differing.contains(step.slice(i))) {
-          return true;
-        }
-      }
-      return false;
-    };
-    SmallVector<Step> steps(order.steps());
-    for (int64_t rank = 0; rank < world; ++rank) {
-      if (rank == 1) {
-        llvm::erase_if(steps, [&](Step step) { return !differs(step); });
-      }
-      DenseMap<Value, ByteSet> written;
-      for (Step step : steps) {
-        if (failed(verifyDefined(step, rank, differing, written))) {
-          return failure();
-        }
-      }
-    }
-    return success();
+    return sched::verifyDefinitions(order.steps(), world);
   }
 
   LogicalResult verifyRaces() {
@@ -149,36 +95,6 @@ public:
   }
 
 private:
-  /// Of the ranks but the first only what they access in their own way.
-  LogicalResult verifyDefined(Step step, int64_t rank,
-                              const llvm::DenseSet<Value> &differing,
-                              DenseMap<Value, ByteSet> &written) const {
-    unsigned count = step.getAccesses().size();
-    auto isSeen = [&](unsigned i) {
-      return rank == 0 || differing.contains(step.slice(i));
-    };
-    for (unsigned i = 0; i < count; ++i) {
-      AccessAttr access = step.access(i);
-      SliceOp slice = step.slice(i);
-      int64_t begin = access.getOffset() + rank * access.getRankStride();
-      if (isSeen(i) && access.reads() && !slice.getCarried() &&
-          !written[slice].contains(begin, begin + access.getBytes())) {
-        return step->emitOpError("'")
-               << step.getLabel() << "' reads bytes [" << begin << ", "
-               << begin + access.getBytes() << ") of '" << slice.getLabel()
-               << "' on rank " << rank << ", which nothing wrote";
-      }
-    }
-    for (unsigned i = 0; i < count; ++i) {
-      AccessAttr access = step.access(i);
-      if (isSeen(i) && access.writes()) {
-        int64_t begin = access.getOffset() + rank * access.getRankStride();
-        written[step.slice(i)].insert(begin, begin + access.getBytes());
-      }
-    }
-    return success();
-  }
-
   void collectTouches() {
     // Where there are no offsets, slices lie one behind the other.
     DenseMap<Value, int64_t> bases;
