@@ -40,6 +40,7 @@ def main():
             "gradient_accumulation_steps": 1,
             "zero_optimization": {"stage": int(arguments.mode[-1]),
                                   "overlap_comm": True},
+            "bf16": {"enabled": arguments.bf16},
             "gradient_clipping": 0.0,
             "zero_allow_untested_optimizer": True,
             "zero_force_ds_cpu_optimizer": False})

@@ -8,7 +8,9 @@ import torch.distributed as dist
 
 
 def options(parser, **more):
-    """Those of every peer, by name: threads, batch, steps, warmup, and `more`."""
+    """Those of every peer, by name: threads, batch, steps, warmup, bf16, and
+    `more`."""
+    parser.add_argument("--bf16", action="store_true")
     for name, default in dict(threads=1, batch=1, steps=8, warmup=2,
                               **more).items():
         parser.add_argument("--" + name.replace("_", "-"), type=int,
