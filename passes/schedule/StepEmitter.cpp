@@ -2,8 +2,6 @@
 
 #include "passes/schedule/StepEmitter.h"
 
-#include "passes/ir/nn/Convolution.h"
-
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -11,13 +9,6 @@ using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
 namespace {
-
-/// Most bytes a peer that one exchange of a reduction moves.
-
-TypeAttr elementTypeOf(Value value) {
-  return TypeAttr::get(
-      cast<RankedTensorType>(value.getType()).getElementType());
-}
 
 bool isZero(Value value) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
@@ -50,16 +41,6 @@ void StepEmitter::add(Accesses &accesses, Mode mode, Place place,
 
 void StepEmitter::add(Accesses &accesses, Mode mode, Value value) {
   add(accesses, mode, storage.place(value), bytesOf(value));
-}
-
-template <typename StepOp, typename... Attributes>
-void StepEmitter::create(Stream stream, const Accesses &accesses,
-                         StringRef stepLabel, Attributes &&...attributes) {
-  builder.create<StepOp>(location, TimepointType::get(context), ValueRange(),
-                         accesses.slices, StreamAttr::get(context, stream),
-                         builder.getArrayAttr(accesses.ranges),
-                         builder.getStringAttr(stepLabel),
-                         std::forward<Attributes>(attributes)...);
 }
 
 void StepEmitter::copy(Place from, Place to, int64_t bytes,
@@ -122,102 +103,8 @@ void StepEmitter::copyIn(nn::ProgramOp function) {
 }
 
 //===----------------------------------------------------------------------===//
-// Compute
+// Packs and results
 //===----------------------------------------------------------------------===//
-
-LogicalResult StepEmitter::launch(Operation *op) {
-  FailureOr<int64_t> scratch = target.kernelScratchBytes(op);
-  if (failed(scratch)) {
-    return failure();
-  }
-  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
-  if (failed(accesses)) {
-    return failure();
-  }
-  create<LaunchOp>(Stream::compute, *accesses, label, kernels.intern(op));
-  return success();
-}
-
-FailureOr<StepEmitter::Accesses> StepEmitter::computeAccesses(Operation *op,
-                                                              int64_t scratch) {
-  Accesses accesses;
-  for (Value operand : op->getOperands()) {
-    if (operand.getDefiningOp<nn::ConstantOp>()) {
-      return op->emitOpError("reads a constant that is in no kernel");
-    }
-    add(accesses, Mode::read, operand);
-  }
-  for (Value result : op->getResults()) {
-    add(accesses, Mode::write, result);
-  }
-  if (scratch > 0) {
-    add(accesses, Mode::write,
-        slices.create("scratch of " + label, SliceClass::staging, scratch),
-        scratch);
-  }
-  return accesses;
-}
-
-LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
-  if (!target.hasMatmul(lhs.getElementType())) {
-    return launch(op);
-  }
-  int64_t rank = type.getRank();
-  MatmulShape shape;
-  shape.elementType = lhs.getElementType();
-  if (type.getElementType() != shape.elementType) {
-    shape.resultType = type.getElementType();
-  }
-  for (int64_t size : type.getShape().drop_back(2)) {
-    shape.batch *= size;
-  }
-  shape.m = type.getDimSize(rank - 2);
-  shape.n = type.getDimSize(rank - 1);
-  shape.k = lhs.getDimSize(op.getTransposeA() ? rank - 2 : rank - 1);
-  shape.transposeA = op.getTransposeA();
-  shape.transposeB = op.getTransposeB();
-
-  std::string error;
-  FailureOr<int64_t> scratch = target.matmulScratchBytes(shape, error);
-  if (failed(scratch)) {
-    return op.emitOpError("is refused by the library: ") << error;
-  }
-  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
-  if (failed(accesses)) {
-    return failure();
-  }
-  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  auto flag = [&](bool set) {
-    return set ? builder.getUnitAttr() : UnitAttr();
-  };
-  create<MatmulOp>(
-      Stream::compute, *accesses, label, TypeAttr::get(shape.elementType),
-      shape.resultType ? TypeAttr::get(shape.resultType) : TypeAttr(),
-      number(shape.batch), number(shape.m), number(shape.n), number(shape.k),
-      flag(shape.transposeA), flag(shape.transposeB));
-  return success();
-}
-
-LogicalResult StepEmitter::convolution(nn::ConvolutionOp op) {
-  nn::Convolution shape(op);
-  std::string error;
-  FailureOr<int64_t> scratch = target.convolutionScratchBytes(shape, error);
-  if (failed(scratch)) {
-    return op.emitOpError("is refused by the library: ") << error;
-  }
-  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
-  if (failed(accesses)) {
-    return failure();
-  }
-  create<ConvolutionOp>(
-      Stream::compute, *accesses, label, op.getKindAttr(), op.getStridesAttr(),
-      op.getLowAttr(), op.getDilationsAttr(), op.getGroupsAttr(),
-      TypeAttr::get(op.getLhs().getType()),
-      TypeAttr::get(op.getRhs().getType()), TypeAttr::get(op.getType()));
-  return success();
-}
 
 LogicalResult StepEmitter::pack(zero::PackOp op) {
   Place flat = storage.place(op.getResult());
@@ -254,114 +141,6 @@ LogicalResult StepEmitter::pack(zero::PackOp op) {
   fillUpTo(bytesOf(op.getResult()));
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-template <typename Op>
-void StepEmitter::gather(Op op, Value result) {
-  Accesses accesses;
-  Place whole = storage.place(result);
-  zero::ParamUnitAttr attribute = slices.units()[op.getUnit()];
-  bool inPlace = false;
-  if constexpr (std::is_same_v<Op, zero::AllGatherOp>) {
-    inPlace = op.getInPlace();
-  }
-  for (auto [index, shard] : llvm::enumerate(op.getShards())) {
-    int64_t bytes = bytesOf(shard);
-    int64_t segment = bytes * slices.ranks(op.getUnit());
-    int64_t element =
-        bytes / cast<RankedTensorType>(shard.getType()).getNumElements();
-    add(accesses, Mode::read,
-        inPlace ? storage.operandPlace(op, index) : storage.place(shard),
-        bytes);
-    add(accesses, Mode::write,
-        whole.plus(zero::segmentOffset(attribute, index) * element, 0),
-        segment);
-  }
-  create<AllGatherOp>(Stream::gather, accesses, label, op.getUnitAttr(),
-                      elementTypeOf(op.getShards().front()), op.getGroupAttr(),
-                      op.getReasonAttr(),
-                      builder.getI64IntegerAttr(sequence++));
-}
-
-LogicalResult StepEmitter::inPlaceGather(zero::AllGatherOp op) {
-  for (auto [index, shard] : llvm::enumerate(op.getShards())) {
-    if (shard.getDefiningOp<nn::ConstantOp>()) {
-      return op.emitOpError("gathers a constant");
-    }
-    Place want = storage.operandPlace(op, index);
-    if (storage.place(shard) != want) {
-      copy(storage.place(shard), want, bytesOf(shard), label);
-    }
-  }
-  return success();
-}
-
-void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
-  int64_t shardBytes = bytesOf(op.getResult());
-  bool anyOrder = target.reducesInAnyOrder();
-  int64_t ranks = slices.ranks(op.getUnit());
-  int64_t element = nn::elementBytes(elementTypeOf(op.getFlat()).getValue());
-  int64_t sent =
-      cast<RankedTensorType>(op.getType()).getNumElements() * element;
-  int64_t chunk = anyOrder ? sent : std::min(target.exchangeBytes(ranks), sent);
-  zero::ParamUnitAttr unit = slices.units()[op.getUnit()];
-  Place shard = storage.place(op.getResult());
-  if (op.getAccumulator() && storage.place(op.getAccumulator()) != shard) {
-    copy(storage.place(op.getAccumulator()), shard, shardBytes, label);
-  }
-  Accesses accesses;
-  add(accesses, Mode::read,
-      storage.place(op.getFlat())
-          .plus(zero::segmentOffset(unit, op.getSegment()) * element, 0),
-      sent * ranks);
-  add(accesses, op.getAccumulator() ? Mode::read_write : Mode::write, shard,
-      shardBytes);
-  if (!anyOrder || op.getAccumulator()) {
-    int64_t staging = anyOrder ? chunk : chunk * ranks;
-    add(accesses, Mode::write,
-        slices.create("staging of " + label, SliceClass::staging, staging,
-                      op.getUnit(), op.getSegment()),
-        staging);
-  }
-  create<ReduceScatterOp>(
-      Stream::scatter, accesses, label, builder.getI64IntegerAttr(op.getUnit()),
-      builder.getI64IntegerAttr(op.getSegment()),
-      op.getAccumulator() ? builder.getUnitAttr() : UnitAttr(),
-      anyOrder ? builder.getUnitAttr() : UnitAttr(),
-      builder.getI64IntegerAttr(chunk), elementTypeOf(op.getFlat()),
-      elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),
-      builder.getI64IntegerAttr(sequence++));
-}
-
-void StepEmitter::allReduce(zero::AllReduceOp op) {
-  Place sum = storage.place(op.getResult());
-  int64_t bytes = bytesOf(op.getResult());
-  if (!op.getAccumulator()) {
-    fill(sum, bytes, label);
-  } else if (storage.place(op.getAccumulator()) != sum) {
-    copy(storage.place(op.getAccumulator()), sum, bytes, label);
-  }
-  Accesses accesses;
-  add(accesses, Mode::read, op.getOperand());
-  add(accesses, Mode::read_write, sum, bytes);
-  if (target.stagesSums()) {
-    int64_t staging = bytes * slices.ranks(op.getGroup());
-    add(accesses, Mode::write,
-        slices.create("staging of " + label, SliceClass::staging, staging),
-        staging);
-  }
-  create<AllReduceOp>(
-      Stream::scatter, accesses, label, elementTypeOf(op.getResult()),
-      elementTypeOf(op.getResult()), op.getGroupAttr(), op.getReasonAttr(),
-      builder.getI64IntegerAttr(sequence++));
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
 
 /// What could not be computed where it is kept is copied there. States that
 /// are copied from are copied from first.

@@ -67,6 +67,16 @@ private:
   int64_t sequence = 0;
 };
 
+template <typename StepOp, typename... Attributes>
+void StepEmitter::create(Stream stream, const Accesses &accesses,
+                         StringRef stepLabel, Attributes &&...attributes) {
+  builder.create<StepOp>(location, TimepointType::get(context), ValueRange(),
+                         accesses.slices, StreamAttr::get(context, stream),
+                         builder.getArrayAttr(accesses.ranges),
+                         builder.getStringAttr(stepLabel),
+                         std::forward<Attributes>(attributes)...);
+}
+
 } // namespace mlir::zg::sched
 
 #endif // ZEROGRAPH_PASSES_SCHEDULE_STEPEMITTER_H

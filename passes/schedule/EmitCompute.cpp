@@ -1,0 +1,103 @@
+//===- EmitCompute.cpp - steps that compute -------------------------------===//
+
+#include "passes/schedule/StepEmitter.h"
+
+#include "passes/ir/nn/Convolution.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::sched;
+
+LogicalResult StepEmitter::launch(Operation *op) {
+  FailureOr<int64_t> scratch = target.kernelScratchBytes(op);
+  if (failed(scratch)) {
+    return failure();
+  }
+  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
+  if (failed(accesses)) {
+    return failure();
+  }
+  create<LaunchOp>(Stream::compute, *accesses, label, kernels.intern(op));
+  return success();
+}
+
+FailureOr<StepEmitter::Accesses> StepEmitter::computeAccesses(Operation *op,
+                                                              int64_t scratch) {
+  Accesses accesses;
+  for (Value operand : op->getOperands()) {
+    if (operand.getDefiningOp<nn::ConstantOp>()) {
+      return op->emitOpError("reads a constant that is in no kernel");
+    }
+    add(accesses, Mode::read, operand);
+  }
+  for (Value result : op->getResults()) {
+    add(accesses, Mode::write, result);
+  }
+  if (scratch > 0) {
+    add(accesses, Mode::write,
+        slices.create("scratch of " + label, SliceClass::staging, scratch),
+        scratch);
+  }
+  return accesses;
+}
+
+LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  if (!target.hasMatmul(lhs.getElementType())) {
+    return launch(op);
+  }
+  int64_t rank = type.getRank();
+  MatmulShape shape;
+  shape.elementType = lhs.getElementType();
+  if (type.getElementType() != shape.elementType) {
+    shape.resultType = type.getElementType();
+  }
+  for (int64_t size : type.getShape().drop_back(2)) {
+    shape.batch *= size;
+  }
+  shape.m = type.getDimSize(rank - 2);
+  shape.n = type.getDimSize(rank - 1);
+  shape.k = lhs.getDimSize(op.getTransposeA() ? rank - 2 : rank - 1);
+  shape.transposeA = op.getTransposeA();
+  shape.transposeB = op.getTransposeB();
+
+  std::string error;
+  FailureOr<int64_t> scratch = target.matmulScratchBytes(shape, error);
+  if (failed(scratch)) {
+    return op.emitOpError("is refused by the library: ") << error;
+  }
+  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
+  if (failed(accesses)) {
+    return failure();
+  }
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  auto flag = [&](bool set) {
+    return set ? builder.getUnitAttr() : UnitAttr();
+  };
+  create<MatmulOp>(
+      Stream::compute, *accesses, label, TypeAttr::get(shape.elementType),
+      shape.resultType ? TypeAttr::get(shape.resultType) : TypeAttr(),
+      number(shape.batch), number(shape.m), number(shape.n), number(shape.k),
+      flag(shape.transposeA), flag(shape.transposeB));
+  return success();
+}
+
+LogicalResult StepEmitter::convolution(nn::ConvolutionOp op) {
+  nn::Convolution shape(op);
+  std::string error;
+  FailureOr<int64_t> scratch = target.convolutionScratchBytes(shape, error);
+  if (failed(scratch)) {
+    return op.emitOpError("is refused by the library: ") << error;
+  }
+  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
+  if (failed(accesses)) {
+    return failure();
+  }
+  create<ConvolutionOp>(
+      Stream::compute, *accesses, label, op.getKindAttr(), op.getStridesAttr(),
+      op.getLowAttr(), op.getDilationsAttr(), op.getGroupsAttr(),
+      TypeAttr::get(op.getLhs().getType()),
+      TypeAttr::get(op.getRhs().getType()), TypeAttr::get(op.getType()));
+  return success();
+}
