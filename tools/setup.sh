@@ -125,5 +125,6 @@ if [[ -n $parquet && ! -e $DEPS/arrow/.complete ]]; then
   done
   rm -rf "$DEPS/pyarrow"
   touch "$DEPS/arrow/.complete"
+  rm -f build/build.ninja # configured without it: the next build looks again
 fi
 say "done"
