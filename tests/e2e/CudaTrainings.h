@@ -21,12 +21,12 @@ struct CudaTraining : Training {
 
 /// The matrix: models of both exporters, dropout included, every stage, one to
 /// four ranks, one and two micro-batches, every exchange, with and without
-/// clipping, some also in bf16 and fp16; two steps, all by generated kernels.
+/// clipping, keeping activations or recomputing them, some also in bf16 and
+/// fp16; two steps, all by generated kernels.
 std::vector<CudaTraining> allCudaTrainings();
 
-/// A sample of it in which each two values of model, stage, ranks,
-/// micro-batches, exchange, clipping and precision meet, but that models with many numbers
-/// have at most two ranks and one step.
+/// A sample of it in which each two values of these meet, except that models
+/// with many numbers have at most two ranks and one step.
 std::vector<CudaTraining> cudaTrainings();
 
 } // namespace zerograph::testing

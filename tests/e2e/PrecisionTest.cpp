@@ -1,11 +1,14 @@
 //===- PrecisionTest.cpp - trainings with numbers of 16 bits --------------===//
 
 #include "tests/e2e/Harness.h"
+#include "tests/support/CoveringSample.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <numeric>
 
 namespace zerograph::testing {
 namespace {
@@ -37,6 +40,51 @@ void expectSameEverywhere(Training one, bool few) {
       training.bucket_bytes = ranks == 4 ? 100000 : one.bucket_bytes;
       expectSameOutcome(first, trainModel(training), training.describe());
     }
+  }
+}
+
+constexpr const char *kPrecisions[] = {"fp32", "bf16", "fp16"};
+
+/// Of a combination of precision, stage, recomputation, ranks (a power of two)
+/// and micro-batches - 1.
+Training trainingOf(const Combination &cell) {
+  Training training = nano(kPrecisions[cell[0]]);
+  training.zero_stage = cell[1];
+  training.recompute = cell[2] ? "units" : "none";
+  training.ranks = int64_t(1) << cell[3];
+  training.accumulate = cell[4] + 1;
+  training.micro_batch = 1;
+  training.matmul = "generated";
+  return training;
+}
+
+/// One rank of stage 0 that computes the same micro-batches, and keeps all
+/// activations.
+Training plainOf(Training training) {
+  training.accumulate *= training.ranks;
+  training.ranks = 1;
+  training.zero_stage = 0;
+  training.recompute = "none";
+  return training;
+}
+
+// The whole matrix with ZEROGRAPH_FULL set.
+TEST(Precision, EveryPlanGivesThePlainOnesBits) {
+  std::vector<Combination> all = allCombinations({3, 4, 2, 3, 2});
+  std::vector<size_t> chosen = coveringSample(all);
+  if (const char *full = std::getenv("ZEROGRAPH_FULL"); full && *full) {
+    chosen.resize(all.size());
+    std::iota(chosen.begin(), chosen.end(), 0);
+  }
+  std::map<std::string, Outcome> outcomes; // of plain ones, by description
+  for (size_t number : chosen) {
+    Training training = trainingOf(all[number]);
+    Training plain = plainOf(training);
+    auto [known, fresh] = outcomes.try_emplace(plain.describe());
+    if (fresh) {
+      known->second = trainModel(plain);
+    }
+    expectSameOutcome(known->second, trainModel(training), training.describe());
   }
 }
 
