@@ -175,8 +175,7 @@ void Flatten::checkKind() {
     return found.key->path == "distributed_type";
   });
   bool there = kind != given.end() && !kind->value.isNull();
-  bool deepspeed =
-      there && absl::EqualsIgnoreCase(kind->value.text, "DEEPSPEED");
+  deepspeed = there && absl::EqualsIgnoreCase(kind->value.text, "DEEPSPEED");
   bool plain = !there || kind->value.boolean() == false;
   for (const char *type : {"NO", "MULTI_CPU", "MULTI_GPU"}) {
     plain |= there && absl::EqualsIgnoreCase(kind->value.text, type);

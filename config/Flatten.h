@@ -21,6 +21,9 @@ public:
 
   std::vector<Given> given;
   std::vector<std::string> problems;
+  /// Whether DeepSpeed would train: not by a file of Accelerate that asks for
+  /// nothing but ranks.
+  bool deepspeed = true;
 
 private:
   void flatten(const Value &map, Dialect dialect, const std::string &path,

@@ -72,7 +72,7 @@ absl::StatusOr<Config> readText(absl::string_view text, const std::string &name,
     }
     keys.addDefaults(name);
   }
-  Config config = Translation(keys.given, known).translate();
+  Config config = Translation(keys.given, known, keys.deepspeed).translate();
   config.problems.insert(config.problems.begin(), keys.problems.begin(),
                          keys.problems.end());
   return config;

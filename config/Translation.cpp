@@ -242,7 +242,7 @@ Config Translation::translate() {
 }
 
 /// What DeepSpeed does where a key is missing, and people are surprised by.
-void Translation::sayDefaults() {
+void Translation::addDeepSpeedDefaults() {
   const Given *clipping = find("gradient_clipping");
   if (clipping == nullptr || clipping->value.isNull()) {
     config.settings.push_back({"clip-norm", "1", "DeepSpeed's default", true});
@@ -258,6 +258,29 @@ void Translation::sayDefaults() {
     note(
         "'bf16.check_grad_overflow' is missing: a step whose gradients are not "
         "all finite updates nothing, as by DeepSpeed; false updates always");
+  }
+}
+
+/// Of PyTorch's GradScaler, which Accelerate takes without DeepSpeed.
+void Translation::addGradScaler() {
+  const Value *fp16 = value("fp16.enabled");
+  if (fp16 == nullptr || fp16->boolean() != true ||
+      known.precision.value_or("fp16") != "fp16") {
+    return;
+  }
+  for (auto [option, number] : {std::pair("loss-scale-window", "2000"),
+                                std::pair("loss-scale-hysteresis", "1")}) {
+    config.settings.push_back({option, number, "GradScaler's default", true});
+  }
+  note("without DeepSpeed the loss is scaled as by PyTorch's GradScaler: "
+       "halved at every overflow, doubled after 2000 steps without");
+}
+
+void Translation::sayDefaults() {
+  if (deepspeed) {
+    addDeepSpeedDefaults();
+  } else {
+    addGradScaler();
   }
   if (find("optimizer.type") == nullptr) {
     note(absl::StrCat("'optimizer' is missing: --optimizer ",

@@ -76,8 +76,9 @@ struct Config {
 /// Makes options of what was found. Converters.h has what a key does to it.
 class Translation {
 public:
-  Translation(std::vector<Given> given, const Known &known)
-      : given(std::move(given)), known(known) {}
+  /// `deepspeed`: what is missing is as by DeepSpeed; else as by PyTorch.
+  Translation(std::vector<Given> given, const Known &known, bool deepspeed)
+      : given(std::move(given)), known(known), deepspeed(deepspeed) {}
 
   Config translate();
 
@@ -112,9 +113,12 @@ private:
   void reconcileBatch();
   void setBatch();
   void sayDefaults();
+  void addDeepSpeedDefaults();
+  void addGradScaler();
 
   std::vector<Given> given;
   const Known &known;
+  bool deepspeed;
   Config config;
   Meaning *now = nullptr;
 };

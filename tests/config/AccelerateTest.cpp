@@ -49,6 +49,27 @@ TEST_F(TwoFiles, ThatDisagreeAreAnError) {
   EXPECT_EQ(config->problems.size(), 1u);
 }
 
+// What is missing is as by PyTorch, which neither clips nor skips, and whose
+// scaler has other numbers.
+TEST(Accelerate, WithoutDeepSpeedHasNoneOfItsDefaults) {
+  for (const char *type : {"bf16", "fp16", "'no'"}) {
+    std::string text =
+        absl::StrCat("distributed_type: MULTI_GPU\nnum_processes: 2\n"
+                     "mixed_precision: ",
+                     type, "\n");
+    Config config = readGood(text);
+    bool scaled = text.find("fp16") != std::string::npos;
+    EXPECT_EQ(valueOf(config, "clip-norm"), "") << type;
+    EXPECT_EQ(valueOf(config, "skip-nonfinite"), "") << type;
+    EXPECT_EQ(valueOf(config, "loss-scale-window"), scaled ? "2000" : "");
+    EXPECT_EQ(valueOf(config, "loss-scale-hysteresis"), scaled ? "1" : "");
+  }
+  Config config = readGood("distributed_type: DEEPSPEED\n"
+                           "mixed_precision: bf16\n");
+  EXPECT_EQ(valueOf(config, "clip-norm"), "1");
+  EXPECT_EQ(valueOf(config, "skip-nonfinite"), "true");
+}
+
 TEST_F(TwoFiles, FillInWhatTheOtherLeavesOpen) {
   auto config = readBoth(
       R"({"bf16": {"enabled": "auto"}, "gradient_accumulation_steps": "auto"})",
