@@ -212,6 +212,12 @@ private:
   }
 
   void checkLocalWrite(const plan::Access &access) {
+    if (plan.has_gradient_norm() && access.slice() == plan.gradient_norm()) {
+      problems.add("no agreement: ", describeStep(plan, p, s), " makes ",
+                   describeSlice(plan, access.slice()),
+                   ", the norm of gradients, from values of this rank only; "
+                   "expected what all ranks add up");
+    }
     if (updated.count(access.slice()) != 0) {
       problems.add("gradients not reduced: ", describeStep(plan, p, s),
                    " updates ", describeSlice(plan, access.slice()), " from ",

@@ -111,6 +111,33 @@ private:
 
 } // namespace
 
+/// By the norm ranks decide whether to skip an update, and what the loss is
+/// scaled by.
+static void checkNorm(const Subject &subject, Problems &problems) {
+  const plan::Plan &plan = subject.plan;
+  if (!plan.has_gradient_norm()) {
+    return;
+  }
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    const plan::Program &program = plan.programs(p);
+    int expected =
+        program.kind() == plan::UPDATE || program.kind() == plan::STEP;
+    int writes = 0;
+    for (const plan::Step &step : program.steps()) {
+      for (int i = 0; i < step.accesses_size(); ++i) {
+        writes += step.accesses(i).slice() == plan.gradient_norm() &&
+                  effectOf(step, i).writes;
+      }
+    }
+    if (writes != expected) {
+      problems.add("no agreement: ", writes, " steps of \"", program.name(),
+                   "\" make ", describeSlice(plan, plan.gradient_norm()),
+                   ", the norm of gradients; expected ",
+                   expected ? "exactly one" : "none");
+    }
+  }
+}
+
 void checkTotals(const Subject &subject, Findings &findings) {
   if (isForward(subject.plan)) {
     return; // one rank, which no other waits for
@@ -119,6 +146,7 @@ void checkTotals(const Subject &subject, Findings &findings) {
   for (const KnownTotal &known : totalsOf(subject.plan)) {
     totals.check(known);
   }
+  checkNorm(subject, findings.problems);
 }
 
 } // namespace zerograph::verify

@@ -371,6 +371,20 @@ TEST(Verify, RanksAgreeOnTheNorm) {
   *step(plan, 12)->add_accesses() = norm;
   testing::stateFacts(plan);
   expectFault(plan, "missing gather: ", "norm");
+  // Of this rank's samples.
+  plan = testing::stageThreePlan();
+  norm.set_slice(addNumber(plan, "norm"));
+  plan.set_gradient_norm(norm.slice());
+  *step(plan, 5)->add_accesses() = norm;
+  testing::stateFacts(plan);
+  expectFault(plan, "no agreement: ", "from values of this rank only");
+}
+
+TEST(Verify, RanksAgreeOnTheNormOfOneStep) {
+  plan::Plan plan = testing::stageThreePlan();
+  plan.set_gradient_norm(addNumber(plan, "norm"));
+  testing::stateFacts(plan);
+  expectFault(plan, "no agreement: 0 steps of ", "the norm of gradients");
 }
 
 TEST(Verify, RanksAgreeOnWhatLossesCount) {
