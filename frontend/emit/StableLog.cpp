@@ -198,16 +198,27 @@ private:
   int opsLeft = kMostOps;
 };
 
-/// x of log(sigmoid(x)) as Finder writes it, or null.
-Value operandOfLogSigmoid(Value value) {
-  Value softplus = operandOf(value, UnaryKind::neg);
-  nn::BinaryOp sum =
-      softplus ? binaryOf(softplus, BinaryKind::add) : nn::BinaryOp();
-  if (!sum || !operandOf(sum.getRhs(), UnaryKind::log1p)) {
+/// x of softplus(x) = max(x, 0) + log1p(exp(-|x|)), or null.
+Value operandOfSoftplus(Value value) {
+  nn::BinaryOp sum = binaryOf(value, BinaryKind::add);
+  nn::BinaryOp max =
+      sum ? binaryOf(sum.getLhs(), BinaryKind::max) : nn::BinaryOp();
+  if (!max || splatOf(max.getRhs()) != 0.0) {
     return {};
   }
-  nn::BinaryOp max = binaryOf(sum.getLhs(), BinaryKind::max);
-  return max ? operandOf(max.getLhs(), UnaryKind::neg) : Value();
+  Value inner = sum.getRhs();
+  for (UnaryKind kind :
+       {UnaryKind::log1p, UnaryKind::exp, UnaryKind::neg, UnaryKind::abs}) {
+    inner = inner ? operandOf(inner, kind) : Value();
+  }
+  return inner == max.getLhs() ? inner : Value();
+}
+
+/// x of log(sigmoid(x)) = -softplus(-x), or null.
+Value operandOfLogSigmoid(Value value) {
+  Value softplus = operandOf(value, UnaryKind::neg);
+  Value minus = softplus ? operandOfSoftplus(softplus) : Value();
+  return minus ? operandOf(minus, UnaryKind::neg) : Value();
 }
 
 /// y of x * y, or null.

@@ -131,6 +131,26 @@ TEST(StableLog, CrossEntropyDoesNotCancel) {
   }
 }
 
+// Much like the logarithm of a sigmoid, with another bound or exponent.
+TEST(StableLog, OtherSumsAreNoCrossEntropy) {
+  for (auto [bound, inner] :
+       {std::pair("one", "exp"), std::pair("zero", "half")}) {
+    Imported imported = form(absl::StrCat(
+        "zero = Constant <value_float = 0.0> () n = Neg (x) m = Max (n, ",
+        bound,
+        ") a = Abs (n) b = Neg (a) exp = Exp (b) two = Add (one, one) "
+        "half = Div (exp, two) u = Add (",
+        inner,
+        ", one) l = Log (u) s = Add (m, l) p = Neg (s) "
+        "t = Identity (one) w = Mul (t, x) y = Sub (w, p)"));
+    double low = bound == std::string("one") ? 1 : 0;
+    double part = inner == std::string("half") ? 0.5 : 1;
+    expectElements(imported, [&](double x) {
+      return x + std::max(-x, low) + std::log1p(part * std::exp(-std::abs(x)));
+    });
+  }
+}
+
 // Stable already, or none of this pass's business: computed as written.
 TEST(StableLog, OtherLogarithmsStay) {
   for (std::string nodes :
