@@ -67,8 +67,9 @@ zerograph::arrayFiles(const std::string &name,
     std::error_code error; // of what is no folder, or may not be listed: none
     for (fs::directory_iterator it(path, error), end; !error && it != end;
          it.increment(error)) {
-      if (it->path().extension() == ".npy" ||
-          it->path().extension() == ".safetensors") {
+      std::string extension = it->path().extension();
+      if (extension == ".npy" || extension == ".safetensors" ||
+          extension == ".parquet") {
         files.push_back({name, it->path().string()});
       }
     }

@@ -28,8 +28,15 @@ absl::StatusOr<parquet::ReadColumns> findModule(const std::string &path) {
         "file as docs/data.md says (",
         dlerror(), ")"));
   }
-  return reinterpret_cast<parquet::ReadColumns>(
-      dlsym(module, parquet::kReadColumns));
+  void *function = dlsym(module, parquet::kReadColumns);
+  if (!function) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": ", file,
+                     " is of another version of Zerograph: run "
+                     "tools/build.sh (",
+                     dlerror(), ")"));
+  }
+  return reinterpret_cast<parquet::ReadColumns>(function);
 }
 
 /// Puts columns one behind the other into a file without a name.
