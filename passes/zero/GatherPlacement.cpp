@@ -2,6 +2,8 @@
 
 #include "passes/zero/GatherPlacement.h"
 
+#include "passes/ir/nn/Queries.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
@@ -17,9 +19,7 @@ Stay stayOf(const Gather &gather, int64_t loss) {
 /// What changes the shape or type of a parameter for its one user reads the
 /// parameter where the user does.
 bool isForOneUser(Operation *op) {
-  return isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
-             nn::ConvertOp>(op) &&
-         op->hasOneUse();
+  return nn::recastsParameter(op) && op->hasOneUse();
 }
 
 /// The view that `value` is made from for one user; null for none.
@@ -103,29 +103,39 @@ SmallVector<Use> GatherPlacer::usesOf(Operation &op) {
   return uses;
 }
 
-/// Walking the block, a stay is open until another unit is used after it; it is
-/// extended as long as its unit was the last one, or one of the units of the
-/// same op, to be used.
+/// Walking the program, a visit of a block of parameters goes on while each op
+/// that uses any uses one of the block. A unit has one stay in a visit.
 std::vector<Gather> GatherPlacer::run() {
   Operation *terminator = program.front().getTerminator();
   int64_t loss = positions.lookup(terminator->getOperand(0).getDefiningOp());
   std::vector<Gather> gathers;
   SmallVector<Operation *> firstUsers;
-  DenseMap<int64_t, size_t> latest; // unit -> its last stay
-  int64_t lastUse = -1;             // last position at which units were used
+  struct Visit {
+    int64_t number = 0, last = -1;
+  };
+  DenseMap<StringRef, Visit> visits; // by block
+  struct StayOfVisit {
+    size_t gather;
+    int64_t visit;
+  };
+  DenseMap<int64_t, StayOfVisit> latest; // by unit
+  int64_t lastUse = -1; // last position at which units were used
   for (auto [position, op] : llvm::enumerate(program.front())) {
     SmallVector<Use> uses = usesOf(op);
     for (const Use &use : uses) {
+      Visit &visit = visits[states.block(use.unit)];
+      visit.number += visit.last != lastUse && visit.last != int64_t(position);
+      visit.last = position;
       auto it = latest.find(use.unit);
-      bool open = it != latest.end() && gathers[it->second].last == lastUse;
-      if (!open) {
-        latest[use.unit] = gathers.size();
+      if (it == latest.end() || it->second.visit != visit.number) {
+        latest[use.unit] = {gathers.size(), visit.number};
         gathers.push_back({use.unit, use.first, 0, Stay::kept, "", {}});
         firstUsers.push_back(&op);
       }
     }
     for (const Use &use : uses) {
-      Gather &gather = gathers[latest[use.unit]];
+      Gather &gather = gathers[latest[use.unit].gather];
+      gather.first = std::min(gather.first, use.first);
       gather.last = position;
       llvm::append_range(gather.views, use.views);
     }

@@ -25,7 +25,7 @@ struct Gather {
 /// order of the first op's operands. `program` is what `zero-layout` makes: it
 /// reads parameters through views right before their users, and its first
 /// result is the loss. A unit's consecutive uses share a stay unless a use of
-/// another sharded unit lies between them.
+/// another block's sharded unit lies between them.
 std::vector<Gather> placeGathers(nn::ProgramOp program,
                                  const UnitStates &states);
 

@@ -1,6 +1,7 @@
 //===- LocalizeViews.cpp - views of parameters next to their users --------===//
 
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Queries.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -28,8 +29,7 @@ struct LocalizeViews : impl::LocalizeViewsBase<LocalizeViews> {
   /// Gives each use of a view of `value` a view of its own, deepest first.
   void localizeUsers(Value value) {
     for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
-      if (!isa<nn::ReshapeOp, nn::BroadcastOp, nn::TransposeOp, nn::SliceOp,
-               nn::ConvertOp>(user)) {
+      if (!nn::recastsParameter(user)) {
         continue;
       }
       localizeUsers(user->getResult(0));

@@ -60,19 +60,20 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
   let summary = "Lets backward compute a unit's forward pass again.";
   let description = [{
     With `recompute=units`, what backward reads of the forward pass is not kept,
-    except what goes from one unit to the next: from that the rest is computed
+    except what goes from one block to the next: from that the rest is computed
     again, each op right before the first that needs it.
 
         %x = zero.recall %h.0.out unit 3
         %n = nn.layer_norm %x, ...     // as in the forward pass of unit 3
         ... backward of unit 3 ...
 
-    A unit's forward pass is a run of ops: from the first use of its parameters
-    to that of another unit's. The last one's is not computed again, as its
+    A block's forward pass is a run of ops: from the first use of its parameters
+    to that of another block's. The last one's is not computed again, as its
     backward follows at once. Running statistics are not made twice.
 
     Runs before `zero-gathers`, which sees the second forward pass as a part of
-    backward: a unit is gathered as often as without.
+    backward: a unit is gathered as often as without, if backward reads its
+    parameters anyway.
 
     bitwise: each op gives the same bits again, random numbers included.
   }];
@@ -104,8 +105,8 @@ def Gathers : Pass<"zero-gathers", "::mlir::ModuleOp"> {
         %y = nn.matmul %x, %w
         zero.release %flat unit 0
 
-    A unit's consecutive uses share one gather; where another sharded unit is
-    used between them the buffer is released and gathered again. Correct and
+    A unit's consecutive uses share one gather; where a sharded unit of another
+    block is used between them the buffer is released and gathered again. Correct and
     not clever: each gather stands right before its first use. `zero-prefetch`
     moves them.
 

@@ -5,6 +5,7 @@
 #include "passes/ir/nn/Queries.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
+#include "passes/zero/UnitStates.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::zg::zero {
@@ -15,17 +16,18 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// A run of forward ops: from the first use of a unit's parameters to that of
-/// another unit's.
+/// A run of forward ops: from the first use of a block's parameters to that of
+/// another block's.
 struct Region {
-  int64_t unit;
+  int64_t unit; // used first
   SmallVector<Operation *> ops;
 };
 
 /// What is computed again of a program, and where.
 class Recomputation {
 public:
-  explicit Recomputation(nn::ProgramOp program) : program(program) {
+  Recomputation(nn::ProgramOp program, const UnitStates &states)
+      : program(program), states(states) {
     for (BlockArgument argument : program.getArguments()) {
       auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
                                                        kStateAttr);
@@ -54,11 +56,8 @@ private:
     bool forward = true;
     for (auto [position, op] : llvm::enumerate(block)) {
       positions[&op] = position;
-      auto view = dyn_cast<ViewOp>(op);
-      auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
-      if (forward && unit != unitOf.end() &&
-          (regions.empty() || regions.back().unit != unit->second)) {
-        regions.push_back({unit->second, {}});
+      if (forward && entersRegion(op)) {
+        regions.push_back({unitOf.lookup(cast<ViewOp>(op).getFlat()), {}});
       }
       if (forward && !regions.empty()) {
         regions.back().ops.push_back(&op);
@@ -69,6 +68,15 @@ private:
         backward.insert(&op);
       }
     }
+  }
+
+  /// Running statistics are read in blocks that have parameters.
+  bool entersRegion(Operation &op) const {
+    auto view = dyn_cast<ViewOp>(op);
+    auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
+    return unit != unitOf.end() && !states[unit->second].getLocal() &&
+           (regions.empty() ||
+            states.block(regions.back().unit) != states.block(unit->second));
   }
 
   /// What a later region reads stays, to compute that one again from it.
@@ -118,7 +126,7 @@ private:
   Operation *beforeViews(Operation *op) const {
     for (Operation *previous = op->getPrevNode();
          previous && positions.contains(previous) && previous->hasOneUse() &&
-         (isa<ViewOp>(previous) || nn::isView(previous));
+         (isa<ViewOp>(previous) || nn::recastsParameter(previous));
          previous = op->getPrevNode()) {
       op = previous;
     }
@@ -184,6 +192,7 @@ private:
   }
 
   nn::ProgramOp program;
+  const UnitStates &states;
   DenseMap<Value, int64_t> unitOf; ///< of whole parameters
   DenseMap<Operation *, int64_t> positions;
   DenseSet<Operation *> backward;
@@ -208,10 +217,11 @@ struct Recompute : impl::RecomputeBase<Recompute> {
       return signalPassFailure();
     }
     FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
-    if (failed(micro)) {
+    FailureOr<UnitStates> states = UnitStates::of(getOperation());
+    if (failed(micro) || failed(states)) {
       return signalPassFailure();
     }
-    cloned += Recomputation(micro->function()).run();
+    cloned += Recomputation(micro->function(), *states).run();
   }
 };
 

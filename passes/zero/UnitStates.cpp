@@ -86,7 +86,8 @@ void UnitStates::replace(int64_t unit, ArrayRef<UnitStateAttr> states) {
   units[unit] = ParamUnitAttr::get(
       context, old.getName(), old.getElementType(), old.getElements(),
       old.getTrainable(), old.getPersistent(), old.getReason(), old.getAxes(),
-      old.getSegments(), states, old.getPlacements(), old.getLocal());
+      old.getSegments(), states, old.getPlacements(), old.getLocal(),
+      old.getBlock());
   SmallVector<Attribute> all(units.begin(), units.end());
   layoutOf(module).setUnitsAttr(ArrayAttr::get(context, all));
 }

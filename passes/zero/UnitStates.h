@@ -22,6 +22,8 @@ public:
   StringRef name(int64_t unit) const {
     return units[unit].getName().getValue();
   }
+  /// The block of parameters that the unit is, or is a part of.
+  StringRef block(int64_t unit) const { return units[unit].blockName(); }
   /// The optimizer's group that the unit's parameters are of.
   int64_t group(int64_t unit) const {
     return units[unit].getPlacements().front().getGroup();

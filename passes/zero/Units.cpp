@@ -106,7 +106,8 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
       /*persistent=*/options.stage == 3 && whole,
       builder.getStringAttr(first.reason), builder.getStrArrayAttr({kDataAxis}),
       cutIntoSegments(elements, trainable ? own : element, options), states,
-      placements, first.local);
+      placements, first.local,
+      name == first.unit ? StringAttr() : builder.getStringAttr(first.unit));
   return unit;
 }
 

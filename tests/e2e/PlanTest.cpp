@@ -11,6 +11,7 @@
 #include <cstring>
 #include <elf.h>
 #include <functional>
+#include <map>
 #include <set>
 
 namespace zerograph::testing {
@@ -76,6 +77,41 @@ TEST(Plan, GradientsAreShortLived) {
     training.bucket_bytes = 100000; // several segments a unit
     ModelState bytes = modelState(compilePlan(training));
     EXPECT_LT(bytes.gradients, 2'000'000u) << "stage " << stage;
+  }
+}
+
+/// How often a step gathers each unit.
+std::map<std::string, int> gathersOf(const plan::Plan &plan) {
+  std::map<std::string, int> gathers;
+  for (const plan::Step &step : plan.programs(0).steps()) {
+    if (step.has_all_gather()) {
+      ++gathers[plan.units(step.all_gather().unit()).name()];
+    }
+  }
+  return gathers;
+}
+
+// Parameters of a block that are several units, since they are updated or kept
+// in another way, are gathered as often as the block would be, and computed
+// again as if they were one.
+TEST(Plan, PartsOfABlockAreGatheredTogether) {
+  for (const char *recompute : {"none", "units"}) {
+    Training training = nano(4, 3);
+    training.recompute = recompute;
+    plan::Plan plain = compilePlan(training);
+    training.also = [](CompileOptions &options) { options.no_decay = true; };
+    plan::Plan grouped = compilePlan(training);
+    EXPECT_LT(peakOf(grouped, 0), peakOf(plain, 0) * 1.01) << recompute;
+    training.also = nullptr;
+    training.lora = {"4:*"};
+    plan::Plan adapted = compilePlan(training);
+    EXPECT_LT(peakOf(adapted, 0), peakOf(plain, 0)) << recompute;
+    std::string block = "transformer.h.0";
+    int once = gathersOf(plain).at(block);
+    EXPECT_EQ(gathersOf(grouped).at(block), once);
+    EXPECT_EQ(gathersOf(grouped).at(block + ".group1"), once);
+    EXPECT_EQ(gathersOf(adapted).at(block), once);
+    EXPECT_EQ(gathersOf(adapted).at(block + ".frozen"), once);
   }
 }
 

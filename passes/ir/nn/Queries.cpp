@@ -31,6 +31,10 @@ bool nn::isPlainView(Operation *op) {
   return op->hasTrait<traits::PlainView>();
 }
 
+bool nn::recastsParameter(Operation *op) {
+  return isa<ReshapeOp, BroadcastOp, TransposeOp, SliceOp, ConvertOp>(op);
+}
+
 bool nn::isLiteral(Operation *op) { return op->hasTrait<traits::Literal>(); }
 
 bool nn::isLibraryCall(Operation *op) {

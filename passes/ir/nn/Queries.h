@@ -36,6 +36,9 @@ bool isView(Operation *op);
 /// The same without gather, which is a view that is not worth repeating: it
 /// counts as a member of a kernel.
 bool isPlainView(Operation *op);
+/// Whether the op gives a parameter another shape or type, so that its users
+/// read the parameter: reshape, broadcast, transpose, slice, convert.
+bool recastsParameter(Operation *op);
 /// constant, iota.
 bool isLiteral(Operation *op);
 /// Whether the op is a call of the device's library, so in no kernel.

@@ -103,7 +103,10 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     on every rank although the stage shards parameters (at most the persistence
     threshold). `local`: the parameters are each rank's own, as running statistics
     are: every micro-batch makes new ones of the rank's samples; they are frozen
-    and whole. `reason` says what made it a unit.
+    and whole. `reason` says what made it a unit. `block`: where the parameters of
+    a block are several units, as some are frozen, of another type or of another
+    group of the optimizer, the name of the block. Such units are gathered and
+    computed again at the same times.
 
     ```mlir
     zero.layout units [
@@ -126,13 +129,20 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
                         ArrayRefParameter<"int64_t">:$segments,
                         ArrayRefParameter<"UnitStateAttr">:$states,
                         ArrayRefParameter<"PlacementAttr">:$placements,
-                        DefaultValuedParameter<"bool", "false">:$local);
+                        DefaultValuedParameter<"bool", "false">:$local,
+                        OptionalParameter<"::mlir::StringAttr">:$block);
+  let extraClassDeclaration = [{
+    /// Of the block that the unit is, or is a part of.
+    ::llvm::StringRef blockName() const {
+      return (getBlock() ? getBlock() : getName()).getValue();
+    }
+  }];
   let assemblyFormat = [{
     `<` $name `,` $element_type `,` `elements` `=` $elements `,` `trainable` `=`
     $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
     `axes` `=` $axes `,` `segments` `=` `[` $segments `]` `,`
     `states` `=` `[` $states `]` `,` `placements` `=` custom<Placements>($placements)
-    (`,` `local` `=` $local^)? `>`
+    (`,` `local` `=` $local^)? (`,` `block` `=` $block^)? `>`
   }];
 }
 

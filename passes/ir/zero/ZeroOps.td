@@ -239,7 +239,7 @@ def Zero_AwaitOp : Zero_Op<"await"> {
 
 def Zero_RecallOp : Zero_Op<"recall", [
     Pure, AllTypesMatch<["operand", "result"]>]> {
-  let summary = "A value of the forward pass, for what is computed again.";
+  let summary = "A value by another name, which no pass joins with the first.";
   let description = [{
     ```mlir
     nn.program @example(%x: tensor<4x8xf32>) {
@@ -251,7 +251,10 @@ def Zero_RecallOp : Zero_Op<"recall", [
     it again is then another op than the first time, which no pass takes for the
     same one.
 
-    **Lifespan**: `zero-recompute` to `zero-forget-recalls`.
+    `zero-updates` calls LAMB's direction so too: then no kernel that reads it
+    makes it again.
+
+    **Lifespan**: `zero-recompute` and `zero-updates` to `zero-forget-recalls`.
 
     **Constraints:**
     - Operand and result have one type.

@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-layout{ranks=2 zero=3},zero-gathers)' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(zero-layout{ranks=2 zero=3 groups="*.s:weight_decay=0"},zero-gathers)' | FileCheck %s
 
 // A unit is gathered again for its backward uses if another unit was used in
 // between, and kept if not; what backward does not need is not gathered.
@@ -27,4 +27,36 @@ nn.program @micro(
   %e = nn.binary mul %d, %q : tensor<256xf32> loc("e")
   %f = nn.binary mul %d, %a : tensor<256xf32>
   nn.return %loss, %e, %f, %b : tensor<1xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+}
+
+// -----
+
+// What one block has in two units, as its scale is not decayed, stays gathered
+// until another block is used; so it is gathered as often as one unit would be.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: zero.all_gather {{.*}} unit 0 {{.*}} "forward of h.0, first needed by a"
+// CHECK-NEXT: zero.view
+// CHECK: zero.all_gather {{.*}} unit 1 {{.*}} "forward of h.0.group1, first needed by b"
+// CHECK: zero.release {{.*}} unit 1
+// CHECK: nn.unary neg
+// CHECK: zero.release {{.*}} unit 0
+// CHECK: zero.all_gather {{.*}} unit 2
+// CHECK-NOT: zero.all_gather
+nn.program @micro(
+    %w: tensor<16x16xf32> {nn.parameter = #nn.parameter<"h.0.w", module = "h.0", trainable = true, init = normal>},
+    %s: tensor<16x16xf32> {nn.parameter = #nn.parameter<"h.0.s", module = "h.0", trainable = true, init = normal>},
+    %v: tensor<16x16xf32> {nn.parameter = #nn.parameter<"h.0.v", module = "h.0", trainable = true, init = normal>},
+    %r: tensor<16x16xf32> {nn.parameter = #nn.parameter<"h.1.w", module = "h.1", trainable = true, init = normal>})
+    -> (tensor<1xf32> {nn.output = "loss"}, tensor<16x16xf32> {nn.gradient = "h.0.w"},
+        tensor<16x16xf32> {nn.gradient = "h.0.s"}, tensor<16x16xf32> {nn.gradient = "h.0.v"},
+        tensor<16x16xf32> {nn.gradient = "h.1.w"}) {
+  %a = nn.unary exp %w : tensor<16x16xf32> -> tensor<16x16xf32> loc("a")
+  %b = nn.binary mul %a, %s : tensor<16x16xf32> loc("b")
+  %n = nn.unary neg %v : tensor<16x16xf32> -> tensor<16x16xf32> loc("n")
+  %c = nn.binary mul %b, %n : tensor<16x16xf32> loc("c")
+  %d = nn.binary mul %c, %r : tensor<16x16xf32> loc("d")
+  %flat = nn.reshape %d : tensor<16x16xf32> -> tensor<256xf32>
+  %loss = nn.reduce sum %flat [0] : tensor<256xf32> -> tensor<1xf32> loc("loss")
+  nn.return %loss, %a, %b, %c, %d : tensor<1xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
 }

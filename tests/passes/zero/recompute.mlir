@@ -80,3 +80,44 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
     nn.return %loss, %g0 : tensor<1xf32>, tensor<16x16xf32>
   }
 }
+
+// -----
+
+// A parameter that backward reads in a type of its own: what is computed again
+// for the same op stands before the view that its conversion reads. Units 0 and
+// 1 are parts of one block, so of one region: %s is not kept for unit 1.
+
+// CHECK: nn.reduce sum
+// CHECK-NEXT: zero.view
+// CHECK-NEXT: zero.recall %x unit 0
+// CHECK-NEXT: nn.binary mul
+// CHECK-NEXT: nn.unary exp
+// CHECK-NEXT: %[[W:.+]] = zero.view
+// CHECK-NEXT: %[[C:.+]] = nn.convert %[[W]]
+// CHECK-NEXT: nn.binary mul {{.*}}, %[[C]]
+// CHECK-NOT: zero.recall
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>,
+    #zero.unit<"a.bf16", bf16, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", bf16, sharded = false>], placements = [<<"v", module = "", trainable = true, init = normal>, tensor<256xbf16>, offset = 0>], block = "a">,
+    #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %a.param: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+      %v.param: tensor<512xbf16> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>},
+      %b.param: tensor<512xf32> {zero.state = #zero.state<unit = 2, segment = -1, "param", sharded = false>})
+      -> (tensor<1xf32>, tensor<256xf32>) {
+    %w = zero.view %a.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %s = nn.binary mul %x, %w : tensor<256xf32>
+    %t = nn.unary exp %s : tensor<256xf32> -> tensor<256xf32>
+    %v0 = zero.view %v.param[0] : tensor<512xbf16> -> tensor<256xbf16>
+    %v = nn.convert %v0 : tensor<256xbf16> -> tensor<256xf32>
+    %y = nn.binary mul %t, %v : tensor<256xf32>
+    %u = zero.view %b.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %z = nn.binary mul %y, %u : tensor<256xf32>
+    %loss = nn.reduce sum %z [0] : tensor<256xf32> -> tensor<1xf32>
+    %v1 = zero.view %v.param[0] : tensor<512xbf16> -> tensor<256xbf16>
+    %again = nn.convert %v1 : tensor<256xbf16> -> tensor<256xf32>
+    %g0 = nn.binary mul %t, %again : tensor<256xf32>
+    nn.return %loss, %g0 : tensor<1xf32>, tensor<256xf32>
+  }
+}
