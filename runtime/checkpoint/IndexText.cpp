@@ -125,7 +125,8 @@ std::string zerograph::pieceKey(const CheckpointTensor &tensor, uint64_t first,
 
 std::string zerograph::textOf(const CheckpointIndex &index) {
   std::string text = "{\n";
-  for (const auto &[key, value] : jsonOf(index.run).items()) {
+  json run = jsonOf(index.run);
+  for (const auto &[key, value] : run.items()) {
     absl::StrAppend(&text, "\"", key, "\": ", value.dump(), ",\n");
   }
   absl::StrAppend(&text, "\"files\": [\n", lines(index.files), "\n],\n");
