@@ -168,7 +168,10 @@ absl::StatusOr<std::unique_ptr<CheckpointFolder>>
 CheckpointFolder::open(const std::string &path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (!fs::is_directory(path)) {
+  if (!error && access(path.c_str(), W_OK | X_OK) != 0) {
+    error.assign(errno, std::generic_category());
+  }
+  if (error || !fs::is_directory(path, error)) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": no checkpoints can be written there: ",
                      error ? error.message() : "it is no folder"));
