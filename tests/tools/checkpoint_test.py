@@ -46,6 +46,7 @@ class Checkpoints(Case):
 
     def run_and_stop(self, run, *options, **others):
         """The whole run, then its first part with a checkpoint."""
+        shutil.rmtree(self.path("c"), ignore_errors=True)
         self.succeeds(*run, *options, "--steps", str(STEPS),
                       *self.leave("whole"), **others)
         self.succeeds(*run, *options, "--steps", str(BEFORE), "--log",
@@ -131,7 +132,6 @@ class SameBits(Checkpoints):
         self.assertEqual(roles, {("master", "F32", "BF16"),
                                  ("exp_avg", "F32", "BF16"),
                                  ("exp_avg_sq", "F32", "BF16")})
-        shutil.rmtree(self.path("c"))
         self.check([*mlp, "--master-precision", "bf16"], "--ranks", "2",
                    "--zero", "2", then=["--accumulate", "2"])
 
