@@ -85,6 +85,16 @@ RULES = {
         ["runtime/base", "runtime/plan", "runtime/io", *DEVICE_INTERFACES],
         "parameters are ranges of buffers: only a device has their addresses",
     ),
+    "runtime/checkpoint": (
+        [
+            "runtime/base",
+            "runtime/plan",
+            "runtime/io",
+            "runtime/state",
+            *DEVICE_INTERFACES,
+        ],
+        "what a thread writes beside steps may not use what ranks exchange by",
+    ),
     "runtime/exec": (
         [
             "runtime/base",
@@ -92,6 +102,7 @@ RULES = {
             "runtime/comm",
             "runtime/io",
             "runtime/state",
+            "runtime/checkpoint",
             # What train can be asked for.
             "options",
             *DEVICE_INTERFACES,
@@ -262,6 +273,8 @@ def check_rules():
         ("runtime/comm/local/A.cpp", "runtime/device/host/HostDevice.h"),
         ("runtime/device/A.cpp", "runtime/comm/Collectives.h"),
         ("runtime/io/A.cpp", "runtime/device/Buffer.h"),
+        ("runtime/checkpoint/A.cpp", "runtime/comm/ControlPlane.h"),
+        ("runtime/state/A.cpp", "runtime/checkpoint/Index.h"),
         ("passes/ir/nn/A.cpp", "passes/zero/Passes.h"),
         ("passes/ir/nn/A.cpp", "frontend/Import.h"),
         ("passes/zero/A.cpp", "frontend/Import.h"),
@@ -291,6 +304,8 @@ def check_rules():
         ("config/A.cpp", "options/Options.h"),
         ("tools/cli/A.cpp", "config/Read.h"),
         ("runtime/exec/A.cpp", "runtime/state/Layout.h"),
+        ("runtime/exec/A.cpp", "runtime/checkpoint/Writer.h"),
+        ("runtime/checkpoint/A.cpp", "runtime/state/Layout.h"),
         ("runtime/exec/A.cpp", "runtime/device/Driver.h"),
         ("runtime/comm/A.cpp", "runtime/device/host/HostBuffer.h"),
         ("frontend/A.cpp", "passes/ir/nn/NNDialect.h"),

@@ -10,6 +10,7 @@ int main(int argc, char **argv) {
   zerograph::addTrainModel(line);
   zerograph::addRunModel(line);
   zerograph::addExplain(line);
+  zerograph::addCheckpoint(line);
   zerograph::addInspect(line);
   zerograph::addVerify(line);
   zerograph::addEnv(line);

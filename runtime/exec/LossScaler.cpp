@@ -22,6 +22,23 @@ LossScaler::LossScaler(const plan::Plan &plan) {
   }
 }
 
+std::optional<SavedLossScale> LossScaler::state() const {
+  if (options.initial() == 0) {
+    return std::nullopt;
+  }
+  return SavedLossScale{current, steps, last_overflow, hysteresis};
+}
+
+void LossScaler::restore(const SavedLossScale &state) {
+  if (options.window() == 0) {
+    return;
+  }
+  current = state.scale;
+  steps = state.steps;
+  last_overflow = state.last_overflow;
+  hysteresis = state.hysteresis;
+}
+
 absl::Status LossScaler::update(bool overflow) {
   int64_t step = steps++;
   if (options.window() == 0) {

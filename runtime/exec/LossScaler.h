@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_LOSSSCALER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/checkpoint/Index.h"
 #include "runtime/plan/plan.pb.h"
 
 namespace zerograph {
@@ -21,6 +22,11 @@ public:
 
   /// After a step. An error where gradients overflowed at the least scale.
   absl::Status update(bool overflow);
+
+  /// Between steps: what it goes on with; nothing where the plan has no scale.
+  std::optional<SavedLossScale> state() const;
+  /// Goes on as an earlier run would have; a scale that stays is the plan's.
+  void restore(const SavedLossScale &state);
 
 private:
   plan::LossScale options;

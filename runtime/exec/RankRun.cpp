@@ -42,6 +42,9 @@ absl::Status RankRun::run() {
                        "dumping optimizer states", Session::stateOptions());
   }
   if (status.ok()) {
+    status = checkpoints.finish(rank_result);
+  }
+  if (status.ok()) {
     status = trainer->close();
   }
   if (!status.ok()) {
@@ -71,8 +74,13 @@ void RankRun::abort(const absl::Status &status) {
 absl::Status RankRun::prepare() {
   TrainerOptions options;
   options.initialize = [this](const RankMemory &memory) {
-    return session.sources->initialize(memory);
+    return session.resume ? session.resume->initialize(memory)
+                          : session.sources->initialize(memory);
   };
+  if (session.resumed) {
+    const CheckpointRun &run = session.resumed->index().run;
+    options.begin = {run.steps, run.updates, run.loss_scale};
+  }
   options.learning_rate = session.options.learning_rate;
   options.seed = session.options.seed;
   options.threads = session.options.threads;
@@ -87,6 +95,7 @@ absl::Status RankRun::prepare() {
   options.collectives = &collectives;
   options.control = &control;
   ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
+  ZG_RETURN_IF_ERROR(checkpoints.open(trainer->memory()));
   ready_at = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   return absl::OkStatus();
 }
@@ -101,12 +110,12 @@ absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
   ZG_RETURN_IF_ERROR(trainer->accumulate(batch, session.wantsToStop(),
                                          last ? nullptr : &next));
   // Before the update, which zeroes what micro-batches have accumulated.
-  if (step == 0) {
+  if (step == session.firstStep()) {
     ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
-    ZG_RETURN_IF_ERROR(writeFile(
-        session.options.dump_gradients, session.gradients.get(),
-        "dumping gradients",
-        Session::gradientOptions(scale / LossScaler(session.plan()).scale())));
+    ZG_RETURN_IF_ERROR(
+        writeFile(session.options.dump_gradients, session.gradients.get(),
+                  "dumping gradients",
+                  Session::gradientOptions(scale / trainer->lossScale())));
   }
   return trainer->update();
 }
@@ -160,7 +169,8 @@ absl::Status RankRun::recordStep(const StepRecord &record) {
 }
 
 absl::Status RankRun::trainSteps() {
-  for (uint64_t step = 0; step < session.options.steps; ++step) {
+  uint64_t first = session.firstStep(), steps = session.options.steps;
+  for (uint64_t step = first; step < steps; ++step) {
     TrafficCount before = collectives.traffic();
     Clock::time_point begin = Clock::now();
     absl::StatusOr<StepResult> result = trainStep(step);
@@ -172,7 +182,7 @@ absl::Status RankRun::trainSteps() {
     TrafficCount &total = rank_result.total;
     total = {total.gather + received.gather, total.reduce + received.reduce,
              total.scalar + received.scalar};
-    if (step == 0) {
+    if (step == first) {
       rank_result.first_step = received;
     }
     StepRecord record;
@@ -193,6 +203,8 @@ absl::Status RankRun::trainSteps() {
       skipped += result->skipped;
       ZG_RETURN_IF_ERROR(recordStep(record));
     }
+    ZG_RETURN_IF_ERROR(
+        checkpoints.afterStep(*trainer, result->stop || step + 1 == steps));
     if (result->stop) {
       noteStop(step);
       break;

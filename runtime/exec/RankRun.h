@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 #define ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 
+#include "runtime/exec/RankCheckpoints.h"
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Trainer.h"
 
@@ -16,7 +17,7 @@ public:
   RankRun(Session &session, const Machine &machine, Collectives &collectives,
           ControlPlane &control)
       : session(session), machine(machine), collectives(collectives),
-        control(control) {}
+        control(control), checkpoints(session, control) {}
 
   /// The whole run. After an error all other ranks end too.
   absl::Status run();
@@ -53,6 +54,7 @@ private:
   Collectives &collectives;
   ControlPlane &control;
   std::unique_ptr<Trainer> trainer;
+  RankCheckpoints checkpoints; // of the trainer's memory
   RankResult rank_result;
   int64_t ready_at = 0;
   bool said_not_finite = false;

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Session.h"
 
+#include "runtime/exec/ResumeRun.h"
 #include "runtime/io/Overwrite.h"
 
 #include "absl/strings/str_join.h"
@@ -69,9 +70,10 @@ absl::Status createOutputs(Session &session) {
   if (!options.tensorboard.empty()) {
     ZG_ASSIGN_OR_RETURN(session.events, EventFile::open(options.tensorboard));
   }
-  ZG_ASSIGN_OR_RETURN(session.log, TrainLog::open(options.log, options.steps,
-                                                  options.progress));
-  return absl::OkStatus();
+  ZG_ASSIGN_OR_RETURN(session.log,
+                      TrainLog::open(options.log, options.steps,
+                                     options.progress, session.firstStep()));
+  return openCheckpoints(session);
 }
 
 void saySuperfluous(const Session &session, const DataSource &data) {
@@ -91,6 +93,7 @@ absl::Status openData(Session &session) {
   options.steps =
       options.epochs ? *options.epochs * data.steps() : options.steps;
   session.result.steps = options.steps;
+  session.result.first_step = session.firstStep();
   if (data.rest() > 0) {
     session.say(absl::StrCat(
         data.name(), ": ",
@@ -101,6 +104,23 @@ absl::Status openData(Session &session) {
         ": a step takes ", data.samplesOfStep()));
   }
   saySuperfluous(session, data);
+  return absl::OkStatus();
+}
+
+/// Where parameters begin, unless the run goes on from a checkpoint.
+absl::Status openSources(Session &session) {
+  const TrainOptions &options = session.options;
+  InitializeOptions initialize;
+  initialize.load_weights = options.load_weights;
+  initialize.init_missing = options.init_missing;
+  initialize.seed = options.seed;
+  initialize.plan_folder =
+      std::filesystem::path(options.plan_path).parent_path().string();
+  ZG_ASSIGN_OR_RETURN(session.sources,
+                      ParameterSources::open(session.plan(), initialize));
+  for (const std::string &note : session.sources->notes()) {
+    session.say(note);
+  }
   return absl::OkStatus();
 }
 
@@ -132,18 +152,12 @@ absl::Status openFiles(Session &session) {
   if (session.first()) {
     ZG_RETURN_IF_ERROR(checkOutputs(plan, options));
   }
+  ZG_RETURN_IF_ERROR(openResumed(session));
   ZG_RETURN_IF_ERROR(openData(session));
+  ZG_RETURN_IF_ERROR(checkResumedData(session));
   ZG_RETURN_IF_ERROR(openEvaluation(session));
-  InitializeOptions initialize;
-  initialize.load_weights = options.load_weights;
-  initialize.init_missing = options.init_missing;
-  initialize.seed = options.seed;
-  initialize.plan_folder =
-      std::filesystem::path(options.plan_path).parent_path().string();
-  ZG_ASSIGN_OR_RETURN(session.sources,
-                      ParameterSources::open(plan, initialize));
-  for (const std::string &note : session.sources->notes()) {
-    session.say(note);
+  if (!session.resume) {
+    ZG_RETURN_IF_ERROR(openSources(session));
   }
   if (!options.dump_gradients.empty() && !plan.dump_gradients()) {
     return absl::FailedPreconditionError(

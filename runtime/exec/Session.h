@@ -3,6 +3,8 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 #define ZEROGRAPH_RUNTIME_EXEC_SESSION_H
 
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/Resume.h"
 #include "runtime/exec/Evaluation.h"
 #include "runtime/exec/EventFile.h"
 #include "runtime/exec/LossScaler.h"
@@ -31,7 +33,13 @@ struct Session {
   std::unique_ptr<DataSource> data;
   std::optional<SampleOrder> order;
   std::unique_ptr<Evaluation> evaluation; // or null
-  std::unique_ptr<ParameterSources> sources;
+  /// What the run goes on from; or null.
+  std::unique_ptr<Checkpoint> resumed;
+  std::unique_ptr<Resume> resume;
+  std::unique_ptr<ParameterSources> sources; // null where there is `resume`
+  /// Where checkpoints are written; or null. In processes behind the first it
+  /// is there once they have met.
+  std::unique_ptr<CheckpointFolder> checkpoints;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> adapters;  // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
@@ -47,6 +55,10 @@ struct Session {
   TrainResult result; // losses and times by rank 0
 
   const plan::Plan &plan() const { return loaded->plan; }
+  /// Steps that runs before this one made.
+  uint64_t firstStep() const {
+    return resumed ? resumed->index().run.steps : 0;
+  }
   /// `scale` makes means of sums.
   static WeightFileOptions gradientOptions(double scale = 1) {
     return {Role::Gradient, /*trainable_only=*/true, scale};

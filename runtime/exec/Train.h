@@ -50,9 +50,21 @@ struct TrainOptions {
   std::string load_weights;
   /// All, with what adapters add to them; and those that were trained alone.
   std::string save_weights, save_adapters;
+  /// A folder; empty for none. A checkpoint is written there after every
+  /// `every` steps, the last one, and one that a signal ends the run with;
+  /// the newest `keep` of them stay, or all.
+  std::string checkpoint;
+  std::optional<uint64_t> every, keep;
+  /// A checkpoint to go on from, or a folder whose newest it is; "latest": the
+  /// newest in `checkpoint`, if there is one.
+  std::string resume;
+  /// Of a checkpoint of another precision.
+  bool convert_precision = false;
   /// Deviation of made up parameters.
   std::optional<double> init_missing;
   uint64_t seed = 0;
+  /// It was chosen: that a checkpoint has another one is then an error.
+  bool seed_given = false;
   /// Gradients of the first step, averaged; the plan must be compiled for it.
   std::string dump_gradients;
   /// What the optimizer keeps, after the last step.
@@ -94,6 +106,17 @@ struct RankResult {
   TrafficCount first_step; // bytes received from other ranks
   TrafficCount total;      // of all steps
   TrafficCount evaluation; // of the last one
+  /// Of the copy that checkpoints are written from: by the plan, and what the
+  /// last one filled.
+  uint64_t checkpoint_bytes = 0, checkpoint_copied = 0;
+};
+
+/// Rank 0's checkpoints of a run.
+struct CheckpointTimes {
+  std::string last; // the newest that was published; empty: none
+  /// One a checkpoint, in milliseconds: while no step ran, and until it was
+  /// published.
+  std::vector<double> stood_ms, wrote_ms;
 };
 
 /// What a run has of a GPU's memory, in bytes.
@@ -109,13 +132,16 @@ struct GpuMemory {
 };
 
 struct TrainResult {
-  uint64_t steps = 0;         // that were wanted
-  std::vector<double> losses; // mean over ranks and micro-batches, one a step
+  uint64_t steps = 0;      // that were wanted, with those before `first_step`
+  uint64_t first_step = 0; // made by runs before this one
+  /// From `first_step` on: mean over ranks and micro-batches, one a step.
+  std::vector<double> losses;
   std::vector<double> step_ms;
   /// Step -> mean loss of the samples to evaluate, after it.
   std::map<uint64_t, double> eval_losses;
   uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
   std::vector<RankResult> ranks;
+  CheckpointTimes checkpoints;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none
   uint64_t peak_rss_bytes = 0; // of the process; of several, the most

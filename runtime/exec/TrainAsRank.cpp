@@ -21,6 +21,8 @@ std::string pack(const RankRun &run, const Session &session) {
       int64_t(peakResidentBytes()),
       run.ready(),
       int64_t(result.arena_bytes),
+      int64_t(result.checkpoint_bytes),
+      int64_t(result.checkpoint_copied),
   };
   for (const TrafficCount &count :
        {result.first_step, result.total, result.evaluation}) {
@@ -56,6 +58,8 @@ Told unpack(const std::string &text) {
   told.resident = next();
   told.ready = next();
   told.result.arena_bytes = uint64_t(next());
+  told.result.checkpoint_bytes = uint64_t(next());
+  told.result.checkpoint_copied = uint64_t(next());
   for (TrafficCount *count :
        {&told.result.first_step, &told.result.total, &told.result.evaluation}) {
     count->gather = uint64_t(next());
@@ -119,6 +123,27 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
   return result;
 }
 
+/// The folder that rank 0 has opened, if checkpoints are to be written.
+absl::Status joinCheckpoints(Session &session, ControlPlane &control) {
+  if (session.options.checkpoint.empty()) {
+    return absl::OkStatus();
+  }
+  constexpr char kWhat[] = "opening the folder of checkpoints";
+  ZG_ASSIGN_OR_RETURN(
+      std::string token,
+      control.broadcast(kWhat,
+                        session.first() ? session.checkpoints->token() : ""));
+  absl::Status status;
+  if (!session.first()) {
+    auto joined = CheckpointFolder::join(session.options.checkpoint, token);
+    status = joined.status();
+    if (joined.ok()) {
+      session.checkpoints = std::move(*joined);
+    }
+  }
+  return agree(control, kWhat, status);
+}
+
 } // namespace
 
 absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
@@ -148,7 +173,10 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
       {{"number of samples in --data", absl::StrCat(session.data->samples())},
        {"number of samples in --eval-data",
         absl::StrCat(session.evaluation ? session.evaluation->data().samples()
-                                        : 0)}}));
+                                        : 0)},
+       {"--resume (the checkpoint that it found)",
+        session.resumed ? session.resumed->path() : "none"}}));
+  ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
   Collectives &used = between_gpus ? *between_gpus : collectives;
   if (absl::Status open = openCollectives(session.machine, used); !open.ok()) {
     used.abort(open);

@@ -2,10 +2,13 @@
 
 #include "runtime/exec/TrainLog.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,10 +78,12 @@ std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
 }
 
 absl::StatusOr<std::unique_ptr<TrainLog>>
-TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
+TrainLog::open(const std::string &path, uint64_t steps, bool progress,
+               uint64_t first_step) {
   std::unique_ptr<TrainLog> log(new TrainLog);
   log->path = path;
   log->steps = steps;
+  log->first_step = first_step;
   log->progress = progress && isatty(STDERR_FILENO);
   log->begin = std::chrono::steady_clock::now();
   if (!path.empty()) {
@@ -88,8 +93,36 @@ TrainLog::open(const std::string &path, uint64_t steps, bool progress) {
       return absl::UnavailableError(
           absl::StrCat(path, ": cannot create: ", std::strerror(errno)));
     }
+    ZG_RETURN_IF_ERROR(log->findKept());
   }
   return log;
+}
+
+/// What a run that was killed wrote last may be half a line.
+absl::Status TrainLog::findKept() {
+  struct stat found = {};
+  if (first_step == 0 || fstat(fileno(file), &found) != 0 ||
+      !S_ISREG(found.st_mode)) {
+    return absl::OkStatus();
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::string line;
+  for (uint64_t number = 1; std::getline(stream, line) && !stream.eof();
+       ++number) {
+    nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains("step") ||
+        !entry["step"].is_number_unsigned()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": line ", number,
+                       " is not of a log, to which the run would add its "
+                       "steps: give another --log"));
+    }
+    if (entry["step"].get<uint64_t>() >= first_step) {
+      break;
+    }
+    kept += off_t(line.size() + 1);
+  }
+  return absl::OkStatus();
 }
 
 void TrainLog::endLine() {
@@ -117,7 +150,7 @@ absl::Status TrainLog::start() {
   struct stat found = {};
   // Of a device or a pipe there is nothing to empty.
   bool regular = fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
-  if (regular && ftruncate(fileno(file), 0) != 0) {
+  if (regular && ftruncate(fileno(file), kept) != 0) {
     return absl::UnavailableError(absl::StrCat(
         path,
         ": cannot empty what an earlier run wrote: ", std::strerror(errno)));
@@ -154,7 +187,7 @@ void TrainLog::draw(const StepRecord &record) {
   last_drawn = now;
   drawn = true;
   double elapsed = std::chrono::duration<double>(now - begin).count();
-  double each = elapsed / double(record.step + 1);
+  double each = elapsed / double(record.step + 1 - first_step);
   std::string eval;
   if (eval_loss) {
     char text[48];

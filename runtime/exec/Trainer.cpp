@@ -15,6 +15,11 @@ Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
     : loaded(loaded), plan(loaded.plan), options(options),
       loss_scaler(loaded.plan) {
   scalars.seed = options.seed;
+  steps_done = options.begin.steps;
+  updates_done = options.begin.updates;
+  if (options.begin.loss_scale) {
+    loss_scaler.restore(*options.begin.loss_scale);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Trainer>>
@@ -152,7 +157,7 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop,
   scalars.loss_scale = loss_scaler.scale();
   scalars.stop = stop;
   auto run = [&] {
-    if (options.debug_nonfinite && steps_done == 0) {
+    if (options.debug_nonfinite && steps_done == options.begin.steps) {
       ZG_RETURN_IF_ERROR(checkBeginning(state()));
     }
     ZG_RETURN_IF_ERROR(zeroTotals(/*evaluated=*/false));

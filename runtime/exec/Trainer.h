@@ -20,10 +20,18 @@
 
 namespace zerograph {
 
+/// Where training begins: with the first step, or where another trainer ended.
+struct TrainerPosition {
+  uint64_t steps = 0, updates = 0; // made
+  std::optional<SavedLossScale> loss_scale;
+};
+
 struct TrainerOptions {
   /// Gives states the values that they begin with, as ParameterSources does;
   /// null: all begin as zeros, and can be written by `Trainer::state`.
   std::function<absl::Status(const RankMemory &)> initialize;
+  /// What `initialize` fills in is of a run that has come this far.
+  TrainerPosition begin;
   /// Instead of the learning rates of the plan's groups.
   std::optional<double> learning_rate;
   /// Of the plan's random numbers.
@@ -106,8 +114,13 @@ public:
   /// micro-batch of a step: of the loss and of gradients.
   absl::StatusOr<double> meanScale() const;
 
-  /// Steps that were made.
-  uint64_t steps() const { return steps_done; }
+  /// Between steps, and `begin` of a trainer that goes on; its steps are those
+  /// that were made, before it too.
+  TrainerPosition position() const {
+    return {steps_done, updates_done, loss_scaler.state()};
+  }
+  /// By which the next step multiplies its loss for backward.
+  double lossScale() const { return loss_scaler.scale(); }
   /// What this rank holds of parameters, gradients and optimizer states; to be
   /// read or written between steps.
   std::vector<ParameterPart> state() const;

@@ -10,26 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
 
 using namespace zerograph;
-
-namespace {
-
-/// A name in the file system is durable once its folder is.
-void syncFolder(const std::string &path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  int descriptor = open(folder.empty() ? "." : folder.c_str(),
-                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    fsync(descriptor);
-    close(descriptor);
-  }
-}
-
-} // namespace
 
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
@@ -80,8 +64,9 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
                       File::create(temporary, 8 + text.size() + end));
   writer->temporary = temporary;
   rememberTemporary(temporary);
-  prefix += text;
-  ZG_RETURN_IF_ERROR(writer->file->write(0, prefix.size(), prefix.data()));
+  writer->header_text = prefix + text;
+  ZG_RETURN_IF_ERROR(writer->file->write(0, writer->header_text.size(),
+                                         writer->header_text.data()));
   return writer;
 }
 
@@ -112,6 +97,7 @@ absl::Status SafetensorsWriter::commit() {
   }
   forgetTemporary(temporary);
   temporary.clear();
-  syncFolder(path);
+  // Its name is durable once its folder is; the file is there in any case.
+  syncFolder(std::filesystem::path(path).parent_path().string()).IgnoreError();
   return absl::OkStatus();
 }

@@ -28,6 +28,13 @@ public:
   /// Bytes [offset, offset + bytes) of the array `name`. Thread-safe.
   absl::Status write(const std::string &name, uint64_t offset, uint64_t bytes,
                      const void *data);
+  /// What the file begins with, before the arrays.
+  const std::string &header() const { return header_text; }
+  uint64_t bytes() const { return file->bytes(); }
+  /// Of an array's first byte, in the file.
+  uint64_t offsetOf(const std::string &name) const {
+    return places.at(name).offset;
+  }
   /// Puts the file on the disk under its name. All writes are done.
   absl::Status commit();
 
@@ -36,6 +43,7 @@ private:
 
   std::string path;
   std::string temporary;
+  std::string header_text;
   std::shared_ptr<File> file;
   struct Place {
     uint64_t offset;

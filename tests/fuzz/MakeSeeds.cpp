@@ -2,13 +2,16 @@
 //
 //   fuzz_seeds FOLDER FILE...
 //
-// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/npy and
-// FOLDER/frames, one seed a file: models without the bytes of their large
-// weights, plans without their kernels' code (nothing reads it before a run),
-// the beginning of arrays.
+// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/npy,
+// FOLDER/checkpoint and FOLDER/frames, one seed a file: models without the
+// bytes of their large weights, plans without their kernels' code (nothing
+// reads it before a run), the beginning of arrays.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/Index.h"
+#include "runtime/checkpoint/IndexFormat.h"
 #include "runtime/comm/tcp/Messages.h"
 #include "runtime/plan/PlanFile.h"
 
@@ -146,6 +149,31 @@ bool seedsOfFrames(const fs::path &folder) {
                    frame(FrameKind::kRefused, Text{"why"}));
 }
 
+/// Indexes without their last line.
+bool seedsOfCheckpoints(const fs::path &folder) {
+  CheckpointIndex index;
+  index.run.steps = 1;
+  index.files = {{shardName(0), 40, 8, 1}};
+  index.tensors = {{"w",
+                    "param",
+                    plan::F32,
+                    plan::F32,
+                    {2, 4},
+                    std::nullopt,
+                    {{0, 8, 0, 8, {2}}}}};
+  auto body = [&] {
+    std::string text = textOf(index);
+    return text.substr(0, text.rfind(kChecksumBegin));
+  };
+  std::string small = body();
+  index.run.shuffle = 2;
+  index.run.loss_scale.emplace();
+  index.run.adapters = {{"r", "8"}};
+  index.tensors[0].rank = 0;
+  return write(folder / "checkpoint/small", small) &&
+         write(folder / "checkpoint/all", body());
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -154,7 +182,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   fs::path folder = argv[1];
-  bool good = seedsOfArrays(folder) && seedsOfFrames(folder);
+  bool good = seedsOfArrays(folder) && seedsOfCheckpoints(folder) &&
+              seedsOfFrames(folder);
   for (int i = 2; i < argc && good; ++i) {
     fs::path file = argv[i];
     std::string name =

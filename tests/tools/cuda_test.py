@@ -4,6 +4,7 @@ NVIDIA's driver."""
 import json
 import os
 import re
+import shutil
 
 from emulator import emulated
 from support import Case, MLP, MLP_DATA, MODELS, main, read_tensors
@@ -42,6 +43,23 @@ class Cuda(Case):
                              "cuda", seed=len(graph))
                 self.assertEqual(read_tensors(self.path("host")),
                                  read_tensors(self.path("cuda")))
+
+    def test_the_hosts_checkpoints(self):
+        """Written on either, a run goes on on the other."""
+        steps = TRAIN.index("2")
+        part, whole = list(TRAIN), list(TRAIN)
+        part[steps], whole[steps] = "1", "3"
+        cuda = [*CUDA, "--graph", "compute", "--ranks", "2", "--zero", "3"]
+        host = ["--accumulate", "2"]
+        self.succeeds(*whole, *host, "--save-weights", "w")
+        for first, first_on, then, then_on in (
+                (cuda, emulated(), host, {}), (host, {}, cuda, emulated())):
+            self.succeeds(*part, *first, "--checkpoint", "c", **first_on)
+            self.succeeds(*whole, *then, "--resume", "c", "--save-weights",
+                          "v", **then_on)
+            self.assertEqual(read_tensors(self.path("v")),
+                             read_tensors(self.path("w")))
+            shutil.rmtree(self.path("c"))
 
     def test_the_hosts_evaluation(self):
         def losses():

@@ -67,7 +67,10 @@ constexpr std::pair<const char *, const char *> kNamesElsewhere[] = {
     {"--nproc-per-node", "--ranks"},
     {"--num-gpus", "--ranks"},
     {"--num-train-epochs", "--epochs"},
-    {"--resume", "--load-weights"},
+    {"--output-dir", "--checkpoint"},
+    {"--resume-from-checkpoint", "--resume"},
+    {"--save-steps", "--every"},
+    {"--save-total-limit", "--keep"},
     {"--stage", "--zero"},
     {"--tf32", "--allow-tf32"},
     {"--train-micro-batch-size-per-gpu", "--micro-batch"},
@@ -142,6 +145,13 @@ CLI::App &CommandLine::add(const std::string &name, const std::string &help) {
   return *command;
 }
 
+CLI::App &CommandLine::addTo(CLI::App &command, const std::string &name,
+                             const std::string &help) {
+  CLI::App *own = command.add_subcommand(name, help);
+  own->allow_extras();
+  return *own;
+}
+
 void CommandLine::addFile(CLI::App &command, const std::string &name,
                           const std::string &help, std::string &path,
                           std::vector<std::string> &data) {
@@ -171,8 +181,11 @@ int CommandLine::fail(const CLI::App *command, const std::string &message,
   if (!last) {
     leaveItToRank0();
   }
-  std::fprintf(stderr, "%s%s%s: %s\n", app.get_name().c_str(),
-               command ? " " : "", command ? command->get_name().c_str() : "",
+  std::string name;
+  for (; command && command != &app; command = command->get_parent()) {
+    name = absl::StrCat(" ", command->get_name(), name);
+  }
+  std::fprintf(stderr, "%s%s: %s\n", app.get_name().c_str(), name.c_str(),
                message.c_str());
   return code;
 }

@@ -29,6 +29,10 @@ public:
   /// Declares a command; `run` is called once its options have been parsed,
   /// and must own what they were parsed into. It gives the exit status.
   CLI::App &add(const std::string &name, const std::string &help);
+  /// The same of a command's own command, as `checkpoint list`; before the
+  /// command's `onRun`, which is for who names none.
+  CLI::App &addTo(CLI::App &command, const std::string &name,
+                  const std::string &help);
   void onRun(CLI::App &command, std::function<absl::StatusOr<int>()> run) {
     runs.emplace_back(&command, std::move(run));
   }
@@ -73,6 +77,7 @@ private:
 void addInspect(CommandLine &line);
 void addVerify(CommandLine &line);
 void addEnv(CommandLine &line);
+void addCheckpoint(CommandLine &line);
 void addTrainPlan(CommandLine &line);
 void addCompile(CommandLine &line);
 void addTrainModel(CommandLine &line);

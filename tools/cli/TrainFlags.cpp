@@ -74,15 +74,39 @@ void reportTraffic(const plan::Plan &plan, const TrainResult &result) {
   }
 }
 
+double median(std::vector<double> values) {
+  auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void reportCheckpoints(const TrainResult &result) {
+  const CheckpointTimes &times = result.checkpoints;
+  if (times.wrote_ms.empty()) {
+    return;
+  }
+  uint64_t predicted = 0, copied = 0;
+  for (const RankResult &rank : result.ranks) {
+    predicted = std::max(predicted, rank.checkpoint_bytes);
+    copied = std::max(copied, rank.checkpoint_copied);
+  }
+  row("  copy for checkpoints", predicted, copied);
+  absl::PrintF("\n%d checkpoints, the last is %s; medians: for one no step ran "
+               "for %.1f ms, and it was published %.1f ms later\n",
+               times.wrote_ms.size(), times.last, median(times.stood_ms),
+               median(times.wrote_ms));
+}
+
 /// The report a user compares with `inspect`: what the plan said and what the
 /// run saw, for the rank that has most of each.
 void report(const plan::Plan &plan, const TrainResult &result) {
   if (result.losses.empty()) {
     return; // no step, nothing measured
   }
-  absl::PrintF("loss %s at step 0, %s at step %d\n",
-               lossText(result.losses.front()), lossText(result.losses.back()),
-               result.losses.size() - 1);
+  absl::PrintF("loss %s at step %u, %s at step %u\n",
+               lossText(result.losses.front()), result.first_step,
+               lossText(result.losses.back()),
+               result.first_step + result.losses.size() - 1);
   if (!result.eval_losses.empty()) {
     auto last = std::prev(result.eval_losses.end());
     absl::PrintF("eval_loss %s after step %u\n", lossText(last->second),
@@ -113,15 +137,13 @@ void report(const plan::Plan &plan, const TrainResult &result) {
     }
   }
   reportTraffic(plan, result);
+  reportCheckpoints(result);
   if (result.gpu) {
     reportGpu(*result.gpu);
   }
-  std::vector<double> sorted = result.step_ms;
-  std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
-                   sorted.end());
   absl::PrintF("\nmedian step %.1f ms; the process had at most %.1f MiB "
                "resident\n",
-               sorted[sorted.size() / 2],
+               median(result.step_ms),
                static_cast<double>(result.peak_rss_bytes) / (1 << 20));
 }
 
@@ -134,11 +156,16 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
   const std::string &saved = options.save_weights.empty()
                                  ? options.save_adapters
                                  : options.save_weights;
+  const std::string &checkpoint = result.checkpoints.last;
   std::fprintf(
-      stderr, "note: stopped%s after %zu of %llu steps; %s\n", by.c_str(),
-      result.losses.size(), static_cast<unsigned long long>(result.steps),
+      stderr, "note: stopped%s after %llu of %llu steps; %s%s\n", by.c_str(),
+      static_cast<unsigned long long>(result.first_step + result.losses.size()),
+      static_cast<unsigned long long>(result.steps),
       saved.empty() ? "no weights were to be saved"
-                    : absl::StrCat("the weights are in ", saved).c_str());
+                    : absl::StrCat("the weights are in ", saved).c_str(),
+      checkpoint.empty()
+          ? ""
+          : absl::StrCat("; --resume ", checkpoint, " goes on").c_str());
 }
 
 } // namespace
@@ -153,6 +180,20 @@ absl::Status TrainFlags::parse() {
   if (given.epochs && command.get_option("--steps")->count() > 0) {
     return absl::InvalidArgumentError("--steps and --epochs: give one of them");
   }
+  for (const auto &[name, has] :
+       {std::pair("--every", given.every.has_value()),
+        std::pair("--keep", given.keep.has_value()),
+        std::pair("--resume latest", given.resume == "latest")}) {
+    if (has && given.checkpoint.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " has no effect without --checkpoint DIR"));
+    }
+  }
+  if (given.convert_precision && given.resume.empty()) {
+    return absl::InvalidArgumentError(
+        "--convert-precision has no effect without --resume");
+  }
+  options.seed_given = command.get_option("--seed")->count() > 0;
   if (given.eval_every && given.eval_data.empty()) {
     return absl::InvalidArgumentError(
         "--eval-every has no effect without --eval-data");

@@ -104,7 +104,7 @@ absl::Status trainRank(const LoadedPlan &loaded, const Machine *machine,
       trained.losses.push_back(result.loss);
     }
   }
-  EXPECT_EQ(trainer->steps(), uint64_t(kSteps));
+  EXPECT_EQ(trainer->position().steps, uint64_t(kSteps));
   for (const ParameterPart &part : trainer->state()) {
     if (part.state->role() == "param") {
       EXPECT_EQ(part.parameter->name(), "w");

@@ -1,0 +1,135 @@
+//===- Index.h - what a checkpoint holds, and where -----------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_CHECKPOINT_INDEX_H
+#define ZEROGRAPH_RUNTIME_CHECKPOINT_INDEX_H
+
+#include "runtime/base/Status.h"
+#include "runtime/io/TensorFile.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zerograph {
+
+/// The format that this build writes, and the only one that it reads.
+inline constexpr uint64_t kIndexVersion = 1;
+/// Of a piece's bytes, those that one checksum is of: who needs a few elements
+/// of a large tensor reads at most this much beside them.
+inline constexpr uint64_t kChecksumBytes = 4 << 20;
+
+/// Of fp16's dynamic loss scale, in the words of DeepSpeed's.
+struct SavedLossScale {
+  double scale = 1;
+  int64_t steps = 0;
+  int64_t last_overflow = -1;
+  uint32_t hysteresis = 1;
+
+  bool operator==(const SavedLossScale &) const = default;
+};
+
+/// Where a run is, and what it goes on with.
+struct CheckpointRun {
+  uint64_t steps = 0;   // made
+  uint64_t updates = 0; // made: fewer where steps were skipped
+  std::optional<SavedLossScale> loss_scale;
+  /// Random numbers follow from it and the step.
+  uint64_t seed = 0;
+  /// Which samples a step takes follows from its number and these.
+  std::optional<uint64_t> shuffle;
+  uint64_t samples = 0, samples_per_step = 0;
+  std::string optimizer; // kind, "adamw"
+  /// Of the plan's optimizer groups and schedule, as JSON; for comparing.
+  std::string settings = "{}";
+  /// What a file of the weights says of adapters among them (Adapters.h).
+  Metadata adapters;
+  uint32_t ranks = 1;
+  /// For people: when, of which model, by which plan and program.
+  std::string time, model, plan, producer;
+
+  bool operator==(const CheckpointRun &) const = default;
+};
+
+/// Elements [first, first + elements) of a tensor.
+struct CheckpointPiece {
+  uint32_t file = 0;     // of CheckpointIndex::files
+  uint64_t offset = 0;   // of the first one's first byte, in the file
+  uint64_t first = 0;    // in the tensor
+  uint64_t elements = 0; // at least 1
+  /// XXH3 (64 bits) of each kChecksumBytes of it, or of what is left.
+  std::vector<uint64_t> checksums;
+
+  bool operator==(const CheckpointPiece &) const = default;
+};
+
+/// A parameter, or what the optimizer keeps of it.
+struct CheckpointTensor {
+  std::string name; // of the parameter
+  std::string role; // "param", "master", or a state's, as "exp_avg"
+  plan::ElementType type = plan::F32;
+  /// That the run computed with: less than `type` has, if that is a master's.
+  plan::ElementType computed = plan::F32;
+  std::vector<uint64_t> shape;
+  /// Whose it is, where each rank has its own, as running statistics.
+  std::optional<uint32_t> rank;
+  std::vector<CheckpointPiece> pieces; // ascending; each element once
+
+  bool isValues() const { return role == "param" || role == "master"; }
+  /// "'fc1.weight' (exp_avg)".
+  std::string text() const;
+  bool operator==(const CheckpointTensor &) const = default;
+};
+
+/// A rank's file: a header, then pieces without a gap.
+struct CheckpointFile {
+  std::string name; // "rank-00003.safetensors"
+  uint64_t bytes = 0;
+  uint64_t header_bytes = 0;
+  uint64_t header_checksum = 0;
+
+  bool operator==(const CheckpointFile &) const = default;
+};
+
+struct CheckpointIndex {
+  CheckpointRun run;
+  std::vector<CheckpointFile> files;
+  /// By name, values before states, these by role, then by rank.
+  std::vector<CheckpointTensor> tensors;
+
+  bool operator==(const CheckpointIndex &) const = default;
+};
+
+/// The key of a piece in its file: "fc1.weight[0:256]" of values,
+/// "fc1.weight.exp_avg[0:256]" of a state, "bn.running_mean@3[0:16]" of rank
+/// 3's own.
+std::string pieceKey(const CheckpointTensor &tensor, uint64_t first,
+                     uint64_t elements);
+
+/// XXH3 (64 bits).
+uint64_t checksumOf(const void *data, uint64_t bytes);
+/// Of `data` as pieces have them.
+std::vector<uint64_t> checksumsOf(const std::byte *data, uint64_t bytes);
+
+/// As the text of a file, whose last line is the checksum of all before it.
+std::string textOf(const CheckpointIndex &index);
+
+/// Of the text of `path`, which errors name. Every index, size and range is in
+/// bounds and every name a name of ours; but a rank's part has only its pieces.
+absl::StatusOr<CheckpointIndex> parseIndexPart(const std::string &path,
+                                               const std::string &text);
+/// Of a whole index: besides, the pieces of each tensor cover it, and the
+/// pieces in each file cover that.
+absl::StatusOr<CheckpointIndex> parseIndex(const std::string &path,
+                                           const std::string &text);
+
+/// That an index is whole, as `parseIndex` says. `path`: for errors.
+absl::Status checkWhole(const std::string &path, const CheckpointIndex &index);
+
+/// One index of the parts of all ranks, in the order of ranks.
+absl::StatusOr<CheckpointIndex>
+mergeIndex(const std::string &path, const std::vector<CheckpointIndex> &parts);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_CHECKPOINT_INDEX_H

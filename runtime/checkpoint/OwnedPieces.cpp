@@ -1,0 +1,64 @@
+//===- OwnedPieces.cpp - what a rank writes into a checkpoint -------------===//
+
+#include "runtime/checkpoint/OwnedPieces.h"
+
+#include "runtime/plan/UnitParts.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+using namespace zerograph;
+
+bool zerograph::isSaved(const plan::Unit &unit, const plan::State &state) {
+  return roleOf(state) == Role::Optimizer ||
+         roleOf(state) == roleOfValues(unit);
+}
+
+CheckpointTensor zerograph::tensorOf(const plan::Unit &unit,
+                                     const plan::State &state,
+                                     const plan::Parameter &parameter,
+                                     unsigned rank) {
+  CheckpointTensor tensor;
+  tensor.name = parameter.name();
+  tensor.role = state.role();
+  tensor.type = state.type();
+  tensor.computed = unit.type();
+  tensor.shape = {parameter.shape().begin(), parameter.shape().end()};
+  if (unit.local()) {
+    tensor.rank = rank;
+  }
+  return tensor;
+}
+
+std::vector<OwnedPiece> zerograph::ownedPieces(const plan::Plan &plan,
+                                               const RankMemory &memory) {
+  std::vector<OwnedPiece> pieces;
+  for (const plan::Unit &unit : plan.units()) {
+    // One role may have several views of the same elements.
+    std::set<std::tuple<std::string, std::string, uint64_t>> taken;
+    for (const plan::State &state : unit.states()) {
+      if (!isSaved(unit, state)) {
+        continue;
+      }
+      for (const HeldRange &range :
+           unit.local() ? heldRanges(plan, unit, state, memory)
+                        : ownedRanges(plan, unit, state, memory)) {
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
+          if (taken.insert({part.parameter->name(), state.role(), part.first})
+                  .second) {
+            pieces.push_back(
+                {tensorOf(unit, state, *part.parameter, memory.rank),
+                 part.first, part.count, part.bytes});
+          }
+        }
+      }
+    }
+  }
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const OwnedPiece &a, const OwnedPiece &b) {
+                     return elementSize(a.tensor.type) >
+                            elementSize(b.tensor.type);
+                   });
+  return pieces;
+}

@@ -1,0 +1,33 @@
+//===- OwnedPieces.h - what a rank writes into a checkpoint ---------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_CHECKPOINT_OWNEDPIECES_H
+#define ZEROGRAPH_RUNTIME_CHECKPOINT_OWNEDPIECES_H
+
+#include "runtime/checkpoint/Index.h"
+#include "runtime/state/Layout.h"
+
+namespace zerograph {
+
+/// A piece of a tensor, in a rank's memory.
+struct OwnedPiece {
+  CheckpointTensor tensor; // without pieces
+  uint64_t first = 0, elements = 0;
+  DeviceRange bytes;
+};
+
+/// A state that a checkpoint holds, as a tensor without pieces.
+CheckpointTensor tensorOf(const plan::Unit &unit, const plan::State &state,
+                          const plan::Parameter &parameter, unsigned rank);
+/// Whether it is one: what the update works on. Parameters that are rounded
+/// from masters, and gradients, follow from others.
+bool isSaved(const plan::Unit &unit, const plan::State &state);
+
+/// What this rank writes: all ranks together write each element of every
+/// parameter and optimizer state once; of what each rank has its own, each its
+/// own. Larger elements come first.
+std::vector<OwnedPiece> ownedPieces(const plan::Plan &plan,
+                                    const RankMemory &memory);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_CHECKPOINT_OWNEDPIECES_H

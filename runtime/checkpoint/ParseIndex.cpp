@@ -1,0 +1,226 @@
+//===- ParseIndex.cpp - the index in a text -------------------------------===//
+
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/Index.h"
+#include "runtime/checkpoint/IndexFormat.h"
+#include "runtime/checkpoint/JsonFields.h"
+
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+
+using namespace zerograph;
+using nlohmann::json;
+
+namespace {
+
+/// More than we nest. What is deeper might not fit on the stack.
+constexpr int kDeepest = 16;
+
+absl::StatusOr<CheckpointRun> parseRun(const json &object) {
+  JsonFields fields(object, "it");
+  CheckpointRun run;
+  run.producer = fields.text("producer");
+  run.time = fields.text("time");
+  run.model = fields.text("model");
+  run.plan = fields.text("plan");
+  run.ranks = uint32_t(fields.number("ranks", kMaxWorld));
+  run.steps = fields.number("steps", kMostCount);
+  run.updates = fields.number("updates", run.steps);
+  run.seed = fields.number("seed");
+  run.samples = fields.number("samples");
+  run.samples_per_step = fields.number("samples_per_step");
+  run.optimizer = fields.text("optimizer");
+  if (!fields.has("settings") || !fields.value("settings").is_object()) {
+    fields.fail("has no 'settings'");
+  } else {
+    run.settings = fields.value("settings").dump();
+  }
+  if (fields.number("checksum_bytes") != kChecksumBytes) {
+    fields.fail(
+        absl::StrCat("has checksums of other than ", kChecksumBytes, " bytes"));
+  }
+  if (fields.has("shuffle")) {
+    run.shuffle = fields.number("shuffle");
+  }
+  if (fields.has("loss_scale")) {
+    JsonFields scale(fields.value("loss_scale"), "its loss scale");
+    SavedLossScale &saved = run.loss_scale.emplace();
+    saved.scale = scale.real("scale");
+    saved.steps = scale.integer("steps");
+    saved.last_overflow = scale.integer("last_overflow");
+    saved.hysteresis = uint32_t(scale.number("hysteresis", UINT32_MAX));
+    if (!(saved.scale > 0) || saved.steps < 0 || saved.last_overflow < -1 ||
+        saved.last_overflow >= std::max<int64_t>(1, saved.steps)) {
+      scale.fail("is none that a run can have");
+    }
+    ZG_RETURN_IF_ERROR(scale.status());
+  }
+  if (fields.has("adapters")) {
+    const json &adapters = fields.value("adapters");
+    for (const auto &[key, value] : adapters.items()) {
+      if (!adapters.is_object() || !value.is_string()) {
+        return absl::InvalidArgumentError("it has no texts in 'adapters'");
+      }
+      run.adapters[key] = value.get<std::string>();
+    }
+  }
+  ZG_RETURN_IF_ERROR(fields.status());
+  return run;
+}
+
+absl::StatusOr<CheckpointFile> parseFile(const json &object, uint32_t ranks) {
+  JsonFields fields(object, "a file");
+  CheckpointFile file;
+  file.name = fields.text("name");
+  file.bytes = fields.number("bytes", kMostCount);
+  file.header_bytes = fields.number("header_bytes", file.bytes);
+  file.header_checksum = fields.checksum("header_xxh3");
+  ZG_RETURN_IF_ERROR(fields.status());
+  std::optional<uint32_t> rank = rankOfShard(file.name);
+  if (!rank || *rank >= ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a file is named '", file.name, "', which none of ", ranks,
+                     " ranks writes"));
+  }
+  return file;
+}
+
+absl::StatusOr<CheckpointPiece>
+parsePiece(const json &object, const CheckpointTensor &tensor,
+           uint64_t elements, const std::vector<CheckpointFile> &files) {
+  JsonFields fields(object, absl::StrCat("a piece of ", tensor.text()));
+  CheckpointPiece piece;
+  piece.file = uint32_t(fields.number("file", UINT32_MAX));
+  piece.offset = fields.number("offset", kMostCount);
+  piece.first = fields.number("first", elements);
+  piece.elements = fields.number("elements", elements - piece.first);
+  piece.checksums = fields.checksums("xxh3");
+  ZG_RETURN_IF_ERROR(fields.status());
+  if (piece.file >= files.size()) {
+    fields.fail(absl::StrCat("is in file ", piece.file, " of ", files.size()));
+    return fields.status();
+  }
+  const CheckpointFile &file = files[piece.file];
+  uint64_t bytes = piece.elements * elementSize(tensor.type);
+  if (piece.elements == 0 || piece.offset < file.header_bytes ||
+      piece.offset > file.bytes || bytes > file.bytes - piece.offset) {
+    fields.fail(absl::StrCat("has ", piece.elements, " elements at byte ",
+                             piece.offset, " of ", file.name, ", which has ",
+                             file.bytes, " bytes"));
+  }
+  uint64_t wanted = (bytes + kChecksumBytes - 1) / kChecksumBytes;
+  if (piece.checksums.size() != wanted) {
+    fields.fail(absl::StrCat("has ", piece.checksums.size(),
+                             " checksums, expected ", wanted));
+  }
+  ZG_RETURN_IF_ERROR(fields.status());
+  return piece;
+}
+
+absl::StatusOr<CheckpointTensor>
+parseTensor(const json &object, uint32_t ranks,
+            const std::vector<CheckpointFile> &files) {
+  JsonFields fields(object, "a tensor");
+  CheckpointTensor tensor;
+  tensor.name = fields.text("name");
+  tensor.role = fields.text("role");
+  tensor.type = fields.type("type");
+  tensor.computed = fields.type("computed");
+  tensor.shape = fields.numbers("shape");
+  if (fields.has("rank")) {
+    tensor.rank = uint32_t(fields.number("rank", ranks - 1));
+  }
+  ZG_RETURN_IF_ERROR(fields.status());
+  uint64_t bytes = 0;
+  if (tensor.name.empty() || tensor.role.empty() ||
+      !byteCount(tensor.shape, elementSize(tensor.type), bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        tensor.text(), " of ", shapeText(tensor.shape), " cannot be"));
+  }
+  for (const json &piece : fields.array("pieces")) {
+    ZG_ASSIGN_OR_RETURN(
+        CheckpointPiece parsed,
+        parsePiece(piece, tensor, bytes / elementSize(tensor.type), files));
+    tensor.pieces.push_back(std::move(parsed));
+  }
+  ZG_RETURN_IF_ERROR(fields.status());
+  return tensor;
+}
+
+absl::StatusOr<CheckpointIndex> parseObject(const json &object) {
+  CheckpointIndex index;
+  JsonFields fields(object, "it");
+  if (fields.text("format") != kFormat) {
+    return absl::InvalidArgumentError("it is no index of a checkpoint");
+  }
+  if (uint64_t version = fields.number("version"); version != kIndexVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("it is of version ", version,
+                                                   ", and this program reads ",
+                                                   kIndexVersion));
+  }
+  ZG_ASSIGN_OR_RETURN(index.run, parseRun(object));
+  if (index.run.ranks == 0) {
+    return absl::InvalidArgumentError("it has no ranks");
+  }
+  for (const json &file : fields.array("files")) {
+    ZG_ASSIGN_OR_RETURN(CheckpointFile parsed,
+                        parseFile(file, index.run.ranks));
+    index.files.push_back(std::move(parsed));
+  }
+  for (const json &tensor : fields.array("tensors")) {
+    ZG_ASSIGN_OR_RETURN(CheckpointTensor parsed,
+                        parseTensor(tensor, index.run.ranks, index.files));
+    index.tensors.push_back(std::move(parsed));
+  }
+  ZG_RETURN_IF_ERROR(fields.status());
+  return index;
+}
+
+/// The last line is right for all before it.
+absl::Status checkChecksum(absl::string_view text) {
+  size_t end = kChecksumBegin.size() + 16 + kChecksumEnd.size();
+  if (text.size() < end) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", text.size(), " bytes"));
+  }
+  absl::string_view body = text.substr(0, text.size() - end);
+  if (text.substr(body.size()) !=
+      absl::StrCat(kChecksumBegin, hexOf(checksumOf(body.data(), body.size())),
+                   kChecksumEnd)) {
+    return absl::InvalidArgumentError(
+        "its checksum is not that of its text: it is damaged, or cut short");
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<CheckpointIndex>
+zerograph::parseIndexPart(const std::string &path, const std::string &text) {
+  auto parse = [&]() -> absl::StatusOr<CheckpointIndex> {
+    ZG_RETURN_IF_ERROR(checkChecksum(text));
+    bool deep = false;
+    auto watch = [&](int depth, json::parse_event_t, json &) {
+      deep |= depth > kDeepest;
+      return true;
+    };
+    json object = json::parse(text, watch, /*allow_exceptions=*/false);
+    if (object.is_discarded() || deep) {
+      return absl::InvalidArgumentError("it is no JSON");
+    }
+    return parseObject(object);
+  };
+  absl::StatusOr<CheckpointIndex> index = parse();
+  if (!index.ok()) {
+    return annotate(index.status(), path);
+  }
+  return index;
+}
+
+absl::StatusOr<CheckpointIndex> zerograph::parseIndex(const std::string &path,
+                                                      const std::string &text) {
+  ZG_ASSIGN_OR_RETURN(CheckpointIndex index, parseIndexPart(path, text));
+  ZG_RETURN_IF_ERROR(checkWhole(path, index));
+  return index;
+}

@@ -1,0 +1,256 @@
+//===- Resume.cpp - states as a checkpoint has them -----------------------===//
+
+#include "runtime/checkpoint/Resume.h"
+
+#include "runtime/checkpoint/OwnedPieces.h"
+#include "runtime/plan/UnitParts.h"
+#include "runtime/state/Convert.h"
+
+#include "absl/strings/str_join.h"
+#include <google/protobuf/util/json_util.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+using namespace zerograph;
+using nlohmann::json;
+
+namespace {
+
+json jsonOf(const google::protobuf::Message &message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(message, &text, options)
+           .ok()) {
+    return json::object();
+  }
+  return json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+/// The first few of many.
+std::string listOf(const std::vector<std::string> &texts) {
+  constexpr size_t kMost = 10;
+  size_t shown = texts.size() <= kMost + 1 ? texts.size() : kMost;
+  std::string text = absl::StrJoin(texts.begin(), texts.begin() + shown, ", ");
+  if (shown < texts.size()) {
+    absl::StrAppend(&text, " and ", texts.size() - shown, " more");
+  }
+  return text;
+}
+
+/// What is compared, by kind of difference.
+struct Differences {
+  std::vector<std::string> missing, superfluous, shapes, precision, types;
+
+  std::string text(const std::string &path) const {
+    std::vector<std::string> parts;
+    auto add = [&](const std::string &what,
+                   const std::vector<std::string> &list) {
+      if (!list.empty()) {
+        parts.push_back(absl::StrCat(what, ": ", listOf(list)));
+      }
+    };
+    add("it lacks", missing);
+    add("the plan does not have", superfluous);
+    add("of another shape", shapes);
+    add("of another precision", precision);
+    add("of a type that cannot be converted", types);
+    return parts.empty() ? ""
+                         : absl::StrCat(path, " does not fit the plan: ",
+                                        absl::StrJoin(parts, "; "));
+  }
+};
+
+std::string typeText(const CheckpointTensor &tensor) {
+  return tensor.type == tensor.computed
+             ? plan::ElementType_Name(tensor.type)
+             : absl::StrCat(plan::ElementType_Name(tensor.computed),
+                            " with masters in ",
+                            plan::ElementType_Name(tensor.type));
+}
+
+void compareOne(const CheckpointTensor &wanted, const CheckpointTensor &found,
+                Differences &differences) {
+  std::string name = wanted.text();
+  if (wanted.shape != found.shape) {
+    differences.shapes.push_back(
+        absl::StrCat(name, " is ", shapeText(found.shape), ", expected ",
+                     shapeText(wanted.shape)));
+  } else if (!canConvert(found.type, wanted.type)) {
+    differences.types.push_back(
+        absl::StrCat(name, " is ", plan::ElementType_Name(found.type),
+                     ", expected ", plan::ElementType_Name(wanted.type)));
+  } else if (wanted.type != found.type || wanted.computed != found.computed) {
+    differences.precision.push_back(absl::StrCat(
+        name, " is ", typeText(found), ", expected ", typeText(wanted)));
+  }
+}
+
+} // namespace
+
+std::string zerograph::settingsOf(const plan::Plan &plan) {
+  json settings = {{"groups", json::array()}};
+  for (const plan::OptimizerGroup &group : plan.groups()) {
+    settings["groups"].push_back(jsonOf(group));
+  }
+  settings["schedule"] = jsonOf(plan.schedule());
+  return settings.dump();
+}
+
+std::string zerograph::optimizerOf(const plan::Plan &plan) {
+  return plan.groups_size() > 0 ? plan.groups(0).kind() : "";
+}
+
+/// Of what each rank has its own: its own, or rank 0's.
+const CheckpointTensor *Resume::find(const CheckpointTensor &wanted) const {
+  const CheckpointTensor *found =
+      checkpoint.find(wanted.name, wanted.isValues(), wanted.role, wanted.rank);
+  bool same_ranks = checkpoint.index().run.ranks == worldOf(plan);
+  if (wanted.rank && !same_ranks) {
+    found = checkpoint.find(wanted.name, wanted.isValues(), wanted.role, 0);
+  }
+  return found;
+}
+
+absl::Status Resume::compare(bool convert) {
+  Differences differences;
+  std::set<const CheckpointTensor *> used;
+  bool own = false; // some tensors are each rank's own
+  for (unsigned rank = 0; rank < worldOf(plan); ++rank) {
+    for (const plan::Unit &unit : plan.units()) {
+      if (rank > 0 && !unit.local()) {
+        continue; // the same as of rank 0
+      }
+      std::set<std::string> roles;
+      for (const plan::State &state : unit.states()) {
+        if (!isSaved(unit, state) || !roles.insert(state.role()).second) {
+          continue;
+        }
+        for (const plan::Parameter &parameter : unit.parameters()) {
+          CheckpointTensor wanted = tensorOf(unit, state, parameter, rank);
+          const CheckpointTensor *found = find(wanted);
+          own |= unit.local();
+          if (!found) {
+            differences.missing.push_back(wanted.text());
+          } else if (used.insert(found).second) {
+            compareOne(wanted, *found, differences);
+          }
+        }
+      }
+    }
+  }
+  for (const CheckpointTensor &tensor : checkpoint.index().tensors) {
+    if (used.count(&tensor) == 0 && tensor.rank.value_or(0) == 0) {
+      differences.superfluous.push_back(tensor.text());
+    }
+  }
+  bool precision = !differences.precision.empty();
+  if (convert && precision) {
+    said.push_back(absl::StrCat(
+        checkpoint.path(), ": values are converted, since it is ",
+        listOf({differences.precision.front()}),
+        differences.precision.size() > 1
+            ? absl::StrCat(", and ", differences.precision.size() - 1,
+                           " more are of another precision")
+            : ""));
+    differences.precision.clear();
+  }
+  if (std::string text = differences.text(checkpoint.path()); !text.empty()) {
+    absl::StrAppend(&text, ". A checkpoint goes on with the model, the "
+                           "trained parameters and the optimizer that it was "
+                           "made with");
+    if (!differences.precision.empty()) {
+      absl::StrAppend(&text, "; of another precision, with "
+                             "--convert-precision");
+    }
+    return absl::FailedPreconditionError(text);
+  }
+  uint32_t ranks = checkpoint.index().run.ranks;
+  if (own && ranks != worldOf(plan)) {
+    said.push_back(absl::StrCat(
+        checkpoint.path(), " is of ", ranks,
+        " ranks: running statistics, of which each has its own, are rank 0's "
+        "for all"));
+  }
+  return absl::OkStatus();
+}
+
+/// Rates may be changed on purpose; that they are is said.
+void Resume::compareSettings() {
+  json before = json::parse(checkpoint.index().run.settings, nullptr, false);
+  json now = json::parse(settingsOf(plan), nullptr, false);
+  if (before == now) {
+    return;
+  }
+  std::vector<std::string> changes;
+  for (const json &change : json::diff(before, now)) {
+    json::json_pointer place(change["path"].get<std::string>());
+    std::string was = before.contains(place) ? before[place].dump() : "unset";
+    std::string is = now.contains(place) ? now[place].dump() : "unset";
+    changes.push_back(absl::StrCat(change["path"].get<std::string>().substr(1),
+                                   " is ", is, ", was ", was));
+  }
+  said.push_back(absl::StrCat("optimizer and schedule are not set as when ",
+                              checkpoint.path(),
+                              " was made: ", listOf(changes)));
+}
+
+absl::StatusOr<std::unique_ptr<Resume>>
+Resume::open(const plan::Plan &plan, const Checkpoint &checkpoint,
+             bool convert) {
+  std::unique_ptr<Resume> resume(new Resume(plan, checkpoint));
+  const std::string &kind = checkpoint.index().run.optimizer;
+  if (kind != optimizerOf(plan)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        checkpoint.path(), " was made with --optimizer ", kind,
+        ", and the plan is for ", optimizerOf(plan),
+        ": what one keeps means nothing to the other. To begin anew from its "
+        "weights, write them by 'zerograph checkpoint convert' and give "
+        "--load-weights"));
+  }
+  ZG_RETURN_IF_ERROR(resume->compare(convert));
+  resume->compareSettings();
+  return resume;
+}
+
+absl::Status Resume::initialize(const RankMemory &memory) const {
+  ZG_RETURN_IF_ERROR(zeroStates(plan, memory));
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      if (roleOf(state) == Role::Gradient ||
+          !plan.slices(int(state.slice())).carried()) {
+        continue;
+      }
+      for (const HeldRange &range : heldRanges(plan, unit, state, memory)) {
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
+          ZG_RETURN_IF_ERROR(write(part, memory.rank));
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Resume::write(const ParameterPart &part, unsigned rank) const {
+  const CheckpointTensor *found =
+      find(tensorOf(*part.unit, *part.state, *part.parameter, rank));
+  plan::ElementType to = part.state->type();
+  if (!found || !canConvert(found->type, to)) {
+    return absl::InternalError(
+        absl::StrCat("no values of '", part.parameter->name(), "'"));
+  }
+  uint64_t element = elementSize(to);
+  std::vector<std::byte> converted;
+  return checkpoint.read(
+      *found, part.first, part.count,
+      [&](uint64_t first, uint64_t count, const std::byte *data) {
+        if (found->type != to) {
+          converted.resize(count * element);
+          convertElements(found->type, data, to, converted.data(), count);
+          data = converted.data();
+        }
+        return part.bytes.part((first - part.first) * element, count * element)
+            .write(data);
+      });
+}

@@ -1,0 +1,238 @@
+//===- Writer.cpp - a rank's part of checkpoints --------------------------===//
+
+#include "runtime/checkpoint/Writer.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/io/SafetensorsWriter.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <system_error>
+#include <unistd.h>
+
+using namespace zerograph;
+
+namespace {
+
+/// How often a thread looks for what other ranks write.
+constexpr std::chrono::milliseconds kLook(10);
+
+using Clock = std::chrono::steady_clock;
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<CheckpointWriter>>
+CheckpointWriter::create(const plan::Plan &plan, const RankMemory &memory,
+                         const CheckpointFolder &folder,
+                         std::optional<uint64_t> keep) {
+  std::unique_ptr<CheckpointWriter> writer(
+      new CheckpointWriter(folder, memory.rank, keep));
+  for (OwnedPiece &piece : ownedPieces(plan, memory)) {
+    uint64_t bytes = piece.bytes.bytes;
+    writer->places.push_back({std::move(piece), writer->copy_bytes});
+    writer->copy_bytes += bytes;
+  }
+  try {
+    writer->copy.reset(new std::byte[writer->copy_bytes]);
+    writer->thread = std::thread([object = writer.get()] { object->work(); });
+  } catch (const std::bad_alloc &) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "there is no memory for the copy that checkpoints are written from, ",
+        grouped(writer->copy_bytes), " bytes a rank"));
+  } catch (const std::system_error &error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the system gives no thread to write checkpoints on (",
+                     error.what(), "): use fewer ranks or --threads"));
+  }
+  // Its pages are there before the first step.
+  std::memset(writer->copy.get(), 0, writer->copy_bytes);
+  return writer;
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  {
+    std::lock_guard lock(mutex);
+    ending = true;
+  }
+  changed.notify_all();
+  if (thread.joinable()) {
+    thread.join();
+  }
+}
+
+absl::Status CheckpointWriter::save(const CheckpointRun &run) {
+  copied_bytes = 0;
+  for (const Place &place : places) {
+    ZG_RETURN_IF_ERROR(place.piece.bytes.read(copy.get() + place.begin));
+    copied_bytes += place.piece.bytes.bytes;
+  }
+  {
+    std::lock_guard lock(mutex);
+    wanted = run;
+  }
+  changed.notify_all();
+  return absl::OkStatus();
+}
+
+bool CheckpointWriter::isBusy() {
+  std::lock_guard lock(mutex);
+  return wanted.has_value();
+}
+
+absl::Status CheckpointWriter::failure() {
+  std::lock_guard lock(mutex);
+  return status;
+}
+
+double CheckpointWriter::lastMilliseconds() {
+  std::lock_guard lock(mutex);
+  return milliseconds;
+}
+
+absl::Status
+CheckpointWriter::wait(const std::function<absl::Status()> &given_up) {
+  std::unique_lock lock(mutex);
+  while (wanted && status.ok()) {
+    changed.wait_for(lock, kLook);
+    lock.unlock();
+    absl::Status given = given_up();
+    lock.lock();
+    if (!given.ok() && wanted) {
+      return given;
+    }
+  }
+  return status;
+}
+
+void CheckpointWriter::work() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return wanted || ending; });
+    if (!wanted) {
+      return;
+    }
+    CheckpointRun run = *wanted;
+    lock.unlock();
+    Clock::time_point begin = Clock::now();
+    absl::Status result = write(run);
+    lock.lock();
+    milliseconds =
+        std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    status.Update(result);
+    wanted.reset();
+    changed.notify_all();
+  }
+}
+
+absl::Status CheckpointWriter::pause() {
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, kLook, [&] { return ending; });
+  return ending ? absl::CancelledError("the run has ended") : absl::OkStatus();
+}
+
+absl::Status CheckpointWriter::write(const CheckpointRun &run) {
+  auto all = [&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(folder.begin(run.steps));
+    ZG_ASSIGN_OR_RETURN(CheckpointIndex part, writeShard(run));
+    ZG_RETURN_IF_ERROR(
+        writeText(absl::StrCat(folder.writing(run.steps), "/", partName(rank)),
+                  textOf(part)));
+    return rank == 0 ? publish(run) : awaitPublication(run.steps);
+  };
+  absl::Status result = all();
+  if (result.ok()) {
+    return result;
+  }
+  return annotate(result, absl::StrCat("the checkpoint after ", run.steps,
+                                       " steps is not published (those in ",
+                                       folder.path(), " are as they were)"));
+}
+
+absl::StatusOr<CheckpointIndex>
+CheckpointWriter::writeShard(const CheckpointRun &run) {
+  std::vector<SafetensorsWriter::Entry> entries;
+  for (const Place &place : places) {
+    const OwnedPiece &piece = place.piece;
+    entries.push_back({pieceKey(piece.tensor, piece.first, piece.elements),
+                       piece.tensor.type,
+                       {piece.elements}});
+  }
+  std::string path =
+      absl::StrCat(folder.writing(run.steps), "/", shardName(rank));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsWriter> shard,
+                      SafetensorsWriter::create(path, entries));
+  CheckpointIndex index;
+  index.run = run;
+  index.files.push_back(
+      {shardName(rank), shard->bytes(), shard->header().size(),
+       checksumOf(shard->header().data(), shard->header().size())});
+  for (size_t i = 0; i < places.size(); ++i) {
+    const OwnedPiece &piece = places[i].piece;
+    const std::byte *data = copy.get() + places[i].begin;
+    uint64_t bytes = piece.bytes.bytes;
+    for (uint64_t at = 0; at < bytes; at += kChecksumBytes) {
+      ZG_RETURN_IF_ERROR(shard->write(entries[i].name, at,
+                                      std::min(kChecksumBytes, bytes - at),
+                                      data + at));
+    }
+    CheckpointTensor tensor = piece.tensor;
+    tensor.pieces.push_back({0, shard->offsetOf(entries[i].name), piece.first,
+                             piece.elements, checksumsOf(data, bytes)});
+    index.tensors.push_back(std::move(tensor));
+  }
+  ZG_RETURN_IF_ERROR(shard->commit());
+  return index;
+}
+
+absl::StatusOr<std::vector<CheckpointIndex>>
+CheckpointWriter::awaitParts(uint64_t steps) {
+  std::vector<CheckpointIndex> parts;
+  for (uint32_t other = 0; parts.empty() || other < parts[0].run.ranks;) {
+    std::string path =
+        absl::StrCat(folder.writing(steps), "/", partName(other));
+    absl::StatusOr<std::string> text = readText(path);
+    if (absl::IsNotFound(text.status())) {
+      ZG_RETURN_IF_ERROR(pause());
+      // Another host's is seen once the folder has been looked at anew.
+      std::error_code ignored;
+      std::filesystem::directory_iterator look(folder.writing(steps), ignored);
+      continue;
+    }
+    ZG_RETURN_IF_ERROR(text.status());
+    ZG_ASSIGN_OR_RETURN(CheckpointIndex part, parseIndexPart(path, *text));
+    parts.push_back(std::move(part));
+    ++other;
+  }
+  return parts;
+}
+
+absl::Status CheckpointWriter::publish(const CheckpointRun &run) {
+  ZG_ASSIGN_OR_RETURN(std::vector<CheckpointIndex> parts,
+                      awaitParts(run.steps));
+  std::string path = absl::StrCat(folder.writing(run.steps), "/", kIndexName);
+  ZG_ASSIGN_OR_RETURN(CheckpointIndex index, mergeIndex(path, parts));
+  ZG_RETURN_IF_ERROR(writeText(path, textOf(index)));
+  for (uint32_t other = 0; other < index.run.ranks; ++other) {
+    std::string part =
+        absl::StrCat(folder.writing(run.steps), "/", partName(other));
+    if (unlink(part.c_str()) != 0) {
+      return absl::UnavailableError(
+          absl::StrCat(part, ": cannot be removed: ", std::strerror(errno)));
+    }
+  }
+  ZG_RETURN_IF_ERROR(folder.publish(run.steps));
+  return keep ? folder.removeAllBut(*keep) : absl::OkStatus();
+}
+
+/// So that no rank is ahead of the one that publishes: all wait equally long.
+absl::Status CheckpointWriter::awaitPublication(uint64_t steps) {
+  std::error_code error;
+  while (std::filesystem::exists(folder.writing(steps), error)) {
+    ZG_RETURN_IF_ERROR(pause());
+  }
+  return absl::OkStatus();
+}

@@ -1,0 +1,87 @@
+//===- Writer.h - a rank's part of checkpoints ----------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_CHECKPOINT_WRITER_H
+#define ZEROGRAPH_RUNTIME_CHECKPOINT_WRITER_H
+
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/OwnedPieces.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace zerograph {
+
+/// Copies what a rank owns between two steps and writes the copy on a thread of
+/// its own, while training goes on. Rank 0's also publishes, when every rank
+/// has written its part. The other functions are the rank's thread's.
+class CheckpointWriter {
+public:
+  /// Allocates the copy. All outlive it. `keep`: how many published ones stay;
+  /// none: all.
+  static absl::StatusOr<std::unique_ptr<CheckpointWriter>>
+  create(const plan::Plan &plan, const RankMemory &memory,
+         const CheckpointFolder &folder, std::optional<uint64_t> keep);
+  /// One that is being written is given up, unless it is about to be published.
+  ~CheckpointWriter();
+
+  /// Copies; the rest is done by the thread. Not while it is busy.
+  absl::Status save(const CheckpointRun &run);
+
+  /// Whether one is being written: by this rank or, on which this one waits,
+  /// by another.
+  bool isBusy();
+  /// What went wrong since, if anything did.
+  absl::Status failure();
+  /// Until it is not busy, or `given_up`, which is asked now and then, is an
+  /// error. Gives the first error.
+  absl::Status wait(const std::function<absl::Status()> &given_up);
+
+  /// Of the copy.
+  uint64_t bytes() const { return copy_bytes; }
+  /// Of it, what the last `save` filled.
+  uint64_t copied() const { return copied_bytes; }
+  /// Milliseconds that the thread took for the last one.
+  double lastMilliseconds();
+
+private:
+  struct Place {
+    OwnedPiece piece;
+    uint64_t begin = 0; // in the copy
+  };
+
+  CheckpointWriter(const CheckpointFolder &folder, unsigned rank,
+                   std::optional<uint64_t> keep)
+      : folder(folder), rank(rank), keep(keep) {}
+
+  void work();
+  absl::Status write(const CheckpointRun &run);
+  absl::StatusOr<CheckpointIndex> writeShard(const CheckpointRun &run);
+  absl::Status publish(const CheckpointRun &run);
+  absl::Status awaitPublication(uint64_t steps);
+  absl::StatusOr<std::vector<CheckpointIndex>> awaitParts(uint64_t steps);
+  /// An error once this object is to go.
+  absl::Status pause();
+
+  const CheckpointFolder &folder;
+  const unsigned rank;
+  const std::optional<uint64_t> keep;
+  std::vector<Place> places;
+  std::unique_ptr<std::byte[]> copy;
+  uint64_t copy_bytes = 0, copied_bytes = 0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<CheckpointRun> wanted; // to be written, or being so
+  absl::Status status;                 // the first error
+  double milliseconds = 0;
+  bool ending = false;
+  std::thread thread;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_CHECKPOINT_WRITER_H

@@ -1,0 +1,89 @@
+//===- RankCheckpoints.cpp - when a rank writes checkpoints ---------------===//
+
+#include "runtime/exec/RankCheckpoints.h"
+
+#include "runtime/exec/ResumeRun.h"
+
+#include <chrono>
+
+using namespace zerograph;
+
+using Clock = std::chrono::steady_clock;
+
+absl::Status RankCheckpoints::open(const RankMemory &memory) {
+  if (!session.checkpoints) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(writer, CheckpointWriter::create(session.plan(), memory,
+                                                       *session.checkpoints,
+                                                       session.options.keep));
+  return absl::OkStatus();
+}
+
+bool RankCheckpoints::isDue(uint64_t steps, bool last) const {
+  return last || (session.options.every && steps % *session.options.every == 0);
+}
+
+/// Others may wait for this rank as long as the disk takes.
+absl::Status RankCheckpoints::wait() {
+  bool first = control.rank() == 0;
+  control.setBusy(true);
+  absl::Status status = writer->wait([&] { return control.failure(); });
+  control.setBusy(false);
+  if (status.ok() && first && saved) {
+    CheckpointTimes &times = session.result.checkpoints;
+    times.last = session.checkpoints->published(*saved);
+    times.wrote_ms.push_back(writer->lastMilliseconds());
+  }
+  saved.reset();
+  return status;
+}
+
+absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
+  if (!writer) {
+    return absl::OkStatus();
+  }
+  ZG_RETURN_IF_ERROR(writer->failure());
+  TrainerPosition position = trainer.position();
+  if (!isDue(position.steps, last)) {
+    return absl::OkStatus();
+  }
+  Clock::time_point begin = Clock::now();
+  bool first = control.rank() == 0;
+  if (first && !said_waiting && writer->isBusy()) {
+    said_waiting = true;
+    session.log->endLine();
+    session.say(absl::StrCat(
+        "a checkpoint is due after ", position.steps,
+        " steps while the one "
+        "after ",
+        *saved,
+        " is still being written: the run waits for it, now "
+        "and whenever that happens again. A larger --every or a faster disk "
+        "avoids it"));
+  }
+  ZG_RETURN_IF_ERROR(wait());
+  CheckpointRun run = describeRun(session);
+  run.steps = position.steps;
+  run.updates = position.updates;
+  run.loss_scale = position.loss_scale;
+  ZG_RETURN_IF_ERROR(writer->save(run));
+  saved = position.steps;
+  if (first) {
+    session.result.checkpoints.stood_ms.push_back(
+        std::chrono::duration<double, std::milli>(Clock::now() - begin)
+            .count());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankCheckpoints::finish(RankResult &result) {
+  if (!writer) {
+    return absl::OkStatus();
+  }
+  ZG_RETURN_IF_ERROR(wait());
+  result.checkpoint_bytes = writer->bytes();
+  result.checkpoint_copied = writer->copied();
+  // No rank ends while others may still need it to.
+  return control.barrier("writing the last checkpoint");
+}

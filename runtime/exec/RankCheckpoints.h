@@ -1,0 +1,44 @@
+//===- RankCheckpoints.h - when a rank writes checkpoints -----------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_RANKCHECKPOINTS_H
+#define ZEROGRAPH_RUNTIME_EXEC_RANKCHECKPOINTS_H
+
+#include "runtime/checkpoint/Writer.h"
+#include "runtime/exec/Session.h"
+#include "runtime/exec/Trainer.h"
+
+namespace zerograph {
+
+/// One rank's checkpoints in a run, which may have none. Every rank makes the
+/// same calls.
+class RankCheckpoints {
+public:
+  /// Both outlive it.
+  RankCheckpoints(Session &session, ControlPlane &control)
+      : session(session), control(control) {}
+
+  /// Before the first step: allocates what copies need.
+  absl::Status open(const RankMemory &memory);
+
+  /// Behind each step: copies what a checkpoint needs, where one is due.
+  /// `last`: no step follows. Waits for the one before it, where that is still
+  /// being written, and says so once. An error of that one is one of the run.
+  absl::Status afterStep(const Trainer &trainer, bool last);
+
+  /// At the end of the run: waits until the last one is published.
+  absl::Status finish(RankResult &result);
+
+private:
+  absl::Status wait();
+  bool isDue(uint64_t steps, bool last) const;
+
+  Session &session;
+  ControlPlane &control;
+  std::unique_ptr<CheckpointWriter> writer; // or null
+  std::optional<uint64_t> saved;            // steps of the last one
+  bool said_waiting = false;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_RANKCHECKPOINTS_H

@@ -1,0 +1,187 @@
+//===- ResumeRun.cpp - a run that goes on from another --------------------===//
+
+#include "runtime/exec/ResumeRun.h"
+
+#include "runtime/base/Version.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/state/Adapters.h"
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+#include <filesystem>
+
+using namespace zerograph;
+
+namespace {
+
+constexpr char kLatest[] = "latest";
+
+/// The folder of the checkpoint that is meant; empty: none, begin anew.
+absl::StatusOr<std::string> resolve(const Session &session) {
+  const TrainOptions &options = session.options;
+  bool latest = options.resume == kLatest;
+  const std::string &folder = latest ? options.checkpoint : options.resume;
+  if (!latest && isCheckpoint(folder)) {
+    return folder;
+  }
+  std::error_code ignored; // what cannot be looked at cannot be listed either
+  std::vector<PublishedCheckpoint> published;
+  if (!latest || std::filesystem::exists(folder, ignored)) {
+    ZG_ASSIGN_OR_RETURN(published, publishedIn(folder));
+  }
+  if (!published.empty()) {
+    return published.back().path;
+  }
+  if (latest) {
+    session.say(absl::StrCat("--resume latest: there is no checkpoint in ",
+                             folder, ": the run begins with its first step"));
+    return "";
+  }
+  return absl::NotFoundError(
+      absl::StrCat("--resume ", folder, ": there is no checkpoint in it"));
+}
+
+absl::Status adoptSeeds(Session &session) {
+  TrainOptions &options = session.options;
+  const CheckpointRun &run = session.resumed->index().run;
+  if (options.seed_given && options.seed != run.seed) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--seed ", options.seed, ": the run of ", session.resumed->path(),
+        " has the seed ", run.seed, ", and goes on with it: leave --seed out"));
+  }
+  options.seed = run.seed;
+  if (options.shuffle && options.shuffle != run.shuffle) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--shuffle ", *options.shuffle, ": the run of ",
+        session.resumed->path(), " takes samples ",
+        run.shuffle ? absl::StrCat("in the order of --shuffle ", *run.shuffle)
+                    : "in the order of the files",
+        ", and goes on so: leave --shuffle out"));
+  }
+  options.shuffle = run.shuffle;
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status zerograph::openResumed(Session &session) {
+  const TrainOptions &options = session.options;
+  if (options.resume.empty()) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(std::string path, resolve(session));
+  if (path.empty()) {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<Checkpoint>> opened = Checkpoint::open(path);
+  if (!opened.ok()) {
+    return absl::Status(
+        opened.status().code(),
+        absl::StrCat(
+            opened.status().message(),
+            "\n  the run cannot go on from it. 'zerograph checkpoint list' "
+            "lists those of a folder, and --resume takes each"));
+  }
+  session.resumed = std::move(*opened);
+  ZG_RETURN_IF_ERROR(adoptSeeds(session));
+  ZG_ASSIGN_OR_RETURN(session.resume,
+                      Resume::open(session.plan(), *session.resumed,
+                                   options.convert_precision));
+  session.say(absl::StrCat("the run goes on from ", path, ", after ",
+                           session.firstStep(), " steps"));
+  for (const std::string &note : session.resume->notes()) {
+    session.say(note);
+  }
+  for (const auto &[name, given] :
+       {std::pair("--load-weights", !options.load_weights.empty()),
+        std::pair("--init-missing", options.init_missing.has_value())}) {
+    if (given) {
+      session.say(absl::StrCat(
+          name, " has no effect: the checkpoint has all parameters"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status zerograph::checkResumedData(const Session &session) {
+  if (!session.resumed) {
+    return absl::OkStatus();
+  }
+  const CheckpointRun &run = session.resumed->index().run;
+  const std::string &path = session.resumed->path();
+  uint64_t samples_per_step = session.data->samplesOfStep();
+  if (run.samples_per_step != samples_per_step) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a step takes ", samples_per_step, " samples, and took ",
+        run.samples_per_step, " in the run of ", path,
+        ": steps, epochs and the schedule count steps of that size. Choose "
+        "ranks, --micro-batch and --accumulate so that their product is ",
+        run.samples_per_step));
+  }
+  if (session.options.steps < run.steps) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the run of ", path, " has made ", run.steps,
+                     " steps, and ", session.options.steps,
+                     " are wanted in all: --steps counts those before too"));
+  }
+  if (session.options.steps == run.steps) {
+    session.say(absl::StrCat("all ", run.steps,
+                             " steps have been made already: none is left"));
+  }
+  if (run.samples != session.data->samples()) {
+    session.say(absl::StrCat(
+        session.data->name(), " has ", session.data->samples(),
+        " samples, and had ", run.samples, " when ", path,
+        " was made: from here on samples are taken as if it had always had "
+        "these"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status zerograph::openCheckpoints(Session &session) {
+  const TrainOptions &options = session.options;
+  if (options.checkpoint.empty()) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(session.checkpoints,
+                      CheckpointFolder::open(options.checkpoint));
+  ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,
+                      publishedIn(options.checkpoint));
+  std::vector<std::string> later;
+  for (const PublishedCheckpoint &one : published) {
+    if (one.steps > session.firstStep()) {
+      later.push_back(one.path);
+    }
+  }
+  if (later.empty()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--checkpoint ", options.checkpoint, " holds checkpoints of ",
+      session.resumed ? "later steps" : "an earlier run", ": ",
+      later.size() > 2 ? absl::StrCat(later.front(), " to ", later.back())
+                       : absl::StrJoin(later, ", "),
+      ". Go on from the last one with --resume latest, or choose another "
+      "folder, or move them away"));
+}
+
+CheckpointRun zerograph::describeRun(const Session &session) {
+  const plan::Plan &plan = session.plan();
+  CheckpointRun run;
+  run.seed = session.options.seed;
+  run.shuffle = session.options.shuffle;
+  run.samples = session.data->samples();
+  run.samples_per_step = session.data->samplesOfStep();
+  run.optimizer = optimizerOf(plan);
+  run.settings = settingsOf(plan);
+  run.adapters = metadataOfAdapters(plan);
+  run.ranks = worldOf(plan);
+  run.time =
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+  run.model = plan.model();
+  run.plan = session.loaded->hash_hex;
+  run.producer = kProducer;
+  return run;
+}

@@ -1,0 +1,27 @@
+//===- ResumeRun.h - a run that goes on from another ----------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_EXEC_RESUMERUN_H
+#define ZEROGRAPH_RUNTIME_EXEC_RESUMERUN_H
+
+#include "runtime/exec/Session.h"
+
+namespace zerograph {
+
+/// Opens the checkpoint that `--resume` means, if there is one, and takes seeds
+/// from it. An error where it does not fit the plan, or options say otherwise.
+absl::Status openResumed(Session &session);
+
+/// Once the data is open and the steps are known.
+absl::Status checkResumedData(const Session &session);
+
+/// In the process that publishes, when all else is known to be right: opens the
+/// folder to write to. An error if it holds checkpoints of steps that are still
+/// to be made.
+absl::Status openCheckpoints(Session &session);
+
+/// What the checkpoints of the run have in common.
+CheckpointRun describeRun(const Session &session);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_EXEC_RESUMERUN_H

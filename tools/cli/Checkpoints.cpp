@@ -1,0 +1,144 @@
+//===- Checkpoints.cpp - `checkpoint list|verify|convert` -----------------===//
+
+#include "runtime/base/Text.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/Consolidate.h"
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/Verify.h"
+#include "tools/cli/CommandLine.h"
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+#include <memory>
+
+namespace zerograph {
+namespace {
+
+/// The checkpoint itself, or all of a folder of them.
+absl::StatusOr<std::vector<std::string>>
+checkpointsOf(const std::string &path) {
+  if (isCheckpoint(path)) {
+    return std::vector<std::string>{path};
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,
+                      publishedIn(path));
+  std::vector<std::string> paths;
+  for (const PublishedCheckpoint &one : published) {
+    paths.push_back(one.path);
+  }
+  if (paths.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(path, ": there is no checkpoint in it"));
+  }
+  return paths;
+}
+
+absl::StatusOr<int> listCheckpoints(const std::string &path) {
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths, checkpointsOf(path));
+  absl::PrintF("%10s  %-20s  %5s  %18s  %s\n", "step", "time", "ranks", "bytes",
+               "model");
+  std::vector<std::string> problems;
+  for (const std::string &one : paths) {
+    absl::StatusOr<std::unique_ptr<Checkpoint>> opened = Checkpoint::open(one);
+    if (!opened.ok()) {
+      problems.push_back(std::string(opened.status().message()));
+      continue;
+    }
+    const CheckpointRun &run = (*opened)->index().run;
+    absl::PrintF("%10u  %-20s  %5u  %18s  %s\n", run.steps, run.time, run.ranks,
+                 grouped((*opened)->bytes()), run.model);
+  }
+  if (!problems.empty()) {
+    return absl::DataLossError(absl::StrJoin(problems, "\n  "));
+  }
+  return 0;
+}
+
+absl::StatusOr<int> verifyCheckpoints(const std::string &path) {
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths, checkpointsOf(path));
+  std::vector<std::string> problems;
+  for (const std::string &one : paths) {
+    absl::StatusOr<VerifiedCheckpoint> verified = verifyCheckpoint(one);
+    if (!verified.ok()) {
+      problems.push_back(std::string(verified.status().message()));
+      continue;
+    }
+    absl::PrintF("%s: %u tensors in %u pieces of %u ranks, %s bytes verified\n",
+                 one, verified->tensors, verified->pieces, verified->run.ranks,
+                 grouped(verified->bytes));
+  }
+  if (!problems.empty()) {
+    return absl::DataLossError(absl::StrCat(
+        absl::StrJoin(problems, "\n  "),
+        "\n  a damaged checkpoint cannot be mended: go on from another one"));
+  }
+  return 0;
+}
+
+struct ConvertFlags {
+  std::string checkpoint, output, type;
+};
+
+/// One checkpoint, or the newest of a folder.
+absl::StatusOr<int> convertCheckpoint(const ConvertFlags &flags) {
+  std::optional<plan::ElementType> type;
+  if (!flags.type.empty()) {
+    type = safetensorsType(flags.type);
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths,
+                      checkpointsOf(flags.checkpoint));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<Checkpoint> checkpoint,
+                      Checkpoint::open(paths.back()));
+  ZG_ASSIGN_OR_RETURN(uint64_t parameters,
+                      consolidate(*checkpoint, flags.output, type));
+  absl::PrintF("%s: %u parameters of %s, after %u steps\n", flags.output,
+               parameters, paths.back(), checkpoint->index().run.steps);
+  return 0;
+}
+
+void addConvert(CommandLine &line, CLI::App &command) {
+  CLI::App &action = line.addTo(
+      command, "convert", "Writes the weights of a checkpoint as one file");
+  auto flags = std::make_shared<ConvertFlags>();
+  action
+      .add_option("DIR", flags->checkpoint,
+                  "A checkpoint, or a folder whose newest it is")
+      ->required();
+  action
+      .add_option("-o,--output", flags->output,
+                  ".safetensors, as --save-weights writes it")
+      ->type_name("FILE")
+      ->required();
+  action
+      .add_option("--type", flags->type,
+                  "rounds them to this type; default: as they are")
+      ->type_name("F32|F16|BF16")
+      ->check(CLI::IsMember({"F32", "F16", "BF16"}));
+  line.onRun(action, [flags] { return convertCheckpoint(*flags); });
+}
+
+} // namespace
+
+void addCheckpoint(CommandLine &line) {
+  CLI::App &command =
+      line.add("checkpoint", "Lists, verifies and converts checkpoints");
+  auto add = [&](const char *name, const char *help, const char *what,
+                 absl::StatusOr<int> (*run)(const std::string &)) {
+    CLI::App &action = line.addTo(command, name, help);
+    auto path = std::make_shared<std::string>();
+    action.add_option("DIR", *path, what)->required();
+    line.onRun(action, [path, run] { return run(*path); });
+  };
+  add("list", "Lists the checkpoints in a folder", "A folder of checkpoints",
+      listCheckpoints);
+  add("verify", "Reads every byte and compares it with what was written",
+      "A checkpoint, or a folder of them", verifyCheckpoints);
+  addConvert(line, command);
+  line.onRun(command, [] {
+    return absl::InvalidArgumentError(
+        "say what to do: list, verify or convert");
+  });
+}
+
+} // namespace zerograph
