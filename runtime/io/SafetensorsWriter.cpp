@@ -2,39 +2,15 @@
 
 #include "runtime/io/SafetensorsWriter.h"
 
-#include "runtime/base/OutputPath.h"
-#include "runtime/io/Temporaries.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
-#include <unistd.h>
 
 using namespace zerograph;
-
-namespace {
-
-/// A name in the file system is durable once its folder is.
-void syncFolder(const std::string &path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  int descriptor = open(folder.empty() ? "." : folder.c_str(),
-                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    fsync(descriptor);
-    close(descriptor);
-  }
-}
-
-} // namespace
 
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
                           const Metadata &metadata) {
-  ZG_RETURN_IF_ERROR(checkOutputPath(path));
   // Larger elements first: then every array is aligned to its element.
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry &a, const Entry &b) {
@@ -74,22 +50,11 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
   for (auto &[name, place] : writer->places) {
     place.offset += 8 + text.size();
   }
-  writer->path = path;
-  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
   ZG_ASSIGN_OR_RETURN(writer->file,
-                      File::create(temporary, 8 + text.size() + end));
-  writer->temporary = temporary;
-  rememberTemporary(temporary);
+                      NewFile::create(path, 8 + text.size() + end));
   prefix += text;
   ZG_RETURN_IF_ERROR(writer->file->write(0, prefix.size(), prefix.data()));
   return writer;
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (!temporary.empty()) {
-    unlink(temporary.c_str());
-    forgetTemporary(temporary);
-  }
 }
 
 absl::Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
@@ -97,21 +62,9 @@ absl::Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
   auto found = places.find(name);
   if (found == places.end() || offset > found->second.bytes ||
       bytes > found->second.bytes - offset) {
-    return absl::InternalError(absl::StrCat(path, ": '", name,
+    return absl::InternalError(absl::StrCat(file->path(), ": '", name,
                                             "' has no bytes [", offset, ", ",
                                             offset + bytes, ")"));
   }
   return file->write(found->second.offset + offset, bytes, data);
-}
-
-absl::Status SafetensorsWriter::commit() {
-  ZG_RETURN_IF_ERROR(file->sync());
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat(path, ": cannot be named: ", std::strerror(errno)));
-  }
-  forgetTemporary(temporary);
-  temporary.clear();
-  syncFolder(path);
-  return absl::OkStatus();
 }
