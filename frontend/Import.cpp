@@ -2,6 +2,7 @@
 
 #include "frontend/Import.h"
 
+#include "frontend/base/Guarded.h"
 #include "frontend/exporter/ConstantWeights.h"
 #include "frontend/exporter/MaskedAssignment.h"
 #include "frontend/file/ModelFile.h"
@@ -11,27 +12,6 @@
 #include "passes/ir/nn/NNDialect.h"
 
 namespace zerograph::frontend {
-
-/// Calls `body`; whatever it throws becomes a status that names the file.
-template <typename F>
-static auto guarded(const std::string &path, F body)
-    -> absl::StatusOr<decltype(body())> {
-  auto error = [&](const char *what) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
-  };
-  try {
-    return body();
-  } catch (const TooLarge &) {
-    return error("a constant that the import needs is too large to fold");
-  } catch (const InternalError &internal) {
-    return absl::InternalError(absl::StrCat(path, ": ", internal.what()));
-  } catch (const std::bad_alloc &) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": out of memory while importing"));
-  } catch (const std::exception &exception) {
-    return error(exception.what());
-  }
-}
 
 /// The model in the file, with what its exporter wrote in a roundabout way
 /// rewritten.

@@ -31,6 +31,12 @@ struct Train {
 #include "options/Options.def"
 };
 
+/// What decides an export alone, with its defaults.
+struct Export {
+#define ZG_EXPORT_OPTION(type, field, value, ...) type field = value;
+#include "options/Options.def"
+};
+
 /// Gives each field of `to` (a pass's options, an interface's) that has the
 /// name of an option that option's value.
 template <typename To>
@@ -44,6 +50,14 @@ void copy(const Compile &from, To &to) {
 template <typename To>
 void copy(const Train &from, To &to) {
 #define ZG_TRAIN_OPTION(type, field, ...)                                      \
+  if constexpr (requires { to.field = from.field; }) {                         \
+    to.field = from.field;                                                     \
+  }
+#include "options/Options.def"
+}
+template <typename To>
+void copy(const Export &from, To &to) {
+#define ZG_EXPORT_OPTION(type, field, ...)                                     \
   if constexpr (requires { to.field = from.field; }) {                         \
     to.field = from.field;                                                     \
   }

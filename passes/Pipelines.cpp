@@ -192,6 +192,22 @@ std::vector<Phase> mlir::zg::forwardPhases(const TargetInfo &target) {
   return phases;
 }
 
+std::vector<Phase> mlir::zg::gradientPhases(const TrainingOptions &options) {
+  return {
+      {"differentiate",
+       "Adds the backward graph.",
+       {},
+       [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
+      {"composites",
+       "Rewrites composites to the core.",
+       {},
+       [](OpPassManager &passes) {
+         passes.addNestedPass<nn::ProgramOp>(nn::createDecomposeComposites());
+         addCleanup(passes);
+       }},
+  };
+}
+
 /// Gives each option of `text`, "NAME=VALUE NAME=VALUE", to those of `passes`
 /// that have it.
 static LogicalResult

@@ -42,6 +42,9 @@ std::vector<Phase> trainingPhases(const TrainingOptions &options,
 /// Those of a plan that runs forward: `forward` stands for the first three.
 std::vector<Phase> forwardPhases(const TargetInfo &target);
 
+/// Those of a gradient graph, which is no plan: loss and gradients by core ops.
+std::vector<Phase> gradientPhases(const TrainingOptions &options);
+
 /// Registers each phase as the pipeline `zg-NAME`, for textual pipelines: it
 /// takes what `--dump-ir` wrote after the phase before. Its options are those
 /// of the passes that it configures. `target` must outlive every use.

@@ -19,7 +19,10 @@ namespace {
 
 template <typename Fields>
 std::string table(unsigned commands) {
-  std::string text = "| option | default | | `run` |\n|---|---|---|---|\n";
+  bool several = (commands & kRuns) != 0;
+  std::string text = several
+                         ? "| option | default | | `run` |\n|---|---|---|---|\n"
+                         : "| option | default | |\n|---|---|---|\n";
   Fields fields;
   eachOption(fields, [&](const OptionRow &row, const auto &field) {
     if ((row.commands & commands) == 0 || row.check.instead != nullptr) {
@@ -32,8 +35,10 @@ std::string table(unsigned commands) {
     std::string value = defaultText(row, field);
     absl::StrAppend(&text, "| `", absl::StrReplaceAll(usage, {{"|", "\\|"}}),
                     "` | ", value.empty() ? "" : absl::StrCat("`", value, "`"),
-                    " | ", row.help, " | ",
-                    (row.commands & kRuns) != 0 ? "too" : "", " |\n");
+                    " | ", row.help, " |",
+                    !several                      ? "\n"
+                    : (row.commands & kRuns) != 0 ? " too |\n"
+                                                  : "  |\n");
   });
   return text;
 }
@@ -56,7 +61,8 @@ bool replace(std::string &text, const std::string &name,
 std::optional<std::string> withTables(std::string text) {
   bool there =
       replace(text, "compile", table<options::Compile>(kPlans | kRuns)) &&
-      replace(text, "train", table<options::Train>(kTrains | kRuns));
+      replace(text, "train", table<options::Train>(kTrains | kRuns)) &&
+      replace(text, "export", table<options::Export>(kExports));
   return there ? std::optional(std::move(text)) : std::nullopt;
 }
 

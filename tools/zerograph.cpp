@@ -9,6 +9,7 @@ int main(int argc, char **argv) {
   zerograph::addCompile(line);
   zerograph::addTrainModel(line);
   zerograph::addRunModel(line);
+  zerograph::addExport(line);
   zerograph::addExplain(line);
   zerograph::addCheckpoint(line);
   zerograph::addInspect(line);

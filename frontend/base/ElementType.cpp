@@ -51,6 +51,33 @@ std::string typeName(int32_t type) {
              : absl::StrCat("type ", type);
 }
 
+const char *safetensorsName(int32_t type) {
+  switch (type) {
+  case TensorProto::FLOAT:
+    return "F32";
+  case TensorProto::DOUBLE:
+    return "F64";
+  case TensorProto::FLOAT16:
+    return "F16";
+  case TensorProto::BFLOAT16:
+    return "BF16";
+  case TensorProto::INT64:
+    return "I64";
+  case TensorProto::INT32:
+    return "I32";
+  case TensorProto::INT16:
+    return "I16";
+  case TensorProto::INT8:
+    return "I8";
+  case TensorProto::UINT8:
+    return "U8";
+  case TensorProto::BOOL:
+    return "BOOL";
+  default:
+    return nullptr;
+  }
+}
+
 double roundTo(int32_t type, double value) {
   if (type == TensorProto::DOUBLE) {
     return value;

@@ -17,6 +17,9 @@ bool isHalfType(int32_t type);
 int64_t typeBytes(int32_t type);
 /// "FLOAT", "INT64", ...
 std::string typeName(int32_t type);
+/// "F32", "I64", ..., as .safetensors files name it; null for a type that they
+/// cannot have here.
+const char *safetensorsName(int32_t type);
 
 /// `value` rounded to the precision of a float type.
 double roundTo(int32_t type, double value);

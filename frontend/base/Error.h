@@ -1,7 +1,7 @@
 //===- Error.h - how code inside the frontend gives up --------------------===//
 //
 // The ONNX library throws, so the frontend is built with exceptions and uses
-// them inside; none leaves Import.cpp.
+// them inside; none gets past Guarded.h.
 //
 //===----------------------------------------------------------------------===//
 

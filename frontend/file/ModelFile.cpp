@@ -179,7 +179,7 @@ void checkDomains(const onnx::GraphProto &graph) {
 
 } // namespace
 
-std::unique_ptr<ModelFile> loadModel(const std::string &path) {
+std::unique_ptr<ModelFile> readModelFile(const std::string &path) {
   auto file = std::make_unique<ModelFile>();
   size_t slash = path.find_last_of('/');
   if (slash != std::string::npos) {
@@ -208,9 +208,18 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path) {
          file->graph().sparse_initializer(0).values().name(), "'");
   }
   file->embedded = findRawData(bytes, file->fileName);
-  if (file->model.functions_size() != 0) {
-    onnx::inliner::InlineLocalFunctions(file->model, false);
+  return file;
+}
+
+void inlineFunctions(onnx::ModelProto &model) {
+  if (model.functions_size() != 0) {
+    onnx::inliner::InlineLocalFunctions(model, false);
   }
+}
+
+std::unique_ptr<ModelFile> loadModel(const std::string &path) {
+  std::unique_ptr<ModelFile> file = readModelFile(path);
+  inlineFunctions(file->model);
   checkDomains(file->graph());
   return file;
 }

@@ -24,7 +24,7 @@ struct ByteRange {
   int64_t length = 0;
 };
 
-/// A parsed model, its functions inlined, its versions checked.
+/// A parsed model, its versions checked.
 struct ModelFile {
   onnx::ModelProto model;
   std::string folder;   ///< "" or ends with "/"
@@ -37,6 +37,13 @@ struct ModelFile {
 };
 
 /// Reads the model as it stands in the file; throws ImportError.
+std::unique_ptr<ModelFile> readModelFile(const std::string &path);
+
+/// Puts the bodies of the model's own functions in place of their calls.
+void inlineFunctions(onnx::ModelProto &model);
+
+/// Reads a model that holds operators of ai.onnx alone, its functions inlined;
+/// throws ImportError.
 std::unique_ptr<ModelFile> loadModel(const std::string &path);
 
 /// Throws ImportError where the shape of an initializer has a negative dim or

@@ -140,7 +140,6 @@ private:
   mlir::NamedAttrList attributesOf(size_t input, bool perSample);
   std::string pickLoss() const;
   std::string pickScores() const;
-  bool mayBeLoss(const onnx::ValueInfoProto &output) const;
   mlir::Location locationOf(const onnx::NodeProto &node);
 
   mlir::MLIRContext &context;

@@ -41,6 +41,19 @@ def Decompose : Pass<"nn-decompose", "::mlir::zg::nn::ProgramOp"> {
   let constructor = "::mlir::zg::nn::createDecompose()";
 }
 
+def DecomposeComposites
+    : Pass<"nn-decompose-composites", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Rewrites composites and pools to the core alone.";
+  let description = [{
+    `softmax`, `layer_norm`, `softmax_cross_entropy`, their gradient ops and
+    `pool`, as `nn-decompose` does where the target keeps none. All else stays:
+    for a target that has reductions of any dimensions, concatenation and
+    convolution, as ONNX's operators are.
+
+    bitwise: as `nn-decompose`.
+  }];
+}
+
 def SinkLiterals : Pass<"nn-sink-literals", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Moves constants and iota to their first use.";
   let description = [{

@@ -9,10 +9,6 @@ using namespace zerograph;
 
 namespace {
 
-bool isWanted(const CheckpointTensor &tensor) {
-  return tensor.isValues() && tensor.rank.value_or(0) == 0;
-}
-
 plan::ElementType typeIn(const CheckpointTensor &tensor,
                          std::optional<plan::ElementType> type) {
   return type && canConvert(tensor.type, *type) ? *type : tensor.type;
@@ -44,7 +40,7 @@ zerograph::consolidate(const Checkpoint &checkpoint, const std::string &path,
                        std::optional<plan::ElementType> type) {
   std::vector<SafetensorsWriter::Entry> entries;
   for (const CheckpointTensor &tensor : checkpoint.index().tensors) {
-    if (isWanted(tensor)) {
+    if (tensor.isWeight()) {
       entries.push_back({tensor.name, typeIn(tensor, type), tensor.shape});
     }
   }
@@ -52,7 +48,7 @@ zerograph::consolidate(const Checkpoint &checkpoint, const std::string &path,
                       SafetensorsWriter::create(
                           path, entries, checkpoint.index().run.adapters));
   for (const CheckpointTensor &tensor : checkpoint.index().tensors) {
-    if (isWanted(tensor)) {
+    if (tensor.isWeight()) {
       ZG_RETURN_IF_ERROR(
           writeTensor(checkpoint, tensor, typeIn(tensor, type), *writer));
     }

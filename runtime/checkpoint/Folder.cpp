@@ -145,6 +145,24 @@ bool zerograph::isCheckpoint(const std::string &path) {
   return fs::exists(fs::path(path) / kIndexName, ignored);
 }
 
+absl::StatusOr<std::vector<std::string>>
+zerograph::checkpointsAt(const std::string &path) {
+  if (isCheckpoint(path)) {
+    return std::vector<std::string>{path};
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,
+                      publishedIn(path));
+  std::vector<std::string> paths;
+  for (const PublishedCheckpoint &one : published) {
+    paths.push_back(one.path);
+  }
+  if (paths.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(path, ": there is no checkpoint in it"));
+  }
+  return paths;
+}
+
 absl::StatusOr<std::string> zerograph::readText(const std::string &path) {
   ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
   std::string text(file->bytes(), '\0');

@@ -37,6 +37,10 @@ publishedIn(const std::string &folder);
 /// Whether a folder is a checkpoint itself, and no folder of checkpoints.
 bool isCheckpoint(const std::string &path);
 
+/// The checkpoint itself, or all that are published in a folder, ascending; an
+/// error if there is none.
+absl::StatusOr<std::vector<std::string>> checkpointsAt(const std::string &path);
+
 /// All of a small file; and a new one that is on the disk, and has its name
 /// only then.
 absl::StatusOr<std::string> readText(const std::string &path);

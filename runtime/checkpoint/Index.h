@@ -76,6 +76,9 @@ struct CheckpointTensor {
   std::vector<CheckpointPiece> pieces; // ascending; each element once
 
   bool isValues() const { return role == "param" || role == "master"; }
+  /// Whether it is what files of weights have: of what each rank has its own,
+  /// rank 0's.
+  bool isWeight() const { return isValues() && rank.value_or(0) == 0; }
   /// "'fc1.weight' (exp_avg)".
   std::string text() const;
   bool operator==(const CheckpointTensor &) const = default;

@@ -2,23 +2,15 @@
 
 #include "runtime/io/SafetensorsWriter.h"
 
-#include "runtime/base/OutputPath.h"
-#include "runtime/io/Temporaries.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <unistd.h>
 
 using namespace zerograph;
 
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
                           const Metadata &metadata) {
-  ZG_RETURN_IF_ERROR(checkOutputPath(path));
   // Larger elements first: then every array is aligned to its element.
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry &a, const Entry &b) {
@@ -58,23 +50,12 @@ SafetensorsWriter::create(const std::string &path, std::vector<Entry> entries,
   for (auto &[name, place] : writer->places) {
     place.offset += 8 + text.size();
   }
-  writer->path = path;
-  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
   ZG_ASSIGN_OR_RETURN(writer->file,
-                      File::create(temporary, 8 + text.size() + end));
-  writer->temporary = temporary;
-  rememberTemporary(temporary);
+                      NewFile::create(path, 8 + text.size() + end));
   writer->header_text = prefix + text;
   ZG_RETURN_IF_ERROR(writer->file->write(0, writer->header_text.size(),
                                          writer->header_text.data()));
   return writer;
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (!temporary.empty()) {
-    unlink(temporary.c_str());
-    forgetTemporary(temporary);
-  }
 }
 
 absl::Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
@@ -82,22 +63,9 @@ absl::Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
   auto found = places.find(name);
   if (found == places.end() || offset > found->second.bytes ||
       bytes > found->second.bytes - offset) {
-    return absl::InternalError(absl::StrCat(path, ": '", name,
+    return absl::InternalError(absl::StrCat(file->path(), ": '", name,
                                             "' has no bytes [", offset, ", ",
                                             offset + bytes, ")"));
   }
   return file->write(found->second.offset + offset, bytes, data);
-}
-
-absl::Status SafetensorsWriter::commit() {
-  ZG_RETURN_IF_ERROR(file->sync());
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat(path, ": cannot be named: ", std::strerror(errno)));
-  }
-  forgetTemporary(temporary);
-  temporary.clear();
-  // Its name is durable once its folder is; the file is there in any case.
-  syncFolder(std::filesystem::path(path).parent_path().string()).IgnoreError();
-  return absl::OkStatus();
 }

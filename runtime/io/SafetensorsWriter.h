@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_IO_SAFETENSORSWRITER_H
 #define ZEROGRAPH_RUNTIME_IO_SAFETENSORSWRITER_H
 
+#include "runtime/io/NewFile.h"
 #include "runtime/io/TensorFile.h"
 
 namespace zerograph {
@@ -23,7 +24,6 @@ public:
   static absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
   create(const std::string &path, std::vector<Entry> entries,
          const Metadata &metadata = {});
-  ~SafetensorsWriter();
 
   /// Bytes [offset, offset + bytes) of the array `name`. Thread-safe.
   absl::Status write(const std::string &name, uint64_t offset, uint64_t bytes,
@@ -36,15 +36,13 @@ public:
     return places.at(name).offset;
   }
   /// Puts the file on the disk under its name. All writes are done.
-  absl::Status commit();
+  absl::Status commit() { return file->commit(); }
 
 private:
   SafetensorsWriter() = default;
 
-  std::string path;
-  std::string temporary;
   std::string header_text;
-  std::shared_ptr<File> file;
+  std::unique_ptr<NewFile> file;
   struct Place {
     uint64_t offset;
     uint64_t bytes;

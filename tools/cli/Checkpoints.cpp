@@ -15,27 +15,8 @@
 namespace zerograph {
 namespace {
 
-/// The checkpoint itself, or all of a folder of them.
-absl::StatusOr<std::vector<std::string>>
-checkpointsOf(const std::string &path) {
-  if (isCheckpoint(path)) {
-    return std::vector<std::string>{path};
-  }
-  ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,
-                      publishedIn(path));
-  std::vector<std::string> paths;
-  for (const PublishedCheckpoint &one : published) {
-    paths.push_back(one.path);
-  }
-  if (paths.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": there is no checkpoint in it"));
-  }
-  return paths;
-}
-
 absl::StatusOr<int> listCheckpoints(const std::string &path) {
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths, checkpointsOf(path));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths, checkpointsAt(path));
   absl::PrintF("%10s  %-20s  %5s  %18s  %s\n", "step", "time", "ranks", "bytes",
                "model");
   std::vector<std::string> problems;
@@ -56,7 +37,7 @@ absl::StatusOr<int> listCheckpoints(const std::string &path) {
 }
 
 absl::StatusOr<int> verifyCheckpoints(const std::string &path) {
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths, checkpointsOf(path));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths, checkpointsAt(path));
   std::vector<std::string> problems;
   for (const std::string &one : paths) {
     absl::StatusOr<VerifiedCheckpoint> verified = verifyCheckpoint(one);
@@ -87,7 +68,7 @@ absl::StatusOr<int> convertCheckpoint(const ConvertFlags &flags) {
     type = safetensorsType(flags.type);
   }
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths,
-                      checkpointsOf(flags.checkpoint));
+                      checkpointsAt(flags.checkpoint));
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Checkpoint> checkpoint,
                       Checkpoint::open(paths.back()));
   ZG_ASSIGN_OR_RETURN(uint64_t parameters,

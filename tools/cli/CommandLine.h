@@ -72,8 +72,8 @@ private:
   std::function<void()> last;
 };
 
-/// The commands. `compile`, `run`, `explain` and the `train` of models are in
-/// zerograph alone; the others need the runtime only.
+/// The commands. `compile`, `run`, `export`, `explain` and the `train` of
+/// models are in zerograph alone; the others need the runtime only.
 void addInspect(CommandLine &line);
 void addVerify(CommandLine &line);
 void addEnv(CommandLine &line);
@@ -83,6 +83,7 @@ void addCompile(CommandLine &line);
 void addTrainModel(CommandLine &line);
 void addRunModel(CommandLine &line);
 void addExplain(CommandLine &line);
+void addExport(CommandLine &line);
 
 } // namespace zerograph
 

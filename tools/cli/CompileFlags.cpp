@@ -104,7 +104,8 @@ std::string CompileFlags::device() const {
 }
 
 bool CompileFlags::isGiven(const std::string &option) const {
-  return group->get_option(option)->count() > 0;
+  const CLI::Option *found = group->get_option_no_throw(option);
+  return found != nullptr && found->count() > 0;
 }
 
 absl::Status CompileFlags::checkBuilt() {

@@ -32,7 +32,7 @@ public:
   std::string given() const;
 
   /// Whether an option, as "--zero", was given, or the file of --config says
-  /// it.
+  /// it; false where the command does not take it.
   bool isGiven(const std::string &option) const;
 
   /// That a plan is for: "host", "cuda".

@@ -87,11 +87,8 @@ absl::Status checkIsNoPlan(const std::string &model) {
                    "` runs it"));
 }
 
-absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           const std::vector<std::string> &data,
-                                           const std::string &plan_path) {
-  ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
-  ZG_RETURN_IF_ERROR(checkIsNoPlan(options.model));
+absl::Status bindSizes(CompileOptions &options,
+                       const std::vector<std::string> &data) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   std::string batch = frontend::batchDim(inputs);
@@ -108,13 +105,27 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                      "--micro-batch N (or --dim ",
                      batch, "=N)"));
   }
-  ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
-  for (const std::string &warning : result.warnings) {
+  return absl::OkStatus();
+}
+
+void sayFindings(const std::vector<std::string> &warnings,
+                 const std::vector<std::string> &notes) {
+  for (const std::string &warning : warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
-  for (const std::string &note : result.notes) {
+  for (const std::string &note : notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
+}
+
+absl::StatusOr<CompileResult> compileModel(CompileOptions options,
+                                           const std::vector<std::string> &data,
+                                           const std::string &plan_path) {
+  ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
+  ZG_RETURN_IF_ERROR(checkIsNoPlan(options.model));
+  ZG_RETURN_IF_ERROR(bindSizes(options, data));
+  ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
+  sayFindings(result.warnings, result.notes);
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, result.plan, plan_path));
   ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
   return result;

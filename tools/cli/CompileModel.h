@@ -8,13 +8,20 @@
 
 namespace zerograph {
 
-/// Binds the dims that the micro-batch (0: not given) and the arrays in `data`
-/// (empty: none), those of its first file, decide, compiles, prints warnings on
-/// standard error, and writes the weights that the plan needs beside
-/// `plan_path`.
+/// Binds dims as bindSizes, compiles, prints warnings on standard error, and
+/// writes the weights that the plan needs beside `plan_path`.
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            const std::vector<std::string> &data,
                                            const std::string &plan_path);
+
+/// Binds the dims that the micro-batch (0: not given) and the arrays in `data`
+/// (empty: none), those of its first file, decide.
+absl::Status bindSizes(CompileOptions &options,
+                       const std::vector<std::string> &data);
+
+/// Prints on standard error.
+void sayFindings(const std::vector<std::string> &warnings,
+                 const std::vector<std::string> &notes);
 
 /// For a model that is compiled to be run here: refuses one for a device that
 /// this machine lacks, before time is spent on it.

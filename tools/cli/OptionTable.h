@@ -24,6 +24,7 @@ enum OptionCommands : unsigned {
   kCompiles = 1,
   kTrains = 2,
   kRuns = 4,
+  kExports = 8,
   kPlans = kCompiles | kTrains,
 };
 
@@ -38,7 +39,7 @@ struct OptionCheck {
 };
 
 /// A row of Options.def; its field and default are a member of options::Compile
-/// or options::Train.
+/// or options::Train or options::Export.
 struct OptionRow {
   const char *name, *value;
   OptionCheck check;
@@ -131,6 +132,16 @@ void eachOption(options::Train &fields, const Visit &visit) {
   using namespace checks;
 #define ZG_TRAIN_OPTION(type, field, value, name, placeholder, check,          \
                         commands, help)                                        \
+  visit(OptionRow{name, placeholder, check, commands, help}, fields.field);
+#include "options/Options.def"
+}
+
+/// The same for each that decides an export alone.
+template <typename Visit>
+void eachOption(options::Export &fields, const Visit &visit) {
+  using namespace checks;
+#define ZG_EXPORT_OPTION(type, field, value, name, placeholder, check,         \
+                         commands, help)                                       \
   visit(OptionRow{name, placeholder, check, commands, help}, fields.field);
 #include "options/Options.def"
 }

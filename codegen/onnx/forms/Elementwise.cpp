@@ -1,0 +1,257 @@
+//===- Elementwise.cpp - elementwise functions as ONNX operators ----------===//
+//
+// ONNX allows most operators on integers of 8 and 16 bits, and runtimes have
+// few of them: such elements are computed with as int32, and cast back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/onnx/Forms.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::nn;
+
+namespace {
+
+Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+/// An integer of 8 or 16 bits.
+bool isShort(Type element) {
+  return isa<IntegerType>(element) && element.getIntOrFloatBitWidth() > 1 &&
+         element.getIntOrFloatBitWidth() < 32;
+}
+
+void constantForm(ConstantOp op, OnnxGraph &graph) {
+  std::string name = graph.constant(op.getValue());
+  bool whole = !cast<DenseElementsAttr>(op.getValue()).isSplat() ||
+               op.getResult().getType().getRank() == 0;
+  whole ? graph.set(op.getResult(), name) : graph.setSmall(op.getResult(), name);
+}
+
+void iotaForm(IotaOp op, OnnxGraph &graph) {
+  auto type = op.getResult().getType();
+  Builder b(op.getContext());
+  Type i64 = b.getI64Type(), element = type.getElementType();
+  int64_t size = type.getDimSize(op.getDim());
+  std::string range =
+      graph.node("Range", {graph.number(i64, 0), graph.number(i64, size),
+                           graph.number(i64, 1)});
+  if (element != i64) {
+    range = graph.cast(range, element);
+  }
+  SmallVector<int64_t> shape(type.getRank(), 1);
+  shape[op.getDim()] = size;
+  if (shape.size() != 1) {
+    range = graph.reshape(range, shape);
+  }
+  ArrayRef<int64_t>(shape) == type.getShape()
+      ? graph.set(op.getResult(), range)
+      : graph.setSmall(op.getResult(), range);
+}
+
+StringRef unaryOperator(UnaryKind kind) {
+  switch (kind) {
+  case UnaryKind::neg:
+    return "Neg";
+  case UnaryKind::abs:
+    return "Abs";
+  case UnaryKind::sign:
+    return "Sign";
+  case UnaryKind::exp:
+    return "Exp";
+  case UnaryKind::log:
+  case UnaryKind::log1p:
+    return "Log";
+  case UnaryKind::sqrt:
+    return "Sqrt";
+  case UnaryKind::reciprocal:
+    return "Reciprocal";
+  case UnaryKind::tanh:
+    return "Tanh";
+  case UnaryKind::sigmoid:
+    return "Sigmoid";
+  case UnaryKind::erf:
+    return "Erf";
+  case UnaryKind::sin:
+    return "Sin";
+  case UnaryKind::cos:
+    return "Cos";
+  case UnaryKind::floor:
+    return "Floor";
+  case UnaryKind::ceil:
+    return "Ceil";
+  case UnaryKind::round:
+    return "Round";
+  case UnaryKind::is_nan:
+    return "IsNaN";
+  case UnaryKind::is_inf:
+    return "IsInf";
+  case UnaryKind::logical_not:
+    return "Not";
+  }
+  llvm_unreachable("a kind without an operator");
+}
+
+/// log(1 + x), which ONNX has not. 1 + x is rounded to u; what was lost is made
+/// good by the factor x / (u - 1). Where u is 1, it is x; where u - 1 is x,
+/// nothing was lost, also where both are infinite.
+std::string log1p(const std::string &x, Type element, OnnxGraph &graph) {
+  std::string one = graph.number(element, 1);
+  std::string u = graph.node("Add", {x, one});
+  std::string d = graph.node("Sub", {u, one});
+  std::string log = graph.node("Log", {u});
+  std::string factor = graph.node("Div", {x, d});
+  std::string mended = graph.node(
+      "Where", {graph.node("Equal", {d, x}), log,
+                graph.node("Mul", {log, factor})});
+  return graph.node("Where", {graph.node("Equal", {u, one}), x, mended});
+}
+
+void unaryForm(UnaryOp op, OnnxGraph &graph) {
+  std::string x = graph.value(op.getOperand());
+  Type element = elementOf(op.getOperand());
+  if (op.getKind() == UnaryKind::log1p) {
+    return graph.set(op.getResult(), log1p(x, element, graph));
+  }
+  bool isTest = elementOf(op.getResult()) != element;
+  bool narrow = isShort(element) ||
+                (isTest && !element.isF32() && !element.isF64());
+  if (narrow) { // of tests: runtimes have them of f32 and f64
+    Builder b(op.getContext());
+    x = graph.cast(x, isTest ? Type(b.getF32Type()) : b.getI32Type());
+  }
+  std::string y = graph.node(unaryOperator(op.getKind()), {x});
+  graph.set(op.getResult(), narrow && !isTest ? graph.cast(y, element) : y);
+}
+
+StringRef binaryOperator(BinaryKind kind) {
+  switch (kind) {
+  case BinaryKind::add:
+    return "Add";
+  case BinaryKind::sub:
+    return "Sub";
+  case BinaryKind::mul:
+    return "Mul";
+  case BinaryKind::div:
+    return "Div";
+  case BinaryKind::max:
+    return "Max";
+  case BinaryKind::min:
+    return "Min";
+  case BinaryKind::pow:
+    return "Pow";
+  case BinaryKind::mod:
+  case BinaryKind::rem:
+    return "Mod";
+  case BinaryKind::logical_and:
+    return "And";
+  case BinaryKind::logical_or:
+    return "Or";
+  case BinaryKind::logical_xor:
+    return "Xor";
+  }
+  llvm_unreachable("a kind without an operator");
+}
+
+/// With the sign of the divisor, which ONNX has of integers alone.
+std::string floatMod(ArrayRef<std::string> in, OnnxGraph &graph) {
+  std::string whole = graph.node("Floor", {graph.node("Div", in)});
+  return graph.node("Sub", {in[0], graph.node("Mul", {whole, in[1]})});
+}
+
+void binaryForm(BinaryOp op, OnnxGraph &graph) {
+  SmallVector<std::string> in = graph.elementwise(op->getOperands());
+  Type element = elementOf(op.getResult());
+  BinaryKind kind = op.getKind();
+  if (kind == BinaryKind::mod && isa<FloatType>(element)) {
+    return graph.set(op.getResult(), floatMod(in, graph));
+  }
+  if (isShort(element)) {
+    for (std::string &each : in) {
+      each = graph.cast(each, Builder(op.getContext()).getI32Type());
+    }
+  }
+  SmallVector<onnx::AttributeProto, 1> attributes;
+  if (kind == BinaryKind::rem) {
+    attributes.push_back(attribute("fmod", int64_t(1)));
+  }
+  std::string y = graph.node(binaryOperator(kind), in, attributes);
+  graph.set(op.getResult(), isShort(element) ? graph.cast(y, element) : y);
+}
+
+StringRef compareOperator(CompareKind kind) {
+  switch (kind) {
+  case CompareKind::eq:
+  case CompareKind::ne:
+    return "Equal";
+  case CompareKind::lt:
+    return "Less";
+  case CompareKind::le:
+    return "LessOrEqual";
+  case CompareKind::gt:
+    return "Greater";
+  case CompareKind::ge:
+    return "GreaterOrEqual";
+  }
+  llvm_unreachable("a kind without an operator");
+}
+
+void compareForm(CompareOp op, OnnxGraph &graph) {
+  SmallVector<std::string> in = graph.elementwise(op->getOperands());
+  Type element = elementOf(op.getLhs());
+  if (isShort(element) || element.isInteger(1)) {
+    for (std::string &each : in) {
+      each = graph.cast(each, Builder(op.getContext()).getI32Type());
+    }
+  }
+  std::string y = graph.node(compareOperator(op.getKind()), in);
+  graph.set(op.getResult(), op.getKind() == CompareKind::ne
+                                ? graph.node("Not", {y})
+                                : y);
+}
+
+/// Of booleans: where the condition holds the first, else the second.
+std::string selectBools(ArrayRef<std::string> in, OnnxGraph &graph) {
+  std::string otherwise =
+      graph.node("And", {graph.node("Not", {in[0]}), in[2]});
+  return graph.node("Or", {graph.node("And", {in[0], in[1]}), otherwise});
+}
+
+void selectForm(SelectOp op, OnnxGraph &graph) {
+  SmallVector<std::string> in = graph.elementwise(op->getOperands());
+  Type element = elementOf(op.getResult());
+  if (element.isInteger(1)) {
+    return graph.set(op.getResult(), selectBools(in, graph));
+  }
+  if (isShort(element)) {
+    for (std::string &each : MutableArrayRef(in).drop_front()) {
+      each = graph.cast(each, Builder(op.getContext()).getI32Type());
+    }
+  }
+  std::string y = graph.node("Where", in);
+  graph.set(op.getResult(), isShort(element) ? graph.cast(y, element) : y);
+}
+
+void convertForm(ConvertOp op, OnnxGraph &graph) {
+  std::string small = graph.smallOf(op.getOperand());
+  Type element = elementOf(op.getResult());
+  if (!small.empty()) {
+    return graph.setSmall(op.getResult(), graph.cast(small, element));
+  }
+  graph.set(op.getResult(),
+            graph.cast(graph.value(op.getOperand()), element));
+}
+
+} // namespace
+
+ArrayRef<OnnxForm> mlir::zg::elementwiseForms() {
+  static const OnnxForm forms[] = {
+      formOf<ConstantOp, constantForm>(), formOf<IotaOp, iotaForm>(),
+      formOf<UnaryOp, unaryForm>(),       formOf<BinaryOp, binaryForm>(),
+      formOf<CompareOp, compareForm>(),   formOf<SelectOp, selectForm>(),
+      formOf<ConvertOp, convertForm>(),
+  };
+  return forms;
+}

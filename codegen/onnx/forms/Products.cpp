@@ -1,0 +1,152 @@
+//===- Products.cpp - products and convolutions as ONNX operators ---------===//
+
+#include "codegen/onnx/Forms.h"
+
+#include "passes/ir/nn/Convolution.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::nn;
+
+namespace {
+
+/// 0, 1, 2, ... with the last two exchanged.
+SmallVector<int64_t> lastTwoExchanged(int64_t rank) {
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(permutation[rank - 1], permutation[rank - 2]);
+  return permutation;
+}
+
+void matmulForm(MatmulOp op, OnnxGraph &graph) {
+  std::string a = graph.value(op.getLhs()), b = graph.value(op.getRhs());
+  Type element = op.getResult().getType().getElementType();
+  if (op.getLhs().getType().getElementType() != element) {
+    a = graph.cast(a, element); // exact, and the sum is not rounded
+    b = graph.cast(b, element);
+  }
+  int64_t rank = op.getResult().getType().getRank();
+  if (rank == 2) {
+    return graph.set(op.getResult(),
+                     graph.node("Gemm", {a, b},
+                                {attribute("transA", int64_t(op.getTransposeA())),
+                                 attribute("transB",
+                                           int64_t(op.getTransposeB()))}));
+  }
+  if (op.getTransposeA()) {
+    a = graph.transpose(a, lastTwoExchanged(rank));
+  }
+  if (op.getTransposeB()) {
+    b = graph.transpose(b, lastTwoExchanged(rank));
+  }
+  graph.set(op.getResult(), graph.node("MatMul", {a, b}));
+}
+
+/// The zeros around the input, in front of all dimensions and behind all.
+SmallVector<int64_t> padsOf(const Convolution &convolution) {
+  SmallVector<int64_t> pads(convolution.low);
+  for (unsigned i = 0; i < convolution.places(); ++i) {
+    pads.push_back(convolution.high(i));
+  }
+  return pads;
+}
+
+std::string forward(const Convolution &c, const std::string &x,
+                    const std::string &w, OnnxGraph &graph) {
+  return graph.node("Conv", {x, w},
+                    {attribute("strides", c.strides),
+                     attribute("pads", padsOf(c)),
+                     attribute("dilations", c.dilations),
+                     attribute("group", c.groups)});
+}
+
+/// Places of the input behind the last window: their gradient is zero.
+SmallVector<int64_t> unseen(const Convolution &c) {
+  SmallVector<int64_t> sizes;
+  for (unsigned i = 0; i < c.places(); ++i) {
+    int64_t reach = (c.output.getDimSize(i + 2) - 1) * c.strides[i] +
+                    (c.weights.getDimSize(i + 2) - 1) * c.dilations[i] + 1;
+    sizes.push_back(
+        std::max<int64_t>(c.input.getDimSize(i + 2) + c.low[i] - reach, 0));
+  }
+  return sizes;
+}
+
+/// The gradient of the input. The zeros behind what the windows see are padded
+/// by hand: runtimes bound output_padding each in their own way.
+std::string inputGradient(const Convolution &c, const std::string &dy,
+                          const std::string &w, OnnxGraph &graph) {
+  std::string dx = graph.node("ConvTranspose", {dy, w},
+                              {attribute("strides", c.strides),
+                               attribute("pads", padsOf(c)),
+                               attribute("dilations", c.dilations),
+                               attribute("group", c.groups)});
+  SmallVector<int64_t> behind = unseen(c);
+  if (llvm::all_of(behind, [](int64_t size) { return size == 0; })) {
+    return dx;
+  }
+  SmallVector<int64_t> pads(c.input.getRank() + 2, 0);
+  llvm::append_range(pads, behind);
+  return graph.node("Pad",
+                    {dx, graph.ints(pads),
+                     graph.number(c.input.getElementType(), 0)},
+                    {attribute("mode", "constant")});
+}
+
+/// The gradient of the weights,
+///   dw[k, c, w] = sum x[n, c, o * stride - low + w * dilation] dy[n, k, o],
+/// is a convolution of x with dy in which samples and channels change places,
+/// and strides and dilations. Groups stay groups:
+///   x [N, C, P] -> [C / G, G * N, P]    dy [N, K, O] -> [K, N, O]
+///   their convolution [C / G, K, W] -> [K, C / G, W]
+std::string weightsGradient(const Convolution &c, const std::string &x,
+                            const std::string &dy, OnnxGraph &graph) {
+  ArrayRef<int64_t> places = c.input.getShape().drop_front(2);
+  int64_t perGroup = c.channels() / c.groups, rank = c.input.getRank();
+  SmallVector<int64_t> split{c.samples(), c.groups, perGroup};
+  llvm::append_range(split, places);
+  auto groupsFirst = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+  groupsFirst[0] = 2;
+  groupsFirst[1] = 1;
+  groupsFirst[2] = 0;
+  SmallVector<int64_t> merged{perGroup, c.groups * c.samples()};
+  llvm::append_range(merged, places);
+  auto exchanged = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(exchanged[0], exchanged[1]);
+
+  std::string left = graph.reshape(
+      graph.transpose(graph.reshape(x, split), groupsFirst), merged);
+  std::string dw = graph.node(
+      "Conv", {left, graph.transpose(dy, exchanged)},
+      {attribute("strides", c.dilations), attribute("pads", padsOf(c)),
+       attribute("dilations", c.strides), attribute("group", c.groups)});
+  // Places that no window sees make it longer.
+  SmallVector<int64_t> sizes{perGroup, c.features()};
+  llvm::append_range(sizes, c.weights.getShape().drop_front(2));
+  return graph.transpose(graph.head(dw, sizes), exchanged);
+}
+
+void convolutionForm(ConvolutionOp op, OnnxGraph &graph) {
+  Convolution convolution(op);
+  std::string lhs = graph.value(op.getLhs()), rhs = graph.value(op.getRhs());
+  switch (op.getKind()) {
+  case ConvolutionKind::forward:
+    return graph.set(op.getResult(), forward(convolution, lhs, rhs, graph));
+  case ConvolutionKind::input:
+    return graph.set(op.getResult(),
+                     inputGradient(convolution, lhs, rhs, graph));
+  case ConvolutionKind::weights:
+    return graph.set(op.getResult(),
+                     weightsGradient(convolution, lhs, rhs, graph));
+  }
+}
+
+} // namespace
+
+ArrayRef<OnnxForm> mlir::zg::productForms() {
+  static const OnnxForm forms[] = {formOf<MatmulOp, matmulForm>(),
+                                   formOf<ConvolutionOp, convolutionForm>()};
+  return forms;
+}

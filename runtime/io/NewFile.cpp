@@ -1,0 +1,45 @@
+//===- NewFile.cpp - a file that gets its name when it is whole -----------===//
+
+#include "runtime/io/NewFile.h"
+
+#include "runtime/base/OutputPath.h"
+#include "runtime/io/Temporaries.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+using namespace zerograph;
+
+absl::StatusOr<std::unique_ptr<NewFile>>
+NewFile::create(const std::string &path, uint64_t bytes) {
+  ZG_RETURN_IF_ERROR(checkOutputPath(path));
+  std::unique_ptr<NewFile> made(new NewFile);
+  made->name = path;
+  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  ZG_ASSIGN_OR_RETURN(made->file, File::create(temporary, bytes));
+  made->temporary = temporary;
+  rememberTemporary(temporary);
+  return made;
+}
+
+NewFile::~NewFile() {
+  if (!temporary.empty()) {
+    unlink(temporary.c_str());
+    forgetTemporary(temporary);
+  }
+}
+
+absl::Status NewFile::commit() {
+  ZG_RETURN_IF_ERROR(file->sync());
+  if (rename(temporary.c_str(), name.c_str()) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat(name, ": cannot be named: ", std::strerror(errno)));
+  }
+  forgetTemporary(temporary);
+  temporary.clear();
+  // Its name is durable once its folder is; the file is there in any case.
+  syncFolder(std::filesystem::path(name).parent_path().string()).IgnoreError();
+  return absl::OkStatus();
+}

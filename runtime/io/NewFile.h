@@ -1,0 +1,40 @@
+//===- NewFile.h - a file that gets its name when it is whole -------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_IO_NEWFILE_H
+#define ZEROGRAPH_RUNTIME_IO_NEWFILE_H
+
+#include "runtime/io/File.h"
+
+namespace zerograph {
+
+/// A file that is written under a temporary name beside its own, which goes
+/// when this does; `commit` gives it its name. Several threads may write.
+class NewFile {
+public:
+  /// Reserves the space: a full disk is an error here, and no file stays.
+  static absl::StatusOr<std::unique_ptr<NewFile>>
+  create(const std::string &path, uint64_t bytes);
+  ~NewFile();
+  NewFile(const NewFile &) = delete;
+  NewFile &operator=(const NewFile &) = delete;
+
+  const std::string &path() const { return name; }
+  uint64_t bytes() const { return file->bytes(); }
+
+  absl::Status write(uint64_t offset, uint64_t bytes, const void *data) {
+    return file->write(offset, bytes, data);
+  }
+  /// Puts the file on the disk under its name. All writes are done.
+  absl::Status commit();
+
+private:
+  NewFile() = default;
+
+  std::string name;
+  std::string temporary; ///< empty: it has its name
+  std::shared_ptr<File> file;
+};
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_IO_NEWFILE_H

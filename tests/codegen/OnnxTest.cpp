@@ -1,0 +1,440 @@
+//===- OnnxTest.cpp - nn ops as operators of ONNX -------------------------===//
+//
+// A program is written as ONNX and imported again: it must compute the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/onnx/TrainingGraph.h"
+#include "passes/ir/nn/NNDialect.h"
+#include "tests/frontend/Fixture.h"
+#include "tests/support/Interpreter.h"
+#include "tests/support/Program.h"
+
+#include "onnx/checker.h"
+#include "gmock/gmock.h"
+
+#include <cmath>
+
+using namespace mlir::zg;
+using namespace mlir::zg::testing;
+using ::testing::HasSubstr;
+using zerograph::frontend::ExportedModel;
+using zerograph::frontend::TrainedWeights;
+using zerograph::frontend::testing::Imported;
+
+namespace {
+
+struct Input {
+  std::string name, type;
+  double low = -3, high = 3;
+};
+
+struct Case {
+  std::string name;
+  std::vector<Input> inputs;
+  std::string body; ///< defines %y
+  std::string result;
+};
+
+std::string programOf(const Case &one) {
+  std::string text = "nn.program @micro(";
+  for (size_t i = 0; i < one.inputs.size(); ++i) {
+    const Input &input = one.inputs[i];
+    text += std::string(i == 0 ? "" : ", ") + "%" + input.name + ": tensor<" +
+            input.type + "> {nn.input = #nn.input<\"" + input.name +
+            "\", per_sample = false>}";
+  }
+  return text + ") -> (tensor<" + one.result + "> {nn.output = \"y\"}) {\n" +
+         one.body + "\nnn.return %y : tensor<" + one.result + ">\n}";
+}
+
+std::vector<Tensor> argumentsOf(const Case &one, nn::ProgramOp program) {
+  std::vector<Tensor> arguments;
+  for (size_t i = 0; i < one.inputs.size(); ++i) {
+    arguments.push_back(randomTensor(program.getArgumentTypes()[i],
+                                     unsigned(i) + 1, one.inputs[i].low,
+                                     one.inputs[i].high));
+  }
+  return arguments;
+}
+
+/// The file of a program, which ONNX's checker has passed.
+std::string writeFile(Program &program) {
+  absl::StatusOr<ExportedModel> written =
+      writeTrainingGraph(program.getModule(), {}, "out.onnx");
+  EXPECT_TRUE(written.ok()) << written.status();
+  if (!written.ok()) {
+    return "";
+  }
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(written->bytes));
+  try {
+    onnx::checker::check_model(model, /*full_check=*/true);
+  } catch (const std::exception &error) {
+    ADD_FAILURE() << error.what();
+  }
+  return zerograph::frontend::testing::writeBytes(written->bytes);
+}
+
+class OnnxForm : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OnnxForm, ComputesTheSame) {
+  Program program(programOf(GetParam()));
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  zerograph::frontend::ImportOptions options;
+  options.require_loss = false;
+  Imported imported =
+      zerograph::frontend::testing::importFile(writeFile(program), options);
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+
+  nn::ProgramOp before = program.function("micro");
+  std::vector<Tensor> arguments = argumentsOf(GetParam(), before);
+  Tensor expected = evaluate(before, arguments)[0];
+  Tensor found = evaluate(imported.function(), arguments)[0];
+  EXPECT_EQ(expected.shape, found.shape);
+  ASSERT_EQ(expected.values.size(), found.values.size());
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    double value = expected.values[i], other = found.values[i];
+    EXPECT_TRUE(value == other || (std::isnan(value) && std::isnan(other)) ||
+                std::abs(value - other) <= 1e-9 * (1 + std::abs(value)))
+        << "element " << i << ": " << value << " became " << other;
+  }
+}
+
+Case unary(const char *kind, double low = -3, double high = 3,
+           const char *element = "f32") {
+  std::string type = std::string("2x3x") + element;
+  return {std::string(kind) + "_" + element,
+          {{"x", type, low, high}},
+          std::string("%y = nn.unary ") + kind + " %x : tensor<" + type +
+              "> -> tensor<" + type + ">",
+          type};
+}
+
+Case binary(const char *kind, const char *element = "f32", double low = -3,
+            double high = 3) {
+  std::string type = std::string("2x3x") + element;
+  return {std::string(kind) + "_" + element,
+          {{"a", type, low, high}, {"b", type, low, high}},
+          std::string("%y = nn.binary ") + kind + " %a, %b : tensor<" + type +
+              ">",
+          type};
+}
+
+Case compare(const char *kind, const char *element) {
+  std::string type = std::string("2x3x") + element;
+  double high = element == std::string("i1") ? 2 : 3;
+  return {std::string(kind) + "_" + element,
+          {{"a", type, 0, high}, {"b", type, 0, high}},
+          std::string("%y = nn.compare ") + kind + " %a, %b : tensor<" + type +
+              "> -> tensor<2x3xi1>",
+          "2x3xi1"};
+}
+
+Case select(const char *element) {
+  std::string type = std::string("2x3x") + element;
+  return {std::string("select_") + element,
+          {{"c", "2x3xi1", 0, 2}, {"a", type, 0, 2}, {"b", type, 0, 2}},
+          "%y = nn.select %c, %a, %b : tensor<2x3xi1>, tensor<" + type + ">",
+          type};
+}
+
+Case one(const char *name, const char *from, const char *to, const char *op) {
+  return {name,
+          {{"x", from}},
+          std::string("%y = nn.") + op + " : tensor<" + from + "> -> tensor<" +
+              to + ">",
+          to};
+}
+
+Case matmul(const char *name, const char *a, const char *b, const char *flags,
+            const char *result) {
+  return {std::string("matmul_") + name,
+          {{"a", a}, {"b", b}},
+          std::string("%y = nn.matmul %a, %b ") + flags + " : tensor<" + a +
+              ">, tensor<" + b + "> -> tensor<" + result + ">",
+          result};
+}
+
+Case convolution(const char *name, const char *kind, const char *lhs,
+                 const char *rhs, const char *attributes, const char *result) {
+  return {std::string("convolution_") + name + "_" + kind,
+          {{"a", lhs}, {"b", rhs}},
+          std::string("%y = nn.convolution ") + kind + " %a, %b " + attributes +
+              " : tensor<" + lhs + ">, tensor<" + rhs + "> -> tensor<" +
+              result + ">",
+          result};
+}
+
+/// The three kinds of one convolution.
+std::vector<Case> convolutions() {
+  struct Shape {
+    const char *name, *x, *w, *y, *attributes;
+  };
+  const Shape shapes[] = {
+      {"plain", "2x3x7x6xf32", "4x3x3x2xf32", "2x4x5x5xf32",
+       "strides [1, 1] low [0, 0] dilations [1, 1] groups 1"},
+      {"padded", "2x3x7x6xf32", "4x3x3x3xf32", "2x4x4x3xf32",
+       "strides [2, 2] low [1, 1] dilations [1, 1] groups 1"},
+      // The last window ends before the input does.
+      {"unseen", "2x3x8x7xf32", "4x3x3x2xf32", "2x4x3x3xf32",
+       "strides [2, 2] low [0, 0] dilations [1, 1] groups 1"},
+      {"groups", "2x4x7x6xf32", "6x2x3x3xf32", "2x6x4x4xf32",
+       "strides [2, 1] low [1, 1] dilations [1, 2] groups 2"},
+      {"depthwise", "2x4x9xf32", "4x1x3xf32", "2x4x3xf32",
+       "strides [2] low [0] dilations [2] groups 4"},
+  };
+  std::vector<Case> cases;
+  for (const Shape &s : shapes) {
+    cases.push_back(
+        convolution(s.name, "forward", s.x, s.w, s.attributes, s.y));
+    cases.push_back(convolution(s.name, "input", s.y, s.w, s.attributes, s.x));
+    cases.push_back(
+        convolution(s.name, "weights", s.x, s.y, s.attributes, s.w));
+  }
+  return cases;
+}
+
+Case scatter(const char *kind) {
+  return {
+      std::string("scatter_") + kind,
+      {{"ids", "2x4xi32", -2, 7}, {"rows", "2x4x3xf32"}, {"table", "5x3xf32"}},
+      std::string("%y = nn.scatter ") + kind +
+          " %ids, %rows into %table : tensor<2x4xi32>, tensor<2x4x3xf32> "
+          "-> tensor<5x3xf32>",
+      "5x3xf32"};
+}
+
+Case cumsum(const char *name, const char *flags) {
+  return {std::string("cumsum_") + name,
+          {{"x", "2x4x3xi64"}},
+          std::string("%y = nn.cumsum %x dim 1 ") + flags +
+              " : tensor<2x4x3xi64>",
+          "2x4x3xi64"};
+}
+
+std::vector<Case> allCases() {
+  std::vector<Case> cases = {
+      {"constant",
+       {{"x", "2x3xf32"}},
+       "%c = nn.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : "
+       "tensor<2x3xf32>\n%y = nn.binary add %x, %c : tensor<2x3xf32>",
+       "2x3xf32"},
+      {"splats_alone",
+       {{"x", "2x3xf32"}},
+       "%c = nn.constant dense<1.5> : tensor<2x3xf32>\n"
+       "%d = nn.binary add %c, %c : tensor<2x3xf32>\n"
+       "%y = nn.binary mul %x, %d : tensor<2x3xf32>",
+       "2x3xf32"},
+      {"bools",
+       {{"x", "2x3xi1", 0, 2}},
+       "%c = nn.constant dense<[[true, false, true], [false, false, true]]> : "
+       "tensor<2x3xi1>\n%y = nn.binary logical_xor %x, %c : tensor<2x3xi1>",
+       "2x3xi1"},
+      {"iota",
+       {{"x", "2x3x4xi32"}},
+       "%i = nn.iota 1 : tensor<2x3x4xi32>\n"
+       "%y = nn.binary add %x, %i : tensor<2x3x4xi32>",
+       "2x3x4xi32"},
+      {"broadcast_both",
+       {{"a", "2x1xf32"}, {"b", "1x3xf32"}},
+       "%p = nn.broadcast %a : tensor<2x1xf32> -> tensor<2x3xf32>\n"
+       "%q = nn.broadcast %b : tensor<1x3xf32> -> tensor<2x3xf32>\n"
+       "%y = nn.binary sub %p, %q : tensor<2x3xf32>",
+       "2x3xf32"},
+      unary("neg"),
+      unary("neg", -100, 100, "i8"),
+      unary("abs"),
+      unary("abs", -9, 9, "i64"),
+      unary("sign"),
+      unary("exp"),
+      unary("log", 0.1),
+      unary("sqrt", 0),
+      unary("reciprocal", 0.5),
+      unary("tanh"),
+      unary("sigmoid"),
+      unary("erf"),
+      unary("sin"),
+      unary("cos"),
+      unary("floor"),
+      unary("ceil"),
+      unary("round"),
+      unary("logical_not", 0, 2, "i1"),
+      unary("log1p", -0.9),
+      // Beside 1 they vanish.
+      unary("log1p", -1e-12, 1e-12, "f64"),
+      {"is_nan",
+       {{"x", "4xf32", -1, 1}},
+       "%r = nn.unary sqrt %x : tensor<4xf32> -> tensor<4xf32>\n"
+       "%y = nn.unary is_nan %r : tensor<4xf32> -> tensor<4xi1>",
+       "4xi1"},
+      {"log1p_of_the_ends",
+       {{"x", "3xf32", 1, 2}},
+       "%c = nn.constant dense<[-1.0, 0x7F800000, 0x7FC00000]> : "
+       "tensor<3xf32>\n%l = nn.unary log1p %c : tensor<3xf32> -> "
+       "tensor<3xf32>\n%y = nn.binary mul %l, %x : tensor<3xf32>",
+       "3xf32"},
+      binary("add"),
+      binary("sub"),
+      binary("mul"),
+      binary("div"),
+      binary("max"),
+      binary("min"),
+      binary("pow", "f32", 0.5),
+      binary("mod"),
+      binary("rem"),
+      binary("add", "i8"),
+      binary("mul", "i16"),
+      binary("div", "i64", 1, 20),
+      binary("mod", "i32", -9, 9),
+      binary("rem", "i64", 1, 20),
+      binary("max", "ui8", 0, 200),
+      binary("logical_and", "i1", 0, 2),
+      binary("logical_or", "i1", 0, 2),
+      compare("eq", "f32"),
+      compare("ne", "i64"),
+      compare("lt", "i1"),
+      compare("le", "i8"),
+      compare("gt", "f32"),
+      compare("ge", "i32"),
+      select("f32"),
+      select("i1"),
+      select("i8"),
+      select("i64"),
+      one("to_int", "2x3xf32", "2x3xi64", "convert %x"),
+      one("to_float", "2x3xi8", "2x3xf32", "convert %x"),
+      one("to_bool", "2x3xi64", "2x3xi1", "convert %x"),
+      one("to_bf16", "2x3xf32", "2x3xbf16", "convert %x"),
+      one("reshape", "2x3xf32", "6xf32", "reshape %x"),
+      one("to_scalar", "1x1xf32", "f32", "reshape %x"),
+      one("transpose", "2x3x4xf32", "4x2x3xf32", "transpose %x [2, 0, 1]"),
+      one("slice", "7x8xf32", "3x3xf32", "slice %x [0, 1] step [3, 2]"),
+      one("slice_backwards", "5x7xf32", "5x3xf32",
+          "slice %x [4, 6] step [-1, -3]"),
+      one("slice_to_the_first", "7xf32", "3xf32", "slice %x [6] step [-3]"),
+      one("pad", "2x3xf32", "4x5xf32", "pad %x [1, 0] value 2.0 : f32"),
+      one("pad_ints", "2x3xi8", "4x5xi8", "pad %x [1, 2] value -3 : i8"),
+      {"concat",
+       {{"a", "2x3xf32"}, {"b", "2x1xf32"}},
+       "%y = nn.concat %a, %b dim 1 : tensor<2x3xf32>, tensor<2x1xf32> -> "
+       "tensor<2x4xf32>",
+       "2x4xf32"},
+      one("sum", "2x3x4xf32", "1x3x1xf32", "reduce sum %x [0, 2]"),
+      one("max_ints", "2x3xi8", "2x1xi8", "reduce max %x [1]"),
+      one("min", "2x3x4xf32", "2x1x4xf32", "reduce min %x [1]"),
+      one("prod", "2x3xf32", "1x1xf32", "reduce prod %x [0, 1]"),
+      cumsum("forward", ""),
+      cumsum("exclusive", "exclusive"),
+      cumsum("exclusive_reverse", "exclusive reverse"),
+      matmul("plain", "3x4xf32", "4x5xf32", "", "3x5xf32"),
+      matmul("transposed", "4x3xf32", "5x4xf32", "transpose_a transpose_b",
+             "3x5xf32"),
+      matmul("batch", "2x4x3xf32", "2x5x4xf32", "transpose_a transpose_b",
+             "2x3x5xf32"),
+      matmul("half", "3x4xbf16", "4x5xbf16", "", "3x5xf32"),
+      {"gather",
+       {{"table", "5x3xf32"}, {"ids", "2x4xi64", -2, 7}},
+       "%y = nn.gather %table, %ids : tensor<5x3xf32>, tensor<2x4xi64> -> "
+       "tensor<2x4x3xf32>",
+       "2x4x3xf32"},
+      scatter("sum"),
+      scatter("max"),
+      scatter("min"),
+      scatter("prod"),
+      {"scatter_zeros",
+       {{"ids", "4xi64", 0, 5}, {"rows", "4xf32"}},
+       "%y = nn.scatter sum %ids, %rows : tensor<4xi64>, tensor<4xf32> -> "
+       "tensor<5xf32>",
+       "5xf32"},
+  };
+  std::vector<Case> more = convolutions();
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnnxForm, ::testing::ValuesIn(allCases()),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(TrainingGraph, NamesWhatItGives) {
+  Program program(R"(
+nn.program @micro(
+    %x: tensor<2xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<2xf32> {nn.parameter = #nn.parameter<"w", module = "",
+        trainable = true, init = normal>},
+    %m: tensor<2xf32> {nn.parameter = #nn.parameter<"m", module = "",
+        trainable = false, init = zeros, type = f16>})
+    -> (tensor<f32> {nn.output = "loss"}, tensor<2xf32> {nn.gradient = "w"},
+        tensor<2xf32> {nn.next_value = "m"}) {
+  %p = nn.binary mul %x, %w : tensor<2xf32>
+  %s = nn.reduce sum %p [0] : tensor<2xf32> -> tensor<1xf32>
+  %l = nn.reshape %s : tensor<1xf32> -> tensor<f32>
+  %n = nn.binary add %m, %x : tensor<2xf32>
+  nn.return %l, %x, %n : tensor<f32>, tensor<2xf32>, tensor<2xf32>
+})");
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  TrainedWeights weights;
+  weights["w"].read = [](const std::string &) {
+    return absl::StatusOr<std::string>(std::string(8, '\1'));
+  };
+  absl::StatusOr<ExportedModel> written =
+      writeTrainingGraph(program.getModule(), weights, "folder/out.onnx");
+  ASSERT_TRUE(written.ok()) << written.status();
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(written->bytes));
+  std::vector<std::string> outputs, inputs;
+  for (const auto &output : model.graph().output()) {
+    outputs.push_back(output.name());
+  }
+  for (const auto &input : model.graph().input()) {
+    inputs.push_back(input.name());
+  }
+  EXPECT_THAT(outputs, ::testing::ElementsAre("loss", "w.gradient", "m.next"));
+  EXPECT_THAT(inputs, ::testing::ElementsAre("x", "w", "m"));
+  EXPECT_EQ(model.graph().initializer(0).name(), "w");
+  EXPECT_EQ(model.graph().initializer(0).raw_data(), std::string(8, '\1'));
+  // Of its own type, and without a value.
+  EXPECT_EQ(model.graph().input(2).type().tensor_type().elem_type(),
+            onnx::TensorProto::FLOAT16);
+  EXPECT_THAT(written->notes,
+              ::testing::ElementsAre(HasSubstr("have to be fed: 'm'")));
+  EXPECT_TRUE(written->data.empty());
+}
+
+std::string refusal(const std::string &text) {
+  Program program(text);
+  EXPECT_TRUE(program.ok()) << program.diagnostics();
+  auto written = writeTrainingGraph(program.getModule(), {}, "out.onnx");
+  EXPECT_FALSE(written.ok());
+  return std::string(written.status().message());
+}
+
+TEST(TrainingGraph, NamesAllThatHasNoForm) {
+  std::string error = refusal(R"(
+nn.program @micro(%x: tensor<2x8xf32> {nn.input = #nn.input<"x",
+    per_sample = true>}) -> (tensor<2x8xf32> {nn.output = "y"}) {
+  %a = nn.softmax %x : tensor<2x8xf32> loc("attention")
+  %b, %m = nn.dropout %a ratio 0.1 number 0 samples [0, 2]
+      : tensor<2x8xf32> -> tensor<2x8xi1> loc("drop")
+  %c = nn.softmax %b : tensor<2x8xf32> loc("head")
+  nn.return %c : tensor<2x8xf32>
+})");
+  for (const char *part :
+       {"3 ops", "node 'attention' (nn.softmax)", "node 'drop' (nn.dropout)",
+        "--dropout 0", "node 'head'"}) {
+    EXPECT_THAT(error, HasSubstr(part));
+  }
+}
+
+TEST(TrainingGraph, RefusesNamesThatAreTaken) {
+  std::string error = refusal(R"(
+nn.program @micro(
+    %x: tensor<2xf32> {nn.input = #nn.input<"w.gradient", per_sample = true>},
+    %w: tensor<2xf32> {nn.parameter = #nn.parameter<"w", module = "",
+        trainable = true, init = normal>})
+    -> (tensor<2xf32> {nn.gradient = "w"}) {
+  nn.return %x : tensor<2xf32>
+})");
+  EXPECT_THAT(error, HasSubstr("two values named w.gradient"));
+}
+
+} // namespace

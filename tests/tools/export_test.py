@@ -1,0 +1,255 @@
+"""`export`: trained weights into a copy of the model, and a model for
+inference of it."""
+
+import json
+import math
+import os
+import shutil
+import struct
+
+from onnx_bytes import DOUBLE, FLOAT16, linear, tensor
+from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, limit_file_size,
+                     main, read_tensors, rows, write_tensors)
+
+RESNET = os.path.join(MODELS, "resnet-mini")
+RESNET_DATA = os.path.join(RESNET, "batches.safetensors")
+SDPA = os.path.join(MODELS, "gpt2-nano", "model_sdpa.onnx")
+STEPS = 2
+
+
+def floats(tensor):
+    return struct.unpack("<%df" % (len(tensor[2]) // 4), tensor[2])
+
+
+class Export(Case):
+
+    def losses(self):
+        with open(self.path("log")) as file:
+            return [json.loads(line)["loss"] for line in file]
+
+    def train(self, model, data, *options):
+        self.succeeds("train", model, "--data", data, "--optimizer", "sgd",
+                      "--lr", "0.1", "--log", "log", "--save-weights", "w",
+                      *options)
+        return self.losses()
+
+    def check_continues(self, model, data, batch):
+        """Twice as many steps, or half of them, exported, and the others from
+        the exported file: the same losses and weights, bit for bit."""
+        size = ["--micro-batch", str(batch), "--steps"]
+        whole = self.train(model, data, *size, str(2 * STEPS))
+        wanted = read_tensors(self.path("w"))
+        begun = self.train(model, data, *size, str(STEPS))
+        self.assertEqual(begun, whole[:STEPS])
+        self.succeeds("export", "w", model, "-o", "out.onnx")
+        write_tensors(self.path("rest"), {
+            name: rows(array, STEPS * batch, 2 * STEPS * batch)
+            for name, array in read_tensors(data).items()})
+        self.assertEqual(self.train("out.onnx", "rest", *size, str(STEPS)),
+                         whole[STEPS:])
+        self.assertEqual(read_tensors(self.path("w")), wanted)
+        # The first loss is what `run` gives, too.
+        self.succeeds("run", "out.onnx", "--data", "rest", "--micro-batch",
+                      str(batch), "-o", "outputs")
+        loss = floats(read_tensors(self.path("outputs"))["loss"])
+        self.assertEqual(loss[0], whole[STEPS])
+
+    def test_training_goes_on(self):
+        for model, data, batch in (
+                (MLP, MLP_DATA, 32),
+                (os.path.join(MODELS, "mlp-digits", "model_keep_names.onnx"),
+                 MLP_DATA, 8),
+                (GPT, GPT_DATA, 4), (SDPA, GPT_DATA, 2),
+                (os.path.join(MODELS, "gpt2-nano", "model_keep_names.onnx"),
+                 GPT_DATA, 2),
+                (os.path.join(MODELS, "gpt2-nano", "model_ts.onnx"), GPT_DATA,
+                 2),
+                # Running statistics are part of it.
+                (os.path.join(RESNET, "model.onnx"), RESNET_DATA, 16),
+                (os.path.join(RESNET, "model_ts.onnx"), RESNET_DATA, 16)):
+            with self.subTest(model):
+                self.check_continues(model, data, batch)
+
+    def test_nothing_else_changes(self):
+        """With the model's own weights the bytes are the model's."""
+        for model, data in ((MLP, MLP_DATA), (SDPA, GPT_DATA)):
+            self.train(model, data, "--micro-batch", "2", "--steps", "0")
+            name = os.path.basename(model)
+            os.makedirs(self.path("out"), exist_ok=True)
+            self.succeeds("export", "w", model, "-o",
+                          os.path.join("out", name))
+            for file in (name, name + ".data"):
+                path = os.path.join(os.path.dirname(model), file)
+                if os.path.exists(path):
+                    with open(path, "rb") as a, \
+                            open(self.path("out", file), "rb") as b:
+                        self.assertTrue(a.read() == b.read(), file)
+
+    def test_external_data_of_the_model_stays(self):
+        for file in ("model_sdpa.onnx", "model_sdpa.onnx.data"):
+            shutil.copy(os.path.join(MODELS, "gpt2-nano", file), self.folder)
+        with open(self.path("model_sdpa.onnx.data"), "rb") as file:
+            before = file.read()
+        self.train("model_sdpa.onnx", GPT_DATA, "--micro-batch", "2")
+        self.succeeds("export", "w", "model_sdpa.onnx", "-o", "trained.onnx")
+        with open(self.path("model_sdpa.onnx.data"), "rb") as file:
+            self.assertTrue(file.read() == before)
+        self.assertEqual(os.path.getsize(self.path("trained.onnx.data")),
+                         len(before))
+
+    def test_adapters_are_merged(self):
+        self.train(GPT, GPT_DATA, "--micro-batch", "2", "--steps", "2",
+                   "--lora", "4:*c_attn.weight")
+        self.succeeds("export", "w", GPT, "-o", "out.onnx")
+        loads = self.train(GPT, GPT_DATA, "--micro-batch", "2",
+                           "--load-weights", "w")
+        self.assertEqual(self.train("out.onnx", GPT_DATA, "--micro-batch",
+                                    "2"), loads)
+
+    def test_halves_are_rounded(self):
+        with open(self.path("half.onnx"), "wb") as file:
+            file.write(linear(tensor("w", [4], [1, 2, 3, 4], FLOAT16)))
+        write_tensors(self.path("w"), {
+            "w": ("F32", [4], struct.pack("<4f", 1.0004883, 1e9, -0.1, 0))})
+        result = self.succeeds("export", "w", "half.onnx", "-o", "out.onnx")
+        self.assertIn("note: rounded to the 16 bits that the model has them "
+                      "in: 'w'\n", result.stderr)
+        with open(self.path("out.onnx"), "rb") as file:
+            # To even, to infinity, to nearest.
+            self.assertIn(struct.pack("<4e", 1, math.inf, -0.1, 0),
+                          file.read())
+
+    def test_other_weights_are_refused(self):
+        self.train(MLP, MLP_DATA, "--micro-batch", "2")
+        weights = read_tensors(self.path("w"))
+        name = next(iter(weights))
+        dtype, shape, data = weights[name]
+        weights[name] = (dtype, [len(data) // 4], data)
+        weights["head.weight"] = weights["head.bias"] = ("F32", [1], bytes(4))
+        write_tensors(self.path("other"), weights)
+        with open(self.path("double.onnx"), "wb") as file:
+            file.write(linear(tensor("w", [4], [1, 2, 3, 4], DOUBLE),
+                              dtype=DOUBLE))
+        write_tensors(self.path("single"), {"w": ("F32", [4], bytes(16))})
+        before = sorted(os.listdir(self.folder))
+        self.refused("export", "other", MLP, "-o", "out.onnx", lines=4,
+                     parts=["3 weights do not fit", f"'{name}' has shape",
+                            "'head.bias' is no init", "'head.weight' is no"])
+        self.refused("export", "single", "double.onnx", "-o", "out.onnx",
+                     lines=2, parts=["'w' is F64 in the model and F32"])
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_refusals(self):
+        self.train(MLP, MLP_DATA, "--micro-batch", "2")
+        shutil.copy(MLP, self.path("m.onnx"))
+        before = sorted(os.listdir(self.folder))
+        for arguments, parts in (
+                (["w", "m.onnx", "-o", "m.onnx"], ["--output", "the model"]),
+                (["w", "m.onnx", "-o", "w"], ["--output", "the weights"]),
+                (["w", "m.onnx", "-o", "no/out.onnx"], ["no/out.onnx"]),
+                (["w", "m.onnx"], ["--output"]),
+                (["m.onnx", "-o", "out.onnx"], ["expected two files", "1 is"]),
+                (["w", "m.onnx", "x", "-o", "o"], ["3 are given"]),
+                (["m.onnx", "w", "-o", "out.onnx"], ["m.onnx"]),
+                (["w", "none.onnx", "-o", "o"], ["none.onnx: cannot open"]),
+                (["none", "m.onnx", "-o", "o"], ["none"]),
+                (["w", "m.onnx", "-o", "o", "--dim", "batch=2", "--train", "x"],
+                 ["--dim, --train are for --training-graph"]),
+                (["w", "m.onnx", "-o", "o", "--loss-output", "loss"],
+                 ["--loss-output is for"]),
+                (["w", "m.onnx", "-o", "o", "--output-value", "x"],
+                 ["--output-value is for --inference"]),
+                (["w", "m.onnx", "-o", "o", "--inference", "--loss-output",
+                  "x"], ["--loss-output x: there is no output"]),
+                (["w", "m.onnx", "-o", "o", "--ranks", "2"], ["--ranks"]),
+                (["m.onnx", "-o", "o", "--training-graph", "--inference"],
+                 ["give one of them"])):
+            with self.subTest(arguments):
+                self.refused("export", *arguments, parts=parts)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_a_full_disk_leaves_nothing(self):
+        self.train(SDPA, GPT_DATA, "--micro-batch", "2")
+        before = sorted(os.listdir(self.folder))
+        # First the data does not fit, then, behind the data, the model.
+        data = os.path.getsize(SDPA + ".data")
+        self.assertGreater(data, os.path.getsize(SDPA))
+        self.refused("export", "w", SDPA, "-o", "out.onnx",
+                     parts=["out.onnx.data"], **limit_file_size(data - 1))
+        self.refused("export", "w", MLP, "-o", "out.onnx", lines=0,
+                     parts=["zerograph export"], **limit_file_size(1))
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+
+class Inference(Case):
+
+    def evaluated(self, model, data, count, classes):
+        """The mean loss of the first `count` samples: as training evaluates
+        it, and from the scores that the model for inference gives."""
+        write_tensors(self.path("eval"), {
+            name: rows(array, 0, count)
+            for name, array in read_tensors(data).items()})
+        self.succeeds("train", model, "--data", data, "--eval-data", "eval",
+                      "--micro-batch", "8", "--steps", "3", "--eval-every",
+                      "3", "--log", "log", "--save-weights", "w")
+        with open(self.path("log")) as file:
+            wanted = json.loads(file.readlines()[-1])["eval_loss"]
+        said = self.succeeds("export", "w", model, "-o", "out.onnx",
+                             "--inference").stderr
+        arrays = read_tensors(self.path("eval"))
+        labels = arrays.pop("labels")
+        write_tensors(self.path("inputs"), arrays)
+        self.succeeds("run", "out.onnx", "--data", "inputs", "--micro-batch",
+                      "8", "-o", "outputs")
+        (name, scores), = read_tensors(self.path("outputs")).items()
+        self.assertIn(f"the outputs are {name}", said)
+        self.assertIn("no longer inputs: 'labels'", said)
+        self.assertEqual(scores[1][0], count)
+        self.assertEqual(scores[1][-1], classes)
+        values = floats(scores)
+        goals = struct.unpack("<%dq" % (len(labels[2]) // 8), labels[2])
+        total = counted = 0
+        for i, goal in enumerate(goals):
+            if goal >= 0:
+                row = values[i * classes:(i + 1) * classes]
+                top = max(row)
+                total += (top - row[goal] +
+                          math.log(sum(math.exp(x - top) for x in row)))
+                counted += 1
+        return wanted, total / counted
+
+    def test_scores_give_the_loss_of_evaluation(self):
+        for model, data, classes in (
+                (MLP, MLP_DATA, 10),
+                (os.path.join(RESNET, "model.onnx"), RESNET_DATA, 10),
+                (os.path.join(RESNET, "model_ts.onnx"), RESNET_DATA, 10),
+                (GPT, GPT_DATA, 256), (SDPA, GPT_DATA, 256),
+                (os.path.join(MODELS, "gpt2-nano", "model_ts.onnx"), GPT_DATA,
+                 256),
+                (os.path.join(MODELS, "gpt2-nano-dropout", "model.onnx"),
+                 GPT_DATA, 256)):
+            with self.subTest(model):
+                wanted, found = self.evaluated(model, data, 16, classes)
+                self.assertAlmostEqual(wanted, found, delta=3e-6 * wanted)
+
+    def test_added_losses_leave_the_outputs(self):
+        folder = os.path.join(MODELS, "added_loss")
+        model = os.path.join(folder, "classifier.onnx")
+        self.succeeds("train", model, "--data",
+                      os.path.join(folder, "classifier.safetensors"),
+                      "--micro-batch", "4", "--loss", "cross_entropy",
+                      "--save-weights", "w")
+        said = self.succeeds("export", "w", model, "-o", "out.onnx",
+                             "--inference").stderr
+        self.assertIn("no output is a loss: all of them stay", said)
+
+    def test_any_value_can_be_the_output(self):
+        self.succeeds("train", MLP, "--data", MLP_DATA, "--micro-batch", "2",
+                      "--save-weights", "w")
+        self.refused("export", "w", MLP, "-o", "out.onnx", "--inference",
+                     "--output-value", "nothing",
+                     parts=["--output-value nothing: no node computes"])
+
+
+if __name__ == "__main__":
+    main()

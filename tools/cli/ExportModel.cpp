@@ -1,0 +1,127 @@
+//===- ExportModel.cpp - `export`: back to ONNX ---------------------------===//
+
+#include "runtime/base/OutputPath.h"
+#include "runtime/comm/Launch.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/CompileFlags.h"
+#include "tools/cli/CompileModel.h"
+#include "tools/cli/ExportFiles.h"
+#include "tools/cli/TrainedWeights.h"
+#include "tools/compiler/TrainingGraph.h"
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <cstdio>
+
+namespace zerograph {
+namespace {
+
+struct ExportFlags {
+  explicit ExportFlags(CLI::App &app) : compile(app, kExports) {
+    addOptions(app, kExports, given);
+    app.add_option("FILES", files,
+                   "WEIGHTS.safetensors MODEL.onnx, or, with --training-graph, "
+                   "MODEL.onnx")
+        ->required();
+  }
+
+  CompileFlags compile;
+  options::Export given;
+  std::vector<std::string> files;
+};
+
+/// Of compile's options: those that what is wanted does not take.
+absl::Status checkTaken(const ExportFlags &flags) {
+  std::vector<std::string> others;
+  for (absl::string_view name :
+       absl::StrSplit(flags.compile.given(), ", ", absl::SkipEmpty())) {
+    bool taken = flags.given.training_graph || name == "--output" ||
+                 (name == "--loss-output" && flags.given.inference);
+    if (!taken) {
+      others.emplace_back(name);
+    }
+  }
+  if (!flags.given.output_value.empty() && !flags.given.inference) {
+    return absl::InvalidArgumentError(
+        "--output-value is for --inference, which is not given");
+  }
+  return others.empty()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   absl::StrJoin(others, ", "), others.size() > 1 ? " are" : " is",
+                   " for --training-graph, which is not given"));
+}
+
+absl::Status checkFiles(const ExportFlags &flags) {
+  if (flags.given.training_graph && flags.given.inference) {
+    return absl::InvalidArgumentError(
+        "--training-graph writes gradients, and --inference leaves out the "
+        "loss: give one of them");
+  }
+  if (flags.files.size() != (flags.given.training_graph ? 1 : 2)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.given.training_graph
+            ? "--training-graph is of one file, MODEL.onnx; "
+            : "expected two files, WEIGHTS.safetensors and MODEL.onnx; ",
+        flags.files.size(), flags.files.size() == 1 ? " is" : " are",
+        " given"));
+  }
+  return checkTaken(flags);
+}
+
+absl::Status exportWeights(const std::string &weights,
+                           const CompileOptions &compile,
+                           const options::Export &given) {
+  ZG_ASSIGN_OR_RETURN(WeightSource source, openTrainedWeights(weights));
+  frontend::ExportOptions options;
+  options::copy(compile, options);
+  options::copy(given, options);
+  ZG_ASSIGN_OR_RETURN(frontend::ExportedModel exported,
+                      frontend::exportModel(compile.model, compile.output,
+                                            source.weights, options));
+  source.files.push_back({"the model", compile.model});
+  ZG_RETURN_IF_ERROR(writeExported(exported, source.weights, compile.model,
+                                   compile.output, source.files));
+  sayFindings({}, exported.notes);
+  std::printf("%zu weights in %s\n", source.weights.size(),
+              compile.output.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status exportTrainingGraph(CompileOptions compile) {
+  ZG_RETURN_IF_ERROR(bindSizes(compile, /*data=*/{}));
+  ZG_ASSIGN_OR_RETURN(TrainingGraph made, makeTrainingGraph(compile));
+  ZG_RETURN_IF_ERROR(writeExported(made.model, made.weights, compile.model,
+                                   compile.output,
+                                   {{"the model", compile.model}}));
+  sayFindings(made.warnings, made.notes);
+  sayFindings({}, made.model.notes);
+  std::printf("loss and gradients in %s\n", compile.output.c_str());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> runExport(ExportFlags &flags) {
+  ZG_RETURN_IF_ERROR(needOneProcess());
+  ZG_RETURN_IF_ERROR(checkFiles(flags));
+  ZG_ASSIGN_OR_RETURN(CompileOptions compile, flags.compile.resolve());
+  compile.model = flags.files.back();
+  ZG_RETURN_IF_ERROR(checkOutputPath(compile.output));
+  ZG_RETURN_IF_ERROR(checkIsNoPlan(compile.model));
+  ZG_RETURN_IF_ERROR(
+      flags.given.training_graph
+          ? exportTrainingGraph(std::move(compile))
+          : exportWeights(flags.files[0], compile, flags.given));
+  return 0;
+}
+
+} // namespace
+
+void addExport(CommandLine &line) {
+  CLI::App &command =
+      line.add("export", "Writes trained weights, or gradients, as ONNX");
+  auto flags = std::make_shared<ExportFlags>(command);
+  line.onRun(command, [flags] { return runExport(*flags); });
+}
+
+} // namespace zerograph
