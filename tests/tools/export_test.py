@@ -106,6 +106,30 @@ class Export(Case):
         self.assertEqual(self.train("out.onnx", GPT_DATA, "--micro-batch",
                                     "2"), loads)
 
+    def test_weights_of_a_checkpoint(self):
+        """Of sharded pieces, with a master each: what --save-weights wrote."""
+        for options in ((), ("--precision", "bf16")):
+            self.train(GPT, GPT_DATA, "--micro-batch", "2", "--steps", "2",
+                       "--ranks", "2", "--zero", "3", *options,
+                       "--checkpoint", "checkpoints" + "".join(options))
+            folder = "checkpoints" + "".join(options)
+            self.succeeds("export", "w", GPT, "-o", "saved.onnx")
+            self.succeeds("export", folder, GPT, "-o", "newest.onnx")
+            self.succeeds("export", os.path.join(folder, "step-00000002"), GPT,
+                          "-o", "named.onnx")
+            files = []
+            for name in ("saved.onnx", "newest.onnx", "named.onnx"):
+                with open(self.path(name), "rb") as file:
+                    files.append(file.read())
+            self.assertTrue(files[0] == files[1] == files[2])
+        os.mkdir(self.path("none"))
+        self.refused("export", "none", GPT, "-o", "out.onnx",
+                     parts=["none: there is no checkpoint in it"])
+        self.train(GPT, GPT_DATA, "--micro-batch", "2", "--checkpoint",
+                   "adapted", "--lora", "4:*c_attn.weight")
+        self.refused("export", "adapted", GPT, "-o", "out.onnx",
+                     parts=["has adapters beside its weights"])
+
     def test_halves_are_rounded(self):
         with open(self.path("half.onnx"), "wb") as file:
             file.write(linear(tensor("w", [4], [1, 2, 3, 4], FLOAT16)))
