@@ -107,8 +107,8 @@ absl::Status Writer::reserveNames() {
     unsigned i = argument.getArgNumber();
     if (auto input = program.getArgAttrOfType<InputAttr>(i, kInputAttr)) {
       reserve(input.getName().str());
-    } else if (auto parameter = program.getArgAttrOfType<ParameterAttr>(
-                   i, kParameterAttr)) {
+    } else if (auto parameter =
+                   program.getArgAttrOfType<ParameterAttr>(i, kParameterAttr)) {
       reserve(parameter.getName().str());
     }
   }
@@ -162,7 +162,7 @@ absl::Status Writer::addParameter(BlockArgument argument,
   builder.begin(program);
   builder.set(argument, own == type.getElementType()
                             ? name
-                            : builder.cast(name, type.getElementType()));
+                            : builder.convert(name, type.getElementType()));
   return absl::OkStatus();
 }
 
@@ -180,13 +180,14 @@ absl::Status Writer::addArguments() {
       *graph.add_input() =
           describe(name, type.getElementType(), type.getShape());
       builder.set(argument, name);
-    } else if (auto parameter = program.getArgAttrOfType<ParameterAttr>(
-                   i, kParameterAttr)) {
+    } else if (auto parameter =
+                   program.getArgAttrOfType<ParameterAttr>(i, kParameterAttr)) {
       ZG_RETURN_IF_ERROR(addParameter(argument, parameter));
     } else {
       return absl::InternalError(
-          absl::StrCat("argument ", i, " of the program is neither an input "
-                                       "nor a parameter"));
+          absl::StrCat("argument ", i,
+                       " of the program is neither an input "
+                       "nor a parameter"));
     }
   }
   return absl::OkStatus();
@@ -204,8 +205,8 @@ absl::Status Writer::addOps() {
       continue;
     }
     problems.push_back(absl::StrCat(
-        "node '", nameOf(op.getLoc()), "' (",
-        op.getName().getStringRef().str(), "): ",
+        "node '", nameOf(op.getLoc()), "' (", op.getName().getStringRef().str(),
+        "): ",
         isa<DropoutOp, RandomLikeOp>(op)
             ? "draws random numbers, which are others in each runtime; "
               "--dropout 0 turns dropout off"
