@@ -25,8 +25,7 @@ int32_t mlir::zg::onnxType(Type element) {
   case 1:
     return TensorProto::BOOL;
   case 8:
-    return element.isUnsignedInteger() ? TensorProto::UINT8
-                                       : TensorProto::INT8;
+    return element.isUnsignedInteger() ? TensorProto::UINT8 : TensorProto::INT8;
   case 16:
     return TensorProto::INT16;
   case 32:
@@ -105,9 +104,8 @@ std::string OnnxGraph::value(Value value) {
 }
 
 SmallVector<std::string> OnnxGraph::elementwise(ValueRange operands) {
-  bool anyWhole = llvm::any_of(operands, [&](Value operand) {
-    return smallOf(operand).empty();
-  });
+  bool anyWhole = llvm::any_of(
+      operands, [&](Value operand) { return smallOf(operand).empty(); });
   SmallVector<std::string> result;
   for (Value operand : operands) {
     std::string little = anyWhole ? smallOf(operand) : "";
@@ -133,7 +131,7 @@ std::string OnnxGraph::node(StringRef type, ArrayRef<std::string> inputs,
   return name;
 }
 
-std::string OnnxGraph::cast(const std::string &name, Type element) {
+std::string OnnxGraph::convert(const std::string &name, Type element) {
   return node("Cast", {name}, {attribute("to", onnxType(element))});
 }
 

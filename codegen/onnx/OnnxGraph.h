@@ -52,7 +52,7 @@ public:
   std::string node(StringRef type, ArrayRef<std::string> inputs,
                    ArrayRef<onnx::AttributeProto> attributes = {});
 
-  std::string cast(const std::string &name, Type element);
+  std::string convert(const std::string &name, Type element);
   std::string reshape(const std::string &name, ArrayRef<int64_t> shape);
   std::string transpose(const std::string &name, ArrayRef<int64_t> permutation);
   /// Elements [0, sizes) of each dimension.

@@ -107,8 +107,8 @@ absl::Status Writer::reserveNames() {
     unsigned i = argument.getArgNumber();
     if (auto input = program.getArgAttrOfType<InputAttr>(i, kInputAttr)) {
       reserve(input.getName().str());
-    } else if (auto parameter = program.getArgAttrOfType<ParameterAttr>(
-                   i, kParameterAttr)) {
+    } else if (auto parameter =
+                   program.getArgAttrOfType<ParameterAttr>(i, kParameterAttr)) {
       reserve(parameter.getName().str());
     }
   }
@@ -162,7 +162,7 @@ absl::Status Writer::addParameter(BlockArgument argument,
   builder.begin(program);
   builder.set(argument, own == type.getElementType()
                             ? name
-                            : builder.cast(name, type.getElementType()));
+                            : builder.convert(name, type.getElementType()));
   return absl::OkStatus();
 }
 
@@ -180,43 +180,59 @@ absl::Status Writer::addArguments() {
       *graph.add_input() =
           describe(name, type.getElementType(), type.getShape());
       builder.set(argument, name);
-    } else if (auto parameter = program.getArgAttrOfType<ParameterAttr>(
-                   i, kParameterAttr)) {
+    } else if (auto parameter =
+                   program.getArgAttrOfType<ParameterAttr>(i, kParameterAttr)) {
       ZG_RETURN_IF_ERROR(addParameter(argument, parameter));
     } else {
       return absl::InternalError(
-          absl::StrCat("argument ", i, " of the program is neither an input "
-                                       "nor a parameter"));
+          absl::StrCat("argument ", i,
+                       " of the program is neither an input "
+                       "nor a parameter"));
     }
   }
   return absl::OkStatus();
 }
 
+/// Nodes that draw random numbers, once each: the backward graph draws them
+/// again.
+std::vector<std::string> randomNodes(Block &body) {
+  std::vector<std::string> nodes;
+  for (Operation &op : body) {
+    if (isa<DropoutOp, RandomLikeOp>(op)) {
+      std::string name = nameOf(op.getLoc());
+      if (!StringRef(name).ends_with(kGradientSuffix)) {
+        nodes.push_back(absl::StrCat("'", name, "'"));
+      }
+    }
+  }
+  return nodes;
+}
+
 absl::Status Writer::addOps() {
-  std::vector<std::string> problems;
+  std::vector<std::string> random = randomNodes(program.front()), problems;
+  if (!random.empty()) {
+    return absl::UnimplementedError(absl::StrCat(
+        random.size(), random.size() == 1 ? " node draws" : " nodes draw",
+        " random numbers, which are others in each runtime; --dropout 0 turns "
+        "dropout off:\n  ",
+        absl::StrJoin(random, "\n  ")));
+  }
   for (Operation &op : program.front().without_terminator()) {
     const OnnxForm *form = findForm(&op);
-    if (form != nullptr) {
-      if (problems.empty()) { // else operands may have no name
-        builder.begin(&op);
-        form->write(&op, builder);
-      }
-      continue;
+    if (form == nullptr) {
+      problems.push_back(absl::StrCat("node '", nameOf(op.getLoc()), "' (",
+                                      op.getName().getStringRef().str(), ")"));
+    } else if (problems.empty()) { // else operands may have no name
+      builder.begin(&op);
+      form->write(&op, builder);
     }
-    problems.push_back(absl::StrCat(
-        "node '", nameOf(op.getLoc()), "' (",
-        op.getName().getStringRef().str(), "): ",
-        isa<DropoutOp, RandomLikeOp>(op)
-            ? "draws random numbers, which are others in each runtime; "
-              "--dropout 0 turns dropout off"
-            : "ONNX has no operator for it"));
   }
   return problems.empty()
              ? absl::OkStatus()
              : absl::UnimplementedError(absl::StrCat(
-                   problems.size(), problems.size() == 1 ? " op" : " ops",
-                   " cannot be written as ONNX:\n  ",
-                   absl::StrJoin(problems, "\n  ")));
+                   problems.size(),
+                   problems.size() == 1 ? " op has" : " ops have",
+                   " no form in ONNX:\n  ", absl::StrJoin(problems, "\n  ")));
 }
 
 /// Each under a name that says what it is.

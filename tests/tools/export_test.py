@@ -231,7 +231,11 @@ class Inference(Case):
         self.assertEqual(scores[1][0], count)
         self.assertEqual(scores[1][-1], classes)
         values = floats(scores)
-        goals = struct.unpack("<%dq" % (len(labels[2]) // 8), labels[2])
+        goals = list(struct.unpack("<%dq" % (len(labels[2]) // 8), labels[2]))
+        if len(scores[1]) == 3:  # these models shift the labels themselves
+            seq = scores[1][1]
+            goals = [goal for at in range(0, len(goals), seq)
+                     for goal in [*goals[at + 1:at + seq], -100]]
         total = counted = 0
         for i, goal in enumerate(goals):
             if goal >= 0:

@@ -27,7 +27,8 @@ void constantForm(ConstantOp op, OnnxGraph &graph) {
   std::string name = graph.constant(op.getValue());
   bool whole = !cast<DenseElementsAttr>(op.getValue()).isSplat() ||
                op.getResult().getType().getRank() == 0;
-  whole ? graph.set(op.getResult(), name) : graph.setSmall(op.getResult(), name);
+  whole ? graph.set(op.getResult(), name)
+        : graph.setSmall(op.getResult(), name);
 }
 
 void iotaForm(IotaOp op, OnnxGraph &graph) {
@@ -39,7 +40,7 @@ void iotaForm(IotaOp op, OnnxGraph &graph) {
       graph.node("Range", {graph.number(i64, 0), graph.number(i64, size),
                            graph.number(i64, 1)});
   if (element != i64) {
-    range = graph.cast(range, element);
+    range = graph.convert(range, element);
   }
   SmallVector<int64_t> shape(type.getRank(), 1);
   shape[op.getDim()] = size;
@@ -103,9 +104,8 @@ std::string log1p(const std::string &x, Type element, OnnxGraph &graph) {
   std::string d = graph.node("Sub", {u, one});
   std::string log = graph.node("Log", {u});
   std::string factor = graph.node("Div", {x, d});
-  std::string mended = graph.node(
-      "Where", {graph.node("Equal", {d, x}), log,
-                graph.node("Mul", {log, factor})});
+  std::string mended = graph.node("Where", {graph.node("Equal", {d, x}), log,
+                                            graph.node("Mul", {log, factor})});
   return graph.node("Where", {graph.node("Equal", {u, one}), x, mended});
 }
 
@@ -116,14 +116,14 @@ void unaryForm(UnaryOp op, OnnxGraph &graph) {
     return graph.set(op.getResult(), log1p(x, element, graph));
   }
   bool isTest = elementOf(op.getResult()) != element;
-  bool narrow = isShort(element) ||
-                (isTest && !element.isF32() && !element.isF64());
+  bool narrow =
+      isShort(element) || (isTest && !element.isF32() && !element.isF64());
   if (narrow) { // of tests: runtimes have them of f32 and f64
     Builder b(op.getContext());
-    x = graph.cast(x, isTest ? Type(b.getF32Type()) : b.getI32Type());
+    x = graph.convert(x, isTest ? Type(b.getF32Type()) : b.getI32Type());
   }
   std::string y = graph.node(unaryOperator(op.getKind()), {x});
-  graph.set(op.getResult(), narrow && !isTest ? graph.cast(y, element) : y);
+  graph.set(op.getResult(), narrow && !isTest ? graph.convert(y, element) : y);
 }
 
 StringRef binaryOperator(BinaryKind kind) {
@@ -170,7 +170,7 @@ void binaryForm(BinaryOp op, OnnxGraph &graph) {
   }
   if (isShort(element)) {
     for (std::string &each : in) {
-      each = graph.cast(each, Builder(op.getContext()).getI32Type());
+      each = graph.convert(each, Builder(op.getContext()).getI32Type());
     }
   }
   SmallVector<onnx::AttributeProto, 1> attributes;
@@ -178,7 +178,7 @@ void binaryForm(BinaryOp op, OnnxGraph &graph) {
     attributes.push_back(attribute("fmod", int64_t(1)));
   }
   std::string y = graph.node(binaryOperator(kind), in, attributes);
-  graph.set(op.getResult(), isShort(element) ? graph.cast(y, element) : y);
+  graph.set(op.getResult(), isShort(element) ? graph.convert(y, element) : y);
 }
 
 StringRef compareOperator(CompareKind kind) {
@@ -203,13 +203,12 @@ void compareForm(CompareOp op, OnnxGraph &graph) {
   Type element = elementOf(op.getLhs());
   if (isShort(element) || element.isInteger(1)) {
     for (std::string &each : in) {
-      each = graph.cast(each, Builder(op.getContext()).getI32Type());
+      each = graph.convert(each, Builder(op.getContext()).getI32Type());
     }
   }
   std::string y = graph.node(compareOperator(op.getKind()), in);
-  graph.set(op.getResult(), op.getKind() == CompareKind::ne
-                                ? graph.node("Not", {y})
-                                : y);
+  graph.set(op.getResult(),
+            op.getKind() == CompareKind::ne ? graph.node("Not", {y}) : y);
 }
 
 /// Of booleans: where the condition holds the first, else the second.
@@ -227,21 +226,21 @@ void selectForm(SelectOp op, OnnxGraph &graph) {
   }
   if (isShort(element)) {
     for (std::string &each : MutableArrayRef(in).drop_front()) {
-      each = graph.cast(each, Builder(op.getContext()).getI32Type());
+      each = graph.convert(each, Builder(op.getContext()).getI32Type());
     }
   }
   std::string y = graph.node("Where", in);
-  graph.set(op.getResult(), isShort(element) ? graph.cast(y, element) : y);
+  graph.set(op.getResult(), isShort(element) ? graph.convert(y, element) : y);
 }
 
 void convertForm(ConvertOp op, OnnxGraph &graph) {
   std::string small = graph.smallOf(op.getOperand());
   Type element = elementOf(op.getResult());
   if (!small.empty()) {
-    return graph.setSmall(op.getResult(), graph.cast(small, element));
+    return graph.setSmall(op.getResult(), graph.convert(small, element));
   }
   graph.set(op.getResult(),
-            graph.cast(graph.value(op.getOperand()), element));
+            graph.convert(graph.value(op.getOperand()), element));
 }
 
 } // namespace

@@ -46,8 +46,8 @@ StringRef reduction(ScatterKind kind) {
 /// index. (Of several rows, "none" leaves whichever the runtime writes last.)
 void scatterForm(ScatterOp op, OnnxGraph &graph) {
   auto table = op.getResult().getType();
-  int64_t updates = cast<RankedTensorType>(op.getIndices().getType())
-                        .getNumElements();
+  int64_t updates =
+      cast<RankedTensorType>(op.getIndices().getType()).getNumElements();
   SmallVector<int64_t> column(table.getRank(), 1), shape(table.getShape());
   column[0] = shape[0] = updates;
   std::string indices = graph.node(

@@ -24,16 +24,16 @@ void matmulForm(MatmulOp op, OnnxGraph &graph) {
   std::string a = graph.value(op.getLhs()), b = graph.value(op.getRhs());
   Type element = op.getResult().getType().getElementType();
   if (op.getLhs().getType().getElementType() != element) {
-    a = graph.cast(a, element); // exact, and the sum is not rounded
-    b = graph.cast(b, element);
+    a = graph.convert(a, element); // exact, and the sum is not rounded
+    b = graph.convert(b, element);
   }
   int64_t rank = op.getResult().getType().getRank();
   if (rank == 2) {
-    return graph.set(op.getResult(),
-                     graph.node("Gemm", {a, b},
-                                {attribute("transA", int64_t(op.getTransposeA())),
-                                 attribute("transB",
-                                           int64_t(op.getTransposeB()))}));
+    return graph.set(
+        op.getResult(),
+        graph.node("Gemm", {a, b},
+                   {attribute("transA", int64_t(op.getTransposeA())),
+                    attribute("transB", int64_t(op.getTransposeB()))}));
   }
   if (op.getTransposeA()) {
     a = graph.transpose(a, lastTwoExchanged(rank));
@@ -55,11 +55,10 @@ SmallVector<int64_t> padsOf(const Convolution &convolution) {
 
 std::string forward(const Convolution &c, const std::string &x,
                     const std::string &w, OnnxGraph &graph) {
-  return graph.node("Conv", {x, w},
-                    {attribute("strides", c.strides),
-                     attribute("pads", padsOf(c)),
-                     attribute("dilations", c.dilations),
-                     attribute("group", c.groups)});
+  return graph.node(
+      "Conv", {x, w},
+      {attribute("strides", c.strides), attribute("pads", padsOf(c)),
+       attribute("dilations", c.dilations), attribute("group", c.groups)});
 }
 
 /// Places of the input behind the last window: their gradient is zero.
@@ -78,21 +77,19 @@ SmallVector<int64_t> unseen(const Convolution &c) {
 /// by hand: runtimes bound output_padding each in their own way.
 std::string inputGradient(const Convolution &c, const std::string &dy,
                           const std::string &w, OnnxGraph &graph) {
-  std::string dx = graph.node("ConvTranspose", {dy, w},
-                              {attribute("strides", c.strides),
-                               attribute("pads", padsOf(c)),
-                               attribute("dilations", c.dilations),
-                               attribute("group", c.groups)});
+  std::string dx = graph.node(
+      "ConvTranspose", {dy, w},
+      {attribute("strides", c.strides), attribute("pads", padsOf(c)),
+       attribute("dilations", c.dilations), attribute("group", c.groups)});
   SmallVector<int64_t> behind = unseen(c);
   if (llvm::all_of(behind, [](int64_t size) { return size == 0; })) {
     return dx;
   }
   SmallVector<int64_t> pads(c.input.getRank() + 2, 0);
   llvm::append_range(pads, behind);
-  return graph.node("Pad",
-                    {dx, graph.ints(pads),
-                     graph.number(c.input.getElementType(), 0)},
-                    {attribute("mode", "constant")});
+  return graph.node(
+      "Pad", {dx, graph.ints(pads), graph.number(c.input.getElementType(), 0)},
+      {attribute("mode", "constant")});
 }
 
 /// The gradient of the weights,

@@ -37,12 +37,13 @@ void reduceForm(ReduceOp op, OnnxGraph &graph) {
     return graph.set(op.getResult(), graph.node("Identity", {x}));
   }
   if (computed != element) {
-    x = graph.cast(x, computed);
+    x = graph.convert(x, computed);
   }
   std::string y =
       graph.node(reduceOperator(op.getKind()), {x, graph.ints(op.getDims())},
                  {attribute("keepdims", int64_t(1))});
-  graph.set(op.getResult(), computed != element ? graph.cast(y, element) : y);
+  graph.set(op.getResult(),
+            computed != element ? graph.convert(y, element) : y);
 }
 
 void cumsumForm(CumsumOp op, OnnxGraph &graph) {
@@ -50,14 +51,15 @@ void cumsumForm(CumsumOp op, OnnxGraph &graph) {
   Type element = op.getResult().getType().getElementType();
   Type computed = computedType(element);
   if (computed != element) {
-    x = graph.cast(x, computed);
+    x = graph.convert(x, computed);
   }
   Type i64 = Builder(op.getContext()).getI64Type();
-  std::string y = graph.node(
-      "CumSum", {x, graph.number(i64, double(op.getDim()))},
-      {attribute("exclusive", int64_t(op.getExclusive())),
-       attribute("reverse", int64_t(op.getReverse()))});
-  graph.set(op.getResult(), computed != element ? graph.cast(y, element) : y);
+  std::string y =
+      graph.node("CumSum", {x, graph.number(i64, double(op.getDim()))},
+                 {attribute("exclusive", int64_t(op.getExclusive())),
+                  attribute("reverse", int64_t(op.getReverse()))});
+  graph.set(op.getResult(),
+            computed != element ? graph.convert(y, element) : y);
 }
 
 } // namespace

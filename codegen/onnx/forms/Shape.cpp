@@ -22,8 +22,8 @@ void reshapeForm(ReshapeOp op, OnnxGraph &graph) {
 }
 
 void transposeForm(TransposeOp op, OnnxGraph &graph) {
-  graph.set(op.getResult(), graph.transpose(graph.value(op.getOperand()),
-                                            op.getPermutation()));
+  graph.set(op.getResult(),
+            graph.transpose(graph.value(op.getOperand()), op.getPermutation()));
 }
 
 /// The end of a slice that goes backwards to the first element: no index, since
@@ -75,18 +75,21 @@ void concatForm(ConcatOp op, OnnxGraph &graph) {
   for (Value operand : op.getOperands()) {
     in.push_back(graph.value(operand));
   }
-  graph.set(op.getResult(),
-            graph.node("Concat", in,
-                       {attribute("axis", int64_t(op.getDim()))}));
+  graph.set(
+      op.getResult(),
+      graph.node("Concat", in, {attribute("axis", int64_t(op.getDim()))}));
 }
 
 } // namespace
 
 ArrayRef<OnnxForm> mlir::zg::shapeForms() {
   static const OnnxForm forms[] = {
-      formOf<BroadcastOp, broadcastForm>(), formOf<ReshapeOp, reshapeForm>(),
-      formOf<TransposeOp, transposeForm>(), formOf<SliceOp, sliceForm>(),
-      formOf<PadOp, padForm>(),             formOf<ConcatOp, concatForm>(),
+      formOf<BroadcastOp, broadcastForm>(),
+      formOf<ReshapeOp, reshapeForm>(),
+      formOf<TransposeOp, transposeForm>(),
+      formOf<SliceOp, sliceForm>(),
+      formOf<PadOp, padForm>(),
+      formOf<ConcatOp, concatForm>(),
   };
   return forms;
 }
