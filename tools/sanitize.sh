@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 kinds=("$@")
 ((${#kinds[@]})) || kinds=(address,undefined thread)
 # All but executor_test, which counts allocations by an allocator of its own.
-TESTS=(plan_test io_test state_test comm_test device_test train_test)
+TESTS=(plan_test io_test state_test checkpoint_test comm_test device_test
+  train_test)
 
 tools/build.sh zerograph e2e_cuda_test
 export CCACHE_DIR=${CCACHE_DIR:-$HOME/.cache/zerograph-ccache}

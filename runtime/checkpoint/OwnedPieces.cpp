@@ -62,3 +62,13 @@ std::vector<OwnedPiece> zerograph::ownedPieces(const plan::Plan &plan,
                    });
   return pieces;
 }
+
+uint64_t zerograph::ownedBytes(const plan::Plan &plan, unsigned rank) {
+  // Nothing is read, so arenas need not be there.
+  RankMemory memory{rank, std::vector<Buffer *>(size_t(plan.arenas_size()))};
+  uint64_t bytes = 0;
+  for (const OwnedPiece &piece : ownedPieces(plan, memory)) {
+    bytes += piece.bytes.bytes;
+  }
+  return bytes;
+}

@@ -28,6 +28,9 @@ bool isSaved(const plan::Unit &unit, const plan::State &state);
 std::vector<OwnedPiece> ownedPieces(const plan::Plan &plan,
                                     const RankMemory &memory);
 
+/// Bytes of that, before there is any memory.
+uint64_t ownedBytes(const plan::Plan &plan, unsigned rank);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_CHECKPOINT_OWNEDPIECES_H

@@ -56,8 +56,10 @@ absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {
 }
 
 absl::Status Machine::checkArenas(const plan::Plan &plan,
-                                  const Neighbours &neighbours) const {
+                                  const Neighbours &neighbours,
+                                  uint64_t besides) const {
   MemoryNeed need;
+  need.pinned = besides * neighbours.on_machine;
   for (const plan::Arena &arena : plan.arenas()) {
     if (arena.space() == plan::DEVICE) {
       need.device += arena.bytes() * neighbours.on_device;

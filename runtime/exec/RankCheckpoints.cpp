@@ -2,6 +2,7 @@
 
 #include "runtime/exec/RankCheckpoints.h"
 
+#include "runtime/checkpoint/OwnedPieces.h"
 #include "runtime/exec/ResumeRun.h"
 
 #include <chrono>
@@ -82,7 +83,7 @@ absl::Status RankCheckpoints::finish(RankResult &result) {
     return absl::OkStatus();
   }
   ZG_RETURN_IF_ERROR(wait());
-  result.checkpoint_bytes = writer->bytes();
+  result.checkpoint_bytes = ownedBytes(session.plan(), control.rank());
   result.checkpoint_copied = writer->copied();
   // No rank ends while others may still need it to.
   return control.barrier("writing the last checkpoint");

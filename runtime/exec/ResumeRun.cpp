@@ -3,6 +3,7 @@
 #include "runtime/exec/ResumeRun.h"
 
 #include "runtime/base/Version.h"
+#include "runtime/checkpoint/OwnedPieces.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/state/Adapters.h"
 
@@ -165,6 +166,11 @@ absl::Status zerograph::openCheckpoints(Session &session) {
                        : absl::StrJoin(later, ", "),
       ". Go on from the last one with --resume latest, or choose another "
       "folder, or move them away"));
+}
+
+uint64_t zerograph::checkpointCopy(const Session &session, unsigned rank) {
+  return session.options.checkpoint.empty() ? 0
+                                            : ownedBytes(session.plan(), rank);
 }
 
 CheckpointRun zerograph::describeRun(const Session &session) {

@@ -19,6 +19,9 @@ absl::Status checkResumedData(const Session &session);
 /// to be made.
 absl::Status openCheckpoints(Session &session);
 
+/// Bytes of a rank's memory from which checkpoints are written.
+uint64_t checkpointCopy(const Session &session, unsigned rank);
+
 /// What the checkpoints of the run have in common.
 CheckpointRun describeRun(const Session &session);
 

@@ -8,6 +8,7 @@
 #include "runtime/comm/nccl/NcclCollectives.h"
 #include "runtime/exec/Gpus.h"
 #include "runtime/exec/RankRun.h"
+#include "runtime/exec/ResumeRun.h"
 
 #include <system_error>
 #include <thread>
@@ -128,7 +129,8 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
     here.on_gpus = makeGpuGroup(*session.machine.module, controls);
     auto ranks = unsigned(controls.size());
     Neighbours neighbours{ranks, ranks, 1};
-    ZG_RETURN_IF_ERROR(session.machine.checkArenas(session.plan(), neighbours));
+    ZG_RETURN_IF_ERROR(session.machine.checkArenas(session.plan(), neighbours,
+                                                   checkpointCopy(session, 0)));
     ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
     return here;
   }
@@ -151,8 +153,8 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
         here.collectives(rank).abort(status);
       })));
   for (unsigned rank = 0; rank < gpus; ++rank) {
-    ZG_RETURN_IF_ERROR(
-        here.machine(rank).checkArenas(session.plan(), {1, gpus, 1}));
+    ZG_RETURN_IF_ERROR(here.machine(rank).checkArenas(
+        session.plan(), {1, gpus, 1}, checkpointCopy(session, rank)));
   }
   ZG_RETURN_IF_ERROR(sayWhere(session, {1, gpus, 1}));
   return here;

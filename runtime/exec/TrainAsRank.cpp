@@ -3,6 +3,7 @@
 #include "runtime/comm/nccl/NcclCollectives.h"
 #include "runtime/exec/Gpus.h"
 #include "runtime/exec/RankRun.h"
+#include "runtime/exec/ResumeRun.h"
 #include "runtime/exec/Train.h"
 
 #include <algorithm>
@@ -184,9 +185,10 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
   }
   ZG_ASSIGN_OR_RETURN(Neighbours neighbours,
                       session.machine.neighbours(control));
-  ZG_RETURN_IF_ERROR(
-      agree(control, "looking for memory",
-            session.machine.checkArenas(loaded.plan, neighbours)));
+  ZG_RETURN_IF_ERROR(agree(
+      control, "looking for memory",
+      session.machine.checkArenas(loaded.plan, neighbours,
+                                  checkpointCopy(session, control.rank()))));
   ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
   RankRun run(session, session.machine, used, control);
   ZG_RETURN_IF_ERROR(run.run());

@@ -238,6 +238,13 @@ class Options(Checkpoints):
         self.assertEqual(sorted(os.listdir(self.path("c", "step-00000009"))),
                          ["index.json", "rank-00000.safetensors"])
 
+    def test_waiting_is_said_once(self):
+        """A step takes less than a file system does."""
+        said = self.succeeds(*self.RUN, "--steps", "40", "--checkpoint", "c",
+                             "--every", "1").stderr
+        self.assertEqual(said.count("is still being written"), 1)
+        self.assertEqual(len(self.names()), 40)
+
     def test_the_copy_is_what_is_saved(self):
         said = self.succeeds(*self.RUN, "--checkpoint", "c").stdout
         copied = int(next(line for line in said.splitlines()

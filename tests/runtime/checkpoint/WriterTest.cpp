@@ -68,8 +68,10 @@ TEST_F(WriterTest, AllRanksWriteAllBytesOnce) {
   EXPECT_EQ(verified->run, at(5));
   EXPECT_EQ(verified->tensors, 2 * 2 + 3u);
   uint64_t copied = 0;
+  unsigned rank = 0;
   for (auto &writer : writers) {
     EXPECT_EQ(writer->bytes(), writer->copied());
+    EXPECT_EQ(writer->bytes(), ownedBytes(plan, rank++));
     copied += writer->copied();
   }
   EXPECT_EQ(copied, (2 * (900 + 300) + 3 * 16) * 4u);

@@ -104,6 +104,47 @@ TEST_F(TrainTest, AnyDivisionOfAStepGivesTheSameBits) {
   }
 }
 
+/// Rank 1 cannot write its part: all ranks end, and soon, with its error.
+TEST_F(TrainTest, ARankThatCannotWriteEndsTheRun) {
+  options.checkpoint = path("c");
+  options.every = 1;
+  options.steps = 1000000;
+  std::string taken = path("c/step-00000003.writing/rank-00001.safetensors.") +
+                      std::to_string(getpid()) + ".tmp";
+  options.on_step = [&](const StepRecord &record) {
+    if (record.step == 0) {
+      std::filesystem::create_directories(taken);
+    }
+  };
+  auto result = train(linearPlan({2, 3, 1, false}), options);
+  ASSERT_FALSE(result.ok());
+  for (const char *part :
+       {"rank 1: ", "the checkpoint after 3 steps", "rank-00001"}) {
+    EXPECT_NE(result.status().message().find(part), std::string::npos)
+        << result.status();
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("c/step-00000002/index.json")));
+  EXPECT_FALSE(std::filesystem::exists(path("c/step-00000003")));
+}
+
+/// A run that stops and goes on is one run, on other ranks too.
+TEST_F(TrainTest, GoesOnWhereItStopped) {
+  TrainResult whole = run({1, 1, 4, false});
+  std::vector<float> weights = floatsOf(path("out.safetensors"), "w");
+  options.checkpoint = path("c");
+  options.steps = 2;
+  TrainResult first = run({2, 3, 2, false});
+  EXPECT_EQ(first.checkpoints.last, path("c/step-00000002"));
+  options.resume = "latest";
+  options.steps = 5;
+  TrainResult second = run({4, 1, 1, false});
+  EXPECT_EQ(second.first_step, 2u);
+  ASSERT_EQ(second.losses.size(), 3u);
+  EXPECT_TRUE(std::equal(second.losses.begin(), second.losses.end(),
+                         whole.losses.begin() + 2));
+  EXPECT_EQ(floatsOf(path("out.safetensors"), "w"), weights);
+}
+
 /// The trace has every step of both programs on both ranks, streams in order.
 TEST_F(TrainTest, TraceHasEveryStep) {
   options.trace = path("trace.json");
