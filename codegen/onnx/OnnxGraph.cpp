@@ -91,7 +91,12 @@ std::string OnnxGraph::fresh(StringRef base) {
   return name;
 }
 
-void OnnxGraph::begin(Operation *op) { label = nn::nameOf(op->getLoc()); }
+void OnnxGraph::begin(Operation *op) {
+  label = nn::nameOf(op->getLoc());
+  if (label.empty()) { // no name is an operand that is left out
+    label = op->getName().stripDialect();
+  }
+}
 
 std::string OnnxGraph::value(Value value) {
   std::string &name = names[value];

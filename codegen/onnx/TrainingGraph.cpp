@@ -277,7 +277,8 @@ absl::StatusOr<ExportedModel> Writer::finish() {
 }
 
 absl::StatusOr<ExportedModel> Writer::run() {
-  graph.set_name(nameOf(program->getParentOp()->getLoc()));
+  std::string name = nameOf(program->getParentOp()->getLoc());
+  graph.set_name(name.empty() ? "gradients" : name); // ONNX wants one
   ZG_RETURN_IF_ERROR(reserveNames());
   ZG_RETURN_IF_ERROR(addArguments());
   ZG_RETURN_IF_ERROR(addOps());

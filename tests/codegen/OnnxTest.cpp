@@ -6,7 +6,7 @@
 
 #include "codegen/onnx/TrainingGraph.h"
 #include "passes/ir/nn/NNDialect.h"
-#include "tests/frontend/Fixture.h"
+#include "tests/frontend/Evaluate.h"
 #include "tests/support/Interpreter.h"
 #include "tests/support/Program.h"
 
@@ -36,6 +36,8 @@ struct Case {
   std::string result;
 };
 
+void PrintTo(const Case &one, std::ostream *stream) { *stream << one.body; }
+
 std::string programOf(const Case &one) {
   std::string text = "nn.program @micro(";
   for (size_t i = 0; i < one.inputs.size(); ++i) {
@@ -58,22 +60,38 @@ std::vector<Tensor> argumentsOf(const Case &one, nn::ProgramOp program) {
   return arguments;
 }
 
-/// The file of a program, which ONNX's checker has passed.
-std::string writeFile(Program &program) {
+/// The model of a program, which ONNX's checker has passed.
+onnx::ModelProto write(Program &program) {
   absl::StatusOr<ExportedModel> written =
       writeTrainingGraph(program.getModule(), {}, "out.onnx");
   EXPECT_TRUE(written.ok()) << written.status();
-  if (!written.ok()) {
-    return "";
-  }
   onnx::ModelProto model;
+  if (!written.ok()) {
+    return model;
+  }
   EXPECT_TRUE(model.ParseFromString(written->bytes));
   try {
     onnx::checker::check_model(model, /*full_check=*/true);
   } catch (const std::exception &error) {
     ADD_FAILURE() << error.what();
   }
-  return zerograph::frontend::testing::writeBytes(written->bytes);
+  return model;
+}
+
+/// What the importer takes for parameters: initializers.
+void addConstants(const Imported &imported, const onnx::ModelProto &model,
+                  std::vector<Tensor> &arguments) {
+  nn::ProgramOp program = imported.function();
+  for (unsigned i = arguments.size(); i < program.getNumArguments(); ++i) {
+    auto parameter =
+        program.getArgAttrOfType<nn::ParameterAttr>(i, nn::kParameterAttr);
+    for (const onnx::TensorProto &tensor : model.graph().initializer()) {
+      if (parameter && tensor.name() == parameter.getName().getValue()) {
+        arguments.push_back(zerograph::frontend::testing::toTensor(
+            tensor, program.getContext()));
+      }
+    }
+  }
 }
 
 class OnnxForm : public ::testing::TestWithParam<Case> {};
@@ -83,13 +101,15 @@ TEST_P(OnnxForm, ComputesTheSame) {
   ASSERT_TRUE(program.ok()) << program.diagnostics();
   zerograph::frontend::ImportOptions options;
   options.require_loss = false;
-  Imported imported =
-      zerograph::frontend::testing::importFile(writeFile(program), options);
+  onnx::ModelProto model = write(program);
+  Imported imported = zerograph::frontend::testing::importFile(
+      zerograph::frontend::testing::write(model), options);
   ASSERT_TRUE(imported.status.ok()) << imported.status;
 
   nn::ProgramOp before = program.function("micro");
   std::vector<Tensor> arguments = argumentsOf(GetParam(), before);
   Tensor expected = evaluate(before, arguments)[0];
+  addConstants(imported, model, arguments);
   Tensor found = evaluate(imported.function(), arguments)[0];
   EXPECT_EQ(expected.shape, found.shape);
   ASSERT_EQ(expected.values.size(), found.values.size());
@@ -362,7 +382,8 @@ nn.program @micro(
     %w: tensor<2xf32> {nn.parameter = #nn.parameter<"w", module = "",
         trainable = true, init = normal>},
     %m: tensor<2xf32> {nn.parameter = #nn.parameter<"m", module = "",
-        trainable = false, init = zeros, type = f16>})
+        trainable = false, init = zeros,
+        source = <"m.bin", offset = 0, length = 4>, type = f16>})
     -> (tensor<f32> {nn.output = "loss"}, tensor<2xf32> {nn.gradient = "w"},
         tensor<2xf32> {nn.next_value = "m"}) {
   %p = nn.binary mul %x, %w : tensor<2xf32>
