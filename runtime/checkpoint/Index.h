@@ -39,6 +39,7 @@ struct CheckpointRun {
   /// Which samples a step takes follows from its number and these.
   std::optional<uint64_t> shuffle;
   uint64_t samples = 0, samples_per_step = 0;
+  uint64_t micro_batch = 0; // samples of a rank's, on which bits depend
   std::string optimizer; // kind, "adamw"
   /// Of the plan's optimizer groups and schedule, as JSON; for comparing.
   std::string settings = "{}";

@@ -62,6 +62,7 @@ json jsonOf(const CheckpointRun &run) {
                  {"seed", run.seed},
                  {"samples", run.samples},
                  {"samples_per_step", run.samples_per_step},
+                 {"micro_batch", run.micro_batch},
                  {"optimizer", run.optimizer},
                  {"settings", json::parse(run.settings)},
                  {"checksum_bytes", kChecksumBytes}};

@@ -30,6 +30,7 @@ absl::StatusOr<CheckpointRun> parseRun(const json &object) {
   run.seed = fields.number("seed");
   run.samples = fields.number("samples");
   run.samples_per_step = fields.number("samples_per_step");
+  run.micro_batch = fields.number("micro_batch");
   run.optimizer = fields.text("optimizer");
   if (!fields.has("settings") || !fields.value("settings").is_object()) {
     fields.fail("has no 'settings'");

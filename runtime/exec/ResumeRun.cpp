@@ -121,6 +121,13 @@ absl::Status zerograph::checkResumedData(const Session &session) {
         "ranks, --micro-batch and --accumulate so that their product is ",
         run.samples_per_step));
   }
+  if (run.micro_batch != session.plan().micro_batch()) {
+    session.say(absl::StrCat(
+        "micro-batches have ", session.plan().micro_batch(),
+        " samples, and had ", run.micro_batch, " when ", path,
+        " was made: the run goes on with other bits, and BatchNorm normalizes "
+        "by other samples"));
+  }
   if (session.options.steps < run.steps) {
     return absl::FailedPreconditionError(
         absl::StrCat("the run of ", path, " has made ", run.steps,
@@ -180,6 +187,7 @@ CheckpointRun zerograph::describeRun(const Session &session) {
   run.shuffle = session.options.shuffle;
   run.samples = session.data->samples();
   run.samples_per_step = session.data->samplesOfStep();
+  run.micro_batch = plan.micro_batch();
   run.optimizer = optimizerOf(plan);
   run.settings = settingsOf(plan);
   run.adapters = metadataOfAdapters(plan);

@@ -282,6 +282,16 @@ class Options(Checkpoints):
                      parts=["holds checkpoints of later steps: c/step-00000003,"
                             " c/step-00000004"])
 
+    def test_another_micro_batch_is_said(self):
+        self.succeeds(*self.RUN, "--checkpoint", "c")
+        for ranks in (1, 2):
+            said = self.succeeds(
+                "train", MLP, "--data", MLP_DATA, "--micro-batch",
+                str(8 // ranks), "--ranks", str(ranks), "--steps", "2",
+                "--resume", "c").stderr
+            self.assertEqual("micro-batches have 4 samples, and had 8" in said,
+                             ranks == 2, said)
+
     def test_what_is_refused(self):
         self.succeeds(*self.RUN, "--steps", "3", "--checkpoint", "c",
                       "--shuffle", "4", "--seed", "2")

@@ -18,6 +18,7 @@ CheckpointIndex sample() {
   index.run.shuffle = 3;
   index.run.samples = 100;
   index.run.samples_per_step = 4;
+  index.run.micro_batch = 2;
   index.run.optimizer = "adamw";
   index.run.settings = R"({"groups":[{"learning_rate":0.001}]})";
   index.run.adapters = {{"r", "8"}};
