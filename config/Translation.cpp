@@ -259,6 +259,21 @@ void Translation::addDeepSpeedDefaults() {
         "'bf16.check_grad_overflow' is missing: a step whose gradients are not "
         "all finite updates nothing, as by DeepSpeed; false updates always");
   }
+  sayReducePrecision();
+}
+
+/// Where we take more bits than DeepSpeed does.
+void Translation::sayReducePrecision() {
+  const Given *type = find("communication_data_type");
+  for (const char *half : {"bf16", "fp16"}) {
+    const Value *on = value(absl::StrCat(half, ".enabled"));
+    if ((type == nullptr || type->value.isNull()) && on != nullptr &&
+        on->boolean() == true && known.precision.value_or(half) == half) {
+      note(absl::StrCat("'communication_data_type' is missing: ranks send "
+                        "gradients in float32, where DeepSpeed sends them in ",
+                        half, "; --reduce-precision ", half, " does"));
+    }
+  }
 }
 
 /// Of PyTorch's GradScaler, which Accelerate takes without DeepSpeed.

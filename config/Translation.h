@@ -114,6 +114,7 @@ private:
   void setBatch();
   void sayDefaults();
   void addDeepSpeedDefaults();
+  void sayReducePrecision();
   void addGradScaler();
 
   std::vector<Given> given;
