@@ -142,7 +142,7 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
     `axes` `=` $axes `,` `segments` `=` `[` $segments `]` `,`
     `states` `=` `[` $states `]` `,` `placements` `=` custom<Placements>($placements)
-    (`,` `local` `=` $local^)? (`,` `block` `=` $block^)? `>`
+    (`,` `local` `=` $local^)? (`block` `=` $block^)? `>`
   }];
 }
 

@@ -11,9 +11,9 @@
 // CHECK-NEXT: #zero.unit<"h.0", f32
 // CHECK-NEXT: "h.0.a"{{.*}}offset = 0>]>
 // CHECK-NEXT: #zero.unit<"h.0.group3"
-// CHECK-NEXT: "h.0.b"{{.*}}offset = 0, group = 3>], block = "h.0">
+// CHECK-NEXT: "h.0.b"{{.*}}offset = 0, group = 3>] block = "h.0">
 // CHECK-NEXT: #zero.unit<"h.0.group1"
-// CHECK-NEXT: "h.0.c"{{.*}}offset = 0, group = 1>], block = "h.0">
+// CHECK-NEXT: "h.0.c"{{.*}}offset = 0, group = 1>] block = "h.0">
 // CHECK-NEXT: #zero.unit<"h.1"
 // CHECK-NEXT: "h.1.c"{{.*}}offset = 0, group = 2>]>
 // CHECK-NEXT: #zero.unit<"h.2"{{.*}}trainable = false

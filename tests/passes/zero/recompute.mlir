@@ -99,7 +99,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>,
-    #zero.unit<"a.bf16", bf16, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", bf16, sharded = false>], placements = [<<"v", module = "", trainable = true, init = normal>, tensor<256xbf16>, offset = 0>], block = "a">,
+    #zero.unit<"a.bf16", bf16, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", bf16, sharded = false>], placements = [<<"v", module = "", trainable = true, init = normal>, tensor<256xbf16>, offset = 0>] block = "a">,
     #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>] groups [#zero.group<"default">]
   nn.program @micro(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = true>},
       %a.param: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
