@@ -97,10 +97,11 @@ StringRef unaryOperator(UnaryKind kind) {
 
 /// log(1 + x), which ONNX has not. 1 + x is rounded to u; what was lost is made
 /// good by the factor x / (u - 1). Where u is 1, it is x; where u - 1 is x,
-/// nothing was lost, also where both are infinite.
+/// nothing was lost, also where both are infinite. (It is no addition of 1: who
+/// imports the file may mend the logarithm of that in its own way, twice then.)
 std::string log1p(const std::string &x, Type element, OnnxGraph &graph) {
   std::string one = graph.number(element, 1);
-  std::string u = graph.node("Add", {x, one});
+  std::string u = graph.node("Sub", {x, graph.number(element, -1)});
   std::string d = graph.node("Sub", {u, one});
   std::string log = graph.node("Log", {u});
   std::string factor = graph.node("Div", {x, d});
