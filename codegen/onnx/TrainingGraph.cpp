@@ -169,7 +169,11 @@ absl::Status Writer::addParameter(BlockArgument argument,
 absl::Status Writer::addArguments() {
   int64_t bytes = 0;
   for (BlockArgument argument : program.getArguments()) {
-    bytes += tensorBytes(argument.getType());
+    auto parameter = program.getArgAttrOfType<ParameterAttr>(
+        argument.getArgNumber(), kParameterAttr);
+    if (parameter && weights.count(parameter.getName().str()) != 0) {
+      bytes += tensorBytes(argument.getType());
+    }
   }
   embeds = bytes <= kMostEmbedded;
   for (BlockArgument argument : program.getArguments()) {

@@ -437,6 +437,38 @@ nn.program @micro(
   EXPECT_TRUE(written->data.empty());
 }
 
+/// More than 1 GiB together; nothing of it is read yet.
+TEST(TrainingGraph, PutsLargeWeightsIntoAFileOfTheirOwn) {
+  Program program(R"(
+nn.program @micro(
+    %x: tensor<2xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %v: tensor<3xf32> {nn.parameter = #nn.parameter<"v", module = "",
+        trainable = true, init = normal>},
+    %w: tensor<300000000xf32> {nn.parameter = #nn.parameter<"w", module = "",
+        trainable = true, init = normal>})
+    -> (tensor<2xf32> {nn.output = "loss"}) {
+  nn.return %x : tensor<2xf32>
+})");
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  TrainedWeights weights;
+  weights["v"].dtype = weights["w"].dtype = "F32";
+  absl::StatusOr<ExportedModel> written =
+      writeTrainingGraph(program.getModule(), weights, "folder/out.onnx");
+  ASSERT_TRUE(written.ok()) << written.status();
+  ASSERT_EQ(written->data.size(), 1u);
+  EXPECT_EQ(written->data[0].name, "out.onnx.data");
+  EXPECT_EQ(written->data[0].bytes, 4096 + 4 * 300000000);
+  ASSERT_EQ(written->data[0].parts.size(), 2u);
+  EXPECT_EQ(written->data[0].parts[1].weight, "w");
+  EXPECT_EQ(written->data[0].parts[1].offset, 4096);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(written->bytes));
+  const auto &entries = model.graph().initializer(1).external_data();
+  EXPECT_EQ(entries.Get(0).value(), "out.onnx.data");
+  EXPECT_EQ(entries.Get(1).value(), "4096");
+  EXPECT_EQ(entries.Get(2).value(), "1200000000");
+}
+
 std::string refusal(const std::string &text) {
   Program program(text);
   EXPECT_TRUE(program.ok()) << program.diagnostics();
