@@ -198,8 +198,12 @@ CheckpointWriter::awaitParts(uint64_t steps) {
     if (absl::IsNotFound(text.status())) {
       ZG_RETURN_IF_ERROR(pause());
       // Another host's is seen once the folder has been looked at anew.
-      std::error_code ignored;
-      std::filesystem::directory_iterator look(folder.writing(steps), ignored);
+      std::error_code gone;
+      std::filesystem::directory_iterator look(folder.writing(steps), gone);
+      if (gone) {
+        return absl::NotFoundError(
+            absl::StrCat(folder.writing(steps), ": ", gone.message()));
+      }
       continue;
     }
     ZG_RETURN_IF_ERROR(text.status());

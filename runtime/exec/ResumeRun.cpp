@@ -153,6 +153,9 @@ absl::Status zerograph::openCheckpoints(Session &session) {
   if (options.checkpoint.empty()) {
     return absl::OkStatus();
   }
+  if (options.steps == 0) {
+    session.say("--checkpoint has no effect: no step is made");
+  }
   ZG_ASSIGN_OR_RETURN(session.checkpoints,
                       CheckpointFolder::open(options.checkpoint));
   ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,

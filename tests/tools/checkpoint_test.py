@@ -328,6 +328,8 @@ class Options(Checkpoints):
                               (["--resume", "latest"], "--resume latest has"),
                               (["--convert-precision"], "without --resume")):
             self.refused(*self.RUN, *options, parts=[part])
+        said = self.succeeds(*self.RUN, "--checkpoint", "c", "--steps", "0")
+        self.assertIn("--checkpoint has no effect", said.stderr)
         self.succeeds(*self.RUN, "--checkpoint", "c", "--save-weights", "w")
         said = self.succeeds(*self.RUN, "--resume", "c", "--steps", "2",
                              "--load-weights", "w", "--init-missing",

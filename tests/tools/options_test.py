@@ -19,7 +19,7 @@ class Commands(Case):
         self.refused("compilee", codes=(2,), parts=["did you mean compile?"])
         self.refused("compile", MLP, "-o", "x", program=ZEROGRAPH_RUN,
                      codes=(2,), parts=["no command 'compile'",
-                                        "train, inspect, verify, env"])
+                                        "train, checkpoint, inspect, verify, env"])
 
     def test_version_and_help(self):
         self.assertRegex(self.succeeds("--version").stdout,

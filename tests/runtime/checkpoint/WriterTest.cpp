@@ -174,6 +174,22 @@ TEST_F(WriterTest, AFullDiskIsNamedAndLosesNothing) {
   EXPECT_TRUE(verifyCheckpoint(path("step-00000001")).ok());
 }
 
+/// Nobody waits for ever for what others can no longer write.
+TEST_F(WriterTest, AFolderThatGoesMeanwhileIsNamed) {
+  open({2, true});
+  ASSERT_TRUE(writers[0]->save(at(1)).ok());
+  std::string writing = path("step-00000001.writing");
+  absl::Status status = writers[0]->wait([&] {
+    if (fs::exists(writing + "/rank-00000.json")) {
+      fs::rename(writing, path("elsewhere"));
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_NE(status.message().find(writing + ": No such file"),
+            std::string::npos)
+      << status;
+}
+
 TEST_F(WriterTest, AFolderThatIsGoneIsNamed) {
   open({1, false});
   fs::remove_all(folder);
