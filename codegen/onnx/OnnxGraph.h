@@ -41,7 +41,8 @@ public:
   /// of the result.
   SmallVector<std::string> elementwise(ValueRange operands);
   void set(Value value, std::string name) { names[value] = std::move(name); }
-  /// A value whose elements repeat those of `name`, of the same rank or of none.
+  /// A value whose elements repeat those of `name`, of the same rank or of
+  /// none.
   void setSmall(Value value, std::string name) {
     small[value] = std::move(name);
   }

@@ -145,8 +145,9 @@ private:
     }
     for (int i : {1, 2}) {
       if (read.count(node.output(i)) != 0) {
-        behind.push_back(identity(node.input(i + 2), node.output(i),
-                                  nodeName(node) + (i == 1 ? "_mean" : "_var")));
+        behind.push_back(
+            identity(node.input(i + 2), node.output(i),
+                     nodeName(node) + (i == 1 ? "_mean" : "_var")));
       }
     }
     while (node.output_size() > 1) {

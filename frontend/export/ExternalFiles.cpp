@@ -78,7 +78,8 @@ void checkComplete(const std::string &location, const Source &source) {
     }
   }
   if (!source.exists && !missing.empty()) {
-    fail("'", location, "' is not beside the model, and the weights do not "
+    fail("'", location,
+         "' is not beside the model, and the weights do not "
          "have ",
          listNames(missing));
   }
@@ -99,8 +100,8 @@ collect(ModelFile &file,
       source.exists = true;
       source.bytes = info.st_size;
     } else {
-      source.bytes = std::max(source.bytes,
-                              external.range.offset + external.range.length);
+      source.bytes =
+          std::max(source.bytes, external.range.offset + external.range.length);
     }
     auto weight = placed.find(&tensor);
     source.tenants.push_back(
@@ -127,10 +128,10 @@ bool rename(TensorProto &tensor, const std::string &name, bool changed) {
 
 } // namespace
 
-void moveExternalData(
-    ModelFile &file, const std::string &output,
-    const std::map<const TensorProto *, std::string> &placed,
-    std::vector<DataFile> &data, std::vector<std::string> &notes) {
+void moveExternalData(ModelFile &file, const std::string &output,
+                      const std::map<const TensorProto *, std::string> &placed,
+                      std::vector<DataFile> &data,
+                      std::vector<std::string> &notes) {
   int64_t checksums = 0;
   for (auto &[location, source] : collect(file, placed)) {
     checkComplete(location, source);

@@ -22,8 +22,7 @@ onnx::ValueInfoProto describe(const onnx::ModelProto &model,
     for (const auto *list : {&graph.value_info(), &graph.input()}) {
       for (const onnx::ValueInfoProto &value : *list) {
         const auto &type = value.type().tensor_type();
-        if (value.name() == name && type.elem_type() != 0 &&
-            type.has_shape()) {
+        if (value.name() == name && type.elem_type() != 0 && type.has_shape()) {
           return std::optional(value);
         }
       }
@@ -114,9 +113,8 @@ void noteRandom(const onnx::GraphProto &graph,
     }
   }
   if (!random.empty()) {
-    notes.push_back(
-        absl::StrCat("inference still draws random numbers: ",
-                     listNames(random)));
+    notes.push_back(absl::StrCat("inference still draws random numbers: ",
+                                 listNames(random)));
   }
 }
 
@@ -143,10 +141,9 @@ void makeInference(ModelFile &file, const ExportOptions &options,
   setEvaluationMode(graph, file.opset, notes);
   std::vector<std::string> inputs = prune(graph);
   noteRandom(graph, notes);
-  notes.push_back(absl::StrCat(
-      "the outputs are ", outputNames(Graph(graph)),
-      inputs.empty() ? "" : "; no longer inputs: ",
-      inputs.empty() ? "" : listNames(inputs)));
+  notes.push_back(absl::StrCat("the outputs are ", outputNames(Graph(graph)),
+                               inputs.empty() ? "" : "; no longer inputs: ",
+                               inputs.empty() ? "" : listNames(inputs)));
 }
 
 } // namespace zerograph::frontend

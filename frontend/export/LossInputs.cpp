@@ -18,9 +18,9 @@ bool isView(const onnx::NodeProto &node) {
   if (node.input_size() == 0) {
     return false;
   }
-  static const auto *views = new std::set<std::string>{
-      "Cast",  "Flatten", "Identity",  "Reshape",
-      "Slice", "Squeeze", "Transpose", "Unsqueeze"};
+  static const auto *views =
+      new std::set<std::string>{"Cast",  "Flatten", "Identity",  "Reshape",
+                                "Slice", "Squeeze", "Transpose", "Unsqueeze"};
   return views->count(node.op_type()) != 0;
 }
 

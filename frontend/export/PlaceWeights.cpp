@@ -25,21 +25,21 @@ std::string mismatch(const TrainedWeight &weight, const TensorProto &tensor) {
   const char *dtype = safetensorsName(tensor.data_type());
   Shape shape = shapeOf(tensor);
   if (Shape(weight.shape.begin(), weight.shape.end()) != shape) {
-    return absl::StrCat("has shape ", shapeText(shape), " in the model and ",
-                        shapeText(Shape(weight.shape.begin(),
-                                        weight.shape.end())),
-                        " among the weights");
+    return absl::StrCat(
+        "has shape ", shapeText(shape), " in the model and ",
+        shapeText(Shape(weight.shape.begin(), weight.shape.end())),
+        " among the weights");
   }
-  bool converts = dtype != nullptr &&
-                  (weight.dtype == dtype ||
-                   (isFloatName(weight.dtype) && isFloatName(dtype)));
-  return converts ? ""
-                  : absl::StrCat("is ",
-                                 dtype != nullptr
-                                     ? std::string(dtype)
-                                     : typeName(tensor.data_type()),
-                                 " in the model and ", weight.dtype,
-                                 " among the weights");
+  bool converts =
+      dtype != nullptr && (weight.dtype == dtype ||
+                           (isFloatName(weight.dtype) && isFloatName(dtype)));
+  return converts
+             ? ""
+             : absl::StrCat("is ",
+                            dtype != nullptr ? std::string(dtype)
+                                             : typeName(tensor.data_type()),
+                            " in the model and ", weight.dtype,
+                            " among the weights");
 }
 
 /// What the importer makes tensors of though the file has none of that name:

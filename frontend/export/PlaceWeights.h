@@ -18,11 +18,10 @@ void placeWeights(ModelFile &file, const std::string &output,
 
 /// The part of placeWeights that is about files of external data. `placed`: the
 /// external tensors that get other bytes.
-void moveExternalData(ModelFile &file, const std::string &output,
-                      const std::map<const onnx::TensorProto *, std::string>
-                          &placed,
-                      std::vector<DataFile> &data,
-                      std::vector<std::string> &notes);
+void moveExternalData(
+    ModelFile &file, const std::string &output,
+    const std::map<const onnx::TensorProto *, std::string> &placed,
+    std::vector<DataFile> &data, std::vector<std::string> &notes);
 
 } // namespace zerograph::frontend
 

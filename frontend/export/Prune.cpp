@@ -63,9 +63,8 @@ std::vector<std::string> prune(onnx::GraphProto &graph) {
   auto isNeeded = [&](const auto &named, int) {
     return needed.names.count(named.name()) != 0;
   };
-  filter(*graph.mutable_node(), [&](const auto &, int n) {
-    return needed.nodes.count(n) != 0;
-  });
+  filter(*graph.mutable_node(),
+         [&](const auto &, int n) { return needed.nodes.count(n) != 0; });
   filter(*graph.mutable_initializer(), isNeeded);
   filter(*graph.mutable_value_info(), isNeeded);
   filter(*graph.mutable_input(), [&](const auto &input, int n) {

@@ -69,9 +69,8 @@ void eachTensor(onnx::ModelProto &model,
   eachInitializer(*model.mutable_graph(), visit);
   eachNodes(model, [&](Nodes &nodes) {
     for (onnx::NodeProto &node : nodes) {
-      eachBody(node, [&](onnx::GraphProto &body) {
-        eachInitializer(body, visit);
-      });
+      eachBody(node,
+               [&](onnx::GraphProto &body) { eachInitializer(body, visit); });
       for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
         if (attribute.has_t()) {
           visit(*attribute.mutable_t());

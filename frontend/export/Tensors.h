@@ -15,7 +15,8 @@ namespace zerograph::frontend {
 /// Calls `visit` for the node lists of the graph, of the bodies of its nodes,
 /// and of functions, each once.
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
-void eachNodes(onnx::ModelProto &model, llvm::function_ref<void(Nodes &)> visit);
+void eachNodes(onnx::ModelProto &model,
+               llvm::function_ref<void(Nodes &)> visit);
 void eachNodes(Nodes &nodes, llvm::function_ref<void(Nodes &)> visit);
 
 /// Calls `visit` for every tensor: initializers and attributes, also those of

@@ -40,7 +40,7 @@ struct CheckpointRun {
   std::optional<uint64_t> shuffle;
   uint64_t samples = 0, samples_per_step = 0;
   uint64_t micro_batch = 0; // samples of a rank's, on which bits depend
-  std::string optimizer; // kind, "adamw"
+  std::string optimizer;    // kind, "adamw"
   /// Of the plan's optimizer groups and schedule, as JSON; for comparing.
   std::string settings = "{}";
   /// What a file of the weights says of adapters among them (Adapters.h).

@@ -76,8 +76,8 @@ absl::Status writeExported(const frontend::ExportedModel &exported,
   }
   ZG_ASSIGN_OR_RETURN(files.emplace_back(),
                       NewFile::create(output, exported.bytes.size()));
-  ZG_RETURN_IF_ERROR(files.back()->write(0, exported.bytes.size(),
-                                         exported.bytes.data()));
+  ZG_RETURN_IF_ERROR(
+      files.back()->write(0, exported.bytes.size(), exported.bytes.data()));
   for (std::unique_ptr<NewFile> &file : files) {
     ZG_RETURN_IF_ERROR(file->commit());
   }

@@ -46,11 +46,11 @@ absl::Status checkTaken(const ExportFlags &flags) {
     return absl::InvalidArgumentError(
         "--output-value is for --inference, which is not given");
   }
-  return others.empty()
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(
-                   absl::StrJoin(others, ", "), others.size() > 1 ? " are" : " is",
-                   " for --training-graph, which is not given"));
+  return others.empty() ? absl::OkStatus()
+                        : absl::InvalidArgumentError(absl::StrCat(
+                              absl::StrJoin(others, ", "),
+                              others.size() > 1 ? " are" : " is",
+                              " for --training-graph, which is not given"));
 }
 
 absl::Status checkFiles(const ExportFlags &flags) {
@@ -108,10 +108,9 @@ absl::StatusOr<int> runExport(ExportFlags &flags) {
   compile.model = flags.files.back();
   ZG_RETURN_IF_ERROR(checkOutputPath(compile.output));
   ZG_RETURN_IF_ERROR(checkIsNoPlan(compile.model));
-  ZG_RETURN_IF_ERROR(
-      flags.given.training_graph
-          ? exportTrainingGraph(std::move(compile))
-          : exportWeights(flags.files[0], compile, flags.given));
+  ZG_RETURN_IF_ERROR(flags.given.training_graph
+                         ? exportTrainingGraph(std::move(compile))
+                         : exportWeights(flags.files[0], compile, flags.given));
   return 0;
 }
 

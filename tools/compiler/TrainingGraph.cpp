@@ -39,8 +39,8 @@ weightOf(const std::string &model, ParameterAttr parameter) {
   frontend::TrainedWeight weight;
   auto offset = uint64_t(parameter.getSource().getOffset()),
        length = uint64_t(parameter.getSource().getLength());
-  weight.read = [file = *file, offset, length](
-                    const std::string &) -> absl::StatusOr<std::string> {
+  weight.read = [file = *file, offset,
+                 length](const std::string &) -> absl::StatusOr<std::string> {
     std::string bytes(length, '\0');
     ZG_RETURN_IF_ERROR(file->read(offset, length, bytes.data()));
     return bytes;
@@ -113,8 +113,7 @@ absl::StatusOr<TrainingGraph> makeIn(mlir::MLIRContext &context,
 
 } // namespace
 
-absl::StatusOr<TrainingGraph>
-makeTrainingGraph(const CompileOptions &options) {
+absl::StatusOr<TrainingGraph> makeTrainingGraph(const CompileOptions &options) {
   mlir::DialectRegistry registry;
   mlir::zg::registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
