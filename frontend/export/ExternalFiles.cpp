@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <sys/stat.h>
 
