@@ -163,7 +163,7 @@ bool seedsOfCheckpoints(const fs::path &folder) {
                     {{0, 8, 0, 8, {2}}}}};
   auto body = [&] {
     std::string text = textOf(index);
-    return text.substr(0, text.rfind(kChecksumBegin));
+    return text.substr(0, text.rfind(std::string(kChecksumBegin)));
   };
   std::string small = body();
   index.run.shuffle = 2;
