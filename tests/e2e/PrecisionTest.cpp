@@ -216,7 +216,9 @@ TEST(Precision, GathersHalfAsMuch) {
 }
 
 // Near PyTorch's float64 run, by the measure of its first loss, and not with
-// float32's bits; rounding to 8 bits is 0.4 %, to 11 bits 0.05 %.
+// float32's bits; rounding to 8 bits is 0.4 %, to 11 bits 0.05 %. Of ten steps:
+// later ones of resnet-mini go apart whatever was rounded, so that on some
+// processors fp16 ends farther off than bf16.
 TEST(Precision, TrainsAsFloat64Does) {
   const std::pair<const char *, double> kPrecisions[] = {{"bf16", 0.01},
                                                          {"fp16", 0.002}};
@@ -225,6 +227,7 @@ TEST(Precision, TrainsAsFloat64Does) {
       Training training{model};
       training.precision = precision;
       training.run = "sgd";
+      training.steps = 10;
       // Step for step: none is skipped.
       training.also = [](CompileOptions &options) {
         options.initial_scale_power = 8;
@@ -232,6 +235,7 @@ TEST(Precision, TrainsAsFloat64Does) {
       Outcome outcome = trainModel(training);
       std::vector<double> expected =
           loadReference(model).runs.at(training.run).losses;
+      expected.resize(size_t(training.steps));
       ASSERT_EQ(outcome.result.losses.size(), expected.size());
       double furthest = 0;
       for (size_t step = 0; step < expected.size(); ++step) {
