@@ -61,17 +61,23 @@ absl::Status Rendezvous::explain(unsigned rank, const absl::Status &status,
   absl::Status explained =
       annotate(status, absl::StrCat("rank ", rank, ", ", where));
   // This rank counts as come and will not come again: the round is broken.
-  fail(rank, explained);
-  return explained;
+  std::lock_guard<std::mutex> lock(mutex);
+  return failLocked(rank, explained) ? explained : failureLocked();
+}
+
+bool Rendezvous::failLocked(unsigned rank, const absl::Status &status) {
+  if (!failed.ok()) {
+    return false;
+  }
+  failed = status;
+  failed_rank = rank;
+  changed.notify_all();
+  return true;
 }
 
 void Rendezvous::fail(unsigned rank, const absl::Status &status) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (failed.ok()) {
-    failed = status;
-    failed_rank = rank;
-    changed.notify_all();
-  }
+  failLocked(rank, status);
 }
 
 void Rendezvous::end(unsigned rank) {

@@ -55,6 +55,9 @@ private:
   absl::Status explain(unsigned rank, const absl::Status &status,
                        const std::string &where);
   absl::Status failureLocked() const;
+  /// False where another rank has failed before: one failure is told to all,
+  /// also where two ranks reach their deadlines at once.
+  bool failLocked(unsigned rank, const absl::Status &status);
   std::string missingLocked(const std::vector<bool> &present) const;
 
   unsigned world;

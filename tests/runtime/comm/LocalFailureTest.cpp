@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -49,6 +50,29 @@ TEST(LocalFailureTest, TheDeadlineNamesWhoIsMissing) {
   EXPECT_NE(statuses[1].message().find(message.substr(message.find("all_red"))),
             std::string::npos)
       << statuses[1];
+}
+
+/// However close together the ranks' deadlines pass, one rank says it.
+TEST(LocalFailureTest, OneOfThoseWhoWaitSaysThatTheDeadlineHasPassed) {
+  for (unsigned turn = 0; turn < 50; ++turn) {
+    LocalGroupOptions options;
+    options.world = 8;
+    options.deadline = std::chrono::milliseconds(10);
+    std::atomic<unsigned> over{0};
+    auto statuses = onRanks(options, [&](HostCommunicator &comm) {
+      while (comm.rank() == 7 && over < 7) { // busy elsewhere
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      absl::Status status = comm.barrier("saving weights");
+      ++over;
+      return status;
+    });
+    EXPECT_EQ(std::count_if(statuses.begin(), statuses.end(),
+                            [](const absl::Status &status) {
+                              return absl::IsDeadlineExceeded(status);
+                            }),
+              1);
+  }
 }
 
 /// A stream that waits for its turn is woken by a failure of its own rank.
