@@ -45,6 +45,11 @@ class Commands(Case):
         self.refused("run", plan, "--data", MLP_DATA, "-o", "x",
                      parts=[plan + " is a plan, not a model"])
 
+    def test_options_that_a_plan_has_already(self):
+        self.refused("train", "x.zgplan", "--lr", "1", codes=(2,),
+                     program=ZEROGRAPH_RUN,
+                     parts=["unknown option '--lr'", "'zerograph compile'"])
+
     def test_unknown_options(self):
         self.refused(*COMPILE, "--zeor", "3", codes=(2,),
                      parts=["'--zeor'", "did you mean --zero?"])

@@ -6,6 +6,7 @@
 #include "runtime/base/Version.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/device/Driver.h"
+#include "tools/cli/OptionTable.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -55,6 +56,16 @@ std::string emptyOption(const CLI::App &command) {
     }
   }
   return "";
+}
+
+/// Whether `compile` takes the option, which decides a plan.
+bool decidesPlans(const std::string &given) {
+  bool found = false;
+  options::Compile compile;
+  eachOption(compile, [&](const OptionRow &row, const auto &) {
+    found |= given == absl::StrCat("--", row.name);
+  });
+  return found;
 }
 
 /// What options are called by DeepSpeed, PyTorch's launcher and others.
@@ -198,8 +209,12 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
     bool option = absl::StartsWith(extra, "-");
     if (option) {
       std::string given = extra.substr(0, extra.find('='));
-      fail(&command, absl::StrCat("unknown option '", given, "'",
-                                  suggestion(given, names)));
+      fail(&command,
+           absl::StrCat("unknown option '", given, "'",
+                        decidesPlans(given)
+                            ? "; 'zerograph compile' takes it, and the plan "
+                              "has it from there"
+                            : suggestion(given, names)));
     } else if (!after_unknown) {
       fail(&command, absl::StrCat("unexpected argument '", extra, "'"));
     }
