@@ -150,15 +150,42 @@ void recompute(const Given &found, Translation &to) {
   }
 }
 
+/// By the old name of a device, true is the CPU.
+static bool asksForCpu(const Value *device) {
+  return device != nullptr && (device->boolean() == true ||
+                               absl::AsciiStrToLower(device->text) == "cpu");
+}
+
+/// Where a key says that something is kept.
+static void offload(const Given &found, const char *option, Translation &to) {
+  bool nvme = absl::AsciiStrToLower(found.value.text) == "nvme";
+  if (!asks(found.value, *found.key)) {
+    to.noEffect("off");
+  } else if (asksForCpu(&found.value)) {
+    to.set(found, option, "cpu");
+  } else {
+    to.refuse(found, nvme ? "not built yet: `cpu` keeps it in memory"
+                          : "expected none, cpu or nvme");
+  }
+}
+
+void offloadOptimizer(const Given &found, Translation &to) {
+  offload(found, "offload-optimizer", to);
+}
+
 void offloadParam(const Given &found, Translation &to) {
   if (to.stage() != 3 && asks(found.value, *found.key)) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),
                              ": DeepSpeed too offloads parameters with stage 3 "
                              "only, and does not say so"));
-  } else if (asks(found.value, *found.key)) {
-    to.refuse(found, found.key->text);
+  } else if (asksForCpu(&found.value) &&
+             !asksForCpu(
+                 to.value("zero_optimization.offload_optimizer.device"))) {
+    to.refuse(found,
+              "not built without `offload_optimizer` on the CPU too: who "
+              "keeps parameters updates them");
   } else {
-    to.noEffect("off");
+    offload(found, "offload-param", to);
   }
 }
 

@@ -54,7 +54,9 @@ void elements(const Given &found, Translation &to);
 void prefetch(const Given &found, Translation &to);
 /// With stage 3 alone.
 void persistence(const Given &found, Translation &to);
-/// DeepSpeed uses it with stage 3 alone.
+/// none or cpu.
+void offloadOptimizer(const Given &found, Translation &to);
+/// Likewise; DeepSpeed uses it with stage 3 alone.
 void offloadParam(const Given &found, Translation &to);
 
 /// The optimizer, and DeepSpeed's defaults of it that are not ours.

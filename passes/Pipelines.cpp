@@ -83,6 +83,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   // Behind the programs of training, whose units it reads.
   passes.addPass(zero::createEvaluate());
   passes.addPass(zero::createOneRank());
+  passes.addPass(zero::createOffload());
   // A sum that is carried to another program cannot lie among the gradients.
   passes.addPass(zero::createReduceInPlace());
   passes.addPass(zero::createVerifyZero());
@@ -160,7 +161,7 @@ static std::vector<Phase> loweringPhases(const TargetInfo &target) {
        "Makes steps on streams, and what they await.",
        {"sched-throttle"},
        [&target](OpPassManager &passes) { buildSchedule(passes, target); }},
-      {"memory", "Gives every buffer its place.", {"sched-pack"}, buildMemory},
+      {"memory", "Gives every buffer its place.", {}, buildMemory},
   };
 }
 

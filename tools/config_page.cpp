@@ -34,8 +34,7 @@ as this page of the keys that a file has. The page is made from the table in
 - **applied differently**: sets the option, or does something near.
 - **no effect**: any value is taken, since none changes a result here.
 - **out of scope**: the same, of what Zerograph leaves to other programs.
-- **refused**: any value but the default, or what is off, is an error. Where an
-  option is named, the key is applied once there is that option.
+- **refused**: any value but the default, or what is off, is an error.
 
 An unknown key is an error. So are a key that is given twice, two spellings of
 one key, and two files that disagree. `null` is as if the key were missing.
@@ -55,9 +54,9 @@ std::string does(CLI::App &command, const Key &key) {
   if (key.option.empty()) {
     return text;
   }
-  bool built = builtOption(command, key.option) != nullptr;
-  return absl::StrCat(built ? text : "refused", ": `--", key.option, "`",
-                      built ? "" : " is not built yet");
+  bool known = optionNamed(command, key.option) != nullptr;
+  return absl::StrCat(text, ": `--", key.option, "`",
+                      known ? "" : ", which no command has");
 }
 
 std::string row(const std::string &a, const std::string &b,

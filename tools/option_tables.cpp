@@ -25,7 +25,7 @@ std::string table(unsigned commands) {
                          : "| option | default | |\n|---|---|---|\n";
   Fields fields;
   eachOption(fields, [&](const OptionRow &row, const auto &field) {
-    if ((row.commands & commands) == 0 || row.check.instead != nullptr) {
+    if ((row.commands & commands) == 0) {
       return;
     }
     std::string usage = absl::StrReplaceAll(dashed(row), {{",", "`, `"}});

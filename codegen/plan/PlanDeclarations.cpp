@@ -266,6 +266,8 @@ plan::Space planSpace(sched::Space space) {
     return plan::DEVICE;
   case sched::Space::pinned:
     return plan::PINNED;
+  case sched::Space::host:
+    return plan::HOST;
   }
   llvm_unreachable("all spaces are handled");
 }
@@ -279,6 +281,7 @@ LogicalResult writeArenas(ModuleOp module, plan::Plan &plan, PlanIndex &index) {
     index.arenas[attribute.getSpace()] = plan.arenas_size();
     plan::Arena &arena = *plan.add_arenas();
     arena.set_space(planSpace(attribute.getSpace()));
+    arena.set_device(attribute.getSpace() == sched::Space::host ? kHelper : 0);
     arena.set_bytes(attribute.getBytes());
     arena.set_alignment(attribute.getAlignment());
   }

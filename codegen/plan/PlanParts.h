@@ -10,6 +10,9 @@
 
 namespace mlir::zg {
 
+/// The plan's device that helps the first.
+inline constexpr uint32_t kHelper = 1;
+
 /// Positions in the plan of what steps refer to.
 struct PlanIndex {
   DenseMap<Value, uint32_t> slices;

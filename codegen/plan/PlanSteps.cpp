@@ -30,6 +30,22 @@ plan::ProgramKind programKind(StringRef name) {
                                           : plan::FORWARD;
 }
 
+plan::StreamKind streamKind(sched::Stream stream) {
+  switch (stream) {
+  case sched::Stream::compute:
+  case sched::Stream::update:
+    return plan::COMPUTE;
+  case sched::Stream::gather:
+  case sched::Stream::scatter:
+    return plan::COLLECTIVE;
+  case sched::Stream::offload:
+    return plan::COPY_OUT;
+  case sched::Stream::fetch:
+    return plan::COPY_IN;
+  }
+  llvm_unreachable("all streams are handled");
+}
+
 /// The number of a stream, which is declared with its first step.
 uint32_t streamNumber(sched::Stream stream, PlanIndex &index,
                       plan::Plan &plan) {
@@ -37,15 +53,14 @@ uint32_t streamNumber(sched::Stream stream, PlanIndex &index,
   if (added) {
     plan::Stream &declared = *plan.add_streams();
     declared.set_name(stringifyStream(stream).str());
-    declared.set_kind(stream == sched::Stream::compute ? plan::COMPUTE
-                                                       : plan::COLLECTIVE);
+    declared.set_kind(streamKind(stream));
+    declared.set_device(stream == sched::Stream::update ? kHelper : 0);
   }
   return entry->second;
 }
 
 LogicalResult writeCollective(sched::Collective op, const plan::Plan &plan,
                               plan::Step &step) {
-  step.set_reason(op.getReason().str());
   step.set_sequence(op.getSequence());
   return writeAxes(op, op.getGroup(), plan, *step.mutable_axes());
 }
@@ -88,6 +103,9 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
       out.add_waits(steps.at(await));
     }
     out.set_name(step.getLabel().str());
+    if (auto reason = step->getAttrOfType<StringAttr>("reason")) {
+      out.set_reason(reason.str());
+    }
     auto collective = dyn_cast<sched::Collective>(step.getOperation());
     if (collective && failed(writeCollective(collective, plan, out))) {
       return failure();

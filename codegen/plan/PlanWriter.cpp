@@ -110,12 +110,15 @@ LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
   return success();
 }
 
-LogicalResult writeKernels(ModuleOp module, DeviceCode &code, plan::Plan &plan,
+LogicalResult writeKernels(ModuleOp module, DeviceCode &code,
+                           DeviceCode &helper, plan::Plan &plan,
                            PlanIndex &index) {
   for (auto op : module.getOps<sched::KernelOp>()) {
     index.kernels[op.getName()] = plan.kernels_size();
     plan::Kernel &kernel = *plan.add_kernels();
-    if (failed(code.add(op.kernel(), kernel)) ||
+    // A device has one module, of its number.
+    kernel.set_module(op.getOnHost() ? kHelper : 0);
+    if (failed((op.getOnHost() ? helper : code).add(op.kernel(), kernel)) ||
         failed(writeOperands(op.kernel(), kernel))) {
       return failure();
     }
@@ -125,13 +128,29 @@ LogicalResult writeKernels(ModuleOp module, DeviceCode &code, plan::Plan &plan,
 
 } // namespace
 
+/// Of the device, and of the host if it has anything to do.
+static LogicalResult finish(DeviceCode &code, DeviceCode &helper,
+                            plan::Plan &plan) {
+  bool helps = llvm::any_of(plan.streams(), [](const plan::Stream &stream) {
+    return stream.device() == kHelper;
+  });
+  if (failed(code.finish(plan)) || (helps && failed(helper.finish(plan)))) {
+    return failure();
+  }
+  for (int i = 0; i < plan.modules_size(); ++i) {
+    plan.mutable_modules(i)->set_device(i);
+  }
+  return success();
+}
+
 FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module, DeviceCode &code,
+                                          DeviceCode &helper,
                                           const PlanInfo &info) {
   plan::Plan plan;
   PlanIndex index;
   if (failed(writeHeader(module, info, plan)) ||
       failed(writeDeclarations(module, info, plan, index)) ||
-      failed(writeKernels(module, code, plan, index))) {
+      failed(writeKernels(module, code, helper, plan, index))) {
     return failure();
   }
   for (auto program : module.getOps<sched::ProgramOp>()) {
@@ -139,7 +158,7 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module, DeviceCode &code,
       return failure();
     }
   }
-  if (failed(code.finish(plan))) {
+  if (failed(finish(code, helper, plan))) {
     return failure();
   }
   return plan;

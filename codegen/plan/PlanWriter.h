@@ -30,9 +30,11 @@ struct PlanInfo {
 };
 
 /// Writes the plan of a packed module (see `sched-pack`) for a device, whose
-/// `code` is empty before and after. Errors are diagnostics. The same module
-/// and device give the same plan.
+/// `code` is empty before and after; so is `helper`, that of the host which
+/// helps it, where the module has anything for one to do. Errors are
+/// diagnostics. The same module and devices give the same plan.
 FailureOr<zerograph::plan::Plan> writePlan(ModuleOp module, DeviceCode &code,
+                                           DeviceCode &helper,
                                            const PlanInfo &info);
 
 } // namespace mlir::zg

@@ -7,8 +7,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <map>
-
 namespace mlir::zg::sched {
 
 #define GEN_PASS_DEF_PACKBUFFERS
@@ -29,8 +27,6 @@ bool isLibraryCall(Step step) {
 }
 
 struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
-  using PackBuffersBase::PackBuffersBase;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
@@ -53,10 +49,7 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
     }
     SmallVector<Attribute> arenas;
     for (unsigned space = 0; space <= getMaxEnumValForSpace(); ++space) {
-      if (failed(packSpace(Space(space), programs, clocks, shared, held,
-                           arenas))) {
-        return signalPassFailure();
-      }
+      packSpace(Space(space), clocks, shared, held, arenas);
     }
     module->setAttr(kArenasAttr, ArrayAttr::get(&getContext(), arenas));
   }
@@ -110,10 +103,9 @@ private:
   }
 
   /// An arena for the slices of a space, if there are any.
-  LogicalResult packSpace(Space space, ArrayRef<ProgramOp> programs,
-                          const std::vector<VectorClocks> &clocks,
-                          Buffers &shared, Buffers &held,
-                          SmallVectorImpl<Attribute> &arenas) {
+  void packSpace(Space space, const std::vector<VectorClocks> &clocks,
+                 Buffers &shared, Buffers &held,
+                 SmallVectorImpl<Attribute> &arenas) {
     int64_t carried = 0, peak = 0;
     SmallVector<SliceOp> slices; // those that are packed
     std::vector<PackedBuffer> buffers, placed;
@@ -135,7 +127,7 @@ private:
       }
     }
     if (!used) {
-      return success();
+      return;
     }
     Packing packing =
         pack(placed, findConflicts(placed, clocks), kSliceAlignment, carried);
@@ -153,55 +145,6 @@ private:
     boundBytes += packing.lowerBound;
     arenas.push_back(ArenaAttr::get(&getContext(), space, bytes,
                                     kSliceAlignment, peak, packing.lowerBound));
-    if (space == Space::device && limit > 0 && bytes > limit) {
-      refuse(bytes, carried, programs, slices, buffers);
-      return failure();
-    }
-    return success();
-  }
-
-  /// Says what is live at the step where most is.
-  void refuse(int64_t bytes, int64_t carried, ArrayRef<ProgramOp> programs,
-              ArrayRef<SliceOp> slices, ArrayRef<PackedBuffer> buffers) {
-    int64_t most = -1;
-    Step peak;
-    std::map<SliceClass, int64_t> peakClasses;
-    for (unsigned program = 0; program < programs.size(); ++program) {
-      unsigned index = 0;
-      ProgramOp op = programs[program];
-      for (auto step : op.getOps<Step>()) {
-        int64_t live = 0;
-        std::map<SliceClass, int64_t> classes;
-        for (size_t i = 0; i < buffers.size(); ++i) {
-          SliceOp slice = slices[i];
-          const PackedBuffer &buffer = buffers[i];
-          auto uses = buffer.uses.find(program);
-          if (uses != buffer.uses.end() && uses->second.front() <= index &&
-              uses->second.back() >= index) {
-            live += buffer.bytes;
-            classes[slice.getSliceClass()] += buffer.bytes;
-          }
-        }
-        ++index;
-        if (live > most) {
-          most = live;
-          peak = step;
-          peakClasses = classes;
-        }
-      }
-    }
-    auto diagnostic = getOperation().emitError("needs ")
-                      << bytes << " bytes, but the limit is "
-                      << limit.getValue() << "; " << carried
-                      << " live across programs";
-    if (peak) {
-      auto &note = diagnostic.attachNote(peak->getLoc());
-      note << "most is live at '" << peak.getLabel() << "': ";
-      llvm::interleaveComma(peakClasses, note, [&](auto entry) {
-        note << entry.second << " bytes of "
-             << stringifySliceClass(entry.first);
-      });
-    }
   }
 };
 

@@ -22,20 +22,31 @@ def PackBuffers : Pass<"sched-pack", "::mlir::ModuleOp"> {
     each space that has slices, with its lower bound, on the module. Slices that
     nothing uses and that are not carried go.
 
-    Fails if `limit` is given and the arena of device memory is larger, naming
-    the step where most is live and what that is, by class.
-
     bitwise: a value does not depend on where it lies.
   }];
-  let options = [
-    Option<"limit", "limit", "int64_t", "0",
-           "Most bytes of device memory; 0: any">
-  ];
   let statistics = [
     Statistic<"arenaBytes", "arena bytes", "bytes of the arena">,
     Statistic<"boundBytes", "bound bytes", "bytes no packing does without">,
     Statistic<"unsharedBytes", "unshared bytes",
               "bytes if no two slices shared any">
+  ];
+}
+
+def LimitMemory : Pass<"sched-limit-memory", "::mlir::ModuleOp"> {
+  let summary = "Refuses what needs more memory than there is.";
+  let description = [{
+    Fails where the arena of device memory is larger than `device`, or those of
+    pinned and host memory together are larger than `host`, naming the step
+    where most is live there and what that is, by class. Runs behind
+    `sched-pack`.
+
+    bitwise: changes nothing.
+  }];
+  let options = [
+    Option<"device", "device", "int64_t", "0",
+           "Most bytes of device memory; 0: any">,
+    Option<"host", "host", "int64_t", "0",
+           "Most bytes of pinned and host memory; 0: any">
   ];
 }
 

@@ -9,7 +9,10 @@ using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
 LogicalResult StepEmitter::launch(Operation *op) {
-  FailureOr<int64_t> scratch = target.kernelScratchBytes(op);
+  bool onHost = storage.onHost(op);
+  // What launches of the host leave for each other: nothing.
+  FailureOr<int64_t> scratch =
+      onHost ? FailureOr<int64_t>(0) : target.kernelScratchBytes(op);
   if (failed(scratch)) {
     return failure();
   }
@@ -17,7 +20,7 @@ LogicalResult StepEmitter::launch(Operation *op) {
   if (failed(accesses)) {
     return failure();
   }
-  create<LaunchOp>(Stream::compute, *accesses, label, kernels.intern(op));
+  create<LaunchOp>(streamOf(op), *accesses, label, kernels.intern(op, onHost));
   return success();
 }
 

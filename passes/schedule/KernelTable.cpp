@@ -10,9 +10,9 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
-FlatSymbolRefAttr KernelTable::intern(Operation *op) {
+FlatSymbolRefAttr KernelTable::intern(Operation *op, bool onHost) {
   auto builder = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel = builder.create<sched::KernelOp>(op->getLoc(), "kernel");
+  auto kernel = builder.create<sched::KernelOp>(op->getLoc(), "kernel", onHost);
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   SmallVector<Value> arguments;

@@ -13,8 +13,9 @@ class KernelTable {
 public:
   explicit KernelTable(ModuleOp module) : module(module) {}
 
-  /// The kernel that does what `op`, an nn.kernel or nn.matmul, does.
-  FlatSymbolRefAttr intern(Operation *op);
+  /// The kernel that does what `op`, an nn.kernel or nn.matmul, does: the
+  /// device's, or the host's that helps it.
+  FlatSymbolRefAttr intern(Operation *op, bool onHost);
 
 private:
   ModuleOp module;

@@ -25,6 +25,11 @@ def LowerToSched : Pass<"sched-lower", "::mlir::ModuleOp"> {
     | zero.all_reduce | all_reduce, with staging if the device needs it | scatter |
     | gaps of zero.pack, sums that begin, zero constants kept | fill | compute |
     | a value that lies elsewhere than it is wanted | copy | compute |
+    | zero.offload, zero.fetch | copy | offload, fetch |
+
+    What the host computes, and copies and fills in its memory, are on `update`
+    instead of compute. What crosses to the device and back lies in pinned
+    memory.
 
     No step awaits another yet: `sched-place-events` is next.
 
@@ -55,12 +60,16 @@ def PlaceEvents : Pass<"sched-place-events", "::mlir::ModuleOp"> {
 def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
   let summary = "Adds awaits that let bytes be reused.";
   let description = [{
-    - A gather awaits the last step on compute before it in issue order, so
-      that it does not start earlier than `zero-prefetch` means it to, and the
-      buffers that are free by then can take what it brings.
+    - A gather, or a fetch of parameters from the host, awaits the last step on
+      compute before it in issue order, so that it does not start earlier than
+      `zero-prefetch` means it to, and the buffers that are free by then can
+      take what it brings.
     - The first step that writes into a unit's flat gradients awaits the
       reductions that read the flat gradients begun `window` units before, so
       that at most `window` such buffers are in use at once.
+    - Likewise in pinned memory, for what goes to the host and, apart, for what
+      comes from it. Where all updates wait for the last gradients, these wait
+      there: nothing would empty the buffers before.
 
     For memory only: the program is correct without.
 
@@ -68,7 +77,7 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"window", "window", "int64_t", "2",
-           "Flat gradient buffers in use at once">
+           "Buffers of a kind in use at once">
   ];
   let statistics = [Statistic<"placed", "awaits placed", "awaits placed">];
 }

@@ -133,7 +133,8 @@ bool Storage::request(Value value, Place want, unsigned overwritten) {
           slices.bytes(want.slice) ||
       !(nn::isLibraryCall(producer) ||
         isa<nn::KernelOp, zero::PackOp, zero::AllGatherOp,
-            zero::ReduceScatterOp, zero::AllReduceOp>(producer))) {
+            zero::ReduceScatterOp, zero::AllReduceOp, zero::FetchOp>(
+            producer))) {
     return false;
   }
   if (overwritten != kNever && lastRead(value) > overwritten) {

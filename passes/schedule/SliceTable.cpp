@@ -20,6 +20,18 @@ SliceClass classOf(zero::StateAttr state, int64_t ranks) {
   return state.getUnit() < 0 ? SliceClass::scalar : SliceClass::optimizer;
 }
 
+Space planned(zero::Space space) {
+  switch (space) {
+  case zero::Space::device:
+    return Space::device;
+  case zero::Space::pinned:
+    return Space::pinned;
+  case zero::Space::host:
+    return Space::host;
+  }
+  llvm_unreachable("all spaces are handled");
+}
+
 std::string labelOf(zero::StateAttr state,
                     ArrayRef<zero::ParamUnitAttr> units) {
   std::string role = state.getRole().str();
@@ -56,6 +68,7 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
       record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
       record.unit = state.getUnit();
       record.segment = state.getSegment();
+      record.space = planned(zero::spaceOf(state, zero::unitsOf(module)));
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
       record.label = input.getName().str();
       record.sliceClass = SliceClass::input;
@@ -74,8 +87,9 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
 }
 
 Place SliceTable::create(StringRef label, SliceClass sliceClass, int64_t bytes,
-                         int64_t unit, int64_t segment) {
+                         int64_t unit, int64_t segment, Space space) {
   Record record{};
+  record.space = space;
   record.label = label.str();
   record.sliceClass = sliceClass;
   record.bytes = bytes;
@@ -86,9 +100,9 @@ Place SliceTable::create(StringRef label, SliceClass sliceClass, int64_t bytes,
 }
 
 Place SliceTable::createSlot(StringRef label, int64_t bytes) {
-  Place place = create(label, SliceClass::staging, bytes);
+  Place place =
+      create(label, SliceClass::staging, bytes, -1, -1, Space::pinned);
   records[place.slice].carried = true;
-  records[place.slice].space = Space::pinned;
   return place;
 }
 

@@ -34,10 +34,12 @@ public:
   Place named(Attribute meaning, RankedTensorType type);
   /// A slice of the program being lowered.
   Place create(StringRef label, SliceClass sliceClass, int64_t bytes,
-               int64_t unit = -1, int64_t segment = -1);
+               int64_t unit = -1, int64_t segment = -1,
+               Space space = Space::device);
   /// One where the runtime puts what it gives to a program.
   Place createSlot(StringRef label, int64_t bytes);
 
+  Space space(int slice) const { return records[slice].space; }
   SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
   bool isCarried(int slice) const { return records[slice].carried; }
   int64_t bytes(int slice) const { return records[slice].bytes; }

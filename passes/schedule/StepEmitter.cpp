@@ -43,18 +43,41 @@ void StepEmitter::add(Accesses &accesses, Mode mode, Value value) {
   add(accesses, mode, storage.place(value), bytesOf(value));
 }
 
-void StepEmitter::copy(Place from, Place to, int64_t bytes,
-                       StringRef stepLabel) {
+Stream StepEmitter::streamOf(Place place) const {
+  return slices.space(place.slice) == Space::device ? Stream::compute
+                                                    : Stream::update;
+}
+
+void StepEmitter::copy(Place from, Place to, int64_t bytes, StringRef stepLabel,
+                       StringAttr reason) {
   Accesses accesses;
   add(accesses, Mode::read, from, bytes);
   add(accesses, Mode::write, to, bytes);
-  create<CopyOp>(Stream::compute, accesses, stepLabel);
+  Stream source = streamOf(from), target = streamOf(to);
+  create<CopyOp>(source == target            ? source
+                 : source == Stream::compute ? Stream::offload
+                                             : Stream::fetch,
+                 accesses, stepLabel, reason);
 }
 
 void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
   Accesses accesses;
   add(accesses, Mode::write, place, bytes);
-  create<FillOp>(Stream::compute, accesses, stepLabel);
+  create<FillOp>(streamOf(place), accesses, stepLabel);
+}
+
+/// Between device and host, by way of pinned memory.
+template <typename Op>
+void StepEmitter::transfer(Op op) {
+  int64_t bytes = bytesOf(op.getResult());
+  Place from = storage.place(op.getOperand());
+  if (slices.space(from.slice) == Space::host) {
+    Place pinned = slices.create(label, SliceClass::transient, bytes, -1, -1,
+                                 Space::pinned);
+    copy(from, pinned, bytes, label);
+    from = pinned;
+  }
+  copy(from, storage.place(op.getResult()), bytes, label, op.getReasonAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,6 +232,14 @@ LogicalResult StepEmitter::emit(Operation *op) {
       })
       .Case([&](zero::AllReduceOp op) {
         allReduce(op);
+        return success();
+      })
+      .Case([&](zero::OffloadOp op) {
+        transfer(op);
+        return success();
+      })
+      .Case([&](zero::FetchOp op) {
+        transfer(op);
         return success();
       })
       .Case([&](nn::ReturnOp op) { return finish(op); })

@@ -50,9 +50,18 @@ private:
   LogicalResult inPlaceGather(zero::AllGatherOp op);
   void reduceScatter(zero::ReduceScatterOp op);
   void allReduce(zero::AllReduceOp op);
+  template <typename Op>
+  void transfer(Op op);
   LogicalResult finish(nn::ReturnOp op);
 
-  void copy(Place from, Place to, int64_t bytes, StringRef label);
+  /// What computes the op.
+  Stream streamOf(Operation *op) const {
+    return storage.onHost(op) ? Stream::update : Stream::compute;
+  }
+  /// What copies and fills within the memory that a slice lies in.
+  Stream streamOf(Place place) const;
+  void copy(Place from, Place to, int64_t bytes, StringRef label,
+            StringAttr reason = {});
   void fill(Place place, int64_t bytes, StringRef label);
 
   ProgramOp program;

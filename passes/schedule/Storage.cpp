@@ -12,7 +12,7 @@ std::string mlir::zg::sched::labelOf(Operation *op) {
 }
 
 Storage::Storage(nn::ProgramOp function, SliceTable &slices)
-    : function(function), slices(slices) {
+    : function(function), slices(slices), sides(function) {
   for (auto [index, op] : llvm::enumerate(function.front())) {
     positions[&op] = index;
   }
@@ -170,6 +170,34 @@ static zero::ReduceScatterOp reductionOf(Value value) {
   return {};
 }
 
+/// What brings the value, or takes it, as a unit's parameters; or null.
+static zero::FetchOp fetchOf(Value value) {
+  auto ofUnit = [](Operation *op) {
+    auto fetch = dyn_cast_or_null<zero::FetchOp>(op);
+    return fetch && fetch.getUnit() ? fetch : zero::FetchOp();
+  };
+  if (zero::FetchOp fetch = ofUnit(value.getDefiningOp())) {
+    return fetch;
+  }
+  for (Operation *user : value.getUsers()) {
+    if (zero::FetchOp fetch = ofUnit(user)) {
+      return fetch;
+    }
+  }
+  return {};
+}
+
+/// What crosses between device and host lies in pinned memory there.
+Space Storage::spaceOf(Value value) const {
+  bool crosses = value.getDefiningOp<zero::OffloadOp>() ||
+                 llvm::any_of(value.getUsers(), [](Operation *user) {
+                   return isa<zero::FetchOp>(user);
+                 });
+  return !sides.onHost(value) ? Space::device
+         : crosses            ? Space::pinned
+                              : Space::host;
+}
+
 void Storage::bindDefault(Operation *op, unsigned result) {
   Value value = op->getResult(result);
   SliceClass sliceClass = SliceClass::transient;
@@ -191,6 +219,15 @@ void Storage::bindDefault(Operation *op, unsigned result) {
     sliceClass = SliceClass::grad_shard;
     unit = reduce.getUnit();
     segment = reduce.getSegment();
+  } else if (auto offload = dyn_cast<zero::OffloadOp>(op)) {
+    sliceClass =
+        offload.getUnit() ? SliceClass::grad_shard : SliceClass::scalar;
+    unit = offload.getUnit().value_or(-1);
+    segment = offload.getSegment() ? int64_t(*offload.getSegment()) : -1;
+  } else if (zero::FetchOp fetch = fetchOf(value)) {
+    sliceClass = SliceClass::param_shard; // on one side and the other
+    unit = *fetch.getUnit();
+    segment = fetch.getSegment() ? int64_t(*fetch.getSegment()) : -1;
   } else if (zero::ReduceScatterOp sent = reductionOf(value)) {
     sliceClass = SliceClass::grad; // rounded for it
     unit = sent.getUnit();
@@ -203,8 +240,8 @@ void Storage::bindDefault(Operation *op, unsigned result) {
   if (op->getNumResults() > 1) {
     label += " #" + std::to_string(result);
   }
-  bound[value] =
-      slices.create(label, sliceClass, bytesOf(value), unit, segment);
+  bound[value] = slices.create(label, sliceClass, bytesOf(value), unit, segment,
+                               spaceOf(value));
 }
 
 /// Who reads the bytes of `value` as what they were before `op` reduced a
@@ -246,7 +283,8 @@ LogicalResult Storage::bindOp(Operation *op) {
   if (!nn::isLibraryCall(op) &&
       !isa<nn::KernelOp, nn::ReshapeOp, zero::ShardOp, zero::ViewOp,
            zero::PackOp, zero::AllGatherOp, zero::PrefetchOp, zero::AwaitOp,
-           zero::ReduceScatterOp, zero::AllReduceOp>(op)) {
+           zero::ReduceScatterOp, zero::AllReduceOp, zero::OffloadOp,
+           zero::FetchOp>(op)) {
     return op->emitOpError("is in no kernel; sched has no step for it");
   }
   if (auto reduce = dyn_cast<zero::ReduceScatterOp>(op)) {

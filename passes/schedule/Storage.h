@@ -4,6 +4,7 @@
 #define ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
 
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/zero/ZeroSides.h"
 #include "passes/schedule/Part.h"
 
 namespace mlir::zg::sched {
@@ -30,6 +31,8 @@ public:
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
   /// Where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
+  /// Whether the host computes the op.
+  bool onHost(Operation *op) const { return sides.onHost(op); }
 
 private:
   LogicalResult bindArguments();
@@ -38,6 +41,7 @@ private:
   void bindTable(nn::KernelOp kernel);
   void bindOperands(Operation *op);
   void bindDefault(Operation *op, unsigned result);
+  Space spaceOf(Value value) const;
   /// As a position: never overwritten.
   static constexpr unsigned kNever = ~0u;
   bool request(Value value, Place want, unsigned overwritten);
@@ -59,6 +63,7 @@ private:
 
   nn::ProgramOp function;
   SliceTable &slices;
+  zero::Sides sides;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;
   /// By slice, the arguments that lie there.

@@ -10,12 +10,29 @@ namespace mlir::zg::sched {
 
 namespace {
 
-/// A flat gradient buffer: the first step that writes it, and the steps of
-/// other streams that reduce it.
-struct GradientBuffer {
+/// A buffer that one stream fills and others empty: the first step that writes
+/// it, and the steps of other streams.
+struct PassedBuffer {
   Step first;
-  SmallVector<Step> reductions;
+  SmallVector<Step> readers;
 };
+
+/// Flat gradients, which are reduced or offloaded.
+bool isGradients(SliceOp slice) {
+  return slice.getSliceClass() == SliceClass::grad && !slice.getCarried();
+}
+
+/// What crosses between device and host, but for single numbers.
+bool crosses(SliceOp slice) {
+  return slice.getSpace() == Space::pinned && !slice.getCarried() &&
+         slice.getSliceClass() != SliceClass::scalar;
+}
+
+/// Whether the step brings parameters to a buffer of the program.
+bool bringsParameters(Step step) {
+  return isa<AllGatherOp>(step.getOperation()) ||
+         (step.getStream() == Stream::fetch && !step.slice(1).getCarried());
+}
 
 //===----------------------------------------------------------------------===//
 // --sched-throttle
@@ -32,7 +49,10 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     }
     for (auto program : getOperation().getOps<ProgramOp>()) {
       delayGathers(program);
-      boundGradients(program);
+      bound(program, isGradients);
+      for (Stream filling : {Stream::offload, Stream::update}) {
+        bound(program, crosses, filling);
+      }
     }
   }
 
@@ -51,34 +71,39 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     for (auto step : program.getOps<Step>()) {
       if (step.getStream() == Stream::compute) {
         lastCompute = step;
-      } else if (isa<AllGatherOp>(step) && lastCompute) {
+      } else if (bringsParameters(step) && lastCompute) {
         await(step, lastCompute);
       }
     }
   }
 
-  void boundGradients(ProgramOp program) {
-    llvm::MapVector<Value, GradientBuffer> buffers; // by first write
+  /// Lets a buffer be filled when those `window` before it are empty; of
+  /// buffers that `filling` fills.
+  void bound(ProgramOp program, function_ref<bool(SliceOp)> counts,
+             std::optional<Stream> filling = {}) {
+    llvm::MapVector<Value, PassedBuffer> buffers; // by first write
     for (auto step : program.getOps<Step>()) {
       for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
         SliceOp slice = step.slice(i);
-        if (slice.getSliceClass() != SliceClass::grad || slice.getCarried()) {
+        if (!counts(slice)) {
           continue;
         }
-        GradientBuffer &buffer = buffers[slice];
-        if (!buffer.first) {
-          buffer.first = step;
-        } else if (step.getStream() != buffer.first.getStream()) {
-          buffer.reductions.push_back(step);
+        auto buffer = buffers.find(slice);
+        if (buffer != buffers.end()) {
+          if (step.getStream() != buffer->second.first.getStream()) {
+            buffer->second.readers.push_back(step);
+          }
+        } else if (!filling || step.getStream() == *filling) {
+          buffers[slice].first = step;
         }
       }
     }
     size_t index = 0;
     for (auto &[slice, buffer] : buffers) {
       if (index >= static_cast<size_t>(window)) {
-        for (Step reduction :
-             (buffers.begin() + (index - window))->second.reductions) {
-          await(buffer.first, reduction);
+        for (Step reader :
+             (buffers.begin() + (index - window))->second.readers) {
+          await(buffer.first, reader);
         }
       }
       ++index;

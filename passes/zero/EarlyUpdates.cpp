@@ -77,7 +77,7 @@ public:
   void move() {
     for (Operation *op : order) {
       SmallVector<BlockArgument> replaced;
-      if (isa<nn::KernelOp, AllGatherOp>(op)) {
+      if (isa<nn::KernelOp, AllGatherOp, FetchOp>(op)) {
         collectReplaced(op, replaced);
       }
       if (!replaced.empty()) {
@@ -102,7 +102,7 @@ private:
     DenseMap<int64_t, SmallVector<Operation *>> shards;
   };
 
-  /// States that a result of the op becomes, itself or gathered.
+  /// States that a result of the op becomes, itself, fetched or gathered.
   void collectReplaced(Operation *op,
                        SmallVectorImpl<BlockArgument> &replaced) {
     for (OpOperand &use : op->getUses()) {
@@ -112,7 +112,7 @@ private:
                 program.getResultAttr(use.getOperandNumber(), kUpdatesAttr))) {
           replaced.push_back(argument);
         }
-      } else if (isa<AllGatherOp>(user)) {
+      } else if (isa<AllGatherOp, FetchOp>(user)) {
         collectReplaced(user, replaced);
       }
     }
@@ -162,8 +162,14 @@ private:
       return whenReady(op->getOperand(0));
     }
     Place place = places[op];
+    if (isa<OffloadOp>(op)) {
+      return std::max(place, whenReady(op->getOperand(0)));
+    }
     if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
       return std::max(place, places[overlap.lookup(reduce.getUnit())]);
+    }
+    if (auto fetch = dyn_cast<FetchOp>(op)) {
+      return std::max(place, whenFetched(fetch));
     }
     // In stage 0 the sums of other ranks are gathered behind the reduction.
     auto gather = dyn_cast<AllGatherOp>(op);
@@ -171,6 +177,14 @@ private:
     return shard && shard.getDefiningOp<ReduceScatterOp>()
                ? std::max(place, whenReady(shard))
                : place;
+  }
+
+  /// The host, which begins when the gradients have come, has time for its
+  /// update while as many are reduced again: reductions do not wait for it.
+  Place whenFetched(FetchOp fetch) {
+    auto reduce = dyn_cast_or_null<ReduceScatterOp>(
+        fetch.getUnit() ? overlap.lookup(*fetch.getUnit()) : nullptr);
+    return reduce ? places[overlap.lookup(reduce.getUnit())] : Place(0, 0);
   }
 
   Place last(ArrayRef<Operation *> readers, Operation *except) {

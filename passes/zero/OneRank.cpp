@@ -50,7 +50,7 @@ struct OneRank : impl::OneRankBase<OneRank> {
     } else if (auto reduce = dyn_cast<AllReduceOp>(op)) {
       same = add(op, reduce.getAccumulator(), reduce.getOperand());
     } else if (auto gather = dyn_cast<AllGatherOp>(op)) {
-      same = gather.getShards().front();
+      same = gathered(gather);
     } else if (auto shard = dyn_cast<ShardOp>(op)) {
       same = shard.getFlat();
     } else if (!isa<ReleaseOp>(op)) {
@@ -60,6 +60,25 @@ struct OneRank : impl::OneRankBase<OneRank> {
       op->getResult(0).replaceAllUsesWith(same);
     }
     op->erase();
+  }
+
+  /// What the rank has, brought to the device where the host keeps it.
+  Value gathered(AllGatherOp gather) {
+    Value shard = gather.getShards().front();
+    auto argument = dyn_cast<BlockArgument>(shard);
+    auto program = gather->getParentOfType<nn::ProgramOp>();
+    auto state = argument ? program.getArgAttrOfType<StateAttr>(
+                                argument.getArgNumber(), kStateAttr)
+                          : StateAttr();
+    if (!state || spaceOf(state, unitsOf(program)) == Space::device) {
+      return shard;
+    }
+    OpBuilder builder(gather);
+    return builder.create<FetchOp>(
+        gather.getLoc(), shard.getType(), shard, gather.getUnitAttr(),
+        /*segment=*/IntegerAttr(),
+        builder.getI64IntegerAttr(nn::tensorBytes(shard.getType())),
+        gather.getReasonAttr());
   }
 
   /// The fold of one rank: from +0.0 where there is nothing to add to, so that

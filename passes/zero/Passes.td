@@ -157,14 +157,48 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
     left zero for the next step. Sums that a rank has made alone (`--reduce
     last`) are sent with `reduce-precision`.
 
+    With `offload-optimizer=cpu` the optimizer's states are declared in memory of
+    the host, and with them a master of parameters that have none; with
+    `offload-param=cpu` the shards of stage 3 are too. `zero-offload` does what
+    follows from it.
+
     bitwise.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
   let options = [
     optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
     clip_value, cycle_max_momentum, skip_nonfinite, lamb_min_coeff,
-    lamb_max_coeff, reduce_precision
+    lamb_max_coeff, reduce_precision, offload_optimizer, offload_param
   ];
+}
+
+def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
+  let summary = "Lets the host compute with what lies in its memory.";
+  let description = [{
+    Where units declare states in memory of the host (`zero-updates` with
+    `offload-optimizer` or `offload-param`), the host computes what is made of
+    them, and what is made for that alone. What it needs of the device is
+    offloaded as soon as it is there: shards of gradients and a few numbers.
+    What the device needs of it is fetched: updated parameters, or a shard in
+    front of each gather.
+
+        %s = zero.reduce_scatter %g unit 0 segment 0 ...
+        %d = zero.offload %s unit 0 segment 0 bytes 2048
+            reason "gradients of h.0, for the update on the host"
+        ... update of %master, on the host ...
+        %u = zero.fetch %master.new unit 0 segment 0 bytes 2048
+            reason "updated parameters of h.0"
+        %p = zero.all_gather %u unit 0 ... in_place
+
+    Gradients are added up, and their norm is made, on the device. Runs after
+    `zero-one-rank`, which leaves a fetch where the one rank gathered parameters
+    that the host keeps.
+
+    bitwise: the host computes each element with the bits that the device does.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let statistics = [Statistic<"offloaded", "offloads", "offloads inserted">,
+                    Statistic<"fetched", "fetches", "fetches inserted">];
 }
 
 def ClipNorm : Pass<"zero-clip-norm", "::mlir::ModuleOp"> {
@@ -298,7 +332,8 @@ def OneRank : Pass<"zero-one-rank", "::mlir::ModuleOp"> {
   let description = [{
     A rank that is alone has all shards. So nothing is gathered or released, a
     reduction over ranks is an addition to what was there, and states that were
-    shards are whole:
+    shards are whole. Parameters in memory of the host are fetched where they
+    were gathered.
 
         %s = zero.reduce_scatter %g, %sum unit 0 segment 0 ...
         // becomes
@@ -308,7 +343,8 @@ def OneRank : Pass<"zero-one-rank", "::mlir::ModuleOp"> {
 
     bitwise: the fold of one rank, from +0.0 where nothing is carried.
   }];
-  let dependentDialects = ["::mlir::zg::nn::NNDialect"];
+  let dependentDialects = ["::mlir::zg::nn::NNDialect",
+                           "::mlir::zg::zero::ZeroDialect"];
 }
 
 def BindScalars : Pass<"zero-bind-scalars", "::mlir::ModuleOp"> {
@@ -360,6 +396,7 @@ def VerifyZero : Pass<"zero-verify", "::mlir::ModuleOp"> {
     - What is each rank's own is not moved between ranks.
     - Each started gather is awaited exactly once.
     - No `nn.parameter` argument is left.
+    - The host computes with its own memory alone, and so does the device.
 
     bitwise: changes nothing.
   }];

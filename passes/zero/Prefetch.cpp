@@ -29,23 +29,21 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
   }
 
   void runOnProgram(Block &block) {
-    // Only shards that no op of the program writes can be read early.
-    SmallVector<AllGatherOp> gathers;
-    for (auto op : block.getOps<AllGatherOp>()) {
-      if (!op.getInPlace() && llvm::all_of(op.getShards(), [](Value shard) {
-            return isa<BlockArgument>(shard);
-          })) {
-        gathers.push_back(op);
+    SmallVector<Operation *> arrivals; // what gives parameters to others
+    for (Operation &op : block) {
+      auto gather = dyn_cast<AllGatherOp>(op);
+      if (gather ? canStartEarly(gather) : isFetchedWhole(&op)) {
+        arrivals.push_back(&op);
       }
     }
-    SmallVector<Operation *> awaits;
+    SmallVector<Operation *> begins; // where each is used from
     Operation *lastAtStart = nullptr;
-    for (auto [index, op] : llvm::enumerate(gathers)) {
+    for (auto [index, op] : llvm::enumerate(arrivals)) {
       OpBuilder builder(op);
       if (static_cast<int64_t>(index) >= prefetch) {
         // After the await, and after what was already started there.
-        Operation *anchor = awaits[index - prefetch];
-        while (isa_and_nonnull<PrefetchOp>(anchor->getNextNode())) {
+        Operation *anchor = begins[index - prefetch];
+        while (isStart(anchor->getNextNode())) {
           anchor = anchor->getNextNode();
         }
         builder.setInsertionPointAfter(anchor);
@@ -54,21 +52,72 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
       } else {
         builder.setInsertionPointToStart(&block);
       }
-      auto type = cast<RankedTensorType>(op.getType());
-      auto begun = builder.create<PrefetchOp>(
-          op.getLoc(), HandleType::get(&getContext(), type), op.getShards(),
-          op.getUnit(), op.getGroup(), op.getReason(), op.getStayAttr());
+      auto [begun, begin] = start(op, builder);
       if (static_cast<int64_t>(index) < prefetch) {
         lastAtStart = begun;
       }
-      builder.setInsertionPoint(op);
-      auto await =
-          builder.create<AwaitOp>(op.getLoc(), type, begun.getHandle());
-      op.replaceAllUsesWith(await.getResult());
-      op.erase();
-      awaits.push_back(await);
+      begins.push_back(begin);
       ++started;
     }
+  }
+
+  /// The argument that is gathered, perhaps from the host; null for none.
+  static BlockArgument stateOf(Value shard) {
+    if (auto fetch = shard.getDefiningOp<FetchOp>()) {
+      shard = fetch.getOperand();
+    }
+    return dyn_cast<BlockArgument>(shard);
+  }
+
+  /// Only shards that no op of the program writes can be read early.
+  static bool canStartEarly(AllGatherOp gather) {
+    return !gather.getInPlace() &&
+           llvm::all_of(gather.getShards(),
+                        [](Value shard) { return bool(stateOf(shard)); });
+  }
+
+  /// Whether one rank brings parameters from the host.
+  static bool isFetchedWhole(Operation *op) {
+    auto fetch = dyn_cast<FetchOp>(op);
+    return fetch && isa<BlockArgument>(fetch.getOperand()) &&
+           llvm::none_of(op->getUsers(), [](Operation *user) {
+             return isa<AllGatherOp>(user);
+           });
+  }
+
+  static bool isStart(Operation *op) {
+    return isa_and_nonnull<PrefetchOp, FetchOp>(op);
+  }
+
+  /// Starts what brings parameters where `builder` stands: the op that does,
+  /// and the one that they are used behind.
+  std::pair<Operation *, Operation *> start(Operation *op, OpBuilder &builder) {
+    auto gather = dyn_cast<AllGatherOp>(op);
+    if (!gather) {
+      Operation *first = *op->user_begin();
+      for (Operation *user : op->getUsers()) {
+        first = user->isBeforeInBlock(first) ? user : first;
+      }
+      if (builder.getInsertionPoint() != op->getIterator()) {
+        op->moveBefore(op->getBlock(), builder.getInsertionPoint());
+      }
+      return {op, first};
+    }
+    auto type = cast<RankedTensorType>(gather.getType());
+    auto begun = builder.create<PrefetchOp>(
+        op->getLoc(), HandleType::get(&getContext(), type), gather.getShards(),
+        gather.getUnit(), gather.getGroup(), gather.getReason(),
+        gather.getStayAttr());
+    for (Value shard : gather.getShards()) {
+      if (Operation *fetch = shard.getDefiningOp()) {
+        fetch->moveBefore(begun);
+      }
+    }
+    auto await =
+        OpBuilder(op).create<AwaitOp>(op->getLoc(), type, begun.getHandle());
+    gather.replaceAllUsesWith(await.getResult());
+    gather.erase();
+    return {begun, await};
   }
 };
 

@@ -60,24 +60,49 @@ UnitStateAttr UnitStates::declared(int64_t unit, StringRef role) const {
   return {};
 }
 
-void UnitStates::declare(int64_t unit, StringRef role, Type type,
-                         bool sharded) {
+void UnitStates::declare(int64_t unit, StringRef role, Type type, bool sharded,
+                         Space space) {
   SmallVector<UnitStateAttr> states(units[unit].getStates());
   MLIRContext *context = module.getContext();
   states.push_back(UnitStateAttr::get(context, StringAttr::get(context, role),
-                                      type, sharded));
+                                      type, sharded, space));
   replace(unit, states);
+}
+
+void UnitStates::change(int64_t unit,
+                        function_ref<UnitStateAttr(UnitStateAttr)> changed) {
+  SmallVector<UnitStateAttr> states;
+  for (UnitStateAttr state : units[unit].getStates()) {
+    states.push_back(changed(state));
+  }
+  replace(unit, states);
+}
+
+void UnitStates::declareSpace(int64_t unit, StringRef role, Space space) {
+  change(unit, [&](UnitStateAttr state) {
+    return state.getRole() != role
+               ? state
+               : UnitStateAttr::get(module.getContext(), state.getRole(),
+                                    state.getType(), state.getSharded(), space);
+  });
 }
 
 void UnitStates::declareWhole() {
   for (int64_t unit = 0; unit < size(); ++unit) {
-    SmallVector<UnitStateAttr> states;
-    for (UnitStateAttr state : units[unit].getStates()) {
-      states.push_back(UnitStateAttr::get(module.getContext(), state.getRole(),
-                                          state.getType(), /*sharded=*/false));
-    }
-    replace(unit, states);
+    change(unit, [&](UnitStateAttr state) {
+      return UnitStateAttr::get(module.getContext(), state.getRole(),
+                                state.getType(), /*sharded=*/false,
+                                state.getSpace());
+    });
   }
+}
+
+bool UnitStates::anyOnHost() const {
+  return llvm::any_of(units, [](ParamUnitAttr unit) {
+    return llvm::any_of(unit.getStates(), [](UnitStateAttr state) {
+      return state.getSpace() != Space::device;
+    });
+  });
 }
 
 void UnitStates::replace(int64_t unit, ArrayRef<UnitStateAttr> states) {

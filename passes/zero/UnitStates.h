@@ -50,8 +50,13 @@ public:
 
   /// What the unit declares of a state; null where it keeps none.
   UnitStateAttr declared(int64_t unit, StringRef role) const;
+  /// Whether any state lies in memory of the host.
+  bool anyOnHost() const;
   /// Declares a state, on the module too.
-  void declare(int64_t unit, StringRef role, Type type, bool sharded);
+  void declare(int64_t unit, StringRef role, Type type, bool sharded,
+               Space space = Space::device);
+  /// Says where a declared state lies.
+  void declareSpace(int64_t unit, StringRef role, Space space);
   /// Declares that no state is sharded.
   void declareWhole();
 
@@ -67,6 +72,7 @@ public:
 
 private:
   explicit UnitStates(ModuleOp module);
+  void change(int64_t unit, function_ref<UnitStateAttr(UnitStateAttr)> changed);
   void replace(int64_t unit, ArrayRef<UnitStateAttr> states);
 
   ModuleOp module;

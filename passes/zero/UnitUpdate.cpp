@@ -115,8 +115,8 @@ Value UnitUpdate::round(int64_t unit, int64_t segment, Value made) {
     return made;
   }
   program.update(made, states.shard(unit, segment, kMasterRole));
-  return builder.create<nn::ConvertOp>(location,
-                                       typeOf(unit, segment, kParamRole), made);
+  return nn::NNBuilder(builder, location)
+      .convert(made, states.declared(unit, kParamRole).getType());
 }
 
 /// What replaces `before`, in its type.

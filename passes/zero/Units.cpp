@@ -91,7 +91,7 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
                elements <= options.persistenceThreshold;
   auto state = [&](StringRef role, Type type, bool sharded) {
     return UnitStateAttr::get(context, builder.getStringAttr(role), type,
-                              sharded);
+                              sharded, Space::device);
   };
   SmallVector<UnitStateAttr> states = {state(kParamRole, element, !whole)};
   if (trainable) {

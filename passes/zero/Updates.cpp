@@ -148,15 +148,40 @@ struct Updates : impl::UpdatesBase<Updates> {
   /// What the optimizer keeps has the type of what it updates.
   void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
+      if (offload_param == "cpu" && states.shardsParameters(unit)) {
+        states.declareSpace(unit, kParamRole, Space::pinned);
+      }
       if (!states[unit].getTrainable()) {
         continue;
       }
-      for (StringRef role : nn::optimizerStates(groups[states.group(unit)])) {
+      SmallVector<StringRef> roles =
+          nn::optimizerStates(groups[states.group(unit)]);
+      // One of which the optimizer keeps nothing has nothing to offload.
+      bool offloads =
+          offload_optimizer == "cpu" &&
+          (!roles.empty() || states.declared(unit, kMasterRole) ||
+           states.declared(unit, kParamRole).getSpace() != Space::device);
+      if (offloads) {
+        declareMaster(states, unit);
+      }
+      for (StringRef role : roles) {
         UnitStateAttr updated = states.declared(unit, kMasterRole);
         updated = updated ? updated : states.declared(unit, kParamRole);
-        states.declare(unit, role, updated.getType(),
-                       states.shardsUpdate(unit));
+        states.declare(unit, role, updated.getType(), states.shardsUpdate(unit),
+                       offloads ? Space::host : Space::device);
       }
+    }
+  }
+
+  /// What the host updates lies in its memory: a master, unless the parameters
+  /// do. One of their own type is copied to the device as it is.
+  void declareMaster(UnitStates &states, int64_t unit) {
+    UnitStateAttr parameters = states.declared(unit, kParamRole);
+    if (states.declared(unit, kMasterRole)) {
+      states.declareSpace(unit, kMasterRole, Space::host);
+    } else if (parameters.getSpace() == Space::device) {
+      states.declare(unit, kMasterRole, parameters.getType(),
+                     states.shardsUpdate(unit), Space::pinned);
     }
   }
 

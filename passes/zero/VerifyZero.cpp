@@ -1,6 +1,7 @@
 //===- VerifyZero.cpp - every gradient reduced once, gathers match --------===//
 
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/zero/ZeroSides.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -46,7 +47,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       }
     });
     for (auto program : module.getOps<nn::ProgramOp>()) {
-      good &= verifyStates(program, units);
+      good &= verifyStates(program, units) && verifySides(program);
       for (unsigned i = 0; i < program.getNumArguments(); ++i) {
         if (auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
                 i, nn::kParameterAttr)) {
@@ -113,6 +114,41 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
             program.getResultTypes()[i]);
     }
     return good;
+  }
+
+  /// Nothing is computed of the device's memory and of the host's, and what is
+  /// kept in one is made there.
+  bool verifySides(nn::ProgramOp program) {
+    Sides sides(program);
+    for (Operation &op : program.front()) {
+      if (isa<OffloadOp, FetchOp>(op)) {
+        continue;
+      }
+      auto kept = [&](unsigned operand) {
+        return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
+               : sides.onHost(&op)   ? Side::Host
+                                     : Side::Device;
+      };
+      for (OpOperand &operand : op.getOpOperands()) {
+        Side lies = sides.of(operand.get());
+        if (lies != Side::None && lies != kept(operand.getOperandNumber())) {
+          op.emitOpError("operand ")
+              << operand.getOperandNumber() << " lies in memory of the "
+              << (lies == Side::Host ? "host" : "device")
+              << ", and the other side takes it; run zero-offload";
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// Of the state that a result replaces.
+  static Side sideOfResult(nn::ProgramOp program, unsigned result) {
+    auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
+    return state && spaceOf(state, unitsOf(program)) != Space::device
+               ? Side::Host
+               : Side::Device;
   }
 
   /// One rank moves nothing.

@@ -13,6 +13,8 @@
 
 namespace zerograph {
 
+struct DeviceRange;
+
 /// Memory of a device, allocated once. `write`, `read` and `fill` return when
 /// the bytes are there; no program that is running touches these bytes.
 class Buffer {
@@ -31,6 +33,12 @@ public:
   /// since allocation: 0 if none. Those written with the value that memory
   /// begins with do not count.
   virtual absl::StatusOr<uint64_t> touchedEnd(uint64_t granule) const = 0;
+
+private:
+  /// Where the processor has it; null where it cannot address it. For
+  /// `hostAddress`, which says who may ask.
+  virtual std::byte *addressOnHost() const { return nullptr; }
+  friend absl::StatusOr<std::byte *> hostAddress(const DeviceRange &range);
 };
 
 /// Of device memory in memory of the process, at a time.

@@ -19,6 +19,7 @@
 #include "runtime/device/Buffer.h"
 #include "runtime/device/Operation.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +46,9 @@ struct StreamBinding {
   /// rank; else one works on each.
   bool computes = false;
 };
+
+/// Bytes of each counter between devices: a cache line.
+inline constexpr uint64_t kCounterBytes = 64;
 
 /// `value` steps of another device's stream are done; `counter` is its place
 /// in ProgramBinding::counters.
@@ -73,6 +77,9 @@ struct StepBinding {
   /// all that it writes is there.
   std::vector<Timepoint> awaits;
   std::optional<Timepoint> publishes;
+  /// Of a copy: where the bytes that it has moved are added up; null where
+  /// nobody asks.
+  std::atomic<uint64_t> *moved = nullptr;
 };
 
 /// The steps of one program that run on one device.
@@ -93,6 +100,12 @@ struct ProgramBinding {
 struct StepTime {
   int64_t begin = 0, end = 0;
   WorkTime work = {};
+};
+
+/// Bytes that a rank's device and its host have given each other.
+struct CrossingCount {
+  uint64_t down = 0; // to the host
+  uint64_t up = 0;   // to the device
 };
 
 /// What is done behind a step, by its place in the list that was bound.

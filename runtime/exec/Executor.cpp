@@ -5,6 +5,7 @@
 #include "runtime/base/Cause.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/Traffic.h"
 #include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
@@ -13,8 +14,6 @@
 using namespace zerograph;
 
 namespace {
-
-constexpr uint64_t kCounterBytes = 64;
 
 /// The plan's streams, by their numbers.
 std::vector<StreamBinding> streamsOf(const plan::Plan &plan) {
@@ -132,6 +131,10 @@ absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
     made.numbers.push_back(step.number);
     for (const plan::Access &access : step.step->accesses()) {
       step.ranges.push_back(memory_.access(plan, access));
+    }
+    if (crosses(plan, *step.step)) {
+      bool down = plan.streams(int(step.stream)).kind() == plan::COPY_OUT;
+      step.moved = down ? &crossed_down : &crossed_up;
     }
     if (isCollective(*step.step)) {
       absl::Status status = bindCollective(program, order[step.number], step);
@@ -251,8 +254,10 @@ absl::Status Executor::run(unsigned index, unsigned slot,
   for (Part &part : bound.parts) {
     part.program->prepare();
   }
-  for (Part &part : bound.parts) {
-    part.program->start(slot);
+  // The host, which helps, first: a device that is given steps one by one may
+  // have to wait for it before it takes more.
+  for (auto part = bound.parts.rbegin(); part != bound.parts.rend(); ++part) {
+    part->program->start(slot);
   }
   meanwhile();
   absl::Status result;

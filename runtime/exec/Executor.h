@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_EXECUTOR_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/exec/Machine.h"
 #include "runtime/exec/NonfiniteSearch.h"
 #include "runtime/exec/SplitProgram.h"
 #include "runtime/exec/Trace.h"
@@ -14,15 +15,6 @@
 #include <atomic>
 
 namespace zerograph {
-
-/// A device of a rank, with what it has opened of the plan, which outlives it.
-struct RankDevice {
-  std::unique_ptr<Device> device;
-  const Module *module = nullptr;
-};
-
-/// By the numbers of the plan's devices.
-using RankDevices = std::vector<RankDevice>;
 
 /// The arenas of one rank, with every step of every program bound to a device
 /// or to collectives. Running a program allocates nothing.
@@ -62,6 +54,9 @@ public:
     return search->origin(program);
   }
 
+  /// Bytes that crossed between the device and the host.
+  CrossingCount crossed() const { return {crossed_down, crossed_up}; }
+
   const RankMemory &memory() const { return memory_; }
   const std::vector<std::unique_ptr<Buffer>> &arenas() const { return arenas_; }
 
@@ -98,6 +93,7 @@ private:
   std::vector<std::unique_ptr<Buffer>> arenas_;
   RankMemory memory_;
   std::unique_ptr<Buffer> counters; // between devices, or null
+  std::atomic<uint64_t> crossed_down{0}, crossed_up{0};
   std::vector<Bound> programs;
   std::unique_ptr<NonfiniteSearch> search; // or null
   // Of the program that runs: its other parts may wait for the one that fails.

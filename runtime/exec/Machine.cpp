@@ -22,10 +22,12 @@ absl::StatusOr<Machine> Machine::open(const plan::Plan &plan,
 absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
                                               const LoadOptions &options,
                                               unsigned number) {
-  if (plan.devices_size() > 1) {
-    return absl::UnimplementedError(
-        absl::StrCat("the plan runs on ", plan.devices_size(),
-                     " devices of a rank; one is opened, expected one"));
+  if (plan.devices_size() > 2 ||
+      (plan.devices_size() == 2 && plan.devices(1).device() != "host")) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the plan runs on ", plan.devices_size(), " devices of a rank, the ",
+        "second of them ", plan.devices(1).device(),
+        "; a device, and the host to help it, can be opened"));
   }
   Machine machine;
   ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0), number));
@@ -34,7 +36,23 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
   ZG_ASSIGN_OR_RETURN(machine.in_use_before, machine.driver->memoryInUse());
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan, options));
   ZG_ASSIGN_OR_RETURN(machine.in_use_loaded, machine.driver->memoryInUse());
+  if (plan.devices_size() > 1) {
+    ZG_ASSIGN_OR_RETURN(machine.helper, openDriver(plan.devices(1)));
+    ZG_ASSIGN_OR_RETURN(machine.helper_module, machine.helper->load(plan, {}));
+  }
   return machine;
+}
+
+absl::StatusOr<RankDevices>
+Machine::createDevices(const DeviceOptions &options) const {
+  RankDevices devices;
+  ZG_ASSIGN_OR_RETURN(auto device, driver->createDevice(options));
+  devices.push_back({std::move(device), module.get()});
+  if (helper) {
+    ZG_ASSIGN_OR_RETURN(auto host, helper->createDevice(options));
+    devices.push_back({std::move(host), helper_module.get()});
+  }
+  return devices;
 }
 
 absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {

@@ -14,11 +14,23 @@ struct Neighbours {
   unsigned on_device = 1, on_machine = 1, machines = 1;
 };
 
+/// A device of a rank, with what it has opened of the plan, which outlives it.
+struct RankDevice {
+  std::unique_ptr<Device> device;
+  const Module *module = nullptr;
+};
+
+/// By the numbers of the plan's devices.
+using RankDevices = std::vector<RankDevice>;
+
 /// The driver that a plan asks for and its machine code, opened once for all
 /// ranks of this process.
 struct Machine {
   std::unique_ptr<Driver> driver;
   std::unique_ptr<Module> module;
+  /// Of the host that helps the device; null where the plan has no second one.
+  std::unique_ptr<Driver> helper;
+  std::unique_ptr<Module> helper_module;
   /// Bytes of the accelerator in use when it was opened, and when the plan's
   /// kernels and libraries were; nothing of the processor.
   std::optional<uint64_t> in_use_before, in_use_loaded;
@@ -34,6 +46,9 @@ struct Machine {
   static absl::StatusOr<Machine> openVerified(const plan::Plan &plan,
                                               const LoadOptions &options,
                                               unsigned number);
+
+  /// A rank's own.
+  absl::StatusOr<RankDevices> createDevices(const DeviceOptions &options) const;
 
   /// Of ranks that are processes, all of which call it.
   absl::StatusOr<Neighbours> neighbours(ControlPlane &control) const;

@@ -184,6 +184,7 @@ absl::Status RankRun::trainSteps() {
              total.scalar + received.scalar};
     if (step == first) {
       rank_result.first_step = received;
+      rank_result.first_crossing = trainer->crossed();
     }
     StepRecord record;
     record.step = step;

@@ -103,9 +103,10 @@ struct RankResult {
   /// End of the highest byte written, one an arena: at most
   /// `peakOf` of the plan.
   std::vector<uint64_t> touched;
-  TrafficCount first_step; // bytes received from other ranks
-  TrafficCount total;      // of all steps
-  TrafficCount evaluation; // of the last one
+  TrafficCount first_step;      // bytes received from other ranks
+  TrafficCount total;           // of all steps
+  TrafficCount evaluation;      // of the last one
+  CrossingCount first_crossing; // of the first step
   /// Of the copy that checkpoints are written from: by the plan, and what the
   /// last one filled.
   uint64_t checkpoint_bytes = 0, checkpoint_copied = 0;

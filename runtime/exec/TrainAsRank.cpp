@@ -30,6 +30,8 @@ std::string pack(const RankRun &run, const Session &session) {
     words.insert(words.end(), {int64_t(count.gather), int64_t(count.reduce),
                                int64_t(count.scalar)});
   }
+  words.insert(words.end(), {int64_t(result.first_crossing.down),
+                             int64_t(result.first_crossing.up)});
   words.push_back(int64_t(result.touched.size()));
   words.insert(words.end(), result.touched.begin(), result.touched.end());
   for (const std::vector<StepTime> &program : run.times()) {
@@ -67,6 +69,8 @@ Told unpack(const std::string &text) {
     count->reduce = uint64_t(next());
     count->scalar = uint64_t(next());
   }
+  told.result.first_crossing.down = uint64_t(next());
+  told.result.first_crossing.up = uint64_t(next());
   for (int64_t arenas = next(); arenas > 0; --arenas) {
     told.result.touched.push_back(uint64_t(next()));
   }

@@ -62,12 +62,11 @@ absl::Status Trainer::prepare() {
   bool one_by_one = options.record_times || options.debug_nonfinite;
   wanted.graphs = one_by_one ? Graphs::Off : options.graphs;
   wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);
-  ZG_ASSIGN_OR_RETURN(auto device,
-                      options.machine->driver->createDevice(wanted));
+  ZG_ASSIGN_OR_RETURN(RankDevices devices,
+                      options.machine->createDevices(wanted));
   ZG_RETURN_IF_ERROR(options.collectives->open());
   ZG_ASSIGN_OR_RETURN(executor, Executor::create(plan, *options.collectives,
-                                                 std::move(device),
-                                                 *options.machine->module));
+                                                 std::move(devices)));
   if (options.record_times) {
     executor->recordTimes();
   }

@@ -132,6 +132,7 @@ public:
   }
   /// Of the last step.
   StepTimes times() const { return executor->times(); }
+  CrossingCount crossed() const { return executor->crossed(); }
 
 private:
   Trainer(const LoadedPlan &loaded, const TrainerOptions &options);

@@ -52,6 +52,15 @@ Json unitJson(const plan::Plan &plan, const plan::Unit &unit) {
           {"states", states}};
 }
 
+bool hasWiderMaster(const plan::Unit &unit) {
+  return std::any_of(unit.states().begin(), unit.states().end(),
+                     [&](const plan::State &state) {
+                       return roleOf(state) == Role::Master &&
+                              elementSize(state.type()) >
+                                  elementSize(unit.type());
+                     });
+}
+
 /// By type, of all units: how many parameters are computed with in it, and of
 /// how many there is a wider master.
 Json typesJson(const plan::Plan &plan) {
@@ -60,7 +69,7 @@ Json typesJson(const plan::Plan &plan) {
     auto &[elements, mastered] = counts[unit.type()];
     for (const plan::Parameter &parameter : unit.parameters()) {
       elements += parameter.elements();
-      mastered += roleOfValues(unit) == Role::Master ? parameter.elements() : 0;
+      mastered += hasWiderMaster(unit) ? parameter.elements() : 0;
     }
   }
   Json json = Json::array();
@@ -141,6 +150,25 @@ Json collectivesJson(const plan::Plan &plan) {
   return list;
 }
 
+Json transfersJson(const plan::Plan &plan) {
+  Json list = Json::array();
+  for (const plan::Program &program : plan.programs()) {
+    for (int i = 0; i < program.steps_size(); ++i) {
+      const plan::Step &step = program.steps(i);
+      if (crosses(plan, step)) {
+        list.push_back({{"program", program.name()},
+                        {"step", i},
+                        {"stream", streamName(plan, step)},
+                        {"name", step.name()},
+                        {"bytes", step.accesses(0).bytes()},
+                        {"runs_per_step", runsPerStep(plan, program)},
+                        {"reason", step.reason()}});
+      }
+    }
+  }
+  return list;
+}
+
 Json trafficJson(const plan::Plan &plan) {
   Textbook book = compareWithTextbook(plan);
   Json differences = Json::array();
@@ -152,9 +180,12 @@ Json trafficJson(const plan::Plan &plan) {
   uint64_t saved = reducesLast(plan)
                        ? traffic.reduce.saturated() * (plan.accumulate() - 1)
                        : 0;
+  Crossing crossing = crossingOf(plan);
   Json json{{"gather", traffic.gather.saturated()},
             {"reduce", traffic.reduce.saturated()},
             {"scalar", traffic.scalar.saturated()},
+            {"down", crossing.down.saturated()},
+            {"up", crossing.up.saturated()},
             {"planned", book.planned},
             {"saved_by_reducing_last", saved},
             {"textbook",
@@ -215,6 +246,7 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   report["units"] = units;
   report["memory"] = memoryJson(plan);
   report["collectives"] = collectivesJson(plan);
+  report["transfers"] = transfersJson(plan);
   report["traffic"] = trafficJson(plan);
   absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
   if (!waste.ok()) {

@@ -14,8 +14,8 @@ namespace zerograph {
 
 /// The plan as one JSON object: what it is for; units and parameters; memory
 /// by class and at each program's peak; collectives; traffic beside the
-/// textbook's; what is wasteful, of a safe plan; every step. Sizes are bytes.
-/// An error if the plan is unsound.
+/// textbook's; what crosses between device and host; what is wasteful, of a
+/// safe plan; every step. Sizes are bytes. An error if the plan is unsound.
 absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded);
 
 /// The same for people. `steps`: with the list of steps.

@@ -247,6 +247,24 @@ void traffic(const Json &report, std::string &out) {
   }
 }
 
+/// Between a rank's device and the host.
+void transfers(const Json &report, std::string &out) {
+  if (report["transfers"].empty()) {
+    return;
+  }
+  absl::StrAppend(&out, "\nBetween device and host, bytes of a rank\n");
+  for (const Json &item : report["transfers"]) {
+    absl::StrAppendFormat(&out, "  %s %4d  %-7s %15s x %d  %s: %s\n",
+                          text(item["program"]), number(item["step"]),
+                          text(item["stream"]), grouped(number(item["bytes"])),
+                          number(item["runs_per_step"]), text(item["name"]),
+                          text(item["reason"]));
+  }
+  absl::StrAppendFormat(&out, "  a step: %s down, %s up\n",
+                        grouped(number(report["traffic"]["down"])),
+                        grouped(number(report["traffic"]["up"])));
+}
+
 void waste(const Json &report, std::string &out) {
   if (!report["waste"].empty()) {
     absl::StrAppend(&out, "\nWasteful\n  ", listed(report["waste"], "\n  "),
@@ -273,6 +291,7 @@ std::string inspectText(const Json &report, bool with_steps) {
   units(report, out);
   memory(report, out);
   traffic(report, out);
+  transfers(report, out);
   waste(report, out);
   if (with_steps) {
     steps(report, out);

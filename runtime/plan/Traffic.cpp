@@ -1,4 +1,4 @@
-//===- Traffic.cpp - the bytes that a plan's collectives move -------------===//
+//===- Traffic.cpp - the bytes that a plan moves --------------------------===//
 
 #include "runtime/plan/Traffic.h"
 
@@ -21,6 +21,31 @@ Traffic trafficOf(const plan::Plan &plan) {
   Traffic sum;
   for (const plan::Program &program : plan.programs()) {
     add(plan, program, runsPerStep(plan, program), sum);
+  }
+  return sum;
+}
+
+static plan::StreamKind streamKindOf(const plan::Plan &plan,
+                                     const plan::Step &step) {
+  return plan.streams(int(step.stream())).kind();
+}
+
+bool crosses(const plan::Plan &plan, const plan::Step &step) {
+  plan::StreamKind kind = streamKindOf(plan, step);
+  return step.has_copy() && (kind == plan::COPY_IN || kind == plan::COPY_OUT);
+}
+
+Crossing crossingOf(const plan::Plan &plan) {
+  Crossing sum;
+  for (const plan::Program &program : plan.programs()) {
+    Checked runs = runsPerStep(plan, program);
+    for (const plan::Step &step : program.steps()) {
+      if (crosses(plan, step)) {
+        bool down = streamKindOf(plan, step) == plan::COPY_OUT;
+        Checked &side = down ? sum.down : sum.up;
+        side = side + runs * step.accesses(0).bytes();
+      }
+    }
   }
   return sum;
 }

@@ -53,19 +53,10 @@ UnitParts::UnitParts(const plan::Plan &plan)
       hold(state.slice(), roleOf(state), unit, state.segment(), state.axes());
     }
   }
-  // What is gathered has the role of the states that it is gathered from.
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
-      for (int i = 1; step.has_all_gather() && i < step.accesses_size();
-           i += 2) {
-        Holding &whole = slices[step.accesses(i).slice()];
-        const Holding &shard = slices[step.accesses(i - 1).slice()];
-        if (plan.slices(int(step.accesses(i).slice())).slice_class() ==
-                plan::GATHERED &&
-            whole.element_bytes != 0 && shard.element_bytes != 0) {
-          whole.part.role = shard.part.role;
-        }
-      }
+      holdWhatIsCopied(step);
+      nameWhatIsGathered(step);
     }
   }
 }
@@ -84,6 +75,48 @@ void UnitParts::holdWhatIsReceived(const plan::Step &step) {
   }
   for (int i = 1; step.has_all_gather() && i < step.accesses_size(); i += 2) {
     receive(i, plan::GATHERED, Role::Param, {});
+  }
+}
+
+/// What is gathered has the role of the states that it is gathered from.
+void UnitParts::nameWhatIsGathered(const plan::Step &step) {
+  for (int i = 1; step.has_all_gather() && i < step.accesses_size(); i += 2) {
+    uint32_t index = step.accesses(i).slice();
+    Holding &whole = slices[index];
+    const Holding &shard = slices[step.accesses(i - 1).slice()];
+    if (plan.slices(int(index)).slice_class() == plan::GATHERED &&
+        whole.element_bytes != 0 && shard.element_bytes != 0) {
+      whole.part.role = shard.part.role;
+    }
+  }
+}
+
+/// Whole buffers that are no states of their own, on their way to the host or
+/// from it: what they are copied from, or to.
+void UnitParts::holdWhatIsCopied(const plan::Step &step) {
+  if (!step.has_copy()) {
+    return;
+  }
+  const plan::Access &from = step.accesses(0), &to = step.accesses(1);
+  if (isWholeBuffer(to)) {
+    holdAs(to, of(from));
+  } else if (isWholeBuffer(from) &&
+             plan.slices(int(from.slice())).slice_class() ==
+                 plan::PARAM_SHARD) {
+    holdAs(from, of(to)); // what a step makes for it is compared then
+  }
+}
+
+bool UnitParts::isWholeBuffer(const plan::Access &access) const {
+  const plan::Slice &slice = plan.slices(int(access.slice()));
+  return !slice.carried() && access.offset() == 0 &&
+         mesh.strides(access) == Strides{} && access.bytes() == slice.bytes();
+}
+
+void UnitParts::holdAs(const plan::Access &access,
+                       const std::optional<UnitPart> &part) {
+  if (part && part->elements != 0) {
+    slices[access.slice()] = {*part, access.bytes() / part->elements};
   }
 }
 

@@ -67,6 +67,10 @@ private:
   };
   void hold(uint32_t slice, Role role, int unit, int segment, const Axes &axes);
   void holdWhatIsReceived(const plan::Step &step);
+  void holdWhatIsCopied(const plan::Step &step);
+  bool isWholeBuffer(const plan::Access &access) const;
+  void holdAs(const plan::Access &access, const std::optional<UnitPart> &part);
+  void nameWhatIsGathered(const plan::Step &step);
 
   const plan::Plan &plan;
   Mesh mesh;

@@ -131,12 +131,12 @@ absl::Status validateState(const plan::Plan &plan, const plan::Unit &unit,
     return invalid("state \"param\" is ", nameOf(state.type()),
                    ", and the unit is computed in ", nameOf(unit.type()));
   }
-  if (state.role() == "master" &&
-      (!unit.trainable() ||
-       elementSize(state.type()) <= elementSize(unit.type()))) {
+  bool holdsAll = state.type() == unit.type() ||
+                  elementSize(state.type()) > elementSize(unit.type());
+  if (state.role() == "master" && !(unit.trainable() && holdsAll)) {
     return invalid("state \"master\" is ", nameOf(state.type()),
-                   "; expected more than the unit's ", nameOf(unit.type()),
-                   ", of a unit that is trained");
+                   "; expected the unit's ", nameOf(unit.type()),
+                   " or a wider type, of a unit that is trained");
   }
   // Gradients of one step alone are states only so that they can be dumped.
   if (!plan.slices(state.slice()).carried() &&

@@ -11,13 +11,14 @@ namespace {
 using Check = void (*)(const verify::Subject &, verify::Findings &);
 
 constexpr Check kChecks[] = {
-    verify::checkStreams,     verify::checkCollectiveOrder,
-    verify::checkRaces,       verify::checkLifetimes,
-    verify::checkDefinitions, verify::checkArrivals,
-    verify::checkTypes,       verify::checkOperandsOfCollectives,
-    verify::checkReductions,  verify::checkAccumulators,
-    verify::checkUpdates,     verify::checkSharing,
-    verify::checkTotals,      verify::checkUnread,
+    verify::checkStreams,      verify::checkCollectiveOrder,
+    verify::checkRaces,        verify::checkLifetimes,
+    verify::checkDefinitions,  verify::checkArrivals,
+    verify::checkTypes,        verify::checkOperandsOfCollectives,
+    verify::checkCopies,       verify::checkReductions,
+    verify::checkAccumulators, verify::checkUpdates,
+    verify::checkSharing,      verify::checkTotals,
+    verify::checkUnread,
 };
 
 } // namespace

@@ -85,26 +85,58 @@ TEST(Traps, OffloadOfParametersIsForStage3) {
   for (int stage : {0, 1, 2, 3}) {
     Config config = readGood(absl::StrCat(
         R"({"zero_optimization": {"stage": )", stage,
-        R"(, "offload_param": {"device": "cpu", "pin_memory": true}}})"));
-    EXPECT_EQ(config.problems.size(), stage == 3 ? 1u : 0u);
+        R"(, "offload_optimizer": {"device": "cpu"},
+             "offload_param": {"device": "cpu", "pin_memory": true}}})"));
+    EXPECT_EQ(linesOf(config.problems), "");
     Meaning meaning =
         meaningOf(config, "zero_optimization.offload_param.device");
-    EXPECT_EQ(meaning.does, stage == 3 ? Does::Refused : Does::NoEffect);
+    EXPECT_EQ(meaning.does, stage == 3 ? Does::Applied : Does::NoEffect);
+    EXPECT_EQ(valueOf(config, "offload-param"), stage == 3 ? "cpu" : "");
     if (stage < 3) {
       EXPECT_THAT(meaning.text, HasSubstr(absl::StrCat("with stage ", stage)));
     }
   }
 }
 
+TEST(Traps, ParametersAreOffloadedWithTheOptimizerOnly) {
+  Config config = readGood(R"({"zero_optimization": {"stage": 3,
+      "offload_param": {"device": "cpu"}}})");
+  EXPECT_THAT(linesOf(config.problems),
+              HasSubstr("not built without `offload_optimizer`"));
+}
+
 TEST(Traps, OldNamesOfOffload) {
   Config config =
       readGood(R"({"zero_optimization": {"stage": 2, "cpu_offload": true}})");
-  EXPECT_THAT(linesOf(config.problems),
-              HasSubstr("'zero_optimization.cpu_offload' (c, line 1) is true: "
-                        "not built yet"));
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "offload-optimizer"), "cpu");
   config = readGood(R"({"zero_optimization": {"stage": 2, "cpu_offload": false,
                         "cpu_offload_use_pin_memory": true}})");
   EXPECT_EQ(linesOf(config.problems), "");
+}
+
+TEST(Traps, OffloadOfAPartIsRefused) {
+  for (const char *key : {R"("ratio": 0.3)", R"("super_offload": true)"}) {
+    auto problems = [&](const char *device) {
+      return linesOf(readGood(absl::StrCat(R"({"zero_optimization": {"stage": 2,
+                                "offload_optimizer": {"device": ")",
+                                           device, "\", ", key, "}}}"))
+                         .problems);
+    };
+    EXPECT_THAT(problems("cpu"), HasSubstr("not built yet: ")) << key;
+    EXPECT_EQ(problems("none"), "") << key; // then it has no effect
+  }
+}
+
+TEST(Traps, OffloadToFilesIsRefused) {
+  for (const char *what : {"offload_optimizer", "offload_param"}) {
+    Config config = readGood(
+        absl::StrCat(R"({"zero_optimization": {"stage": 3, ")", what,
+                     R"(": {"device": "nvme", "nvme_path": "/nvme"}}})"));
+    EXPECT_THAT(linesOf(config.problems),
+                HasSubstr("is \"nvme\": not built yet: `cpu` keeps it in "
+                          "memory"));
+  }
 }
 
 TEST(Traps, StageMayBeTrue) {
@@ -277,7 +309,7 @@ TEST(Traps, AllProblemsAreReportedTogether) {
   Config config = readGood(R"({"stage": 3, "train_batch_size": 7,
       "train_micro_batch_size_per_gpu": 2, "fp16": {"enabled": "maybe"},
       "zero_optimization": {"stage": 3, "zero_quantized_weights": true,
-                            "offload_optimizer": {"device": "cpu"}}})");
+                            "offload_optimizer": {"device": "nvme"}}})");
   EXPECT_THAT(
       config.problems,
       testing::UnorderedElementsAre(

@@ -81,6 +81,7 @@ CompileOptions compileOptions(const Training &training,
 void expectAccount(const plan::Plan &plan, const TrainResult &result,
                    const std::string &what) {
   Traffic planned = trafficOf(plan);
+  Crossing crossing = crossingOf(plan);
   EXPECT_EQ(result.ranks.size(), worldOf(plan)) << what;
   for (const RankResult &rank : result.ranks) {
     uint64_t bytes = 0;
@@ -94,6 +95,8 @@ void expectAccount(const plan::Plan &plan, const TrainResult &result,
     EXPECT_EQ(rank.first_step.gather, planned.gather.saturated()) << what;
     EXPECT_EQ(rank.first_step.reduce, planned.reduce.saturated()) << what;
     EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing.down, crossing.down.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing.up, crossing.up.saturated()) << what;
   }
 }
 

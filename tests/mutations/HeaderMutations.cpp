@@ -222,7 +222,7 @@ std::vector<Mutation> headerMutations() {
        "ranks",
        world,
        {"are possible", "256 elements a rank", "a segment has",
-        "lie outside its", " elements of type "}},
+        "lie outside its", " elements of type ", "missing reduction: "}},
       {"header",
        "another axis",
        axis,

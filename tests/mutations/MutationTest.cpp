@@ -46,6 +46,16 @@ std::vector<Training> trainings() {
       make("resnet-mini", "adamw", 2, 1),
       make("resnet-mini", "adamw", 2, 3),
   };
+  // What the host updates, and keeps.
+  for (auto [ranks, stage, accumulate] :
+       {std::tuple(1, 0, 1), std::tuple(2, 1, 1), std::tuple(2, 3, 2)}) {
+    all.push_back(make("gpt2-nano", "adamw", ranks, stage, accumulate));
+    all.back().precision = stage == 3 ? "bf16" : "fp32";
+    all.back().also = [stage = stage](CompileOptions &options) {
+      options.offload_optimizer = "cpu";
+      options.offload_param = stage == 3 ? "cpu" : "none";
+    };
+  }
   all[8].file = all[9].file = "model_ts.onnx";
   all[7].settings = "gpt2-nano";
   all[4].bucket_bytes = 100000; // several segments a unit

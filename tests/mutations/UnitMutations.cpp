@@ -224,7 +224,8 @@ std::vector<Mutation> unitMutations() {
        "a unit with its parameters",
        trainableAll,
        {"frozen state: ", "missing update: ", "missing reduction: ",
-        "unused gradients: ", "it is each rank's own"}},
+        "unused gradients: ", "it is each rank's own",
+        "of a unit that is trained"}},
       {"units",
        "each rank's own",
        local,
@@ -264,8 +265,8 @@ std::vector<Mutation> unitMutations() {
       {"states",
        "another role",
        otherRole,
-       {"has class", "is there twice", "has no state",
-        "does not cover each of"}},
+       {"has class", "is there twice", "has no state", "does not cover each of",
+        "and the unit is computed in"}},
   };
 }
 

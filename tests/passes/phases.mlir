@@ -23,8 +23,9 @@
 // UNKNOWN: no such option steps
 // RUN: not zerograph-opt %t/04-decompose.mlir --zg-kernels=max=3 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: zg-kernels has no options
-// RUN: not zerograph-opt %t/06-schedule.mlir --zg-memory=limit=64 2>&1 | FileCheck %s --check-prefix=LIMIT
-// LIMIT: bytes, but the limit is 64
+// RUN: zerograph-opt --mlir-print-debuginfo %t/07-memory.mlir --sched-limit-memory=device=1000000 | diff - %t/07-memory.mlir
+// RUN: not zerograph-opt %t/07-memory.mlir --sched-limit-memory=device=64 2>&1 | FileCheck %s --check-prefix=LIMIT
+// LIMIT: bytes of device memory, but the limit is 64
 
 // A model that is only run.
 

@@ -205,7 +205,7 @@ class Refused(ConfigCase):
                     "train_micro_batch_size_per_gpu": 8,
                     "zero_optimization": {
                         "stge": 3, "stage": 7,
-                        "offload_optimizer": {"device": "cpu"}},
+                        "offload_optimizer": {"device": "nvme"}},
                     "optimizer": {"type": "Muon", "params": {"lr": "fast"}}})
         for command in (["compile", MLP, "-o", "x"],
                         ["train", MLP, "--data", MLP_DATA]):

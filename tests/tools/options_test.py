@@ -209,9 +209,59 @@ class CompileOptions(Case):
                                "--persistence-threshold", "100")
         self.assertEqual(result.stderr, "")
 
+    def test_a_limit_of_memory_says_what_would_fit(self):
+        ranks = (*COMPILE, "--ranks", "2")
+        self.succeeds(*ranks)
+        needed = self.inspect("x.zgplan")["memory"]["arenas"][0]["bytes"]
+        self.succeeds(*ranks, "--memory", f"device={needed}")
+        self.refused(*ranks, "--memory", f"device={needed - 1}", lines=0,
+                     parts=[f"needs {needed} bytes of device memory",
+                            f"device={needed - 1} is enough with --zero 1"])
+        self.refused(*ranks, "--memory", "1KiB", lines=0,
+                     parts=["needs so little: take a smaller --micro-batch"])
+        self.refused(*ranks, "--memory", "disk=1KiB", codes=(2,),
+                     parts=["'disk=1KiB': expected BYTES"])
+
+    def test_offloads_what_does_not_fit(self):
+        shards = (*COMPILE, "--ranks", "2", "--zero", "3")
+
+        def compiled(*options):
+            """Notes, bytes of the plan, and of its device."""
+            notes = self.succeeds(*shards, *options).stderr
+            needed = self.inspect("x.zgplan")["memory"]["arenas"][0]["bytes"]
+            with open(self.path("x.zgplan"), "rb") as file:
+                return notes, file.read(), needed
+
+        def within(limit):
+            return ("--offload", "auto", "--memory", f"device={limit}")
+
+        _, plain, limit = compiled()
+        notes, plan, _ = compiled(*within(limit))
+        self.assertEqual(plan, plain)
+        self.assertNotIn("--offload auto", notes)
+        for choice in (("--offload-optimizer", "cpu"),
+                       ("--offload-optimizer", "cpu",
+                        "--offload-param", "cpu")):
+            _, by_hand, limit = compiled(*choice)
+            notes, plan, _ = compiled(*within(limit))
+            self.assertEqual(plan, by_hand)
+            self.assertIn("note: --offload auto: " + " ".join(choice), notes)
+        self.refused(*shards, *within(limit - 1), lines=0,
+                     parts=["needs", f"the limit is {limit - 1}"])
+        self.refused(*shards, "--offload", "auto",
+                     parts=["as --memory device=80GiB"])
+        self.refused(*shards, *within(limit), "--offload-optimizer", "cpu",
+                     parts=["leave these out"])
+
     def test_what_is_not_built(self):
-        self.refused(*COMPILE, "--memory", "1GiB", parts=["--memory is not"])
         self.refused(*COMPILE, "--precision", "bf8", parts=["bf8"])
+        for option in ("--offload-optimizer", "--offload-param"):
+            self.refused(*COMPILE, option, "nvme", codes=(2,),
+                         parts=[option, "nvme is not built yet"])
+        self.refused(*COMPILE, "--zero", "3", "--offload-param", "cpu",
+                     parts=["without --offload-optimizer cpu is not built"])
+        self.refused(*COMPILE, "--zero", "2", "--offload-optimizer", "cpu",
+                     "--offload-param", "cpu", parts=["give --zero 3"])
         self.refused(*COMPILE, "--target", "cuda:sm_70", parts=["sm_80"])
         self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])
 

@@ -108,19 +108,6 @@ bool CompileFlags::isGiven(const std::string &option) const {
   return found != nullptr && found->count() > 0;
 }
 
-absl::Status CompileFlags::checkBuilt() {
-  std::vector<std::string> problems;
-  eachOption(options, [&](const OptionRow &row, auto &) {
-    if (row.check.instead != nullptr && isGiven(dashed(row))) {
-      problems.push_back(
-          absl::StrCat(dashed(row), " is not built yet; ", row.check.instead));
-    }
-  });
-  return problems.empty()
-             ? absl::OkStatus()
-             : absl::UnimplementedError(absl::StrJoin(problems, "\n  "));
-}
-
 void CompileFlags::sayWithoutEffect() const {
   for (const char *option : {"--prefetch", "--persistence-threshold"}) {
     if (isGiven(option) && options.zero_stage < 3) {
@@ -157,6 +144,33 @@ absl::Status CompileFlags::checkReduce() const {
   if (options.accumulate == 1) {
     std::fprintf(stderr, "warning: --reduce last has no effect with "
                          "--accumulate 1: there is one reduction a step\n");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompileFlags::checkOffload() const {
+  bool chosen =
+      options.offload_optimizer != "none" || options.offload_param != "none";
+  if (options.offload == "auto" && (chosen || options.memory.empty())) {
+    return absl::InvalidArgumentError(
+        chosen ? "--offload auto chooses --offload-optimizer and "
+                 "--offload-param: leave these out, or it"
+               : "--offload auto offloads what does not fit into --memory: "
+                 "give that too, as --memory device=80GiB");
+  }
+  if (options.offload_param == "none") {
+    return absl::OkStatus();
+  }
+  if (options.zero_stage < 3) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--offload-param cpu with --zero ", options.zero_stage,
+        ": every rank computes with whole parameters, which stay on its "
+        "device; give --zero 3, which gathers them for each use"));
+  }
+  if (options.offload_optimizer == "none") {
+    return absl::InvalidArgumentError(
+        "--offload-param cpu without --offload-optimizer cpu is not built: "
+        "who keeps parameters updates them; give --offload-optimizer cpu too");
   }
   return absl::OkStatus();
 }
@@ -263,7 +277,6 @@ CompileFlags::resolve(std::optional<uint64_t> steps) {
 
 absl::StatusOr<CompileOptions>
 CompileFlags::check(std::optional<uint64_t> steps) {
-  ZG_RETURN_IF_ERROR(checkBuilt());
   ZG_RETURN_IF_ERROR(bindNames(options));
   if (int64_t bytes; absl::SimpleAtoi(options.units, &bytes) && bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -272,6 +285,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
   ZG_RETURN_IF_ERROR(checkLoss());
   ZG_RETURN_IF_ERROR(checkLora());
   ZG_RETURN_IF_ERROR(checkReduce());
+  ZG_RETURN_IF_ERROR(checkOffload());
   auto given = [&](const std::string &option) { return isGiven(option); };
   ZG_RETURN_IF_ERROR(checkOptimizerOptions(options, given));
   if (steps && !options.total_steps) {

@@ -61,8 +61,8 @@ public:
 
 private:
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
-  absl::Status checkBuilt();
   absl::Status checkReduce() const;
+  absl::Status checkOffload() const;
   absl::Status checkLoss();
   absl::Status checkLora() const;
   void sayWithoutEffect() const;

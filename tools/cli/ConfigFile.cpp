@@ -7,28 +7,8 @@
 
 #include "absl/strings/str_join.h"
 
-#include <set>
-
 namespace zerograph {
 namespace {
-
-/// Options of the table that have no meaning yet.
-const std::set<std::string> &notBuiltYet() {
-  static const std::set<std::string> names = [] {
-    std::set<std::string> names;
-    auto look = [&](const OptionRow &row, const auto &) {
-      if (row.check.instead != nullptr) {
-        names.insert(row.name);
-      }
-    };
-    options::Compile compile;
-    options::Train train;
-    eachOption(compile, look);
-    eachOption(train, look);
-    return names;
-  }();
-  return names;
-}
 
 std::optional<int64_t> numberGiven(const CLI::App &command, const char *name) {
   const CLI::Option *option = command.get_option_no_throw(name);
@@ -47,7 +27,7 @@ std::optional<std::string> textGiven(const CLI::App &command,
 
 /// What the command line gives the option, where that is another value.
 std::string overruling(CLI::App &command, const config::Setting &setting) {
-  const CLI::Option *option = builtOption(command, setting.option);
+  const CLI::Option *option = optionNamed(command, setting.option);
   if (option == nullptr || option->count() == 0) {
     return "";
   }
@@ -60,9 +40,9 @@ std::string overruling(CLI::App &command, const config::Setting &setting) {
 /// Gives one option its value, unless it has one; says why it does not take it,
 /// or nothing.
 std::string apply(CLI::App &command, const config::Setting &setting) {
-  CLI::Option *option = builtOption(command, setting.option);
+  CLI::Option *option = optionNamed(command, setting.option);
   if (option == nullptr) {
-    return absl::StrCat("--", setting.option, " is not built yet");
+    return absl::StrCat("this command has no --", setting.option);
   }
   if (option->count() > 0) {
     return "";
@@ -93,10 +73,8 @@ void collect(const CLI::App &command,
 
 } // namespace
 
-CLI::Option *builtOption(CLI::App &command, const std::string &name) {
-  return notBuiltYet().count(name) > 0
-             ? nullptr
-             : command.get_option_no_throw("--" + name);
+CLI::Option *optionNamed(CLI::App &command, const std::string &name) {
+  return command.get_option_no_throw("--" + name);
 }
 
 std::map<std::string, std::string> optionsGiven(const CLI::App &command) {

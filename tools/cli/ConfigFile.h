@@ -42,9 +42,8 @@ absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
 /// Which options were given, with their values, without dashes.
 std::map<std::string, std::string> optionsGiven(const CLI::App &command);
 
-/// `--lr` of `lr`, or `-o`'s long name; null where the command has no such
-/// option, or one that is not built.
-CLI::Option *builtOption(CLI::App &command, const std::string &name);
+/// `--lr` of `lr`; null where the command has no such option.
+CLI::Option *optionNamed(CLI::App &command, const std::string &name);
 
 } // namespace zerograph
 

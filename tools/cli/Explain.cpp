@@ -57,13 +57,14 @@ std::string quoted(const std::string &text) {
 /// "--zero 3"; a flag has no value.
 std::string asOption(CLI::App &command, const std::string &name,
                      const std::string &value) {
-  const CLI::Option *option = builtOption(command, name);
+  const CLI::Option *option = optionNamed(command, name);
   bool flag = option != nullptr && option->get_items_expected_max() == 0;
   return flag ? "--" + name : absl::StrCat("--", name, " ", quoted(value));
 }
 
-/// What a key has become, and how to class it: one whose option is not built
-/// is refused, and one has no effect if all its options were given otherwise.
+/// What a key has become, and how to class it: one that its option does
+/// not take is refused, and one has no effect if all its options were given
+/// otherwise.
 std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
                                   const Meaning &meaning) {
   Does does = meaning.does;
@@ -127,7 +128,7 @@ void printCommand(const ExplainFlags &flags, const std::string &model) {
   std::vector<std::string> parts = {
       "zerograph train", model.empty() ? "MODEL.onnx" : quoted(model)};
   for (const auto &[name, value] : optionsGiven(flags.command)) {
-    const CLI::Option *option = builtOption(flags.command, name);
+    const CLI::Option *option = optionNamed(flags.command, name);
     for (const std::string &one : option->results()) { // --dim has several
       if (name != "config") {
         parts.push_back(asOption(flags.command, name, one));

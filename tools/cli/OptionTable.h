@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_OPTIONTABLE_H
 #define ZEROGRAPH_TOOLS_CLI_OPTIONTABLE_H
 
+#include "options/Memory.h"
 #include "options/Options.h"
 
 #include <CLI/App.hpp>
@@ -32,8 +33,6 @@ enum OptionCommands : unsigned {
 struct OptionCheck {
   CLI::Validator validator;
   bool needed = false;
-  /// Where the option is not built yet: what to do instead.
-  const char *instead = nullptr;
   /// Several values may follow one name.
   bool several = false;
 };
@@ -50,12 +49,8 @@ struct OptionRow {
 namespace checks {
 
 inline const OptionCheck any, needed{{}, /*needed=*/true};
-inline const OptionCheck files{{}, /*needed=*/true, nullptr, /*several=*/true};
-inline const OptionCheck moreFiles{{}, false, nullptr, /*several=*/true};
-
-inline OptionCheck notBuilt(const char *instead) {
-  return {{}, false, instead};
-}
+inline const OptionCheck files{{}, /*needed=*/true, /*several=*/true};
+inline const OptionCheck moreFiles{{}, false, /*several=*/true};
 
 template <typename A, typename B>
 OptionCheck range(A low, B high) {
@@ -75,6 +70,20 @@ OptionCheck text(Good good, const char *expected) {
       },
       "")};
 }
+
+/// Where something is kept that need not be on the device.
+inline const OptionCheck offloadDevice = {CLI::Validator(
+    [](const std::string &text) {
+      return text == "none" || text == "cpu" ? std::string()
+             : text == "nvme"
+                 ? std::string("nvme is not built yet; give cpu or none")
+                 : text + " is no place to offload to; expected none or cpu";
+    },
+    "")};
+
+inline const OptionCheck memoryLimits = {CLI::Validator(
+    [](const std::string &text) { return options::parseMemory(text).error; },
+    "")};
 
 inline const OptionCheck ratio = text(
     [](const std::string &text) {
@@ -178,10 +187,6 @@ void addOptions(CLI::App &app, OptionCommands command, Fields &fields) {
   eachOption(fields, [&](const OptionRow &row, auto &field) {
     using T = std::decay_t<decltype(field)>;
     if ((row.commands & command) == 0) {
-      return;
-    }
-    if (row.check.instead != nullptr) {
-      app.add_option(dashed(row), field, "Not built yet");
       return;
     }
     std::string help = row.help, value = defaultText(row, field);

@@ -64,6 +64,16 @@ void reportTraffic(const plan::Plan &plan, const TrainResult &result) {
   row("  received a step: gathers", planned.gather.saturated(), seen.gather);
   row("    reductions", planned.reduce.saturated(), seen.reduce);
   row("    scalars", planned.scalar.saturated(), seen.scalar);
+  if (Crossing crossing = crossingOf(plan);
+      !(crossing.down + crossing.up).is(0)) {
+    CrossingCount moved;
+    for (const RankResult &rank : result.ranks) {
+      moved.down = std::max(moved.down, rank.first_crossing.down);
+      moved.up = std::max(moved.up, rank.first_crossing.up);
+    }
+    row("  a step to the host", crossing.down.saturated(), moved.down);
+    row("    and to the device", crossing.up.saturated(), moved.up);
+  }
   if (!result.eval_losses.empty()) {
     Traffic once = evaluationTraffic(plan);
     seen = most(result, &RankResult::evaluation);

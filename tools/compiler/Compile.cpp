@@ -9,6 +9,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "options/Lora.h"
+#include "options/Memory.h"
 #include "passes/Pipelines.h"
 #include "passes/Registration.h"
 #include "passes/differentiate/Passes.h"
@@ -19,7 +20,9 @@
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
 #include "tools/compiler/LossScale.h"
+#include "tools/compiler/MemoryNeeds.h"
 #include "tools/compiler/Schedule.h"
+#include "tools/compiler/SmallerPlans.h"
 #include "tools/compiler/Target.h"
 
 #include "absl/strings/match.h"
@@ -244,6 +247,10 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     }
     watch.lap(phase.name);
   }
+  ZG_RETURN_IF_ERROR(checkMemory(options, *module, diagnostics));
+  if (options.packs_only) {
+    return result;
+  }
 
   mlir::zg::PlanInfo planInfo;
   planInfo.model = llvm::sys::path::filename(options.model).str();
@@ -258,7 +265,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     planInfo.loss_scale = lossScaleOf(options);
   }
   planInfo.decisions = result.decisions;
-  auto plan = mlir::zg::writePlan(*module, *target.code, planInfo);
+  auto plan =
+      mlir::zg::writePlan(*module, *target.code, *target.helper, planInfo);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }
@@ -270,6 +278,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   if (!options.lora.empty()) {
     result.notes.push_back(describeAdapters(result.plan));
   }
+  warnOfOffload(options, result);
   watch.lap("codegen");
   // Before anybody else does: a plan that is refused is of no use.
   ZG_RETURN_IF_ERROR(validatePlan(result.plan)); // numbers that are too large
@@ -284,9 +293,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   return result;
 }
 
-} // namespace
-
-absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
+absl::StatusOr<CompileResult> compileOnce(const CompileOptions &options) {
   mlir::DialectRegistry registry;
   mlir::zg::registerDialects(registry);
   // One thread: a plan is a function of its input. Kernels are compiled by
@@ -294,6 +301,33 @@ absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   return compileIn(context, options);
+}
+
+/// Whether its buffers fit into `--memory`.
+bool fits(const CompileOptions &given) {
+  CompileOptions options = given;
+  options.packs_only = true;
+  options.dump_ir.clear();
+  return compileOnce(options).ok();
+}
+
+} // namespace
+
+absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
+  absl::StatusOr<CompileResult> result = compileOnce(options);
+  if (options.memory.empty() || !absl::IsResourceExhausted(result.status())) {
+    return result;
+  }
+  if (options.offload == "auto") {
+    if (auto changed = offloadToFit(options, fits)) {
+      ZG_ASSIGN_OR_RETURN(result, compileOnce(changed->options));
+      result->notes.push_back(absl::StrCat("--offload auto: ", changed->change,
+                                           ", for --memory ", options.memory));
+      return result;
+    }
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      result.status().message(), "\n  ", adviseToFit(options, fits)));
 }
 
 } // namespace zerograph

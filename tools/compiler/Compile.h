@@ -33,6 +33,8 @@ struct CompileOptions : options::Compile {
   bool forward = false;
   /// `precision` is nobody's wish: the model's own is taken, if it has one.
   bool own_precision = false;
+  /// Ends when every buffer has its place, without code.
+  bool packs_only = false;
   /// To be run forward: names of initializers that --load-weights holds.
   std::set<std::string> replaced;
 };

@@ -47,6 +47,13 @@ Convolver convolverOf(const CompileOptions &options,
                 "--convolution generated does without"};
 }
 
+/// Of the host that helps a device: it makes updates, and calls no library.
+std::unique_ptr<zg::DeviceCode> helperCode(mlir::MLIRContext *context,
+                                           zg::HostTarget target) {
+  target.library = false;
+  return std::make_unique<zg::HostCode>(context, target);
+}
+
 } // namespace
 
 absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
@@ -77,8 +84,14 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
           "--reduction nccl: one rank has nothing to add up; leave it out, or "
           "give --ranks");
     }
+    // The machine with the GPU may have another processor than this one.
+    auto host = zg::parseHostTarget("x86-64-v3", error);
+    if (mlir::failed(host)) {
+      return refused(error);
+    }
     Target cuda{std::make_unique<zg::CudaTargetInfo>(*target),
                 std::make_unique<zg::CudaCode>(context, *target),
+                helperCode(context, *host),
                 {}};
     if (target->library) {
       cuda.notes.push_back("plans for CUDA multiply matrices by cuBLASLt");
@@ -117,6 +130,7 @@ absl::StatusOr<Target> zerograph::openTarget(const CompileOptions &options,
   }
   Target host{std::make_unique<zg::HostTargetInfo>(library, convolution),
               std::make_unique<zg::HostCode>(context, *target),
+              helperCode(context, *target),
               {}};
   bool multiplies = options.precision == "bf16" && zerograph::multipliesBf16();
   if (options.precision != "fp32" && library && !multiplies) {

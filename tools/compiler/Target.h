@@ -18,6 +18,8 @@ namespace zerograph {
 struct Target {
   std::unique_ptr<mlir::zg::TargetInfo> info;
   std::unique_ptr<mlir::zg::DeviceCode> code;
+  /// Of the host that helps the device.
+  std::unique_ptr<mlir::zg::DeviceCode> helper;
   /// What users of such plans should know.
   std::vector<std::string> notes;
 };

@@ -83,7 +83,8 @@ def Sched_KernelOp : Sched_Op<"kernel", [
     }
     ```
     Equal bodies are one kernel. A product of matrices whose type no library
-    takes is a kernel too.
+    takes is a kernel too. One that is `on_host` is compiled for the host, which
+    helps the device.
 
     **Lifespan**: `sched-lower` to the plan, whose kernel module is generated
     from it.
@@ -92,7 +93,7 @@ def Sched_KernelOp : Sched_Op<"kernel", [
     - Its block holds one `nn.kernel` or `nn.matmul`, whose operands are the
       block's arguments in order.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$on_host);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -365,7 +366,7 @@ def Sched_AllReduceOp : Sched_CollectiveOp<"all_reduce",
   }];
 }
 
-def Sched_CopyOp : Sched_StepOp<"copy"> {
+def Sched_CopyOp : Sched_StepOp<"copy", (ins OptionalAttr<StrAttr>:$reason)> {
   let summary = "Copies bytes.";
   let description = [{
     ```mlir
@@ -376,12 +377,15 @@ def Sched_CopyOp : Sched_StepOp<"copy"> {
           (read %x[0 for 128], write %y[64 for 128]) "fc1"
     }
     ```
+    With a `reason` it brings bytes to the other side: from the device to pinned
+    memory on the stream `offload`, back on `fetch`.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - Two accesses of equal size, the first read, the second written.
   }];
+  let assemblyFormat = stepFormat # "(`reason` $reason^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -63,17 +63,25 @@ def Zero_UnitStateAttr : Zero_Attr<"UnitState", "unit_state"> {
   let description = [{
     Stands in `#zero.unit`. `role` is that of `#zero.state`, `type` that of its
     elements; states share the offsets of elements, whatever their type.
-    `sharded`: each rank holds its shards of it; else, all of it.
+    `sharded`: each rank holds its shards of it; else, all of it. `space`: the
+    memory that it lies in, that of the device unless it says `pinned` or
+    `host`, both of which the host has. What is pinned crosses to the device and
+    back as it lies there.
 
     ```mlir
     module attributes {
-        zero.keeps = #zero.unit_state<"exp_avg", f32, sharded = true>} {
+        zero.keeps = #zero.unit_state<"exp_avg", f32, sharded = true,
+                                      space = host>} {
     }
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$role, "::mlir::Type":$type,
-                        "bool":$sharded);
-  let assemblyFormat = "`<` $role `,` $type `,` `sharded` `=` $sharded `>`";
+                        "bool":$sharded,
+                        DefaultValuedParameter<"Space", "Space::device">:$space);
+  let assemblyFormat = [{
+    `<` $role `,` $type `,` `sharded` `=` $sharded
+    (`,` `space` `=` $space^)? `>`
+  }];
 }
 
 def Zero_PlacementAttr : Zero_Attr<"Placement", "placement"> {

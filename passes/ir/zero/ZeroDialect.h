@@ -66,6 +66,10 @@ LayoutOp layoutOf(Operation *op);
 /// Its units, of type ParamUnitAttr; null where there is no layout.
 ArrayAttr unitsOf(Operation *op);
 
+/// The memory of a state, as its unit declares it; the device's where nothing
+/// does.
+Space spaceOf(StateAttr state, ArrayAttr units);
+
 /// What is printed as the name of a state: that of its unit and the role.
 std::string printedName(StateAttr state, ArrayAttr units);
 

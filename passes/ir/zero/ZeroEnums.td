@@ -1,4 +1,4 @@
-//===- ZeroEnums.td - when parameters are whole ---------------------------===//
+//===- ZeroEnums.td - when parameters are whole, where states lie ---------===//
 
 #ifndef ZEROGRAPH_ZERO_ENUMS
 #define ZEROGRAPH_ZERO_ENUMS
@@ -16,5 +16,15 @@ def Zero_Stay
   let genSpecializedAttr = 0;
 }
 def Zero_StayAttr : EnumAttr<Zero_Dialect, Zero_Stay, "stay">;
+
+def Zero_Space
+    : I32EnumAttr<"Space", "memory that a state lies in",
+                  [I32EnumAttrCase<"device", 0>,
+                   // Of the host; the device copies from it and to it.
+                   I32EnumAttrCase<"pinned", 1>,
+                   I32EnumAttrCase<"host", 2>]> {
+  let cppNamespace = "::mlir::zg::zero";
+  let genSpecializedAttr = 0;
+}
 
 #endif // ZEROGRAPH_ZERO_ENUMS

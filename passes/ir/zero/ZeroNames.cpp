@@ -69,6 +69,18 @@ static std::string nameOfView(ViewOp op) {
   return "";
 }
 
+/// `h.0.down`
+template <typename Op>
+static std::string nameOfTransfer(Op op, ArrayAttr units, StringRef way) {
+  if (op.getUnit()) {
+    int64_t unit = *op.getUnit();
+    return ofSegment(nameOfUnit(units, unit) + "." + way.str(), units, unit,
+                     op.getSegment() ? int64_t(*op.getSegment()) : -1);
+  }
+  std::string name = nn::nameOf(op.getLoc());
+  return name.empty() ? way.str() : name + "." + way.str();
+}
+
 void mlir::zg::zero::detail::nameResults(Operation *op,
                                          OpAsmSetValueNameFn setName) {
   if (op->getNumResults() == 0) {
@@ -103,6 +115,12 @@ void mlir::zg::zero::detail::nameResults(Operation *op,
           .Case([&](ReduceScatterOp reduce) {
             return ofSegment(name(reduce.getUnit(), "grad.shard"), units,
                              reduce.getUnit(), reduce.getSegment());
+          })
+          .Case([&](OffloadOp offload) {
+            return nameOfTransfer(offload, units, "down");
+          })
+          .Case([&](FetchOp fetch) {
+            return nameOfTransfer(fetch, units, "up");
           })
           .Case([&](RecallOp recall) { return nn::nameOf(recall.getLoc()); })
           .Case([&](AllReduceOp) { return "sum"; })

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
+using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
 // [
@@ -243,6 +244,21 @@ LogicalResult ReduceScatterOp::verify() {
   }
   return verifyPart(*this, getUnit(), getSegment(), getFlat(), getResult());
 }
+
+/// Of a transfer between device and host.
+template <typename Op>
+static LogicalResult verifyTransfer(Op op) {
+  int64_t moved = nn::tensorBytes(op.getType());
+  if (static_cast<int64_t>(op.getBytes()) != moved) {
+    return op.emitOpError("says that it moves ")
+           << op.getBytes() << " bytes; its operand has " << moved;
+  }
+  return op.getUnit() ? LogicalResult(findUnit(op, *op.getUnit())) : success();
+}
+
+LogicalResult OffloadOp::verify() { return verifyTransfer(*this); }
+
+LogicalResult FetchOp::verify() { return verifyTransfer(*this); }
 
 LogicalResult AllReduceOp::verify() {
   if (failed(meshOf(*this).ranks(getGroup()))) {

@@ -359,4 +359,63 @@ def Zero_AllReduceOp : Zero_CollectiveOp<"all_reduce"> {
   let hasVerifier = 1;
 }
 
+class Zero_TransferOp<string mnemonic>
+    : Zero_Op<mnemonic, [AllTypesMatch<["operand", "result"]>]> {
+  // No `Pure` ops either: two fetches of a parameter are two, so that nobody
+  // keeps it on the device from one to the other.
+  let arguments = (ins Zero_Tensor:$operand, OptionalAttr<I64Attr>:$unit,
+                       OptionalAttr<I64Attr>:$segment, I64Attr:$bytes,
+                       StrAttr:$reason);
+  let results = (outs Zero_Tensor:$result);
+  let assemblyFormat = [{
+    $operand (`unit` $unit^)? (`segment` $segment^)? `bytes` $bytes
+    `reason` $reason attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_OffloadOp : Zero_TransferOp<"offload"> {
+  let summary = "A value of the device, for the host.";
+  let description = [{
+    ```mlir
+    nn.program @example(%s: tensor<512xf32>) {
+      %g = zero.offload %s unit 0 segment 1 bytes 2048
+          reason "gradients of h.0, for the update on the host"
+          : tensor<512xf32>
+      nn.return
+    }
+    ```
+    The result lies in pinned memory, where the host computes with it. What has
+    an operand in the memory of the host is computed by the host.
+
+    **Lifespan**: `zero-offload` to lowering into sched.
+
+    **Constraints:**
+    - `bytes` are those of the operand.
+    - `unit` exists.
+  }];
+}
+
+def Zero_FetchOp : Zero_TransferOp<"fetch"> {
+  let summary = "A value of the host, for the device.";
+  let description = [{
+    ```mlir
+    nn.program @example(%p: tensor<512xf32> {zero.state =
+        #zero.state<unit = 0, segment = 1, "param", sharded = true>}) {
+      %w = zero.fetch %p unit 0 segment 1 bytes 2048 reason "forward of h.0"
+          : tensor<512xf32>
+      nn.return
+    }
+    ```
+    The operand lies in memory of the host, the result in that of the device.
+
+    **Lifespan**: `zero-one-rank` and `zero-offload` to lowering into sched;
+    `zero-prefetch` moves those of parameters.
+
+    **Constraints:**
+    - `bytes` are those of the operand.
+    - `unit` exists.
+  }];
+}
+
 #endif // ZEROGRAPH_ZERO_OPS

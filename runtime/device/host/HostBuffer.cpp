@@ -35,18 +35,19 @@ absl::Status HostBuffer::fill(uint64_t offset, uint64_t bytes) {
 }
 
 absl::StatusOr<std::byte *> zerograph::hostAddress(const DeviceRange &range) {
-  auto *buffer = dynamic_cast<const HostBuffer *>(range.buffer);
-  if (!buffer) {
+  const Buffer &buffer = *range.buffer;
+  std::byte *begin = buffer.addressOnHost();
+  if (!begin) {
     return absl::InvalidArgumentError(
         "memory that the processor cannot address was given to the host");
   }
-  if (range.offset > buffer->bytes() ||
-      range.bytes > buffer->bytes() - range.offset) {
+  if (range.offset > buffer.bytes() ||
+      range.bytes > buffer.bytes() - range.offset) {
     return absl::OutOfRangeError(
         absl::StrCat("bytes ", range.offset, " to ", range.offset + range.bytes,
-                     " of a buffer of ", buffer->bytes(), " were asked for"));
+                     " of a buffer of ", buffer.bytes(), " were asked for"));
   }
-  return buffer->data() + range.offset;
+  return begin + range.offset;
 }
 
 absl::StatusOr<std::vector<std::byte *>>

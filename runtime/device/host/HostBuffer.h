@@ -25,6 +25,7 @@ public:
   absl::StatusOr<uint64_t> touchedEnd(uint64_t) const override { return size; }
 
 private:
+  std::byte *addressOnHost() const override { return begin; }
   absl::Status check(uint64_t offset, uint64_t bytes) const;
 
   std::byte *begin;

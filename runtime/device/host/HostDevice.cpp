@@ -15,9 +15,6 @@ using namespace zerograph;
 
 namespace {
 
-/// Bytes between two counters of a program: a cache line.
-constexpr uint64_t kCounterStride = 64;
-
 class HookedOperation final : public Operation {
 public:
   HookedOperation(const StepHooks &hooks, const plan::Step &step,
@@ -77,10 +74,10 @@ private:
 
 absl::StatusOr<std::unique_ptr<Buffer>>
 HostDevice::allocate(plan::Space space, uint64_t bytes, uint64_t alignment) {
-  if (space != plan::DEVICE && space != plan::PINNED) {
+  if (space != plan::DEVICE && space != plan::PINNED && space != plan::HOST) {
     return absl::UnimplementedError(
         absl::StrCat("the plan has an arena in ", plan::Space_Name(space),
-                     "; the host has DEVICE and PINNED memory only"));
+                     "; the host has DEVICE, PINNED and HOST memory only"));
   }
   return makeHostArena(bytes, alignment);
 }
@@ -129,7 +126,7 @@ absl::Status HostDevice::bindStep(const ProgramBinding &program,
   auto countOf = [&](Timepoint point) -> absl::StatusOr<StreamEntry::Count> {
     ZG_ASSIGN_OR_RETURN(std::byte * counter,
                         hostAddress(program.counters.part(
-                            point.counter * kCounterStride, kCounterStride)));
+                            point.counter * kCounterBytes, kCounterBytes)));
     return StreamEntry::Count{reinterpret_cast<uint32_t *>(counter),
                               point.value};
   };

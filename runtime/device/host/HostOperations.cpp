@@ -170,8 +170,13 @@ absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
   ZG_RETURN_IF_ERROR(expectAccesses(step, 2, "a source and a destination"));
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
                       hostAddresses(step.ranges));
-  auto copy = [from = addresses[0], to = addresses[1]](WorkRange range) {
-    std::memcpy(to + range.begin, from + range.begin, range.end - range.begin);
+  auto copy = [from = addresses[0], to = addresses[1],
+               moved = step.moved](WorkRange range) {
+    uint64_t bytes = range.end - range.begin;
+    std::memcpy(to + range.begin, from + range.begin, bytes);
+    if (moved) {
+      moved->fetch_add(bytes, std::memory_order_relaxed);
+    }
   };
   return std::make_unique<BytesOperation<decltype(copy)>>(
       pool, std::min(step.ranges[0].bytes, step.ranges[1].bytes), copy);

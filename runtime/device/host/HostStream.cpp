@@ -38,9 +38,14 @@ bool awaitCount(const StreamEntry::Count &count, const Timelines &timelines) {
   return true;
 }
 
+/// One that a failure has moved to its end stays there.
 void publish(const StreamEntry::Count &count) {
-  std::atomic_ref<uint32_t>(*count.counter)
-      .store(count.value, std::memory_order_release);
+  std::atomic_ref<uint32_t> value(*count.counter);
+  uint32_t before = count.value - 1;
+  while (before < count.value &&
+         !value.compare_exchange_weak(before, count.value,
+                                      std::memory_order_release)) {
+  }
 }
 
 } // namespace

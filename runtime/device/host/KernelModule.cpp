@@ -90,6 +90,10 @@ private:
 
 absl::Status LoadedModule::load(const plan::Plan &plan) {
   for (const plan::Kernel &kernel : plan.kernels()) {
+    if (!plan.modules(int(kernel.module())).has_elf()) {
+      kernels.push_back({}); // another device's
+      continue;
+    }
     auto [module, added] = modules.try_emplace(kernel.module());
     if (added) {
       ZG_RETURN_IF_ERROR(

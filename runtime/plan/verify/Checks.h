@@ -80,6 +80,9 @@ void checkTypes(const Subject &subject, Findings &findings);
 /// Collectives move what they say: the segments of their unit; and gathers
 /// alone write what is gathered.
 void checkOperandsOfCollectives(const Subject &subject, Findings &findings);
+/// Copies between device and host bring what the buffer that they fill is said
+/// to hold of a unit.
+void checkCopies(const Subject &subject, Findings &findings);
 /// Each segment's gradients are reduced once.
 void checkReductions(const Subject &subject, Findings &findings);
 /// Sums over micro-batches are made by reductions and zeroed once a step.

@@ -34,6 +34,10 @@ public:
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
     std::optional<UnitPart> updated;
+    if (step.has_copy() && arrivals[step.accesses(0).slice()].scalar) {
+      // On its way to the host.
+      arrivals[step.accesses(1).slice()] = arrivals[step.accesses(0).slice()];
+    }
     if (step.has_reduce_scatter() &&
         plan.programs(p).kind() == plan::EVALUATE) {
       problems.add("evaluation that trains: ", describeStep(plan, p, s),
@@ -57,6 +61,9 @@ public:
       }
       if (isCollective(step)) {
         continue;
+      }
+      if (step.has_copy()) {
+        checkBroughtBack(p, s, step.accesses(0), *part);
       }
       write(p, s, access);
       // A local value may be made of anything that the rank has.
@@ -157,6 +164,34 @@ private:
           });
           state.assign(begin, end, std::pair(p, s));
         });
+  }
+
+  /// What is copied to a state is what the host keeps of the same elements,
+  /// updated before.
+  void checkBroughtBack(int p, int s, const plan::Access &from,
+                        const UnitPart &to) {
+    std::optional<UnitPart> part = parts.of(from);
+    bool values = part && (part->role == Role::Param ||
+                           part->role == roleOfValues(plan.units(to.unit)));
+    if (!values || !part->sameElements(to)) {
+      problems.add("wrong copy: ", describeStep(plan, p, s), " copies ",
+                   part ? describe(plan, *part)
+                        : describeSlice(plan, from.slice()),
+                   " to ", describe(plan, to), "; expected their values");
+      return;
+    }
+    if (!plan.slices(int(from.slice())).carried()) {
+      return; // made by this program
+    }
+    const Written &updated = written[from.slice()];
+    mesh.visitRanks(from.offset(), from.bytes(), mesh.strides(from),
+                    [&](uint64_t begin, uint64_t end) {
+                      if (updated.firstGap(begin, end)) {
+                        problems.add("early copy: ", describeStep(plan, p, s),
+                                     " copies ", describe(plan, *part),
+                                     " before a step updates them");
+                      }
+                    });
   }
 
   /// Of states and gradients, a step reads and writes the same elements.

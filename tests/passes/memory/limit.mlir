@@ -1,9 +1,9 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(sched-pack{limit=200})' --verify-diagnostics
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(sched-pack,sched-limit-memory{device=200})' --verify-diagnostics
 
 // A limit that the arena exceeds is an error that says where most is live, and
 // what.
 
-// expected-error @below {{needs 256 bytes, but the limit is 200; 64 live across programs}}
+// expected-error @below {{needs 256 bytes of device memory, but the limit is 200; 64 live across programs}}
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   %w = sched.slice "w" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
   %a = sched.slice "a" gathered in device bytes 64

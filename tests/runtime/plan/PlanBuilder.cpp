@@ -42,11 +42,28 @@ PlanBuilder::PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate) {
   plan::OptimizerGroup &group = *plan.add_groups();
   group.set_kind("adamw");
   group.set_learning_rate(1e-3);
-  plan::Arena &arena = *plan.add_arenas();
-  arena.set_space(plan::DEVICE);
-  arena.set_alignment(64);
+  addArena(plan::DEVICE);
   plan.add_modules()->set_elf("\x7f"
                               "ELF");
+}
+
+void PlanBuilder::addArena(plan::Space space, uint32_t device) {
+  plan::Arena &arena = *plan.add_arenas();
+  arena.set_space(space);
+  arena.set_device(device);
+  arena.set_alignment(64);
+}
+
+void PlanBuilder::addHost() {
+  plan.add_devices()->set_device("host");
+  plan::Module &module = *plan.add_modules();
+  module = plan.modules(0);
+  module.set_device(1);
+  addArena(plan::PINNED);
+  addArena(plan::HOST, 1);
+  stream("offload", plan::COPY_OUT);
+  stream("fetch", plan::COPY_IN);
+  plan.mutable_streams(int(stream("update", plan::COMPUTE)))->set_device(1);
 }
 
 uint32_t PlanBuilder::stream(const std::string &name, plan::StreamKind kind) {
@@ -76,13 +93,7 @@ uint32_t PlanBuilder::total(plan::Total &total, const std::string &name,
 
 uint32_t PlanBuilder::slice(const std::string &name,
                             plan::SliceClass slice_class, uint64_t bytes,
-                            bool carried, int unit) {
-  return sliceIn(0, name, slice_class, bytes, carried, unit);
-}
-
-uint32_t PlanBuilder::sliceIn(uint32_t in, const std::string &name,
-                              plan::SliceClass slice_class, uint64_t bytes,
-                              bool carried, int unit) {
+                            bool carried, int unit, uint32_t in) {
   plan::Arena &arena = *plan.mutable_arenas(int(in));
   plan::Slice &slice = *plan.add_slices();
   slice.set_arena(in);
@@ -116,14 +127,15 @@ int PlanBuilder::unit(const std::string &name, uint64_t elements,
   return index;
 }
 
-uint32_t PlanBuilder::state(int unit, const std::string &role, bool sharded) {
+uint32_t PlanBuilder::state(int unit, const std::string &role, bool sharded,
+                            uint32_t arena) {
   plan::Unit &owner = *plan.mutable_units(unit);
   uint64_t bytes = owner.elements() * 4 / (sharded ? worldOf(plan) : 1);
   plan::SliceClass slice_class =
       role == "param" ? plan::PARAM_SHARD
                       : (role == "grad" ? plan::GRAD_SHARD : plan::OPTIMIZER);
   uint32_t index =
-      slice(owner.name() + "/" + role, slice_class, bytes, true, unit);
+      slice(owner.name() + "/" + role, slice_class, bytes, true, unit, arena);
   plan::State &state = *owner.add_states();
   state.set_role(role);
   state.set_segment(0);
@@ -179,9 +191,7 @@ uint32_t PlanBuilder::add(uint32_t stream, plan::Step step,
 
 void PlanBuilder::copyIn(const std::vector<uint32_t> &slices) {
   if (plan.arenas_size() == 1) {
-    plan::Arena &pinned = *plan.add_arenas();
-    pinned.set_space(plan::PINNED);
-    pinned.set_alignment(64);
+    addArena(plan::PINNED);
   }
   plan::Step step;
   step.set_name("copy in");
@@ -192,8 +202,8 @@ void PlanBuilder::copyIn(const std::vector<uint32_t> &slices) {
   }
   for (int i = 0; i < 2; ++i) {
     uint32_t slot =
-        sliceIn(1, "slot " + std::to_string(i) + " of " + current().name(),
-                plan::STAGING, bytes, true, -1);
+        slice("slot " + std::to_string(i) + " of " + current().name(),
+              plan::STAGING, bytes, true, -1, kPinned);
     current().add_slots(slot);
     appendAll(step, {all(slot, plan::READ)});
   }
@@ -205,16 +215,28 @@ void PlanBuilder::copyIn(const std::vector<uint32_t> &slices) {
 
 uint32_t PlanBuilder::launch(const std::string &name,
                              const std::vector<plan::Access> &accesses,
-                             const std::vector<uint32_t> &waits) {
+                             const std::vector<uint32_t> &waits,
+                             uint32_t stream) {
   plan::Kernel &kernel = *plan.add_kernels();
   kernel.set_symbol("k" + std::to_string(plan.kernels_size()));
+  kernel.set_module(plan.streams(int(stream)).device());
   kernel.mutable_host()->set_extent(1);
   kernel.mutable_host()->set_grain(1);
   plan::Step step;
   step.set_name(name);
   step.mutable_launch()->set_kernel(plan.kernels_size() - 1);
   appendAll(step, accesses);
-  return add(kCompute, std::move(step), waits);
+  return add(stream, std::move(step), waits);
+}
+
+uint32_t PlanBuilder::copy(uint32_t stream, const plan::Access &from,
+                           const plan::Access &to,
+                           const std::vector<uint32_t> &waits) {
+  plan::Step step;
+  step.set_name("copy " + plan.slices(int(from.slice())).name());
+  step.mutable_copy();
+  appendAll(step, {from, to});
+  return add(stream, std::move(step), waits);
 }
 
 uint32_t PlanBuilder::gather(int unit, const plan::Access &shard,

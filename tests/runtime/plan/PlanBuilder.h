@@ -13,6 +13,9 @@ namespace zerograph::testing {
 
 /// The streams that every plan of a builder has.
 enum : uint32_t { kCompute, kGather, kScatter };
+/// Those that come with `addHost`, and the arenas.
+enum : uint32_t { kOffload = kScatter + 1, kFetch, kUpdate };
+enum : uint32_t { kDevice, kPinned, kHost };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
 /// slots in one of pinned memory; `finish` states signatures and sizes as they
@@ -22,10 +25,14 @@ public:
   PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate = 1);
 
   uint32_t slice(const std::string &name, plan::SliceClass slice_class,
-                 uint64_t bytes, bool carried, int unit = -1);
+                 uint64_t bytes, bool carried, int unit = -1,
+                 uint32_t arena = kDevice);
   /// A unit of one f32 segment. With `sharded`, parameters are shards.
   int unit(const std::string &name, uint64_t elements, bool sharded);
-  uint32_t state(int unit, const std::string &role, bool sharded);
+  uint32_t state(int unit, const std::string &role, bool sharded,
+                 uint32_t arena = kDevice);
+  /// The host beside the device: its streams, kernels and memory.
+  void addHost();
   /// Another stream.
   uint32_t stream(const std::string &name, plan::StreamKind kind);
   /// Each with a slice of its own: its index.
@@ -45,7 +52,10 @@ public:
   /// Each returns the step's index in the current program.
   uint32_t launch(const std::string &name,
                   const std::vector<plan::Access> &accesses,
-                  const std::vector<uint32_t> &waits = {});
+                  const std::vector<uint32_t> &waits = {},
+                  uint32_t stream = kCompute);
+  uint32_t copy(uint32_t stream, const plan::Access &from,
+                const plan::Access &to, const std::vector<uint32_t> &waits);
   uint32_t gather(int unit, const plan::Access &shard,
                   const plan::Access &segment,
                   const std::vector<uint32_t> &waits = {});
@@ -68,9 +78,7 @@ private:
   plan::Program &current() {
     return *plan.mutable_programs(plan.programs_size() - 1);
   }
-  uint32_t sliceIn(uint32_t arena, const std::string &name,
-                   plan::SliceClass slice_class, uint64_t bytes, bool carried,
-                   int unit);
+  void addArena(plan::Space space, uint32_t device = 0);
   uint32_t collectives = 0;
 };
 
@@ -112,6 +120,11 @@ plan::Plan evaluatingPlan();
 ///   micro: 0 copy in, 1 forward, 2 backward (adds to its gradients), 3 sum
 ///   update: 0 copy in, 1 reduce, 2 update, 3 gather, 4 fill
 plan::Plan reduceLastPlan();
+
+/// World 2, stage 1, with its states on the host:
+///   0 copy in, 1 forward, 2 backward, 3 reduce, 4 sum, 5 offload gradients,
+///   6 offload the rate, 7 update, 8 fetch parameters, 9 gather
+plan::Plan offloadingPlan();
 
 /// World 1, "forward" of a copy_in and one launch from input "x" (2 samples of
 /// 8) to the outputs "y", per sample, and "mean".

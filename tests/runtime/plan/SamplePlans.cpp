@@ -230,6 +230,46 @@ plan::Plan reduceLastPlan() {
   return b.finish();
 }
 
+plan::Plan offloadingPlan() {
+  using namespace plan;
+  PlanBuilder b(2, 1);
+  b.addHost();
+  Common common(b);
+  int a = b.unit("a", 512, false);
+  uint32_t master = b.state(a, "master", true, kPinned);
+  uint32_t m = b.state(a, "exp_avg", true, kHost);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+  uint32_t gh = b.slice("a/offloaded", GRAD_SHARD, 1024, false, a, kPinned);
+  uint32_t rate = b.slice("rate offloaded", SCALAR, 4, false, -1, kPinned);
+
+  b.program("step");
+  b.copyIn({common.input, common.stop_local, common.rate});
+  b.launch("forward", {b.all(common.input, READ), b.all(p, READ),
+                       b.all(h, WRITE), b.all(common.loss_local, WRITE)});
+  uint32_t backward = b.launch(
+      "backward", {b.all(h, READ), b.all(common.input, READ), b.all(g, WRITE)});
+  Access own = b.part(g, 0, 1024, 1024, WRITE);
+  uint32_t r =
+      b.reduce(a, b.all(g, READ), own, b.all(staging, WRITE), {backward});
+  common.sum(b, {});
+  own.set_mode(READ);
+  b.copy(kOffload, own, b.all(gh, WRITE), {r});
+  uint32_t to =
+      b.copy(kOffload, b.all(common.rate, READ), b.all(rate, WRITE), {});
+  // Behind both, which are of one stream.
+  uint32_t u = b.launch("update",
+                        {b.all(gh, READ), b.all(rate, READ),
+                         b.all(master, READ_WRITE), b.all(m, READ_WRITE)},
+                        {to}, kUpdate);
+  uint32_t up =
+      b.copy(kFetch, b.all(master, READ), b.part(p, 0, 1024, 1024, WRITE), {u});
+  b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {up});
+  return b.finish();
+}
+
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);
   b.plan.clear_groups();

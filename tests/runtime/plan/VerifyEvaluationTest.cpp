@@ -146,8 +146,9 @@ TEST(VerifyEvaluation, AddsUpOneTypeOfNumbers) {
   testing::stateFacts(plan);
   plan::Kernel &kernel = *plan.mutable_kernels(int(update->launch().kernel()));
   kernel.mutable_operands(kernel.operands_size() - 1)->set_type(plan::F32);
-  EXPECT_THAT(std::string(verifyPlan(plan).message()),
-              HasSubstr("(eval_loss) for f32, the sum of evaluated losses for f64"));
+  EXPECT_THAT(
+      std::string(verifyPlan(plan).message()),
+      HasSubstr("(eval_loss) for f32, the sum of evaluated losses for f64"));
 }
 
 } // namespace

@@ -22,14 +22,15 @@ using ::testing::HasSubstr;
 TEST(Verify, SoundPlansPass) {
   for (const plan::Plan &plan :
        {testing::stageThreePlan(), testing::stageOnePlan(),
-        testing::accumulatingPlan()}) {
+        testing::accumulatingPlan(), testing::offloadingPlan()}) {
     EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   }
 }
 
 TEST(Verify, EveryDroppedWaitIsARace) {
-  for (plan::Plan plan : {testing::stageThreePlan(), testing::stageOnePlan(),
-                          testing::accumulatingPlan()}) {
+  for (plan::Plan plan :
+       {testing::stageThreePlan(), testing::stageOnePlan(),
+        testing::accumulatingPlan(), testing::offloadingPlan()}) {
     for (int p = 0; p < plan.programs_size(); ++p) {
       for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
         // The sum of the loss is ordered by its stream; its wait is spare.
@@ -255,7 +256,7 @@ TEST(Waste, SoundPlansHaveNone) {
   for (const plan::Plan &plan :
        {testing::stageThreePlan(), testing::stageOnePlan(),
         testing::accumulatingPlan(), testing::localUnitPlan(),
-        testing::forwardPlan()}) {
+        testing::offloadingPlan(), testing::forwardPlan()}) {
     auto waste = findWaste(plan);
     ASSERT_TRUE(waste.ok()) << waste.status();
     EXPECT_EQ(waste->size(), 0u) << (*waste)[0];

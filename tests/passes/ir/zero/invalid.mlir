@@ -301,3 +301,22 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
     nn.return
   }
 }
+
+// -----
+
+nn.program @offload(%g: tensor<256xf32>) {
+  // expected-error @below {{says that it moves 512 bytes; its operand has 1024}}
+  %0 = zero.offload %g bytes 512 reason "r" : tensor<256xf32>
+  nn.return
+}
+
+// -----
+
+module {
+  nn.program @fetch(%p: tensor<256xf32>) {
+    // expected-error @below {{names unit 1 of 0}}
+    %0 = zero.fetch %p unit 1 bytes 1024 reason "r" : tensor<256xf32>
+    nn.return
+  }
+  zero.layout units []
+}

@@ -42,6 +42,17 @@ nn.program @reduce(%g: tensor<4096xf32>, %acc: tensor<512xf32>, %loss: tensor<1x
   nn.return
 }
 
+// CHECK: nn.program @cross
+nn.program @cross(%g: tensor<512xf32>, %lr: tensor<1xf64>) {
+  // CHECK: = zero.offload %{{[a-z0-9]+}} unit 0 segment 1 bytes 2048 reason "r" : tensor<512xf32>
+  %0 = zero.offload %g unit 0 segment 1 bytes 2048 reason "r" : tensor<512xf32>
+  // CHECK: = zero.offload %{{[a-z0-9]+}} bytes 8 reason "r" : tensor<1xf64>
+  %1 = zero.offload %lr bytes 8 reason "r" : tensor<1xf64>
+  // CHECK: = zero.fetch %{{[a-z0-9.]+}} unit 0 bytes 2048 reason "r" : tensor<512xf32>
+  %2 = zero.fetch %0 unit 0 bytes 2048 reason "r" : tensor<512xf32>
+  nn.return
+}
+
 // Shards of a unit are spread over its axes, the others of the mesh hold copies.
 
 // CHECK: module attributes {zero.mesh = #zero.mesh<["tensor" = 3, "data" = 2]>

@@ -1,0 +1,38 @@
+//===- ZeroSides.h - what of a program is the host's ----------------------===//
+
+#ifndef ZEROGRAPH_PASSES_IR_ZERO_ZEROSIDES_H
+#define ZEROGRAPH_PASSES_IR_ZERO_ZEROSIDES_H
+
+#include "passes/ir/zero/ZeroDialect.h"
+
+namespace mlir::zg::zero {
+
+/// Whose memory a value lies in. Literals lie in none.
+enum class Side { None, Device, Host };
+
+/// Where the values of a program lie: states where their units declare them,
+/// what is offloaded or fetched on the other side, and what an op makes where
+/// its operands lie, since a device computes with its own memory alone. What is
+/// made of literals lies where it is used, and nowhere if it is used on both
+/// sides: kernels make it again. A snapshot of the program.
+class Sides {
+public:
+  explicit Sides(nn::ProgramOp program);
+
+  Side of(Value value) const { return sides.lookup(value); }
+  bool onHost(Value value) const { return of(value) == Side::Host; }
+  /// Whether the host computes the op.
+  bool onHost(Operation *op) const { return hosted.contains(op); }
+
+private:
+  void visit(Operation *op);
+  /// Of an op whose operands lie nowhere.
+  void takeFromUsers(Operation *op);
+
+  DenseMap<Value, Side> sides;
+  DenseSet<Operation *> hosted;
+};
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_IR_ZERO_ZEROSIDES_H

@@ -1,0 +1,134 @@
+//===- LimitMemory.cpp - refuses what needs more than there is ------------===//
+
+#include "passes/memory/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <map>
+
+namespace mlir::zg::sched {
+
+#define GEN_PASS_DEF_LIMITMEMORY
+#include "passes/memory/Passes.h.inc"
+
+namespace {
+
+/// Of what is not carried: the step where most is live, and what that is.
+struct Peak {
+  Step step;
+  int64_t bytes = 0;
+  std::map<SliceClass, int64_t> classes;
+};
+
+SmallVector<std::pair<SliceClass, int64_t>> live(const Peak &peak) {
+  SmallVector<std::pair<SliceClass, int64_t>> classes;
+  for (auto [sliceClass, bytes] : peak.classes) {
+    if (bytes > 0) {
+      classes.push_back({sliceClass, bytes});
+    }
+  }
+  return classes;
+}
+
+/// The slices in some spaces that live within a program, with the first step
+/// and the last that touch them.
+using Lives = llvm::MapVector<SliceOp, std::pair<unsigned, unsigned>>;
+
+Lives livesOf(MutableArrayRef<Step> steps, ArrayRef<Space> spaces) {
+  Lives lives;
+  for (auto [index, step] : llvm::enumerate(steps)) {
+    for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
+      SliceOp slice = step.slice(i);
+      if (!slice.getCarried() && llvm::is_contained(spaces, slice.getSpace())) {
+        lives.try_emplace(slice, index, index).first->second.second = index;
+      }
+    }
+  }
+  return lives;
+}
+
+/// The peak of a program, or the one before where that is higher.
+void raise(Peak &peak, ProgramOp program, ArrayRef<Space> spaces) {
+  SmallVector<Step> steps(program.getOps<Step>());
+  std::vector<SmallVector<SliceOp>> begin(steps.size()), end(steps.size());
+  for (auto &[slice, life] : livesOf(steps, spaces)) {
+    begin[life.first].push_back(slice);
+    end[life.second].push_back(slice);
+  }
+  Peak now;
+  auto add = [&](SliceOp slice, int64_t bytes) {
+    now.bytes += bytes;
+    now.classes[slice.getSliceClass()] += bytes;
+  };
+  for (unsigned index = 0; index < steps.size(); ++index) {
+    for (SliceOp slice : begin[index]) {
+      add(slice, slice.getBytes());
+    }
+    if (now.bytes > peak.bytes) {
+      now.step = steps[index];
+      peak = now;
+    }
+    for (SliceOp slice : end[index]) {
+      add(slice, -int64_t(slice.getBytes()));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// --sched-limit-memory
+//===----------------------------------------------------------------------===//
+
+struct LimitMemory : impl::LimitMemoryBase<LimitMemory> {
+  using LimitMemoryBase::LimitMemoryBase;
+
+  void runOnOperation() override {
+    if (failed(check("device", device, {Space::device})) ||
+        failed(check("host", host, {Space::pinned, Space::host}))) {
+      signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult check(StringRef where, int64_t limit, ArrayRef<Space> spaces) {
+    int64_t needed = 0, carried = 0;
+    auto arenas = getOperation()->getAttrOfType<ArrayAttr>(kArenasAttr);
+    if (!arenas) {
+      return emitError(getOperation().getLoc(), "run sched-pack before");
+    }
+    for (auto arena : arenas.getAsRange<ArenaAttr>()) {
+      if (llvm::is_contained(spaces, arena.getSpace())) {
+        needed += arena.getBytes();
+      }
+    }
+    if (limit <= 0 || needed <= limit) {
+      return success();
+    }
+    for (auto slice : getOperation().getOps<SliceOp>()) {
+      if (slice.getCarried() && llvm::is_contained(spaces, slice.getSpace())) {
+        carried += llvm::alignTo(slice.getBytes(), kSliceAlignment);
+      }
+    }
+    // Of the place and not the op, which would print all of it.
+    auto diagnostic = emitError(getOperation().getLoc(), "needs ")
+                      << needed << " bytes of " << where
+                      << " memory, but the limit is " << limit << "; "
+                      << carried << " live across programs";
+    Peak peak;
+    for (auto program : getOperation().getOps<ProgramOp>()) {
+      raise(peak, program, spaces);
+    }
+    if (peak.step) {
+      auto &note = diagnostic.attachNote(peak.step->getLoc());
+      note << "most is live at '" << peak.step.getLabel() << "': ";
+      llvm::interleaveComma(live(peak), note, [&](const auto &entry) {
+        note << entry.second << " bytes of "
+             << stringifySliceClass(entry.first);
+      });
+    }
+    return failure();
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::sched

@@ -1,0 +1,267 @@
+//===- Offload.cpp - what the host computes, and what crosses to it -------===//
+
+#include "passes/ir/nn/Queries.h"
+#include "passes/ir/zero/ZeroSides.h"
+#include "passes/zero/Passes.h"
+#include "passes/zero/UnitStates.h"
+
+namespace mlir::zg::zero {
+
+#define GEN_PASS_DEF_OFFLOAD
+#include "passes/zero/Passes.h.inc"
+
+namespace {
+
+/// Whether the host may compute the op, which stands in a program.
+bool isComputed(Operation *op) {
+  bool computes = isa<nn::NNDialect>(op->getDialect()) &&
+                  !isa<nn::ReturnOp, nn::ScalarOp>(op) &&
+                  !nn::isLibraryCall(op);
+  return (computes && op->getNumOperands() > 0) || isa<RecallOp>(op);
+}
+
+/// What the host computes of a program: what is made of its memory, and what is
+/// made for that alone.
+class HostOps {
+public:
+  explicit HostOps(nn::ProgramOp program) {
+    Sides sides(program);
+    Block &block = program.front();
+    for (Operation &op : block) {
+      if (isComputed(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
+            return isa<BlockArgument>(operand) ? sides.onHost(operand)
+                                               : contains(operand);
+          })) {
+        ops.insert(&op);
+      }
+    }
+    for (Operation &op : llvm::reverse(block)) {
+      bool wanted =
+          !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
+            return ops.contains(user);
+          });
+      if (isComputed(&op) && wanted) {
+        ops.insert(&op);
+      }
+    }
+  }
+
+  bool contains(Operation *op) const { return ops.contains(op); }
+  /// Whether it makes the value.
+  bool contains(Value value) const {
+    return value.getDefiningOp() && contains(value.getDefiningOp());
+  }
+
+private:
+  DenseSet<Operation *> ops;
+};
+
+/// The unit that a value is of, and the segment; -1: none or all.
+struct Part {
+  int64_t unit = -1, segment = -1;
+};
+
+class Transfers {
+public:
+  Transfers(nn::ProgramOp program, const UnitStates &states)
+      : program(program), states(states), sides(program), host(program) {}
+
+  void insert() {
+    for (Operation &op : llvm::make_early_inc_range(program.front())) {
+      for (OpOperand &operand : op.getOpOperands()) {
+        visit(operand);
+      }
+    }
+  }
+
+  int64_t offloads = 0, fetches = 0;
+
+private:
+  void visit(OpOperand &operand) {
+    Operation *user = operand.getOwner();
+    if (isa<FetchOp>(user)) {
+      return;
+    }
+    bool wantsHost = isa<nn::ReturnOp>(user)
+                         ? keepsOnHost(operand.getOperandNumber())
+                         : host.contains(user);
+    bool isHost = liesOnHost(operand.get());
+    if (wantsHost && !isHost && !isLiteral(operand.get())) {
+      operand.set(offloaded(operand.get(), user));
+    } else if (!wantsHost && isHost) {
+      operand.set(fetched(operand));
+    }
+  }
+
+  /// Whether a result of the program replaces a state of the host.
+  bool keepsOnHost(unsigned result) {
+    auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
+    return state && spaceOf(state, unitsOf(program)) != Space::device;
+  }
+
+  bool liesOnHost(Value value) const {
+    return isa<BlockArgument>(value)
+               ? sides.onHost(value)
+               : host.contains(value) || value.getDefiningOp<OffloadOp>();
+  }
+
+  /// Kernels make literals where they need them.
+  bool isLiteral(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && nn::isLiteral(op);
+  }
+
+  Value offloaded(Value value, Operation *user) {
+    if (Value known = down.lookup(value)) {
+      return known;
+    }
+    Value result;
+    if (OpOperand *source = madeAgainFrom(value)) {
+      unsigned index = source->getOperandNumber();
+      Value below = offloaded(source->get(), user);
+      Operation *again = OpBuilder(user).clone(*value.getDefiningOp());
+      again->setOperand(index, below);
+      result = again->getResult(0);
+    } else {
+      Part part = partOf(value);
+      OpBuilder builder(user);
+      if (value.getDefiningOp() || part.unit < 0) { // or of the runtime
+        builder.setInsertionPointAfterValue(value);
+      }
+      std::string reason = part.unit >= 0 ? "gradients of " +
+                                                states.name(part.unit).str() +
+                                                ", for the update on the host"
+                                          : "for updates on the host";
+      result = transfer<OffloadOp>(builder, value, part, reason);
+      ++offloads;
+    }
+    return down[value] = result;
+  }
+
+  /// The one operand, as large, that an elementwise op makes the value of: then
+  /// that goes down, and both sides make what they need of it. So a gradient
+  /// stays one. Null where there is none.
+  OpOperand *madeAgainFrom(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isComputed(op) || !nn::isElementwise(op)) {
+      return nullptr;
+    }
+    OpOperand *source = nullptr;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (isLiteral(operand.get())) {
+        continue;
+      }
+      if (source || operand.get().getType() != value.getType()) {
+        return nullptr;
+      }
+      source = &operand;
+    }
+    return source;
+  }
+
+  Value fetched(OpOperand &operand) {
+    Value value = operand.get();
+    Operation *user = operand.getOwner();
+    Part part = partOf(operand);
+    // What the host keeps is brought for each use, and what it has made, once.
+    OpBuilder builder(user);
+    std::string reason = reasonOf(user, part);
+    if (isa<BlockArgument>(value)) {
+      ++fetches;
+      return transfer<FetchOp>(builder, value, part, reason);
+    }
+    Value &result = up[value];
+    if (!result) {
+      builder.setInsertionPointAfterValue(value);
+      result = transfer<FetchOp>(builder, value, part, reason);
+      ++fetches;
+    }
+    return result;
+  }
+
+  template <typename Op>
+  Value transfer(OpBuilder &builder, Value value, Part part, StringRef reason) {
+    auto number = [&](int64_t n) {
+      return n < 0 ? IntegerAttr() : builder.getI64IntegerAttr(n);
+    };
+    Location location = part.unit < 0
+                            ? value.getLoc()
+                            : states.location(part.unit, program.getLoc());
+    return builder.create<Op>(
+        location, value.getType(), value, number(part.unit),
+        number(part.segment),
+        builder.getI64IntegerAttr(nn::tensorBytes(value.getType())),
+        builder.getStringAttr(reason));
+  }
+
+  std::string reasonOf(Operation *user, Part part) const {
+    if (auto reason = user->getAttrOfType<StringAttr>("reason")) {
+      return reason.str();
+    }
+    return part.unit < 0
+               ? "made on the host"
+               : "updated parameters of " + states.name(part.unit).str();
+  }
+
+  /// Of gradients: those that a rank has reduced, packed or carried.
+  Part partOf(Value value) {
+    if (auto reduce = value.getDefiningOp<ReduceScatterOp>()) {
+      return {int64_t(reduce.getUnit()), int64_t(reduce.getSegment())};
+    }
+    if (auto pack = value.getDefiningOp<PackOp>()) {
+      return {int64_t(pack.getUnit())};
+    }
+    if (auto gather = value.getDefiningOp<AllGatherOp>()) {
+      return {int64_t(gather.getUnit())};
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto state = argument ? program.getArgAttrOfType<StateAttr>(
+                                argument.getArgNumber(), kStateAttr)
+                          : StateAttr();
+    return state ? Part{state.getUnit(), state.getSegment()} : Part();
+  }
+
+  /// Of parameters: as who takes them says.
+  Part partOf(OpOperand &operand) {
+    Operation *user = operand.getOwner();
+    if (auto gather = dyn_cast<AllGatherOp>(user)) {
+      return {int64_t(gather.getUnit()), int64_t(operand.getOperandNumber())};
+    }
+    auto state = isa<nn::ReturnOp>(user)
+                     ? program.getResultAttrOfType<StateAttr>(
+                           operand.getOperandNumber(), kUpdatesAttr)
+                     : StateAttr();
+    return state ? Part{state.getUnit(), state.getSegment()} : Part();
+  }
+
+  nn::ProgramOp program;
+  const UnitStates &states;
+  Sides sides;
+  HostOps host;
+  DenseMap<Value, Value> down, up; ///< what was moved: its other name
+};
+
+//===----------------------------------------------------------------------===//
+// --zero-offload
+//===----------------------------------------------------------------------===//
+
+struct Offload : impl::OffloadBase<Offload> {
+  void runOnOperation() override {
+    FailureOr<UnitStates> states = UnitStates::of(getOperation());
+    if (failed(states)) {
+      return signalPassFailure();
+    }
+    if (!states->anyOnHost()) {
+      return;
+    }
+    for (auto program : getOperation().getOps<nn::ProgramOp>()) {
+      Transfers transfers(program, *states);
+      transfers.insert();
+      offloaded += transfers.offloads;
+      fetched += transfers.fetches;
+    }
+  }
+};
+
+} // namespace
+} // namespace mlir::zg::zero

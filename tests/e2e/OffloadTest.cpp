@@ -1,0 +1,163 @@
+//===- OffloadTest.cpp - what the host keeps, and updates -----------------===//
+
+#include "tests/e2e/Harness.h"
+
+#include "runtime/plan/Memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace zerograph::testing {
+namespace {
+
+Training nano(int64_t ranks, int64_t accumulate) {
+  Training training{"gpt2-nano", "model.onnx"};
+  training.micro_batch = 2;
+  training.ranks = ranks;
+  training.accumulate = accumulate;
+  training.steps = 3;
+  return training;
+}
+
+enum class Offloads { Optimizer, Parameters };
+
+Training offloaded(Training training, Offloads what = Offloads::Optimizer) {
+  auto before = training.also;
+  training.also = [=](CompileOptions &options) {
+    if (before) {
+      before(options);
+    }
+    options.offload_optimizer = "cpu";
+    options.offload_param = what == Offloads::Parameters ? "cpu" : "none";
+  };
+  return training;
+}
+
+uint64_t bytesOf(const plan::Plan &plan, plan::Space space) {
+  uint64_t bytes = 0;
+  for (const plan::Arena &arena : plan.arenas()) {
+    bytes += arena.space() == space ? arena.bytes() : 0;
+  }
+  return bytes;
+}
+
+/// Bytes that a program's copies on streams of a kind move.
+uint64_t moved(const plan::Program &program, const plan::Plan &plan,
+               plan::StreamKind kind) {
+  uint64_t bytes = 0;
+  for (const plan::Step &step : program.steps()) {
+    bool counts =
+        step.has_copy() && plan.streams(int(step.stream())).kind() == kind;
+    bytes += counts ? step.accesses(0).bytes() : 0;
+  }
+  return bytes;
+}
+
+// Stages x ranks x accumulation x precision: the bits of the plan that keeps
+// all of it on the device.
+TEST(Offload, KeepsTheBits) {
+  bool full = std::getenv("ZEROGRAPH_FULL") && *std::getenv("ZEROGRAPH_FULL");
+  int number = 0;
+  for (const char *precision : {"fp32", "bf16", "fp16"}) {
+    for (int64_t ranks : {1, 2, 3, 4}) {
+      for (int64_t accumulate : {1, 2}) {
+        Training base = nano(ranks, accumulate);
+        base.precision = precision;
+        std::optional<Outcome> plain;
+        for (int64_t stage = 0; stage < 4; ++stage) {
+          for (Offloads what : {Offloads::Optimizer, Offloads::Parameters}) {
+            if ((what == Offloads::Parameters && stage != 3) ||
+                (!full && number++ % 7 != 0)) {
+              continue;
+            }
+            plain = plain ? plain : trainModel(base);
+            Training training = base;
+            training.zero_stage = stage;
+            training.bucket_bytes = ranks > 2 ? 20000 : training.bucket_bytes;
+            training.threads = number % 2 ? 1 : 2;
+            expectSameOutcome(*plain, trainModel(offloaded(training, what)),
+                              training.describe());
+          }
+        }
+      }
+    }
+  }
+}
+
+// Groups, norms of parameters, limits, steps that are left out, adapters,
+// running statistics, what is computed again, and one reduction a step.
+TEST(Offload, KeepsTheBitsOfEveryOptimizer) {
+  for (const char *run : {"lion", "adagrad", "adamw_groups", "sgd_groups",
+                          "lamb", "lamb_groups", "adamw_clip"}) {
+    Training base = nano(2, 1);
+    base.run = run;
+    base.recompute = "units";
+    base.also = [](CompileOptions &options) { options.skip_nonfinite = true; };
+    Outcome plain = trainModel(base);
+    for (int64_t stage : {0, 1, 3}) {
+      Training training = base;
+      training.zero_stage = stage;
+      training.bucket_bytes = stage > 1 ? 20000 : training.bucket_bytes;
+      expectSameOutcome(
+          plain,
+          trainModel(offloaded(training, stage == 3 ? Offloads::Parameters
+                                                    : Offloads::Optimizer)),
+          std::string(run) + " " + training.describe());
+    }
+  }
+}
+
+TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
+  Training adapters = nano(2, 1);
+  adapters.lora = {"2:*attn.c_attn*", "4:*mlp*"};
+  adapters.seed = 7;
+  Training resnet{"resnet-mini", "model_ts.onnx", "adamw", 2, 0};
+  resnet.steps = 3;
+  Training last = nano(2, 2);
+  last.reduce = "last";
+  last.loss_mean = "tokens";
+  for (const Training &base : {adapters, resnet, last}) {
+    Outcome plain = trainModel(base);
+    for (int64_t stage : {1, 3}) {
+      Training training = base;
+      training.zero_stage = stage;
+      if (stage == 3 && base.reduce == "last") {
+        continue;
+      }
+      expectSameOutcome(
+          plain,
+          trainModel(offloaded(training, stage == 3 ? Offloads::Parameters
+                                                    : Offloads::Optimizer)),
+          training.describe());
+    }
+  }
+}
+
+// What is on the device no more, and what crosses: a rank's shard of gradients
+// down, and as many parameters up.
+TEST(Offload, MovesShardsAndKeepsNoStateOnTheDevice) {
+  for (int64_t stage : {1, 2, 3}) {
+    Training base = nano(2, 1);
+    base.zero_stage = stage;
+    plan::Plan plain = compilePlan(base), plan = compilePlan(offloaded(base));
+    ASSERT_EQ(plan.devices_size(), 2);
+    EXPECT_EQ(modelState(plan).optimizer, 0u);
+    uint64_t shards = 0; // of all units, f32
+    for (const plan::Unit &unit : plan.units()) {
+      shards += unit.elements() / 2 * 4;
+    }
+    EXPECT_EQ(bytesOf(plan, plan::HOST) / shards, 2u); // moments
+    // Packing may be a little worse.
+    EXPECT_LE(bytesOf(plan, plan::DEVICE) + 2 * shards,
+              bytesOf(plain, plan::DEVICE) * 101 / 100);
+    const plan::Program &step = plan.programs(0);
+    uint64_t down = moved(step, plan, plan::COPY_OUT);
+    EXPECT_GE(down, shards);
+    EXPECT_LT(down, shards + 256); // and a few scalars
+    EXPECT_EQ(moved(step, plan, plan::COPY_IN), shards);
+  }
+}
+
+} // namespace
+} // namespace zerograph::testing

@@ -1,0 +1,88 @@
+//===- VerifyOffloadTest.cpp - seeded faults in what the host updates -----===//
+
+#include "Faults.h"
+
+namespace zerograph {
+namespace {
+
+/// Puts a slice behind the others of another arena.
+void moveTo(plan::Plan &plan, const std::string &name, int arena) {
+  slice(plan, name)->set_arena(uint32_t(arena));
+  slice(plan, name)->set_offset(plan.arenas(arena).bytes());
+  testing::stateSizes(plan);
+}
+
+/// Of `offloadingPlan`.
+enum : int { kGradients = 5, kUpdating = 7, kParameters = 8, kGathering = 9 };
+
+TEST(VerifyOffload, WhatCrossesIsWhatItIsSaidToBe) {
+  plan::Plan plan = testing::offloadingPlan();
+  ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  slice(plan, "a/offloaded")->set_slice_class(plan::PARAM_SHARD);
+  expectFault(plan, "wrong unit: ", "copies gradients [");
+  expectFault(plan, "wrong unit: ", "which is said to hold param_shard");
+}
+
+TEST(VerifyOffload, AnotherRanksGradients) {
+  // All ranks offload the first rank's part.
+  plan::Plan plan = testing::offloadingPlan();
+  step(plan, kGradients)->mutable_accesses(0)->clear_strides();
+  expectFault(plan, "wrong unit: ", "update");
+}
+
+TEST(VerifyOffload, AnotherRanksParameters) {
+  plan::Plan plan = testing::offloadingPlan();
+  step(plan, kParameters)->mutable_accesses(1)->clear_strides();
+  expectFault(plan, "wrong copy: ", "copy a/master");
+}
+
+TEST(VerifyOffload, ParametersThatStayOnTheHost) {
+  plan::Plan plan = testing::offloadingPlan();
+  step(plan, kParameters)
+      ->mutable_accesses(0)
+      ->set_slice(testing::sliceNamed(plan, "a/offloaded"));
+  expectFault(plan, "wrong copy: ", "copies gradients");
+}
+
+TEST(VerifyOffload, ParametersOfTheStepBefore) {
+  // The fetch comes before the update, which waits for it.
+  plan::Plan plan = testing::offloadingPlan();
+  plan.mutable_programs(0)->mutable_steps()->SwapElements(kUpdating,
+                                                          kParameters);
+  step(plan, kUpdating)->clear_waits();
+  step(plan, kParameters)->add_waits(kUpdating);
+  step(plan, kGathering)->add_waits(kUpdating);
+  expectFault(plan, "early copy: ", "copy a/master");
+}
+
+TEST(VerifyOffload, AMomentInPlaceOfParameters) {
+  plan::Plan plan = testing::offloadingPlan();
+  moveTo(plan, "a/exp_avg", testing::kPinned);
+  step(plan, kParameters)
+      ->mutable_accesses(0)
+      ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
+  expectFault(plan, "wrong copy: ", "expected their values");
+}
+
+TEST(VerifyOffload, EachSideReachesItsOwnMemory) {
+  plan::Plan plan = testing::offloadingPlan();
+  moveTo(plan, "a/exp_avg", testing::kDevice);
+  expectFault(plan, "wrong space: ", "which device 1 does not reach");
+  plan = testing::offloadingPlan();
+  step(plan, kUpdating)->set_stream(testing::kCompute);
+  expectFault(plan, "update", "of device 1 on a stream of another");
+}
+
+TEST(VerifyOffload, EachWayHasItsStream) {
+  plan::Plan plan = testing::offloadingPlan();
+  step(plan, kParameters)->set_stream(testing::kOffload);
+  expectFault(plan, "wrong stream: ",
+              "copies from pinned to device are on streams of kind copy_in");
+  // The device reaches pinned memory, and nothing else of the host's.
+  plan = testing::offloadingPlan();
+  moveTo(plan, "a/master", testing::kHost);
+  expectFault(plan, "wrong stream: ", "nothing copies from host to device");
+}
+
+} // namespace
+} // namespace zerograph

@@ -1,0 +1,53 @@
+//===- MemoryNeeds.cpp - what --memory and offload ask of a plan ----------===//
+
+#include "tools/compiler/MemoryNeeds.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "options/Memory.h"
+#include "passes/memory/Passes.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace zerograph;
+
+/// Whether a state lies in memory of the host.
+static bool keepsOnHost(const plan::Plan &plan, const char *role) {
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      const plan::Slice &slice = plan.slices(int(state.slice()));
+      if (plan.arenas(int(slice.arena())).space() != plan::DEVICE &&
+          (*role == '\0' || state.role() == role)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::Status zerograph::checkMemory(const CompileOptions &options,
+                                    mlir::ModuleOp module,
+                                    Diagnostics &diagnostics) {
+  options::MemoryLimits limits = options::parseMemory(options.memory);
+  mlir::PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  passes.addPass(
+      mlir::zg::sched::createLimitMemory({limits.device, limits.host}));
+  return mlir::succeeded(passes.run(module))
+             ? absl::OkStatus()
+             : absl::ResourceExhaustedError(
+                   diagnostics.status("it has no room").message());
+}
+
+void zerograph::warnOfOffload(const CompileOptions &options,
+                              CompileResult &result) {
+  if (options.offload_optimizer == "cpu" && !keepsOnHost(result.plan, "")) {
+    result.warnings.push_back(absl::StrCat(
+        "--offload-optimizer cpu has no effect: ", options.optimizer,
+        " keeps nothing beside the parameters"));
+  } else if (options.offload_param == "cpu" &&
+             !keepsOnHost(result.plan, "param")) {
+    result.warnings.push_back(
+        "--offload-param cpu has no effect: every rank keeps all units whole, "
+        "which are smaller than --persistence-threshold");
+  }
+}

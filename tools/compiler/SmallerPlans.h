@@ -1,0 +1,36 @@
+//===- SmallerPlans.h - what would need less memory -----------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_COMPILER_SMALLERPLANS_H
+#define ZEROGRAPH_TOOLS_COMPILER_SMALLERPLANS_H
+
+#include "tools/compiler/Compile.h"
+
+#include "absl/functional/function_ref.h"
+
+#include <optional>
+#include <string>
+
+namespace zerograph {
+
+/// Whether the plan of such options needs no more than `--memory`. It is asked
+/// of one after the other, since an answer takes most of a compilation.
+using Fits = absl::FunctionRef<bool(const CompileOptions &)>;
+
+/// Options with what they are changed in, as it is asked for: "--zero 3
+/// --offload-optimizer cpu".
+struct ChangedOptions {
+  CompileOptions options;
+  std::string change;
+};
+
+/// For `--offload auto`: the options that offload least of those that fit.
+std::optional<ChangedOptions> offloadToFit(const CompileOptions &options,
+                                           Fits fits);
+
+/// For a message: the cheapest change that fits, or that there is none. All
+/// changes keep the bits.
+std::string adviseToFit(const CompileOptions &options, Fits fits);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_COMPILER_SMALLERPLANS_H
