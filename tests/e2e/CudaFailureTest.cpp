@@ -54,6 +54,7 @@ struct Case {
   const char *name, *model, *matmul, *convolution;
   /// Those whose names begin so fail.
   const char *functions;
+  bool offload = false;
 };
 
 void PrintTo(const Case &test, std::ostream *out) { *out << test.name; }
@@ -65,6 +66,11 @@ protected:
     training.matmul = GetParam().matmul;
     training.convolution = GetParam().convolution;
     training.target = "cuda:emulated";
+    if (GetParam().offload) {
+      training.also = [](CompileOptions &compile) {
+        compile.offload_optimizer = "cpu";
+      };
+    }
     auto bytes = serializePlan(compilePlan(training));
     ASSERT_TRUE(bytes.ok());
     auto parsed = parsePlan(*bytes);
@@ -142,7 +148,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"Generated", "mlp-digits", "generated", "generated", ""},
         Case{"CublasLt", "mlp-digits", "library", "generated", ""},
-        Case{"Cudnn", "resnet-mini", "generated", "library", "cudnn"}),
+        Case{"Cudnn", "resnet-mini", "generated", "library", "cudnn"},
+        Case{"Offload", "mlp-digits", "generated", "generated", "cuStream",
+             /*offload=*/true}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

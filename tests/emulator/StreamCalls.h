@@ -5,6 +5,8 @@
 
 #include "tests/emulator/Calls.h"
 
+#include <atomic>
+
 namespace zerograph::emulator {
 
 /// Each has the parameters of the driver's function of that name.
@@ -127,6 +129,53 @@ struct StreamCalls : Calls {
     task.awaits = awaited;
     task.version = awaited->recorded;
     task.name = "cuStreamWaitEvent";
+    return enqueue(stream, std::move(task));
+  }
+  /// A number in memory that the host sees too; null, with a complaint, where
+  /// it is not.
+  static std::atomic<uint32_t> *counterAt(CUdeviceptr address) {
+    const Memory::Allocation *found = gpu->memory.find(address);
+    if (!found || !found->pinned || address % sizeof(uint32_t) != 0) {
+      gpu->complain("a stream counts in memory that the host does not see");
+      return nullptr;
+    }
+    return reinterpret_cast<std::atomic<uint32_t> *>(found->alias +
+                                                     (address - found->begin));
+  }
+  /// The stream goes on with what the host knows by then.
+  static int waitValue(CUstream stream, CUdeviceptr address, uint32_t value,
+                       unsigned flags) {
+    Lock lock(gpu->mutex);
+    std::atomic<uint32_t> *counter = counterAt(address);
+    if (!counter || recording != 0 || flags != CU_STREAM_WAIT_VALUE_GEQ) {
+      return gpu->complain("a stream cannot await this value");
+    }
+    Gpu::Stream *queue = streamOf(stream);
+    Gpu::Task task;
+    task.name = "cuStreamWaitValue32";
+    task.ready = [counter, value] { return counter->load() >= value; };
+    task.run = [queue](Gpu::Touched &) {
+      queue->clock.merge(gpu->host);
+      return absl::OkStatus();
+    };
+    return enqueue(stream, std::move(task));
+  }
+  /// Whoever of the host waits for the value knows what the stream does.
+  static int writeValue(CUstream stream, CUdeviceptr address, uint32_t value,
+                        unsigned) {
+    Lock lock(gpu->mutex);
+    std::atomic<uint32_t> *counter = counterAt(address);
+    if (!counter || recording != 0) {
+      return gpu->complain("a stream cannot write this value");
+    }
+    Gpu::Stream *queue = streamOf(stream);
+    Gpu::Task task;
+    task.name = "cuStreamWriteValue32";
+    task.run = [=](Gpu::Touched &) {
+      gpu->host.merge(queue->clock);
+      counter->store(value);
+      return absl::OkStatus();
+    };
     return enqueue(stream, std::move(task));
   }
   static int createEvent(CUevent *event, unsigned) {

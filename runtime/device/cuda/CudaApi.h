@@ -61,6 +61,10 @@ inline constexpr CUresult CUDA_ERROR_NO_DEVICE = 100;
 inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
+/// Until the value is at least that.
+inline constexpr unsigned CU_STREAM_WAIT_VALUE_GEQ = 0;
+/// Behind a fence: what the stream wrote before is there.
+inline constexpr unsigned CU_STREAM_WRITE_VALUE_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr int CU_JIT_ERROR_LOG_BUFFER = 5;
@@ -140,6 +144,10 @@ inline constexpr int CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14;
   F(cuStreamSynchronize, "cuStreamSynchronize", CUresult(CUstream))            \
   F(cuStreamWaitEvent, "cuStreamWaitEvent",                                    \
     CUresult(CUstream, CUevent, unsigned))                                     \
+  F(cuStreamWaitValue32, "cuStreamWaitValue32_v2",                             \
+    CUresult(CUstream, CUdeviceptr, uint32_t, unsigned))                       \
+  F(cuStreamWriteValue32, "cuStreamWriteValue32_v2",                           \
+    CUresult(CUstream, CUdeviceptr, uint32_t, unsigned))                       \
   F(cuEventCreate, "cuEventCreate", CUresult(CUevent *, unsigned))             \
   F(cuEventDestroy, "cuEventDestroy_v2", CUresult(CUevent))                    \
   F(cuEventRecord, "cuEventRecord", CUresult(CUevent, CUstream))               \

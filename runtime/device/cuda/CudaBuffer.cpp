@@ -22,6 +22,7 @@ public:
       : context(std::move(context)), size(bytes) {}
 
   absl::Status allocate(plan::Space space) {
+    pinned = space == plan::PINNED;
     uint64_t room = (std::max<uint64_t>(size, 1) + 3) / 4 * 4;
     ZG_ASSIGN_OR_RETURN(memory, space == plan::PINNED
                                     ? makePinnedMemory(context, room)
@@ -54,6 +55,10 @@ public:
   absl::StatusOr<uint64_t> touchedEnd(uint64_t granule) const override;
 
 private:
+  /// Pinned memory is the host's, at the same address.
+  std::byte *addressOnHost() const override {
+    return pinned ? reinterpret_cast<std::byte *>(begin) : nullptr;
+  }
   /// The driver may return before the bytes are there, and the streams of
   /// programs do not wait for the default one ("API synchronization behavior"
   /// of the driver's manual).
@@ -74,6 +79,7 @@ private:
   uint64_t size;
   std::unique_ptr<CudaMemory> memory;
   CUdeviceptr begin = 0;
+  bool pinned = false;
 };
 
 absl::StatusOr<uint64_t> CudaBuffer::touchedEnd(uint64_t granule) const {

@@ -68,18 +68,28 @@ absl::StatusOr<CUstream> CudaDevice::streamOf(const ProgramBinding &program,
 
 absl::Status CudaDevice::bindStep(const ProgramBinding &program,
                                   StepBinding &step, CudaProgram &bound) {
-  if (!step.awaits.empty() || step.publishes) {
-    return absl::UnimplementedError(
-        "it is put in order with a step of another device, which a GPU cannot "
-        "await yet");
-  }
   ZG_ASSIGN_OR_RETURN(CUstream stream, streamOf(program, step.stream));
   std::unique_ptr<Operation> operation = std::move(step.operation);
   if (!operation) {
     ZG_ASSIGN_OR_RETURN(operation,
                         makeCudaOperation(context->api, program.module, step));
   }
-  return bound.add(stream, step.number, std::move(operation), step.waits);
+  auto countOf = [&](Timepoint point) -> absl::StatusOr<CudaProgram::Count> {
+    ZG_ASSIGN_OR_RETURN(CUdeviceptr counter,
+                        cudaAddress(program.counters.part(
+                            point.counter * kCounterBytes, kCounterBytes)));
+    return CudaProgram::Count{counter, point.value};
+  };
+  std::vector<CudaProgram::Count> awaits;
+  std::optional<CudaProgram::Count> publishes;
+  for (Timepoint point : step.awaits) {
+    ZG_ASSIGN_OR_RETURN(awaits.emplace_back(), countOf(point));
+  }
+  if (step.publishes) {
+    ZG_ASSIGN_OR_RETURN(publishes, countOf(*step.publishes));
+  }
+  return bound.add(stream, step.number, std::move(operation), step.waits,
+                   std::move(awaits), publishes);
 }
 
 absl::StatusOr<std::unique_ptr<BoundProgram>>

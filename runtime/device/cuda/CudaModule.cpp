@@ -42,7 +42,10 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
   ZG_RETURN_IF_ERROR(algorithms.finish());
   std::vector<CUmodule> handles;
   for (const plan::Module &module : plan.modules()) {
-    ZG_ASSIGN_OR_RETURN(CUmodule handle, loaded->loadText(module.ptx().text()));
+    CUmodule handle = nullptr;
+    if (module.has_ptx()) { // else another device's
+      ZG_ASSIGN_OR_RETURN(handle, loaded->loadText(module.ptx().text()));
+    }
     handles.push_back(handle);
   }
   for (plan::ElementType wire : foldedWires(plan)) {

@@ -45,19 +45,25 @@ private:
 class CopyOperation final : public Operation {
 public:
   CopyOperation(const CudaApi &api, CUdeviceptr from, CUdeviceptr to,
-                uint64_t bytes)
-      : api(api), from(from), to(to), bytes(bytes) {}
+                uint64_t bytes, std::atomic<uint64_t> *moved)
+      : api(api), from(from), to(to), bytes(bytes), moved(moved) {}
 
   absl::Status issue(const Issue &issue) override {
     ZG_CUDA(api, cuMemcpyAsync, to, from, bytes, streamOf(issue));
     return absl::OkStatus();
   }
   Replay replay() const override { return Replay::Always; }
+  void enqueued() override {
+    if (moved) {
+      moved->fetch_add(bytes, std::memory_order_relaxed);
+    }
+  }
 
 private:
   const CudaApi &api;
   CUdeviceptr from, to;
   uint64_t bytes;
+  std::atomic<uint64_t> *moved;
 };
 
 class FillOperation final : public Operation {
@@ -171,7 +177,7 @@ zerograph::makeCudaOperation(const CudaApi &api, const Module *module,
     ZG_RETURN_IF_ERROR(needAddresses(addresses, 2));
     return std::make_unique<CopyOperation>(
         api, addresses[0], addresses[1],
-        std::min(step.ranges[0].bytes, step.ranges[1].bytes));
+        std::min(step.ranges[0].bytes, step.ranges[1].bytes), step.moved);
   case plan::Step::kFill:
     ZG_RETURN_IF_ERROR(needAddresses(addresses, 1));
     return std::make_unique<FillOperation>(api, addresses[0],

@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/CudaProgram.h"
 
 #include <algorithm>
+#include <atomic>
 
 using namespace zerograph;
 
@@ -26,10 +27,19 @@ absl::Status CudaProgram::await(const Entry &entry) const {
   for (CUevent event : entry.waits) {
     ZG_CUDA(api, cuStreamWaitEvent, entry.stream, event, 0);
   }
+  for (const Count &count : entry.awaits) {
+    ZG_CUDA(api, cuStreamWaitValue32, entry.stream, count.counter, count.value,
+            CU_STREAM_WAIT_VALUE_GEQ);
+  }
   return absl::OkStatus();
 }
 
+/// The count first: when the event has passed, nothing is left to be written.
 absl::Status CudaProgram::signal(const Entry &entry) const {
+  if (entry.publishes) {
+    ZG_CUDA(api, cuStreamWriteValue32, entry.stream, entry.publishes->counter,
+            entry.publishes->value, CU_STREAM_WRITE_VALUE_DEFAULT);
+  }
   if (entry.done) {
     ZG_CUDA(api, cuEventRecord, entry.done, entry.stream);
   }
@@ -59,6 +69,16 @@ absl::Status CudaProgram::passOn(size_t place) {
   each.recorded(stream);
   ZG_RETURN_IF_ERROR(each.await(durationOf(options.deadline)).status);
   return after(uint32_t(place));
+}
+
+void CudaProgram::cancel() {
+  for (const Entry &entry : entries) {
+    for (const Count &count : entry.awaits) {
+      // Pinned memory has the same address for the processor.
+      std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t *>(count.counter))
+          .store(UINT32_MAX, std::memory_order_release);
+    }
+  }
 }
 
 void CudaProgram::afterSteps(StepCallback callback) {

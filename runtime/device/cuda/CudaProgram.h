@@ -16,8 +16,10 @@ namespace zerograph {
 
 /// One list, issued from front to back by whoever starts it. A step that others
 /// await records an event; as they come later in the list, it is always
-/// recorded before it is awaited. Runs of steps that no other stream
-/// interrupts, or the whole program, are recorded as graphs when it is bound.
+/// recorded before it is awaited. Steps of another device are awaited by what
+/// they count, which streams look at themselves. Runs of steps that no other
+/// stream interrupts, or the whole program, are recorded as graphs when it is
+/// bound.
 class CudaProgram final : public BoundProgram {
 public:
   using Failed = std::function<void(const absl::Status &, uint32_t step)>;
@@ -28,18 +30,29 @@ public:
         failed(std::move(failed)), events(context), watch(api), rest(api),
         each(api) {}
 
+  /// Steps of another device that are done: a number in memory that both see.
+  struct Count {
+    CUdeviceptr counter = 0;
+    uint32_t value = 0;
+  };
+
   /// The next step of the list; `waits` are earlier places in it. `stream`:
-  /// urgent where others wait for it.
+  /// urgent where others wait for it. `awaits`, `publishes`: what it has to do
+  /// with the rank's other devices.
   absl::Status add(CUstream stream, uint32_t number,
                    std::unique_ptr<Operation> operation,
-                   const std::vector<uint32_t> &waits);
+                   const std::vector<uint32_t> &waits,
+                   std::vector<Count> awaits = {},
+                   std::optional<Count> publishes = {});
   /// After the last step.
   absl::Status seal();
 
   void prepare() override {}
   void start(unsigned slot) override;
   absl::Status finish(uint32_t &failed) override;
-  void cancel() override {}
+  /// What the other device counts will not come: streams that look at it go on,
+  /// with a program that has failed.
+  void cancel() override;
   void dropRecords() override {
     whole[0].reset();
     whole[1].reset();
@@ -58,6 +71,12 @@ private:
     std::vector<CUevent> waits;
     /// Null where nobody awaits it.
     CUevent done = nullptr;
+    std::vector<Count> awaits;
+    std::optional<Count> publishes;
+
+    bool isOrderedBetweenDevices() const {
+      return !awaits.empty() || publishes;
+    }
   };
   /// Steps of one stream that are enqueued at once. The first may await other
   /// streams, and the last be awaited.

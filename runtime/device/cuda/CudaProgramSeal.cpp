@@ -17,10 +17,14 @@ constexpr uint64_t kMostUnmarked = 64;
 
 absl::Status CudaProgram::add(CUstream stream, uint32_t number,
                               std::unique_ptr<Operation> operation,
-                              const std::vector<uint32_t> &waits) {
+                              const std::vector<uint32_t> &waits,
+                              std::vector<Count> awaits,
+                              std::optional<Count> publishes) {
   Entry entry;
   entry.stream = stream;
   entry.number = number;
+  entry.awaits = std::move(awaits);
+  entry.publishes = publishes;
   entry.operation = std::move(operation);
   for (uint32_t place : waits) {
     Entry &earlier = entries[place];
@@ -65,7 +69,8 @@ void CudaProgram::cut() {
     bool replays = options.graphs == Graphs::Compute &&
                    entry.operation->replay() == Replay::Always;
     steps.push_back({unsigned(stream - streams.begin()), replays,
-                     !entry.waits.empty(), entry.done != nullptr});
+                     !entry.waits.empty() || !entry.awaits.empty(),
+                     entry.done != nullptr || entry.publishes});
   }
   for (std::vector<size_t> &places : cutSegments(steps)) {
     segments.emplace_back().places = std::move(places);
@@ -98,6 +103,12 @@ absl::Status CudaProgram::recordWhole() {
   }
   CudaMark mark{end, entries.front().number, entries.back().number, {}};
   for (const Entry &entry : entries) {
+    if (entry.isOrderedBetweenDevices()) {
+      return absl::UnimplementedError(absl::StrCat(
+          "--graph all records whole programs, and step ", entry.number,
+          " is put in order with the host, which helps the GPU and cannot be "
+          "recorded: give --graph compute"));
+    }
     if (entry.operation->replay() == Replay::Never) {
       return absl::UnimplementedError(absl::StrCat(
           "--graph all records whole programs, and step ", entry.number,

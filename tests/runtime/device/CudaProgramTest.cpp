@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 namespace zerograph {
 namespace {
 
@@ -38,7 +41,9 @@ private:
 /// some.
 class CudaProgramTest : public ::testing::Test {
 protected:
-  void bind(std::chrono::milliseconds deadline) {
+  /// The first step awaits counts.
+  void bind(std::chrono::milliseconds deadline,
+            std::vector<CudaProgram::Count> awaits = {}) {
     gpu.limitQueues(kRoom);
     DeviceOptions options;
     options.graphs = Graphs::Off;
@@ -48,7 +53,10 @@ protected:
     program.emplace(context, options, [](const absl::Status &, uint32_t) {});
     for (uint32_t number = 0; number < kSteps; ++number) {
       auto set = std::make_unique<Set>(api, memory->address(), issued);
-      EXPECT_TRUE(program->add(stream, number, std::move(set), {}).ok());
+      EXPECT_TRUE(program
+                      ->add(stream, number, std::move(set), {},
+                            std::exchange(awaits, {}))
+                      .ok());
     }
     EXPECT_TRUE(program->seal().ok());
   }
@@ -91,6 +99,28 @@ TEST_F(CudaProgramTest, EachStepIsPassedOn) {
   EXPECT_THAT(std::string(run(step).message()), HasSubstr("bad"));
   EXPECT_EQ(step, 7u);
   EXPECT_EQ(passed, 8u);
+  EXPECT_EQ(gpu.complaint(), "");
+}
+
+/// Of another device, which comes to it or fails.
+TEST_F(CudaProgramTest, AwaitsACountUnlessCancelled) {
+  std::unique_ptr<CudaMemory> pinned = *makePinnedMemory(context, 64);
+  std::atomic_ref<uint32_t> counter(
+      *reinterpret_cast<uint32_t *>(pinned->address()));
+  bind(std::chrono::minutes(1), {{pinned->address(), 5}});
+  for (bool fails : {false, true}) {
+    counter = 4;
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      fails ? program->cancel() : counter.store(5);
+    });
+    auto begin = std::chrono::steady_clock::now();
+    uint32_t step = 0;
+    EXPECT_TRUE(run(step).ok());
+    EXPECT_GE(std::chrono::steady_clock::now() - begin,
+              std::chrono::milliseconds(50));
+    other.join();
+  }
   EXPECT_EQ(gpu.complaint(), "");
 }
 
