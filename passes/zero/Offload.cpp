@@ -12,48 +12,32 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// Whether the host may compute the op, which stands in a program.
-bool isComputed(Operation *op) {
-  bool computes = isa<nn::NNDialect>(op->getDialect()) &&
-                  !isa<nn::ReturnOp, nn::ScalarOp>(op) &&
-                  !nn::isLibraryCall(op);
-  return (computes && op->getNumOperands() > 0) || isa<RecallOp>(op);
-}
-
 /// What the host computes of a program: what is made of its memory, and what is
 /// made for that alone.
 class HostOps {
 public:
-  explicit HostOps(nn::ProgramOp program) {
-    Sides sides(program);
-    Block &block = program.front();
-    for (Operation &op : block) {
-      if (isComputed(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
-            return isa<BlockArgument>(operand) ? sides.onHost(operand)
-                                               : contains(operand);
-          })) {
-        ops.insert(&op);
-      }
-    }
-    for (Operation &op : llvm::reverse(block)) {
-      bool wanted =
-          !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
-            return ops.contains(user);
-          });
-      if (isComputed(&op) && wanted) {
-        ops.insert(&op);
+  explicit HostOps(nn::ProgramOp program) : sides(program) {
+    for (Operation &op : llvm::reverse(program.front())) {
+      if (mayBeOnHost(&op) && !op.use_empty() &&
+          llvm::all_of(op.getUsers(),
+                       [&](Operation *user) { return contains(user); })) {
+        wanted.insert(&op);
       }
     }
   }
 
-  bool contains(Operation *op) const { return ops.contains(op); }
-  /// Whether it makes the value.
-  bool contains(Value value) const {
-    return value.getDefiningOp() && contains(value.getDefiningOp());
+  bool contains(Operation *op) const {
+    return sides.onHost(op) || wanted.contains(op);
+  }
+  /// Whether the value lies in the host's memory.
+  bool has(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op ? contains(op) || isa<OffloadOp>(op) : sides.onHost(value);
   }
 
 private:
-  DenseSet<Operation *> ops;
+  Sides sides;
+  DenseSet<Operation *> wanted;
 };
 
 /// The unit that a value is of, and the segment; -1: none or all.
@@ -64,7 +48,7 @@ struct Part {
 class Transfers {
 public:
   Transfers(nn::ProgramOp program, const UnitStates &states)
-      : program(program), states(states), sides(program), host(program) {}
+      : program(program), states(states), host(program) {}
 
   void insert() {
     for (Operation &op : llvm::make_early_inc_range(program.front())) {
@@ -85,7 +69,7 @@ private:
     bool wantsHost = isa<nn::ReturnOp>(user)
                          ? keepsOnHost(operand.getOperandNumber())
                          : host.contains(user);
-    bool isHost = liesOnHost(operand.get());
+    bool isHost = host.has(operand.get());
     if (wantsHost && !isHost && !isLiteral(operand.get())) {
       operand.set(offloaded(operand.get(), user));
     } else if (!wantsHost && isHost) {
@@ -97,12 +81,6 @@ private:
   bool keepsOnHost(unsigned result) {
     auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
     return state && spaceOf(state, unitsOf(program)) != Space::device;
-  }
-
-  bool liesOnHost(Value value) const {
-    return isa<BlockArgument>(value)
-               ? sides.onHost(value)
-               : host.contains(value) || value.getDefiningOp<OffloadOp>();
   }
 
   /// Kernels make literals where they need them.
@@ -143,7 +121,7 @@ private:
   /// stays one. Null where there is none.
   OpOperand *madeAgainFrom(Value value) {
     Operation *op = value.getDefiningOp();
-    if (!op || !isComputed(op) || !nn::isElementwise(op)) {
+    if (!op || !mayBeOnHost(op) || !nn::isElementwise(op)) {
       return nullptr;
     }
     OpOperand *source = nullptr;
@@ -236,7 +214,6 @@ private:
 
   nn::ProgramOp program;
   const UnitStates &states;
-  Sides sides;
   HostOps host;
   DenseMap<Value, Value> down, up; ///< what was moved: its other name
 };

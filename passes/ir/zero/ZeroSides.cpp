@@ -2,6 +2,8 @@
 
 #include "passes/ir/zero/ZeroSides.h"
 
+#include "passes/ir/nn/Queries.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
@@ -17,6 +19,13 @@ Space mlir::zg::zero::spaceOf(StateAttr state, ArrayAttr units) {
     }
   }
   return Space::device;
+}
+
+bool mlir::zg::zero::mayBeOnHost(Operation *op) {
+  bool computes = isa<nn::NNDialect>(op->getDialect()) &&
+                  !isa<nn::ReturnOp, nn::ScalarOp>(op) &&
+                  !nn::isLibraryCall(op);
+  return (computes && op->getNumOperands() > 0) || isa<RecallOp>(op);
 }
 
 Sides::Sides(nn::ProgramOp program) {
@@ -42,6 +51,9 @@ void Sides::visit(Operation *op) {
     side = Side::Host;
   } else if (isa<FetchOp>(op)) {
     side = Side::Device;
+  } else if (!mayBeOnHost(op)) {
+    bool literal = op->getNumOperands() == 0 && !isa<nn::ScalarOp>(op);
+    side = literal ? Side::None : Side::Device;
   } else {
     for (Value operand : op->getOperands()) {
       side = std::max(side, of(operand));

@@ -10,6 +10,10 @@ namespace mlir::zg::zero {
 /// Whose memory a value lies in. Literals lie in none.
 enum class Side { None, Device, Host };
 
+/// Whether the op of a program is such that the host may compute it; else the
+/// device does, or nobody: a literal.
+bool mayBeOnHost(Operation *op);
+
 /// Where the values of a program lie: states where their units declare them,
 /// what is offloaded or fetched on the other side, and what an op makes where
 /// its operands lie, since a device computes with its own memory alone. What is
