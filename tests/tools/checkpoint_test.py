@@ -73,10 +73,15 @@ class SameBits(Checkpoints):
     def layouts(self):
         """By name: a plan for as many samples of a step, on some ranks."""
         layouts = {}
-        for ranks, zero in itertools.product((1, 2, 4), (0, 2, 3)):
-            name = f"{ranks}-{zero}"
+        optimizer = ["--offload-optimizer", "cpu"]
+        cells = [(ranks, zero, "", []) for ranks, zero in itertools.product(
+            (1, 2, 4), (0, 2, 3))]
+        cells += [(1, 0, "-optimizer", optimizer),
+                  (2, 3, "-both", [*optimizer, "--offload-param", "cpu"])]
+        for ranks, zero, offloads, options in cells:
+            name = f"{ranks}-{zero}{offloads}"
             layouts[name] = ["--ranks", str(ranks), "--zero", str(zero),
-                             "--accumulate", str(4 // ranks)]
+                             "--accumulate", str(4 // ranks), *options]
             self.succeeds(
                 "compile", GPT, "-o", name, "--micro-batch", "1", "--dim",
                 "seq=64", *layouts[name], "--schedule", "cosine",
