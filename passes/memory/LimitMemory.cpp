@@ -94,7 +94,7 @@ private:
     int64_t needed = 0, carried = 0;
     auto arenas = getOperation()->getAttrOfType<ArrayAttr>(kArenasAttr);
     if (!arenas) {
-      return emitError(getOperation().getLoc(), "run sched-pack before");
+      return emitError(UnknownLoc::get(&getContext()), "run sched-pack before");
     }
     for (auto arena : arenas.getAsRange<ArenaAttr>()) {
       if (llvm::is_contained(spaces, arena.getSpace())) {
@@ -109,11 +109,11 @@ private:
         carried += llvm::alignTo(slice.getBytes(), kSliceAlignment);
       }
     }
-    // Of the place and not the op, which would print all of it.
-    auto diagnostic = emitError(getOperation().getLoc(), "needs ")
+    // Of no op: it would print all of it. Of no place: that is a file's graph.
+    auto diagnostic = emitError(UnknownLoc::get(&getContext()), "a rank needs ")
                       << needed << " bytes of " << where
                       << " memory, but the limit is " << limit << "; "
-                      << carried << " live across programs";
+                      << carried << " of them live across programs";
     Peak peak;
     for (auto program : getOperation().getOps<ProgramOp>()) {
       raise(peak, program, spaces);

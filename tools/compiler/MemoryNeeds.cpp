@@ -35,7 +35,7 @@ absl::Status zerograph::checkMemory(const CompileOptions &options,
   return mlir::succeeded(passes.run(module))
              ? absl::OkStatus()
              : absl::ResourceExhaustedError(
-                   diagnostics.status("it has no room").message());
+                   diagnostics.status("the plan is too large").message());
 }
 
 void zerograph::warnOfOffload(const CompileOptions &options,
