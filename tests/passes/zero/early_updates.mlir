@@ -159,3 +159,39 @@ nn.program @order(%x: tensor<4x4xf32>, %g: tensor<32xf32>, %a: tensor<16xf32> {z
   }
   nn.return %q, %p : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// The host updates when its gradients have come. What it gives back is gathered
+// a unit later, so that the reductions between do not wait for the host.
+
+// CHECK-LABEL: nn.program @offloaded
+// CHECK: zero.reduce_scatter %{{.+}} unit 2
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %{{.+}} unit 2
+// CHECK-NEXT: zero.reduce_scatter %{{.+}} unit 1
+// CHECK-NEXT: %[[NEW:.+]] = nn.kernel rows (%{{.+}} = %m, %{{.+}} = %[[DOWN]])
+// CHECK: %[[UP:.+]] = zero.fetch %[[NEW]] unit 2
+// CHECK-NEXT: zero.offload %{{.+}} unit 1
+// CHECK-NEXT: zero.reduce_scatter %{{.+}} unit 0
+// CHECK-NEXT: zero.all_gather %[[UP]] unit 2
+// CHECK-NEXT: zero.offload %{{.+}} unit 0
+#m = #zero.state<unit = 2, segment = 0, "master", sharded = true>
+#p = #zero.state<unit = 2, segment = -1, "param", sharded = false>
+nn.program @offloaded(%g: tensor<512xf32>, %m: tensor<256xf32> {zero.state = #m},
+                      %p: tensor<512xf32> {zero.state = #p})
+    -> (tensor<256xf32> {zero.updates = #m}, tensor<512xf32> {zero.updates = #p},
+        tensor<256xf32>, tensor<256xf32>) {
+  %0 = zero.reduce_scatter %g unit 2 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+  %down2 = zero.offload %0 unit 2 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %1 = zero.reduce_scatter %g unit 1 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+  %down1 = zero.offload %1 unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %2 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+  %down0 = zero.offload %2 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %3 = nn.kernel rows (%a = %m, %d = %down2) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    %new = nn.binary sub %a, %d : tensor<256xf32>
+    nn.yield %new : tensor<256xf32>
+  }
+  %up = zero.fetch %3 unit 2 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %4 = zero.all_gather %up unit 2 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
+  nn.return %3, %4, %down1, %down0 : tensor<256xf32>, tensor<512xf32>, tensor<256xf32>, tensor<256xf32>
+}
