@@ -1,5 +1,5 @@
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(sched-throttle{window=1})' | FileCheck %s
-// RUN: zerograph-opt %s --pass-pipeline='builtin.module(sched-place-events,sched-throttle{window=1},sched-elide-waits,sched-pack,sched-verify)' | FileCheck %s --check-prefix=PACK
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(sched-throttle{window=1})' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(sched-place-events,sched-throttle{window=1},sched-elide-waits,sched-pack,sched-verify)' | FileCheck %s --check-prefix=PACK
 
 // A gather waits for the compute step before it; the second unit's gradients
 // wait for the reduction of the first's. Then both take the same bytes.
@@ -25,5 +25,28 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
     // CHECK: sched.all_gather on(gather) await(%[[F]])
     %3 = sched.all_gather on(gather) (read %w[0 for 64], write %a[0 for 64]) "a" unit 0 : f32 group ["data"] sequence 1 reason "r"
     %4 = sched.reduce_scatter on(scatter) (read %g1[0 for 4096], write %s1[0 for 4096], write %b1[0 for 64]) "g1" unit 0 segment 0 chunk 64 : f32 to f32 group ["data"] sequence 2 reason "r"
+  }
+}
+
+// -----
+
+// Pinned buffers that the device fills are filled again when the host has read
+// them, and those that the host fills when they have been copied.
+
+// PACK: sched.slice "d0" {{.*}} at [[D:[0-9]+]] live
+// PACK: sched.slice "d1" {{.*}} at [[D]] live
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  %w = sched.slice "w" param_shard in device bytes 4096 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %m0 = sched.slice "m0" transient in host bytes 4096
+  %m1 = sched.slice "m1" transient in host bytes 4096
+  %d0 = sched.slice "d0" grad_shard in pinned bytes 4096
+  %d1 = sched.slice "d1" grad_shard in pinned bytes 4096
+  sched.program @step {
+    %0 = sched.copy on(offload) (read %w[0 for 4096], write %d0[0 for 4096]) "d0" reason "r"
+    // CHECK: %[[U:.+]] = sched.copy on(update)
+    %1 = sched.copy on(update) await(%0) (read %d0[0 for 4096], write %m0[0 for 4096]) "m0"
+    // CHECK: sched.copy on(offload) await(%[[U]])
+    %2 = sched.copy on(offload) (read %w[0 for 4096], write %d1[0 for 4096]) "d1" reason "r"
+    %3 = sched.copy on(update) await(%2) (read %d1[0 for 4096], write %m1[0 for 4096]) "m1"
   }
 }

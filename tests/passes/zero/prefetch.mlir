@@ -32,3 +32,42 @@ nn.program @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) 
   zero.release %2 unit 2 : tensor<512xf32>
   nn.return %x, %y, %z : tensor<512xf32>, tensor<512xf32>, tensor<512xf32>
 }
+
+// What the host keeps is brought in front of the gather that needs it.
+
+// CHECK-LABEL: @from_host
+// CHECK-NEXT: %[[A:.+]] = zero.fetch %a
+// CHECK-NEXT: zero.prefetch %[[A]] unit 0
+// CHECK-NEXT: zero.await
+// CHECK-NEXT: %[[B:.+]] = zero.fetch %b
+// CHECK-NEXT: zero.prefetch %[[B]] unit 1
+// CHECK-NEXT: nn.binary
+nn.program @from_host(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = zero.fetch %a unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %1 = zero.all_gather %0 unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %x = nn.binary add %1, %1 : tensor<512xf32>
+  %2 = zero.fetch %b unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %3 = zero.all_gather %2 unit 1 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %y = nn.binary add %3, %3 : tensor<512xf32>
+  nn.return %x, %y : tensor<512xf32>, tensor<512xf32>
+}
+
+// One rank gathers nothing; it brings a unit while the one before is used.
+
+// CHECK-LABEL: @of_one_rank
+// CHECK-NEXT: %[[A:.+]] = zero.fetch %a
+// CHECK-NEXT: nn.binary add %[[A]]
+// CHECK-NEXT: %[[B:.+]] = zero.fetch %b
+// CHECK-NEXT: nn.unary
+// CHECK-NEXT: nn.binary add %[[B]]
+// NONE-LABEL: @of_one_rank
+// NONE: nn.unary
+// NONE-NEXT: zero.fetch %b
+nn.program @of_one_rank(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
+  %0 = zero.fetch %a unit 0 bytes 1024 reason "r" : tensor<256xf32>
+  %x = nn.binary add %0, %0 : tensor<256xf32>
+  %y = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
+  %1 = zero.fetch %b unit 1 bytes 1024 reason "r" : tensor<256xf32>
+  %z = nn.binary add %1, %1 : tensor<256xf32>
+  nn.return %y, %z : tensor<256xf32>, tensor<256xf32>
+}
