@@ -47,7 +47,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       }
     });
     for (auto program : module.getOps<nn::ProgramOp>()) {
-      good &= verifyStates(program, units) && verifySides(program);
+      good &= verifyStates(program, units) && succeeded(verifySides(program));
       for (unsigned i = 0; i < program.getNumArguments(); ++i) {
         if (auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
                 i, nn::kParameterAttr)) {
@@ -114,41 +114,6 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
             program.getResultTypes()[i]);
     }
     return good;
-  }
-
-  /// Nothing is computed of the device's memory and of the host's, and what is
-  /// kept in one is made there.
-  bool verifySides(nn::ProgramOp program) {
-    Sides sides(program);
-    for (Operation &op : program.front()) {
-      if (isa<OffloadOp, FetchOp>(op)) {
-        continue;
-      }
-      auto kept = [&](unsigned operand) {
-        return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
-               : sides.onHost(&op)   ? Side::Host
-                                     : Side::Device;
-      };
-      for (OpOperand &operand : op.getOpOperands()) {
-        Side lies = sides.of(operand.get());
-        if (lies != Side::None && lies != kept(operand.getOperandNumber())) {
-          op.emitOpError("operand ")
-              << operand.getOperandNumber() << " lies in memory of the "
-              << (lies == Side::Host ? "host" : "device")
-              << ", and the other side takes it; run zero-offload";
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
-  /// Of the state that a result replaces.
-  static Side sideOfResult(nn::ProgramOp program, unsigned result) {
-    auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-    return state && spaceOf(state, unitsOf(program)) != Space::device
-               ? Side::Host
-               : Side::Device;
   }
 
   /// One rank moves nothing.

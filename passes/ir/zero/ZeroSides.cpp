@@ -83,3 +83,34 @@ void Sides::takeFromUsers(Operation *op) {
     }
   }
 }
+
+/// Of the state that a result replaces.
+static Side sideOfResult(nn::ProgramOp program, unsigned result) {
+  auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
+  return state && spaceOf(state, unitsOf(program)) != Space::device
+             ? Side::Host
+             : Side::Device;
+}
+
+LogicalResult mlir::zg::zero::verifySides(nn::ProgramOp program) {
+  Sides sides(program);
+  for (Operation &op : program.front()) {
+    if (isa<OffloadOp, FetchOp>(op)) {
+      continue;
+    }
+    for (OpOperand &operand : op.getOpOperands()) {
+      Side wanted = isa<nn::ReturnOp>(op)
+                        ? sideOfResult(program, operand.getOperandNumber())
+                    : sides.onHost(&op) ? Side::Host
+                                        : Side::Device;
+      Side lies = sides.of(operand.get());
+      if (lies != Side::None && lies != wanted) {
+        return op.emitOpError("operand ")
+               << operand.getOperandNumber() << " lies in memory of the "
+               << (lies == Side::Host ? "host" : "device")
+               << ", and the other side takes it; run zero-offload";
+      }
+    }
+  }
+  return success();
+}

@@ -37,6 +37,10 @@ private:
   DenseSet<Operation *> hosted;
 };
 
+/// An error where what is computed on one side takes memory of the other, or is
+/// kept there.
+LogicalResult verifySides(nn::ProgramOp program);
+
 } // namespace mlir::zg::zero
 
 #endif // ZEROGRAPH_PASSES_IR_ZERO_ZEROSIDES_H
