@@ -173,6 +173,14 @@ void offloadOptimizer(const Given &found, Translation &to) {
   offload(found, "offload-optimizer", to);
 }
 
+void offloadRatio(const Given &found, Translation &to) {
+  if (asksForCpu(to.value("zero_optimization.offload_optimizer.device"))) {
+    to.set(found, "offload-ratio", found.value.text);
+  } else {
+    to.noEffect("nothing is offloaded");
+  }
+}
+
 void offloadParam(const Given &found, Translation &to) {
   if (to.stage() != 3 && asks(found.value, *found.key)) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),

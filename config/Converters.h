@@ -57,6 +57,7 @@ void persistence(const Given &found, Translation &to);
 /// none or cpu.
 void offloadOptimizer(const Given &found, Translation &to);
 /// Likewise; DeepSpeed uses it with stage 3 alone.
+void offloadRatio(const Given &found, Translation &to);
 void offloadParam(const Given &found, Translation &to);
 
 /// The optimizer, and DeepSpeed's defaults of it that are not ours.

@@ -168,7 +168,8 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   let options = [
     optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
     clip_value, cycle_max_momentum, skip_nonfinite, lamb_min_coeff,
-    lamb_max_coeff, reduce_precision, offload_optimizer, offload_param
+    lamb_max_coeff, reduce_precision, offload_optimizer, offload_ratio,
+    offload_param
   ];
 }
 

@@ -145,26 +145,49 @@ struct Updates : impl::UpdatesBase<Updates> {
     return success();
   }
 
+  /// The units whose states the host keeps: from the last on, whose gradients
+  /// come first, so that the device updates beside backward what is left over.
+  DenseSet<int64_t> offloadedUnits(const UnitStates &states,
+                                   const Groups &groups) {
+    SmallVector<std::pair<int64_t, int64_t>> units; // and their elements
+    int64_t all = 0, offloaded = 0;
+    for (int64_t unit = states.size() - 1; unit >= 0; --unit) {
+      // One of which the optimizer keeps nothing has nothing to offload.
+      if (states[unit].getTrainable() &&
+          (!nn::optimizerStates(groups[states.group(unit)]).empty() ||
+           states.declared(unit, kMasterRole) ||
+           states.declared(unit, kParamRole).getSpace() != Space::device)) {
+        units.push_back({unit, states[unit].getElements()});
+        all += states[unit].getElements();
+      }
+    }
+    DenseSet<int64_t> result;
+    for (auto [unit, elements] : units) {
+      offloaded += elements;
+      if (offload_optimizer == "cpu" && offloaded <= offload_ratio * all) {
+        result.insert(unit);
+      }
+    }
+    return result;
+  }
+
   /// What the optimizer keeps has the type of what it updates.
   void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       if (offload_param == "cpu" && states.shardsParameters(unit)) {
         states.declareSpace(unit, kParamRole, Space::pinned);
       }
+    }
+    DenseSet<int64_t> offloaded = offloadedUnits(states, groups);
+    for (int64_t unit = 0; unit < states.size(); ++unit) {
       if (!states[unit].getTrainable()) {
         continue;
       }
-      SmallVector<StringRef> roles =
-          nn::optimizerStates(groups[states.group(unit)]);
-      // One of which the optimizer keeps nothing has nothing to offload.
-      bool offloads =
-          offload_optimizer == "cpu" &&
-          (!roles.empty() || states.declared(unit, kMasterRole) ||
-           states.declared(unit, kParamRole).getSpace() != Space::device);
+      bool offloads = offloaded.contains(unit);
       if (offloads) {
         declareMaster(states, unit);
       }
-      for (StringRef role : roles) {
+      for (StringRef role : nn::optimizerStates(groups[states.group(unit)])) {
         UnitStateAttr updated = states.declared(unit, kMasterRole);
         updated = updated ? updated : states.declared(unit, kParamRole);
         states.declare(unit, role, updated.getType(), states.shardsUpdate(unit),

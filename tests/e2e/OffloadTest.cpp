@@ -134,6 +134,24 @@ TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
   }
 }
 
+// A share of the units, those whose gradients come first.
+TEST(Offload, KeepsTheBitsOfAShare) {
+  Training base = nano(2, 1);
+  base.zero_stage = 2;
+  Outcome plain = trainModel(base);
+  Training all = offloaded(base), half = all;
+  half.also = [also = all.also](CompileOptions &options) {
+    also(options);
+    options.offload_ratio = 0.5;
+  };
+  Outcome outcome = trainModel(half);
+  expectSameOutcome(plain, outcome, half.describe());
+  uint64_t whole = bytesOf(compilePlan(all), plan::HOST);
+  uint64_t share = bytesOf(outcome.plan, plan::HOST);
+  EXPECT_GT(share, whole / 4);
+  EXPECT_LE(share, whole / 2);
+}
+
 // What is on the device no more, and what crosses: a rank's shard of gradients
 // down, and as many parameters up.
 TEST(Offload, MovesShardsAndKeepsNoStateOnTheDevice) {

@@ -158,6 +158,14 @@ absl::Status CompileFlags::checkOffload() const {
                : "--offload auto offloads what does not fit into --memory: "
                  "give that too, as --memory device=80GiB");
   }
+  if (options.offload_ratio < 1 && (options.offload_optimizer == "none" ||
+                                    options.offload_param != "none")) {
+    return absl::InvalidArgumentError(
+        options.offload_optimizer == "none"
+            ? "--offload-ratio has no effect without --offload-optimizer cpu"
+            : "--offload-ratio with --offload-param cpu: who keeps parameters "
+              "updates them; leave one out");
+  }
   if (options.offload_param == "none") {
     return absl::OkStatus();
   }

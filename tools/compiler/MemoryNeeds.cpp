@@ -42,8 +42,11 @@ void zerograph::warnOfOffload(const CompileOptions &options,
                               CompileResult &result) {
   if (options.offload_optimizer == "cpu" && !keepsOnHost(result.plan, "")) {
     result.warnings.push_back(absl::StrCat(
-        "--offload-optimizer cpu has no effect: ", options.optimizer,
-        " keeps nothing beside the parameters"));
+        "--offload-optimizer cpu has no effect: ",
+        options.offload_ratio < 1
+            ? absl::StrCat("no unit is within --offload-ratio ",
+                           options.offload_ratio)
+            : options.optimizer + " keeps nothing beside the parameters"));
   } else if (options.offload_param == "cpu" &&
              !keepsOnHost(result.plan, "param")) {
     result.warnings.push_back(
