@@ -43,6 +43,10 @@ absl::StatusOr<TensorFile> readNpyFolder(const std::string &path);
 /// error where the build has no Apache Arrow.
 absl::StatusOr<TensorFile> readParquet(const std::string &path);
 
+/// The tensors of a dictionary, as a state_dict, that torch.save wrote. See
+/// torch/TorchFile.h.
+absl::StatusOr<TensorFile> readTorch(const std::string &path);
+
 /// One of them, by what `path` is.
 absl::StatusOr<TensorFile> readTensors(const std::string &path);
 
