@@ -30,6 +30,15 @@ def strides_of(shape):
     return tuple(strides)
 
 
+def turned(tensor):
+    """The transpose of a matrix."""
+    dtype, (rows, columns), data = tensor
+    size = SIZES[dtype]
+    cells = [data[at:at + size] for at in range(0, len(data), size)]
+    return Tensor(dtype, [columns, rows], b"".join(
+        cells[i * columns + j] for j in range(columns) for i in range(rows)))
+
+
 class _Reader(pickle.Unpickler):
     """Takes what tensors need, and nothing else."""
 

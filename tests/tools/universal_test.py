@@ -13,21 +13,12 @@ import torch_files
 from onnx_bytes import DOUBLE, linear
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, main,
                      read_tensors, write_tensors)
-from torch_files import Tensor
+from torch_files import Tensor, turned
 
 RESNET = os.path.join(MODELS, "resnet-mini", "model.onnx")
 RESNET_DATA = os.path.join(MODELS, "resnet-mini", "batches.safetensors")
 STEPS, BEFORE = 5, 3
 TAG = f"step-{BEFORE:08}"
-
-
-def turned(tensor):
-    """The transpose of a matrix."""
-    dtype, (rows, columns), data = tensor
-    size = torch_files.SIZES[dtype]
-    cells = [data[at:at + size] for at in range(0, len(data), size)]
-    return Tensor(dtype, [columns, rows], b"".join(
-        cells[i * columns + j] for j in range(columns) for i in range(rows)))
 
 
 class Universal(Case):
@@ -111,8 +102,14 @@ class ThereAndBack(Universal):
                 {"global_steps": BEFORE, "skipped_steps": 0,
                  "global_samples": BEFORE * 16,
                  "lr_scheduler": {"last_batch_iteration": BEFORE - 1}})
-        step = self.param("fc1.bias", "step")
-        self.assertEqual(step, ("F32", [], b"\0\0\x40\x40"))  # 3.0
+        three = "F32", [], b"\0\0\x40\x40"
+        self.assertEqual(self.param("fc1.bias", "step"), three)
+        self.convert("c", "--to", "deepspeed-universal", "-o", "v",
+                     "--torch-optimizer")
+        state = torch_files.read(
+            self.path("v", TAG, "zero", "optimizer_state.pt"))
+        self.assertEqual(state["optimizer_state_dict"]["state"],
+                         {0: {"step": three}})
 
     def test_other_optimizers(self):
         for optimizer, states in ((["lion"], ["exp_avg"]),
@@ -326,6 +323,8 @@ class Options(Universal):
         convert = ["checkpoint", "convert", "c", "-o", "o"]
         for options, part in (
                 (["--plan", "p"], "--plan has no effect where weights"),
+                (["--torch-optimizer"], "--torch-optimizer has no effect where "
+                                        "weights"),
                 (["--seed", "1"], "--seed has no effect where weights"),
                 (["--to", "deepspeed-universal", "--type", "F16"],
                  "--type has no effect where DeepSpeed's universal layout")):

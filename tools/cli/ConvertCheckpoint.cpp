@@ -23,6 +23,7 @@ constexpr char kUniversal[] = "deepspeed-universal";
 struct ConvertFlags {
   std::string checkpoint, output, to, names, type, plan, weights;
   std::optional<uint64_t> seed, shuffle;
+  bool torch_optimizer = false;
 };
 
 void sayNotes(const std::vector<std::string> &notes) {
@@ -41,6 +42,7 @@ absl::Status checkOptions(const ConvertFlags &flags, const std::string &what,
                           const std::set<std::string> &used) {
   for (const auto &[name, given] :
        {std::pair("--to", !flags.to.empty()),
+        std::pair("--torch-optimizer", flags.torch_optimizer),
         std::pair("--type", !flags.type.empty()),
         std::pair("--plan", !flags.plan.empty()),
         std::pair("--load-weights", !flags.weights.empty()),
@@ -79,11 +81,14 @@ absl::StatusOr<int> toWeights(const Checkpoint &checkpoint,
 
 absl::StatusOr<int> toUniversal(const Checkpoint &checkpoint,
                                 const ConvertFlags &flags) {
-  ZG_RETURN_IF_ERROR(
-      checkOptions(flags, "DeepSpeed's universal layout is written", {"--to"}));
-  ZG_ASSIGN_OR_RETURN(StateDictNames names, namesOf(flags));
+  ZG_RETURN_IF_ERROR(checkOptions(flags,
+                                  "DeepSpeed's universal layout is written",
+                                  {"--to", "--torch-optimizer"}));
+  UniversalOptions options;
+  options.torch_optimizer = flags.torch_optimizer;
+  ZG_ASSIGN_OR_RETURN(options.names, namesOf(flags));
   ZG_ASSIGN_OR_RETURN(WrittenUniversal written,
-                      writeUniversal(checkpoint, names, flags.output));
+                      writeUniversal(checkpoint, options, flags.output));
   sayNotes(written.notes);
   absl::PrintF("%s: %u parameters of %s, after %u steps\n", written.path,
                written.parameters, checkpoint.path(),
@@ -168,6 +173,9 @@ void addConvertCheckpoint(CommandLine &line, CLI::App &command) {
                   "what PyTorch's state_dict() calls the tensors of the model, "
                   "and which are transposed; default: the same")
       ->type_name("MAP.json");
+  action.add_flag("--torch-optimizer", flags->torch_optimizer,
+                  "of the universal layout: for ZeRO 3 with an optimizer of "
+                  "torch.optim instead of one of DeepSpeed's own");
   action
       .add_option("--type", flags->type,
                   "rounds weights to this type; default: as they are")

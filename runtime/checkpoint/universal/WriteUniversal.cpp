@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 using namespace zerograph;
 namespace fs = std::filesystem;
@@ -83,11 +84,12 @@ parametersOf(const Checkpoint &checkpoint, const StateDictNames &names) {
                    absl::StrJoin(problems, "\n  ")));
 }
 
-/// A file of a value without tensors.
-absl::Status writeValue(const std::string &path, PickleWriter pickle) {
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<TorchWriter> writer,
-                      TorchWriter::create(path, std::move(pickle)));
-  return writer->commit();
+/// A count as optimizers of PyTorch have it, in float32.
+size_t addCount(PickleWriter &pickle) { return pickle.tensor(plan::F32, {}); }
+
+absl::Status appendCount(TorchWriter &writer, size_t storage, uint64_t count) {
+  auto value = float(count);
+  return writer.append(storage, &value, sizeof(value));
 }
 
 absl::Status writeTensor(const Checkpoint &checkpoint,
@@ -108,14 +110,13 @@ absl::Status writeTensor(const Checkpoint &checkpoint,
   return writer->commit();
 }
 
-/// PyTorch's optimizers count in float32, and DeepSpeed's take that.
+/// DeepSpeed's own optimizers take a tensor too.
 absl::Status writeStep(uint64_t updates, const std::string &path) {
   PickleWriter pickle;
-  size_t storage = pickle.tensor(plan::F32, {});
+  size_t storage = addCount(pickle);
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<TorchWriter> writer,
                       TorchWriter::create(path, std::move(pickle)));
-  auto step = float(updates);
-  ZG_RETURN_IF_ERROR(writer->append(storage, &step, sizeof(step)));
+  ZG_RETURN_IF_ERROR(appendCount(*writer, storage, updates));
   return writer->commit();
 }
 
@@ -144,26 +145,29 @@ absl::Status writeParameter(const Checkpoint &checkpoint,
                    absl::StrCat(folder, universal::kStep, ".pt"));
 }
 
+void addEmptyGroups(PickleWriter &pickle, size_t count) {
+  pickle.text("param_groups");
+  pickle.beginList();
+  for (size_t i = 0; i < count; ++i) {
+    pickle.beginDictionary();
+    pickle.endDictionary();
+  }
+  pickle.endList();
+}
+
 /// What ZeRO 1 and 2 read of the optimizer, and, in a dictionary in it, ZeRO 3.
 /// Nothing is said of rates: those of DeepSpeed's configuration stay. ZeRO 1
 /// and 2 load as many groups as there are here, so there is one for each
 /// parameter; no run has more.
 absl::Status writeOptimizerState(uint64_t updates, size_t groups,
+                                 bool torch_optimizer,
                                  const std::string &path) {
-  auto emptyGroups = [](PickleWriter &pickle, size_t count) {
-    pickle.text("param_groups");
-    pickle.beginList();
-    for (size_t i = 0; i < count; ++i) {
-      pickle.beginDictionary();
-      pickle.endDictionary();
-    }
-    pickle.endList();
-  };
+  std::optional<size_t> storage;
   PickleWriter pickle;
   pickle.beginDictionary();
   pickle.text("ds_version");
   pickle.text(universal::kVersion);
-  emptyGroups(pickle, groups);
+  addEmptyGroups(pickle, groups);
   pickle.text("optimizer_state_dict");
   pickle.beginDictionary();
   pickle.text("state");
@@ -171,14 +175,24 @@ absl::Status writeOptimizerState(uint64_t updates, size_t groups,
   pickle.integer(0);
   pickle.beginDictionary();
   pickle.text("step");
-  // A tensor would be one for all groups, and each would count it up.
-  pickle.integer(int64_t(updates));
+  // ZeRO 3 gives the same one to all groups. So of a tensor each counts what
+  // all have made; numbers are each group's own.
+  if (torch_optimizer) {
+    storage = addCount(pickle);
+  } else {
+    pickle.integer(int64_t(updates));
+  }
   pickle.endDictionary();
   pickle.endDictionary();
-  emptyGroups(pickle, 1);
+  addEmptyGroups(pickle, 1);
   pickle.endDictionary();
   pickle.endDictionary();
-  return writeValue(path, std::move(pickle));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<TorchWriter> writer,
+                      TorchWriter::create(path, std::move(pickle)));
+  if (storage) {
+    ZG_RETURN_IF_ERROR(appendCount(*writer, *storage, updates));
+  }
+  return writer->commit();
 }
 
 /// Where the run is, as DeepSpeed counts.
@@ -204,12 +218,14 @@ absl::Status writeModelStates(const CheckpointRun &run,
   pickle.integer(int64_t(run.updates) - 1);
   pickle.endDictionary();
   pickle.endDictionary();
-  return writeValue(path, std::move(pickle));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<TorchWriter> writer,
+                      TorchWriter::create(path, std::move(pickle)));
+  return writer->commit();
 }
 
 absl::Status writeAll(const Checkpoint &checkpoint,
                       const std::map<std::string, Parameter> &parameters,
-                      const std::string &path) {
+                      bool torch_optimizer, const std::string &path) {
   const CheckpointRun &run = checkpoint.index().run;
   std::string zero = absl::StrCat(path, "/", universal::kZero);
   ZG_RETURN_IF_ERROR(makeFolder(zero));
@@ -217,7 +233,7 @@ absl::Status writeAll(const Checkpoint &checkpoint,
     ZG_RETURN_IF_ERROR(writeParameter(checkpoint, parameter, zero));
   }
   ZG_RETURN_IF_ERROR(
-      writeOptimizerState(run.updates, parameters.size(),
+      writeOptimizerState(run.updates, parameters.size(), torch_optimizer,
                           absl::StrCat(zero, "/", universal::kOptimizerState)));
   for (const char *name : universal::kModelStates) {
     ZG_RETURN_IF_ERROR(writeModelStates(run, absl::StrCat(path, "/", name)));
@@ -256,13 +272,13 @@ notesOn(const Checkpoint &checkpoint, const StateDictNames &names,
 
 absl::StatusOr<WrittenUniversal>
 zerograph::writeUniversal(const Checkpoint &checkpoint,
-                          const StateDictNames &names,
+                          const UniversalOptions &options,
                           const std::string &folder) {
-  ZG_ASSIGN_OR_RETURN(auto parameters, parametersOf(checkpoint, names));
+  ZG_ASSIGN_OR_RETURN(auto parameters, parametersOf(checkpoint, options.names));
   std::string tag = checkpointName(checkpoint.index().run.steps);
   WrittenUniversal written = {(fs::path(folder) / tag).string(),
                               parameters.size(),
-                              notesOn(checkpoint, names, parameters)};
+                              notesOn(checkpoint, options.names, parameters)};
   std::string writing = written.path + ".writing";
   std::error_code error;
   if (fs::exists(written.path, error)) {
@@ -270,7 +286,8 @@ zerograph::writeUniversal(const Checkpoint &checkpoint,
         written.path, ": there is such a checkpoint already: move it away"));
   }
   fs::remove_all(writing, error); // of a conversion that was killed
-  absl::Status status = writeAll(checkpoint, parameters, writing);
+  absl::Status status =
+      writeAll(checkpoint, parameters, options.torch_optimizer, writing);
   if (status.ok()) {
     fs::rename(writing, written.path, error);
     status = error ? absl::UnavailableError(

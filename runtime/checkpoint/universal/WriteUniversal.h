@@ -8,6 +8,13 @@
 
 namespace zerograph {
 
+struct UniversalOptions {
+  StateDictNames names;
+  /// Counts of ZeRO 3 are tensors, as optimizers of torch.optim want them, and
+  /// not numbers, as DeepSpeed's own do.
+  bool torch_optimizer = false;
+};
+
 struct WrittenUniversal {
   std::string path; // of the checkpoint, in the folder
   uint64_t parameters = 0;
@@ -20,7 +27,7 @@ struct WrittenUniversal {
 /// name only when it is whole. One error lists all tensors that the layout
 /// cannot hold.
 absl::StatusOr<WrittenUniversal> writeUniversal(const Checkpoint &checkpoint,
-                                                const StateDictNames &names,
+                                                const UniversalOptions &options,
                                                 const std::string &folder);
 
 } // namespace zerograph
