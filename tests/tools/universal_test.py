@@ -392,6 +392,10 @@ class Options(Universal):
                           name + ".after")
         self.assertEqual(read_tensors(self.path("w.pt.after")),
                          read_tensors(self.path("w.safetensors.after")))
+        self.refused(*run, "--load-weights", MLP, lines=0,
+                     parts=["no valid safetensors file"])
+        os.rename(self.path("w.pt.after"), self.path("named_so.pt"))
+        self.succeeds(*run, "--load-weights", "named_so.pt")
         self.succeeds("run", MLP, "--data", MLP_DATA, "--load-weights", "w.pt",
                       "-o", "out")
         self.succeeds("export", "w.pt", MLP, "-o", "trained.onnx")
