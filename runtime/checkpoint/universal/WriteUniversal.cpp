@@ -279,8 +279,12 @@ zerograph::writeUniversal(const Checkpoint &checkpoint,
   WrittenUniversal written = {(fs::path(folder) / tag).string(),
                               parameters.size(),
                               notesOn(checkpoint, options.names, parameters)};
-  std::string writing = written.path + ".writing";
+  std::string writing = written.path + ".converting";
   std::error_code error;
+  if (isCheckpoint(folder)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder, ": it is a checkpoint: choose another folder"));
+  }
   if (fs::exists(written.path, error)) {
     return absl::FailedPreconditionError(absl::StrCat(
         written.path, ": there is such a checkpoint already: move it away"));
