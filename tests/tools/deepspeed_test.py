@@ -40,17 +40,24 @@ class DeepSpeed(Case):
     def programs(self, *arguments, ranks=1):
         """What rank 0 says."""
         port = str(deepspeed_peer.free_port())
-        running = [subprocess.Popen(
-            [PYTHON, *arguments], cwd=self.folder, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1",
-                 "RANK": str(rank), "LOCAL_RANK": str(rank),
-                 "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
-                 "MASTER_PORT": port}) for rank in range(ranks)]
-        said = [one.communicate(timeout=600)[0] for one in running]
-        for one, text in zip(running, said):
-            self.assertEqual(one.returncode, 0, text)
-        return said[0]
+        running = []
+        for rank in range(ranks):
+            with open(self.path(f"said-{rank}"), "w") as said:
+                running.append(subprocess.Popen(
+                    [PYTHON, *arguments], cwd=self.folder, stdout=said,
+                    stderr=subprocess.STDOUT, env={
+                        **os.environ, "DS_ACCELERATOR": "cpu",
+                        "OMP_NUM_THREADS": "1", "RANK": str(rank),
+                        "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
+                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}))
+            self.addCleanup(running[-1].kill)
+        for rank, one in enumerate(running):
+            code = one.wait(timeout=600)
+            with open(self.path(f"said-{rank}")) as said:
+                text = said.read()
+            self.assertEqual(code, 0, text)
+            first = text if rank == 0 else first
+        return first
 
     def peer(self, ranks=1, **settings):
         with open(self.path("settings.json"), "w") as file:
