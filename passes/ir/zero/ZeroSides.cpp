@@ -105,10 +105,10 @@ LogicalResult mlir::zg::zero::verifySides(nn::ProgramOp program) {
                                         : Side::Device;
       Side lies = sides.of(operand.get());
       if (lies != Side::None && lies != wanted) {
+        StringRef whose = lies == Side::Host ? "host" : "device";
         return op.emitOpError("operand ")
                << operand.getOperandNumber() << " lies in memory of the "
-               << (lies == Side::Host ? "host" : "device")
-               << ", and the other side takes it; run zero-offload";
+               << whose << ", and the other side takes it; run zero-offload";
       }
     }
   }
