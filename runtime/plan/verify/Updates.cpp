@@ -62,7 +62,8 @@ public:
       if (isCollective(step)) {
         continue;
       }
-      if (step.has_copy()) {
+      // A local value may be copied from anything that the rank has made.
+      if (step.has_copy() && !plan.units(part->unit).local()) {
         checkBroughtBack(p, s, step.accesses(0), *part);
       }
       write(p, s, access);
