@@ -2,99 +2,48 @@
 
     deepspeed_peer.py SETTINGS.json
 
-A program of its own, since it may need another Python: that of
-ZEROGRAPH_DEEPSPEED, or the one that runs the tests. `peer` is for tests.
-SETTINGS are `main`'s arguments. The environment says which rank this is, as for
+A program of its own, since it may need another Python. SETTINGS are `main`'s arguments. The environment says which rank this is, as for
 PyTorch.
 """
 
 import json
-import os
-import socket
-import struct
-import subprocess
 import sys
 
-VARIABLE = "ZEROGRAPH_DEEPSPEED"
+import deepspeed
+import torch
+from deepspeed.utils import (safe_get_full_fp32_param,
+                             safe_get_full_optimizer_state)
+
+from conv1d import Conv1D
+from tensors import read_tensors, write_tensors
+
+TYPES = {"F32": torch.float32, "I64": torch.int64}
 
 
-def peer():
-    """(its Python, None), or (None, why there is none)."""
-    python = os.environ.get(VARIABLE, sys.executable)
-    try:
-        found = subprocess.run([python, "-c", "import torch, deepspeed"],
-                               capture_output=True, text=True,
-                               env={**os.environ, "DS_ACCELERATOR": "cpu"})
-    except OSError as error:
-        return None, f"{python}: {error}"
-    if found.returncode == 0:
-        return python, None
-    return None, ("no deepspeed: set %s to a Python that has it and torch (%s)"
-                  % (VARIABLE, found.stderr.strip().splitlines()[-1]))
+def read_arrays(path):
+    return {name: torch.frombuffer(bytearray(data),
+                                   dtype=TYPES[dtype]).reshape(shape)
+            for name, (dtype, shape, data) in read_tensors(path).items()}
 
 
-def read_tensors(path):
-    import torch
-    types = {"F32": torch.float32, "I64": torch.int64}
-    with open(path, "rb") as file:
-        content = file.read()
-    size = struct.unpack("<Q", content[:8])[0]
-    result = {}
-    for name, entry in json.loads(content[8:8 + size]).items():
-        begin, end = (8 + size + at for at in entry["data_offsets"])
-        result[name] = torch.frombuffer(
-            bytearray(content[begin:end]),
-            dtype=types[entry["dtype"]]).reshape(entry["shape"])
-    return result
+def write_arrays(path, arrays):
+    write_tensors(path, {
+        name: ("F32", list(array.shape),
+               array.detach().float().contiguous().numpy().tobytes())
+        for name, array in arrays.items()})
 
 
-def write_tensors(path, tensors):
-    header, at, parts = {}, 0, []
-    for name, tensor in tensors.items():
-        data = tensor.detach().float().contiguous().numpy().tobytes()
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape),
-                        "data_offsets": [at, at + len(data)]}
-        at += len(data)
-        parts.append(data)
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(parts))
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def make_model():
+class Net(torch.nn.Module):
     """mlp-digits, with names of its own and one matrix the other way round."""
-    import torch
 
-    class Turned(torch.nn.Module):
-        """As transformers' Conv1D: the weight is [in, out]."""
+    def __init__(self):
+        super().__init__()
+        self.first = Conv1D(64, 128)
+        self.last = torch.nn.Linear(128, 10)
 
-        def __init__(self, inputs, outputs):
-            super().__init__()
-            self.weight = torch.nn.Parameter(torch.randn(inputs, outputs))
-            self.bias = torch.nn.Parameter(torch.zeros(outputs))
-
-        def forward(self, x):
-            return x @ self.weight + self.bias
-
-    class Net(torch.nn.Module):
-
-        def __init__(self):
-            super().__init__()
-            self.first = Turned(64, 128)
-            self.last = torch.nn.Linear(128, 10)
-
-        def forward(self, x, labels):
-            return torch.nn.functional.cross_entropy(
-                self.last(torch.relu(self.first(x))), labels)
-
-    torch.manual_seed(1)
-    return Net()
+    def forward(self, x, labels):
+        return torch.nn.functional.cross_entropy(
+            self.last(torch.relu(self.first(x))), labels)
 
 
 def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
@@ -106,12 +55,9 @@ def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
     loaded, or trained without loading. `own`: its own optimizer, not PyTorch's;
     `kind` and `keys`: which of these, and what it keeps.
     Prints losses and what it counts."""
-    import deepspeed
-    import torch
-    from deepspeed.utils import (safe_get_full_fp32_param,
-                                 safe_get_full_optimizer_state)
     torch.set_num_threads(1)
-    model = make_model()
+    torch.manual_seed(1)
+    model = Net()
     parameters = list(model.parameters())
     if groups == 2:
         parameters = [{"params": [p for p in parameters if p.dim() > 1],
@@ -145,7 +91,7 @@ def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
         path, _ = engine.load_checkpoint(load)
         result["path"] = path
         result["rates_loaded"] = engine.get_lr()
-    arrays = read_tensors(data)
+    arrays = read_arrays(data)
 
     def state():
         found = {}
@@ -159,7 +105,7 @@ def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
     if load and dump:
         loaded = state()  # all ranks together
         if engine.global_rank == 0:
-            write_tensors(dump, loaded)
+            write_arrays(dump, loaded)
     for step in range(first, first + steps):
         rows = slice(step * batch, (step + 1) * batch)
         x = arrays["x"][rows]
@@ -168,7 +114,7 @@ def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
         engine.step()
         result["losses"].append(loss.item())
     if not load and dump:
-        write_tensors(dump, state())
+        write_arrays(dump, state())
     result["steps"] = engine.global_steps
     result["skipped"] = engine.skipped_steps
     result["rates"] = engine.get_lr()

@@ -1,20 +1,22 @@
 """DeepSpeed loads what `checkpoint convert` writes, and we what it wrote.
 
-Needs DeepSpeed: see deepspeed_peer.py. Every tensor is compared by its bytes.
+Needs DeepSpeed, in the Python that ZEROGRAPH_DEEPSPEED names. Every tensor is compared by its bytes.
 """
 
 import json
 import os
 import shutil
+import socket
 import struct
 import subprocess
 import unittest
 
-import deepspeed_peer
-from support import Case, MLP, MLP_DATA, main, read_tensors
+from support import Case, MLP, MLP_DATA, main, python_with, read_tensors
 from torch_files import turned
 
-PYTHON, WHY = deepspeed_peer.peer()
+PYTHON, WHY = python_with("ZEROGRAPH_DEEPSPEED", "deepspeed", "torch")
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                    "deepspeed_peer.py")
 BEFORE, STEPS, BATCH, LR = 3, 6, 16, 1e-3
 NAMES = {"fc1.weight": {"name": "first.weight", "transposed": True},
          "fc1.bias": "first.bias", "fc2.weight": "last.weight",
@@ -23,6 +25,12 @@ NAMES = {"fc1.weight": {"name": "first.weight", "transposed": True},
 
 def numbers(tensor):
     return struct.unpack(f"<{len(tensor[2]) // 4}f", tensor[2])
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def setUpModule():
@@ -39,7 +47,7 @@ class DeepSpeed(Case):
 
     def programs(self, *arguments, ranks=1):
         """What rank 0 says."""
-        port = str(deepspeed_peer.free_port())
+        port = str(free_port())
         running = []
         for rank in range(ranks):
             with open(self.path(f"said-{rank}"), "w") as said:
@@ -63,7 +71,7 @@ class DeepSpeed(Case):
         with open(self.path("settings.json"), "w") as file:
             json.dump({"lr": LR, "data": MLP_DATA, "batch": BATCH,
                        "groups": 1, **settings}, file)
-        said = self.programs(deepspeed_peer.__file__, "settings.json",
+        said = self.programs(PEER, "settings.json",
                              ranks=ranks)
         return json.loads(said.split("result: ")[1].splitlines()[0])
 

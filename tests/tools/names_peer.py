@@ -9,17 +9,7 @@ import sys
 
 import torch
 
-
-class Turned(torch.nn.Module):
-    """As transformers' Conv1D: the weight is [in, out]."""
-
-    def __init__(self, inputs, outputs):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.randn(inputs, outputs))
-        self.bias = torch.nn.Parameter(torch.zeros(outputs))
-
-    def forward(self, x):
-        return x @ self.weight + self.bias
+from conv1d import Conv1D
 
 
 class Model(torch.nn.Module):
@@ -28,7 +18,7 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.table = torch.nn.Embedding(11, 8)
-        self.mix = Turned(8, 8)
+        self.mix = Conv1D(8, 8)
         self.last = torch.nn.Linear(8, 8)
         self.head = torch.nn.Linear(8, 11, bias=False)
         self.head.weight = self.table.weight

@@ -8,23 +8,18 @@ import os
 import random
 import struct
 import subprocess
-import sys
 import unittest
 
-from support import Case, main, read_tensors, write_tensors
+from support import (Case, main, python_with, read_tensors, write_tensors)
 
-PYTHON = os.environ.get("ZEROGRAPH_DEEPSPEED", sys.executable)
+PYTHON, WHY = python_with("ZEROGRAPH_DEEPSPEED", "torch", "onnx", "onnxscript")
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOLS = os.path.join(HERE, "..", "..", "tools")
 
 
 def setUpModule():
-    found = subprocess.run([PYTHON, "-c", "import onnx, onnxscript, torch"],
-                           capture_output=True, text=True)
-    if found.returncode != 0:
-        raise unittest.SkipTest(
-            "no exporter: set ZEROGRAPH_DEEPSPEED to a Python that has torch, "
-            "onnx and onnxscript")
+    if PYTHON is None:
+        raise unittest.SkipTest(WHY)
 
 
 class Names(Case):

@@ -1,14 +1,15 @@
-"""What the suites share: running the programs, and .safetensors files."""
+"""What the suites share: running the programs, and finding other Pythons."""
 
 import json
 import os
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from tensors import read_tensors, write_tensors  # noqa: F401
 
 BIN, MODELS = (os.path.abspath(path) for path in sys.argv[1:3])
 ZEROGRAPH = os.path.join(BIN, "zerograph")
@@ -18,34 +19,6 @@ MLP = os.path.join(MODELS, "mlp-digits", "model.onnx")
 MLP_DATA = os.path.join(MODELS, "mlp-digits", "batches.safetensors")
 GPT = os.path.join(MODELS, "gpt2-nano", "model.onnx")
 GPT_DATA = os.path.join(MODELS, "gpt2-nano", "batches.safetensors")
-
-
-def read_tensors(path):
-    """Name -> (dtype, shape, bytes)."""
-    with open(path, "rb") as file:
-        content = file.read()
-    size = struct.unpack("<Q", content[:8])[0]
-    result = {}
-    for name, entry in json.loads(content[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            result[name] = (entry["dtype"], entry["shape"],
-                            content[8 + size + begin:8 + size + end])
-    return result
-
-
-def write_tensors(path, tensors):
-    header, at = {}, 0
-    for name, (dtype, shape, data) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape,
-                        "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for _, _, data in tensors.values():
-            file.write(data)
 
 
 def rows(tensor, begin, end):
@@ -118,6 +91,23 @@ class Case(unittest.TestCase):
 
     def inspect(self, plan):
         return json.loads(self.succeeds("inspect", plan, "--json").stdout)
+
+
+def python_with(variable, *packages):
+    """(a Python that has the packages, None), or (None, why there is none): the
+    one that the variable names, or else this one."""
+    python = os.environ.get(variable, sys.executable)
+    try:
+        found = subprocess.run([python, "-c", "import " + ", ".join(packages)],
+                               capture_output=True, text=True,
+                               env={**os.environ, "DS_ACCELERATOR": "cpu"})
+    except OSError as error:
+        return None, f"{python}: {error}"
+    if found.returncode == 0:
+        return python, None
+    return None, (f"no {packages[0]}: set {variable} to a Python that has "
+                  f"{' and '.join(packages)} "
+                  f"({found.stderr.strip().splitlines()[-1]})")
 
 
 def limit_file_size(count):

@@ -7,16 +7,18 @@ import struct
 import subprocess
 import unittest
 
-import onnx_peer
 from onnx_bytes import linear
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, main,
-                     read_tensors, rows, write_tensors)
+                     python_with, read_tensors, rows, write_tensors)
 
 RESNET = os.path.join(MODELS, "resnet-mini")
 RESNET_DATA = os.path.join(RESNET, "batches.safetensors")
 ADDED = os.path.join(MODELS, "added_loss")
 LOSSES = os.path.join(MODELS, "losses")
 NANO = os.path.join(MODELS, "gpt2-nano")
+
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                    "onnx_peer.py")
 
 # (model, data, samples, options)
 FIXTURES = [
@@ -203,13 +205,14 @@ class OnnxRuntime(Gradients):
 
     @classmethod
     def setUpClass(cls):
-        cls.python, why = onnx_peer.peer()
+        cls.python, why = python_with("ZEROGRAPH_ONNXRUNTIME", "onnxruntime",
+                                      "onnx")
         if why:
             raise unittest.SkipTest(why)
 
     def compute(self, model, inputs):
         result = subprocess.run(
-            [self.python, onnx_peer.__file__, model, inputs,
+            [self.python, PEER, model, inputs,
              self.path("computed")], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0,
                          f"{model}: {result.stderr[-2000:]}")

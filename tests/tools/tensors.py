@@ -1,0 +1,32 @@
+""".safetensors files, without a package. A tensor is (dtype, shape, bytes)."""
+
+import json
+import struct
+
+
+def read_tensors(path):
+    """Name -> (dtype, shape, bytes)."""
+    with open(path, "rb") as file:
+        content = file.read()
+    size = struct.unpack("<Q", content[:8])[0]
+    result = {}
+    for name, entry in json.loads(content[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            result[name] = (entry["dtype"], entry["shape"],
+                            content[8 + size + begin:8 + size + end])
+    return result
+
+
+def write_tensors(path, tensors):
+    header, at = {}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _, _, data in tensors.values():
+            file.write(data)
