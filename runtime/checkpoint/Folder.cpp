@@ -2,6 +2,7 @@
 
 #include "runtime/checkpoint/Folder.h"
 
+#include "runtime/base/SyncFolder.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/match.h"
@@ -88,15 +89,16 @@ absl::Status removeFolder(const std::string &path) {
   return absl::OkStatus();
 }
 
-absl::Status renameFolder(const std::string &from, const std::string &to) {
+} // namespace
+
+absl::Status zerograph::renameFolder(const std::string &from,
+                                     const std::string &to) {
   if (rename(from.c_str(), to.c_str()) != 0) {
     return failed(from, absl::StrCat("cannot be renamed to ", to).c_str(),
                   errno);
   }
   return syncFolder(fs::path(to).parent_path().string());
 }
-
-} // namespace
 
 std::string zerograph::checkpointName(uint64_t steps) {
   return absl::StrFormat("step-%08u", steps);

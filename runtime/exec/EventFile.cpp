@@ -2,6 +2,7 @@
 
 #include "runtime/exec/EventFile.h"
 
+#include "runtime/base/LittleEndian.h"
 #include "runtime/exec/events.pb.h"
 
 #include <array>
@@ -33,14 +34,6 @@ double now() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-std::string littleEndian(uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) {
-    text += char(value >> 8 * i & 255);
-  }
-  return text;
 }
 
 /// TensorBoard knows a file by "tfevents" in its name, and reads those of a
@@ -100,10 +93,11 @@ EventFile::~EventFile() {
 
 /// A record: length and its sum, then the bytes and theirs.
 absl::Status EventFile::write(const std::string &event) {
-  std::string length = littleEndian(event.size(), 8);
-  std::string record =
-      absl::StrCat(length, littleEndian(maskedCrc32c(length), 4), event,
-                   littleEndian(maskedCrc32c(event), 4));
+  std::string record;
+  appendLittleEndian(record, event.size(), 8);
+  appendLittleEndian(record, maskedCrc32c(record), 4);
+  record += event;
+  appendLittleEndian(record, maskedCrc32c(event), 4);
   if (std::fwrite(record.data(), 1, record.size(), file) != record.size() ||
       std::fflush(file) != 0) {
     return absl::UnavailableError(

@@ -147,16 +147,3 @@ absl::Status File::sync() {
   return fsync(descriptor) == 0 ? absl::OkStatus()
                                 : failed(name, "cannot write", errno);
 }
-
-absl::Status zerograph::syncFolder(const std::string &folder) {
-  std::string path = folder.empty() ? "." : folder;
-  int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) {
-    return failed(path, "cannot open", errno);
-  }
-  int error = fsync(descriptor) == 0 ? 0 : errno;
-  close(descriptor);
-  // Some file systems have no such thing.
-  return error == 0 || error == EINVAL ? absl::OkStatus()
-                                       : failed(path, "cannot write", error);
-}

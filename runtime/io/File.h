@@ -50,10 +50,6 @@ private:
   uint64_t size;
 };
 
-/// A name in a folder is on the disk once this has returned. An empty path is
-/// the working folder.
-absl::Status syncFolder(const std::string &folder);
-
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_IO_FILE_H

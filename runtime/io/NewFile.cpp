@@ -3,6 +3,7 @@
 #include "runtime/io/NewFile.h"
 
 #include "runtime/base/OutputPath.h"
+#include "runtime/base/SyncFolder.h"
 #include "runtime/io/Temporaries.h"
 
 #include <cerrno>

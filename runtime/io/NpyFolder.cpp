@@ -1,5 +1,6 @@
 //===- NpyFolder.cpp - reads a folder of .npy files -----------------------===//
 
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/TensorFile.h"
 
 #include "absl/strings/escaping.h"
@@ -163,22 +164,17 @@ absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
   TensorExtent extent;
   ZG_ASSIGN_OR_RETURN(extent.file, File::openForReading(path));
   uint64_t size = extent.file->bytes();
-  uint8_t prefix[12] = {};
+  char prefix[12] = {};
   ZG_RETURN_IF_ERROR(
       extent.file->read(0, std::min<uint64_t>(size, 12), prefix));
-  if (size < 12 ||
-      std::string(reinterpret_cast<char *>(prefix), 6) != "\x93NUMPY") {
+  if (size < 12 || std::string(prefix, 6) != "\x93NUMPY") {
     return bad(path, "it does not begin as a .npy file");
   }
-  bool wide = prefix[6] >= 2;
-  uint64_t begin = wide ? 12 : 10;
-  uint64_t length = uint64_t(prefix[8]) | uint64_t(prefix[9]) << 8;
-  if (wide) {
-    length |= uint64_t(prefix[10]) << 16 | uint64_t(prefix[11]) << 24;
-  }
-  if (prefix[6] < 1 || prefix[6] > 3 || length > 65536 ||
-      begin + length > size) {
-    return bad(path, absl::StrCat("a header of version ", prefix[6], " with ",
+  auto version = uint8_t(prefix[6]);
+  uint64_t begin = version >= 2 ? 12 : 10;
+  uint64_t length = littleEndian(prefix + 8, begin - 8);
+  if (version < 1 || version > 3 || length > 65536 || begin + length > size) {
+    return bad(path, absl::StrCat("a header of version ", version, " with ",
                                   length, " bytes"));
   }
   std::string header(length, '\0');

@@ -1,5 +1,6 @@
 //===- Safetensors.cpp - reads .safetensors -------------------------------===//
 
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/TensorFile.h"
 
 #include <nlohmann/json.hpp>
@@ -140,12 +141,9 @@ absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path,
   if (file->bytes() < 8) {
     return bad(path, absl::StrCat("it has ", file->bytes(), " bytes"));
   }
-  uint8_t prefix[8];
+  char prefix[8];
   ZG_RETURN_IF_ERROR(file->read(0, sizeof(prefix), prefix));
-  uint64_t length = 0;
-  for (int i = 7; i >= 0; --i) {
-    length = length << 8 | prefix[i];
-  }
+  uint64_t length = littleEndian(prefix, sizeof(prefix));
   if (length > kLongestHeader || length > file->bytes() - 8) {
     return bad(path,
                absl::StrCat("a header of ", length, " bytes in a file of ",

@@ -2,7 +2,9 @@
 
 #include "runtime/plan/PlanFile.h"
 
+#include "runtime/base/LittleEndian.h"
 #include "runtime/base/OutputPath.h"
+#include "runtime/base/SyncFolder.h"
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,20 +31,6 @@ constexpr size_t kHashAt = kLengthAt + 8;
 constexpr size_t kHeader = kHashAt + sizeof(XXH128_canonical_t);
 // Protobuf counts bytes in an int.
 constexpr uint64_t kMaxMessage = std::numeric_limits<int>::max();
-
-void putLittleEndian(char *at, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) {
-    at[i] = static_cast<char>(value >> (8 * i));
-  }
-}
-
-uint64_t getLittleEndian(const char *at, int bytes) {
-  uint64_t value = 0;
-  for (int i = 0; i < bytes; ++i) {
-    value |= uint64_t(static_cast<unsigned char>(at[i])) << (8 * i);
-  }
-  return value;
-}
 
 XXH128_canonical_t hashOf(absl::string_view message) {
   XXH128_canonical_t canonical;
@@ -117,19 +106,6 @@ private:
   bool kept = false;
 };
 
-/// Makes the rename itself durable. Some file systems refuse to sync a folder;
-/// the plan is complete there too, so that is no error.
-void syncFolderOf(const std::string &path) {
-  size_t slash = path.rfind('/');
-  std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file >= 0) {
-    fsync(file);
-    close(file);
-  }
-}
-
 } // namespace
 
 absl::StatusOr<std::string> serializePlan(const plan::Plan &plan) {
@@ -178,7 +154,7 @@ absl::StatusOr<LoadedPlan> parsePlan(absl::string_view bytes) {
         "the plan is cut short: it has ", bytes.size(),
         " bytes and its header alone has ", kHeader, "; copy it again"));
   }
-  uint64_t version = getLittleEndian(bytes.data() + kVersionAt, 4);
+  uint64_t version = littleEndian(bytes.data() + kVersionAt, 4);
   if (version != kPlanVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("the plan has format ", version,
@@ -186,7 +162,7 @@ absl::StatusOr<LoadedPlan> parsePlan(absl::string_view bytes) {
                      version > kPlanVersion ? "; use a newer Zerograph"
                                             : "; compile the model again"));
   }
-  uint64_t length = getLittleEndian(bytes.data() + kLengthAt, 8);
+  uint64_t length = littleEndian(bytes.data() + kLengthAt, 8);
   uint64_t present = bytes.size() - kHeader;
   if (present < length) {
     return absl::DataLossError(
@@ -230,7 +206,8 @@ absl::Status writePlan(const plan::Plan &plan, const std::string &path) {
   TemporaryFile file(path);
   ZG_RETURN_IF_ERROR(file.write(bytes));
   ZG_RETURN_IF_ERROR(file.finish());
-  syncFolderOf(path);
+  // The plan is complete too where a file system refuses this.
+  syncFolder(std::filesystem::path(path).parent_path().string()).IgnoreError();
   return absl::OkStatus();
 }
 

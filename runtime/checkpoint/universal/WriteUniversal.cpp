@@ -198,11 +198,7 @@ zerograph::writeUniversal(const Checkpoint &checkpoint,
   absl::Status status =
       writeAll(checkpoint, parameters, options.torch_optimizer, writing);
   if (status.ok()) {
-    fs::rename(writing, written.path, error);
-    status = error ? absl::UnavailableError(
-                         absl::StrCat(writing, ": cannot be renamed to ",
-                                      written.path, ": ", error.message()))
-                   : absl::OkStatus();
+    status = renameFolder(writing, written.path);
   }
   if (!status.ok()) {
     fs::remove_all(writing, error);

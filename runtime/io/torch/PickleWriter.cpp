@@ -3,7 +3,7 @@
 #include "runtime/io/torch/PickleWriter.h"
 
 #include "runtime/io/TensorFile.h"
-#include "runtime/io/torch/LittleEndian.h"
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/Opcodes.h"
 #include "runtime/io/torch/Pickle.h"
 #include "runtime/io/torch/TorchNames.h"

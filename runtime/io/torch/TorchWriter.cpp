@@ -7,7 +7,7 @@
 
 #include "runtime/io/torch/TorchWriter.h"
 
-#include "runtime/io/torch/LittleEndian.h"
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/ZipFormat.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_IO_TORCH_UNPICKLER_H
 #define ZEROGRAPH_RUNTIME_IO_TORCH_UNPICKLER_H
 
-#include "runtime/io/torch/LittleEndian.h"
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/Pickle.h"
 
 #include <unordered_map>

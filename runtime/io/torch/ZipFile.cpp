@@ -2,7 +2,7 @@
 
 #include "runtime/io/torch/ZipFile.h"
 
-#include "runtime/io/torch/LittleEndian.h"
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/ZipFormat.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- TorchFileTest.cpp - files of torch.save, whole and broken ----------===//
 
 #include "runtime/io/torch/TorchFile.h"
-#include "runtime/io/torch/LittleEndian.h"
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/TorchWriter.h"
 
 #include "gtest/gtest.h"
