@@ -297,4 +297,14 @@ int CommandLine::run(int argc, char **argv) {
   return reportNoCommand();
 }
 
+void sayFindings(const std::vector<std::string> &warnings,
+                 const std::vector<std::string> &notes) {
+  for (const std::string &warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+  for (const std::string &note : notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+}
+
 } // namespace zerograph

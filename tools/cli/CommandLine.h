@@ -72,6 +72,10 @@ private:
   std::function<void()> last;
 };
 
+/// Prints on standard error.
+void sayFindings(const std::vector<std::string> &warnings,
+                 const std::vector<std::string> &notes);
+
 /// The commands. `compile`, `run`, `export`, `explain` and the `train` of
 /// models are in zerograph alone; the others need the runtime only.
 void addInspect(CommandLine &line);

@@ -7,8 +7,8 @@
 #include "runtime/device/Driver.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/Shard.h"
+#include "tools/cli/CommandLine.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -106,16 +106,6 @@ absl::Status bindSizes(CompileOptions &options,
                      batch, "=N)"));
   }
   return absl::OkStatus();
-}
-
-void sayFindings(const std::vector<std::string> &warnings,
-                 const std::vector<std::string> &notes) {
-  for (const std::string &warning : warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
-  for (const std::string &note : notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
-  }
 }
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,

@@ -19,10 +19,6 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
 absl::Status bindSizes(CompileOptions &options,
                        const std::vector<std::string> &data);
 
-/// Prints on standard error.
-void sayFindings(const std::vector<std::string> &warnings,
-                 const std::vector<std::string> &notes);
-
 /// For a model that is compiled to be run here: refuses one for a device that
 /// this machine lacks, before time is spent on it.
 absl::Status checkDevice(const CompileOptions &options);

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_format.h"
 
-#include <cstdio>
 #include <memory>
 #include <set>
 
@@ -25,12 +24,6 @@ struct ConvertFlags {
   std::optional<uint64_t> seed, shuffle;
   bool torch_optimizer = false;
 };
-
-void sayNotes(const std::vector<std::string> &notes) {
-  for (const std::string &note : notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
-  }
-}
 
 absl::StatusOr<StateDictNames> namesOf(const ConvertFlags &flags) {
   return flags.names.empty() ? StateDictNames()
@@ -72,7 +65,7 @@ absl::StatusOr<int> toWeights(const Checkpoint &checkpoint,
     initializers.insert(tensor.name);
   }
   if (std::string others = names.others(initializers); !others.empty()) {
-    sayNotes({others});
+    sayFindings({}, {others});
   }
   absl::PrintF("%s: %u parameters of %s, after %u steps\n", flags.output,
                parameters, checkpoint.path(), checkpoint.index().run.steps);
@@ -89,7 +82,7 @@ absl::StatusOr<int> toUniversal(const Checkpoint &checkpoint,
   ZG_ASSIGN_OR_RETURN(options.names, namesOf(flags));
   ZG_ASSIGN_OR_RETURN(WrittenUniversal written,
                       writeUniversal(checkpoint, options, flags.output));
-  sayNotes(written.notes);
+  sayFindings({}, written.notes);
   absl::PrintF("%s: %u parameters of %s, after %u steps\n", written.path,
                written.parameters, checkpoint.path(),
                checkpoint.index().run.steps);
@@ -121,7 +114,7 @@ absl::StatusOr<int> fromUniversal(const ConvertFlags &flags) {
                       UniversalCheckpoint::open(flags.checkpoint));
   ZG_ASSIGN_OR_RETURN(AdoptedCheckpoint adopted,
                       adoptUniversal(loaded, universal, options, flags.output));
-  sayNotes(adopted.notes);
+  sayFindings({}, adopted.notes);
   absl::PrintF("%s: %u tensors of %s, after %u steps of %u samples and %u "
                "updates\n",
                adopted.path, adopted.tensors, universal.path(),
