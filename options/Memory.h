@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_OPTIONS_MEMORY_H
 #define ZEROGRAPH_OPTIONS_MEMORY_H
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -20,18 +20,6 @@ SliceClass classOf(zero::StateAttr state, int64_t ranks) {
   return state.getUnit() < 0 ? SliceClass::scalar : SliceClass::optimizer;
 }
 
-Space planned(zero::Space space) {
-  switch (space) {
-  case zero::Space::device:
-    return Space::device;
-  case zero::Space::pinned:
-    return Space::pinned;
-  case zero::Space::host:
-    return Space::host;
-  }
-  llvm_unreachable("all spaces are handled");
-}
-
 std::string labelOf(zero::StateAttr state,
                     ArrayRef<zero::ParamUnitAttr> units) {
   std::string role = state.getRole().str();
@@ -68,7 +56,7 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
       record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
       record.unit = state.getUnit();
       record.segment = state.getSegment();
-      record.space = planned(zero::spaceOf(state, zero::unitsOf(module)));
+      record.space = zero::spaceOf(state, zero::unitsOf(module));
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
       record.label = input.getName().str();
       record.sliceClass = SliceClass::input;

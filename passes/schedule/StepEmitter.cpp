@@ -234,11 +234,7 @@ LogicalResult StepEmitter::emit(Operation *op) {
         allReduce(op);
         return success();
       })
-      .Case([&](zero::OffloadOp op) {
-        transfer(op);
-        return success();
-      })
-      .Case([&](zero::FetchOp op) {
+      .Case<zero::OffloadOp, zero::FetchOp>([&](auto op) {
         transfer(op);
         return success();
       })

@@ -66,21 +66,16 @@ private:
     if (isa<FetchOp>(user)) {
       return;
     }
-    bool wantsHost = isa<nn::ReturnOp>(user)
-                         ? keepsOnHost(operand.getOperandNumber())
-                         : host.contains(user);
+    bool wantsHost =
+        isa<nn::ReturnOp>(user)
+            ? sideOfResult(program, operand.getOperandNumber()) == Side::Host
+            : host.contains(user);
     bool isHost = host.has(operand.get());
     if (wantsHost && !isHost && !isLiteral(operand.get())) {
       operand.set(offloaded(operand.get(), user));
     } else if (!wantsHost && isHost) {
       operand.set(fetched(operand));
     }
-  }
-
-  /// Whether a result of the program replaces a state of the host.
-  bool keepsOnHost(unsigned result) {
-    auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-    return state && spaceOf(state, unitsOf(program)) != Space::device;
   }
 
   /// Kernels make literals where they need them.

@@ -2,6 +2,7 @@
 
 #include "passes/ir/nn/NNBuilder.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/zero/ZeroSides.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 
@@ -66,11 +67,8 @@ struct OneRank : impl::OneRankBase<OneRank> {
   Value gathered(AllGatherOp gather) {
     Value shard = gather.getShards().front();
     auto argument = dyn_cast<BlockArgument>(shard);
-    auto program = gather->getParentOfType<nn::ProgramOp>();
-    auto state = argument ? program.getArgAttrOfType<StateAttr>(
-                                argument.getArgNumber(), kStateAttr)
-                          : StateAttr();
-    if (!state || spaceOf(state, unitsOf(program)) == Space::device) {
+    if (!argument || sideOfArgument(gather->getParentOfType<nn::ProgramOp>(),
+                                    argument.getArgNumber()) != Side::Host) {
       return shard;
     }
     OpBuilder builder(gather);

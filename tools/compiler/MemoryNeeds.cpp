@@ -10,13 +10,13 @@
 
 using namespace zerograph;
 
-/// Whether a state lies in memory of the host.
-static bool keepsOnHost(const plan::Plan &plan, const char *role) {
+/// Whether a state of this role, or any, lies in memory of the host.
+static bool keepsOnHost(const plan::Plan &plan, absl::string_view role = "") {
   for (const plan::Unit &unit : plan.units()) {
     for (const plan::State &state : unit.states()) {
       const plan::Slice &slice = plan.slices(int(state.slice()));
       if (plan.arenas(int(slice.arena())).space() != plan::DEVICE &&
-          (*role == '\0' || state.role() == role)) {
+          (role.empty() || state.role() == role)) {
         return true;
       }
     }
@@ -40,7 +40,7 @@ absl::Status zerograph::checkMemory(const CompileOptions &options,
 
 void zerograph::warnOfOffload(const CompileOptions &options,
                               CompileResult &result) {
-  if (options.offload_optimizer == "cpu" && !keepsOnHost(result.plan, "")) {
+  if (options.offload_optimizer == "cpu" && !keepsOnHost(result.plan)) {
     result.warnings.push_back(absl::StrCat(
         "--offload-optimizer cpu has no effect: ",
         options.offload_ratio < 1

@@ -1,45 +1,11 @@
-//===- SchedAttrs.td - streams, classes, accesses, types ------------------===//
+//===- SchedAttrs.td - accesses, arenas, types ----------------------------===//
 
 #ifndef ZEROGRAPH_SCHED_ATTRS
 #define ZEROGRAPH_SCHED_ATTRS
 
 include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
-include "passes/ir/sched/SchedDialect.td"
-
-class Sched_Case<string name, int value> : I32EnumAttrCase<name, value>;
-class Sched_Enum<string name, string summary, list<I32EnumAttrCase> cases>
-    : I32EnumAttr<name, summary, cases> {
-  let cppNamespace = "::mlir::zg::sched";
-  let genSpecializedAttr = 0;
-}
-
-def Sched_Stream : Sched_Enum<"Stream", "queue of steps that run in order", [
-  Sched_Case<"compute", 0>, Sched_Case<"gather", 1>, Sched_Case<"scatter", 2>,
-  // Of copies to pinned memory and from it; and what the host computes.
-  Sched_Case<"offload", 3>, Sched_Case<"fetch", 4>, Sched_Case<"update", 5>
-]>;
-def Sched_StreamAttr : EnumAttr<Sched_Dialect, Sched_Stream, "stream">;
-
-def Sched_Space : Sched_Enum<"Space", "kind of memory of an arena", [
-  Sched_Case<"device", 0>, Sched_Case<"pinned", 1>, Sched_Case<"host", 2>
-]>;
-def Sched_SpaceAttr : EnumAttr<Sched_Dialect, Sched_Space, "space">;
-
-// As in plan.proto.
-def Sched_SliceClass : Sched_Enum<"SliceClass", "lifetime class of a slice", [
-  Sched_Case<"param_shard", 0>, Sched_Case<"gathered", 1>,
-  Sched_Case<"grad", 2>, Sched_Case<"grad_shard", 3>,
-  Sched_Case<"optimizer", 4>, Sched_Case<"activation", 5>,
-  Sched_Case<"transient", 6>, Sched_Case<"staging", 7>,
-  Sched_Case<"input", 8>, Sched_Case<"scalar", 9>, Sched_Case<"output", 10>
-]>;
-def Sched_SliceClassAttr
-    : EnumAttr<Sched_Dialect, Sched_SliceClass, "slice_class">;
-
-def Sched_Mode : Sched_Enum<"Mode", "what a step does to bytes", [
-  Sched_Case<"read", 0>, Sched_Case<"write", 1>, Sched_Case<"read_write", 2>
-]>;
+include "passes/ir/sched/SchedEnums.td"
+include "passes/ir/zero/ZeroEnums.td"
 
 class Sched_Attr<string name, string attrMnemonic>
     : AttrDef<Sched_Dialect, name> {
@@ -91,7 +57,7 @@ def Sched_ArenaAttr : Sched_Attr<"Arena", "arena"> {
     }
     ```
   }];
-  let parameters = (ins EnumParameter<Sched_Space>:$space, "int64_t":$bytes,
+  let parameters = (ins EnumParameter<Zero_Space>:$space, "int64_t":$bytes,
                         "int64_t":$alignment, "int64_t":$peak,
                         "int64_t":$lower_bound);
   let assemblyFormat = [{

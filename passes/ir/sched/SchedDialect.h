@@ -11,6 +11,13 @@
 #include "passes/ir/sched/SchedDialect.h.inc"
 #include "passes/ir/sched/SchedEnums.h.inc"
 
+namespace mlir::zg::sched {
+using zero::getMaxEnumValForSpace;
+using zero::Space;
+using zero::SpaceAttr;
+using zero::stringifySpace;
+} // namespace mlir::zg::sched
+
 #define GET_ATTRDEF_CLASSES
 #include "passes/ir/sched/SchedAttrs.h.inc"
 

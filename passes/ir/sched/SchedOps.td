@@ -53,7 +53,7 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
     - A state and an output are `carried`; an input and a scalar are not.
   }];
   let arguments = (ins
-      StrAttr:$label, Sched_SliceClassAttr:$slice_class, Sched_SpaceAttr:$space,
+      StrAttr:$label, Sched_SliceClassAttr:$slice_class, Zero_SpaceAttr:$space,
       I64Attr:$bytes, UnitAttr:$carried, DefaultValuedAttr<I64Attr, "-1">:$unit,
       DefaultValuedAttr<I64Attr, "-1">:$segment, OptionalAttr<I64Attr>:$offset,
       OptionalAttr<DenseI64ArrayAttr>:$lifetime,

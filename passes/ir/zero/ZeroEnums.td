@@ -18,7 +18,7 @@ def Zero_Stay
 def Zero_StayAttr : EnumAttr<Zero_Dialect, Zero_Stay, "stay">;
 
 def Zero_Space
-    : I32EnumAttr<"Space", "memory that a state lies in",
+    : I32EnumAttr<"Space", "kind of memory",
                   [I32EnumAttrCase<"device", 0>,
                    // Of the host; the device copies from it and to it.
                    I32EnumAttrCase<"pinned", 1>,
@@ -26,5 +26,6 @@ def Zero_Space
   let cppNamespace = "::mlir::zg::zero";
   let genSpecializedAttr = 0;
 }
+def Zero_SpaceAttr : EnumAttr<Zero_Dialect, Zero_Space, "space">;
 
 #endif // ZEROGRAPH_ZERO_ENUMS

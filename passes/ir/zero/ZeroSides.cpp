@@ -21,6 +21,23 @@ Space mlir::zg::zero::spaceOf(StateAttr state, ArrayAttr units) {
   return Space::device;
 }
 
+/// Of what is no state: the device's.
+static Side sideOf(StateAttr state, nn::ProgramOp program) {
+  return state && spaceOf(state, unitsOf(program)) != Space::device
+             ? Side::Host
+             : Side::Device;
+}
+
+Side mlir::zg::zero::sideOfArgument(nn::ProgramOp program, unsigned argument) {
+  return sideOf(program.getArgAttrOfType<StateAttr>(argument, kStateAttr),
+                program);
+}
+
+Side mlir::zg::zero::sideOfResult(nn::ProgramOp program, unsigned result) {
+  return sideOf(program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr),
+                program);
+}
+
 bool mlir::zg::zero::mayBeOnHost(Operation *op) {
   bool computes = isa<nn::NNDialect>(op->getDialect()) &&
                   !isa<nn::ReturnOp, nn::ScalarOp>(op) &&
@@ -29,12 +46,8 @@ bool mlir::zg::zero::mayBeOnHost(Operation *op) {
 }
 
 Sides::Sides(nn::ProgramOp program) {
-  ArrayAttr units = unitsOf(program);
   for (BlockArgument argument : program.getArguments()) {
-    auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
-                                                     kStateAttr);
-    bool host = state && spaceOf(state, units) != Space::device;
-    sides[argument] = host ? Side::Host : Side::Device;
+    sides[argument] = sideOfArgument(program, argument.getArgNumber());
   }
   Block &block = program.front();
   for (Operation &op : block.without_terminator()) {
@@ -82,14 +95,6 @@ void Sides::takeFromUsers(Operation *op) {
       sides[result] = Side::Host;
     }
   }
-}
-
-/// Of the state that a result replaces.
-static Side sideOfResult(nn::ProgramOp program, unsigned result) {
-  auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-  return state && spaceOf(state, unitsOf(program)) != Space::device
-             ? Side::Host
-             : Side::Device;
 }
 
 LogicalResult mlir::zg::zero::verifySides(nn::ProgramOp program) {

@@ -14,6 +14,10 @@ enum class Side { None, Device, Host };
 /// device does, or nobody: a literal.
 bool mayBeOnHost(Operation *op);
 
+/// Where a program's argument lies, and a result that replaces a state.
+Side sideOfArgument(nn::ProgramOp program, unsigned argument);
+Side sideOfResult(nn::ProgramOp program, unsigned result);
+
 /// Where the values of a program lie: states where their units declare them,
 /// what is offloaded or fetched on the other side, and what an op makes where
 /// its operands lie, since a device computes with its own memory alone. What is
