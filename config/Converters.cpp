@@ -156,13 +156,18 @@ static bool asksForCpu(const Value *device) {
                                absl::AsciiStrToLower(device->text) == "cpu");
 }
 
+static bool asksForNvme(const Value *device) {
+  return device != nullptr && absl::AsciiStrToLower(device->text) == "nvme";
+}
+
 /// Where a key says that something is kept.
-static void offload(const Given &found, const char *option, Translation &to) {
-  bool nvme = absl::AsciiStrToLower(found.value.text) == "nvme";
+static void offload(const Given &found, const char *option, bool to_files,
+                    Translation &to) {
+  bool nvme = asksForNvme(&found.value);
   if (!asks(found.value, *found.key)) {
     to.noEffect("off");
-  } else if (asksForCpu(&found.value)) {
-    to.set(found, option, "cpu");
+  } else if (asksForCpu(&found.value) || (nvme && to_files)) {
+    to.set(found, option, nvme ? "nvme" : "cpu");
   } else {
     to.refuse(found, nvme ? "not built yet: `cpu` keeps it in memory"
                           : "expected none, cpu or nvme");
@@ -170,7 +175,7 @@ static void offload(const Given &found, const char *option, Translation &to) {
 }
 
 void offloadOptimizer(const Given &found, Translation &to) {
-  offload(found, "offload-optimizer", to);
+  offload(found, "offload-optimizer", /*to_files=*/true, to);
 }
 
 void offloadParam(const Given &found, Translation &to) {
@@ -178,14 +183,17 @@ void offloadParam(const Given &found, Translation &to) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),
                              ": DeepSpeed too offloads parameters with stage 3 "
                              "only, and does not say so"));
-  } else if (asksForCpu(&found.value) &&
-             !asksForCpu(
-                 to.value("zero_optimization.offload_optimizer.device"))) {
+    return;
+  }
+  const Value *optimizer =
+      to.value("zero_optimization.offload_optimizer.device");
+  if (asksForCpu(&found.value) && !asksForCpu(optimizer) &&
+      !asksForNvme(optimizer)) {
     to.refuse(found,
               "not built without `offload_optimizer` on the CPU too: who "
               "keeps parameters updates them");
   } else {
-    offload(found, "offload-param", to);
+    offload(found, "offload-param", /*to_files=*/false, to);
   }
 }
 

@@ -25,12 +25,11 @@ bool isComputed(Operation *op) {
 class HostOps {
 public:
   explicit HostOps(nn::ProgramOp program) {
-    Sides sides(program);
+    Sides sides(program); // nothing is offloaded yet
     Block &block = program.front();
     for (Operation &op : block) {
       if (isComputed(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
-            return isa<BlockArgument>(operand) ? sides.onHost(operand)
-                                               : contains(operand);
+            return isKept(operand) ? sides.onHost(operand) : contains(operand);
           })) {
         ops.insert(&op);
       }
@@ -44,6 +43,11 @@ public:
         ops.insert(&op);
       }
     }
+  }
+
+  /// Whether the value is of a state, not computed.
+  static bool isKept(Value value) {
+    return isa<BlockArgument>(value) || value.getDefiningOp<ReadOp>();
   }
 
   bool contains(Operation *op) const { return ops.contains(op); }
@@ -79,12 +83,12 @@ public:
 private:
   void visit(OpOperand &operand) {
     Operation *user = operand.getOwner();
-    if (isa<FetchOp>(user)) {
+    if (isa<FetchOp, ReadOp>(user) || operand.get().getDefiningOp<WriteOp>()) {
       return;
     }
     bool wantsHost = isa<nn::ReturnOp>(user)
                          ? keepsOnHost(operand.getOperandNumber())
-                         : host.contains(user);
+                         : host.contains(user) || isa<WriteOp>(user);
     bool isHost = liesOnHost(operand.get());
     if (wantsHost && !isHost && !isLiteral(operand.get())) {
       operand.set(offloaded(operand.get(), user));
@@ -96,11 +100,11 @@ private:
   /// Whether a result of the program replaces a state of the host.
   bool keepsOnHost(unsigned result) {
     auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-    return state && spaceOf(state, unitsOf(program)) != Space::device;
+    return state && sideOf(spaceOf(state, unitsOf(program))) == Side::Host;
   }
 
   bool liesOnHost(Value value) const {
-    return isa<BlockArgument>(value)
+    return HostOps::isKept(value)
                ? sides.onHost(value)
                : host.contains(value) || value.getDefiningOp<OffloadOp>();
   }

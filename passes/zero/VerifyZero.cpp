@@ -116,26 +116,28 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return good;
   }
 
-  /// Nothing is computed of the device's memory and of the host's, and what is
-  /// kept in one is made there.
+  /// Nothing is computed of the device's memory and of the host's, nor of a
+  /// file, and what is kept in one is made there.
   bool verifySides(nn::ProgramOp program) {
     Sides sides(program);
     for (Operation &op : program.front()) {
-      if (isa<OffloadOp, FetchOp>(op)) {
-        continue;
-      }
       auto kept = [&](unsigned operand) {
-        return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
-               : sides.onHost(&op)   ? Side::Host
-                                     : Side::Device;
+        return isa<nn::ReturnOp>(op)          ? sideOfResult(program, operand)
+               : isa<ReadOp>(op)              ? Side::File
+               : isa<FetchOp, WriteOp>(op) ||
+                     sides.onHost(&op)        ? Side::Host
+                                              : Side::Device;
       };
       for (OpOperand &operand : op.getOpOperands()) {
         Side lies = sides.of(operand.get());
         if (lies != Side::None && lies != kept(operand.getOperandNumber())) {
           op.emitOpError("operand ")
-              << operand.getOperandNumber() << " lies in memory of the "
-              << (lies == Side::Host ? "host" : "device")
-              << ", and the other side takes it; run zero-offload";
+              << operand.getOperandNumber() << " lies in "
+              << (lies == Side::File   ? "the file"
+                  : lies == Side::Host ? "memory of the host"
+                                       : "memory of the device")
+              << ", and another side takes it; run "
+              << (lies == Side::File ? "zero-file-states" : "zero-offload");
           return false;
         }
       }
@@ -146,9 +148,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   /// Of the state that a result replaces.
   static Side sideOfResult(nn::ProgramOp program, unsigned result) {
     auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-    return state && spaceOf(state, unitsOf(program)) != Space::device
-               ? Side::Host
-               : Side::Device;
+    return state ? sideOf(spaceOf(state, unitsOf(program))) : Side::Device;
   }
 
   /// One rank moves nothing.

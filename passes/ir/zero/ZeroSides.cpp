@@ -19,13 +19,25 @@ Space mlir::zg::zero::spaceOf(StateAttr state, ArrayAttr units) {
   return Space::device;
 }
 
+Side mlir::zg::zero::sideOf(Space space) {
+  switch (space) {
+  case Space::device:
+    return Side::Device;
+  case Space::pinned:
+  case Space::host:
+    return Side::Host;
+  case Space::nvme:
+    return Side::File;
+  }
+  llvm_unreachable("all spaces are handled");
+}
+
 Sides::Sides(nn::ProgramOp program) {
   ArrayAttr units = unitsOf(program);
   for (BlockArgument argument : program.getArguments()) {
     auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
                                                      kStateAttr);
-    bool host = state && spaceOf(state, units) != Space::device;
-    sides[argument] = host ? Side::Host : Side::Device;
+    sides[argument] = state ? sideOf(spaceOf(state, units)) : Side::Device;
   }
   Block &block = program.front();
   for (Operation &op : block.without_terminator()) {
@@ -38,8 +50,10 @@ Sides::Sides(nn::ProgramOp program) {
 
 void Sides::visit(Operation *op) {
   Side side = Side::None;
-  if (isa<OffloadOp>(op)) {
+  if (isa<OffloadOp, ReadOp>(op)) {
     side = Side::Host;
+  } else if (isa<WriteOp>(op)) {
+    side = Side::File;
   } else if (isa<FetchOp>(op)) {
     side = Side::Device;
   } else {
@@ -62,7 +76,7 @@ void Sides::takeFromUsers(Operation *op) {
               });
   bool wanted = free && !isa<nn::ConstantOp>(op) && !op->use_empty() &&
                 llvm::all_of(op->getUsers(), [&](Operation *user) {
-                  return hosted.contains(user) || isa<FetchOp>(user);
+                  return hosted.contains(user) || isa<FetchOp, WriteOp>(user);
                 });
   if (wanted) {
     hosted.insert(op);
