@@ -115,8 +115,7 @@ private:
   /// An arena for the slices of a space, if there are any.
   void packSpace(Space space, int64_t alignment,
                  const std::vector<VectorClocks> &clocks, Buffers &shared,
-                 Buffers &held,
-                 SmallVectorImpl<Attribute> &arenas) {
+                 Buffers &held, SmallVectorImpl<Attribute> &arenas) {
     int64_t carried = 0, peak = 0;
     SmallVector<SliceOp> slices; // those that are packed
     std::vector<PackedBuffer> buffers, placed;

@@ -35,10 +35,9 @@ bool crosses(SliceOp slice) {
 /// update needs together.
 using Key = std::tuple<const void *, int64_t, int64_t>;
 Key keyOf(SliceOp slice, std::optional<Stream> filling) {
-  return filling == Stream::read
-             ? Key(nullptr, slice.getUnit().value_or(-1),
-                   slice.getSegment().value_or(-1))
-             : Key(slice.getAsOpaquePointer(), -1, -1);
+  return filling == Stream::read ? Key(nullptr, int64_t(slice.getUnit()),
+                                       int64_t(slice.getSegment()))
+                                 : Key(slice.getAsOpaquePointer(), -1, -1);
 }
 
 /// Whether the step brings parameters to a buffer of the program.

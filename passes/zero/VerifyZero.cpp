@@ -122,11 +122,10 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     Sides sides(program);
     for (Operation &op : program.front()) {
       auto kept = [&](unsigned operand) {
-        return isa<nn::ReturnOp>(op)          ? sideOfResult(program, operand)
-               : isa<ReadOp>(op)              ? Side::File
-               : isa<FetchOp, WriteOp>(op) ||
-                     sides.onHost(&op)        ? Side::Host
-                                              : Side::Device;
+        return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
+               : isa<ReadOp>(op)     ? Side::File
+               : isa<FetchOp, WriteOp>(op) || sides.onHost(&op) ? Side::Host
+                                                                : Side::Device;
       };
       for (OpOperand &operand : op.getOpOperands()) {
         Side lies = sides.of(operand.get());

@@ -194,25 +194,27 @@ absl::Status checkFolder(const Session &session) {
     return absl::OkStatus();
   }
   if (options.nvme_path.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the plan keeps ", grouped(bytes), " bytes of each rank in a file: "
-        "give --nvme-path DIR, a folder on an NVMe disk"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan keeps ", grouped(bytes),
+                     " bytes of each rank in a file: "
+                     "give --nvme-path DIR, a folder on an NVMe disk"));
   }
   ZG_ASSIGN_OR_RETURN(FileSupport support, probeFolder(options.nvme_path));
-  uint64_t ranks =
-      session.processes == 1 ? worldOf(session.plan()) : 1;
+  uint64_t ranks = session.processes == 1 ? worldOf(session.plan()) : 1;
   if (support.free < bytes * ranks) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "--nvme-path ", options.nvme_path, ": the files of the ranks here need ",
-        grouped(bytes * ranks), " bytes, and ", grouped(support.free),
-        " are free there"));
+        "--nvme-path ", options.nvme_path,
+        ": the files of the ranks here need ", grouped(bytes * ranks),
+        " bytes, and ", grouped(support.free), " are free there"));
   }
   std::string missing =
-      absl::StrCat(support.direct ? "" : "no O_DIRECT, so that the system's "
-                                         "cache holds what is read",
+      absl::StrCat(support.direct ? ""
+                                  : "no O_DIRECT, so that the system's "
+                                    "cache holds what is read",
                    support.direct || support.uring ? "" : "; ",
-                   support.uring ? "" : "no io_uring, so that threads read "
-                                        "and write");
+                   support.uring ? ""
+                                 : "no io_uring, so that threads read "
+                                   "and write");
   if (!missing.empty()) {
     session.say(absl::StrCat("--nvme-path ", options.nvme_path, ": ", missing));
   }

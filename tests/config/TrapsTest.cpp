@@ -83,9 +83,9 @@ TEST(Traps, ASectionThatIsOffHasNoEffect) {
 
 TEST(Traps, OffloadOfParametersIsForStage3) {
   for (int stage : {0, 1, 2, 3}) {
-    Config config = readGood(absl::StrCat(
-        R"({"zero_optimization": {"stage": )", stage,
-        R"(, "offload_optimizer": {"device": "cpu"},
+    Config config =
+        readGood(absl::StrCat(R"({"zero_optimization": {"stage": )", stage,
+                              R"(, "offload_optimizer": {"device": "cpu"},
              "offload_param": {"device": "cpu", "pin_memory": true}}})"));
     EXPECT_EQ(linesOf(config.problems), "");
     Meaning meaning =

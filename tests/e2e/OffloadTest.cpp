@@ -132,12 +132,11 @@ TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
       if (stage == 3 && base.reduce == "last") {
         continue;
       }
-      expectSameOutcome(
-          plain,
-          trainModel(offloaded(training, stage == 3
-                                             ? Offloads::FileAndParameters
-                                             : Offloads::Optimizer)),
-          training.describe());
+      expectSameOutcome(plain,
+                        trainModel(offloaded(
+                            training, stage == 3 ? Offloads::FileAndParameters
+                                                 : Offloads::Optimizer)),
+                        training.describe());
     }
   }
 }
@@ -185,9 +184,9 @@ TEST(Offload, KeepsStatesInAFile) {
   EXPECT_EQ(bytesOf(file, plan::HOST), 0u);
   EXPECT_GE(bytesOf(file, plan::NVME), 3 * shards);
   // The masters were there besides; two buffers go down.
-  EXPECT_LE(bytesOf(file, plan::PINNED),
-            bytesOf(memory, plan::PINNED) - shards + 2 * 3 * (largest + 4096) +
-                (16 << 10));
+  EXPECT_LE(bytesOf(file, plan::PINNED), bytesOf(memory, plan::PINNED) -
+                                             shards + 2 * 3 * (largest + 4096) +
+                                             (16 << 10));
   const plan::Program &step = file.programs(0);
   EXPECT_EQ(moved(step, file, plan::FILE_READ), 3 * shards);
   EXPECT_EQ(moved(step, file, plan::FILE_WRITE), 3 * shards);

@@ -16,9 +16,9 @@ using namespace zerograph;
 /// Of statfs(2)'s type; empty: another one.
 static std::string nameOf(uint64_t type) {
   static constexpr std::pair<uint64_t, const char *> kNames[] = {
-      {0xef53, "ext4"},        {0x58465342, "xfs"},  {0x9123683e, "btrfs"},
-      {0x01021994, "tmpfs"},   {0x794c7630, "overlay"}, {0x6969, "nfs"},
-      {0x2fc12fc1, "zfs"},     {0xf2f52010, "f2fs"}, {0x0bd00bd0, "lustre"},
+      {0xef53, "ext4"},      {0x58465342, "xfs"},     {0x9123683e, "btrfs"},
+      {0x01021994, "tmpfs"}, {0x794c7630, "overlay"}, {0x6969, "nfs"},
+      {0x2fc12fc1, "zfs"},   {0xf2f52010, "f2fs"},    {0x0bd00bd0, "lustre"},
       {0x65735546, "fuse"}};
   for (const auto &[number, name] : kNames) {
     if (number == type) {
@@ -33,9 +33,9 @@ absl::StatusOr<FileSupport> zerograph::probeFolder(const std::string &folder) {
   std::string path = absl::StrCat(folder, "/zerograph-probe-XXXXXX");
   int file = mkostemp(path.data(), O_CLOEXEC);
   if (file < 0) {
-    return absl::NotFoundError(absl::StrCat("--nvme-path ", folder,
-                                            ": cannot make a file there: ",
-                                            std::strerror(errno)));
+    return absl::NotFoundError(
+        absl::StrCat("--nvme-path ", folder,
+                     ": cannot make a file there: ", std::strerror(errno)));
   }
   unlink(path.c_str());
   struct statfs there = {};

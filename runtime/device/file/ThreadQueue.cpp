@@ -79,9 +79,8 @@ zerograph::makeThreadQueue(int file, unsigned depth) {
   try {
     return std::make_unique<ThreadQueue>(file, depth);
   } catch (const std::system_error &error) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the system gives no ", depth,
-                     " threads to read and write a file (", error.what(),
-                     "): use a smaller --nvme-queue-depth"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the system gives no ", depth, " threads to read and write a file (",
+        error.what(), "): use a smaller --nvme-queue-depth"));
   }
 }

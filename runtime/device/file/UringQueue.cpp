@@ -91,11 +91,10 @@ private:
                      : io_uring_prep_read(entry, file, request.memory, bytes,
                                           request.offset);
     } else {
-      request.writes
-          ? io_uring_prep_write_fixed(entry, file, request.memory, bytes,
-                                      request.offset, buffer)
-          : io_uring_prep_read_fixed(entry, file, request.memory, bytes,
-                                     request.offset, buffer);
+      request.writes ? io_uring_prep_write_fixed(entry, file, request.memory,
+                                                 bytes, request.offset, buffer)
+                     : io_uring_prep_read_fixed(entry, file, request.memory,
+                                                bytes, request.offset, buffer);
     }
     io_uring_sqe_set_data64(entry, number);
   }
@@ -109,16 +108,16 @@ private:
       return -1;
     }
     const Memory &before = *std::prev(after);
-    bool within =
-        request.memory + request.bytes <= before.begin + before.bytes;
+    bool within = request.memory + request.bytes <= before.begin + before.bytes;
     return within ? int(std::prev(after) - buffers.begin()) : -1;
   }
 
   /// Joins what was expected, and pins it once instead of for each request.
   /// Where the system allows less, nothing is registered.
   void registerBuffers() {
-    std::sort(buffers.begin(), buffers.end(),
-              [](const Memory &a, const Memory &b) { return a.begin < b.begin; });
+    std::sort(
+        buffers.begin(), buffers.end(),
+        [](const Memory &a, const Memory &b) { return a.begin < b.begin; });
     std::vector<Memory> joined;
     for (const Memory &one : buffers) {
       Memory *last = joined.empty() ? nullptr : &joined.back();
@@ -135,10 +134,9 @@ private:
     for (const Memory &one : buffers) {
       vectors.push_back({one.begin, one.bytes});
     }
-    registered =
-        !vectors.empty() &&
-        io_uring_register_buffers(&ring, vectors.data(),
-                                  unsigned(vectors.size())) == 0;
+    registered = !vectors.empty() &&
+                 io_uring_register_buffers(&ring, vectors.data(),
+                                           unsigned(vectors.size())) == 0;
   }
 
   struct Memory {

@@ -198,7 +198,8 @@ absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
                                                     const StepBinding &step) {
   ZG_RETURN_IF_ERROR(expectAccesses(step, 2, "a source and a destination"));
   for (bool writes : {false, true}) {
-    const DeviceRange &range = step.ranges[writes], &other = step.ranges[!writes];
+    const DeviceRange &range = step.ranges[writes],
+                      &other = step.ranges[!writes];
     if (auto *file = dynamic_cast<FileArena *>(range.buffer)) {
       ZG_ASSIGN_OR_RETURN(std::byte * memory, hostAddress(other));
       return std::make_unique<FileCopyOperation>(*file, writes, range.offset,

@@ -301,7 +301,7 @@ private:
   const Mesh &mesh;
   Problems &problems;
   UnitParts parts;
-  std::vector<Arrival> arrivals;        // by slice
+  std::vector<Arrival> arrivals; // by slice
   FileBuffers buffers;
   std::map<uint32_t, Written> written;  // by slice
   std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit

@@ -30,9 +30,8 @@ struct Folder {
 /// Memory that begins at a page.
 struct Pages {
   explicit Pages(uint64_t bytes)
-      : data(static_cast<std::byte *>(
-            std::aligned_alloc(kFilePage, (bytes / kFilePage + 1) * kFilePage))) {
-  }
+      : data(static_cast<std::byte *>(std::aligned_alloc(
+            kFilePage, (bytes / kFilePage + 1) * kFilePage))) {}
   ~Pages() { std::free(data); }
   std::byte *data;
 };
@@ -116,8 +115,8 @@ TEST_P(FileArenaTest, IsAnArray) {
     count = std::min(count, kBytes - kFilePage);
     absl::Status status = arena->read(from, to, count);
     ASSERT_TRUE(status.ok()) << status;
-    ASSERT_TRUE(std::equal(to, to + count,
-                           expected.begin() + std::ptrdiff_t(from)))
+    ASSERT_TRUE(
+        std::equal(to, to + count, expected.begin() + std::ptrdiff_t(from)))
         << round;
   }
 }
@@ -192,13 +191,11 @@ TEST_P(FileArenaTest, AFolderThatIsNone) {
   EXPECT_THAT(std::string(probeFolder(options.folder).status().message()),
               HasSubstr("/none: cannot make a file there"));
   options = {folder.path, 5000, 3, GetParam()};
-  EXPECT_THAT(
-      std::string(FileArena::create(options, 10, 0).status().message()),
-      HasSubstr("expected a multiple of 4096"));
+  EXPECT_THAT(std::string(FileArena::create(options, 10, 0).status().message()),
+              HasSubstr("expected a multiple of 4096"));
   options.folder = "";
-  EXPECT_THAT(
-      std::string(FileArena::create(options, 10, 0).status().message()),
-      HasSubstr("give --nvme-path"));
+  EXPECT_THAT(std::string(FileArena::create(options, 10, 0).status().message()),
+              HasSubstr("give --nvme-path"));
 }
 
 TEST(ProbeFolder, SaysWhatThereIs) {

@@ -15,10 +15,9 @@ namespace zerograph::testing {
 enum : uint32_t { kCompute, kGather, kScatter };
 /// Those that come with `addHost`, and the arenas.
 enum : uint32_t { kOffload = kScatter + 1, kFetch, kUpdate };
-enum : uint32_t { kDevice, kPinned, kHost };
+enum : uint32_t { kDevice, kPinned, kHost, kFile };
 /// Those that come with `addFile` behind it.
 enum : uint32_t { kRead = kUpdate + 1, kWrite };
-enum : uint32_t { kFile = kHost + 1 };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
 /// slots in one of pinned memory; `finish` states signatures and sizes as they

@@ -270,8 +270,7 @@ static plan::Plan planWithHost(bool file) {
     new_master = b.slice("a/master read", OPTIMIZER, 1024, false, a, kPinned);
     new_m = b.slice("a/exp_avg read", OPTIMIZER, 1024, false, a, kPinned);
     b.copy(kRead, b.all(master, READ), b.all(new_master, WRITE), {});
-    waits.push_back(
-        b.copy(kRead, b.all(m, READ), b.all(new_m, WRITE), {}));
+    waits.push_back(b.copy(kRead, b.all(m, READ), b.all(new_m, WRITE), {}));
   }
   uint32_t u =
       b.launch("update",

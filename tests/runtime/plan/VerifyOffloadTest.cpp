@@ -85,8 +85,14 @@ TEST(VerifyOffload, EachWayHasItsStream) {
 }
 
 /// Of `filePlan`.
-enum : int { kReadMaster = 7, kReadMoment, kUpdates, kFetches, kWriteMaster,
-             kWriteMoment };
+enum : int {
+  kReadMaster = 7,
+  kReadMoment,
+  kUpdates,
+  kFetches,
+  kWriteMaster,
+  kWriteMoment
+};
 
 TEST(VerifyFile, WhatIsReadIsWhatItIsSaidToBe) {
   plan::Plan plan = testing::filePlan();
