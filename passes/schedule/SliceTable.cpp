@@ -28,6 +28,8 @@ Space planned(zero::Space space) {
     return Space::pinned;
   case zero::Space::host:
     return Space::host;
+  case zero::Space::nvme:
+    return Space::nvme;
   }
   llvm_unreachable("all spaces are handled");
 }

@@ -15,9 +15,10 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// Whether the result is the operand's bytes, or a part of them.
+/// Whether the result is the operand's bytes, or a part of them, or read from
+/// the file; that can be at any time.
 bool isPart(Operation *op) {
-  return nn::isView(op) || isa<ViewOp, ShardOp>(op);
+  return nn::isView(op) || isa<ViewOp, ShardOp, ReadOp>(op);
 }
 
 /// Where an op will stand: behind how many ops that stay, and as which of those
@@ -77,7 +78,7 @@ public:
   void move() {
     for (Operation *op : order) {
       SmallVector<BlockArgument> replaced;
-      if (isa<nn::KernelOp, AllGatherOp, FetchOp>(op)) {
+      if (isa<nn::KernelOp, AllGatherOp, FetchOp, WriteOp>(op)) {
         collectReplaced(op, replaced);
       }
       if (!replaced.empty()) {
@@ -102,7 +103,8 @@ private:
     DenseMap<int64_t, SmallVector<Operation *>> shards;
   };
 
-  /// States that a result of the op becomes, itself, fetched or gathered.
+  /// States that a result of the op becomes, itself, fetched, gathered or
+  /// written to the file.
   void collectReplaced(Operation *op,
                        SmallVectorImpl<BlockArgument> &replaced) {
     for (OpOperand &use : op->getUses()) {
@@ -112,7 +114,7 @@ private:
                 program.getResultAttr(use.getOperandNumber(), kUpdatesAttr))) {
           replaced.push_back(argument);
         }
-      } else if (isa<AllGatherOp, FetchOp>(user)) {
+      } else if (isa<AllGatherOp, FetchOp, WriteOp>(user)) {
         collectReplaced(user, replaced);
       }
     }

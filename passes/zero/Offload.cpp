@@ -32,7 +32,8 @@ public:
   /// Whether the value lies in the host's memory.
   bool has(Value value) const {
     Operation *op = value.getDefiningOp();
-    return op ? contains(op) || isa<OffloadOp>(op) : sides.onHost(value);
+    return op ? contains(op) || isa<OffloadOp, ReadOp>(op)
+              : sides.onHost(value);
   }
 
 private:
@@ -63,12 +64,12 @@ public:
 private:
   void visit(OpOperand &operand) {
     Operation *user = operand.getOwner();
-    if (isa<FetchOp>(user)) {
+    if (isa<FetchOp, ReadOp>(user) || operand.get().getDefiningOp<WriteOp>()) {
       return;
     }
     bool wantsHost = isa<nn::ReturnOp>(user)
                          ? keepsOnHost(operand.getOperandNumber())
-                         : host.contains(user);
+                         : host.contains(user) || isa<WriteOp>(user);
     bool isHost = host.has(operand.get());
     if (wantsHost && !isHost && !isLiteral(operand.get())) {
       operand.set(offloaded(operand.get(), user));
@@ -80,7 +81,7 @@ private:
   /// Whether a result of the program replaces a state of the host.
   bool keepsOnHost(unsigned result) {
     auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-    return state && spaceOf(state, unitsOf(program)) != Space::device;
+    return state && sideOf(spaceOf(state, unitsOf(program))) == Side::Host;
   }
 
   /// Kernels make literals where they need them.

@@ -16,6 +16,15 @@ enum class Graphs {
   All,     // whole programs, with NCCL's collectives, of a process a rank
 };
 
+/// Of arenas that are files.
+struct FileOptions {
+  std::string folder;
+  uint64_t block_bytes = 1 << 20; // of a request at most; whole pages
+  unsigned depth = 8;             // requests under way at once
+  /// Whether io_uring is tried first. Threads read and write elsewhere.
+  bool uring = true;
+};
+
 struct DeviceOptions {
   /// Names threads; chooses among several accelerators.
   unsigned rank = 0;
@@ -25,6 +34,7 @@ struct DeviceOptions {
   Graphs graphs = Graphs::Compute;
   /// The longest that an accelerator may go without finishing a step.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
+  FileOptions files = {};
   /// Ranks of this process, each with as many threads; and processes, each with
   /// as many ranks, that share its processors.
   unsigned ranks = 1, processes = 1;

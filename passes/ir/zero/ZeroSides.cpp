@@ -28,13 +28,25 @@ bool mlir::zg::zero::mayBeOnHost(Operation *op) {
   return (computes && op->getNumOperands() > 0) || isa<RecallOp>(op);
 }
 
+Side mlir::zg::zero::sideOf(Space space) {
+  switch (space) {
+  case Space::device:
+    return Side::Device;
+  case Space::pinned:
+  case Space::host:
+    return Side::Host;
+  case Space::nvme:
+    return Side::File;
+  }
+  llvm_unreachable("all spaces are handled");
+}
+
 Sides::Sides(nn::ProgramOp program) {
   ArrayAttr units = unitsOf(program);
   for (BlockArgument argument : program.getArguments()) {
     auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
                                                      kStateAttr);
-    bool host = state && spaceOf(state, units) != Space::device;
-    sides[argument] = host ? Side::Host : Side::Device;
+    sides[argument] = state ? sideOf(spaceOf(state, units)) : Side::Device;
   }
   Block &block = program.front();
   for (Operation &op : block.without_terminator()) {
@@ -47,8 +59,10 @@ Sides::Sides(nn::ProgramOp program) {
 
 void Sides::visit(Operation *op) {
   Side side = Side::None;
-  if (isa<OffloadOp>(op)) {
+  if (isa<OffloadOp, ReadOp>(op)) {
     side = Side::Host;
+  } else if (isa<WriteOp>(op)) {
+    side = Side::File;
   } else if (isa<FetchOp>(op)) {
     side = Side::Device;
   } else if (!mayBeOnHost(op)) {
@@ -74,7 +88,7 @@ void Sides::takeFromUsers(Operation *op) {
               });
   bool wanted = free && !isa<nn::ConstantOp>(op) && !op->use_empty() &&
                 llvm::all_of(op->getUsers(), [&](Operation *user) {
-                  return hosted.contains(user) || isa<FetchOp>(user);
+                  return hosted.contains(user) || isa<FetchOp, WriteOp>(user);
                 });
   if (wanted) {
     hosted.insert(op);
@@ -87,28 +101,28 @@ void Sides::takeFromUsers(Operation *op) {
 /// Of the state that a result replaces.
 static Side sideOfResult(nn::ProgramOp program, unsigned result) {
   auto state = program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr);
-  return state && spaceOf(state, unitsOf(program)) != Space::device
-             ? Side::Host
-             : Side::Device;
+  return state ? sideOf(spaceOf(state, unitsOf(program))) : Side::Device;
 }
 
 LogicalResult mlir::zg::zero::verifySides(nn::ProgramOp program) {
   Sides sides(program);
   for (Operation &op : program.front()) {
-    if (isa<OffloadOp, FetchOp>(op)) {
-      continue;
-    }
+    auto kept = [&](unsigned operand) {
+      return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
+             : isa<ReadOp>(op)     ? Side::File
+             : isa<FetchOp, WriteOp>(op) || sides.onHost(&op) ? Side::Host
+                                                              : Side::Device;
+    };
     for (OpOperand &operand : op.getOpOperands()) {
-      Side wanted = isa<nn::ReturnOp>(op)
-                        ? sideOfResult(program, operand.getOperandNumber())
-                    : sides.onHost(&op) ? Side::Host
-                                        : Side::Device;
       Side lies = sides.of(operand.get());
-      if (lies != Side::None && lies != wanted) {
+      if (lies != Side::None && lies != kept(operand.getOperandNumber())) {
         return op.emitOpError("operand ")
-               << operand.getOperandNumber() << " lies in memory of the "
-               << (lies == Side::Host ? "host" : "device")
-               << ", and the other side takes it; run zero-offload";
+               << operand.getOperandNumber() << " lies in "
+               << (lies == Side::File   ? "the file"
+                   : lies == Side::Host ? "memory of the host"
+                                        : "memory of the device")
+               << ", and another side takes it; run "
+               << (lies == Side::File ? "zero-file-states" : "zero-offload");
       }
     }
   }
