@@ -38,7 +38,7 @@ struct CheckpointRun {
   uint64_t seed = 0;
   /// Which samples a step takes follows from its number and these.
   std::optional<uint64_t> shuffle;
-  uint64_t samples = 0, samples_per_step = 0;
+  uint64_t samples = 0, samples_per_step = 0; // samples 0: not known
   uint64_t micro_batch = 0; // samples of a rank's, on which bits depend
   std::string optimizer;    // kind, "adamw"
   /// Of the plan's optimizer groups and schedule, as JSON; for comparing.

@@ -3,7 +3,7 @@
 #include "runtime/checkpoint/Writer.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/io/SafetensorsWriter.h"
+#include "runtime/checkpoint/WriteShard.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -169,38 +169,14 @@ absl::Status CheckpointWriter::write(const CheckpointRun &run) {
 
 absl::StatusOr<CheckpointIndex>
 CheckpointWriter::writeShard(const CheckpointRun &run) {
-  std::vector<SafetensorsWriter::Entry> entries;
+  std::vector<ShardPiece> pieces;
   for (const Place &place : places) {
     const OwnedPiece &piece = place.piece;
-    entries.push_back({pieceKey(piece.tensor, piece.first, piece.elements),
-                       piece.tensor.type,
-                       {piece.elements}});
+    pieces.push_back({&piece.tensor, piece.first, piece.elements});
   }
-  std::string path =
-      absl::StrCat(folder.writing(run.steps), "/", shardName(rank));
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsWriter> shard,
-                      SafetensorsWriter::create(path, entries));
-  CheckpointIndex index;
-  index.run = run;
-  index.files.push_back(
-      {shardName(rank), shard->bytes(), shard->header().size(),
-       checksumOf(shard->header().data(), shard->header().size())});
-  for (size_t i = 0; i < places.size(); ++i) {
-    const OwnedPiece &piece = places[i].piece;
-    const std::byte *data = copy.get() + places[i].begin;
-    uint64_t bytes = piece.bytes.bytes;
-    for (uint64_t at = 0; at < bytes; at += kChecksumBytes) {
-      ZG_RETURN_IF_ERROR(shard->write(entries[i].name, at,
-                                      std::min(kChecksumBytes, bytes - at),
-                                      data + at));
-    }
-    CheckpointTensor tensor = piece.tensor;
-    tensor.pieces.push_back({0, shard->offsetOf(entries[i].name), piece.first,
-                             piece.elements, checksumsOf(data, bytes)});
-    index.tensors.push_back(std::move(tensor));
-  }
-  ZG_RETURN_IF_ERROR(shard->commit());
-  return index;
+  return zerograph::writeShard(
+      folder.writing(run.steps), run, rank, pieces,
+      [&](size_t i) { return copy.get() + places[i].begin; });
 }
 
 absl::StatusOr<std::vector<CheckpointIndex>>

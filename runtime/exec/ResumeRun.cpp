@@ -138,7 +138,7 @@ absl::Status zerograph::checkResumedData(const Session &session) {
     session.say(absl::StrCat("all ", run.steps,
                              " steps have been made already: none is left"));
   }
-  if (run.samples != session.data->samples()) {
+  if (run.samples != 0 && run.samples != session.data->samples()) {
     session.say(absl::StrCat(
         session.data->name(), " has ", session.data->samples(),
         " samples, and had ", run.samples, " when ", path,

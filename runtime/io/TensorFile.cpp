@@ -36,3 +36,13 @@ absl::StatusOr<TensorFile> zerograph::readTensors(const std::string &path) {
              ? readParquet(path)
              : readSafetensors(path);
 }
+
+absl::StatusOr<TensorFile> zerograph::readWeights(const std::string &path,
+                                                  Metadata *metadata) {
+  return isTorchFile(path) ? readTorch(path) : readSafetensors(path, metadata);
+}
+
+bool zerograph::isTorchFile(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension();
+  return extension == ".pt" || extension == ".pth";
+}

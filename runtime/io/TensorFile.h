@@ -43,6 +43,18 @@ absl::StatusOr<TensorFile> readNpyFolder(const std::string &path);
 /// error where the build has no Apache Arrow.
 absl::StatusOr<TensorFile> readParquet(const std::string &path);
 
+/// The tensors of a dictionary, as a state_dict, that torch.save wrote. See
+/// torch/TorchFile.h.
+absl::StatusOr<TensorFile> readTorch(const std::string &path);
+
+/// Whether a file is called as those of torch.save: NAME.pt, .pth.
+bool isTorchFile(const std::string &path);
+
+/// The arrays of a .safetensors file, or of one of torch.save, which has no
+/// `metadata`.
+absl::StatusOr<TensorFile> readWeights(const std::string &path,
+                                       Metadata *metadata = nullptr);
+
 /// One of them, by what `path` is.
 absl::StatusOr<TensorFile> readTensors(const std::string &path);
 

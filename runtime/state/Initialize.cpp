@@ -200,8 +200,7 @@ ParameterSources::open(const plan::Plan &plan,
   TensorFile loaded;
   if (!options.load_weights.empty()) {
     Metadata metadata;
-    ZG_ASSIGN_OR_RETURN(loaded,
-                        readSafetensors(options.load_weights, &metadata));
+    ZG_ASSIGN_OR_RETURN(loaded, readWeights(options.load_weights, &metadata));
     ZG_RETURN_IF_ERROR(checkAdapters(options.load_weights, metadata, plan));
   }
   std::vector<std::string> problems;

@@ -2,10 +2,10 @@
 //
 //   fuzz_seeds FOLDER FILE...
 //
-// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/npy,
-// FOLDER/checkpoint and FOLDER/frames, one seed a file: models without the
-// bytes of their large weights, plans without their kernels' code (nothing
-// reads it before a run), the beginning of arrays.
+// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/torch,
+// FOLDER/npy, FOLDER/checkpoint and FOLDER/frames, one seed a file: models
+// without the bytes of their large weights, plans without their kernels' code
+// (nothing reads it before a run), the beginning of arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/Index.h"
 #include "runtime/checkpoint/IndexFormat.h"
 #include "runtime/comm/tcp/Messages.h"
+#include "runtime/io/torch/TorchWriter.h"
 #include "runtime/plan/PlanFile.h"
 
 #include "onnx/onnx_pb.h"
@@ -121,6 +122,34 @@ bool seedsOfArrays(const fs::path &folder) {
                    zeros));
 }
 
+/// A state_dict as a file, and a pickle of other values.
+bool seedsOfTorch(const fs::path &folder) {
+  auto fill = [](PickleWriter &pickle) {
+    pickle.beginDictionary();
+    pickle.text("a");
+    pickle.tensor(plan::F32, {2, 3});
+    pickle.text("b");
+    pickle.tensor(plan::I64, {});
+    pickle.endDictionary();
+  };
+  PickleWriter tensors, alone, others;
+  fill(tensors);
+  fill(alone);
+  others.beginList();
+  others.integer(int64_t(1) << 40);
+  others.beginDictionary();
+  others.endDictionary();
+  others.endList();
+  fs::create_directories(folder / "torch");
+  auto writer = TorchWriter::create(folder / "torch/file", std::move(tensors));
+  std::string zeros(24, '\0');
+  return writer.ok() && (*writer)->append(0, zeros.data(), 24).ok() &&
+         (*writer)->append(1, zeros.data(), 8).ok() &&
+         (*writer)->commit().ok() &&
+         write(folder / "torch/pickle", alone.finish()) &&
+         write(folder / "torch/others", others.finish());
+}
+
 /// What three ranks say in turn, in pieces of 66 bytes: calls that meet, and
 /// ways to end.
 bool seedsOfFrames(const fs::path &folder) {
@@ -183,7 +212,7 @@ int main(int argc, char **argv) {
   }
   fs::path folder = argv[1];
   bool good = seedsOfArrays(folder) && seedsOfCheckpoints(folder) &&
-              seedsOfFrames(folder);
+              seedsOfTorch(folder) && seedsOfFrames(folder);
   for (int i = 2; i < argc && good; ++i) {
     fs::path file = argv[i];
     std::string name =

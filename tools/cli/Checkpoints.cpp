@@ -2,10 +2,9 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/checkpoint/Consolidate.h"
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/Verify.h"
-#include "tools/cli/CommandLine.h"
+#include "tools/cli/ConvertCheckpoint.h"
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -57,48 +56,6 @@ absl::StatusOr<int> verifyCheckpoints(const std::string &path) {
   return 0;
 }
 
-struct ConvertFlags {
-  std::string checkpoint, output, type;
-};
-
-/// One checkpoint, or the newest of a folder.
-absl::StatusOr<int> convertCheckpoint(const ConvertFlags &flags) {
-  std::optional<plan::ElementType> type;
-  if (!flags.type.empty()) {
-    type = safetensorsType(flags.type);
-  }
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> paths,
-                      checkpointsAt(flags.checkpoint));
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<Checkpoint> checkpoint,
-                      Checkpoint::open(paths.back()));
-  ZG_ASSIGN_OR_RETURN(uint64_t parameters,
-                      consolidate(*checkpoint, flags.output, type));
-  absl::PrintF("%s: %u parameters of %s, after %u steps\n", flags.output,
-               parameters, paths.back(), checkpoint->index().run.steps);
-  return 0;
-}
-
-void addConvert(CommandLine &line, CLI::App &command) {
-  CLI::App &action = line.addTo(
-      command, "convert", "Writes the weights of a checkpoint as one file");
-  auto flags = std::make_shared<ConvertFlags>();
-  action
-      .add_option("DIR", flags->checkpoint,
-                  "A checkpoint, or a folder whose newest it is")
-      ->required();
-  action
-      .add_option("-o,--output", flags->output,
-                  ".safetensors, as --save-weights writes it")
-      ->type_name("FILE")
-      ->required();
-  action
-      .add_option("--type", flags->type,
-                  "rounds them to this type; default: as they are")
-      ->type_name("F32|F16|BF16")
-      ->check(CLI::IsMember({"F32", "F16", "BF16"}));
-  line.onRun(action, [flags] { return convertCheckpoint(*flags); });
-}
-
 } // namespace
 
 void addCheckpoint(CommandLine &line) {
@@ -115,7 +72,7 @@ void addCheckpoint(CommandLine &line) {
       listCheckpoints);
   add("verify", "Reads every byte and compares it with what was written",
       "A checkpoint, or a folder of them", verifyCheckpoints);
-  addConvert(line, command);
+  addConvertCheckpoint(line, command);
   line.onRun(command, [] {
     return absl::InvalidArgumentError(
         "say what to do: list, verify or convert");

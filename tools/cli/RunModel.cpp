@@ -62,7 +62,7 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   flags.compile.forward = true;
   if (!flags.given.load_weights.empty()) {
     ZG_ASSIGN_OR_RETURN(TensorFile weights,
-                        readSafetensors(flags.given.load_weights));
+                        readWeights(flags.given.load_weights));
     for (const auto &[name, array] : weights) {
       flags.compile.replaced.insert(name);
     }

@@ -105,7 +105,7 @@ absl::StatusOr<WeightSource> openTrainedWeights(const std::string &path) {
     return openCheckpoint(path);
   }
   WeightSource source;
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readSafetensors(path));
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readWeights(path));
   for (const auto &[name, array] : tensors) {
     source.weights.emplace(
         name, weightOf(path, array.type, array.shape, readerOf(array)));

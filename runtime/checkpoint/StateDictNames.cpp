@@ -1,0 +1,136 @@
+//===- StateDictNames.cpp - what PyTorch calls the model's tensors --------===//
+
+#include "runtime/checkpoint/StateDictNames.h"
+
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/io/TensorFile.h"
+
+#include "absl/strings/str_join.h"
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+using namespace zerograph;
+using nlohmann::json;
+
+namespace {
+
+/// "name", or {"name": "name", "transposed": true}.
+std::optional<StateDictName> parseName(const json &value) {
+  StateDictName name;
+  if (value.is_string()) {
+    name.name = value.get<std::string>();
+  } else if (value.is_object() && value.size() == 2 && value.contains("name") &&
+             value["name"].is_string() && value.contains("transposed") &&
+             value["transposed"].is_boolean()) {
+    name.name = value["name"].get<std::string>();
+    name.transposed = value["transposed"].get<bool>();
+  }
+  return name.name.empty() ? std::nullopt : std::make_optional(name);
+}
+
+/// A side of the squares that are transposed at once, so that both matrices
+/// are read and written by lines of the cache.
+constexpr uint64_t kSquare = 32;
+
+} // namespace
+
+absl::StatusOr<std::vector<uint64_t>>
+StateDictName::shapeOf(const std::vector<uint64_t> &shape) const {
+  if (!transposed) {
+    return shape;
+  }
+  if (shape.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--names says that '", name,
+                     "' is transposed, which only a matrix can be: its shape "
+                     "is ",
+                     shapeText(shape)));
+  }
+  return std::vector<uint64_t>{shape[1], shape[0]};
+}
+
+absl::StatusOr<StateDictNames> StateDictNames::read(const std::string &path) {
+  ZG_ASSIGN_OR_RETURN(std::string text, readText(path));
+  auto bad = [&](const std::string &what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": no map of names: ", what,
+        "; expected {\"INITIALIZER\": \"NAME\", \"INITIALIZER\": {\"name\": "
+        "\"NAME\", \"transposed\": true}, ...}"));
+  };
+  std::set<std::string> keys;
+  std::string twice;
+  bool deep = false;
+  auto watch = [&](int depth, json::parse_event_t event, json &value) {
+    deep |= depth > 2;
+    if (event == json::parse_event_t::key && depth == 1 &&
+        !keys.insert(value.get<std::string>()).second) {
+      twice = value.get<std::string>();
+    }
+    return true;
+  };
+  json map = json::parse(text, watch, /*allow_exceptions=*/false);
+  if (map.is_discarded() || !map.is_object() || deep) {
+    return bad("it is no JSON object of texts");
+  }
+  if (!twice.empty()) {
+    return bad(absl::StrCat("'", twice, "' is there twice"));
+  }
+  StateDictNames made;
+  made.path = path;
+  std::map<std::string, std::string> initializers;
+  for (const auto &[key, value] : map.items()) {
+    std::optional<StateDictName> name = parseName(value);
+    if (!name) {
+      return bad(absl::StrCat("'", key, "' has none"));
+    }
+    if (auto [other, fresh] = initializers.emplace(name->name, key); !fresh) {
+      return bad(absl::StrCat("'", other->second, "' and '", key,
+                              "' are both '", name->name, "'"));
+    }
+    made.names.emplace(key, *name);
+  }
+  return made;
+}
+
+StateDictName StateDictNames::of(const std::string &initializer) const {
+  auto found = names.find(initializer);
+  return found == names.end() ? StateDictName{initializer} : found->second;
+}
+
+std::string
+StateDictNames::others(const std::set<std::string> &initializers) const {
+  constexpr size_t kMost = 5;
+  std::vector<std::string> others;
+  for (const auto &[initializer, name] : names) {
+    if (initializers.count(initializer) == 0) {
+      others.push_back(absl::StrCat("'", initializer, "'"));
+    }
+  }
+  if (others.empty()) {
+    return "";
+  }
+  size_t shown = std::min(kMost, others.size());
+  return absl::StrCat(
+      path, ": ", others.size(), " of ", names.size(),
+      " names have no effect, since no tensor is called so: ",
+      absl::StrJoin(others.begin(), others.begin() + shown, ", "),
+      shown < others.size() ? ", ..." : "");
+}
+
+void zerograph::transposeMatrix(const std::byte *source, uint64_t rows,
+                                uint64_t columns, uint64_t element,
+                                std::byte *destination) {
+  for (uint64_t top = 0; top < rows; top += kSquare) {
+    for (uint64_t left = 0; left < columns; left += kSquare) {
+      for (uint64_t i = top; i < std::min(rows, top + kSquare); ++i) {
+        for (uint64_t j = left; j < std::min(columns, left + kSquare); ++j) {
+          std::memcpy(destination + (j * rows + i) * element,
+                      source + (i * columns + j) * element, element);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+"""`tools/state_dict_names.py`, and that PyTorch loads what `--names` says.
+
+Needs PyTorch with its exporter, in the Python that ZEROGRAPH_DEEPSPEED names.
+"""
+
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import unittest
+
+from support import Case, main, read_tensors, write_tensors
+
+PYTHON = os.environ.get("ZEROGRAPH_DEEPSPEED", sys.executable)
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.join(HERE, "..", "..", "tools")
+
+
+def setUpModule():
+    found = subprocess.run([PYTHON, "-c", "import onnx, onnxscript, torch"],
+                           capture_output=True, text=True)
+    if found.returncode != 0:
+        raise unittest.SkipTest(
+            "no exporter: set ZEROGRAPH_DEEPSPEED to a Python that has torch, "
+            "onnx and onnxscript")
+
+
+class Names(Case):
+
+    def peer(self, *arguments):
+        result = subprocess.run(
+            [PYTHON, os.path.join(HERE, "names_peer.py"), *arguments],
+            cwd=self.folder, capture_output=True, text=True, timeout=600)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def export(self, how):
+        self.peer("export", TOOLS, "model.onnx", "names.json", how)
+        with open(self.path("names.json")) as file:
+            return json.load(file)
+
+    def test_what_was_trained_is_loaded(self):
+        names = self.export("dynamo")
+        self.assertEqual(sorted(names.values()),
+                         ["last.bias", "last.weight", "mix.bias", "mix.weight",
+                          "table.weight"])
+        self.assertTrue(all(name.startswith("model.") for name in names))
+        draw = random.Random(1)
+        labels = b"".join(struct.pack("<q", draw.randrange(11))
+                          for _ in range(24))
+        write_tensors(self.path("data"), {"ids": ("I64", [12, 2], labels),
+                                          "labels": ("I64", [12, 2], labels)})
+        self.succeeds("train", "model.onnx", "--data", "data", "--micro-batch",
+                      "2", "--steps", "4", "--lr", "0.1", "--checkpoint", "c",
+                      "--save-weights", "w")
+        self.succeeds("checkpoint", "convert", "c", "-o", "w.pt", "--names",
+                      "names.json")
+        self.peer("load", "w.pt", "values.json")
+        with open(self.path("values.json")) as file:
+            loaded = json.load(file)
+        for name, (_, _, data) in read_tensors(self.path("w")).items():
+            self.assertEqual(loaded.pop(names[name]), list(
+                struct.unpack(f"<{len(data) // 4}f", data)))
+        self.assertEqual(loaded, {})
+
+    def test_what_was_renamed_and_transposed(self):
+        names = self.export("torchscript")
+        turned = {name: to["name"] for name, to in names.items()
+                  if isinstance(to, dict)}
+        self.assertIn("last.weight", turned.values())
+        for name in turned:
+            self.assertRegex(name, "^onnx::")
+
+
+if __name__ == "__main__":
+    main()
