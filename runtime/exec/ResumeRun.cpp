@@ -4,6 +4,7 @@
 
 #include "runtime/base/Version.h"
 #include "runtime/checkpoint/OwnedPieces.h"
+#include "runtime/checkpoint/universal/UniversalCheckpoint.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/state/Adapters.h"
 
@@ -26,6 +27,13 @@ absl::StatusOr<std::string> resolve(const Session &session) {
   const std::string &folder = latest ? options.checkpoint : options.resume;
   if (!latest && isCheckpoint(folder)) {
     return folder;
+  }
+  if (!latest && UniversalCheckpoint::isAt(folder)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--resume ", folder,
+        ": it is a checkpoint in DeepSpeed's universal layout. 'zerograph "
+        "checkpoint convert ",
+        folder, " --plan PLAN' makes one of it that --resume reads"));
   }
   std::error_code ignored; // what cannot be looked at cannot be listed either
   std::vector<PublishedCheckpoint> published;

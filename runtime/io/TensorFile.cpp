@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace zerograph;
@@ -39,7 +40,11 @@ absl::StatusOr<TensorFile> zerograph::readTensors(const std::string &path) {
 
 absl::StatusOr<TensorFile> zerograph::readWeights(const std::string &path,
                                                   Metadata *metadata) {
-  return isTorchFile(path) ? readTorch(path) : readSafetensors(path, metadata);
+  ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
+  std::string begin(std::min<uint64_t>(file->bytes(), 4), '\0');
+  ZG_RETURN_IF_ERROR(file->read(0, begin.size(), begin.data()));
+  // That of a ZIP file. As the length of a header it would be 64 MiB.
+  return begin == "PK\3\4" ? readTorch(path) : readSafetensors(path, metadata);
 }
 
 bool zerograph::isTorchFile(const std::string &path) {

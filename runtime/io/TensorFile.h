@@ -47,11 +47,11 @@ absl::StatusOr<TensorFile> readParquet(const std::string &path);
 /// torch/TorchFile.h.
 absl::StatusOr<TensorFile> readTorch(const std::string &path);
 
-/// Whether a file is called as those of torch.save: NAME.pt, .pth.
+/// Whether a new file is to be one of torch.save: NAME.pt, .pth.
 bool isTorchFile(const std::string &path);
 
 /// The arrays of a .safetensors file, or of one of torch.save, which has no
-/// `metadata`.
+/// `metadata`; whatever the file is called.
 absl::StatusOr<TensorFile> readWeights(const std::string &path,
                                        Metadata *metadata = nullptr);
 

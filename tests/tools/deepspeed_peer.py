@@ -98,11 +98,13 @@ def make_model():
 
 
 def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
-         dump=None, bf16=False, scheduler=False, own=False):
+         dump=None, bf16=False, scheduler=False, own=False,
+         kind="adamw", keys=("exp_avg", "exp_avg_sq")):
     """An engine of ZeRO `stage` loads the universal checkpoint in `load`, if
     that is given, trains `steps` steps of `batch` samples from step `first` on,
     and writes a checkpoint to `save`, if that is given. `dump`: what it has
-    loaded, or trained without loading. `own`: its own optimizer, not PyTorch's.
+    loaded, or trained without loading. `own`: its own optimizer, not PyTorch's;
+    `kind` and `keys`: which of these, and what it keeps.
     Prints losses and what it counts."""
     import deepspeed
     import torch
@@ -116,8 +118,12 @@ def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
                        "weight_decay": 0.01},
                       {"params": [p for p in parameters if p.dim() == 1],
                        "weight_decay": 0.0}]
-    optimizer = None if own else torch.optim.AdamW(parameters, lr=lr,
-                                                   weight_decay=0.01)
+    optimizer = None if own else {
+        "adamw": lambda: torch.optim.AdamW(parameters, lr=lr,
+                                           weight_decay=0.01),
+        "adagrad": lambda: torch.optim.Adagrad(parameters, lr=lr),
+        "sgd": lambda: torch.optim.SGD(parameters, lr=lr, momentum=0.9),
+    }[kind]()
     config = {"train_micro_batch_size_per_gpu": batch,
               "gradient_clipping": 0.0, "zero_optimization": {"stage": stage},
               "zero_allow_untested_optimizer": True,
@@ -145,7 +151,7 @@ def main(stage, groups, lr, data, first, steps, batch, load=None, save=None,
         found = {}
         for name, parameter in model.named_parameters():
             found[name + ".fp32"] = safe_get_full_fp32_param(parameter)
-            for key in "exp_avg", "exp_avg_sq":
+            for key in keys:
                 found[f"{name}.{key}"] = safe_get_full_optimizer_state(
                     parameter, key)
         return found

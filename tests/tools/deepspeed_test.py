@@ -63,8 +63,8 @@ class DeepSpeed(Case):
     def compile(self, *options, groups=1):
         self.succeeds("compile", MLP, "-o", "plan", "--micro-batch",
                       str(BATCH // 2), "--ranks", "2", "--zero", "3", "--lr",
-                      str(LR), "--weight-decay", "0.01",
-                      *(["--no-decay"] if groups == 2 else []), *options)
+                      str(LR), *(["--no-decay"] if groups == 2 else []),
+                      *(options or ["--weight-decay", "0.01"]))
 
     def train(self, *more):
         """Weights, states and losses, by our names."""
@@ -74,7 +74,7 @@ class DeepSpeed(Case):
             losses = [json.loads(line)["loss"] for line in file]
         return read_tensors(self.path("w")), read_tensors(self.path("s")), losses
 
-    def as_peer(self, weights, states):
+    def as_peer(self, weights, states, keys=("exp_avg", "exp_avg_sq")):
         """By the peer's names, in its layout."""
         found = {}
         for name, tensor in weights.items():
@@ -82,14 +82,14 @@ class DeepSpeed(Case):
             flip = isinstance(to, dict)
             to = to["name"] if flip else to
             files = {"fp32": tensor,
-                     **{key: states[f"{name}.{key}"]
-                        for key in ("exp_avg", "exp_avg_sq")}}
+                     **{key: states[f"{name}.{key}"] for key in keys}}
             for file, one in files.items():
                 found[f"{to}.{file}"] = tuple(turned(one)) if flip else one
         return found
 
-    def to_deepspeed(self, stage, groups=1, options=(), **settings):
-        self.compile(groups=groups)
+    def to_deepspeed(self, stage, groups=1, options=(), optimizer=(),
+                     keys=("exp_avg", "exp_avg_sq"), **settings):
+        self.compile(*optimizer, groups=groups)
         weights, states, _ = self.train("--steps", str(BEFORE), "--checkpoint",
                                         "c")
         *_, losses = self.train("--steps", str(STEPS), "--resume", "c")
@@ -98,9 +98,10 @@ class DeepSpeed(Case):
                       *options)
         result = self.peer(**{
             "stage": stage, "groups": groups, "load": "u", "dump": "loaded",
-            "first": BEFORE, "steps": STEPS - BEFORE, **settings})
+            "first": BEFORE, "steps": STEPS - BEFORE, "keys": keys,
+            **settings})
         self.assertEqual(read_tensors(self.path("loaded")),
-                         self.as_peer(weights, states))
+                         self.as_peer(weights, states, keys))
         return result, losses[-(STEPS - BEFORE):]
 
     def check_goes_on(self, result, losses):
@@ -126,6 +127,18 @@ class DeepSpeed(Case):
             result, losses = self.to_deepspeed(stage, groups, own=True)
             self.check_goes_on(result, losses)
             self.assertEqual(result["counts"], [STEPS])
+            for folder in "c", "u":
+                shutil.rmtree(self.path(folder))
+
+    def test_other_optimizers_go_on(self):
+        for kind, keys, optimizer in (
+                ("adagrad", ["sum"], ["--weight-decay", "0"]),
+                ("sgd", ["momentum_buffer"],
+                 ["--weight-decay", "0", "--momentum", "0.9"])):
+            result, losses = self.to_deepspeed(
+                1, optimizer=["--optimizer", kind, *optimizer], kind=kind,
+                keys=keys)
+            self.check_goes_on(result, losses)
             for folder in "c", "u":
                 shutil.rmtree(self.path(folder))
 

@@ -11,8 +11,8 @@ import zipfile
 
 import torch_files
 from onnx_bytes import DOUBLE, linear
-from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, main,
-                     read_tensors, write_tensors)
+from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS,
+                     limit_file_size, main, read_tensors, write_tensors)
 from torch_files import Tensor, turned
 
 RESNET = os.path.join(MODELS, "resnet-mini", "model.onnx")
@@ -342,6 +342,28 @@ class Options(Universal):
             self.refused("checkpoint", "convert", folder, *to,
                          parts=["there is such a checkpoint already"])
 
+    def test_nothing_is_left_of_what_fails(self):
+        to = ["checkpoint", "convert", "c", "-o", "u", "--to",
+              "deepspeed-universal"]
+        self.refused("checkpoint", "convert", "c", "-o", f"c/{TAG}", "--to",
+                     "deepspeed-universal",
+                     parts=["it is a checkpoint: choose another folder"])
+        self.refused(*to, lines=0, **limit_file_size(20000))
+        self.assertEqual(os.listdir(self.path("u")), [])
+        path = self.path("c", TAG, "rank-00001.safetensors")
+        with open(path, "r+b") as file:
+            file.seek(-3, os.SEEK_END)
+            file.write(b"xxx")
+        self.refused(*to, lines=0, parts=["rank-00001.safetensors", "is damaged"])
+        self.assertEqual(os.listdir(self.path("u")), [])
+
+    def test_resume_says_what_to_do(self):
+        self.convert("c", "-o", "u", "--to", "deepspeed-universal")
+        for path in "u", f"u/{TAG}":
+            self.refused("train", self.plan, "--data", MLP_DATA, "--resume",
+                         path, lines=0, parts=["DeepSpeed's universal layout",
+                                               "checkpoint convert"])
+
     def test_maps_that_are_none(self):
         for text, part in (
                 ("[]", "it is no JSON object"), ("{", "it is no JSON object"),
@@ -392,6 +414,10 @@ class Options(Universal):
                           name + ".after")
         self.assertEqual(read_tensors(self.path("w.pt.after")),
                          read_tensors(self.path("w.safetensors.after")))
+        self.refused(*run, "--load-weights", MLP, lines=0,
+                     parts=["no valid safetensors file"])
+        os.rename(self.path("w.pt.after"), self.path("named_so.pt"))
+        self.succeeds(*run, "--load-weights", "named_so.pt")
         self.succeeds("run", MLP, "--data", MLP_DATA, "--load-weights", "w.pt",
                       "-o", "out")
         self.succeeds("export", "w.pt", MLP, "-o", "trained.onnx")

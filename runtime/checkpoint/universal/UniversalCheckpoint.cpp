@@ -3,6 +3,7 @@
 #include "runtime/checkpoint/universal/UniversalCheckpoint.h"
 
 #include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/JsonFields.h"
 #include "runtime/checkpoint/universal/Layout.h"
 
 #include "absl/strings/ascii.h"
@@ -154,7 +155,7 @@ absl::Status UniversalCheckpoint::readModelStates() {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<TorchFile> file,
                       TorchFile::open(path, deepSpeedClasses()));
   std::optional<uint64_t> steps = numberIn(file->root(), "global_steps");
-  if (!steps || *steps > uint64_t(INT64_MAX)) {
+  if (!steps || *steps > kMostCount) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": it has no number 'global_steps'"));
   }
