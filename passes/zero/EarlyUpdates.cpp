@@ -81,7 +81,7 @@ public:
       if (isa<nn::KernelOp, AllGatherOp, FetchOp, WriteOp>(op)) {
         collectReplaced(op, replaced);
       }
-      if (!replaced.empty()) {
+      if (!replaced.empty() && !settled.contains(op)) {
         decide(op, replaced);
       }
     }
@@ -141,7 +141,8 @@ private:
     }
   }
 
-  /// With the parts that the op reads in front of it.
+  /// With the parts that the op reads in front of it, and what it gives to the
+  /// file behind it, so that buffers are free for the next update.
   void put(Operation *op, unsigned index) {
     for (Value operand : op->getOperands()) {
       Operation *part = operand.getDefiningOp();
@@ -151,6 +152,11 @@ private:
     }
     moved[index].push_back(op);
     places[op] = {index, moved[index].size()};
+    for (Operation *user : op->getUsers()) {
+      if (isa<WriteOp>(user) && settled.insert(user).second) {
+        put(user, index);
+      }
+    }
   }
 
   /// The place behind which a value is there, without waiting for what runs
@@ -227,6 +233,7 @@ private:
   DenseMap<int64_t, Operation *> overlap;        ///< by unit
   DenseMap<Attribute, BlockArgument> argumentOf; ///< by state
   DenseMap<Value, Readers> readers;              ///< by argument
+  DenseSet<Operation *> settled; ///< writes that went with an update
   SmallVector<Operation *> order;
   DenseMap<Operation *, Place> places;
   std::vector<SmallVector<Operation *>> moved; ///< behind order[i - 1]

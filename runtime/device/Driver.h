@@ -90,6 +90,18 @@ public:
 absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
                                                    unsigned number = 0);
 
+/// What a folder offers files of ranks.
+struct FileSupport {
+  std::string filesystem; // "ext4"; empty: of no known name
+  uint64_t free = 0;      // bytes
+  bool direct = false;    // O_DIRECT
+  bool uring = false;     // io_uring
+};
+
+/// Looks at the folder, and tries a file there. An error says why none can be
+/// made.
+absl::StatusOr<FileSupport> probeFolder(const std::string &folder);
+
 /// Whether an accelerator of this process did not come back. Then what runs
 /// when a process exits may wait for it for ever: end by std::_Exit.
 bool lostAccelerator();

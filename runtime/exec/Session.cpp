@@ -3,7 +3,6 @@
 #include "runtime/exec/Session.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/device/file/ProbeFolder.h"
 #include "runtime/exec/ResumeRun.h"
 #include "runtime/io/Overwrite.h"
 

@@ -44,9 +44,10 @@ class Nvme(Case):
                       "nothing", said)
 
     def test_a_full_disk_is_said_before_the_first_step(self):
-        self.compile_mlp("x.zgplan", *NVME)
-        self.refused("train", "x.zgplan", "--data", MLP_DATA, *self.disk,
-                     "--log", "log", **limit_file_size(4096),
+        self.succeeds("compile", GPT, "-o", "x.zgplan", "--micro-batch", "1",
+                      "--dim", "seq=64", *NVME)
+        self.refused("train", "x.zgplan", "--data", GPT_DATA, *self.disk,
+                     "--log", "log", lines=0, **limit_file_size(4 << 20),
                      parts=["cannot make a file of", "states of rank 0",
                             "are free there"])
         self.assertEqual(os.listdir(self.path("disk")), [])

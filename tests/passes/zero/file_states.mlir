@@ -4,8 +4,8 @@
 // end, and the host computes what is made of it.
 
 // CHECK-LABEL: nn.program @update
-// CHECK: %[[DOWN:.+]] = zero.offload %a.grad unit 0 segment 0 bytes 1024
 // CHECK: %[[M:.+]] = zero.read %a.exp_avg unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %a.grad unit 0 segment 0 bytes 1024
 // CHECK-NEXT: %[[AVG:.+]] = nn.binary add %[[M]], %[[DOWN]]
 // CHECK: %[[W:.+]] = zero.read %a.master unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
 // CHECK-NEXT: %[[NEW:.+]] = nn.binary sub %[[W]], %[[AVG]]

@@ -142,7 +142,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   nn.program @unread(%m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
     // expected-error @below {{operand 0 lies in the file, and another side takes it; run zero-file-states}}
-    %0 = nn.unary neg %m : tensor<256xf32>
+    %0 = nn.unary neg %m : tensor<256xf32> -> tensor<256xf32>
     nn.return
   }
   zero.layout units [#zero.unit<"a", f32, elements = 256, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false, space = nvme>], placements = [<<"w", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>]

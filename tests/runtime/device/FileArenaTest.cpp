@@ -1,7 +1,6 @@
 //===- FileArenaTest.cpp - what a rank keeps in a file --------------------===//
 
 #include "runtime/device/file/FileArena.h"
-#include "runtime/device/file/ProbeFolder.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
