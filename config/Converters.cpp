@@ -156,13 +156,23 @@ static bool asksForCpu(const Value *device) {
                                absl::AsciiStrToLower(device->text) == "cpu");
 }
 
+static bool asksForNvme(const Value *device) {
+  return device != nullptr && absl::AsciiStrToLower(device->text) == "nvme";
+}
+
+static bool offloadsOptimizer(const Translation &to) {
+  const Value *device = to.value("zero_optimization.offload_optimizer.device");
+  return asksForCpu(device) || asksForNvme(device);
+}
+
 /// Where a key says that something is kept.
-static void offload(const Given &found, const char *option, Translation &to) {
-  bool nvme = absl::AsciiStrToLower(found.value.text) == "nvme";
+static void offload(const Given &found, const char *option, bool to_files,
+                    Translation &to) {
+  bool nvme = asksForNvme(&found.value);
   if (!asks(found.value, *found.key)) {
     to.noEffect("off");
-  } else if (asksForCpu(&found.value)) {
-    to.set(found, option, "cpu");
+  } else if (asksForCpu(&found.value) || (nvme && to_files)) {
+    to.set(found, option, nvme ? "nvme" : "cpu");
   } else {
     to.refuse(found, nvme ? "not built yet: `cpu` keeps it in memory"
                           : "expected none, cpu or nvme");
@@ -170,11 +180,11 @@ static void offload(const Given &found, const char *option, Translation &to) {
 }
 
 void offloadOptimizer(const Given &found, Translation &to) {
-  offload(found, "offload-optimizer", to);
+  offload(found, "offload-optimizer", /*to_files=*/true, to);
 }
 
 void offloadRatio(const Given &found, Translation &to) {
-  if (asksForCpu(to.value("zero_optimization.offload_optimizer.device"))) {
+  if (offloadsOptimizer(to)) {
     to.set(found, "offload-ratio", found.value.text);
   } else {
     to.noEffect("nothing is offloaded");
@@ -186,14 +196,14 @@ void offloadParam(const Given &found, Translation &to) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),
                              ": DeepSpeed too offloads parameters with stage 3 "
                              "only, and does not say so"));
-  } else if (asksForCpu(&found.value) &&
-             !asksForCpu(
-                 to.value("zero_optimization.offload_optimizer.device"))) {
+    return;
+  }
+  if (asksForCpu(&found.value) && !offloadsOptimizer(to)) {
     to.refuse(found,
               "not built without `offload_optimizer` on the CPU too: who "
               "keeps parameters updates them");
   } else {
-    offload(found, "offload-param", to);
+    offload(found, "offload-param", /*to_files=*/false, to);
   }
 }
 

@@ -83,6 +83,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   // Behind the programs of training, whose units it reads.
   passes.addPass(zero::createEvaluate());
   passes.addPass(zero::createOneRank());
+  passes.addPass(zero::createFileStates());
   passes.addPass(zero::createOffload());
   // A sum that is carried to another program cannot lie among the gradients.
   passes.addPass(zero::createReduceInPlace());

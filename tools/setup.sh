@@ -21,6 +21,7 @@ PACKAGES=(
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools lld-19 zlib1g-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libabsl-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libxxhash-dev
+  liburing-dev
   libdnnl-dev libopenmpi-dev openmpi-bin
 )
 # Fuzzers, ranks on two hosts, ranks under srun; and the style.

@@ -268,6 +268,8 @@ plan::Space planSpace(sched::Space space) {
     return plan::PINNED;
   case sched::Space::host:
     return plan::HOST;
+  case sched::Space::nvme:
+    return plan::NVME;
   }
   llvm_unreachable("all spaces are handled");
 }
@@ -281,7 +283,9 @@ LogicalResult writeArenas(ModuleOp module, plan::Plan &plan, PlanIndex &index) {
     index.arenas[attribute.getSpace()] = plan.arenas_size();
     plan::Arena &arena = *plan.add_arenas();
     arena.set_space(planSpace(attribute.getSpace()));
-    arena.set_device(attribute.getSpace() == sched::Space::host ? kHelper : 0);
+    bool helpers = attribute.getSpace() == sched::Space::host ||
+                   attribute.getSpace() == sched::Space::nvme;
+    arena.set_device(helpers ? kHelper : 0);
     arena.set_bytes(attribute.getBytes());
     arena.set_alignment(attribute.getAlignment());
   }

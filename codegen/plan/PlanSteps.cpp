@@ -42,8 +42,17 @@ plan::StreamKind streamKind(sched::Stream stream) {
     return plan::COPY_OUT;
   case sched::Stream::fetch:
     return plan::COPY_IN;
+  case sched::Stream::read:
+    return plan::FILE_READ;
+  case sched::Stream::write:
+    return plan::FILE_WRITE;
   }
   llvm_unreachable("all streams are handled");
+}
+
+bool isHelpers(sched::Stream stream) {
+  return stream == sched::Stream::update || stream == sched::Stream::read ||
+         stream == sched::Stream::write;
 }
 
 /// The number of a stream, which is declared with its first step.
@@ -54,7 +63,7 @@ uint32_t streamNumber(sched::Stream stream, PlanIndex &index,
     plan::Stream &declared = *plan.add_streams();
     declared.set_name(stringifyStream(stream).str());
     declared.set_kind(streamKind(stream));
-    declared.set_device(stream == sched::Stream::update ? kHelper : 0);
+    declared.set_device(isHelpers(stream) ? kHelper : 0);
   }
   return entry->second;
 }

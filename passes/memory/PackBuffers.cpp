@@ -21,6 +21,10 @@ namespace {
 /// Of 128 x 512 floats: products of larger matrices are cut for all threads.
 constexpr int64_t kHeldBytes = 256 << 10;
 
+/// Of a file, and of the memory that it is read to: so that the disk can write
+/// to it and read from it.
+constexpr int64_t kFileAlignment = 4096;
+
 /// Whether a device may compute the step in fewer parts than it has threads.
 bool isLibraryCall(Step step) {
   return isa<MatmulOp, ConvolutionOp>(step.getOperation());
@@ -47,9 +51,15 @@ struct PackBuffers : impl::PackBuffersBase<PackBuffers> {
         slice.erase();
       }
     }
+    bool hasFile = llvm::any_of(module.getOps<SliceOp>(), [](SliceOp slice) {
+      return slice.getSpace() == Space::nvme;
+    });
     SmallVector<Attribute> arenas;
     for (unsigned space = 0; space <= getMaxEnumValForSpace(); ++space) {
-      packSpace(Space(space), clocks, shared, held, arenas);
+      bool coarse = hasFile && (Space(space) == Space::nvme ||
+                                Space(space) == Space::pinned);
+      packSpace(Space(space), coarse ? kFileAlignment : kSliceAlignment, clocks,
+                shared, held, arenas);
     }
     module->setAttr(kArenasAttr, ArrayAttr::get(&getContext(), arenas));
   }
@@ -103,9 +113,9 @@ private:
   }
 
   /// An arena for the slices of a space, if there are any.
-  void packSpace(Space space, const std::vector<VectorClocks> &clocks,
-                 Buffers &shared, Buffers &held,
-                 SmallVectorImpl<Attribute> &arenas) {
+  void packSpace(Space space, int64_t alignment,
+                 const std::vector<VectorClocks> &clocks, Buffers &shared,
+                 Buffers &held, SmallVectorImpl<Attribute> &arenas) {
     int64_t carried = 0, peak = 0;
     SmallVector<SliceOp> slices; // those that are packed
     std::vector<PackedBuffer> buffers, placed;
@@ -119,7 +129,7 @@ private:
       if (slice.getCarried()) {
         slice.setOffset(carried);
         peak = carried + slice.getBytes();
-        carried = llvm::alignTo(peak, kSliceAlignment);
+        carried = llvm::alignTo(peak, alignment);
       } else {
         slices.push_back(slice);
         buffers.push_back(std::move(shared[slice]));
@@ -130,7 +140,7 @@ private:
       return;
     }
     Packing packing =
-        pack(placed, findConflicts(placed, clocks), kSliceAlignment, carried);
+        pack(placed, findConflicts(placed, clocks), alignment, carried);
     for (auto [index, slice] : llvm::enumerate(slices)) {
       slice.setOffset(packing.offsets[index]);
       SmallVector<int64_t> lives;
@@ -140,11 +150,11 @@ private:
       slice.setLifetime(lives);
     }
     peak = buffers.empty() ? peak : packing.peak;
-    int64_t bytes = llvm::alignTo(peak, kSliceAlignment);
+    int64_t bytes = llvm::alignTo(peak, alignment);
     arenaBytes += bytes;
     boundBytes += packing.lowerBound;
-    arenas.push_back(ArenaAttr::get(&getContext(), space, bytes,
-                                    kSliceAlignment, peak, packing.lowerBound));
+    arenas.push_back(ArenaAttr::get(&getContext(), space, bytes, alignment,
+                                    peak, packing.lowerBound));
   }
 };
 

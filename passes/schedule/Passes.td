@@ -68,7 +68,8 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
       reductions that read the flat gradients begun `window` units before, so
       that at most `window` such buffers are in use at once.
     - Likewise in pinned memory, for what goes to the host and, apart, for what
-      comes from it. Where all updates wait for the last gradients, these wait
+      comes from it, and for what is read from a file: the states of `window`
+      segments are there at once. Where all updates wait for the last gradients, these wait
       there: nothing would empty the buffers before.
 
     For memory only: the program is correct without.

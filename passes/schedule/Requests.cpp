@@ -67,18 +67,15 @@ unsigned Storage::firstOverwrite(Value value) const {
 /// Whether writing `value` to `want` spares every old value of a state there
 /// that is still read.
 bool Storage::keepsOldValues(Value value, Place want) {
-  if (!slices.isCarried(want.slice)) {
-    return true;
-  }
   Operation *producer = value.getDefiningOp();
   unsigned written = position(producer);
   int64_t world = slices.world();
   auto endOf = [&](Place place, int64_t bytes) {
     return place.offset + (world - 1) * place.stride + bytes;
   };
-  for (BlockArgument argument : argumentsIn.lookup(want.slice)) {
+  for (Value old : replacedIn.lookup(want.slice)) {
     SmallVector<Reader> readers;
-    collectReaders(argument, readers);
+    collectReaders(old, readers);
     for (const Reader &reader : readers) {
       Place read = place(reader.use->get());
       int64_t bytes = bytesOf(reader.use->get());
@@ -133,8 +130,8 @@ bool Storage::request(Value value, Place want, unsigned overwritten) {
           slices.bytes(want.slice) ||
       !(nn::isLibraryCall(producer) ||
         isa<nn::KernelOp, zero::PackOp, zero::AllGatherOp,
-            zero::ReduceScatterOp, zero::AllReduceOp, zero::FetchOp>(
-            producer))) {
+            zero::ReduceScatterOp, zero::AllReduceOp, zero::FetchOp,
+            zero::WriteOp>(producer))) {
     return false;
   }
   if (overwritten != kNever && lastRead(value) > overwritten) {
@@ -163,8 +160,30 @@ void Storage::bindTable(nn::KernelOp kernel) {
   request(table->get(), place(kernel.getResult(0)), position(kernel));
 }
 
+/// Asks that what is written to a file be made where the state that it replaces
+/// was read to.
+void Storage::bindBuffer(zero::WriteOp write) {
+  Place file = place(write.getResult());
+  for (Value old : replacedIn.lookup(file.slice)) {
+    for (Operation *user : old.getUsers()) {
+      auto read = dyn_cast<zero::ReadOp>(user);
+      if (read && place(old) == file && position(read) < position(write)) {
+        bindDefault(read, 0);
+        Place buffer = place(read.getResult());
+        replacedIn[buffer.slice].push_back(read.getResult());
+        buffers[write] = buffer;
+        request(write.getOperand(), buffer, kNever);
+        return;
+      }
+    }
+  }
+}
+
 /// Asks for the places in which the op wants its operands.
 void Storage::bindOperands(Operation *op) {
+  if (auto write = dyn_cast<zero::WriteOp>(op)) {
+    bindBuffer(write);
+  }
   if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
     bindTable(kernel);
   }

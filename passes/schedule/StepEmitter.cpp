@@ -48,16 +48,25 @@ Stream StepEmitter::streamOf(Place place) const {
                                                     : Stream::update;
 }
 
+Stream StepEmitter::streamOf(Place from, Place to) const {
+  if (slices.space(from.slice) == Space::nvme) {
+    return Stream::read;
+  }
+  if (slices.space(to.slice) == Space::nvme) {
+    return Stream::write;
+  }
+  Stream source = streamOf(from), target = streamOf(to);
+  return source == target            ? source
+         : source == Stream::compute ? Stream::offload
+                                     : Stream::fetch;
+}
+
 void StepEmitter::copy(Place from, Place to, int64_t bytes, StringRef stepLabel,
                        StringAttr reason) {
   Accesses accesses;
   add(accesses, Mode::read, from, bytes);
   add(accesses, Mode::write, to, bytes);
-  Stream source = streamOf(from), target = streamOf(to);
-  create<CopyOp>(source == target            ? source
-                 : source == Stream::compute ? Stream::offload
-                                             : Stream::fetch,
-                 accesses, stepLabel, reason);
+  create<CopyOp>(streamOf(from, to), accesses, stepLabel, reason);
 }
 
 void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
@@ -78,6 +87,24 @@ void StepEmitter::transfer(Op op) {
     from = pinned;
   }
   copy(from, storage.place(op.getResult()), bytes, label, op.getReasonAttr());
+}
+
+/// Named as the state.
+void StepEmitter::read(zero::ReadOp op) {
+  Place from = storage.place(op.getOperand());
+  copy(from, storage.place(op.getResult()), bytesOf(op.getResult()),
+       slices.op(from.slice, location).getLabel(), op.getReasonAttr());
+}
+
+void StepEmitter::write(zero::WriteOp op) {
+  Place from = storage.place(op.getOperand()), buffer = storage.bufferOf(op);
+  Place to = storage.place(op.getResult());
+  int64_t bytes = bytesOf(op.getResult());
+  StringRef name = slices.op(to.slice, location).getLabel();
+  if (from != buffer) {
+    copy(from, buffer, bytes, name);
+  }
+  copy(buffer, to, bytes, name, op.getReasonAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,6 +263,18 @@ LogicalResult StepEmitter::emit(Operation *op) {
       })
       .Case<zero::OffloadOp, zero::FetchOp>([&](auto op) {
         transfer(op);
+        return success();
+      })
+      .Case([&](zero::ReadOp op) {
+        read(op);
+        return success();
+      })
+      .Case([&](zero::WriteOp op) {
+        if (!storage.bufferOf(op)) {
+          return LogicalResult(op.emitOpError(
+              "replaces a state that no zero.read before it has read"));
+        }
+        write(op);
         return success();
       })
       .Case([&](nn::ReturnOp op) { return finish(op); })

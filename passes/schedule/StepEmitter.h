@@ -52,12 +52,16 @@ private:
   void allReduce(zero::AllReduceOp op);
   template <typename Op>
   void transfer(Op op);
+  void read(zero::ReadOp op);
+  void write(zero::WriteOp op);
   LogicalResult finish(nn::ReturnOp op);
 
   /// What computes the op.
   Stream streamOf(Operation *op) const {
     return storage.onHost(op) ? Stream::update : Stream::compute;
   }
+  /// What copies between two spaces, or within one.
+  Stream streamOf(Place from, Place to) const;
   /// What copies and fills within the memory that a slice lies in.
   Stream streamOf(Place place) const;
   void copy(Place from, Place to, int64_t bytes, StringRef label,

@@ -81,7 +81,7 @@ LogicalResult Storage::bindArguments() {
     auto type = cast<RankedTensorType>(argument.getType());
     Place place = slices.named(meaning, type);
     bound[argument] = place;
-    argumentsIn[place.slice].push_back(argument);
+    replacedIn[place.slice].push_back(argument);
     Location location = isa<UnknownLoc>(argument.getLoc()) ? function.getLoc()
                                                            : argument.getLoc();
     slices.op(place.slice, location);
@@ -187,9 +187,10 @@ static zero::FetchOp fetchOf(Value value) {
   return {};
 }
 
-/// What crosses between device and host lies in pinned memory there.
+/// What crosses between device and host, or is read from a file, lies in pinned
+/// memory.
 Space Storage::spaceOf(Value value) const {
-  bool crosses = value.getDefiningOp<zero::OffloadOp>() ||
+  bool crosses = isa<zero::OffloadOp, zero::ReadOp>(value.getDefiningOp()) ||
                  llvm::any_of(value.getUsers(), [](Operation *user) {
                    return isa<zero::FetchOp>(user);
                  });
@@ -224,6 +225,10 @@ void Storage::bindDefault(Operation *op, unsigned result) {
         offload.getUnit() ? SliceClass::grad_shard : SliceClass::scalar;
     unit = offload.getUnit().value_or(-1);
     segment = offload.getSegment() ? int64_t(*offload.getSegment()) : -1;
+  } else if (auto read = dyn_cast<zero::ReadOp>(op)) {
+    sliceClass = SliceClass::optimizer;
+    unit = *read.getUnit();
+    segment = read.getSegment() ? int64_t(*read.getSegment()) : -1;
   } else if (zero::FetchOp fetch = fetchOf(value)) {
     sliceClass = SliceClass::param_shard; // on one side and the other
     unit = *fetch.getUnit();
@@ -284,7 +289,7 @@ LogicalResult Storage::bindOp(Operation *op) {
       !isa<nn::KernelOp, nn::ReshapeOp, zero::ShardOp, zero::ViewOp,
            zero::PackOp, zero::AllGatherOp, zero::PrefetchOp, zero::AwaitOp,
            zero::ReduceScatterOp, zero::AllReduceOp, zero::OffloadOp,
-           zero::FetchOp>(op)) {
+           zero::FetchOp, zero::ReadOp, zero::WriteOp>(op)) {
     return op->emitOpError("is in no kernel; sched has no step for it");
   }
   if (auto reduce = dyn_cast<zero::ReduceScatterOp>(op)) {

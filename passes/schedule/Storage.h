@@ -14,7 +14,8 @@ namespace mlir::zg::sched {
 /// Values that share bytes by what they are (see Part) follow from others. The
 /// rest is decided in one backward walk, consumers before producers: a consumer
 /// that wants its operand in a place (a pack, an in-place gather, an update of
-/// a state, a scatter into a table) asks for it, and the producer gets it
+/// a state, a scatter into a table, a write of what was read from a file) asks
+/// for it, and the producer gets it
 /// unless it is taken, or its bytes are read later as what they were. Who was
 /// refused gets a slice of its own, and the consumer copies. An nn.constant has
 /// no place.
@@ -31,6 +32,9 @@ public:
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
   /// Where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
+  /// Where the value that the op writes to a file must be: where what it
+  /// replaces was read to.
+  Place bufferOf(zero::WriteOp op) const { return buffers.lookup(op); }
   /// Whether the host computes the op.
   bool onHost(Operation *op) const { return sides.onHost(op); }
 
@@ -39,6 +43,7 @@ private:
   LogicalResult bindResults(nn::ReturnOp op);
   LogicalResult bindOp(Operation *op);
   void bindTable(nn::KernelOp kernel);
+  void bindBuffer(zero::WriteOp write);
   void bindOperands(Operation *op);
   void bindDefault(Operation *op, unsigned result);
   Space spaceOf(Value value) const;
@@ -66,8 +71,10 @@ private:
   zero::Sides sides;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;
-  /// By slice, the arguments that lie there.
-  DenseMap<int, SmallVector<BlockArgument, 1>> argumentsIn;
+  /// By slice, what lies there before it is replaced: arguments, or what was
+  /// read from a file.
+  DenseMap<int, SmallVector<Value, 1>> replacedIn;
+  DenseMap<Operation *, Place> buffers; ///< by zero.write
   SmallVector<Place> resultPlaces;
   /// Position of the op that computes the loss; none: no backward.
   std::optional<unsigned> loss;

@@ -1,7 +1,9 @@
 //===- Throttle.cpp - awaits that let bytes be reused ---------------------===//
 
 #include "passes/schedule/Passes.h"
-#include "llvm/ADT/MapVector.h"
+
+#include <map>
+#include <tuple>
 
 namespace mlir::zg::sched {
 
@@ -10,10 +12,10 @@ namespace mlir::zg::sched {
 
 namespace {
 
-/// A buffer that one stream fills and others empty: the first step that writes
-/// it, and the steps of other streams.
-struct PassedBuffer {
-  Step first;
+/// Buffers that one stream fills and others empty, taken together: the first
+/// step that writes each, and the steps of other streams.
+struct PassedBuffers {
+  SmallVector<Step, 1> first;
   SmallVector<Step> readers;
 };
 
@@ -22,10 +24,20 @@ bool isGradients(SliceOp slice) {
   return slice.getSliceClass() == SliceClass::grad && !slice.getCarried();
 }
 
-/// What crosses between device and host, but for single numbers.
+/// What crosses between device and host, but for single numbers; or between a
+/// file and the host.
 bool crosses(SliceOp slice) {
   return slice.getSpace() == Space::pinned && !slice.getCarried() &&
          slice.getSliceClass() != SliceClass::scalar;
+}
+
+/// What buffers are counted by: each, or all states of a segment, which one
+/// update needs together.
+using Key = std::tuple<const void *, int64_t, int64_t>;
+Key keyOf(SliceOp slice, std::optional<Stream> filling) {
+  return filling == Stream::read ? Key(nullptr, int64_t(slice.getUnit()),
+                                       int64_t(slice.getSegment()))
+                                 : Key(slice.getAsOpaquePointer(), -1, -1);
 }
 
 /// Whether the step brings parameters to a buffer of the program.
@@ -50,7 +62,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       delayGathers(program);
       bound(program, isGradients);
-      for (Stream filling : {Stream::offload, Stream::update}) {
+      for (Stream filling : {Stream::offload, Stream::update, Stream::read}) {
         bound(program, crosses, filling);
       }
     }
@@ -81,32 +93,41 @@ struct Throttle : impl::ThrottleBase<Throttle> {
   /// buffers that `filling` fills.
   void bound(ProgramOp program, function_ref<bool(SliceOp)> counts,
              std::optional<Stream> filling = {}) {
-    llvm::MapVector<Value, PassedBuffer> buffers; // by first write
+    std::vector<PassedBuffers> buffers; // by first write
+    // Of slices: which of them; none where another stream fills it.
+    DenseMap<Value, std::optional<size_t>> groups;
+    std::map<Key, size_t> numbers;
     for (auto step : program.getOps<Step>()) {
       for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
         SliceOp slice = step.slice(i);
         if (!counts(slice)) {
           continue;
         }
-        auto buffer = buffers.find(slice);
-        if (buffer != buffers.end()) {
-          if (step.getStream() != buffer->second.first.getStream()) {
-            buffer->second.readers.push_back(step);
+        auto group = groups.find(slice);
+        if (group != groups.end()) {
+          PassedBuffers *passed =
+              group->second ? &buffers[*group->second] : nullptr;
+          if (passed && step.getStream() != passed->first[0].getStream()) {
+            passed->readers.push_back(step);
           }
-        } else if (!filling || step.getStream() == *filling) {
-          buffers[slice].first = step;
+        } else if (filling && step.getStream() != *filling) {
+          groups[slice] = std::nullopt;
+        } else {
+          size_t number =
+              numbers.try_emplace(keyOf(slice, filling), buffers.size())
+                  .first->second;
+          buffers.resize(std::max(buffers.size(), number + 1));
+          buffers[number].first.push_back(step);
+          groups[slice] = number;
         }
       }
     }
-    size_t index = 0;
-    for (auto &[slice, buffer] : buffers) {
-      if (index >= static_cast<size_t>(window)) {
-        for (Step reader :
-             (buffers.begin() + (index - window))->second.readers) {
-          await(buffer.first, reader);
+    for (size_t index = size_t(window); index < buffers.size(); ++index) {
+      for (Step reader : buffers[index - size_t(window)].readers) {
+        for (Step first : buffers[index].first) {
+          await(first, reader);
         }
       }
-      ++index;
     }
   }
 };

@@ -15,9 +15,10 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// Whether the result is the operand's bytes, or a part of them.
+/// Whether the result is the operand's bytes, or a part of them, or read from
+/// the file; that can be at any time.
 bool isPart(Operation *op) {
-  return nn::isView(op) || isa<ViewOp, ShardOp>(op);
+  return nn::isView(op) || isa<ViewOp, ShardOp, ReadOp>(op);
 }
 
 /// Where an op will stand: behind how many ops that stay, and as which of those
@@ -77,10 +78,10 @@ public:
   void move() {
     for (Operation *op : order) {
       SmallVector<BlockArgument> replaced;
-      if (isa<nn::KernelOp, AllGatherOp, FetchOp>(op)) {
+      if (isa<nn::KernelOp, AllGatherOp, FetchOp, WriteOp>(op)) {
         collectReplaced(op, replaced);
       }
-      if (!replaced.empty()) {
+      if (!replaced.empty() && !settled.contains(op)) {
         decide(op, replaced);
       }
     }
@@ -102,7 +103,8 @@ private:
     DenseMap<int64_t, SmallVector<Operation *>> shards;
   };
 
-  /// States that a result of the op becomes, itself, fetched or gathered.
+  /// States that a result of the op becomes, itself, fetched, gathered or
+  /// written to the file.
   void collectReplaced(Operation *op,
                        SmallVectorImpl<BlockArgument> &replaced) {
     for (OpOperand &use : op->getUses()) {
@@ -112,7 +114,7 @@ private:
                 program.getResultAttr(use.getOperandNumber(), kUpdatesAttr))) {
           replaced.push_back(argument);
         }
-      } else if (isa<AllGatherOp, FetchOp>(user)) {
+      } else if (isa<AllGatherOp, FetchOp, WriteOp>(user)) {
         collectReplaced(user, replaced);
       }
     }
@@ -139,7 +141,8 @@ private:
     }
   }
 
-  /// With the parts that the op reads in front of it.
+  /// With the parts that the op reads in front of it, and what it gives to the
+  /// file behind it, so that buffers are free for the next update.
   void put(Operation *op, unsigned index) {
     for (Value operand : op->getOperands()) {
       Operation *part = operand.getDefiningOp();
@@ -149,6 +152,11 @@ private:
     }
     moved[index].push_back(op);
     places[op] = {index, moved[index].size()};
+    for (Operation *user : op->getUsers()) {
+      if (isa<WriteOp>(user) && settled.insert(user).second) {
+        put(user, index);
+      }
+    }
   }
 
   /// The place behind which a value is there, without waiting for what runs
@@ -225,6 +233,7 @@ private:
   DenseMap<int64_t, Operation *> overlap;        ///< by unit
   DenseMap<Attribute, BlockArgument> argumentOf; ///< by state
   DenseMap<Value, Readers> readers;              ///< by argument
+  DenseSet<Operation *> settled; ///< writes that went with an update
   SmallVector<Operation *> order;
   DenseMap<Operation *, Place> places;
   std::vector<SmallVector<Operation *>> moved; ///< behind order[i - 1]

@@ -32,7 +32,8 @@ public:
   /// Whether the value lies in the host's memory.
   bool has(Value value) const {
     Operation *op = value.getDefiningOp();
-    return op ? contains(op) || isa<OffloadOp>(op) : sides.onHost(value);
+    return op ? contains(op) || isa<OffloadOp, ReadOp>(op)
+              : sides.onHost(value);
   }
 
 private:
@@ -63,13 +64,13 @@ public:
 private:
   void visit(OpOperand &operand) {
     Operation *user = operand.getOwner();
-    if (isa<FetchOp>(user)) {
+    if (isa<FetchOp, ReadOp>(user) || operand.get().getDefiningOp<WriteOp>()) {
       return;
     }
     bool wantsHost =
         isa<nn::ReturnOp>(user)
             ? sideOfResult(program, operand.getOperandNumber()) == Side::Host
-            : host.contains(user);
+            : host.contains(user) || isa<WriteOp>(user);
     bool isHost = host.has(operand.get());
     if (wantsHost && !isHost && !isLiteral(operand.get())) {
       operand.set(offloaded(operand.get(), user));

@@ -173,6 +173,30 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   ];
 }
 
+def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
+  let summary = "Reads states from the rank's file, and writes them back.";
+  let description = [{
+    Where units declare states in a file (`zero-updates` with
+    `offload-optimizer=nvme`), a program that takes one reads it in front of its
+    first use, and one that replaces it writes it in the end.
+
+        %r = zero.read %h.0.exp_avg unit 0 segment 0 bytes 2048
+            reason "update of h.0"
+        ... update of %r, on the host ...
+        %w = zero.write %r.new unit 0 segment 0 bytes 2048
+            reason "update of h.0"
+        nn.return ..., %w
+
+    `zero-offload`, which runs behind it, lets the host compute the update;
+    `zero-early-updates` moves reads and writes to it, once there are kernels.
+
+    bitwise: moves values and changes none.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let statistics = [Statistic<"read", "reads", "reads inserted">,
+                    Statistic<"written", "writes", "writes inserted">];
+}
+
 def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
   let summary = "Lets the host compute with what lies in its memory.";
   let description = [{

@@ -164,7 +164,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     DenseSet<int64_t> result;
     for (auto [unit, elements] : units) {
       offloaded += elements;
-      if (offload_optimizer == "cpu" && offloaded <= offload_ratio * all) {
+      if (offload_optimizer != "none" && offloaded <= offload_ratio * all) {
         result.insert(unit);
       }
     }
@@ -191,20 +191,27 @@ struct Updates : impl::UpdatesBase<Updates> {
         UnitStateAttr updated = states.declared(unit, kMasterRole);
         updated = updated ? updated : states.declared(unit, kParamRole);
         states.declare(unit, role, updated.getType(), states.shardsUpdate(unit),
-                       offloads ? Space::host : Space::device);
+                       offloads ? stateSpace() : Space::device);
       }
     }
   }
 
-  /// What the host updates lies in its memory: a master, unless the parameters
-  /// do. One of their own type is copied to the device as it is.
+  /// Of what is offloaded and does not cross to the device as it is.
+  Space stateSpace() const {
+    return offload_optimizer == "nvme" ? Space::nvme : Space::host;
+  }
+
+  /// What the host updates lies in its memory, or its file: a master, unless
+  /// the parameters do. One in memory that has their type is copied to the
+  /// device as it is.
   void declareMaster(UnitStates &states, int64_t unit) {
     UnitStateAttr parameters = states.declared(unit, kParamRole);
     if (states.declared(unit, kMasterRole)) {
-      states.declareSpace(unit, kMasterRole, Space::host);
+      states.declareSpace(unit, kMasterRole, stateSpace());
     } else if (parameters.getSpace() == Space::device) {
       states.declare(unit, kMasterRole, parameters.getType(),
-                     states.shardsUpdate(unit), Space::pinned);
+                     states.shardsUpdate(unit),
+                     stateSpace() == Space::nvme ? Space::nvme : Space::pinned);
     }
   }
 

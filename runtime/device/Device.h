@@ -102,10 +102,12 @@ struct StepTime {
   WorkTime work = {};
 };
 
-/// Bytes that a rank's device and its host have given each other.
+/// Bytes that a rank's device, host and file have given each other.
 struct CrossingCount {
-  uint64_t down = 0; // to the host
-  uint64_t up = 0;   // to the device
+  uint64_t down = 0;    // to the host
+  uint64_t up = 0;      // to the device
+  uint64_t read = 0;    // from the file to the host
+  uint64_t written = 0; // and back
 };
 
 /// What is done behind a step, by its place in the list that was bound.

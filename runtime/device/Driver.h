@@ -16,6 +16,15 @@ enum class Graphs {
   All,     // whole programs, with NCCL's collectives, of a process a rank
 };
 
+/// Of arenas that are files.
+struct FileOptions {
+  std::string folder;
+  uint64_t block_bytes = 1 << 20; // of a request at most; whole pages
+  unsigned depth = 8;             // requests under way at once
+  /// Whether io_uring is tried first. Threads read and write elsewhere.
+  bool uring = true;
+};
+
 struct DeviceOptions {
   /// Names threads; chooses among several accelerators.
   unsigned rank = 0;
@@ -25,6 +34,7 @@ struct DeviceOptions {
   Graphs graphs = Graphs::Compute;
   /// The longest that an accelerator may go without finishing a step.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
+  FileOptions files = {};
   /// Ranks of this process, each with as many threads; and processes, each with
   /// as many ranks, that share its processors.
   unsigned ranks = 1, processes = 1;
@@ -79,6 +89,18 @@ public:
 /// that this machine lacks. `number`: which one, of several accelerators.
 absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
                                                    unsigned number = 0);
+
+/// What a folder offers files of ranks.
+struct FileSupport {
+  std::string filesystem; // "ext4"; empty: of no known name
+  uint64_t free = 0;      // bytes
+  bool direct = false;    // O_DIRECT
+  bool uring = false;     // io_uring
+};
+
+/// Looks at the folder, and tries a file there. An error says why none can be
+/// made.
+absl::StatusOr<FileSupport> probeFolder(const std::string &folder);
 
 /// Whether an accelerator of this process did not come back. Then what runs
 /// when a process exits may wait for it for ever: end by std::_Exit.

@@ -132,9 +132,8 @@ absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
     for (const plan::Access &access : step.step->accesses()) {
       step.ranges.push_back(memory_.access(plan, access));
     }
-    if (crosses(plan, *step.step)) {
-      bool down = plan.streams(int(step.stream)).kind() == plan::COPY_OUT;
-      step.moved = down ? &crossed_down : &crossed_up;
+    if (std::optional<Way> way = wayOf(plan, *step.step)) {
+      step.moved = &moved[size_t(*way)];
     }
     if (isCollective(*step.step)) {
       absl::Status status = bindCollective(program, order[step.number], step);

@@ -54,8 +54,10 @@ public:
     return search->origin(program);
   }
 
-  /// Bytes that crossed between the device and the host.
-  CrossingCount crossed() const { return {crossed_down, crossed_up}; }
+  /// Bytes that the device, the host and the file have given each other.
+  CrossingCount crossed() const {
+    return {moved[0], moved[1], moved[2], moved[3]};
+  }
 
   const RankMemory &memory() const { return memory_; }
   const std::vector<std::unique_ptr<Buffer>> &arenas() const { return arenas_; }
@@ -93,7 +95,7 @@ private:
   std::vector<std::unique_ptr<Buffer>> arenas_;
   RankMemory memory_;
   std::unique_ptr<Buffer> counters; // between devices, or null
-  std::atomic<uint64_t> crossed_down{0}, crossed_up{0};
+  std::atomic<uint64_t> moved[4] = {}; // by Way
   std::vector<Bound> programs;
   std::unique_ptr<NonfiniteSearch> search; // or null
   // Of the program that runs: its other parts may wait for the one that fails.

@@ -81,7 +81,7 @@ absl::Status Machine::checkArenas(const plan::Plan &plan,
   for (const plan::Arena &arena : plan.arenas()) {
     if (arena.space() == plan::DEVICE) {
       need.device += arena.bytes() * neighbours.on_device;
-    } else {
+    } else if (arena.space() != plan::NVME) {
       need.pinned += arena.bytes() * neighbours.on_machine;
     }
   }

@@ -88,6 +88,9 @@ absl::Status RankRun::prepare() {
   options.ranks_here = session.processes == 1 ? worldOf(session.plan()) : 1;
   options.processes_here = session.options.processes_here;
   options.graphs = session.options.graphs;
+  options.files.folder = session.options.nvme_path;
+  options.files.block_bytes = session.options.nvme_block_size;
+  options.files.depth = session.options.nvme_queue_depth;
   options.deadline_seconds = session.options.deadline_seconds;
   options.record_times = !session.options.trace.empty();
   options.debug_nonfinite = session.options.debug_nonfinite;

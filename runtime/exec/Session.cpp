@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Session.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/exec/ResumeRun.h"
 #include "runtime/io/Overwrite.h"
 
@@ -176,6 +177,49 @@ absl::Status openFiles(Session &session) {
   return session.first() ? createOutputs(session) : absl::OkStatus();
 }
 
+/// Where the plan keeps states in files: whether they can be made, and how they
+/// will be read and written.
+absl::Status checkFolder(const Session &session) {
+  const TrainOptions &options = session.options;
+  uint64_t bytes = 0; // of a rank
+  for (const plan::Arena &arena : session.plan().arenas()) {
+    bytes += arena.space() == plan::NVME ? arena.bytes() : 0;
+  }
+  if (bytes == 0) {
+    if (!options.nvme_path.empty()) {
+      session.say("--nvme-path has no effect: the plan was compiled without "
+                  "--offload-optimizer nvme");
+    }
+    return absl::OkStatus();
+  }
+  if (options.nvme_path.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan keeps ", grouped(bytes),
+                     " bytes of each rank in a file: "
+                     "give --nvme-path DIR, a folder on an NVMe disk"));
+  }
+  ZG_ASSIGN_OR_RETURN(FileSupport support, probeFolder(options.nvme_path));
+  uint64_t ranks = session.processes == 1 ? worldOf(session.plan()) : 1;
+  if (support.free < bytes * ranks) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "--nvme-path ", options.nvme_path,
+        ": the files of the ranks here need ", grouped(bytes * ranks),
+        " bytes, and ", grouped(support.free), " are free there"));
+  }
+  std::string missing =
+      absl::StrCat(support.direct ? ""
+                                  : "no O_DIRECT, so that the system's "
+                                    "cache holds what is read",
+                   support.direct || support.uring ? "" : "; ",
+                   support.uring ? ""
+                                 : "no io_uring, so that threads read "
+                                   "and write");
+  if (!missing.empty()) {
+    session.say(absl::StrCat("--nvme-path ", options.nvme_path, ": ", missing));
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 void Session::say(const std::string &text) const {
@@ -202,6 +246,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   ZG_ASSIGN_OR_RETURN(session->machine,
                       Machine::open(plan, {options.algorithms}, accelerator));
   ZG_RETURN_IF_ERROR(TrainingPrograms::of(plan).status());
+  ZG_RETURN_IF_ERROR(checkFolder(*session));
   session->options.threads = threadsOf(options.threads, worldOf(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
   bool queues = plan.devices(0).device() == "cuda";

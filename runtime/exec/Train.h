@@ -60,6 +60,11 @@ struct TrainOptions {
   std::string resume;
   /// Of a checkpoint of another precision.
   bool convert_precision = false;
+  /// Where states lie that the plan keeps on NVMe, and how the files there are
+  /// read and written.
+  std::string nvme_path;
+  uint64_t nvme_block_size = options::Train().nvme_block_size;
+  unsigned nvme_queue_depth = options::Train().nvme_queue_depth;
   /// Deviation of made up parameters.
   std::optional<double> init_missing;
   uint64_t seed = 0;

@@ -31,7 +31,9 @@ std::string pack(const RankRun &run, const Session &session) {
                                int64_t(count.scalar)});
   }
   words.insert(words.end(), {int64_t(result.first_crossing.down),
-                             int64_t(result.first_crossing.up)});
+                             int64_t(result.first_crossing.up),
+                             int64_t(result.first_crossing.read),
+                             int64_t(result.first_crossing.written)});
   words.push_back(int64_t(result.touched.size()));
   words.insert(words.end(), result.touched.begin(), result.touched.end());
   for (const std::vector<StepTime> &program : run.times()) {
@@ -71,6 +73,8 @@ Told unpack(const std::string &text) {
   }
   told.result.first_crossing.down = uint64_t(next());
   told.result.first_crossing.up = uint64_t(next());
+  told.result.first_crossing.read = uint64_t(next());
+  told.result.first_crossing.written = uint64_t(next());
   for (int64_t arenas = next(); arenas > 0; --arenas) {
     told.result.touched.push_back(uint64_t(next()));
   }

@@ -61,6 +61,7 @@ absl::Status Trainer::prepare() {
   wanted.processes = options.processes_here;
   bool one_by_one = options.record_times || options.debug_nonfinite;
   wanted.graphs = one_by_one ? Graphs::Off : options.graphs;
+  wanted.files = options.files;
   wanted.deadline = std::chrono::duration<double>(options.deadline_seconds);
   ZG_ASSIGN_OR_RETURN(RankDevices devices,
                       options.machine->createDevices(wanted));

@@ -44,6 +44,8 @@ struct TrainerOptions {
   /// What a GPU is given at once, and how long it may take to finish a step.
   Graphs graphs = Graphs::Compute;
   double deadline_seconds = options::Train().deadline_seconds;
+  /// Of states that the plan keeps on NVMe.
+  FileOptions files = {};
   /// Whether `times` is wanted.
   bool record_times = false;
   /// Ends the run where NaN or infinity reaches what lasts, with the step that

@@ -155,7 +155,7 @@ Json transfersJson(const plan::Plan &plan) {
   for (const plan::Program &program : plan.programs()) {
     for (int i = 0; i < program.steps_size(); ++i) {
       const plan::Step &step = program.steps(i);
-      if (crosses(plan, step)) {
+      if (wayOf(plan, step)) {
         list.push_back({{"program", program.name()},
                         {"step", i},
                         {"stream", streamName(plan, step)},
@@ -186,6 +186,8 @@ Json trafficJson(const plan::Plan &plan) {
             {"scalar", traffic.scalar.saturated()},
             {"down", crossing.down.saturated()},
             {"up", crossing.up.saturated()},
+            {"read", crossing.read.saturated()},
+            {"written", crossing.written.saturated()},
             {"planned", book.planned},
             {"saved_by_reducing_last", saved},
             {"textbook",

@@ -247,12 +247,12 @@ void traffic(const Json &report, std::string &out) {
   }
 }
 
-/// Between a rank's device and the host.
+/// Between a rank's device, the host and its file.
 void transfers(const Json &report, std::string &out) {
   if (report["transfers"].empty()) {
     return;
   }
-  absl::StrAppend(&out, "\nBetween device and host, bytes of a rank\n");
+  absl::StrAppend(&out, "\nBetween device, host and file, bytes of a rank\n");
   for (const Json &item : report["transfers"]) {
     absl::StrAppendFormat(&out, "  %s %4d  %-7s %15s x %d  %s: %s\n",
                           text(item["program"]), number(item["step"]),
@@ -260,9 +260,15 @@ void transfers(const Json &report, std::string &out) {
                           number(item["runs_per_step"]), text(item["name"]),
                           text(item["reason"]));
   }
+  const Json &sums = report["traffic"];
   absl::StrAppendFormat(&out, "  a step: %s down, %s up\n",
-                        grouped(number(report["traffic"]["down"])),
-                        grouped(number(report["traffic"]["up"])));
+                        grouped(number(sums["down"])),
+                        grouped(number(sums["up"])));
+  if (number(sums["read"]) + number(sums["written"]) > 0) {
+    absl::StrAppendFormat(
+        &out, "  a step: %s read from the rank's file, %s written to it\n",
+        grouped(number(sums["read"])), grouped(number(sums["written"])));
+  }
 }
 
 void waste(const Json &report, std::string &out) {

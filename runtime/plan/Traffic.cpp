@@ -25,14 +25,36 @@ Traffic trafficOf(const plan::Plan &plan) {
   return sum;
 }
 
-static plan::StreamKind streamKindOf(const plan::Plan &plan,
-                                     const plan::Step &step) {
-  return plan.streams(int(step.stream())).kind();
+std::optional<Way> wayOf(const plan::Plan &plan, const plan::Step &step) {
+  if (!step.has_copy()) {
+    return std::nullopt;
+  }
+  switch (plan.streams(int(step.stream())).kind()) {
+  case plan::COPY_OUT:
+    return Way::Down;
+  case plan::COPY_IN:
+    return Way::Up;
+  case plan::FILE_READ:
+    return Way::Read;
+  case plan::FILE_WRITE:
+    return Way::Written;
+  default:
+    return std::nullopt;
+  }
 }
 
-bool crosses(const plan::Plan &plan, const plan::Step &step) {
-  plan::StreamKind kind = streamKindOf(plan, step);
-  return step.has_copy() && (kind == plan::COPY_IN || kind == plan::COPY_OUT);
+Checked &Crossing::of(Way way) {
+  switch (way) {
+  case Way::Down:
+    return down;
+  case Way::Up:
+    return up;
+  case Way::Read:
+    return read;
+  case Way::Written:
+    break;
+  }
+  return written;
 }
 
 Crossing crossingOf(const plan::Plan &plan) {
@@ -40,10 +62,9 @@ Crossing crossingOf(const plan::Plan &plan) {
   for (const plan::Program &program : plan.programs()) {
     Checked runs = runsPerStep(plan, program);
     for (const plan::Step &step : program.steps()) {
-      if (crosses(plan, step)) {
-        bool down = streamKindOf(plan, step) == plan::COPY_OUT;
-        Checked &side = down ? sum.down : sum.up;
-        side = side + runs * step.accesses(0).bytes();
+      if (std::optional<Way> way = wayOf(plan, step)) {
+        Checked &bytes = sum.of(*way);
+        bytes = bytes + runs * step.accesses(0).bytes();
       }
     }
   }

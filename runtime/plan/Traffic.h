@@ -5,22 +5,29 @@
 
 #include "runtime/plan/steps/Step.h"
 
+#include <optional>
+
 namespace zerograph {
 
 /// In one step of training: all micro-batches. The plan must be valid.
 Traffic trafficOf(const plan::Plan &plan);
 
-/// Bytes that a rank's device and its host give each other.
+/// The ways that bytes go within a rank: to the host, to the device, from its
+/// file to the host, and back.
+enum class Way { Down, Up, Read, Written };
+
+/// Bytes that a rank's device, host and file give each other.
 struct Crossing {
-  Checked down = 0; // to the host
-  Checked up = 0;   // to the device
+  Checked down = 0, up = 0, read = 0, written = 0;
+
+  Checked &of(Way way);
 };
 
 /// In one step of training. Inputs and scalars are not counted.
 Crossing crossingOf(const plan::Plan &plan);
 
-/// Whether the step brings bytes to the other side.
-bool crosses(const plan::Plan &plan, const plan::Step &step);
+/// The way on which a step brings bytes; none where it brings none.
+std::optional<Way> wayOf(const plan::Plan &plan, const plan::Step &step);
 
 /// In an evaluation, for one micro-batch of each rank; nothing where the plan
 /// does not evaluate.

@@ -137,15 +137,30 @@ TEST(Traps, OffloadOfAShareIsOfWholeUnits) {
   EXPECT_EQ(valueOf(read("none"), "offload-ratio"), "");
 }
 
-TEST(Traps, OffloadToFilesIsRefused) {
-  for (const char *what : {"offload_optimizer", "offload_param"}) {
-    Config config = readGood(
+TEST(Traps, FilesAreForTheOptimizer) {
+  auto read = [](const char *what) {
+    return readGood(
         absl::StrCat(R"({"zero_optimization": {"stage": 3, ")", what,
                      R"(": {"device": "nvme", "nvme_path": "/nvme"}}})"));
-    EXPECT_THAT(linesOf(config.problems),
-                HasSubstr("is \"nvme\": not built yet: `cpu` keeps it in "
-                          "memory"));
-  }
+  };
+  Config config = read("offload_optimizer");
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "offload-optimizer"), "nvme");
+  EXPECT_THAT(
+      meaningOf(config, "zero_optimization.offload_optimizer.nvme_path").text,
+      HasSubstr("train --nvme-path"));
+  EXPECT_THAT(linesOf(read("offload_param").problems),
+              HasSubstr("is \"nvme\": not built yet: `cpu` keeps it in "
+                        "memory"));
+}
+
+TEST(Traps, ParametersInMemoryAndTheOptimizerInFiles) {
+  Config config = readGood(R"({"zero_optimization": {"stage": 3,
+      "offload_optimizer": {"device": "nvme"},
+      "offload_param": {"device": "cpu"}}})");
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "offload-optimizer"), "nvme");
+  EXPECT_EQ(valueOf(config, "offload-param"), "cpu");
 }
 
 TEST(Traps, StageMayBeTrue) {
@@ -318,7 +333,7 @@ TEST(Traps, AllProblemsAreReportedTogether) {
   Config config = readGood(R"({"stage": 3, "train_batch_size": 7,
       "train_micro_batch_size_per_gpu": 2, "fp16": {"enabled": "maybe"},
       "zero_optimization": {"stage": 3, "zero_quantized_weights": true,
-                            "offload_optimizer": {"device": "nvme"}}})");
+                            "offload_param": {"device": "nvme"}}})");
   EXPECT_THAT(
       config.problems,
       testing::UnorderedElementsAre(
@@ -328,7 +343,7 @@ TEST(Traps, AllProblemsAreReportedTogether) {
           HasSubstr("'fp16.enabled' (c, line 2) is \"maybe\": expected "
                     "true or false"),
           HasSubstr("zero_quantized_weights"),
-          HasSubstr("offload_optimizer.device")));
+          HasSubstr("offload_param.device")));
 }
 
 } // namespace

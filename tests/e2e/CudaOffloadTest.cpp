@@ -29,13 +29,13 @@ Training make(const char *model, int64_t ranks, int64_t stage,
 }
 
 void expectHostsBits(const Training &plain, bool parameters, Graphs graphs,
-                     uint32_t seed) {
+                     uint32_t seed, const char *optimizer = "cpu") {
   Outcome host = trainModel(plain);
   Training training = plain;
   training.target = "cuda:emulated";
   training.graphs = graphs;
   training.also = [=](CompileOptions &options) {
-    options.offload_optimizer = "cpu";
+    options.offload_optimizer = optimizer;
     options.offload_param = parameters ? "cpu" : "none";
   };
   std::string what = absl::StrCat(training.describe(), ", seed ", seed);
@@ -63,6 +63,10 @@ TEST(CudaOffload, HasTheHostsBits) {
   expectHostsBits(make("gpt2-nano", 2, 2, 1, "bf16"), false, Graphs::Compute,
                   6);
   expectHostsBits(make("gpt2-nano", 2, 3, 1, "fp32"), true, Graphs::Compute, 7);
+  expectHostsBits(make("mlp-digits", 2, 1, 1, "fp32"), false, Graphs::Compute,
+                  8, "nvme");
+  expectHostsBits(make("mlp-digits", 2, 3, 2, "bf16"), true, Graphs::Off, 9,
+                  "nvme");
 }
 
 TEST(CudaOffload, IsNotRecordedAsOneGraph) {

@@ -97,6 +97,9 @@ void expectAccount(const plan::Plan &plan, const TrainResult &result,
     EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated()) << what;
     EXPECT_EQ(rank.first_crossing.down, crossing.down.saturated()) << what;
     EXPECT_EQ(rank.first_crossing.up, crossing.up.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing.read, crossing.read.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing.written, crossing.written.saturated())
+        << what;
   }
 }
 
@@ -179,6 +182,7 @@ Outcome trainModel(const Training &training) {
   if (training.gradients) {
     options.dump_gradients = scratch.path + "/gradients.safetensors";
   }
+  options.nvme_path = scratch.path; // for plans that ask for it
   options.progress = false;
   options.handle_interrupt = false;
   options.deadline_seconds = 120;

@@ -20,7 +20,11 @@ Training nano(int64_t ranks, int64_t accumulate) {
   return training;
 }
 
-enum class Offloads { Optimizer, Parameters };
+enum class Offloads { Optimizer, Parameters, File, FileAndParameters };
+
+bool keepsParameters(Offloads what) {
+  return what == Offloads::Parameters || what == Offloads::FileAndParameters;
+}
 
 Training offloaded(Training training, Offloads what = Offloads::Optimizer) {
   auto before = training.also;
@@ -28,8 +32,9 @@ Training offloaded(Training training, Offloads what = Offloads::Optimizer) {
     if (before) {
       before(options);
     }
-    options.offload_optimizer = "cpu";
-    options.offload_param = what == Offloads::Parameters ? "cpu" : "none";
+    bool file = what == Offloads::File || what == Offloads::FileAndParameters;
+    options.offload_optimizer = file ? "nvme" : "cpu";
+    options.offload_param = keepsParameters(what) ? "cpu" : "none";
   };
   return training;
 }
@@ -66,8 +71,9 @@ TEST(Offload, KeepsTheBits) {
         base.precision = precision;
         std::optional<Outcome> plain;
         for (int64_t stage = 0; stage < 4; ++stage) {
-          for (Offloads what : {Offloads::Optimizer, Offloads::Parameters}) {
-            if ((what == Offloads::Parameters && stage != 3) ||
+          for (Offloads what : {Offloads::Optimizer, Offloads::Parameters,
+                                Offloads::File, Offloads::FileAndParameters}) {
+            if ((keepsParameters(what) && stage != 3) ||
                 (!full && number++ % 7 != 0)) {
               continue;
             }
@@ -101,8 +107,9 @@ TEST(Offload, KeepsTheBitsOfEveryOptimizer) {
       training.bucket_bytes = stage > 1 ? 20000 : training.bucket_bytes;
       expectSameOutcome(
           plain,
-          trainModel(offloaded(training, stage == 3 ? Offloads::Parameters
-                                                    : Offloads::Optimizer)),
+          trainModel(offloaded(training, stage == 3   ? Offloads::Parameters
+                                         : stage == 1 ? Offloads::File
+                                                      : Offloads::Optimizer)),
           std::string(run) + " " + training.describe());
     }
   }
@@ -125,11 +132,11 @@ TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
       if (stage == 3 && base.reduce == "last") {
         continue;
       }
-      expectSameOutcome(
-          plain,
-          trainModel(offloaded(training, stage == 3 ? Offloads::Parameters
-                                                    : Offloads::Optimizer)),
-          training.describe());
+      expectSameOutcome(plain,
+                        trainModel(offloaded(
+                            training, stage == 3 ? Offloads::FileAndParameters
+                                                 : Offloads::Optimizer)),
+                        training.describe());
     }
   }
 }
@@ -175,6 +182,28 @@ TEST(Offload, MovesShardsAndKeepsNoStateOnTheDevice) {
     EXPECT_LT(down, shards + 256); // and a few scalars
     EXPECT_EQ(moved(step, plan, plan::COPY_IN), shards);
   }
+}
+
+// What memory has no more but for two segments at a time, and what the file
+// gives and takes: all states, once a step.
+TEST(Offload, KeepsStatesInAFile) {
+  Training base = nano(2, 1);
+  base.zero_stage = 2;
+  base.bucket_bytes = 20000;
+  plan::Plan memory = compilePlan(offloaded(base)),
+             file = compilePlan(offloaded(base, Offloads::File));
+  uint64_t shards = 0; // of all units
+  for (const plan::Unit &unit : file.units()) {
+    shards += unit.elements() / 2 * 4;
+  }
+  EXPECT_EQ(bytesOf(file, plan::HOST), 0u);
+  EXPECT_GE(bytesOf(file, plan::NVME), 3 * shards);
+  // The masters were there besides; of the rest, a few segments, in pages.
+  EXPECT_LE(bytesOf(file, plan::PINNED),
+            bytesOf(memory, plan::PINNED) - shards + 3 * shards / 4);
+  const plan::Program &step = file.programs(0);
+  EXPECT_EQ(moved(step, file, plan::FILE_READ), 3 * shards);
+  EXPECT_EQ(moved(step, file, plan::FILE_WRITE), 3 * shards);
 }
 
 } // namespace

@@ -56,6 +56,11 @@ std::vector<Training> trainings() {
       options.offload_param = stage == 3 ? "cpu" : "none";
     };
   }
+  // And what lies in a file.
+  all.push_back(make("gpt2-nano", "adamw", 2, 2));
+  all.back().also = [](CompileOptions &options) {
+    options.offload_optimizer = "nvme";
+  };
   all[8].file = all[9].file = "model_ts.onnx";
   all[7].settings = "gpt2-nano";
   all[4].bucket_bytes = 100000; // several segments a unit

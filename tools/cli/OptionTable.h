@@ -71,12 +71,13 @@ OptionCheck text(Good good, const char *expected) {
       "")};
 }
 
-/// Where something is kept that need not be on the device.
-inline const OptionCheck offloadDevice = {CLI::Validator(
+/// Where parameters are kept that need not be on the device.
+inline const OptionCheck parameterDevice = {CLI::Validator(
     [](const std::string &text) {
       return text == "none" || text == "cpu" ? std::string()
              : text == "nvme"
-                 ? std::string("nvme is not built yet; give cpu or none")
+                 ? std::string("nvme is not built yet for parameters; give cpu "
+                               "or none")
                  : text + " is no place to offload to; expected none or cpu";
     },
     "")};

@@ -70,9 +70,15 @@ void reportTraffic(const plan::Plan &plan, const TrainResult &result) {
     for (const RankResult &rank : result.ranks) {
       moved.down = std::max(moved.down, rank.first_crossing.down);
       moved.up = std::max(moved.up, rank.first_crossing.up);
+      moved.read = std::max(moved.read, rank.first_crossing.read);
+      moved.written = std::max(moved.written, rank.first_crossing.written);
     }
     row("  a step to the host", crossing.down.saturated(), moved.down);
     row("    and to the device", crossing.up.saturated(), moved.up);
+    if (!(crossing.read + crossing.written).is(0)) {
+      row("    read from its file", crossing.read.saturated(), moved.read);
+      row("    and written", crossing.written.saturated(), moved.written);
+    }
   }
   if (!result.eval_losses.empty()) {
     Traffic once = evaluationTraffic(plan);
@@ -125,13 +131,16 @@ void report(const plan::Plan &plan, const TrainResult &result) {
   absl::PrintF("\n");
   absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
   uint64_t bytes = 0, allocated = 0;
+  bool file = false;
   for (const plan::Arena &arena : plan.arenas()) {
     bytes += arena.bytes();
+    file |= arena.space() == plan::NVME;
   }
   for (const RankResult &rank : result.ranks) {
     allocated = std::max(allocated, rank.arena_bytes);
   }
-  row("  memory allocated", bytes, allocated);
+  row(file ? "  memory and file allocated" : "  memory allocated", bytes,
+      allocated);
   for (int arena = 0; arena < plan.arenas_size(); ++arena) {
     uint64_t touched = 0, peak = peakOf(plan, arena);
     for (const RankResult &rank : result.ranks) {

@@ -40,9 +40,9 @@ absl::Status zerograph::checkMemory(const CompileOptions &options,
 
 void zerograph::warnOfOffload(const CompileOptions &options,
                               CompileResult &result) {
-  if (options.offload_optimizer == "cpu" && !keepsOnHost(result.plan)) {
+  if (options.offload_optimizer != "none" && !keepsOnHost(result.plan)) {
     result.warnings.push_back(absl::StrCat(
-        "--offload-optimizer cpu has no effect: ",
+        "--offload-optimizer ", options.offload_optimizer, " has no effect: ",
         options.offload_ratio < 1
             ? absl::StrCat("no unit is within --offload-ratio ",
                            options.offload_ratio)

@@ -378,7 +378,8 @@ def Sched_CopyOp : Sched_StepOp<"copy", (ins OptionalAttr<StrAttr>:$reason)> {
     }
     ```
     With a `reason` it brings bytes to the other side: from the device to pinned
-    memory on the stream `offload`, back on `fetch`.
+    memory on the stream `offload`, back on `fetch`; or from the rank's file to
+    pinned memory on `read`, back on `write`.
 
     **Lifespan**: `sched-lower` to the plan.
 

@@ -65,8 +65,8 @@ def Zero_UnitStateAttr : Zero_Attr<"UnitState", "unit_state"> {
     elements; states share the offsets of elements, whatever their type.
     `sharded`: each rank holds its shards of it; else, all of it. `space`: the
     memory that it lies in, that of the device unless it says `pinned` or
-    `host`, both of which the host has. What is pinned crosses to the device and
-    back as it lies there.
+    `host`, both of which the host has, or `nvme`, a file that the host reads
+    and writes. What is pinned crosses to the device and back as it lies there.
 
     ```mlir
     module attributes {

@@ -22,7 +22,9 @@ def Zero_Space
                   [I32EnumAttrCase<"device", 0>,
                    // Of the host; the device copies from it and to it.
                    I32EnumAttrCase<"pinned", 1>,
-                   I32EnumAttrCase<"host", 2>]> {
+                   I32EnumAttrCase<"host", 2>,
+                   // A file of the rank, which the host reads and writes.
+                   I32EnumAttrCase<"nvme", 3>]> {
   let cppNamespace = "::mlir::zg::zero";
   let genSpecializedAttr = 0;
 }

@@ -122,6 +122,12 @@ void mlir::zg::zero::detail::nameResults(Operation *op,
           .Case([&](FetchOp fetch) {
             return nameOfTransfer(fetch, units, "up");
           })
+          .Case([&](ReadOp read) {
+            return nameOfTransfer(read, units, "read");
+          })
+          .Case([&](WriteOp write) {
+            return nameOfTransfer(write, units, "written");
+          })
           .Case([&](RecallOp recall) { return nn::nameOf(recall.getLoc()); })
           .Case([&](AllReduceOp) { return "sum"; })
           .Default([](Operation *) { return ""; });

@@ -245,7 +245,7 @@ LogicalResult ReduceScatterOp::verify() {
   return verifyPart(*this, getUnit(), getSegment(), getFlat(), getResult());
 }
 
-/// Of a transfer between device and host.
+/// Of a transfer between device, host and file.
 template <typename Op>
 static LogicalResult verifyTransfer(Op op) {
   int64_t moved = nn::tensorBytes(op.getType());
@@ -259,6 +259,10 @@ static LogicalResult verifyTransfer(Op op) {
 LogicalResult OffloadOp::verify() { return verifyTransfer(*this); }
 
 LogicalResult FetchOp::verify() { return verifyTransfer(*this); }
+
+LogicalResult ReadOp::verify() { return verifyTransfer(*this); }
+
+LogicalResult WriteOp::verify() { return verifyTransfer(*this); }
 
 LogicalResult AllReduceOp::verify() {
   if (failed(meshOf(*this).ranks(getGroup()))) {

@@ -418,4 +418,49 @@ def Zero_FetchOp : Zero_TransferOp<"fetch"> {
   }];
 }
 
+def Zero_ReadOp : Zero_TransferOp<"read"> {
+  let summary = "A state in the rank's file, for the host.";
+  let description = [{
+    ```mlir
+    nn.program @example(%m: tensor<512xf32> {zero.state =
+        #zero.state<unit = 0, segment = 1, "exp_avg", sharded = true>}) {
+      %r = zero.read %m unit 0 segment 1 bytes 2048 reason "update of h.0"
+          : tensor<512xf32>
+      nn.return
+    }
+    ```
+    The operand lies in the file (`space = nvme`), the result in pinned memory,
+    where the host computes with it.
+
+    **Lifespan**: `zero-file-states` to lowering into sched;
+    `zero-early-updates` moves it to the update that takes it.
+
+    **Constraints:**
+    - `bytes` are those of the operand.
+    - `unit` exists.
+  }];
+}
+
+def Zero_WriteOp : Zero_TransferOp<"write"> {
+  let summary = "A value of the host, for the rank's file.";
+  let description = [{
+    ```mlir
+    nn.program @example(%new: tensor<512xf32>) {
+      %w = zero.write %new unit 0 segment 1 bytes 2048 reason "update of h.0"
+          : tensor<512xf32>
+      nn.return
+    }
+    ```
+    The result lies in the file, where it replaces the state that was read. The
+    operand is made in the pinned memory that this was read to.
+
+    **Lifespan**: `zero-file-states` to lowering into sched;
+    `zero-early-updates` moves it behind the update that makes its operand.
+
+    **Constraints:**
+    - `bytes` are those of the operand.
+    - `unit` exists.
+  }];
+}
+
 #endif // ZEROGRAPH_ZERO_OPS

@@ -21,11 +21,22 @@ Space mlir::zg::zero::spaceOf(StateAttr state, ArrayAttr units) {
   return Space::device;
 }
 
+static Side sideOf(Space space) {
+  switch (space) {
+  case Space::device:
+    return Side::Device;
+  case Space::pinned:
+  case Space::host:
+    return Side::Host;
+  case Space::nvme:
+    return Side::File;
+  }
+  llvm_unreachable("all spaces are handled");
+}
+
 /// Of what is no state: the device's.
 static Side sideOf(StateAttr state, nn::ProgramOp program) {
-  return state && spaceOf(state, unitsOf(program)) != Space::device
-             ? Side::Host
-             : Side::Device;
+  return state ? sideOf(spaceOf(state, unitsOf(program))) : Side::Device;
 }
 
 Side mlir::zg::zero::sideOfArgument(nn::ProgramOp program, unsigned argument) {
@@ -60,8 +71,10 @@ Sides::Sides(nn::ProgramOp program) {
 
 void Sides::visit(Operation *op) {
   Side side = Side::None;
-  if (isa<OffloadOp>(op)) {
+  if (isa<OffloadOp, ReadOp>(op)) {
     side = Side::Host;
+  } else if (isa<WriteOp>(op)) {
+    side = Side::File;
   } else if (isa<FetchOp>(op)) {
     side = Side::Device;
   } else if (!mayBeOnHost(op)) {
@@ -87,7 +100,7 @@ void Sides::takeFromUsers(Operation *op) {
               });
   bool wanted = free && !isa<nn::ConstantOp>(op) && !op->use_empty() &&
                 llvm::all_of(op->getUsers(), [&](Operation *user) {
-                  return hosted.contains(user) || isa<FetchOp>(user);
+                  return hosted.contains(user) || isa<FetchOp, WriteOp>(user);
                 });
   if (wanted) {
     hosted.insert(op);
@@ -100,21 +113,25 @@ void Sides::takeFromUsers(Operation *op) {
 LogicalResult mlir::zg::zero::verifySides(nn::ProgramOp program) {
   Sides sides(program);
   for (Operation &op : program.front()) {
-    if (isa<OffloadOp, FetchOp>(op)) {
-      continue;
-    }
+    auto kept = [&](unsigned operand) {
+      return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
+             : isa<ReadOp>(op)     ? Side::File
+             : isa<FetchOp, WriteOp>(op) || sides.onHost(&op) ? Side::Host
+                                                              : Side::Device;
+    };
     for (OpOperand &operand : op.getOpOperands()) {
-      Side wanted = isa<nn::ReturnOp>(op)
-                        ? sideOfResult(program, operand.getOperandNumber())
-                    : sides.onHost(&op) ? Side::Host
-                                        : Side::Device;
       Side lies = sides.of(operand.get());
-      if (lies != Side::None && lies != wanted) {
-        StringRef whose = lies == Side::Host ? "host" : "device";
-        return op.emitOpError("operand ")
-               << operand.getOperandNumber() << " lies in memory of the "
-               << whose << ", and the other side takes it; run zero-offload";
+      Side wanted = kept(operand.getOperandNumber());
+      if (lies == Side::None || lies == wanted) {
+        continue;
       }
+      StringRef where = lies == Side::File   ? "the file"
+                        : lies == Side::Host ? "memory of the host"
+                                             : "memory of the device";
+      StringRef pass = lies == Side::File ? "zero-file-states" : "zero-offload";
+      return op.emitOpError("operand ")
+             << operand.getOperandNumber() << " lies in " << where
+             << ", and another side takes it; run " << pass;
     }
   }
   return success();

@@ -7,8 +7,8 @@
 
 namespace mlir::zg::zero {
 
-/// Whose memory a value lies in. Literals lie in none.
-enum class Side { None, Device, Host };
+/// Whose memory a value lies in, or the file of the rank. Literals lie in none.
+enum class Side { None, Device, Host, File };
 
 /// Whether the op of a program is such that the host may compute it; else the
 /// device does, or nobody: a literal.
@@ -19,10 +19,10 @@ Side sideOfArgument(nn::ProgramOp program, unsigned argument);
 Side sideOfResult(nn::ProgramOp program, unsigned result);
 
 /// Where the values of a program lie: states where their units declare them,
-/// what is offloaded or fetched on the other side, and what an op makes where
-/// its operands lie, since a device computes with its own memory alone. What is
-/// made of literals lies where it is used, and nowhere if it is used on both
-/// sides: kernels make it again. A snapshot of the program.
+/// what is offloaded, fetched, read or written on the other side, and what an
+/// op makes where its operands lie, since a device computes with its own memory
+/// alone. What is made of literals lies where it is used, and nowhere if it is
+/// used on both sides: kernels make it again. A snapshot of the program.
 class Sides {
 public:
   explicit Sides(nn::ProgramOp program);

@@ -2,10 +2,12 @@
 
 #include "runtime/device/host/HostDevice.h"
 
+#include "runtime/device/file/FileArena.h"
 #include "runtime/device/host/HostArena.h"
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/HostOperations.h"
 #include "runtime/device/host/HostProgram.h"
+#include "runtime/device/host/SharedOperation.h"
 #include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
@@ -74,10 +76,8 @@ private:
 
 absl::StatusOr<std::unique_ptr<Buffer>>
 HostDevice::allocate(plan::Space space, uint64_t bytes, uint64_t alignment) {
-  if (space != plan::DEVICE && space != plan::PINNED && space != plan::HOST) {
-    return absl::UnimplementedError(
-        absl::StrCat("the plan has an arena in ", plan::Space_Name(space),
-                     "; the host has DEVICE, PINNED and HOST memory only"));
+  if (space == plan::NVME) {
+    return FileArena::create(options.files, bytes, options.rank);
   }
   return makeHostArena(bytes, alignment);
 }
@@ -116,7 +116,9 @@ absl::Status HostDevice::bindStep(const ProgramBinding &program,
   if (!made.operation) {
     ZG_ASSIGN_OR_RETURN(made.operation,
                         makeOperation(stream->workers(), program.module, step));
-    ZG_ASSIGN_OR_RETURN(touches, touchesOf(step));
+    if (dynamic_cast<SharedOperation *>(made.operation.get())) {
+      ZG_ASSIGN_OR_RETURN(touches, touchesOf(step));
+    }
   }
   if (hooks.before) {
     made.operation = std::make_unique<HookedOperation>(

@@ -14,7 +14,7 @@ struct StepHooks {
 };
 
 /// A device whose streams are threads of this process. It has the spaces
-/// device and pinned, both in memory of the process.
+/// device, pinned and host, all in memory of the process, and nvme, a file.
 std::unique_ptr<Device> makeHostDevice(const DeviceOptions &options,
                                        StepHooks hooks = {});
 

@@ -2,6 +2,7 @@
 
 #include "runtime/device/host/HostOperations.h"
 
+#include "runtime/device/file/FileArena.h"
 #include "runtime/device/host/ConvolutionLibrary.h"
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/device/host/KernelModule.h"
@@ -165,9 +166,46 @@ makeLibraryCall(WorkerPool &pool, const StepBinding &step, const Bind &bind) {
   return std::make_unique<LibraryOperation>(pool, std::move(call));
 }
 
+/// Between a file and memory, on the stream's thread alone, which waits.
+class FileCopyOperation final : public Operation {
+public:
+  FileCopyOperation(FileArena &file, bool writes, uint64_t offset,
+                    std::byte *memory, const StepBinding &step)
+      : file(file), writes(writes), offset(offset), memory(memory),
+        bytes(step.ranges[0].bytes), moved(step.moved) {
+    file.expect(memory, bytes);
+  }
+
+  absl::Status issue(const Issue &) override {
+    ZG_RETURN_IF_ERROR(writes ? file.write(offset, memory, bytes)
+                              : file.read(offset, memory, bytes));
+    if (moved) {
+      moved->fetch_add(bytes, std::memory_order_relaxed);
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  FileArena &file;
+  bool writes;
+  uint64_t offset;
+  std::byte *memory;
+  uint64_t bytes;
+  std::atomic<uint64_t> *moved;
+};
+
 absl::StatusOr<std::unique_ptr<Operation>> makeCopy(WorkerPool &pool,
                                                     const StepBinding &step) {
   ZG_RETURN_IF_ERROR(expectAccesses(step, 2, "a source and a destination"));
+  for (bool writes : {false, true}) {
+    const DeviceRange &range = step.ranges[writes],
+                      &other = step.ranges[!writes];
+    if (auto *file = dynamic_cast<FileArena *>(range.buffer)) {
+      ZG_ASSIGN_OR_RETURN(std::byte * memory, hostAddress(other));
+      return std::make_unique<FileCopyOperation>(*file, writes, range.offset,
+                                                 memory, step);
+    }
+  }
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
                       hostAddresses(step.ranges));
   auto copy = [from = addresses[0], to = addresses[1],

@@ -1,8 +1,9 @@
 //===- Copies.cpp - what crosses is what it is said to be -----------------===//
 //
-// Between device and host: a buffer that says of which unit it is gets just
-// that, gradients on their way to the host, and shards of parameters on their
-// way back. What updates a state is another check's part.
+// Between device, host and file: a buffer that says of which unit it is gets
+// just that, gradients on their way to the host, shards of parameters on their
+// way back, and states from the file. What updates a state is another check's
+// part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +29,9 @@ bool holds(const plan::Plan &plan, const plan::Slice &slice,
   bool gradients = of == plan::GRAD || of == plan::GRAD_SHARD;
   return slice.unit() == part.unit &&
          isOfSegment(plan, part, slice.segment()) &&
-         (part.role == Role::Gradient
-              ? gradients
+         (part.role == Role::Gradient ? gradients
+          : of == plan::OPTIMIZER
+              ? part.role != Role::Param
               : part.role != Role::Optimizer && of == plan::PARAM_SHARD);
 }
 
@@ -39,7 +41,7 @@ void checkCopies(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
   UnitParts parts(plan);
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
-    if (!crosses(plan, step)) {
+    if (!wayOf(plan, step)) {
       return;
     }
     uint32_t to = step.accesses(1).slice();

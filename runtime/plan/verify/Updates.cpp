@@ -6,7 +6,9 @@
 // each rank's own (running statistics) are by every micro-batch, once. Of the
 // scalars that each group of parameters has, an update reads those of the group
 // of its parameters. Gathers write parameters too, but nothing new:
-// Collectives.cpp sees to that. An evaluation writes none of all this.
+// Collectives.cpp sees to that. An evaluation writes none of all this. A state
+// in a file is updated in the buffer that it was read to, and written back from
+// there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +16,10 @@
 #include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
+#include "runtime/plan/Traffic.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
+#include "runtime/plan/verify/FileBuffers.h"
 
 #include <map>
 
@@ -29,11 +33,20 @@ class Updates {
 public:
   Updates(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems), parts(plan),
-        arrivals(arrivalsOf(plan)), gradients(plan.units_size()) {}
+        arrivals(arrivalsOf(plan)), buffers(mesh),
+        gradients(plan.units_size()) {}
 
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
     std::optional<UnitPart> updated;
+    std::optional<Way> way = wayOf(plan, step);
+    if (s == 0) {
+      buffers = FileBuffers(mesh);
+    }
+    if (way == Way::Read) {
+      buffers.read(step.accesses(0), step.accesses(1));
+      return;
+    }
     if (step.has_copy() && arrivals[step.accesses(0).slice()].scalar) {
       // On its way to the host.
       arrivals[step.accesses(1).slice()] = arrivals[step.accesses(0).slice()];
@@ -54,6 +67,11 @@ public:
                      ", which is each rank's own");
         continue;
       }
+      if (part && effectOf(step, i).writes && buffers.holds(access.slice())) {
+        buffers.update(access);
+        updated = updated ? updated : part;
+        continue;
+      }
       if (!part || part->role == Role::Gradient ||
           !plan.slices(access.slice()).carried() || !effectOf(step, i).writes ||
           !mayWrite(p, s, access, plan.units(part->unit))) {
@@ -63,7 +81,9 @@ public:
         continue;
       }
       // A local value may be copied from anything that the rank has made.
-      if (step.has_copy() && !plan.units(part->unit).local()) {
+      if (way == Way::Written) {
+        checkWrittenBack(p, s, step.accesses(0), access, *part);
+      } else if (step.has_copy() && !plan.units(part->unit).local()) {
         checkBroughtBack(p, s, step.accesses(0), *part);
       }
       write(p, s, access);
@@ -181,6 +201,10 @@ private:
                    " to ", describe(plan, to), "; expected their values");
       return;
     }
+    if (buffers.holds(from.slice())) {
+      checkIsUpdated(p, s, from, *part);
+      return;
+    }
     if (!plan.slices(int(from.slice())).carried()) {
       return; // made by this program
     }
@@ -193,6 +217,27 @@ private:
                                      " before a step updates them");
                       }
                     });
+  }
+
+  /// A file gets back what was read from just there, updated.
+  void checkWrittenBack(int p, int s, const plan::Access &from,
+                        const plan::Access &to, const UnitPart &part) {
+    if (buffers.isFrom(from, to)) {
+      checkIsUpdated(p, s, from, part);
+    } else {
+      problems.add("wrong copy: ", describeStep(plan, p, s), " writes ",
+                   describeSlice(plan, from.slice()), " to ",
+                   describeSlice(plan, to.slice()), ", which holds ",
+                   describe(plan, part), "; expected what was read from there");
+    }
+  }
+
+  void checkIsUpdated(int p, int s, const plan::Access &from,
+                      const UnitPart &part) {
+    if (!buffers.isUpdated(from)) {
+      problems.add("early copy: ", describeStep(plan, p, s), " copies ",
+                   describe(plan, part), " before a step updates them");
+    }
   }
 
   /// Of states and gradients, a step reads and writes the same elements.
@@ -257,7 +302,8 @@ private:
   const Mesh &mesh;
   Problems &problems;
   UnitParts parts;
-  std::vector<Arrival> arrivals;        // by slice
+  std::vector<Arrival> arrivals; // by slice
+  FileBuffers buffers;
   std::map<uint32_t, Written> written;  // by slice
   std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit
 };

@@ -105,7 +105,8 @@ TEST(ExecutorTest, WhatTheDeviceCannotDoIsSaid) {
       << made.status();
   loaded.plan.mutable_arenas(0)->set_space(plan::NVME);
   made = Executor::create(loaded.plan, *group[0], makeHostDevice({}), **module);
-  EXPECT_NE(made.status().message().find("NVME"), std::string::npos);
+  EXPECT_NE(made.status().message().find("give --nvme-path"),
+            std::string::npos);
 }
 
 TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {

@@ -66,6 +66,12 @@ void PlanBuilder::addHost() {
   plan.mutable_streams(int(stream("update", plan::COMPUTE)))->set_device(1);
 }
 
+void PlanBuilder::addFile() {
+  addArena(plan::NVME, 1);
+  plan.mutable_streams(int(stream("read", plan::FILE_READ)))->set_device(1);
+  plan.mutable_streams(int(stream("write", plan::FILE_WRITE)))->set_device(1);
+}
+
 uint32_t PlanBuilder::stream(const std::string &name, plan::StreamKind kind) {
   plan::Stream &stream = *plan.add_streams();
   stream.set_name(name);

@@ -15,7 +15,9 @@ namespace zerograph::testing {
 enum : uint32_t { kCompute, kGather, kScatter };
 /// Those that come with `addHost`, and the arenas.
 enum : uint32_t { kOffload = kScatter + 1, kFetch, kUpdate };
-enum : uint32_t { kDevice, kPinned, kHost };
+enum : uint32_t { kDevice, kPinned, kHost, kFile };
+/// Those that come with `addFile` behind it.
+enum : uint32_t { kRead = kUpdate + 1, kWrite };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
 /// slots in one of pinned memory; `finish` states signatures and sizes as they
@@ -33,6 +35,8 @@ public:
                  uint32_t arena = kDevice);
   /// The host beside the device: its streams, kernels and memory.
   void addHost();
+  /// Its file, behind these.
+  void addFile();
   /// Another stream.
   uint32_t stream(const std::string &name, plan::StreamKind kind);
   /// Each with a slice of its own: its index.
@@ -125,6 +129,12 @@ plan::Plan reduceLastPlan();
 ///   0 copy in, 1 forward, 2 backward, 3 reduce, 4 sum, 5 offload gradients,
 ///   6 offload the rate, 7 update, 8 fetch parameters, 9 gather
 plan::Plan offloadingPlan();
+
+/// The same with its states in a file:
+///   0 copy in, 1 forward, 2 backward, 3 reduce, 4 sum, 5 offload gradients,
+///   6 offload the rate, 7 read the master, 8 read the moment, 9 update,
+///   10 fetch parameters, 11 write the master, 12 write the moment, 13 gather
+plan::Plan filePlan();
 
 /// World 1, "forward" of a copy_in and one launch from input "x" (2 samples of
 /// 8) to the outputs "y", per sample, and "mean".

@@ -230,14 +230,18 @@ plan::Plan reduceLastPlan() {
   return b.finish();
 }
 
-plan::Plan offloadingPlan() {
+/// What offloads states, to the file or to the memory of the host.
+static plan::Plan planWithHost(bool file) {
   using namespace plan;
   PlanBuilder b(2, 1);
   b.addHost();
+  if (file) {
+    b.addFile();
+  }
   Common common(b);
   int a = b.unit("a", 512, false);
-  uint32_t master = b.state(a, "master", true, kPinned);
-  uint32_t m = b.state(a, "exp_avg", true, kHost);
+  uint32_t master = b.state(a, "master", true, file ? kFile : kPinned);
+  uint32_t m = b.state(a, "exp_avg", true, file ? kFile : kHost);
   uint32_t p = b.plan.units(a).states(0).slice();
   uint32_t h = b.slice("h", ACTIVATION, 64, false);
   uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
@@ -260,15 +264,32 @@ plan::Plan offloadingPlan() {
   uint32_t to =
       b.copy(kOffload, b.all(common.rate, READ), b.all(rate, WRITE), {});
   // Behind both, which are of one stream.
-  uint32_t u = b.launch("update",
-                        {b.all(gh, READ), b.all(rate, READ),
-                         b.all(master, READ_WRITE), b.all(m, READ_WRITE)},
-                        {to}, kUpdate);
-  uint32_t up =
-      b.copy(kFetch, b.all(master, READ), b.part(p, 0, 1024, 1024, WRITE), {u});
+  std::vector<uint32_t> waits = {to};
+  uint32_t new_master = master, new_m = m;
+  if (file) {
+    new_master = b.slice("a/master read", OPTIMIZER, 1024, false, a, kPinned);
+    new_m = b.slice("a/exp_avg read", OPTIMIZER, 1024, false, a, kPinned);
+    b.copy(kRead, b.all(master, READ), b.all(new_master, WRITE), {});
+    waits.push_back(b.copy(kRead, b.all(m, READ), b.all(new_m, WRITE), {}));
+  }
+  uint32_t u =
+      b.launch("update",
+               {b.all(gh, READ), b.all(rate, READ),
+                b.all(new_master, READ_WRITE), b.all(new_m, READ_WRITE)},
+               waits, kUpdate);
+  uint32_t up = b.copy(kFetch, b.all(new_master, READ),
+                       b.part(p, 0, 1024, 1024, WRITE), {u});
+  if (file) {
+    b.copy(kWrite, b.all(new_master, READ), b.all(master, WRITE), {u});
+    b.copy(kWrite, b.all(new_m, READ), b.all(m, WRITE), {});
+  }
   b.gather(a, b.part(p, 0, 1024, 1024, READ), b.all(p, WRITE), {up});
   return b.finish();
 }
+
+plan::Plan offloadingPlan() { return planWithHost(/*file=*/false); }
+
+plan::Plan filePlan() { return planWithHost(/*file=*/true); }
 
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);

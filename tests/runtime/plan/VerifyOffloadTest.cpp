@@ -84,5 +84,70 @@ TEST(VerifyOffload, EachWayHasItsStream) {
   expectFault(plan, "wrong stream: ", "nothing copies from host to device");
 }
 
+/// Of `filePlan`.
+enum : int {
+  kReadMaster = 7,
+  kReadMoment,
+  kUpdates,
+  kFetches,
+  kWriteMaster,
+  kWriteMoment
+};
+
+TEST(VerifyFile, WhatIsReadIsWhatItIsSaidToBe) {
+  plan::Plan plan = testing::filePlan();
+  ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  slice(plan, "a/master read")->set_slice_class(plan::GRAD_SHARD);
+  expectFault(plan, "wrong unit: ", "copies masters [");
+}
+
+TEST(VerifyFile, AStateThatIsWrittenOverAnother) {
+  plan::Plan plan = testing::filePlan();
+  step(plan, kWriteMaster)
+      ->mutable_accesses(0)
+      ->set_slice(testing::sliceNamed(plan, "a/exp_avg read"));
+  expectFault(plan, "wrong copy: ", "expected what was read from there");
+  // Or that is read for another.
+  plan = testing::filePlan();
+  step(plan, kReadMaster)
+      ->mutable_accesses(0)
+      ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
+  expectFault(plan, "wrong copy: ", "copy a/master read");
+}
+
+TEST(VerifyFile, AStateOfTheStepBefore) {
+  // It is written back before the update.
+  plan::Plan plan = testing::filePlan();
+  plan.mutable_programs(0)->mutable_steps()->SwapElements(kUpdates,
+                                                          kWriteMaster);
+  step(plan, kUpdates)->clear_waits();
+  step(plan, kUpdates)->add_waits(kReadMoment);
+  step(plan, kWriteMaster)->add_waits(kUpdates);
+  step(plan, kWriteMoment)->add_waits(kWriteMaster);
+  step(plan, kFetches)->clear_waits();
+  step(plan, kFetches)->add_waits(kUpdates);
+  expectFault(plan, "early copy: ", "copies masters [");
+}
+
+TEST(VerifyFile, AStateThatIsNotWrittenBack) {
+  plan::Plan plan = testing::filePlan();
+  *step(plan, kWriteMoment) = *step(plan, kWriteMaster);
+  step(plan, kWriteMoment)->clear_waits();
+  expectFault(plan, "doubled update: ", "copy a/master read");
+  expectFault(plan, "missing update: ", "exp_avg");
+}
+
+TEST(VerifyFile, OnlyCopiesReachIt) {
+  plan::Plan plan = testing::filePlan();
+  step(plan, kUpdates)
+      ->mutable_accesses(3)
+      ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
+  expectFault(plan, "wrong space: ", "in nvme, which only copies reach");
+  plan = testing::filePlan();
+  step(plan, kReadMaster)->set_stream(testing::kWrite);
+  expectFault(plan, "wrong stream: ",
+              "copies from nvme to pinned are on streams of kind file_read");
+}
+
 } // namespace
 } // namespace zerograph

@@ -1,0 +1,39 @@
+// RUN: zerograph-opt %s --split-input-file --zero-file-states --zero-offload --zero-verify | FileCheck %s
+
+// What lies in the file is read in front of its first use and written in the
+// end, and the host computes what is made of it.
+
+// CHECK-LABEL: nn.program @update
+// CHECK: %[[M:.+]] = zero.read %a.exp_avg unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %a.grad unit 0 segment 0 bytes 1024
+// CHECK-NEXT: %[[AVG:.+]] = nn.binary add %[[M]], %[[DOWN]]
+// CHECK: %[[W:.+]] = zero.read %a.master unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK-NEXT: %[[NEW:.+]] = nn.binary sub %[[W]], %[[AVG]]
+// CHECK-NEXT: %[[UP:.+]] = zero.fetch %[[NEW]] unit 0 segment 0 bytes 1024 reason "updated parameters of a" : tensor<256xf32>
+// CHECK-NEXT: %[[WHOLE:.+]] = zero.all_gather %[[UP]] unit 0
+// CHECK: %[[NEWLY:.+]] = zero.write %[[NEW]] unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK: %[[AVGLY:.+]] = zero.write %[[AVG]] unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK: nn.return %[[NEWLY]], %[[AVGLY]], %[[WHOLE]]
+#p = #zero.state<unit = 0, segment = -1, "param", sharded = false>
+#m = #zero.state<unit = 0, segment = 0, "master", sharded = true>
+#e = #zero.state<unit = 0, segment = 0, "exp_avg", sharded = true>
+#g = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, zero.accumulate = 2 : i64} {
+  nn.program @micro(%a.grad: tensor<256xf32> {zero.state = #g}, %d: tensor<512xf32> {nn.input = #nn.input<"d", per_sample = true>})
+      -> (tensor<256xf32> {zero.updates = #g}) {
+    %0 = zero.reduce_scatter %d, %a.grad unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32>, tensor<256xf32> -> tensor<256xf32>
+    nn.return %0 : tensor<256xf32>
+  }
+  nn.program @update(%a.master: tensor<256xf32> {zero.state = #m}, %a.exp_avg: tensor<256xf32> {zero.state = #e},
+                     %a.grad: tensor<256xf32> {zero.state = #g})
+      -> (tensor<256xf32> {zero.updates = #m}, tensor<256xf32> {zero.updates = #e},
+          tensor<512xf32> {zero.updates = #p}, tensor<256xf32> {zero.updates = #g}) {
+    %0 = nn.binary add %a.exp_avg, %a.grad : tensor<256xf32>
+    %1 = nn.binary sub %a.master, %0 : tensor<256xf32>
+    %2 = zero.all_gather %1 unit 0 group ["data"] reason "updated parameters of a" in_place : tensor<256xf32> -> tensor<512xf32>
+    %zero = nn.constant dense<0.0> : tensor<256xf32>
+    nn.return %1, %0, %2, %zero : tensor<256xf32>, tensor<256xf32>, tensor<512xf32>, tensor<256xf32>
+  }
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>, <"master", f32, sharded = true, space = nvme>, <"exp_avg", f32, sharded = true, space = nvme>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
+}
