@@ -41,9 +41,10 @@ absl::Status zerograph::checkMemory(const CompileOptions &options,
 void zerograph::warnOfOffload(const CompileOptions &options,
                               CompileResult &result) {
   if (options.offload_optimizer != "none" && !keepsOnHost(result.plan, "")) {
-    result.warnings.push_back(absl::StrCat(
-        "--offload-optimizer ", options.offload_optimizer, " has no effect: ",
-        options.optimizer, " keeps nothing beside the parameters"));
+    result.warnings.push_back(
+        absl::StrCat("--offload-optimizer ", options.offload_optimizer,
+                     " has no effect: ", options.optimizer,
+                     " keeps nothing beside the parameters"));
   } else if (options.offload_param == "cpu" &&
              !keepsOnHost(result.plan, "param")) {
     result.warnings.push_back(

@@ -14,11 +14,10 @@ enum class Side { None, Device, Host, File };
 Side sideOf(Space space);
 
 /// Where the values of a program lie: states where their units declare them,
-/// what is offloaded, fetched, read or written on the other side, and what an op
-/// makes where
-/// its operands lie, since a device computes with its own memory alone. What is
-/// made of literals lies where it is used, and nowhere if it is used on both
-/// sides: kernels make it again. A snapshot of the program.
+/// what is offloaded, fetched, read or written on the other side, and what an
+/// op makes where its operands lie, since a device computes with its own memory
+/// alone. What is made of literals lies where it is used, and nowhere if it is
+/// used on both sides: kernels make it again. A snapshot of the program.
 class Sides {
 public:
   explicit Sides(nn::ProgramOp program);
