@@ -94,7 +94,7 @@ private:
   RankDevices devices;
   std::vector<std::unique_ptr<Buffer>> arenas_;
   RankMemory memory_;
-  std::unique_ptr<Buffer> counters; // between devices, or null
+  std::unique_ptr<Buffer> counters;    // between devices, or null
   std::atomic<uint64_t> moved[4] = {}; // by Way
   std::vector<Bound> programs;
   std::unique_ptr<NonfiniteSearch> search; // or null

@@ -234,7 +234,7 @@ std::vector<Mutation> unitMutations() {
       {"states",
        "element type",
        stateType,
-       {"wrong type: ", " elements of type "}},
+       {"wrong type: ", " elements of type ", "or a wider type"}},
       {"units", "elements", elements, {"do not make up its"}},
       {"units",
        "segments",

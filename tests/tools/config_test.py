@@ -205,7 +205,8 @@ class Refused(ConfigCase):
                     "train_micro_batch_size_per_gpu": 8,
                     "zero_optimization": {
                         "stge": 3, "stage": 7,
-                        "offload_param": {"device": "nvme"}},
+                        "offload_optimizer": {"device": "nvme",
+                                              "ratio": 0.5}},
                     "optimizer": {"type": "Muon", "params": {"lr": "fast"}}})
         for command in (["compile", MLP, "-o", "x"],
                         ["train", MLP, "--data", MLP_DATA]):
@@ -216,9 +217,9 @@ class Refused(ConfigCase):
                                 "did you mean 'zero_optimization.stage'?",
                                 "'zero_optimization.stage' (ds.json, line 6)",
                                 "Value 7 not in range 0 to 3",
-                                "'zero_optimization.offload_param.device'",
-                                "'optimizer.type' (ds.json, line 12)", "muon",
-                                "'optimizer.params.lr' (ds.json, line 14) is "
+                                "'zero_optimization.offload_optimizer.ratio'",
+                                "'optimizer.type' (ds.json, line 13)", "muon",
+                                "'optimizer.params.lr' (ds.json, line 15) is "
                                 "\"fast\": expected a number"])
         self.assertFalse(os.path.exists(self.path("x")))
 

@@ -74,6 +74,23 @@ class Nvme(Case):
                      if arena["space"] == "nvme")
         self.assertGreaterEqual(arena["bytes"], traffic["read"])
 
+    def test_it_is_what_needs_less_of_the_host(self):
+        compile_gpt = ["compile", GPT, "-o", "x.zgplan", "--micro-batch", "1",
+                       "--dim", "seq=64"]
+
+        def of_host(*options):
+            self.succeeds(*compile_gpt, *options)
+            return sum(arena["bytes"] for arena in
+                       self.inspect("x.zgplan")["memory"]["arenas"]
+                       if arena["space"] in ("pinned", "host"))
+
+        cpu = ["--offload-optimizer", "cpu"]
+        most = of_host(*cpu)
+        self.assertLess(of_host(*NVME), most)
+        self.refused(*compile_gpt, *cpu, "--memory", f"host={most - 1}",
+                     lines=0, parts=[f"needs {most} bytes of host memory",
+                                     "is enough with --offload-optimizer nvme"])
+
     def test_a_checkpoint_does_not_know_where_states_lay(self):
         """Saved from a file and resumed without, and the other way."""
         run = [*RUN, "--ranks", "2", "--zero", "2"]

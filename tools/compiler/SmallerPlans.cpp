@@ -13,6 +13,8 @@ using namespace zerograph;
 
 namespace {
 
+constexpr absl::string_view kNone = "none", kFile = "nvme";
+
 /// Changes options, and says how.
 class Change {
 public:
@@ -28,11 +30,15 @@ public:
   Change &recompute(bool wanted) {
     return set(wanted, options.recompute, "--recompute", "units", true);
   }
-  Change &offload(bool optimizer, bool param) {
+  /// `optimizer`: none, cpu or nvme, of which each needs less memory than the
+  /// one before; nothing comes back.
+  Change &offload(const char *optimizer, bool param) {
     // Nobody has to say what `auto` finds.
     bool say = options.offload != "auto";
-    return set(optimizer, options.offload_optimizer, "--offload-optimizer",
-               "cpu", say)
+    std::string &now = options.offload_optimizer;
+    bool further = now == "none" || (now == "cpu" && optimizer == kFile);
+    return set(further && optimizer != kNone, now, "--offload-optimizer",
+               optimizer, say)
         .set(param, options.offload_param, "--offload-param", "cpu", say);
   }
 
@@ -61,11 +67,16 @@ private:
 };
 
 /// Those that cost least first: a rank's share before time, time before what
-/// crosses to the host.
+/// crosses to the host, and that before what goes to a disk, which only the
+/// host has less of.
 std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   std::vector<ChangedOptions> all;
   int64_t last = options.ranks > 1 ? 3 : options.zero_stage;
-  for (bool optimizer : {false, true}) {
+  bool limits_host = options::parseMemory(options.memory).host > 0;
+  for (const char *optimizer : {"none", "cpu", "nvme"}) {
+    if (optimizer == kFile && !limits_host) {
+      continue;
+    }
     for (bool recompute : {false, true}) {
       for (int64_t stage = options.zero_stage; stage <= last; ++stage) {
         Change(options)
@@ -74,11 +85,11 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
             .offload(optimizer, false)
             .addTo(all);
       }
-      if (optimizer) {
+      if (optimizer != kNone) {
         Change(options)
             .stage(3)
             .recompute(recompute)
-            .offload(true, true)
+            .offload(optimizer, true)
             .addTo(all);
       }
     }
@@ -93,9 +104,9 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
   CompileOptions by_hand = options;
   by_hand.offload = "none";
   std::vector<ChangedOptions> all;
-  Change(by_hand).offload(true, false).addTo(all);
+  Change(by_hand).offload("cpu", false).addTo(all);
   if (options.zero_stage == 3) {
-    Change(by_hand).offload(true, true).addTo(all);
+    Change(by_hand).offload("cpu", true).addTo(all);
   }
   for (ChangedOptions &changed : all) {
     if (fits(changed.options)) {
@@ -127,5 +138,5 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   return absl::StrCat(
       "no higher --zero, no --recompute units and no offload needs so little: "
       "take a smaller --micro-batch or more --ranks",
-      options.offload_optimizer == "cpu" ? ", or offload less" : "");
+      options.offload_optimizer != kNone ? ", or offload less" : "");
 }

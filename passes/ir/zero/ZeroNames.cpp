@@ -119,12 +119,10 @@ void mlir::zg::zero::detail::nameResults(Operation *op,
           .Case([&](OffloadOp offload) {
             return nameOfTransfer(offload, units, "down");
           })
-          .Case([&](FetchOp fetch) {
-            return nameOfTransfer(fetch, units, "up");
-          })
-          .Case([&](ReadOp read) {
-            return nameOfTransfer(read, units, "read");
-          })
+          .Case(
+              [&](FetchOp fetch) { return nameOfTransfer(fetch, units, "up"); })
+          .Case(
+              [&](ReadOp read) { return nameOfTransfer(read, units, "read"); })
           .Case([&](WriteOp write) {
             return nameOfTransfer(write, units, "written");
           })

@@ -38,7 +38,8 @@ public:
   virtual void expect(std::byte *, uint64_t) {}
 };
 
-/// By io_uring, `depth` requests at once; null where the system refuses it.
+/// By io_uring, `depth` requests at once; null where the system refuses it, or
+/// the program was built without liburing.
 std::unique_ptr<FileQueue> makeUringQueue(int file, unsigned depth);
 
 /// By as many threads.

@@ -274,8 +274,10 @@ TEST(HostDeviceTest, WhatItCannotDoNamesTheStep) {
   EXPECT_NE(status.message().find("step 0 'gather h.0': the host does not"),
             std::string::npos)
       << status;
-  EXPECT_NE(host.device->allocate(plan::NVME, 64, 64).status().message().find(
-                "give --nvme-path"),
+  EXPECT_NE(host.device->allocate(plan::NVME, 64, 64)
+                .status()
+                .message()
+                .find("give --nvme-path"),
             std::string::npos);
 }
 

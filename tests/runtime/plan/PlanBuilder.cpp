@@ -330,7 +330,9 @@ void stateFacts(plan::Plan &plan) {
 
 void stateSizes(plan::Plan &plan) {
   for (int i = 0; i < plan.arenas_size(); ++i) {
-    plan.mutable_arenas(i)->set_bytes((peakOf(plan, i) + 63) / 64 * 64);
+    plan::Arena &arena = *plan.mutable_arenas(i);
+    uint64_t unit = std::max<uint64_t>(1, arena.alignment());
+    arena.set_bytes((peakOf(plan, i) + unit - 1) / unit * unit);
   }
 }
 
