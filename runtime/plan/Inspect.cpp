@@ -259,4 +259,25 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   return report;
 }
 
+void addDiskUse(const DiskUse &use, Json &report) {
+  auto whole = [](double value) {
+    return value < 0x1p63 ? uint64_t(value) : UINT64_MAX;
+  };
+  double written = report["traffic"]["written"];
+  if (written == 0) {
+    return;
+  }
+  Json &disk = report["disk"] = Json::object();
+  double steps = use.terabytes * 1e12 / written;
+  if (use.terabytes > 0) {
+    disk["steps"] = whole(steps);
+  }
+  if (use.step_seconds > 0) {
+    disk["written_a_day"] = whole(written * 86400 / use.step_seconds);
+  }
+  if (use.terabytes > 0 && use.step_seconds > 0) {
+    disk["days"] = steps * use.step_seconds / 86400;
+  }
+}
+
 } // namespace zerograph

@@ -247,6 +247,26 @@ void traffic(const Json &report, std::string &out) {
   }
 }
 
+/// How long it lasts, where that was asked for.
+void disk(const Json &report, std::string &out) {
+  if (!report.contains("disk")) {
+    return;
+  }
+  const Json &disk = report["disk"];
+  if (disk.contains("written_a_day")) {
+    absl::StrAppendFormat(&out, "  a day: %s written to it\n",
+                          grouped(number(disk["written_a_day"])));
+  }
+  if (disk.contains("steps")) {
+    absl::StrAppendFormat(&out, "  the disk lasts %s steps",
+                          grouped(number(disk["steps"])));
+    if (disk.contains("days")) {
+      absl::StrAppendFormat(&out, ", %.1f days", double(disk["days"]));
+    }
+    absl::StrAppend(&out, " of this rank alone\n");
+  }
+}
+
 /// Between a rank's device, the host and its file.
 void transfers(const Json &report, std::string &out) {
   if (report["transfers"].empty()) {
@@ -269,6 +289,7 @@ void transfers(const Json &report, std::string &out) {
         &out, "  a step: %s read from the rank's file, %s written to it\n",
         grouped(number(sums["read"])), grouped(number(sums["written"])));
   }
+  disk(report, out);
 }
 
 void waste(const Json &report, std::string &out) {

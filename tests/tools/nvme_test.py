@@ -1,6 +1,7 @@
 """`--offload-optimizer nvme`: states in a file per rank, which `--nvme-path`
 has a folder for."""
 
+import json
 import os
 import signal
 import subprocess
@@ -73,6 +74,24 @@ class Nvme(Case):
         arena = next(arena for arena in report["memory"]["arenas"]
                      if arena["space"] == "nvme")
         self.assertGreaterEqual(arena["bytes"], traffic["read"])
+
+    def test_inspect_says_how_long_a_disk_lasts(self):
+        self.compile_mlp("x.zgplan", *NVME)
+        ask = ["inspect", "x.zgplan", "--disk-tbw", "600", "--step-time", "0.5"]
+        report = json.loads(self.succeeds(*ask, "--json").stdout)
+        written = report["traffic"]["written"]
+        self.assertEqual(report["disk"]["steps"], int(600e12 / written))
+        self.assertEqual(report["disk"]["written_a_day"], written * 172800)
+        self.assertAlmostEqual(report["disk"]["days"],
+                               600e12 / written / 172800, delta=1e-6)
+        text = self.succeeds(*ask).stdout
+        self.assertIn(f"a day: {written * 172800:,}", text)
+        self.assertIn("the disk lasts ", text)
+        self.refused("inspect", "x.zgplan", "--disk-tbw", "nan",
+                     parts=["--disk-tbw", "nan is no number above 0"])
+        self.compile_mlp("y.zgplan")
+        self.assertNotIn("disk", self.succeeds("inspect", "y.zgplan",
+                                               "--disk-tbw", "600").stdout)
 
     def test_it_is_what_needs_less_of_the_host(self):
         compile_gpt = ["compile", GPT, "-o", "x.zgplan", "--micro-batch", "1",
