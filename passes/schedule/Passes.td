@@ -69,8 +69,10 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
       that at most `window` such buffers are in use at once.
     - Likewise in pinned memory, for what goes to the host and, apart, for what
       comes from it, and for what is read from a file: the states of `window`
-      segments are there at once. Where all updates wait for the last gradients, these wait
-      there: nothing would empty the buffers before.
+      segments are there at once. A unit's gradients may all go to the host
+      before the first of them is used: then they await those of the unit before
+      it. Where all updates wait for the last gradients, nothing empties the
+      buffers, and each has bytes of its own.
 
     For memory only: the program is correct without.
 

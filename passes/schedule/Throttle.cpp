@@ -3,6 +3,7 @@
 #include "passes/schedule/Passes.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace mlir::zg::sched {
@@ -16,7 +17,7 @@ namespace {
 /// step that writes each, and the steps of other streams.
 struct PassedBuffers {
   SmallVector<Step, 1> first;
-  SmallVector<Step> readers;
+  SmallVector<Step> readers; // in order
 };
 
 /// Flat gradients, which are reduced or offloaded.
@@ -89,8 +90,10 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     }
   }
 
-  /// Lets a buffer be filled when those `window` before it are empty; of
-  /// buffers that `filling` fills.
+  /// Lets a buffer be filled when the one `window` before it is empty, of
+  /// buffers that `filling` fills. Where that is emptied only later in issue
+  /// order, as when all gradients of a unit are offloaded before they are used,
+  /// it is the last one before that is empty by then.
   void bound(ProgramOp program, function_ref<bool(SliceOp)> counts,
              std::optional<Stream> filling = {}) {
     std::vector<PassedBuffers> buffers; // by first write
@@ -122,8 +125,33 @@ struct Throttle : impl::ThrottleBase<Throttle> {
         }
       }
     }
-    for (size_t index = size_t(window); index < buffers.size(); ++index) {
-      for (Step reader : buffers[index - size_t(window)].readers) {
+    awaitEmpty(buffers);
+  }
+
+  void awaitEmpty(ArrayRef<PassedBuffers> buffers) {
+    std::vector<size_t> emptied; // in the order of their last readers
+    for (size_t index = 0; index < buffers.size(); ++index) {
+      if (!buffers[index].readers.empty()) {
+        emptied.push_back(index);
+      }
+    }
+    auto last = [&](size_t index) { return buffers[index].readers.back(); };
+    llvm::sort(emptied, [&](size_t a, size_t b) {
+      return last(a)->isBeforeInBlock(last(b));
+    });
+    std::set<size_t> empty; // before the buffer that is looked at
+    auto next = emptied.begin();
+    for (size_t index = 0; index < buffers.size(); ++index) {
+      Step begin = buffers[index].first[0];
+      for (; next != emptied.end() && last(*next)->isBeforeInBlock(begin);
+           ++next) {
+        empty.insert(*next);
+      }
+      auto after = empty.upper_bound(index - std::min(index, size_t(window)));
+      if (index < size_t(window) || after == empty.begin()) {
+        continue;
+      }
+      for (Step reader : buffers[*std::prev(after)].readers) {
         for (Step first : buffers[index].first) {
           await(first, reader);
         }

@@ -206,7 +206,7 @@ class Refused(ConfigCase):
                     "zero_optimization": {
                         "stge": 3, "stage": 7,
                         "offload_optimizer": {"device": "nvme",
-                                              "ratio": 0.5}},
+                                              "super_offload": True}},
                     "optimizer": {"type": "Muon", "params": {"lr": "fast"}}})
         for command in (["compile", MLP, "-o", "x"],
                         ["train", MLP, "--data", MLP_DATA]):
@@ -217,7 +217,8 @@ class Refused(ConfigCase):
                                 "did you mean 'zero_optimization.stage'?",
                                 "'zero_optimization.stage' (ds.json, line 6)",
                                 "Value 7 not in range 0 to 3",
-                                "'zero_optimization.offload_optimizer.ratio'",
+                                "'zero_optimization.offload_optimizer."
+                                "super_offload'",
                                 "'optimizer.type' (ds.json, line 13)", "muon",
                                 "'optimizer.params.lr' (ds.json, line 15) is "
                                 "\"fast\": expected a number"])

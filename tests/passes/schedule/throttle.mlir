@@ -50,3 +50,34 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
     %3 = sched.copy on(update) await(%2) (read %d1[0 for 4096], write %m1[0 for 4096]) "m1"
   }
 }
+
+// -----
+
+// A unit has two segments, which are offloaded before either is used: those of
+// the next unit wait for the first unit's, not for their own unit's, which are
+// read later than they are filled.
+
+// PACK: #sched.arena<pinned, bytes = 8192,
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  %w = sched.slice "w" param_shard in device bytes 4096 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %m = sched.slice "m" transient in host bytes 4096
+  %d0 = sched.slice "d0" grad_shard in pinned bytes 4096
+  %d1 = sched.slice "d1" grad_shard in pinned bytes 4096
+  %e0 = sched.slice "e0" grad_shard in pinned bytes 4096
+  %e1 = sched.slice "e1" grad_shard in pinned bytes 4096
+  sched.program @step {
+    %0 = sched.copy on(offload) (read %w[0 for 4096], write %d0[0 for 4096]) "d0" reason "r"
+    // CHECK: sched.copy on(offload) (read
+    %1 = sched.copy on(offload) (read %w[0 for 4096], write %d1[0 for 4096]) "d1" reason "r"
+    // CHECK: sched.copy on(update)
+    %2 = sched.copy on(update) await(%0) (read %d0[0 for 4096], write %m[0 for 4096]) "m"
+    // CHECK: %[[U:.+]] = sched.copy on(update)
+    %3 = sched.copy on(update) await(%1) (read %d1[0 for 4096], write %m[0 for 4096]) "m"
+    // CHECK: sched.copy on(offload) await(%[[U]])
+    %4 = sched.copy on(offload) (read %w[0 for 4096], write %e0[0 for 4096]) "e0" reason "r"
+    // CHECK: sched.copy on(offload) await(%[[U]])
+    %5 = sched.copy on(offload) (read %w[0 for 4096], write %e1[0 for 4096]) "e1" reason "r"
+    %6 = sched.copy on(update) await(%4) (read %e0[0 for 4096], write %m[0 for 4096]) "m"
+    %7 = sched.copy on(update) await(%5) (read %e1[0 for 4096], write %m[0 for 4096]) "m"
+  }
+}
