@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <set>
 #include <sys/resource.h>
 #include <system_error>
 #include <unistd.h>
@@ -45,26 +46,49 @@ CheckpointWriter::create(const plan::Plan &plan, const RankMemory &memory,
                          std::optional<uint64_t> keep) {
   std::unique_ptr<CheckpointWriter> writer(
       new CheckpointWriter(folder, memory.rank, keep));
-  for (OwnedPiece &piece : ownedPieces(plan, memory)) {
-    uint64_t bytes = piece.bytes.bytes;
-    writer->places.push_back({std::move(piece), writer->copy_bytes});
-    writer->copy_bytes += bytes;
+  std::set<const Buffer *> files;
+  for (int arena = 0; arena < plan.arenas_size(); ++arena) {
+    if (plan.arenas(arena).space() == plan::NVME) {
+      files.insert(memory.arenas[size_t(arena)]);
+    }
   }
+  for (OwnedPiece &piece : ownedPieces(plan, memory)) {
+    bool in_file = files.count(piece.bytes.buffer) > 0;
+    writer->add(std::move(piece), in_file);
+  }
+  ZG_RETURN_IF_ERROR(writer->allocate());
+  return writer;
+}
+
+void CheckpointWriter::add(OwnedPiece piece, bool lies_in_file) {
+  uint64_t bytes = piece.bytes.bytes;
+  places.push_back({std::move(piece), lies_in_file, copy_bytes});
+  if (lies_in_file) {
+    staging_bytes = std::max(staging_bytes, bytes);
+    ++in_file;
+  } else {
+    copy_bytes += bytes;
+  }
+}
+
+absl::Status CheckpointWriter::allocate() {
   try {
-    writer->copy.reset(new std::byte[writer->copy_bytes]);
-    writer->thread = std::thread([object = writer.get()] { object->work(); });
+    copy.reset(new std::byte[copy_bytes]);
+    staging.reset(new std::byte[staging_bytes]);
+    thread = std::thread([this] { work(); });
   } catch (const std::bad_alloc &) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "there is no memory for the copy that checkpoints are written from, ",
-        grouped(writer->copy_bytes), " bytes a rank"));
+        grouped(copy_bytes + staging_bytes), " bytes a rank"));
   } catch (const std::system_error &error) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the system gives no thread to write checkpoints on (",
                      error.what(), "): use fewer ranks or --threads"));
   }
   // Its pages are there before the first step.
-  std::memset(writer->copy.get(), 0, writer->copy_bytes);
-  return writer;
+  std::memset(copy.get(), 0, copy_bytes);
+  std::memset(staging.get(), 0, staging_bytes);
+  return absl::OkStatus();
 }
 
 CheckpointWriter::~CheckpointWriter() {
@@ -78,18 +102,23 @@ CheckpointWriter::~CheckpointWriter() {
   }
 }
 
-absl::Status CheckpointWriter::save(const CheckpointRun &run) {
+absl::Status
+CheckpointWriter::save(const CheckpointRun &run,
+                       const std::function<absl::Status()> &given_up) {
   copied_bytes = 0;
   for (const Place &place : places) {
-    ZG_RETURN_IF_ERROR(place.piece.bytes.read(copy.get() + place.begin));
-    copied_bytes += place.piece.bytes.bytes;
+    if (!place.in_file) {
+      ZG_RETURN_IF_ERROR(place.piece.bytes.read(copy.get() + place.begin));
+      copied_bytes += place.piece.bytes.bytes;
+    }
   }
   {
     std::lock_guard lock(mutex);
     wanted = run;
+    unread = in_file;
   }
   changed.notify_all();
-  return absl::OkStatus();
+  return waitUntil([&] { return unread == 0; }, given_up);
 }
 
 bool CheckpointWriter::isBusy() {
@@ -109,13 +138,19 @@ double CheckpointWriter::lastMilliseconds() {
 
 absl::Status
 CheckpointWriter::wait(const std::function<absl::Status()> &given_up) {
+  return waitUntil([&] { return !wanted; }, given_up);
+}
+
+absl::Status
+CheckpointWriter::waitUntil(const std::function<bool()> &done,
+                            const std::function<absl::Status()> &given_up) {
   std::unique_lock lock(mutex);
-  while (wanted && status.ok()) {
+  while (!done() && status.ok()) {
     changed.wait_for(lock, kLook);
     lock.unlock();
     absl::Status given = given_up();
     lock.lock();
-    if (!given.ok() && wanted) {
+    if (!given.ok() && !done()) {
       return given;
     }
   }
@@ -174,9 +209,22 @@ CheckpointWriter::writeShard(const CheckpointRun &run) {
     const OwnedPiece &piece = place.piece;
     pieces.push_back({&piece.tensor, piece.first, piece.elements});
   }
-  return zerograph::writeShard(
-      folder.writing(run.steps), run, rank, pieces,
-      [&](size_t i) { return copy.get() + places[i].begin; });
+  return zerograph::writeShard(folder.writing(run.steps), run, rank, pieces,
+                               [&](size_t i) { return bytesOf(places[i]); });
+}
+
+absl::StatusOr<const std::byte *>
+CheckpointWriter::bytesOf(const Place &place) {
+  if (!place.in_file) {
+    return copy.get() + place.begin;
+  }
+  ZG_RETURN_IF_ERROR(place.piece.bytes.read(staging.get()));
+  std::lock_guard lock(mutex);
+  copied_bytes += place.piece.bytes.bytes;
+  if (--unread == 0) {
+    changed.notify_all();
+  }
+  return staging.get();
 }
 
 absl::StatusOr<std::vector<CheckpointIndex>>

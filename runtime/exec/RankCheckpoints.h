@@ -7,6 +7,8 @@
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Trainer.h"
 
+#include "absl/functional/function_ref.h"
+
 namespace zerograph {
 
 /// One rank's checkpoints in a run, which may have none. Every rank makes the
@@ -29,6 +31,9 @@ public:
   absl::Status finish(RankResult &result);
 
 private:
+  absl::Status whileBusy(
+      absl::FunctionRef<absl::Status(const std::function<absl::Status()> &)>
+          what);
   absl::Status wait();
   bool isDue(uint64_t steps, bool last) const;
 

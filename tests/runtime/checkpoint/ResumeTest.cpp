@@ -15,6 +15,8 @@ using namespace zerograph::testing;
 
 namespace {
 
+absl::Status goOn() { return absl::OkStatus(); }
+
 class ResumeTest : public FolderCase {
 protected:
   void save(const StatePlanOptions &options) {
@@ -35,10 +37,10 @@ protected:
                                              **folder_of, std::nullopt);
       ASSERT_TRUE(writer.ok());
       writers.push_back(std::move(*writer));
-      ASSERT_TRUE(writers.back()->save(run).ok());
+      ASSERT_TRUE(writers.back()->save(run, goOn).ok());
     }
     for (auto &writer : writers) {
-      ASSERT_TRUE(writer->wait([] { return absl::OkStatus(); }).ok());
+      ASSERT_TRUE(writer->wait(goOn).ok());
     }
     auto opened = Checkpoint::open(path("step-00000001"));
     ASSERT_TRUE(opened.ok()) << opened.status();

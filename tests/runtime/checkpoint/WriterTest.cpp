@@ -19,8 +19,12 @@ class WriterTest : public FolderCase {
 protected:
   /// Ranks of a plan, each with its states and a writer.
   void open(const StatePlanOptions &options,
-            std::optional<uint64_t> keep = std::nullopt) {
+            std::optional<uint64_t> keep = std::nullopt,
+            plan::Space space = plan::DEVICE) {
     plan = statePlan(options);
+    for (plan::Arena &arena : *plan.mutable_arenas()) {
+      arena.set_space(space);
+    }
     auto opened = CheckpointFolder::open(folder);
     ASSERT_TRUE(opened.ok()) << opened.status();
     checkpoints = std::move(*opened);
@@ -40,19 +44,23 @@ protected:
     run.optimizer = "adamw";
     return run;
   }
-  absl::Status wait(unsigned rank) {
-    return writers[rank]->wait([] { return absl::OkStatus(); });
+  static absl::Status goOn() { return absl::OkStatus(); }
+  absl::Status save(unsigned rank, uint64_t steps) {
+    return writers[rank]->save(at(steps), goOn);
   }
+  absl::Status wait(unsigned rank) { return writers[rank]->wait(goOn); }
   absl::Status saveAll(uint64_t steps) {
     absl::Status status;
-    for (auto &writer : writers) {
-      status.Update(writer->save(at(steps)));
+    for (unsigned rank = 0; rank < writers.size(); ++rank) {
+      status.Update(save(rank, steps));
     }
     for (unsigned rank = 0; rank < writers.size(); ++rank) {
       status.Update(wait(rank));
     }
     return status;
   }
+
+  void checkMoment(plan::Space space);
 
   plan::Plan plan;
   std::unique_ptr<CheckpointFolder> checkpoints;
@@ -83,10 +91,10 @@ TEST_F(WriterTest, AllRanksWriteAllBytesOnce) {
 }
 
 /// What changes behind `save` is not in it.
-TEST_F(WriterTest, TheCopyIsOfTheMomentOfSaving) {
-  open({2, false});
+void WriterTest::checkMoment(plan::Space space) {
+  open({2, false}, std::nullopt, space);
   for (unsigned rank = 0; rank < 2; ++rank) {
-    ASSERT_TRUE(writers[rank]->save(at(1)).ok());
+    ASSERT_TRUE(save(rank, 1).ok());
     std::fill(ranks[rank]->bytes.begin(), ranks[rank]->bytes.end(),
               std::byte(0));
   }
@@ -105,9 +113,20 @@ TEST_F(WriterTest, TheCopyIsOfTheMomentOfSaving) {
   EXPECT_EQ(tensors(first), tensors(second));
 }
 
+TEST_F(WriterTest, TheCopyIsOfTheMomentOfSaving) { checkMoment(plan::DEVICE); }
+
+/// There is no copy: it is read before `save` returns.
+TEST_F(WriterTest, SoIsWhatIsReadFromAFile) {
+  checkMoment(plan::NVME);
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(writers[rank]->bytes(), 0u);
+    EXPECT_EQ(writers[rank]->copied(), ownedBytes(plan, rank));
+  }
+}
+
 TEST_F(WriterTest, NothingIsPublishedBeforeAllRanksAreDone) {
   open({2, true});
-  ASSERT_TRUE(writers[0]->save(at(1)).ok());
+  ASSERT_TRUE(save(0, 1).ok());
   std::string done = path("step-00000001.writing/rank-00000.json");
   int asked = 0; // since its part is there
   absl::Status status = writers[0]->wait([&] {
@@ -117,7 +136,7 @@ TEST_F(WriterTest, NothingIsPublishedBeforeAllRanksAreDone) {
   EXPECT_EQ(status.message(), "a rank died");
   EXPECT_TRUE(writers[0]->isBusy());
   EXPECT_FALSE(fs::exists(path("step-00000001")));
-  ASSERT_TRUE(writers[1]->save(at(1)).ok());
+  ASSERT_TRUE(save(1, 1).ok());
   EXPECT_TRUE(wait(0).ok());
   EXPECT_TRUE(wait(1).ok());
   EXPECT_TRUE(verifyCheckpoint(path("step-00000001")).ok());
@@ -126,7 +145,7 @@ TEST_F(WriterTest, NothingIsPublishedBeforeAllRanksAreDone) {
 TEST_F(WriterTest, ARankThatFailsLeavesTheTemporaryFolderAlone) {
   open({2, true});
   ASSERT_TRUE(saveAll(1).ok());
-  ASSERT_TRUE(writers[0]->save(at(2)).ok());
+  ASSERT_TRUE(save(0, 2).ok());
   writers.clear(); // the run ends
   EXPECT_TRUE(fs::exists(path("step-00000002.writing")));
   EXPECT_FALSE(fs::exists(path("step-00000002")));
@@ -177,7 +196,7 @@ TEST_F(WriterTest, AFullDiskIsNamedAndLosesNothing) {
 /// Nobody waits for ever for what others can no longer write.
 TEST_F(WriterTest, AFolderThatGoesMeanwhileIsNamed) {
   open({2, true});
-  ASSERT_TRUE(writers[0]->save(at(1)).ok());
+  ASSERT_TRUE(save(0, 1).ok());
   std::string writing = path("step-00000001.writing");
   absl::Status status = writers[0]->wait([&] {
     if (fs::exists(writing + "/rank-00000.json")) {
