@@ -44,7 +44,8 @@ public:
       int submitted = io_uring_submit_and_wait(&ring, 1);
       if (submitted < 0 && submitted != -EINTR && submitted != -EAGAIN &&
           submitted != -EBUSY) {
-        // What is under way would write into memory that is given away.
+        // The ring's failure, not a request's: nothing says any more what is
+        // under way. The run ends.
         return requestError(left[next - 1], submitted);
       }
       io_uring_cqe *done = nullptr;
