@@ -83,9 +83,12 @@ class UpdateOptions(Case):
         self.refused(*COMPILE, "--ranks", "2", "--accumulate", "3",
                      "--reduce", "last", "--dump-gradients", lines=0,
                      parts=["--dump-gradients with --reduce last"])
-        result = self.succeeds(*COMPILE, "--ranks", "2", "--reduce", "last")
-        self.assertIn("--reduce last has no effect with --accumulate 1",
-                      result.stderr)
+        for options, why in ((["--ranks", "2"], "--accumulate 1"),
+                             (["--ranks", "1", "--accumulate", "3"],
+                              "--ranks 1: there is nobody")):
+            result = self.succeeds(*COMPILE, *options, "--reduce", "last")
+            self.assertIn("--reduce last has no effect with " + why,
+                          result.stderr)
 
     def test_options_of_another_schedule(self):
         for options, parts in (

@@ -141,9 +141,11 @@ absl::Status CompileFlags::checkReduce() const {
         options.zero_stage,
         " is there to avoid; give --reduce each, the default, or --zero 1"));
   }
-  if (options.accumulate == 1) {
-    std::fprintf(stderr, "warning: --reduce last has no effect with "
-                         "--accumulate 1: there is one reduction a step\n");
+  bool alone = isGiven("--ranks") && options.ranks == 1;
+  if (options.accumulate == 1 || alone) {
+    std::fprintf(stderr, "warning: --reduce last has no effect with %s\n",
+                 alone ? "--ranks 1: there is nobody to reduce with"
+                       : "--accumulate 1: there is one reduction a step");
   }
   return absl::OkStatus();
 }
