@@ -166,21 +166,18 @@ static bool offloadsOptimizer(const Translation &to) {
 }
 
 /// Where a key says that something is kept.
-static void offload(const Given &found, const char *option, bool to_files,
-                    Translation &to) {
-  bool nvme = asksForNvme(&found.value);
+static void offload(const Given &found, const char *option, Translation &to) {
   if (!asks(found.value, *found.key)) {
     to.noEffect("off");
-  } else if (asksForCpu(&found.value) || (nvme && to_files)) {
-    to.set(found, option, nvme ? "nvme" : "cpu");
+  } else if (asksForCpu(&found.value) || asksForNvme(&found.value)) {
+    to.set(found, option, asksForNvme(&found.value) ? "nvme" : "cpu");
   } else {
-    to.refuse(found, nvme ? "not built yet: `cpu` keeps it in memory"
-                          : "expected none, cpu or nvme");
+    to.refuse(found, "expected none, cpu or nvme");
   }
 }
 
 void offloadOptimizer(const Given &found, Translation &to) {
-  offload(found, "offload-optimizer", /*to_files=*/true, to);
+  offload(found, "offload-optimizer", to);
 }
 
 void offloadRatio(const Given &found, Translation &to) {
@@ -198,12 +195,13 @@ void offloadParam(const Given &found, Translation &to) {
                              "only, and does not say so"));
     return;
   }
-  if (asksForCpu(&found.value) && !offloadsOptimizer(to)) {
+  bool offloads = asksForCpu(&found.value) || asksForNvme(&found.value);
+  if (offloads && !offloadsOptimizer(to)) {
     to.refuse(found,
-              "not built without `offload_optimizer` on the CPU too: who "
-              "keeps parameters updates them");
+              "not built without `offload_optimizer` on the CPU or `nvme` too: "
+              "who keeps parameters updates them");
   } else {
-    offload(found, "offload-param", /*to_files=*/false, to);
+    offload(found, "offload-param", to);
   }
 }
 

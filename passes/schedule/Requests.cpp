@@ -161,17 +161,19 @@ void Storage::bindTable(nn::KernelOp kernel) {
 }
 
 /// Asks that what is written to a file be made where the state that it replaces
-/// was read to.
+/// was read to, for the host and not for the device.
 void Storage::bindBuffer(zero::WriteOp write) {
   Place file = place(write.getResult());
   for (Value old : replacedIn.lookup(file.slice)) {
     for (Operation *user : old.getUsers()) {
       auto read = dyn_cast<zero::ReadOp>(user);
-      if (read && place(old) == file && position(read) < position(write)) {
+      bool updates = read && !llvm::all_of(read->getUsers(), [](Operation *op) {
+                       return isa<zero::FetchOp>(op);
+                     });
+      if (updates && place(old) == file && position(read) < position(write)) {
         bindDefault(read, 0);
         Place buffer = place(read.getResult());
         replacedIn[buffer.slice].push_back(read.getResult());
-        buffers[write] = buffer;
         request(write.getOperand(), buffer, kNever);
         return;
       }

@@ -75,18 +75,23 @@ void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
   create<FillOp>(streamOf(place), accesses, stepLabel);
 }
 
-/// Between device and host, by way of pinned memory.
+/// What leaves the host does so by way of pinned memory.
+Place StepEmitter::pinned(Place from, int64_t bytes) {
+  if (slices.space(from.slice) != Space::host) {
+    return from;
+  }
+  Place to =
+      slices.create(label, SliceClass::transient, bytes, -1, -1, Space::pinned);
+  copy(from, to, bytes, label);
+  return to;
+}
+
+/// Between device and host.
 template <typename Op>
 void StepEmitter::transfer(Op op) {
   int64_t bytes = bytesOf(op.getResult());
-  Place from = storage.place(op.getOperand());
-  if (slices.space(from.slice) == Space::host) {
-    Place pinned = slices.create(label, SliceClass::transient, bytes, -1, -1,
-                                 Space::pinned);
-    copy(from, pinned, bytes, label);
-    from = pinned;
-  }
-  copy(from, storage.place(op.getResult()), bytes, label, op.getReasonAttr());
+  copy(pinned(storage.place(op.getOperand()), bytes),
+       storage.place(op.getResult()), bytes, label, op.getReasonAttr());
 }
 
 /// Named as the state.
@@ -97,14 +102,10 @@ void StepEmitter::read(zero::ReadOp op) {
 }
 
 void StepEmitter::write(zero::WriteOp op) {
-  Place from = storage.place(op.getOperand()), buffer = storage.bufferOf(op);
   Place to = storage.place(op.getResult());
   int64_t bytes = bytesOf(op.getResult());
-  StringRef name = slices.op(to.slice, location).getLabel();
-  if (from != buffer) {
-    copy(from, buffer, bytes, name);
-  }
-  copy(buffer, to, bytes, name, op.getReasonAttr());
+  copy(pinned(storage.place(op.getOperand()), bytes), to, bytes,
+       slices.op(to.slice, location).getLabel(), op.getReasonAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,10 +271,6 @@ LogicalResult StepEmitter::emit(Operation *op) {
         return success();
       })
       .Case([&](zero::WriteOp op) {
-        if (!storage.bufferOf(op)) {
-          return LogicalResult(op.emitOpError(
-              "replaces a state that no zero.read before it has read"));
-        }
         write(op);
         return success();
       })

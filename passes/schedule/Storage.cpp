@@ -187,12 +187,26 @@ static zero::FetchOp fetchOf(Value value) {
   return {};
 }
 
-/// What crosses between device and host, or is read from a file, lies in pinned
-/// memory.
+/// The state in a file that the value was read from, or else that it is written
+/// to; null for none.
+static Value inFile(Value value) {
+  if (auto read = value.getDefiningOp<zero::ReadOp>()) {
+    return read.getOperand();
+  }
+  for (Operation *user : value.getUsers()) {
+    if (auto write = dyn_cast<zero::WriteOp>(user)) {
+      return write.getResult();
+    }
+  }
+  return {};
+}
+
+/// What crosses between device and host, or between the host and a file, lies
+/// in pinned memory.
 Space Storage::spaceOf(Value value) const {
   bool crosses = isa<zero::OffloadOp, zero::ReadOp>(value.getDefiningOp()) ||
                  llvm::any_of(value.getUsers(), [](Operation *user) {
-                   return isa<zero::FetchOp>(user);
+                   return isa<zero::FetchOp, zero::WriteOp>(user);
                  });
   return !sides.onHost(value) ? Space::device
          : crosses            ? Space::pinned
@@ -225,10 +239,11 @@ void Storage::bindDefault(Operation *op, unsigned result) {
         offload.getUnit() ? SliceClass::grad_shard : SliceClass::scalar;
     unit = offload.getUnit().value_or(-1);
     segment = offload.getSegment() ? int64_t(*offload.getSegment()) : -1;
-  } else if (auto read = dyn_cast<zero::ReadOp>(op)) {
-    sliceClass = SliceClass::optimizer;
-    unit = *read.getUnit();
-    segment = read.getSegment() ? int64_t(*read.getSegment()) : -1;
+  } else if (Value state = inFile(value)) {
+    SliceOp file = slices.op(place(state).slice, op->getLoc());
+    sliceClass = file.getSliceClass();
+    unit = int64_t(file.getUnit());
+    segment = int64_t(file.getSegment());
   } else if (zero::FetchOp fetch = fetchOf(value)) {
     sliceClass = SliceClass::param_shard; // on one side and the other
     unit = *fetch.getUnit();

@@ -32,9 +32,6 @@ public:
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
   /// Where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
-  /// Where the value that the op writes to a file must be: where what it
-  /// replaces was read to.
-  Place bufferOf(zero::WriteOp op) const { return buffers.lookup(op); }
   /// Whether the host computes the op.
   bool onHost(Operation *op) const { return sides.onHost(op); }
 
@@ -74,7 +71,6 @@ private:
   /// By slice, what lies there before it is replaced: arguments, or what was
   /// read from a file.
   DenseMap<int, SmallVector<Value, 1>> replacedIn;
-  DenseMap<Operation *, Place> buffers; ///< by zero.write
   SmallVector<Place> resultPlaces;
   /// Position of the op that computes the loss; none: no backward.
   std::optional<unsigned> loss;

@@ -32,13 +32,22 @@ bool crosses(SliceOp slice) {
          slice.getSliceClass() != SliceClass::scalar;
 }
 
-/// What buffers are counted by: each, or all states of a segment, which one
-/// update needs together.
+/// Whether the host computes with what lies there.
+bool isUpdated(SliceOp slice) {
+  return llvm::any_of(slice->getUsers(), [](Operation *user) {
+    auto step = dyn_cast<Step>(user);
+    return step && step.getStream() == Stream::update;
+  });
+}
+
+/// What buffers are counted by: each, or all that is read of a segment for one
+/// update, which needs it together.
 using Key = std::tuple<const void *, int64_t, int64_t>;
 Key keyOf(SliceOp slice, std::optional<Stream> filling) {
-  return filling == Stream::read ? Key(nullptr, int64_t(slice.getUnit()),
-                                       int64_t(slice.getSegment()))
-                                 : Key(slice.getAsOpaquePointer(), -1, -1);
+  return filling == Stream::read && isUpdated(slice)
+             ? Key(nullptr, int64_t(slice.getUnit()),
+                   int64_t(slice.getSegment()))
+             : Key(slice.getAsOpaquePointer(), -1, -1);
 }
 
 /// Whether the step brings parameters to a buffer of the program.

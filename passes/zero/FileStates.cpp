@@ -28,7 +28,7 @@ struct FileStates : impl::FileStatesBase<FileStates> {
         auto state = program.getArgAttrOfType<StateAttr>(
             argument.getArgNumber(), kStateAttr);
         if (liesInFile(state) && !argument.use_empty()) {
-          readBeforeUse(argument, state);
+          readBeforeUses(argument, state);
         }
       }
       for (OpOperand &result :
@@ -37,8 +37,9 @@ struct FileStates : impl::FileStatesBase<FileStates> {
             result.getOperandNumber(), kUpdatesAttr);
         if (liesInFile(state) && !isa<BlockArgument>(result.get())) {
           OpBuilder builder(result.getOwner());
-          result.set(transfer<WriteOp>(builder, result.get(), state));
-          ++written;
+          result.set(
+              transfer<WriteOp>(builder, result.get(), state, updateOf(state)));
+          ++writes;
         }
       }
     }
@@ -49,27 +50,48 @@ private:
     return state && spaceOf(state, unitsOf(getOperation())) == Space::nvme;
   }
 
-  void readBeforeUse(BlockArgument argument, StateAttr state) {
-    Operation *first = nullptr;
-    for (Operation *user : argument.getUsers()) {
-      first = !first || user->isBeforeInBlock(first) ? user : first;
+  /// Anew for each use on the device, so that memory has it no longer than that
+  /// takes, and once for the update.
+  void readBeforeUses(BlockArgument argument, StateAttr state) {
+    Operation *update = nullptr; // its first op
+    for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
+      Operation *user = use.getOwner();
+      if (isa<AllGatherOp, FetchOp>(user)) {
+        use.set(read(user, argument, state,
+                     user->getAttrOfType<StringAttr>("reason")));
+      } else if (!update || user->isBeforeInBlock(update)) {
+        update = user;
+      }
     }
-    OpBuilder builder(first);
-    Value value = transfer<ReadOp>(builder, argument, state);
-    argument.replaceAllUsesExcept(value, value.getDefiningOp());
-    ++read;
+    if (update) {
+      Value value = read(update, argument, state, updateOf(state));
+      argument.replaceUsesWithIf(
+          value, [](OpOperand &use) { return !isa<ReadOp>(use.getOwner()); });
+    }
+  }
+
+  Value read(Operation *user, BlockArgument argument, StateAttr state,
+             StringAttr reason) {
+    OpBuilder builder(user);
+    ++reads;
+    return transfer<ReadOp>(builder, argument, state, reason);
+  }
+
+  StringAttr updateOf(StateAttr state) {
+    return StringAttr::get(&getContext(),
+                           "update of " + states->name(state.getUnit()));
   }
 
   template <typename Op>
-  Value transfer(OpBuilder &builder, Value value, StateAttr state) {
+  Value transfer(OpBuilder &builder, Value value, StateAttr state,
+                 StringAttr reason) {
     int64_t unit = state.getUnit();
     return builder.create<Op>(
         states->location(unit, value.getLoc()), value.getType(), value,
         builder.getI64IntegerAttr(unit),
         state.getSegment() < 0 ? IntegerAttr()
                                : builder.getI64IntegerAttr(state.getSegment()),
-        builder.getI64IntegerAttr(nn::tensorBytes(value.getType())),
-        builder.getStringAttr("update of " + states->name(unit).str()));
+        builder.getI64IntegerAttr(nn::tensorBytes(value.getType())), reason);
   }
 
   const UnitStates *states = nullptr;

@@ -63,12 +63,13 @@ struct OneRank : impl::OneRankBase<OneRank> {
     op->erase();
   }
 
-  /// What the rank has, brought to the device where the host keeps it.
+  /// What the rank has, brought to the device where the host or the file keeps
+  /// it.
   Value gathered(AllGatherOp gather) {
     Value shard = gather.getShards().front();
     auto argument = dyn_cast<BlockArgument>(shard);
     if (!argument || sideOfArgument(gather->getParentOfType<nn::ProgramOp>(),
-                                    argument.getArgNumber()) != Side::Host) {
+                                    argument.getArgNumber()) == Side::Device) {
       return shard;
     }
     OpBuilder builder(gather);

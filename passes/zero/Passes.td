@@ -159,8 +159,9 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
 
     With `offload-optimizer=cpu` the optimizer's states are declared in memory of
     the host, and with them a master of parameters that have none; with
-    `offload-param=cpu` the shards of stage 3 are too. `zero-offload` does what
-    follows from it.
+    `offload-param=cpu` the shards of stage 3 are too. With `nvme` what either
+    names is declared in the rank's file. `zero-file-states` and `zero-offload`
+    do what follows from it.
 
     bitwise.
   }];
@@ -177,8 +178,11 @@ def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
   let summary = "Reads states from the rank's file, and writes them back.";
   let description = [{
     Where units declare states in a file (`zero-updates` with
-    `offload-optimizer=nvme`), a program that takes one reads it in front of its
-    first use, and one that replaces it writes it in the end.
+    `offload-optimizer=nvme` or `offload-param=nvme`), a program that takes one
+    for an update reads it in front of its first use, and one that replaces it
+    writes it in the end. Parameters are read in front of each gather besides
+    (of each fetch, where there is one rank), so that memory has a shard no
+    longer than it takes to bring it to the device.
 
         %r = zero.read %h.0.exp_avg unit 0 segment 0 bytes 2048
             reason "update of h.0"
@@ -193,8 +197,8 @@ def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
     bitwise: moves values and changes none.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let statistics = [Statistic<"read", "reads", "reads inserted">,
-                    Statistic<"written", "writes", "writes inserted">];
+  let statistics = [Statistic<"reads", "reads", "reads inserted">,
+                    Statistic<"writes", "writes", "writes inserted">];
 }
 
 def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {

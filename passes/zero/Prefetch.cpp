@@ -61,12 +61,13 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     }
   }
 
-  /// The argument that is gathered, perhaps from the host; null for none.
-  static BlockArgument stateOf(Value shard) {
-    if (auto fetch = shard.getDefiningOp<FetchOp>()) {
-      shard = fetch.getOperand();
+  /// The argument that a value is, perhaps read from the file and fetched from
+  /// the host; null for none.
+  static BlockArgument stateOf(Value value) {
+    while (isa_and_nonnull<FetchOp, ReadOp>(value.getDefiningOp())) {
+      value = value.getDefiningOp()->getOperand(0);
     }
-    return dyn_cast<BlockArgument>(shard);
+    return dyn_cast<BlockArgument>(value);
   }
 
   /// Only shards that no op of the program writes can be read early.
@@ -79,14 +80,14 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
   /// Whether one rank brings parameters from the host.
   static bool isFetchedWhole(Operation *op) {
     auto fetch = dyn_cast<FetchOp>(op);
-    return fetch && isa<BlockArgument>(fetch.getOperand()) &&
+    return fetch && stateOf(fetch.getOperand()) &&
            llvm::none_of(op->getUsers(), [](Operation *user) {
              return isa<AllGatherOp>(user);
            });
   }
 
   static bool isStart(Operation *op) {
-    return isa_and_nonnull<PrefetchOp, FetchOp>(op);
+    return isa_and_nonnull<PrefetchOp, FetchOp, ReadOp>(op);
   }
 
   /// Starts what brings parameters where `builder` stands: the op that does,
@@ -101,6 +102,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
       if (builder.getInsertionPoint() != op->getIterator()) {
         op->moveBefore(op->getBlock(), builder.getInsertionPoint());
       }
+      moveReadBefore(op);
       return {op, first};
     }
     auto type = cast<RankedTensorType>(gather.getType());
@@ -111,6 +113,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     for (Value shard : gather.getShards()) {
       if (Operation *fetch = shard.getDefiningOp()) {
         fetch->moveBefore(begun);
+        moveReadBefore(fetch);
       }
     }
     auto await =
@@ -118,6 +121,13 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     gather.replaceAllUsesWith(await.getResult());
     gather.erase();
     return {begun, await};
+  }
+
+  /// With a fetch goes what it fetches, where that is read from the file.
+  static void moveReadBefore(Operation *fetch) {
+    if (auto read = fetch->getOperand(0).getDefiningOp<ReadOp>()) {
+      read->moveBefore(fetch);
+    }
   }
 };
 

@@ -174,8 +174,10 @@ struct Updates : impl::UpdatesBase<Updates> {
   /// What the optimizer keeps has the type of what it updates.
   void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
-      if (offload_param == "cpu" && states.shardsParameters(unit)) {
-        states.declareSpace(unit, kParamRole, Space::pinned);
+      if (offload_param != "none" && states.shardsParameters(unit)) {
+        states.declareSpace(unit, kParamRole,
+                            offload_param == "nvme" ? Space::nvme
+                                                    : Space::pinned);
       }
     }
     DenseSet<int64_t> offloaded = offloadedUnits(states, groups);

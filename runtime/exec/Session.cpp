@@ -188,7 +188,7 @@ absl::Status checkFolder(const Session &session) {
   if (bytes == 0) {
     if (!options.nvme_path.empty()) {
       session.say("--nvme-path has no effect: the plan was compiled without "
-                  "--offload-optimizer nvme");
+                  "offload to nvme");
     }
     return absl::OkStatus();
   }

@@ -100,9 +100,11 @@ void UnitParts::holdWhatIsCopied(const plan::Step &step) {
   const plan::Access &from = step.accesses(0), &to = step.accesses(1);
   if (isWholeBuffer(to)) {
     holdAs(to, of(from));
-  } else if (isWholeBuffer(from) &&
-             plan.slices(int(from.slice())).slice_class() ==
-                 plan::PARAM_SHARD) {
+    return;
+  }
+  plan::SliceClass made = plan.slices(int(from.slice())).slice_class();
+  if (isWholeBuffer(from) && slices[from.slice()].element_bytes == 0 &&
+      (made == plan::PARAM_SHARD || made == plan::OPTIMIZER)) {
     holdAs(from, of(to)); // what a step makes for it is compared then
   }
 }

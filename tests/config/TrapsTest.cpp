@@ -99,10 +99,13 @@ TEST(Traps, OffloadOfParametersIsForStage3) {
 }
 
 TEST(Traps, ParametersAreOffloadedWithTheOptimizerOnly) {
-  Config config = readGood(R"({"zero_optimization": {"stage": 3,
-      "offload_param": {"device": "cpu"}}})");
-  EXPECT_THAT(linesOf(config.problems),
-              HasSubstr("not built without `offload_optimizer`"));
+  for (const char *device : {"cpu", "nvme"}) {
+    Config config = readGood(absl::StrCat(
+        R"({"zero_optimization": {"stage": 3, "offload_param": {"device": ")",
+        device, R"("}}})"));
+    EXPECT_THAT(linesOf(config.problems),
+                HasSubstr("not built without `offload_optimizer`"));
+  }
 }
 
 TEST(Traps, OldNamesOfOffload) {
@@ -137,30 +140,31 @@ TEST(Traps, OffloadOfAShareIsOfWholeUnits) {
   EXPECT_EQ(valueOf(read("none"), "offload-ratio"), "");
 }
 
-TEST(Traps, FilesAreForTheOptimizer) {
-  auto read = [](const char *what) {
-    return readGood(
-        absl::StrCat(R"({"zero_optimization": {"stage": 3, ")", what,
-                     R"(": {"device": "nvme", "nvme_path": "/nvme"}}})"));
-  };
-  Config config = read("offload_optimizer");
+TEST(Traps, FilesAreOfTheRun) {
+  Config config = readGood(R"({"zero_optimization": {"stage": 3,
+      "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"},
+      "offload_param": {"device": "nvme", "nvme_path": "/nvme"}}})");
   EXPECT_EQ(linesOf(config.problems), "");
-  EXPECT_EQ(valueOf(config, "offload-optimizer"), "nvme");
-  EXPECT_THAT(
-      meaningOf(config, "zero_optimization.offload_optimizer.nvme_path").text,
-      HasSubstr("train --nvme-path"));
-  EXPECT_THAT(linesOf(read("offload_param").problems),
-              HasSubstr("is \"nvme\": not built yet: `cpu` keeps it in "
-                        "memory"));
+  for (const char *what : {"optimizer", "param"}) {
+    EXPECT_EQ(valueOf(config, absl::StrCat("offload-", what)), "nvme");
+    EXPECT_THAT(meaningOf(config, absl::StrCat("zero_optimization.offload_",
+                                               what, ".nvme_path"))
+                    .text,
+                HasSubstr("train --nvme-path"));
+  }
 }
 
-TEST(Traps, ParametersInMemoryAndTheOptimizerInFiles) {
-  Config config = readGood(R"({"zero_optimization": {"stage": 3,
-      "offload_optimizer": {"device": "nvme"},
-      "offload_param": {"device": "cpu"}}})");
-  EXPECT_EQ(linesOf(config.problems), "");
-  EXPECT_EQ(valueOf(config, "offload-optimizer"), "nvme");
-  EXPECT_EQ(valueOf(config, "offload-param"), "cpu");
+TEST(Traps, ParametersAndTheOptimizerInDifferentPlaces) {
+  for (auto [optimizer, param] :
+       {std::pair("nvme", "cpu"), std::pair("cpu", "nvme")}) {
+    Config config = readGood(absl::StrCat(
+        R"({"zero_optimization": {"stage": 3, "offload_optimizer":
+            {"device": ")",
+        optimizer, R"("}, "offload_param": {"device": ")", param, R"("}}})"));
+    EXPECT_EQ(linesOf(config.problems), "");
+    EXPECT_EQ(valueOf(config, "offload-optimizer"), optimizer);
+    EXPECT_EQ(valueOf(config, "offload-param"), param);
+  }
 }
 
 TEST(Traps, StageMayBeTrue) {

@@ -20,21 +20,27 @@ Training nano(int64_t ranks, int64_t accumulate) {
   return training;
 }
 
-enum class Offloads { Optimizer, Parameters, File, FileAndParameters };
+/// Where the optimizer's states and the parameters lie.
+struct Offloads {
+  const char *optimizer, *param;
+};
+constexpr Offloads kOptimizer = {"cpu", "none"}, kParameters = {"cpu", "cpu"},
+                   kFile = {"nvme", "none"},
+                   kFileAndParameters = {"nvme", "cpu"},
+                   kAllInFile = {"nvme", "nvme"},
+                   kParametersInFile = {"cpu", "nvme"};
+constexpr Offloads kAll[] = {kOptimizer, kParameters,
+                             kFile,      kFileAndParameters,
+                             kAllInFile, kParametersInFile};
 
-bool keepsParameters(Offloads what) {
-  return what == Offloads::Parameters || what == Offloads::FileAndParameters;
-}
-
-Training offloaded(Training training, Offloads what = Offloads::Optimizer) {
+Training offloaded(Training training, Offloads what = kOptimizer) {
   auto before = training.also;
   training.also = [=](CompileOptions &options) {
     if (before) {
       before(options);
     }
-    bool file = what == Offloads::File || what == Offloads::FileAndParameters;
-    options.offload_optimizer = file ? "nvme" : "cpu";
-    options.offload_param = keepsParameters(what) ? "cpu" : "none";
+    options.offload_optimizer = what.optimizer;
+    options.offload_param = what.param;
   };
   return training;
 }
@@ -71,10 +77,9 @@ TEST(Offload, KeepsTheBits) {
         base.precision = precision;
         std::optional<Outcome> plain;
         for (int64_t stage = 0; stage < 4; ++stage) {
-          for (Offloads what : {Offloads::Optimizer, Offloads::Parameters,
-                                Offloads::File, Offloads::FileAndParameters}) {
-            if ((keepsParameters(what) && stage != 3) ||
-                (!full && number++ % 7 != 0)) {
+          for (Offloads what : kAll) {
+            bool parameters = what.param != std::string("none");
+            if ((parameters && stage != 3) || (!full && number++ % 7 != 0)) {
               continue;
             }
             plain = plain ? plain : trainModel(base);
@@ -107,9 +112,9 @@ TEST(Offload, KeepsTheBitsOfEveryOptimizer) {
       training.bucket_bytes = stage > 1 ? 20000 : training.bucket_bytes;
       expectSameOutcome(
           plain,
-          trainModel(offloaded(training, stage == 3   ? Offloads::Parameters
-                                         : stage == 1 ? Offloads::File
-                                                      : Offloads::Optimizer)),
+          trainModel(offloaded(training, stage == 3   ? kAllInFile
+                                         : stage == 1 ? kFile
+                                                      : kOptimizer)),
           std::string(run) + " " + training.describe());
     }
   }
@@ -132,11 +137,11 @@ TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
       if (stage == 3 && base.reduce == "last") {
         continue;
       }
-      expectSameOutcome(plain,
-                        trainModel(offloaded(
-                            training, stage == 3 ? Offloads::FileAndParameters
-                                                 : Offloads::Optimizer)),
-                        training.describe());
+      expectSameOutcome(
+          plain,
+          trainModel(offloaded(training,
+                               stage == 3 ? kFileAndParameters : kOptimizer)),
+          training.describe());
     }
   }
 }
@@ -191,7 +196,7 @@ TEST(Offload, KeepsStatesInAFile) {
   base.zero_stage = 2;
   base.bucket_bytes = 20000;
   plan::Plan memory = compilePlan(offloaded(base)),
-             file = compilePlan(offloaded(base, Offloads::File));
+             file = compilePlan(offloaded(base, kFile));
   uint64_t shards = 0; // of all units
   for (const plan::Unit &unit : file.units()) {
     shards += unit.elements() / 2 * 4;
@@ -204,6 +209,38 @@ TEST(Offload, KeepsStatesInAFile) {
   const plan::Program &step = file.programs(0);
   EXPECT_EQ(moved(step, file, plan::FILE_READ), 3 * shards);
   EXPECT_EQ(moved(step, file, plan::FILE_WRITE), 3 * shards);
+}
+
+// Parameters too, which are read for each use: of float32 for their update
+// besides, of 16 bits not, as they are rounded from their masters. What memory
+// holds of them is what is on its way.
+TEST(Offload, KeepsParametersInAFile) {
+  for (bool half : {false, true}) {
+    Training base = nano(2, 1);
+    base.zero_stage = 3;
+    base.bucket_bytes = 20000;
+    base.precision = half ? "bf16" : "fp32";
+    plan::Plan memory = compilePlan(offloaded(base, kFileAndParameters)),
+               file = compilePlan(offloaded(base, kAllInFile));
+    uint64_t elements = 0; // of a rank
+    for (const plan::Unit &unit : file.units()) {
+      elements += unit.elements() / 2;
+    }
+    uint64_t params = elements * (half ? 2 : 4), states = 2 * 4 * elements;
+    uint64_t masters = half ? 4 * elements : 0;
+    EXPECT_GE(bytesOf(file, plan::NVME), bytesOf(memory, plan::NVME) + params);
+    // Packing may be a little worse.
+    EXPECT_LE(bytesOf(file, plan::DEVICE),
+              bytesOf(memory, plan::DEVICE) * 101 / 100);
+    EXPECT_LE(bytesOf(file, plan::PINNED),
+              bytesOf(memory, plan::PINNED) - params / 2);
+    const plan::Program &step = file.programs(0);
+    // As often as memory brings them to the device, and for the update.
+    EXPECT_EQ(moved(step, file, plan::FILE_READ),
+              moved(memory.programs(0), memory, plan::COPY_IN) + states +
+                  (half ? masters : params));
+    EXPECT_EQ(moved(step, file, plan::FILE_WRITE), states + masters + params);
+  }
 }
 
 } // namespace

@@ -266,7 +266,7 @@ std::vector<Mutation> unitMutations() {
        "another role",
        otherRole,
        {"has class", "is there twice", "has no state", "does not cover each of",
-        "and the unit is computed in"}},
+        "has segments of several types", "and the unit is computed in"}},
   };
 }
 

@@ -255,12 +255,16 @@ class CompileOptions(Case):
 
     def test_what_is_not_built(self):
         self.refused(*COMPILE, "--precision", "bf8", parts=["bf8"])
-        self.refused(*COMPILE, "--offload-param", "nvme", codes=(2,),
-                     parts=["--offload-param", "nvme is not built yet"])
-        self.refused(*COMPILE, "--zero", "3", "--offload-param", "cpu",
-                     parts=["without --offload-optimizer cpu is not built"])
-        self.refused(*COMPILE, "--zero", "2", "--offload-optimizer", "cpu",
-                     "--offload-param", "cpu", parts=["give --zero 3"])
+        for place in ("cpu", "nvme"):
+            param = ["--offload-param", place]
+            self.refused(*COMPILE, "--zero", "3", *param,
+                         parts=[f"{param[0]} {place} without "
+                                "--offload-optimizer is not built",
+                                f"give --offload-optimizer {place} too"])
+            self.refused(*COMPILE, "--zero", "2", *param,
+                         "--offload-optimizer", "cpu",
+                         parts=[f"{param[0]} {place} with --zero 2",
+                                "give --zero 3"])
         self.refused(*COMPILE, "--target", "cuda:sm_70", parts=["sm_80"])
         self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])
 

@@ -165,7 +165,7 @@ absl::Status CompileFlags::checkOffload() const {
     return absl::InvalidArgumentError(
         options.offload_optimizer == "none"
             ? "--offload-ratio has no effect without --offload-optimizer cpu"
-            : "--offload-ratio with --offload-param cpu: who keeps parameters "
+            : "--offload-ratio with --offload-param: who keeps parameters "
               "updates them; leave one out");
   }
   if (options.offload_param == "none") {
@@ -173,14 +173,17 @@ absl::Status CompileFlags::checkOffload() const {
   }
   if (options.zero_stage < 3) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--offload-param cpu with --zero ", options.zero_stage,
+        "--offload-param ", options.offload_param, " with --zero ",
+        options.zero_stage,
         ": every rank computes with whole parameters, which stay on its "
         "device; give --zero 3, which gathers them for each use"));
   }
   if (options.offload_optimizer == "none") {
-    return absl::InvalidArgumentError(
-        "--offload-param cpu without --offload-optimizer cpu is not built: "
-        "who keeps parameters updates them; give --offload-optimizer cpu too");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--offload-param ", options.offload_param,
+        " without --offload-optimizer is not built: who keeps parameters "
+        "updates them; give --offload-optimizer ",
+        options.offload_param, " too"));
   }
   return absl::OkStatus();
 }

@@ -71,17 +71,6 @@ OptionCheck text(Good good, const char *expected) {
       "")};
 }
 
-/// Where parameters are kept that need not be on the device.
-inline const OptionCheck parameterDevice = {CLI::Validator(
-    [](const std::string &text) {
-      return text == "none" || text == "cpu" ? std::string()
-             : text == "nvme"
-                 ? std::string("nvme is not built yet for parameters; give cpu "
-                               "or none")
-                 : text + " is no place to offload to; expected none or cpu";
-    },
-    "")};
-
 inline const OptionCheck memoryLimits = {CLI::Validator(
     [](const std::string &text) { return options::parseMemory(text).error; },
     "")};

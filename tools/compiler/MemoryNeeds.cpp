@@ -47,10 +47,11 @@ void zerograph::warnOfOffload(const CompileOptions &options,
             ? absl::StrCat("no unit is within --offload-ratio ",
                            options.offload_ratio)
             : options.optimizer + " keeps nothing beside the parameters"));
-  } else if (options.offload_param == "cpu" &&
+  } else if (options.offload_param != "none" &&
              !keepsOnHost(result.plan, "param")) {
-    result.warnings.push_back(
-        "--offload-param cpu has no effect: every rank keeps all units whole, "
-        "which are smaller than --persistence-threshold");
+    result.warnings.push_back(absl::StrCat(
+        "--offload-param ", options.offload_param,
+        " has no effect: every rank keeps all units whole, which are smaller "
+        "than --persistence-threshold"));
   }
 }

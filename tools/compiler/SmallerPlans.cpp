@@ -15,6 +15,17 @@ namespace {
 
 constexpr absl::string_view kNone = "none", kFile = "nvme";
 
+/// Where states and parameters may lie, each with less memory than the one
+/// before.
+constexpr const char *kPlaces[] = {"none", "cpu", "nvme"};
+
+bool isFurther(absl::string_view place, absl::string_view than) {
+  auto at = [](absl::string_view name) {
+    return std::find(std::begin(kPlaces), std::end(kPlaces), name);
+  };
+  return at(place) > at(than);
+}
+
 /// Changes options, and says how.
 class Change {
 public:
@@ -30,16 +41,14 @@ public:
   Change &recompute(bool wanted) {
     return set(wanted, options.recompute, "--recompute", "units", true);
   }
-  /// `optimizer`: none, cpu or nvme, of which each needs less memory than the
-  /// one before; nothing comes back.
-  Change &offload(const char *optimizer, bool param) {
+  /// To places; nothing comes back.
+  Change &offload(const char *optimizer, const char *param) {
     // Nobody has to say what `auto` finds.
     bool say = options.offload != "auto";
-    std::string &now = options.offload_optimizer;
-    bool further = now == "none" || (now == "cpu" && optimizer == kFile);
-    return set(further && optimizer != kNone, now, "--offload-optimizer",
-               optimizer, say)
-        .set(param, options.offload_param, "--offload-param", "cpu", say);
+    return set(isFurther(optimizer, options.offload_optimizer),
+               options.offload_optimizer, "--offload-optimizer", optimizer, say)
+        .set(isFurther(param, options.offload_param), options.offload_param,
+             "--offload-param", param, say);
   }
 
   /// Unless nothing is changed, or --reduce does not allow it.
@@ -73,7 +82,7 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   std::vector<ChangedOptions> all;
   int64_t last = options.ranks > 1 ? 3 : options.zero_stage;
   bool limits_host = options::parseMemory(options.memory).host > 0;
-  for (const char *optimizer : {"none", "cpu", "nvme"}) {
+  for (const char *optimizer : kPlaces) {
     if (optimizer == kFile && !limits_host) {
       continue;
     }
@@ -82,15 +91,17 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
         Change(options)
             .stage(stage)
             .recompute(recompute)
-            .offload(optimizer, false)
+            .offload(optimizer, "none")
             .addTo(all);
       }
-      if (optimizer != kNone) {
-        Change(options)
-            .stage(3)
-            .recompute(recompute)
-            .offload(optimizer, true)
-            .addTo(all);
+      for (const char *param : {"cpu", "nvme"}) {
+        if (!isFurther(param, optimizer)) {
+          Change(options)
+              .stage(3)
+              .recompute(recompute)
+              .offload(optimizer, param)
+              .addTo(all);
+        }
       }
     }
   }
@@ -104,9 +115,17 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
   CompileOptions by_hand = options;
   by_hand.offload = "none";
   std::vector<ChangedOptions> all;
-  Change(by_hand).offload("cpu", false).addTo(all);
-  if (options.zero_stage == 3) {
-    Change(by_hand).offload("cpu", true).addTo(all);
+  bool limits_host = options::parseMemory(options.memory).host > 0;
+  for (const char *optimizer : kPlaces) {
+    if (optimizer == kNone || (optimizer == kFile && !limits_host)) {
+      continue;
+    }
+    Change(by_hand).offload(optimizer, "none").addTo(all);
+    for (const char *param : {"cpu", "nvme"}) {
+      if (options.zero_stage == 3 && !isFurther(param, optimizer)) {
+        Change(by_hand).offload(optimizer, param).addTo(all);
+      }
+    }
   }
   for (ChangedOptions &changed : all) {
     if (fits(changed.options)) {
@@ -121,7 +140,7 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   // Of the device, none needs less than those that offload all. Where these do
   // not fit, the others need not be tried; but they may need less of the host.
   auto mostOffloaded = [](const ChangedOptions &changed) {
-    return changed.options.offload_param == "cpu";
+    return changed.options.offload_param != kNone;
   };
   bool hopeless =
       options::parseMemory(options.memory).host == 0 &&

@@ -419,7 +419,7 @@ def Zero_FetchOp : Zero_TransferOp<"fetch"> {
 }
 
 def Zero_ReadOp : Zero_TransferOp<"read"> {
-  let summary = "A state in the rank's file, for the host.";
+  let summary = "A state or a parameter in the rank's file, for the host.";
   let description = [{
     ```mlir
     nn.program @example(%m: tensor<512xf32> {zero.state =
@@ -430,10 +430,11 @@ def Zero_ReadOp : Zero_TransferOp<"read"> {
     }
     ```
     The operand lies in the file (`space = nvme`), the result in pinned memory,
-    where the host computes with it.
+    where the host computes with it, or from where the device fetches it.
 
-    **Lifespan**: `zero-file-states` to lowering into sched;
-    `zero-early-updates` moves it to the update that takes it.
+    **Lifespan**: `zero-file-states` to lowering into sched; `zero-prefetch`
+    moves those of parameters with the fetch that takes them, and
+    `zero-early-updates` others to the update that does.
 
     **Constraints:**
     - `bytes` are those of the operand.
@@ -451,8 +452,10 @@ def Zero_WriteOp : Zero_TransferOp<"write"> {
       nn.return
     }
     ```
-    The result lies in the file, where it replaces the state that was read. The
-    operand is made in the pinned memory that this was read to.
+    The result lies in the file, where it replaces a state. The operand is made
+    in the pinned memory that this was read to for the update; where the update
+    reads it not, as parameters that are rounded from a master, in pinned memory
+    of its own.
 
     **Lifespan**: `zero-file-states` to lowering into sched;
     `zero-early-updates` moves it behind the update that makes its operand.

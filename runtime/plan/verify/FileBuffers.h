@@ -11,7 +11,8 @@
 namespace zerograph::verify {
 
 /// Of one program, whose steps are told in issue order: what its buffers hold
-/// that was read from a file, and which bytes of it are updated.
+/// that was read from a file, or is made to be written to one, and which bytes
+/// of it are updated.
 class FileBuffers {
 public:
   explicit FileBuffers(const Mesh &mesh) : mesh(&mesh) {}
@@ -20,7 +21,9 @@ public:
   void read(const plan::Access &from, const plan::Access &to) {
     buffers[to.slice()] = {&from, &to, {}};
   }
-  /// Whether the slice holds what was read.
+  /// A slice holds what is made for a file.
+  void make(uint32_t slice) { buffers[slice]; }
+  /// Whether the slice holds what was read, or is made for a file.
   bool holds(uint32_t slice) const { return buffers.count(slice) != 0; }
   /// Another step has written bytes of a slice that holds something.
   void update(const plan::Access &access) {
@@ -29,11 +32,16 @@ public:
       updated.assign(begin, end, true);
     });
   }
-  /// Whether `from` is all that was read from just the bytes of `to`.
-  bool isFrom(const plan::Access &from, const plan::Access &to) const {
-    auto buffer = buffers.find(from.slice());
-    return buffer != buffers.end() && sameBytes(*buffer->second.to, from) &&
-           sameBytes(*buffer->second.from, to);
+  /// Whether what lies at `from` may be written to `to`: it is all that was
+  /// read from just there, or nothing was read to its buffer.
+  bool mayReplace(const plan::Access &from, const plan::Access &to) const {
+    auto found = buffers.find(from.slice());
+    if (found == buffers.end()) {
+      return false;
+    }
+    const Buffer &buffer = found->second;
+    return !buffer.from ||
+           (sameBytes(*buffer.to, from) && sameBytes(*buffer.from, to));
   }
   bool isUpdated(const plan::Access &access) const {
     bool all = true;

@@ -8,7 +8,7 @@
 // of its parameters. Gathers write parameters too, but nothing new:
 // Collectives.cpp sees to that. An evaluation writes none of all this. A state
 // in a file is updated in the buffer that it was read to, and written back from
-// there.
+// there; or, where the update does not read it, made in a buffer of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ public:
     std::optional<UnitPart> updated;
     std::optional<Way> way = wayOf(plan, step);
     if (s == 0) {
-      buffers = FileBuffers(mesh);
+      beginProgram(p);
     }
     if (way == Way::Read) {
       buffers.read(step.accesses(0), step.accesses(1));
@@ -122,6 +122,16 @@ public:
   }
 
 private:
+  void beginProgram(int p) {
+    buffers = FileBuffers(mesh);
+    for (const plan::Step &step : plan.programs(p).steps()) {
+      if (wayOf(plan, step) == Way::Written &&
+          !plan.slices(int(step.accesses(0).slice())).carried()) {
+        buffers.make(step.accesses(0).slice());
+      }
+    }
+  }
+
   /// All parameters are made anew; what lies between them is nobody's.
   void checkLocal(int index, const plan::Unit &unit) {
     uint64_t bytes = elementSize(unit.states(0).type());
@@ -219,16 +229,19 @@ private:
                     });
   }
 
-  /// A file gets back what was read from just there, updated.
+  /// A file gets back what was read from just there, or what was made of the
+  /// same elements, updated.
   void checkWrittenBack(int p, int s, const plan::Access &from,
                         const plan::Access &to, const UnitPart &part) {
-    if (buffers.isFrom(from, to)) {
+    if (buffers.mayReplace(from, to) && parts.of(from) == part) {
       checkIsUpdated(p, s, from, part);
     } else {
       problems.add("wrong copy: ", describeStep(plan, p, s), " writes ",
                    describeSlice(plan, from.slice()), " to ",
                    describeSlice(plan, to.slice()), ", which holds ",
-                   describe(plan, part), "; expected what was read from there");
+                   describe(plan, part),
+                   "; expected what was read from there, or made of the same "
+                   "elements");
     }
   }
 

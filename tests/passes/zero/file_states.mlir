@@ -37,3 +37,48 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>, <"master", f32, sharded = true, space = nvme>, <"exp_avg", f32, sharded = true, space = nvme>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
 }
+
+// -----
+
+// Parameters are read for each gather, and once for the update, which needs
+// them in float32; then they are written once. An evaluation reads alone.
+
+// CHECK-LABEL: nn.program @step
+// CHECK: %[[R0:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "forward of b" : tensor<256xf32>
+// CHECK-NEXT: %[[F0:.+]] = zero.fetch %[[R0]] unit 0 segment 0 bytes 1024 reason "forward of b" : tensor<256xf32>
+// CHECK-NEXT: zero.all_gather %[[F0]] unit 0 stay forward
+// CHECK: %[[R1:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "backward of b" : tensor<256xf32>
+// CHECK-NEXT: %[[F1:.+]] = zero.fetch %[[R1]] unit 0 segment 0 bytes 1024 reason "backward of b" : tensor<256xf32>
+// CHECK-NEXT: zero.all_gather %[[F1]] unit 0 stay backward
+// CHECK: %[[W:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "update of b" : tensor<256xf32>
+// CHECK-NEXT: %[[NEW:.+]] = nn.binary sub %[[W]], %{{.+}}
+// CHECK-NEXT: %[[AGAIN:.+]] = nn.binary sub %[[NEW]], %[[W]]
+// CHECK-NEXT: %[[NEWLY:.+]] = zero.write %[[AGAIN]] unit 0 segment 0 bytes 1024 reason "update of b" : tensor<256xf32>
+// CHECK-NEXT: nn.return %[[NEWLY]]
+// CHECK-LABEL: nn.program @evaluate
+// CHECK: zero.read %b.param unit 0 segment 0 bytes 1024 reason "forward of b"
+// CHECK-NEXT: zero.fetch
+// CHECK-NOT: zero.write
+#q = #zero.state<unit = 0, segment = 0, "param", sharded = true>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 1 : i64} {
+  nn.program @step(%b.param: tensor<256xf32> {zero.state = #q}, %x: tensor<512xf32> {nn.input = #nn.input<"x", per_sample = true>})
+      -> (tensor<256xf32> {zero.updates = #q}) {
+    %0 = zero.all_gather %b.param unit 0 stay forward group ["data"] reason "forward of b" : tensor<256xf32> -> tensor<512xf32>
+    %1 = nn.binary mul %0, %x : tensor<512xf32>
+    zero.release %0 unit 0 : tensor<512xf32>
+    %2 = zero.all_gather %b.param unit 0 stay backward group ["data"] reason "backward of b" : tensor<256xf32> -> tensor<512xf32>
+    %3 = nn.binary mul %1, %2 : tensor<512xf32>
+    zero.release %2 unit 0 : tensor<512xf32>
+    %4 = zero.reduce_scatter %3 unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
+    %5 = nn.binary sub %b.param, %4 : tensor<256xf32>
+    %6 = nn.binary sub %5, %b.param : tensor<256xf32>
+    nn.return %6 : tensor<256xf32>
+  }
+  nn.program @evaluate(%b.param: tensor<256xf32> {zero.state = #q}, %x: tensor<512xf32> {nn.input = #nn.input<"x", per_sample = true>}) {
+    %0 = zero.all_gather %b.param unit 0 stay forward group ["data"] reason "forward of b" : tensor<256xf32> -> tensor<512xf32>
+    zero.release %0 unit 0 : tensor<512xf32>
+    nn.return
+  }
+  zero.layout units [
+    #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = true, space = nvme>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
+}

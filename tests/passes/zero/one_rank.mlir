@@ -62,3 +62,21 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256, 256], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
 }
+
+// -----
+
+// What lies in a file is brought to the device for each use.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK-NEXT: %[[F:.+]] = zero.fetch %p unit 0 bytes 1024 reason "forward of a" : tensor<256xf32>
+// CHECK-NEXT: nn.unary neg %[[F]]
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = true, space = nvme>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
+  nn.program @micro(%p: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) -> tensor<256xf32> {
+    %flat = zero.all_gather %p unit 0 group ["data"] reason "forward of a" : tensor<256xf32> -> tensor<256xf32>
+    %0 = nn.unary neg %flat : tensor<256xf32> -> tensor<256xf32>
+    zero.release %flat unit 0 : tensor<256xf32>
+    nn.return %0 : tensor<256xf32>
+  }
+}

@@ -71,3 +71,33 @@ nn.program @of_one_rank(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<256
   %z = nn.binary add %1, %1 : tensor<256xf32>
   nn.return %y, %z : tensor<256xf32>, tensor<256xf32>
 }
+
+// What lies in the file is read in front of the fetch that needs it, of one
+// rank too.
+
+// CHECK-LABEL: @from_file
+// CHECK-NEXT: %[[A:.+]] = zero.read %a
+// CHECK-NEXT: %[[AF:.+]] = zero.fetch %[[A]]
+// CHECK-NEXT: zero.prefetch %[[AF]] unit 0
+// CHECK-NEXT: zero.await
+// CHECK-NEXT: %[[B:.+]] = zero.read %b
+// CHECK-NEXT: %[[BF:.+]] = zero.fetch %[[B]]
+// CHECK-NEXT: nn.binary
+// CHECK-NEXT: nn.binary add %[[BF]]
+// TWO-LABEL: @from_file
+// TWO-NEXT: zero.read %a
+// TWO-NEXT: zero.fetch
+// TWO-NEXT: zero.prefetch
+// TWO-NEXT: zero.read %b
+// TWO-NEXT: zero.fetch
+// TWO-NEXT: zero.await
+nn.program @from_file(%a: tensor<256xf32>, %b: tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = zero.read %a unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %1 = zero.fetch %0 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %2 = zero.all_gather %1 unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
+  %x = nn.binary add %2, %2 : tensor<512xf32>
+  %3 = zero.read %b unit 1 bytes 2048 reason "r" : tensor<512xf32>
+  %4 = zero.fetch %3 unit 1 bytes 2048 reason "r" : tensor<512xf32>
+  %y = nn.binary add %4, %4 : tensor<512xf32>
+  nn.return %x, %y : tensor<512xf32>, tensor<512xf32>
+}

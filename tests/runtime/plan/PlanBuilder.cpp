@@ -114,8 +114,8 @@ uint32_t PlanBuilder::slice(const std::string &name,
   return plan.slices_size() - 1;
 }
 
-int PlanBuilder::unit(const std::string &name, uint64_t elements,
-                      bool sharded) {
+int PlanBuilder::unit(const std::string &name, uint64_t elements, bool sharded,
+                      uint32_t arena) {
   plan::Unit &unit = *plan.add_units();
   int index = plan.units_size() - 1;
   unit.set_name(name);
@@ -129,7 +129,7 @@ int PlanBuilder::unit(const std::string &name, uint64_t elements,
   parameter.add_shape(elements - 12);
   parameter.set_elements(elements - 12);
   parameter.set_trainable(true);
-  state(index, "param", sharded);
+  state(index, "param", sharded, arena);
   return index;
 }
 

@@ -30,7 +30,8 @@ public:
                  uint64_t bytes, bool carried, int unit = -1,
                  uint32_t arena = kDevice);
   /// A unit of one f32 segment. With `sharded`, parameters are shards.
-  int unit(const std::string &name, uint64_t elements, bool sharded);
+  int unit(const std::string &name, uint64_t elements, bool sharded,
+           uint32_t arena = kDevice);
   uint32_t state(int unit, const std::string &role, bool sharded,
                  uint32_t arena = kDevice);
   /// The host beside the device: its streams, kernels and memory.
@@ -135,6 +136,14 @@ plan::Plan offloadingPlan();
 ///   6 offload the rate, 7 read the master, 8 read the moment, 9 update,
 ///   10 fetch parameters, 11 write the master, 12 write the moment, 13 gather
 plan::Plan filePlan();
+
+/// World 2, stage 3, one unit with its parameters in a file too, which are made
+/// of their master:
+///   0 copy in, 1 read the parameters, 2 fetch them, 3 gather, 4 forward,
+///   5 backward, 6 reduce, 7 sum, 8 offload gradients, 9 offload the rate,
+///   10 read the master, 11 read the moment, 12 update, 13 write the master,
+///   14 write the moment, 15 write the parameters
+plan::Plan fileParametersPlan();
 
 /// World 1, "forward" of a copy_in and one launch from input "x" (2 samples of
 /// 8) to the outputs "y", per sample, and "mean".

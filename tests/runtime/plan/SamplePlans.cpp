@@ -291,6 +291,64 @@ plan::Plan offloadingPlan() { return planWithHost(/*file=*/false); }
 
 plan::Plan filePlan() { return planWithHost(/*file=*/true); }
 
+plan::Plan fileParametersPlan() {
+  using namespace plan;
+  PlanBuilder b(2, 3);
+  b.addHost();
+  b.addFile();
+  Common common(b);
+  int a = b.unit("a", 512, true, kFile);
+  uint32_t p = b.plan.units(a).states(0).slice();
+  uint32_t master = b.state(a, "master", true, kFile);
+  uint32_t m = b.state(a, "exp_avg", true, kFile);
+  uint32_t read_p =
+      b.slice("a/param read", PARAM_SHARD, 1024, false, a, kPinned);
+  uint32_t shard = b.slice("a/shard", PARAM_SHARD, 1024, false, a);
+  uint32_t whole = b.slice("a/gathered", GATHERED, 2048, false, a);
+  uint32_t h = b.slice("h", ACTIVATION, 64, false);
+  uint32_t g = b.slice("a/gradients", GRAD, 2048, false, a);
+  uint32_t reduced = b.slice("a/reduced", GRAD_SHARD, 1024, false, a);
+  uint32_t staging = b.slice("staging", STAGING, 512, false);
+  uint32_t gh = b.slice("a/offloaded", GRAD_SHARD, 1024, false, a, kPinned);
+  uint32_t rate = b.slice("rate offloaded", SCALAR, 4, false, -1, kPinned);
+  uint32_t read_master =
+      b.slice("a/master read", OPTIMIZER, 1024, false, a, kPinned);
+  uint32_t read_m =
+      b.slice("a/exp_avg read", OPTIMIZER, 1024, false, a, kPinned);
+  uint32_t made = b.slice("a/param made", PARAM_SHARD, 1024, false, a, kPinned);
+
+  b.program("step");
+  b.copyIn({common.input, common.stop_local, common.rate});
+  uint32_t read = b.copy(kRead, b.all(p, READ), b.all(read_p, WRITE), {});
+  uint32_t up =
+      b.copy(kFetch, b.all(read_p, READ), b.all(shard, WRITE), {read});
+  uint32_t gathered =
+      b.gather(a, b.all(shard, READ), b.all(whole, WRITE), {up});
+  b.launch("forward",
+           {b.all(common.input, READ), b.all(whole, READ), b.all(h, WRITE),
+            b.all(common.loss_local, WRITE)},
+           {gathered});
+  uint32_t backward = b.launch(
+      "backward", {b.all(h, READ), b.all(common.input, READ), b.all(g, WRITE)});
+  uint32_t r = b.reduce(a, b.all(g, READ), b.all(reduced, WRITE),
+                        b.all(staging, WRITE), {backward});
+  common.sum(b, {});
+  b.copy(kOffload, b.all(reduced, READ), b.all(gh, WRITE), {r});
+  uint32_t down =
+      b.copy(kOffload, b.all(common.rate, READ), b.all(rate, WRITE), {});
+  b.copy(kRead, b.all(master, READ), b.all(read_master, WRITE), {});
+  read = b.copy(kRead, b.all(m, READ), b.all(read_m, WRITE), {});
+  uint32_t u = b.launch("update",
+                        {b.all(gh, READ), b.all(rate, READ),
+                         b.all(read_master, READ_WRITE),
+                         b.all(read_m, READ_WRITE), b.all(made, WRITE)},
+                        {down, read}, kUpdate);
+  b.copy(kWrite, b.all(read_master, READ), b.all(master, WRITE), {u});
+  b.copy(kWrite, b.all(read_m, READ), b.all(m, WRITE), {});
+  b.copy(kWrite, b.all(made, READ), b.all(p, WRITE), {});
+  return b.finish();
+}
+
 plan::Plan forwardPlan() {
   PlanBuilder b(1, 0);
   b.plan.clear_groups();

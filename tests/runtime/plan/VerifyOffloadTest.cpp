@@ -137,6 +137,48 @@ TEST(VerifyFile, AStateThatIsNotWrittenBack) {
   expectFault(plan, "missing update: ", "exp_avg");
 }
 
+/// Of `fileParametersPlan`.
+enum : int { kUpdatesAll = 12, kWritesMaster, kWritesParameters = 15 };
+
+TEST(VerifyFile, ParametersThatAreWrittenWhileTheyAreRead) {
+  plan::Plan plan = testing::fileParametersPlan();
+  ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+  step(plan, kWritesMaster)->clear_waits();
+  expectFault(plan, "missing wait: ",
+              "step 15 of \"step\" (copy, copy a/param made) writes ");
+}
+
+TEST(VerifyFile, ParametersThatNoUpdateMade) {
+  // What was read for the gather.
+  plan::Plan plan = testing::fileParametersPlan();
+  step(plan, kWritesParameters)
+      ->mutable_accesses(0)
+      ->set_slice(testing::sliceNamed(plan, "a/param read"));
+  expectFault(plan, "early copy: ", "copies parameters [");
+  // Half of them.
+  plan = testing::fileParametersPlan();
+  step(plan, kUpdatesAll)->mutable_accesses(4)->set_bytes(512);
+  expectFault(plan, "early copy: ", "copies parameters [");
+  // Written before.
+  plan = testing::fileParametersPlan();
+  plan.mutable_programs(0)->mutable_steps()->SwapElements(kUpdatesAll,
+                                                          kWritesParameters);
+  expectFault(plan, "early copy: ", "copies parameters [");
+}
+
+TEST(VerifyFile, ParametersThatAreSomethingElse) {
+  plan::Plan plan = testing::fileParametersPlan();
+  step(plan, kWritesParameters)
+      ->mutable_accesses(0)
+      ->set_slice(testing::sliceNamed(plan, "a/offloaded"));
+  expectFault(plan, "wrong copy: ", "or made of the same elements");
+  plan = testing::fileParametersPlan();
+  step(plan, kWritesParameters)
+      ->mutable_accesses(1)
+      ->set_slice(testing::sliceNamed(plan, "a/master"));
+  expectFault(plan, "missing update: ", "state \"param\"");
+}
+
 TEST(VerifyFile, OnlyCopiesReachIt) {
   plan::Plan plan = testing::filePlan();
   step(plan, kUpdates)
