@@ -30,6 +30,32 @@ static AddedLoss wantedLoss(const ImportOptions &options) {
   return loss;
 }
 
+/// Refuses to take probabilities for scores: what PyTorch would compute of them
+/// is no loss that anybody wants, and nothing would show it.
+static void checkScores(const Graph &graph, const std::string &name,
+                        const std::string &kind) {
+  std::string made = name;
+  const onnx::NodeProto *node = nullptr;
+  do {
+    auto found = graph.producer.find(made);
+    if (found == graph.producer.end()) {
+      return;
+    }
+    node = &graph.proto.node(found->second);
+    made = node->input_size() > 0 ? node->input(0) : "";
+  } while (node->op_type() == "Identity" || node->op_type() == "Cast");
+  bool softmax = node->op_type() == "Softmax" &&
+                 (kind == "cross_entropy" || kind == "nll");
+  bool sigmoid = node->op_type() == "Sigmoid" && kind == "bce_with_logits";
+  if (softmax || sigmoid) {
+    fail("--loss ", kind, ": '", name, "' holds probabilities, made by ",
+         node->op_type(), " '", nodeName(*node), "'; expected ",
+         kind == "nll" ? "their logarithms" : "scores", "; give --loss ",
+         softmax ? "cross_entropy" : kind, " --loss-on ", made,
+         ", what they are made of");
+  }
+}
+
 /// An input of the program behind the others, with samples in front.
 Value Importer::addLabels(const Shape &shape, Type element, Location location) {
   InputSignature signature;
@@ -102,6 +128,7 @@ void Importer::addLoss() {
     addedName = "added_" + addedName;
   }
   report.loss_output = addedName;
+  checkScores(graph, loss, wanted.kind);
   Location location = NameLoc::get(builder.getStringAttr(addedName));
   Value scores = materialize(slotOf(loss), location);
   if (!Emitter::isFloat(scores)) {

@@ -151,6 +151,26 @@ class AddedLoss(Case):
             with self.subTest(options):
                 self.refused(*base, *options, lines=0, parts=parts)
 
+    def test_probabilities_are_no_scores(self):
+        for op, kind, right in (("Softmax", "cross_entropy", "cross_entropy"),
+                                ("Softmax", "nll", "cross_entropy"),
+                                ("Sigmoid", "bce_with_logits",
+                                 "bce_with_logits")):
+            with self.subTest(kind):
+                with open(self.path("p.onnx"), "wb") as file:
+                    file.write(model(
+                        [node("head", "Mul", ["x", "w"], ["z"]),
+                         node("last", op, ["z"], ["q"]),
+                         node("same", "Identity", ["q"], ["p"])],
+                        [tensor("w", [2, 3], [1.0] * 6, DOUBLE)],
+                        [value_info("x", [2, 3], DOUBLE)],
+                        [value_info("p", [2, 3], DOUBLE)]))
+                base = ["compile", "p.onnx", "-o", "x", "--loss"]
+                self.refused(*base, kind, lines=0, parts=[
+                    f"'p' holds probabilities, made by {op} 'last'",
+                    f"--loss {right} --loss-on z"])
+                self.succeeds(*base, right, "--loss-on", "z")
+
     def test_the_advice_is_to_add_one(self):
         case = {"z": [[0.0, 1.0], [2.0, 3.0]], "labels": [0, 1]}
         self.write_scores(case)
