@@ -174,6 +174,11 @@ absl::Status openFiles(Session &session) {
   }
   ZG_RETURN_IF_ERROR(session.order->check(*session.data, options.steps,
                                           session.process, session.processes));
+  if (std::string where = session.data->countedFromEnd(); !where.empty()) {
+    session.say(absl::StrCat(
+        where, "; as in ONNX, an index below 0 counts from the end. Where it "
+               "marks padding, give an id that the model knows"));
+  }
   return session.first() ? createOutputs(session) : absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace zerograph;
 
@@ -13,21 +14,44 @@ namespace {
 /// How much is looked at in one piece, of what is not read into a slot.
 constexpr uint64_t kBytesAtOnce = 4 << 20;
 
-/// The first element that is not legal, or `count`.
+/// An element that is not legal.
+struct Illegal {
+  uint64_t at;
+  int64_t value;
+};
+
 template <typename Integer>
-uint64_t firstIllegal(const void *data, uint64_t count,
-                      const plan::Input &input, int64_t &value) {
+std::optional<Illegal> firstIllegalOf(const void *data, uint64_t count,
+                                      const plan::Input &input) {
   int64_t min = input.min(), max = input.max();
   auto *values = static_cast<const Integer *>(data);
   for (uint64_t i = 0; i < count; ++i) {
     if ((values[i] < min || values[i] > max) &&
         std::find(input.ignored().begin(), input.ignored().end(),
                   int64_t(values[i])) == input.ignored().end()) {
-      value = values[i];
-      return i;
+      return Illegal{i, int64_t(values[i])};
     }
   }
-  return count;
+  return std::nullopt;
+}
+
+/// The first one; of what is no integer, none.
+std::optional<Illegal> firstIllegal(const void *data, uint64_t count,
+                                    const plan::Input &input) {
+  switch (input.type()) {
+  case plan::I64:
+    return firstIllegalOf<int64_t>(data, count, input);
+  case plan::I32:
+    return firstIllegalOf<int32_t>(data, count, input);
+  case plan::I16:
+    return firstIllegalOf<int16_t>(data, count, input);
+  case plan::I8:
+    return firstIllegalOf<int8_t>(data, count, input);
+  case plan::U8:
+    return firstIllegalOf<uint8_t>(data, count, input);
+  default:
+    return std::nullopt;
+  }
 }
 
 /// Whether two arrays of one type and shape have the same bytes.
@@ -112,6 +136,11 @@ DataSource::open(const std::vector<std::string> &paths, const plan::Plan &plan,
   return source;
 }
 
+std::string DataSource::countedFromEnd() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return from_end;
+}
+
 absl::Status DataSource::checkValues(const Shard &shard, int index,
                                      uint64_t first, uint64_t samples,
                                      const void *data) const {
@@ -120,42 +149,29 @@ absl::Status DataSource::checkValues(const Shard &shard, int index,
     return absl::OkStatus();
   }
   uint64_t count = samples * bytesOf(index) / elementSize(input.type());
-  int64_t value = 0;
-  uint64_t at = count;
-  auto search = [&](auto zero) {
-    at = firstIllegal<decltype(zero)>(data, count, input, value);
+  auto said = [&](const Illegal &found) {
+    std::string where =
+        input.per_sample()
+            ? absl::StrCat(" in sample ", first + found.at / (count / samples))
+            : "";
+    return absl::StrCat(shard.path, ": input '", input.name(),
+                        "' has the value ", found.value, where);
   };
-  switch (input.type()) {
-  case plan::I64:
-    search(int64_t());
-    break;
-  case plan::I32:
-    search(int32_t());
-    break;
-  case plan::I16:
-    search(int16_t());
-    break;
-  case plan::I8:
-    search(int8_t());
-    break;
-  case plan::U8:
-    search(uint8_t());
-    break;
-  default:
-    return absl::OkStatus();
+  if (auto found = firstIllegal(data, count, input)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(said(*found), ", expected ", input.min(), " to ",
+                     input.max(), input.ignored().empty() ? "" : " or ",
+                     absl::StrJoin(input.ignored(), " or ")));
   }
-  if (at == count) {
-    return absl::OkStatus();
+  if (input.min() < 0 && countedFromEnd().empty()) {
+    plan::Input from_start = input;
+    from_start.set_min(0);
+    if (auto found = firstIllegal(data, count, from_start)) {
+      std::lock_guard<std::mutex> lock(mutex);
+      from_end = said(*found);
+    }
   }
-  std::string where =
-      input.per_sample()
-          ? absl::StrCat(" in sample ", first + at / (count / samples))
-          : "";
-  return absl::InvalidArgumentError(
-      absl::StrCat(shard.path, ": input '", input.name(), "' has the value ",
-                   value, where, ", expected ", input.min(), " to ",
-                   input.max(), input.ignored().empty() ? "" : " or ",
-                   absl::StrJoin(input.ignored(), " or ")));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> DataSource::readRun(int input, uint64_t first,

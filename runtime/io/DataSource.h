@@ -7,6 +7,8 @@
 
 #include "absl/functional/function_ref.h"
 
+#include <mutex>
+
 namespace zerograph {
 
 /// Whether data are trained on, in whole steps, or evaluated, in micro-batches,
@@ -53,6 +55,10 @@ public:
   /// inputs' limits.
   absl::Status check(uint64_t begin, uint64_t end, Order order) const;
 
+  /// Where an index below 0 was first read: legal, and counted from the end.
+  /// Empty: none was. Thread-safe.
+  std::string countedFromEnd() const;
+
 private:
   DataSource() = default;
   absl::Status add(Shard shard, const plan::Plan &plan);
@@ -77,6 +83,8 @@ private:
   uint64_t micro_batch = 0;
   uint64_t step = 0;
   uint64_t total = 0;
+  mutable std::mutex mutex;
+  mutable std::string from_end;
 };
 
 } // namespace zerograph

@@ -3,7 +3,7 @@
 import os
 import struct
 
-from support import (Case, GPT_DATA, MLP_DATA, main, read_tensors, rows,
+from support import (Case, GPT, GPT_DATA, MLP_DATA, main, read_tensors, rows,
                      write_tensors)
 
 
@@ -64,6 +64,21 @@ class WrongData(Case):
             # Not of data that is not read.
             self.succeeds("train", self.plan, "--data", "data.safetensors",
                           "--steps", str(sample // 16))
+
+    def test_an_index_that_counts_from_the_end_is_said(self):
+        arrays = read_tensors(GPT_DATA)
+        kind, shape, data = arrays["input_ids"]
+        ids = bytearray(data)
+        ids[8 * 64 * 3:8 * 64 * 3 + 8] = struct.pack("<q", -1)
+        arrays["input_ids"] = (kind, shape, bytes(ids))
+        write_tensors(self.path("data.safetensors"), arrays)
+        run = ["train", GPT, "--micro-batch", "2", "--steps", "3"]
+        said = self.succeeds(*run, "--data", "data.safetensors").stderr
+        self.assertIn("input 'input_ids' has the value -1 in sample 3", said)
+        self.assertIn("counts from the end", said)
+        # Labels that are ignored are no such thing.
+        self.assertNotIn("counts from the end",
+                         self.succeeds(*run, "--data", GPT_DATA).stderr)
 
     def test_too_few_samples(self):
         self.train({n: rows(a, 0, 15) for n, a in self.arrays.items()},
