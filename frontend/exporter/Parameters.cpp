@@ -246,6 +246,7 @@ private:
     train.addUnused(names, problems);
     freeze.addUnused(names, problems);
     lora.addUnused(adaptable, problems);
+    lora.addLate(problems);
     if (!problems.empty()) {
       fail(absl::StrJoin(problems, "\n  "));
     }

@@ -219,6 +219,9 @@ class Adapters(Case):
                      parts=["--lora *c_atn.weight", "did you mean",
                             "attn.c_attn.weight"])
         self.refused(*base, "--lora", "2:*.bias", parts=["--lora *.bias"])
+        self.refused(*base, "--lora", "4:*.weight", "--lora", "2:*mlp*weight",
+                     parts=["--lora *mlp*weight: each parameter of two",
+                            "is matched by an earlier --lora"])
         self.refused(*base, "--lora", "2:*mlp*", "--train", "*c_fc*",
                      parts=["both name", "c_fc.weight"])
         for wrong in ("*mlp*", "0:*mlp*", "2:", "x:*mlp*"):

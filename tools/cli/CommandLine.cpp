@@ -211,10 +211,11 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
       std::string given = extra.substr(0, extra.find('='));
       fail(&command,
            absl::StrCat("unknown option '", given, "'",
-                        decidesPlans(given)
-                            ? "; 'zerograph compile' takes it, and the plan "
-                              "has it from there"
-                            : suggestion(given, names)));
+                        !decidesPlans(given) ? suggestion(given, names)
+                        : command.get_name() == "run"
+                            ? "; it is for training: 'zerograph train' takes it"
+                            : "; 'zerograph compile' takes it, and the plan "
+                              "has it from there"));
     } else if (!after_unknown) {
       fail(&command, absl::StrCat("unexpected argument '", extra, "'"));
     }

@@ -83,8 +83,10 @@ absl::Status checkIsNoPlan(const std::string &model) {
   return begin != kMagic
              ? absl::OkStatus()
              : absl::InvalidArgumentError(absl::StrCat(
-                   model, " is a plan, not a model: `zerograph train ", model,
-                   "` runs it"));
+                   model,
+                   " is a plan, not a model: give the MODEL.onnx that "
+                   "it was made of, or train with it: `zerograph train ",
+                   model, "`"));
 }
 
 absl::Status bindSizes(CompileOptions &options,
