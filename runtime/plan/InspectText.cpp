@@ -61,6 +61,17 @@ std::string changes(const Json &optimizer, const Json &group) {
   return parts.empty() ? "as all others" : absl::StrJoin(parts, ", ");
 }
 
+/// "65536 at first, doubled after 1000 steps without overflow, at least 1".
+std::string scale(const Json &of) {
+  std::string first = of["initial"].dump();
+  return number(of["window"]) == 0
+             ? absl::StrCat(first, ", always")
+             : absl::StrCat(first, " at first, doubled after ",
+                            of["window"].dump(),
+                            " steps without overflow, at least ",
+                            of["minimum"].dump());
+}
+
 /// "1,024 of 4,096 parameters".
 std::string trained(const Json &units) {
   uint64_t of = 0, all = 0;
@@ -90,6 +101,9 @@ void header(const Json &report, std::string &out) {
     const Json &group = report["groups"][i];
     absl::StrAppend(&out, "  group ", i, ":    ", text(group["name"]), ": ",
                     changes(report["optimizer"], group), "\n");
+  }
+  if (report["loss_scale"]["initial"] != 1) {
+    absl::StrAppend(&out, "  loss scale: ", scale(report["loss_scale"]), "\n");
   }
   const Json &target = report["target"];
   absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),

@@ -100,6 +100,15 @@ class Nonfinite(Case):
             "--debug-nonfinite").stderr
         self.assertRegex(log, r"3 of 3 steps updated nothing")
 
+    def test_inspect_has_the_loss_scale(self):
+        for options, text in (
+                ([], "65536.0 at first, doubled after 1000 steps"),
+                (["--loss-scale", "128"], "128.0, always")):
+            self.succeeds("compile", MLP, "-o", "x", "--micro-batch", "8",
+                          "--precision", "fp16", *options)
+            self.assertIn("loss scale: " + text,
+                          self.succeeds("inspect", "x").stdout)
+
     def test_a_rate_too_high(self):
         """The first update makes weights of -1e29."""
         self.write("Sqrt", 1, None)
