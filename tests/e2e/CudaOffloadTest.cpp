@@ -29,14 +29,15 @@ Training make(const char *model, int64_t ranks, int64_t stage,
 }
 
 void expectHostsBits(const Training &plain, bool parameters, Graphs graphs,
-                     uint32_t seed, const char *optimizer = "cpu") {
+                     uint32_t seed, const char *optimizer = "cpu",
+                     const char *param = "cpu") {
   Outcome host = trainModel(plain);
   Training training = plain;
   training.target = "cuda:emulated";
   training.graphs = graphs;
   training.also = [=](CompileOptions &options) {
     options.offload_optimizer = optimizer;
-    options.offload_param = parameters ? "cpu" : "none";
+    options.offload_param = parameters ? param : "none";
   };
   std::string what = absl::StrCat(training.describe(), ", seed ", seed);
   bool share = seed % 2 == 0 || training.ranks == 1;
@@ -67,6 +68,10 @@ TEST(CudaOffload, HasTheHostsBits) {
                   8, "nvme");
   expectHostsBits(make("mlp-digits", 2, 3, 2, "bf16"), true, Graphs::Off, 9,
                   "nvme");
+  expectHostsBits(make("mlp-digits", 2, 3, 1, "fp32"), true, Graphs::Compute,
+                  10, "nvme", "nvme");
+  expectHostsBits(make("mlp-digits", 1, 3, 2, "bf16"), true, Graphs::Off, 11,
+                  "cpu", "nvme");
 }
 
 TEST(CudaOffload, IsNotRecordedAsOneGraph) {

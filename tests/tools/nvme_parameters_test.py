@@ -4,7 +4,7 @@ gather and written by the update."""
 import json
 import os
 
-from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors)
+from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors
 
 SHARDS = ["--ranks", "2", "--zero", "3"]
 NVME = ["--offload-optimizer", "nvme", "--offload-param", "nvme"]
@@ -73,8 +73,8 @@ class NvmeParameters(Case):
             for first, second in ((where + self.disk, []),
                                   ([], where + self.disk)):
                 folder = f"c{number}{len(first)}"
-                self.succeeds(*RUN, "--load-weights", "begin", *first, "--steps",
-                              "2", "--checkpoint", folder)
+                self.succeeds(*RUN, "--load-weights", "begin", *first,
+                              "--steps", "2", "--checkpoint", folder)
                 self.succeeds(*RUN, *second, "--steps", "4", "--resume",
                               folder, *self.leave("on"))
                 self.assertEqual(self.left("on"), self.left("whole"))
