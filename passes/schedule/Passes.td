@@ -68,11 +68,12 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
       reductions that read the flat gradients begun `window` units before, so
       that at most `window` such buffers are in use at once.
     - Likewise in pinned memory, for what goes to the host and, apart, for what
-      comes from it, and for what is read from a file: the states of `window`
-      segments are there at once. A unit's gradients may all go to the host
-      before the first of them is used: then they await those of the unit before
-      it. Where all updates wait for the last gradients, nothing empties the
-      buffers, and each has bytes of its own.
+      comes from it, and for what is read from a file: what the updates of
+      `window` segments take is there at once, or as many shards of parameters on
+      their way to the device. A unit's gradients may all go to the host before
+      the first of them is used: then they await those of the unit before it.
+      Where all updates wait for the last gradients, nothing empties the buffers,
+      and each has bytes of its own.
 
     For memory only: the program is correct without.
 
