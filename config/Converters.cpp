@@ -63,7 +63,9 @@ void wire(const Given &found, Translation &to) {
 
 void precision(const Given &found, Translation &to) {
   if (!*found.value.boolean()) {
-    to.noEffect("off");
+    const std::optional<std::string> &given = to.besides().precision;
+    to.noEffect(given ? absl::StrCat("--precision ", *given, " was given")
+                      : "off");
     return;
   }
   const Value *other = to.value("fp16.enabled");

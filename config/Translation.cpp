@@ -4,7 +4,6 @@
 
 #include "config/Converters.h"
 #include "config/Write.h"
-#include "options/Options.h"
 
 #include "absl/strings/match.h"
 
@@ -57,6 +56,16 @@ int64_t Translation::stage() const {
   return stage != nullptr ? *stage->integer() : 0;
 }
 
+std::string Translation::precision() const {
+  for (const char *half : {"fp16", "bf16"}) {
+    const Value *on = value(absl::StrCat(half, ".enabled"));
+    if (!known.precision && on != nullptr && on->boolean() == true) {
+      return half;
+    }
+  }
+  return known.precision.value_or("fp32");
+}
+
 void Translation::set(const Given &from, const std::string &option,
                       std::string value, bool by_default) {
   size_t at = 0;
@@ -98,8 +107,8 @@ std::string Translation::offBecause(const Key &key) const {
        dot = key.path.find('.', dot + 1)) {
     std::string section = key.path.substr(0, dot);
     const Key *row = findKey(key.dialect, section);
-    if (row == nullptr || row->on.empty()) {
-      continue;
+    if (row == nullptr || row->on.empty() || section == known.precision) {
+      continue; // the command line is the switch of its type
     }
     std::string path = absl::StrCat(section, ".", row->on);
     if (path == key.path) {
@@ -124,61 +133,6 @@ void Translation::linkSettings(const Given &found) {
         std::find(linked.begin(), linked.end(), i) == linked.end()) {
       linked.push_back(i);
     }
-  }
-}
-
-/// What Transformers makes of a model's hidden size where the key is auto; 0:
-/// of this key nothing.
-static int64_t ofHiddenSize(const std::string &path, int64_t size) {
-  double square = double(size) * double(size);
-  return path == "zero_optimization.reduce_bucket_size" ? int64_t(square)
-         : path == "zero_optimization.stage3_prefetch_bucket_size"
-             ? int64_t(0.9 * square)
-         : path == "zero_optimization.stage3_param_persistence_threshold"
-             ? 10 * size
-             : 0;
-}
-
-void Translation::fillIn() {
-  for (Given &found : given) {
-    int64_t size = known.hidden_size.value_or(0);
-    int64_t number = ofHiddenSize(found.key->path, size);
-    if (found.value.isAuto() && number > 0) {
-      std::string text = absl::StrCat(number);
-      found.value = Value::of(text, found.value.line);
-      found.note = absl::StrCat("auto: ", text,
-                                ", as Transformers makes it of the model's "
-                                "hidden size ",
-                                size);
-    }
-  }
-}
-
-/// Nobody fills it in here: what the compiler's own default is.
-void Translation::sayAuto(const Given &found) {
-  const Key &key = *found.key;
-  double decay = options::weightDecay(optimizerOf(*this), NAN);
-  std::string text = key.option == "weight-decay"    ? numberText(decay)
-                     : defaultOf(key.option).empty() ? key.value
-                                                     : defaultOf(key.option);
-  if (key.does == Does::Refused) {
-    noEffect("auto: off");
-  } else if (key.convert == batch) {
-    batch(found, *this);
-  } else if (key.convert == betas && cyclesBetas(*this)) {
-    betas(found, *this);
-  } else if (key.convert == clipping) {
-    set(found, "clip-norm", "1", /*by_default=*/true);
-    say("auto: as where it is missing");
-  } else if (key.convert == peak) {
-    say("auto: the optimizer's rate");
-  } else if (ofHiddenSize(key.path, 2) > 0) {
-    say("auto: Transformers makes it of the model's hidden size; nothing "
-        "follows from a model without one");
-  } else if (key.convert == nullptr || key.option.empty() || text == "null") {
-    say(key.text);
-  } else {
-    say(absl::StrCat("auto: ", text, ", the default of --", key.option));
   }
 }
 
@@ -249,10 +203,7 @@ void Translation::addDeepSpeedDefaults() {
     note("'gradient_clipping' is missing: gradients are clipped at 1.0, as by "
          "DeepSpeed since 2026; \"gradient_clipping\": 0 is no clipping");
   }
-  const Value *bf16 = value("bf16.enabled");
-  if (bf16 != nullptr && bf16->boolean() == true &&
-      known.precision.value_or("bf16") == "bf16" &&
-      find("bf16.check_grad_overflow") == nullptr) {
+  if (precision() == "bf16" && find("bf16.check_grad_overflow") == nullptr) {
     config.settings.push_back(
         {"skip-nonfinite", "true", "DeepSpeed's default", true});
     note(
@@ -265,22 +216,17 @@ void Translation::addDeepSpeedDefaults() {
 /// Where we take more bits than DeepSpeed does.
 void Translation::sayReducePrecision() {
   const Given *type = find("communication_data_type");
-  for (const char *half : {"bf16", "fp16"}) {
-    const Value *on = value(absl::StrCat(half, ".enabled"));
-    if ((type == nullptr || type->value.isNull()) && on != nullptr &&
-        on->boolean() == true && known.precision.value_or(half) == half) {
-      note(absl::StrCat("'communication_data_type' is missing: ranks send "
-                        "gradients in float32, where DeepSpeed sends them in ",
-                        half, "; --reduce-precision ", half, " does"));
-    }
+  std::string half = precision();
+  if (half != "fp32" && (type == nullptr || type->value.isNull())) {
+    note(absl::StrCat("'communication_data_type' is missing: ranks send "
+                      "gradients in float32, where DeepSpeed sends them in ",
+                      half, "; --reduce-precision ", half, " does"));
   }
 }
 
 /// Of PyTorch's GradScaler, which Accelerate takes without DeepSpeed.
 void Translation::addGradScaler() {
-  const Value *fp16 = value("fp16.enabled");
-  if (fp16 == nullptr || fp16->boolean() != true ||
-      known.precision.value_or("fp16") != "fp16") {
+  if (precision() != "fp16") {
     return;
   }
   for (auto [option, number] : {std::pair("loss-scale-window", "2000"),

@@ -48,6 +48,12 @@ struct Meaning {
   std::vector<size_t> settings; ///< of Config::settings
 };
 
+/// A key that is auto, and has our default where Transformers has another.
+struct Auto {
+  std::string key, option;
+  std::string ours, theirs;
+};
+
 /// What is known besides the file.
 struct Known {
   std::optional<int64_t> ranks;
@@ -68,6 +74,7 @@ struct Batch {
 struct Config {
   std::vector<Meaning> meanings; ///< of each key, in the file's order
   std::vector<Setting> settings; ///< no option twice
+  std::vector<Auto> autos;       ///< that hold unless the option is given
   std::vector<std::string> notes;
   std::vector<std::string> problems;
   Batch batch;
@@ -89,6 +96,8 @@ public:
   bool has(absl::string_view path) const { return find(path) != nullptr; }
   bool isAuto(absl::string_view path) const;
   int64_t stage() const;
+  /// What the run computes with: the command line's, or the file's; or fp32.
+  std::string precision() const;
   const Known &besides() const { return known; }
   /// Gives an option its value.
   void set(const Given &from, const std::string &option, std::string value,

@@ -62,7 +62,7 @@ public:
         write(key);
       }
     }
-    Written result{json.dump(2) + "\n", {}};
+    Written result{json.dump(2) + "\n", {}, std::move(notes)};
     for (const auto &[option, text] : given) {
       if (!said.count(option)) {
         result.without.push_back(option);
@@ -113,13 +113,28 @@ private:
   }
 
   void write(const Key &key);
+  void writeClipping(const Key &key);
   void writeBatch(const Key &key);
   void writeOptimizer(const Key &key);
 
   const std::map<std::string, std::string> &given;
   ordered_json json;
   std::set<std::string> said;
+  std::vector<std::string> notes;
 };
+
+/// Missing would be 1.0.
+void FileWriter::writeClipping(const Key &key) {
+  double norm = 0;
+  bool given = has("clip-norm") && absl::SimpleAtod(value("clip-norm"), &norm);
+  if (given && std::isinf(norm)) { // JSON has no such number
+    norm = 0;
+    notes.emplace_back("--clip-norm inf clips nothing, which is "
+                       "\"gradient_clipping\": 0 there; who reads the file "
+                       "back does not log the norm");
+  }
+  put(key, norm);
+}
 
 void FileWriter::writeBatch(const Key &key) {
   if (key.path == "train_batch_size") {
@@ -154,17 +169,21 @@ void FileWriter::writeOptimizer(const Key &key) {
 
 void FileWriter::write(const Key &key) {
   bool stage3 = integer("zero") == 3;
+  if (absl::StartsWith(key.path, "scheduler.params.") &&
+      !json.contains("scheduler")) {
+    return; // a schedule that DeepSpeed does not have
+  }
   if (key.convert == batch) {
     writeBatch(key);
   } else if (key.convert == clipping) {
-    // Missing would be 1.0.
-    put(key, typed(has("clip-norm") ? value("clip-norm") : "0", key.type));
+    writeClipping(key);
   } else if (key.convert == overflow) {
     if (value("precision") == "bf16") { // missing would be true
       put(key, has("skip-nonfinite"));
     }
   } else if (key.convert == wire) {
-    if (has("reduce-precision")) {
+    // Missing would be what it computes with.
+    if (has("reduce-precision") || value("precision") != "fp32") {
       put(key, value("reduce-precision"));
     }
   } else if (key.convert == masters) {
@@ -181,12 +200,11 @@ void FileWriter::write(const Key &key) {
   } else if (key.convert == peak) {
     bool cycle = value("schedule") == "one-cycle";
     bool ours = key.path == "scheduler.params.cycle_max_lr";
-    if (json.contains("scheduler") && cycle == ours &&
-        value("schedule") != "warmup-cosine") {
+    if (cycle == ours && value("schedule") != "warmup-cosine") {
       put(key, typed(value("lr"), key.type));
     }
   } else if (key.convert == cycleMomentum) {
-    if (json.contains("scheduler") && value("schedule") == "one-cycle") {
+    if (value("schedule") == "one-cycle") {
       put(key, cyclesBetas());
     }
   } else if (key.convert == cycleBound) {

@@ -13,6 +13,7 @@ namespace zerograph::config {
 struct Written {
   std::string json; ///< ends with a line's end
   std::vector<std::string> without;
+  std::vector<std::string> notes; ///< on what it means otherwise there
 };
 
 /// Of options without dashes, with their values as on a command line. What is

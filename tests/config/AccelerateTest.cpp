@@ -70,6 +70,19 @@ TEST(Accelerate, WithoutDeepSpeedHasNoneOfItsDefaults) {
   EXPECT_EQ(valueOf(config, "skip-nonfinite"), "true");
 }
 
+TEST(Accelerate, HasThePrecisionOfTheCommandLine) {
+  Known known;
+  known.precision = "fp16";
+  Config config = readGood("distributed_type: DEEPSPEED\n"
+                           "mixed_precision: bf16\n",
+                           known);
+  EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
+  EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision fp16"));
+  config =
+      readGood("distributed_type: MULTI_GPU\nmixed_precision: bf16\n", known);
+  EXPECT_EQ(valueOf(config, "loss-scale-window"), "2000");
+}
+
 TEST_F(TwoFiles, FillInWhatTheOtherLeavesOpen) {
   auto config = readBoth(
       R"({"bf16": {"enabled": "auto"}, "gradient_accumulation_steps": "auto"})",

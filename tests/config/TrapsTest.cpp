@@ -50,6 +50,65 @@ TEST(Traps, ThePrecisionOfTheCommandLineWins) {
   EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
 }
 
+/// The command line is what `auto` waits for, and wins over `false`.
+TEST(Traps, ThePrecisionOfTheCommandLineSwitchesItsSectionOn) {
+  Known known;
+  for (const char *enabled :
+       {R"("enabled": "auto", )", R"("enabled": false, )", ""}) {
+    std::string text =
+        absl::StrCat(R"({"fp16": {)", enabled,
+                     R"("initial_scale_power": 10, "loss_scale_window": 500},
+            "bf16": {)",
+                     enabled, R"("immediate_grad_update": true}})");
+    known.precision = "fp16";
+    Config config = readGood(text, known);
+    EXPECT_EQ(valueOf(config, "initial-scale-power"), "10") << text;
+    EXPECT_EQ(valueOf(config, "loss-scale-window"), "500") << text;
+    EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision fp16"));
+    EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
+    known.precision = "bf16";
+    config = readGood(text, known);
+    EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
+    EXPECT_EQ(valueOf(config, "skip-nonfinite"), "true") << text;
+    EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision bf16"));
+    known.precision.reset();
+    config = readGood(text, known);
+    EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
+    EXPECT_EQ(valueOf(config, "skip-nonfinite"), "") << text;
+  }
+  known.precision = "fp16";
+  Config config = readGood(R"({"fp16": {"enabled": "auto"}})", known);
+  EXPECT_EQ(valueOf(config, "precision"), "fp16");
+  EXPECT_EQ(meaningOf(config, "fp16.enabled").text,
+            "auto: as the command line says");
+}
+
+/// What our default is, and Transformers' another.
+TEST(Traps, AutoIsNotAlwaysWhatTransformersFillsIn) {
+  const char *kFile = R"({"optimizer": {"type": "AdamW", "params": {
+      "lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto"}},
+      "scheduler": {"type": "WarmupLR", "params": {
+      "warmup_min_lr": "auto", "warmup_max_lr": %, "warmup_num_steps": "auto"
+      }}})";
+  auto autosOf = [&](const char *peak) {
+    std::string text = kFile;
+    text.replace(text.find('%'), 1, peak);
+    std::vector<std::string> lines;
+    for (const Auto &one : readGood(text).autos) {
+      lines.push_back(absl::StrCat(one.key, " --", one.option, " ", one.ours,
+                                   ", not ", one.theirs));
+    }
+    return lines;
+  };
+  EXPECT_THAT(autosOf("\"auto\""),
+              testing::ElementsAre(
+                  "optimizer.params.lr --lr 0.001, not 5e-05",
+                  "optimizer.params.weight_decay --weight-decay 0.01, not 0",
+                  "scheduler.params.warmup_num_steps --warmup-steps 1000, "
+                  "not 0"));
+  EXPECT_EQ(autosOf("0.1").size(), 2u); // which is the rate
+}
+
 TEST(Traps, AFixedLossScaleHasNoWindow) {
   Config config = readGood(R"({"fp16": {"enabled": true, "loss_scale": 128,
       "initial_scale_power": 16, "hysteresis": 2}})");

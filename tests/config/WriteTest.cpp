@@ -46,6 +46,7 @@ TEST(Write, SaysWhatOptionsSay) {
               {"bucket-bytes", "400"}},
              defaults);
   expectSame({{"precision", "bf16"},
+              {"reduce-precision", "fp32"},
               {"betas", "0.8,0.95"},
               {"eps", "1e-06"},
               {"weight-decay", "0.1"}},
@@ -108,6 +109,38 @@ TEST(Write, SaysHowGradientsTravel) {
                                               {"lr", "0.001"},
                                               {"weight-decay", "0.01"},
                                               {"accumulate", "1"}});
+}
+
+/// DeepSpeed sends what it computes with, where nobody says it.
+TEST(Write, SaysThatGradientsTravelInFloat32) {
+  for (const char *half : {"bf16", "fp16"}) {
+    Written file = writeDeepSpeed({{"precision", half}});
+    EXPECT_THAT(file.json, HasSubstr("\"communication_data_type\": \"fp32\""));
+  }
+  EXPECT_THAT(writeDeepSpeed({{"precision", "fp32"}}).json,
+              testing::Not(HasSubstr("communication_data_type")));
+}
+
+TEST(Write, ClipsNothingAtInfinity) {
+  Written file = writeDeepSpeed({{"clip-norm", "inf"}});
+  EXPECT_THAT(file.json, HasSubstr("\"gradient_clipping\": 0.0"));
+  EXPECT_THAT(file.notes, ElementsAre(HasSubstr("--clip-norm inf clips "
+                                                "nothing")));
+  EXPECT_THAT(file.without, ElementsAre());
+  EXPECT_EQ(valueOf(readGood(file.json), "clip-norm"), "");
+  EXPECT_THAT(writeDeepSpeed({{"clip-norm", "2"}}).notes, ElementsAre());
+}
+
+TEST(Write, HasNoNumbersOfAScheduleWithoutAType) {
+  for (const char *schedule : {"constant", "linear", "cosine"}) {
+    Written file = writeDeepSpeed(
+        {{"schedule", schedule}, {"warmup-steps", "5"}, {"total-steps", "50"}});
+    EXPECT_THAT(file.without,
+                ElementsAre("schedule", "total-steps", "warmup-steps"));
+    EXPECT_THAT(file.json, testing::Not(HasSubstr("scheduler")));
+  }
+  EXPECT_THAT(writeDeepSpeed({{"warmup-steps", "5"}}).without,
+              ElementsAre("warmup-steps"));
 }
 
 TEST(Write, SaysWhatDeepSpeedWouldDoOtherwise) {

@@ -189,6 +189,52 @@ class Applied(ConfigCase):
                              "cuda:sm_80").stderr
         self.assertEqual(said, "note: DeepSpeed has no key for --target\n")
 
+    def test_what_it_writes_otherwise(self):
+        said = self.succeeds("explain", "--micro-batch", "8", "--clip-norm",
+                             "inf")
+        self.assertIn("note: --clip-norm inf clips nothing", said.stderr)
+        self.assertEqual(json.loads(said.stdout)["gradient_clipping"], 0)
+        said = self.succeeds("explain", "--warmup-steps", "5")
+        self.assertEqual(said.stderr,
+                         "note: DeepSpeed has no key for --warmup-steps\n")
+
+    def test_the_precision_that_auto_waits_for(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "fp16": {"enabled": "auto", "initial_scale_power": 10,
+                             "loss_scale_window": 500},
+                    "bf16": {"enabled": "auto"},
+                    "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}})
+        options = ["--micro-batch", "8", "--weight-decay", "0"]
+        for type_, more in (("fp16", ["--initial-scale-power", "10",
+                                      "--loss-scale-window", "500"]),
+                            ("bf16", ["--skip-nonfinite"])):
+            plan, said = self.compiles_to("a", "--config", "ds.json",
+                                          "--precision", type_)
+            self.assertEqual(plan, self.compiles_to(
+                "b", "--precision", type_, *options, *more)[0])
+            self.assertIn(f"--reduce-precision {type_} does", said)
+            told = self.succeeds("explain", "ds.json", "--precision",
+                                 type_).stdout
+            self.assertRegex(told, rf'{type_}.enabled = "auto" +--precision '
+                             f"{type_}; auto: as the command line says")
+
+    def test_auto_where_transformers_has_another_number(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
+                    "scheduler": {"type": "WarmupLR", "params": {
+                        "warmup_num_steps": "auto", "warmup_type": "linear"}}})
+        for command in (["explain", "ds.json"],
+                        ["train", MLP, "--data", MLP_DATA, "--steps", "1",
+                         "--config", "ds.json"]):
+            result = self.succeeds(*command)
+            self.assertIn("auto is the default here: warmup_num_steps 1000; "
+                          "Transformers fills in its arguments, by default 0: "
+                          "give --warmup-steps\n",
+                          result.stdout + result.stderr)
+            result = self.succeeds(*command, "--warmup-steps", "2")
+            self.assertNotIn("auto is the default",
+                             result.stdout + result.stderr)
+
     def test_accelerate_with_a_file(self):
         self.write(GOOD)
         self.write("distributed_type: DEEPSPEED\n"

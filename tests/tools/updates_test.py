@@ -120,6 +120,20 @@ class UpdateOptions(Case):
                               ("--warmup-type", "slow")):
             self.refused(*COMPILE, option, value, codes=(2,), parts=[option])
 
+    def test_a_schedule_that_is_upside_down(self):
+        for schedule, option, more in (
+                ("cosine", "--min-lr", ["--total-steps", "9"]),
+                ("linear", "--min-lr", ["--total-steps", "9"]),
+                ("warmup", "--warmup-min-lr", []),
+                ("one-cycle", "--cycle-min-lr", [])):
+            for low, said in (("1", True), ("1e-3", False), ("0", False)):
+                with self.subTest(schedule=schedule, low=low):
+                    result = self.succeeds(*COMPILE, "--schedule", schedule,
+                                           option, low, "--lr", "1e-3", *more)
+                    self.assertEqual(
+                        f"warning: {option} 1 is above --lr 0.001, the peak "
+                        f"of --schedule {schedule}: " in result.stderr, said)
+
     def test_a_schedule_is_in_the_plan(self):
         result = self.succeeds(*COMPILE, "--schedule", "warmup-decay",
                                "--total-steps", "500", "--warmup-type",

@@ -57,6 +57,27 @@ std::string apply(CLI::App &command, const config::Setting &setting) {
   return "";
 }
 
+/// Of keys that are auto and that no option decides, in one line; or empty.
+std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
+  std::vector<std::string> ours, theirs, options;
+  for (const config::Auto &one : all) {
+    const CLI::Option *option = optionNamed(command, one.option);
+    if (option != nullptr && option->count() == 0) {
+      std::string name = one.key.substr(one.key.rfind('.') + 1);
+      ours.push_back(absl::StrCat(name, " ", one.ours));
+      theirs.push_back(one.theirs);
+      options.push_back("--" + one.option);
+    }
+  }
+  return ours.empty()
+             ? ""
+             : absl::StrCat(
+                   "auto is the default here: ", absl::StrJoin(ours, ", "),
+                   "; Transformers fills in its arguments, by default ",
+                   absl::StrJoin(theirs, ", "), ": give ",
+                   absl::StrJoin(options, ", "));
+}
+
 void collect(const CLI::App &command,
              std::map<std::string, std::string> &given) {
   for (const CLI::Option *option : command.get_options()) {
@@ -122,6 +143,10 @@ absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
     }
     std::string what = absl::StrCat(setting.key, ": ", refused);
     (setting.by_default ? file.notes : file.problems).push_back(what);
+  }
+  std::string autos = sayAutos(command, file.config.autos);
+  if (!autos.empty()) {
+    file.notes.push_back(autos);
   }
   return file;
 }

@@ -199,6 +199,9 @@ absl::StatusOr<int> explainOptions(ExplainFlags &flags) {
   ZG_RETURN_IF_ERROR(flags.compile->resolve(kUnknownSteps).status());
   config::Written file = config::writeDeepSpeed(optionsGiven(flags.command));
   absl::PrintF("%s", file.json);
+  for (const std::string &note : file.notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   if (!file.without.empty()) {
     std::fprintf(stderr, "note: DeepSpeed has no key for --%s\n",
                  absl::StrJoin(file.without, ", --").c_str());

@@ -3,6 +3,7 @@
 #include "tools/cli/ScheduleFlags.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "runtime/base/Status.h"
@@ -28,6 +29,27 @@ std::string usersOf(const std::string &field) {
   return users.empty()
              ? std::string(last)
              : absl::StrCat(absl::StrJoin(users, ", "), " and ", last);
+}
+
+/// Of a schedule whose lower end is above its peak.
+void sayUpsideDown(const options::Compile &options, const ScheduleKind &kind) {
+  const struct {
+    const char *field, *option;
+    double low;
+  } kRows[] = {
+      {"min_lr", "--min-lr", options.min_lr},
+      {"warmup_min_lr", "--warmup-min-lr", options.warmup_min_lr},
+      {"cycle_min_lr", "--cycle-min-lr", options.cycle_min_lr.value_or(0)},
+  };
+  for (const auto &row : kRows) {
+    if (kind.uses(row.field) && row.low > options.lr) {
+      absl::FPrintF(stderr,
+                    "warning: %s %g is above --lr %g, the peak of --schedule "
+                    "%s: the rate rises where it is to fall, and falls where "
+                    "it is to rise\n",
+                    row.option, row.low, options.lr, kind.name);
+    }
+  }
 }
 
 } // namespace
@@ -76,6 +98,7 @@ absl::Status checkScheduleOptions(
   }
   plan::Schedule schedule = scheduleOf(options);
   ZG_RETURN_IF_ERROR(checkSchedule(schedule));
+  sayUpsideDown(options, kind);
   sayShortSchedule(schedule);
   return absl::OkStatus();
 }
