@@ -104,7 +104,7 @@ void StepEmitter::read(zero::ReadOp op) {
 void StepEmitter::write(zero::WriteOp op) {
   Place to = storage.place(op.getResult());
   int64_t bytes = bytesOf(op.getResult());
-  copy(pinned(storage.place(op.getOperand()), bytes), to, bytes,
+  copy(storage.place(op.getOperand()), to, bytes,
        slices.op(to.slice, location).getLabel(), op.getReasonAttr());
 }
 

@@ -41,6 +41,8 @@ std::vector<OwnedPiece> zerograph::ownedPieces(const plan::Plan &plan,
       if (!isSaved(unit, state)) {
         continue;
       }
+      const plan::Slice &slice = plan.slices(int(state.slice()));
+      bool in_file = plan.arenas(int(slice.arena())).space() == plan::NVME;
       for (const HeldRange &range :
            unit.local() ? heldRanges(plan, unit, state, memory)
                         : ownedRanges(plan, unit, state, memory)) {
@@ -49,7 +51,7 @@ std::vector<OwnedPiece> zerograph::ownedPieces(const plan::Plan &plan,
                   .second) {
             pieces.push_back(
                 {tensorOf(unit, state, *part.parameter, memory.rank),
-                 part.first, part.count, part.bytes});
+                 part.first, part.count, part.bytes, in_file});
           }
         }
       }
@@ -63,12 +65,29 @@ std::vector<OwnedPiece> zerograph::ownedPieces(const plan::Plan &plan,
   return pieces;
 }
 
+/// Nothing is read, so arenas need not be there.
+static std::vector<OwnedPiece> unreadPieces(const plan::Plan &plan,
+                                            unsigned rank) {
+  return ownedPieces(plan,
+                     {rank, std::vector<Buffer *>(size_t(plan.arenas_size()))});
+}
+
 uint64_t zerograph::ownedBytes(const plan::Plan &plan, unsigned rank) {
-  // Nothing is read, so arenas need not be there.
-  RankMemory memory{rank, std::vector<Buffer *>(size_t(plan.arenas_size()))};
   uint64_t bytes = 0;
-  for (const OwnedPiece &piece : ownedPieces(plan, memory)) {
+  for (const OwnedPiece &piece : unreadPieces(plan, rank)) {
     bytes += piece.bytes.bytes;
   }
   return bytes;
+}
+
+uint64_t zerograph::checkpointMemory(const plan::Plan &plan, unsigned rank) {
+  uint64_t copy = 0, staging = 0;
+  for (const OwnedPiece &piece : unreadPieces(plan, rank)) {
+    if (piece.in_file) {
+      staging = std::max(staging, piece.bytes.bytes);
+    } else {
+      copy += piece.bytes.bytes;
+    }
+  }
+  return copy + staging;
 }

@@ -13,6 +13,7 @@ struct OwnedPiece {
   CheckpointTensor tensor; // without pieces
   uint64_t first = 0, elements = 0;
   DeviceRange bytes;
+  bool in_file = false; ///< on NVMe: it is not copied to memory
 };
 
 /// A state that a checkpoint holds, as a tensor without pieces.
@@ -30,6 +31,9 @@ std::vector<OwnedPiece> ownedPieces(const plan::Plan &plan,
 
 /// Bytes of that, before there is any memory.
 uint64_t ownedBytes(const plan::Plan &plan, unsigned rank);
+/// Memory that a CheckpointWriter takes of it: for the copy, and for the
+/// largest piece of a file.
+uint64_t checkpointMemory(const plan::Plan &plan, unsigned rank);
 
 } // namespace zerograph
 

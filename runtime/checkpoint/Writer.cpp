@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
-#include <set>
 #include <sys/resource.h>
 #include <system_error>
 #include <unistd.h>
@@ -46,24 +45,17 @@ CheckpointWriter::create(const plan::Plan &plan, const RankMemory &memory,
                          std::optional<uint64_t> keep) {
   std::unique_ptr<CheckpointWriter> writer(
       new CheckpointWriter(folder, memory.rank, keep));
-  std::set<const Buffer *> files;
-  for (int arena = 0; arena < plan.arenas_size(); ++arena) {
-    if (plan.arenas(arena).space() == plan::NVME) {
-      files.insert(memory.arenas[size_t(arena)]);
-    }
-  }
   for (OwnedPiece &piece : ownedPieces(plan, memory)) {
-    bool in_file = files.count(piece.bytes.buffer) > 0;
-    writer->add(std::move(piece), in_file);
+    writer->add(std::move(piece));
   }
   ZG_RETURN_IF_ERROR(writer->allocate());
   return writer;
 }
 
-void CheckpointWriter::add(OwnedPiece piece, bool lies_in_file) {
+void CheckpointWriter::add(OwnedPiece piece) {
   uint64_t bytes = piece.bytes.bytes;
-  places.push_back({std::move(piece), lies_in_file, copy_bytes});
-  if (lies_in_file) {
+  places.push_back({std::move(piece), copy_bytes});
+  if (places.back().piece.in_file) {
     staging_bytes = std::max(staging_bytes, bytes);
     ++in_file;
   } else {
@@ -107,7 +99,7 @@ CheckpointWriter::save(const CheckpointRun &run,
                        const std::function<absl::Status()> &given_up) {
   copied_bytes = 0;
   for (const Place &place : places) {
-    if (!place.in_file) {
+    if (!place.piece.in_file) {
       ZG_RETURN_IF_ERROR(place.piece.bytes.read(copy.get() + place.begin));
       copied_bytes += place.piece.bytes.bytes;
     }
@@ -215,7 +207,7 @@ CheckpointWriter::writeShard(const CheckpointRun &run) {
 
 absl::StatusOr<const std::byte *>
 CheckpointWriter::bytesOf(const Place &place) {
-  if (!place.in_file) {
+  if (!place.piece.in_file) {
     return copy.get() + place.begin;
   }
   ZG_RETURN_IF_ERROR(place.piece.bytes.read(staging.get()));

@@ -44,8 +44,8 @@ public:
   /// error. Gives the first error.
   absl::Status wait(const std::function<absl::Status()> &given_up);
 
-  /// Of the copy.
-  uint64_t bytes() const { return copy_bytes; }
+  /// Memory for the copy and for a piece of a file.
+  uint64_t bytes() const { return copy_bytes + staging_bytes; }
   /// What the last `save` has copied or read.
   uint64_t copied() const { return copied_bytes; }
   /// Milliseconds that the thread took for the last one.
@@ -54,7 +54,6 @@ public:
 private:
   struct Place {
     OwnedPiece piece;
-    bool in_file = false;
     uint64_t begin = 0; // in the copy, unless it is in a file
   };
 
@@ -62,7 +61,7 @@ private:
                    std::optional<uint64_t> keep)
       : folder(folder), rank(rank), keep(keep) {}
 
-  void add(OwnedPiece piece, bool in_file);
+  void add(OwnedPiece piece);
   absl::Status allocate();
   void work();
   /// Waits for the thread; `done` is asked with the mutex held.

@@ -187,8 +187,9 @@ absl::Status zerograph::openCheckpoints(Session &session) {
 }
 
 uint64_t zerograph::checkpointCopy(const Session &session, unsigned rank) {
-  return session.options.checkpoint.empty() ? 0
-                                            : ownedBytes(session.plan(), rank);
+  return session.options.checkpoint.empty()
+             ? 0
+             : checkpointMemory(session.plan(), rank);
 }
 
 CheckpointRun zerograph::describeRun(const Session &session) {

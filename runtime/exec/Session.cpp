@@ -209,7 +209,9 @@ absl::Status checkFolder(const Session &session) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "--nvme-path ", options.nvme_path,
         ": the files of the ranks here need ", grouped(bytes * ranks),
-        " bytes, and ", grouped(support.free), " are free there"));
+        " bytes, and ", grouped(support.free),
+        " are free there; give another "
+        "--nvme-path, or train on more ranks"));
   }
   std::string missing =
       absl::StrCat(support.direct ? ""

@@ -26,6 +26,8 @@ using steps::invalid;
 constexpr uint64_t kMaxSamplesOfStep = uint64_t(1) << 32;
 /// Cache lines; the library's scratch wants no less.
 constexpr uint64_t kMinAlignment = 64;
+/// What disks write at once: kFilePage of runtime/device/file.
+constexpr uint64_t kFileAlignment = 4096;
 
 absl::Status validateMesh(const plan::Plan &plan) {
   if (plan.mesh_size() < 1 || plan.mesh_size() > kMaxAxes) {
@@ -129,6 +131,11 @@ absl::Status validateArenas(const plan::Plan &plan) {
       return invalid("arena ", i, " has alignment ", alignment,
                      "; it must be a power of two from ", kMinAlignment,
                      " bytes to 1 GiB");
+    }
+    if (arena.space() == plan::NVME && alignment % kFileAlignment != 0) {
+      return invalid("arena ", i, " is a file and has alignment ", alignment,
+                     "; it must be a multiple of ", kFileAlignment,
+                     " bytes, so that no page is of two slices");
     }
     if (arena.bytes() > kMaxArenaBytes || arena.bytes() % alignment != 0) {
       return invalid("arena ", i, " has ", arena.bytes(),

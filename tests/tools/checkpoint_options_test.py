@@ -24,7 +24,7 @@ class Options(Checkpoints):
         self.assertEqual(self.names(), ["step-00000006", "step-00000008",
                                         "step-00000009"])
         row = next(line for line in said.splitlines()
-                   if "copy for checkpoints" in line).split()
+                   if "read for checkpoints" in line).split()
         self.assertEqual(row[-1], row[-2])
         # A parameter and two states, in fp32.
         self.assertEqual(int(row[-1].replace(",", "")), 3 * 4 * sum(
@@ -44,7 +44,7 @@ class Options(Checkpoints):
     def test_the_copy_is_what_is_saved(self):
         said = self.succeeds(*self.RUN, "--checkpoint", "c").stdout
         copied = int(next(line for line in said.splitlines()
-                          if "copy for checkpoints" in line
+                          if "read for checkpoints" in line
                           ).split()[-1].replace(",", ""))
         arrays = read_tensors(
             self.path("c", "step-00000001", "rank-00000.safetensors"))

@@ -164,7 +164,7 @@ absl::Status CompileFlags::checkOffload() const {
                                     options.offload_param != "none")) {
     return absl::InvalidArgumentError(
         options.offload_optimizer == "none"
-            ? "--offload-ratio has no effect without --offload-optimizer cpu"
+            ? "--offload-ratio has no effect without --offload-optimizer"
             : "--offload-ratio with --offload-param: who keeps parameters "
               "updates them; leave one out");
   }

@@ -106,7 +106,7 @@ void reportCheckpoints(const TrainResult &result) {
     predicted = std::max(predicted, rank.checkpoint_bytes);
     copied = std::max(copied, rank.checkpoint_copied);
   }
-  row("  copy for checkpoints", predicted, copied);
+  row("  read for checkpoints", predicted, copied);
   absl::PrintF("\n%d checkpoints, the last is %s; medians: for one no step ran "
                "for %.1f ms, and it was published %.1f ms later\n",
                times.wrote_ms.size(), times.last, median(times.stood_ms),

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -116,10 +117,11 @@ absl::Status FileArena::openLane(Lane &lane, const FileOptions &options) const {
   };
   lane.edges = allocate(2 * kFilePage);
   lane.staged = allocate(block + kFilePage);
-  lane.requests.reserve(ceilPage(size) / block + 3);
   return lane.edges && lane.staged
              ? absl::OkStatus()
-             : absl::ResourceExhaustedError("no memory to read a file by");
+             : absl::ResourceExhaustedError(
+                   "there is no memory to read a file by; use a smaller "
+                   "--nvme-block-size");
 }
 
 absl::StatusOr<std::unique_ptr<FileArena>>
@@ -149,14 +151,24 @@ FileArena::create(const FileOptions &options, uint64_t bytes, unsigned rank) {
   }
   // Without it, where the file system has it not, the system's cache helps.
   fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_DIRECT);
-  std::unique_ptr<FileArena> arena(
-      new FileArena(path, file, bytes, options.block_bytes));
+  std::unique_ptr<FileArena> arena;
+  try {
+    arena.reset(new FileArena(path, file, bytes, options.block_bytes));
+  } catch (const std::bad_alloc &) {
+    close(file);
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there is no memory for the checksums of a file of ",
+                     grouped(bytes), " bytes; train on more ranks"));
+  }
   ZG_RETURN_IF_ERROR(arena->openLane(arena->reading, options));
   ZG_RETURN_IF_ERROR(arena->openLane(arena->writing, options));
   return arena;
 }
 
 void FileArena::expect(std::byte *memory, uint64_t bytes) {
+  for (Lane *lane : {&reading, &writing}) {
+    lane->requests.reserve(bytes / block + 4);
+  }
   reading.queue->expect(memory, bytes);
   writing.queue->expect(memory, bytes);
 }

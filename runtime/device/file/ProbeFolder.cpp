@@ -34,7 +34,8 @@ absl::StatusOr<FileSupport> zerograph::probeFolder(const std::string &folder) {
   if (file < 0) {
     return absl::NotFoundError(
         absl::StrCat("--nvme-path ", folder,
-                     ": cannot make a file there: ", std::strerror(errno)));
+                     ": cannot make a file there: ", std::strerror(errno),
+                     "; give a folder that is there and can be written"));
   }
   unlink(path.c_str());
   struct statfs there = {};

@@ -19,7 +19,9 @@ absl::Status zerograph::requestError(const FileRequest &request,
   if (result < 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot ", request.writes ? "write " : "read ", bytes,
-                     ": ", std::strerror(int(-result))));
+                     ": ", std::strerror(int(-result)),
+                     "; go on from the last checkpoint, with another "
+                     "--nvme-path"));
   }
   return absl::DataLossError(
       request.writes ? absl::StrCat("the file takes none of ", bytes)

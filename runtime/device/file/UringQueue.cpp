@@ -23,12 +23,13 @@ public:
   ~UringQueue() override { io_uring_queue_exit(&ring); }
 
   void expect(std::byte *begin, uint64_t bytes) override {
-    if (bytes > 0) {
+    if (bytes > 0 && !opened) {
       buffers.push_back({begin, bytes});
     }
   }
 
   absl::Status run(absl::Span<const FileRequest> requests) override {
+    ZG_RETURN_IF_ERROR(broken);
     if (!std::exchange(opened, true)) {
       registerBuffers();
     }
@@ -45,8 +46,8 @@ public:
       if (submitted < 0 && submitted != -EINTR && submitted != -EAGAIN &&
           submitted != -EBUSY) {
         // The ring's failure, not a request's: nothing says any more what is
-        // under way. The run ends.
-        return requestError(left[next - 1], submitted);
+        // under way. The run ends, and nothing else is tried with it.
+        return broken = requestError(left[next - 1], submitted);
       }
       io_uring_cqe *done = nullptr;
       while (io_uring_peek_cqe(&ring, &done) == 0) {
@@ -149,6 +150,7 @@ private:
   int file;
   unsigned depth;
   bool opened = false, registered = false;
+  absl::Status broken;
   std::vector<Memory> buffers;   // by address, once opened
   std::vector<FileRequest> left; // of each, what is not done yet
 };
@@ -158,6 +160,15 @@ private:
 std::unique_ptr<FileQueue> zerograph::makeUringQueue(int file, unsigned depth) {
   io_uring ring;
   if (io_uring_queue_init(depth, &ring, 0) < 0) {
+    return nullptr;
+  }
+  // Kernels before 5.6 have rings and no such requests, and cannot be asked.
+  io_uring_probe *probe = io_uring_get_probe_ring(&ring);
+  bool can = probe && io_uring_opcode_supported(probe, IORING_OP_READ) &&
+             io_uring_opcode_supported(probe, IORING_OP_WRITE);
+  io_uring_free_probe(probe);
+  if (!can) {
+    io_uring_queue_exit(&ring);
     return nullptr;
   }
   return std::make_unique<UringQueue>(ring, file, depth);

@@ -43,7 +43,8 @@ public:
     if (s == 0) {
       beginProgram(p);
     }
-    if (way == Way::Read) {
+    if (way == Way::Read &&
+        !plan.slices(int(step.accesses(1).slice())).carried()) {
       buffers.read(step.accesses(0), step.accesses(1));
       return;
     }
@@ -68,6 +69,9 @@ public:
         continue;
       }
       if (part && effectOf(step, i).writes && buffers.holds(access.slice())) {
+        if (step.has_copy()) {
+          checkBroughtBack(p, s, step.accesses(0), *part);
+        }
         buffers.update(access);
         updated = updated ? updated : part;
         continue;

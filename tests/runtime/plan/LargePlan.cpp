@@ -22,7 +22,7 @@ public:
     for (Space space : {PINNED, NVME}) {
       Arena &arena = *b.plan.add_arenas();
       arena.set_space(space);
-      arena.set_alignment(64);
+      arena.set_alignment(arena.space() == plan::NVME ? 4096 : 64);
     }
     out = b.stream("out", COPY_OUT);
     in = b.stream("in", COPY_IN);

@@ -51,7 +51,7 @@ void PlanBuilder::addArena(plan::Space space, uint32_t device) {
   plan::Arena &arena = *plan.add_arenas();
   arena.set_space(space);
   arena.set_device(device);
-  arena.set_alignment(64);
+  arena.set_alignment(space == plan::NVME ? 4096 : 64);
 }
 
 void PlanBuilder::addHost() {
@@ -110,7 +110,9 @@ uint32_t PlanBuilder::slice(const std::string &name,
   slice.set_carried(carried);
   slice.set_unit(unit);
   slice.set_segment(-1);
-  arena.set_bytes((arena.bytes() + bytes + 63) / 64 * 64);
+  uint64_t unit_bytes = std::max<uint64_t>(64, arena.alignment());
+  arena.set_bytes((arena.bytes() + bytes + unit_bytes - 1) / unit_bytes *
+                  unit_bytes);
   return plan.slices_size() - 1;
 }
 

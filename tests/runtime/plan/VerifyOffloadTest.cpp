@@ -179,6 +179,12 @@ TEST(VerifyFile, ParametersThatAreSomethingElse) {
   expectFault(plan, "missing update: ", "state \"param\"");
 }
 
+TEST(VerifyFile, NoPageIsOfTwoSlices) {
+  plan::Plan plan = testing::filePlan();
+  plan.mutable_arenas(testing::kFile)->set_alignment(64);
+  expectFault(plan, "is a file and has alignment 64", "multiple of 4096");
+}
+
 TEST(VerifyFile, OnlyCopiesReachIt) {
   plan::Plan plan = testing::filePlan();
   step(plan, kUpdates)
