@@ -115,6 +115,22 @@ static void checkLost(const ExporterSignature &signature,
       options, report);
 }
 
+/// A tied parameter is not in the file, and neither is one that such a matrix
+/// was made of.
+static void warnOfComputed(const ExporterSignature &signature,
+                           ImportReport &report) {
+  for (const FoldedWeight &matrix : signature.computed) {
+    if (!signature.absent.empty()) {
+      report.warnings.push_back(absl::StrCat(
+          "'", matrix.name, "', by which node '", matrix.reader,
+          "' multiplies, is taken for a constant. If it was computed of a "
+          "parameter that is gone (",
+          absl::StrJoin(signature.absent, ", "),
+          "), that is not trained: export with optimize=False"));
+    }
+  }
+}
+
 void checkDamage(const ExporterSignature &signature,
                  const std::set<std::string> &trained,
                  const ImportOptions &options, ImportReport &report) {
@@ -127,6 +143,7 @@ void checkDamage(const ExporterSignature &signature,
   checkMerged(signature, trained, options, report);
   checkLost(signature, options, report);
   checkFolded(signature, trained, options, report);
+  warnOfComputed(signature, report);
 }
 
 } // namespace zerograph::frontend

@@ -49,6 +49,22 @@ bool isSplat(const std::string &bytes, size_t element) {
                                                 bytes.size() - element) == 0;
 }
 
+/// Whether the exporter named a value by an operator that arranges or scales
+/// what is there: "permute", "mul_3". It names a computed table "cos".
+bool isOfOperand(absl::string_view name) {
+  static const std::set<absl::string_view> operators = {
+      "clone",     "contiguous", "div",         "expand",   "mul",
+      "numpy_T",   "numpy_t",    "permute",     "slice",    "reshape",
+      "squeeze",   "t",          "to",          "_to_copy", "view",
+      "transpose", "unsqueeze",  "_weight_norm"};
+  size_t end = name.find_last_not_of("0123456789");
+  if (end != absl::string_view::npos && end + 1 < name.size() &&
+      name[end] == '_') {
+    name = name.substr(0, end);
+  }
+  return operators.count(name) != 0;
+}
+
 class Finder {
 public:
   Finder(const ModelFile &file, const Graph &graph,
@@ -64,7 +80,11 @@ public:
       }
       const TensorProto *source = sourceOf(tensor);
       if (source == nullptr) {
-        unknown.push_back({tensor.name(), product, "", {}});
+        if (isOfOperand(tensor.name())) {
+          unknown.push_back({tensor.name(), product, "", {}});
+        } else {
+          signature.computed.push_back({tensor.name(), product, "", {}});
+        }
       } else if (isOf(*source, "PARAMETER")) {
         signature.folded.push_back(
             {tensor.name(), product, source->name(), {}});

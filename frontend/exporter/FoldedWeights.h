@@ -15,8 +15,10 @@ namespace zerograph::frontend {
 ///   - those that hold a listed parameter's values, in other places or in
 ///     another shape: reads the bytes of both, and in doubt, where a file is
 ///     not there, goes by the shapes;
-///   - while `signature.absent` names parameters, all others, with the names
-///     of all parameters that are gone: each was made of one of these.
+///   - while `signature.absent` names parameters, those whose names are of
+///     operators on weights, with the names of all parameters that are gone:
+///     each was made of one of these.
+/// Others, such as tables of cosines, it adds to `signature.computed`.
 void findFoldedWeights(const ModelFile &file, const Graph &graph,
                        ExporterSignature &signature);
 

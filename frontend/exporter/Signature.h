@@ -35,6 +35,8 @@ struct ExporterSignature {
   std::vector<std::string> absent;
   /// What findFoldedWeights found.
   std::vector<FoldedWeight> folded;
+  /// Other matrices that the exporter computed, most likely of no parameter.
+  std::vector<FoldedWeight> computed;
 };
 
 ExporterSignature readSignature(const Graph &graph);

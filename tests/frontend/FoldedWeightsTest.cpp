@@ -95,13 +95,39 @@ TEST(FoldedWeights, ABufferIsNoParameter) {
   EXPECT_EQ(imported.report.notes.size(), 1u); // of v
 }
 
+/// The model above, with `made` called `name`, when parameter v is gone.
+onnx::ModelProto goneAs(const std::string &name) {
+  onnx::ModelProto model = folded(
+      "7, 3, 5, 2, 4, 6", absl::StrCat(kListed, "p_v: PARAMETER target='v'\n"));
+  onnx::GraphProto &graph = *model.mutable_graph();
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer()) {
+    if (tensor.name() == "made") {
+      tensor.set_name(name);
+    }
+  }
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    for (std::string &input : *node.mutable_input()) {
+      input = input == "made" ? name : input;
+    }
+  }
+  return model;
+}
+
 TEST(FoldedWeights, AParameterThatIsGoneWasUsedForThem) {
-  expectRefused(
-      importOf(folded("7, 3, 5, 2, 4, 6",
-                      absl::StrCat(kListed, "p_v: PARAMETER target='v'\n"))),
-      {"made (node 'product' reads it; made of a parameter that is gone, one "
-       "of: v)",
-       "optimize=False"});
+  for (const char *name : {"permute", "t_12"}) {
+    expectRefused(importOf(goneAs(name)),
+                  {absl::StrCat(name, " (node 'product' reads it; made of a "
+                                      "parameter that is gone, one of: v)"),
+                   "optimize=False"});
+  }
+}
+
+// A model with a tied parameter may compute a table.
+TEST(FoldedWeights, ATableOfCosinesIsWarnedOf) {
+  Imported imported = importOf(goneAs("cos"));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  ASSERT_EQ(imported.report.warnings.size(), 1u);
+  EXPECT_NE(imported.report.warnings[0].find("'cos'"), std::string::npos);
 }
 
 // A parameter without a matrix of unknown origin is tied, or unused.
