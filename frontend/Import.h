@@ -100,8 +100,9 @@ struct ImportReport {
 };
 
 /// Imports the model at `path` as a module that holds one `nn.program
-/// @forward(inputs..., parameters...)`, verified, statically shaped. Reads no
-/// weight bytes; external files need not exist. Every error names the ONNX
+/// @forward(inputs..., parameters...)`, verified, statically shaped. Reads
+/// the bytes of weights only to see whether the exporter made one of another;
+/// external files need not exist. Every error names the ONNX
 /// nodes or tensors at fault, if possible all of them at once.
 /// `report` may be null.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>

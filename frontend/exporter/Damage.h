@@ -18,7 +18,10 @@ inline constexpr char kProjectionAdvice[] =
 /// Throws ImportError if the file lacks parameters of the exported module, or
 /// holds several as one: training would tie or lose them. If the user allows
 /// it, adds a warning instead. Adds a note for each that is rightly not there.
+/// `trained`: the initializers that training changes; damage known to be of
+/// others is none.
 void checkDamage(const ExporterSignature &signature,
+                 const std::set<std::string> &trained,
                  const ImportOptions &options, ImportReport &report);
 
 } // namespace zerograph::frontend

@@ -4,6 +4,7 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/exporter/Damage.h"
+#include "frontend/exporter/FoldedWeights.h"
 #include "frontend/exporter/ParameterNames.h"
 #include "frontend/exporter/ParameterUses.h"
 #include "frontend/exporter/Patterns.h"
@@ -275,10 +276,20 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
                                         const ImportOptions &options,
                                         ImportReport &report) {
   ExporterSignature signature = readSignature(graph);
-  if (!loss.empty()) {
-    checkDamage(signature, options, report);
+  std::vector<Parameter> parameters =
+      Decider(file, graph, loss, options, signature).run(report);
+  if (loss.empty()) {
+    return parameters;
   }
-  return Decider(file, graph, loss, options, signature).run(report);
+  std::set<std::string> trained;
+  for (const Parameter &parameter : parameters) {
+    if (parameter.isTrained()) {
+      trained.insert(parameter.tensor->name());
+    }
+  }
+  findFoldedWeights(file, graph, signature);
+  checkDamage(signature, trained, options, report);
+  return parameters;
 }
 
 } // namespace zerograph::frontend

@@ -51,14 +51,16 @@ void findTraces(const Graph &graph, ExporterSignature &signature) {
         absl::StrContains(node.output(0), '.') &&
         !absl::StrContains(node.output(0), '/')) {
       signature.merged.push_back(
-          absl::StrCat(node.output(0), " (merged with ", node.input(0), ")"));
+          {node.input(0),
+           absl::StrCat(node.output(0), " (merged with ", node.input(0), ")")});
     }
   }
   for (const auto &tensor : graph.proto.initializer()) {
     if (absl::StartsWith(tensor.name(), "onnx::") && tensor.dims_size() > 1) {
       signature.merged.push_back(
-          absl::StrCat(tensor.name(), " (a weight that was transposed, or "
-                                      "changed with a norm behind it)"));
+          {tensor.name(),
+           absl::StrCat(tensor.name(), " (a weight that was transposed, or "
+                                       "changed with a norm behind it)")});
     }
   }
 }
@@ -68,7 +70,7 @@ void findTraces(const Graph &graph, ExporterSignature &signature) {
 std::optional<std::set<std::string>> mentionedNames(const Graph &graph) {
   std::optional<std::set<std::string>> names;
   for (const auto &node : graph.proto.node()) {
-    if (const std::string *fx = metadata(node, "pkg.torch.onnx.fx_node")) {
+    if (const std::string *fx = fxNodeOf(node)) {
       if (!names) {
         names.emplace();
       }
@@ -126,6 +128,10 @@ ExporterSignature readSignature(const Graph &graph) {
     (made ? signature.damaged : signature.absent).push_back(entry->target);
   }
   return signature;
+}
+
+const std::string *fxNodeOf(const onnx::NodeProto &node) {
+  return metadata(node, "pkg.torch.onnx.fx_node");
 }
 
 bool isOfTorchScript(const onnx::ModelProto &model) {

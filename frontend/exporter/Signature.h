@@ -7,6 +7,20 @@
 
 namespace zerograph::frontend {
 
+/// An initializer that the exporter computed of a parameter.
+struct FoldedWeight {
+  std::string name;
+  std::string reader;    ///< the node that multiplies by it
+  std::string parameter; ///< what it holds the values of; "": one of these,
+  std::vector<std::string> candidates; ///< which the file does not hold
+};
+
+/// What the TorchScript exporter merged or renamed.
+struct MergedParameter {
+  std::string initializer; ///< that the file holds
+  std::string what;        ///< for people
+};
+
 /// What PyTorch's exporter wrote about the program it exported.
 struct ExporterSignature {
   bool present = false;
@@ -15,14 +29,21 @@ struct ExporterSignature {
   /// PARAMETERs without an initializer that some node was made from: the
   /// exporter's optimizer merged, dropped or renamed them.
   std::vector<std::string> damaged;
-  /// What the TorchScript exporter merged or renamed.
-  std::vector<std::string> merged;
+  std::vector<MergedParameter> merged;
   /// PARAMETERs without an initializer that no node mentions: another name of
   /// a tied parameter, or unused.
   std::vector<std::string> absent;
+  /// What findFoldedWeights found.
+  std::vector<FoldedWeight> folded;
+  /// Other matrices that the exporter computed, most likely of no parameter.
+  std::vector<FoldedWeight> computed;
 };
 
 ExporterSignature readSignature(const Graph &graph);
+
+/// What the exporter says a node was made from, as torch.fx writes it; null if
+/// it says nothing.
+const std::string *fxNodeOf(const onnx::NodeProto &node);
 
 /// Whether PyTorch's older exporter wrote the model: it leaves no signature.
 bool isOfTorchScript(const onnx::ModelProto &model);

@@ -60,6 +60,10 @@ std::optional<ByteRange> locate(const ModelFile &file,
 /// Throws TooLarge above HostTensor::kMaxElements.
 HostTensor readTensor(const onnx::TensorProto &tensor, const ModelFile *file);
 
+/// The little-endian bytes of a tensor of the model, of any size. `file` null:
+/// it must be embedded.
+std::string readBytes(const onnx::TensorProto &tensor, const ModelFile *file);
+
 /// Notes for the user: what external data says and the importer ignores.
 std::vector<std::string> externalNotes(const ModelFile &file);
 

@@ -36,13 +36,10 @@ bool isReadable(const ModelFile &file, const TensorProto &tensor) {
   return openExternal(file, tensor).file >= 0;
 }
 
-HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
+std::string readBytes(const TensorProto &tensor, const ModelFile *file) {
   int64_t bytes = byteCount(tensor);
-  if (elementCount(shapeOf(tensor)) > HostTensor::kMaxElements) {
-    throw TooLarge();
-  }
   if (!isExternal(tensor)) {
-    return decode(tensor, littleEndianBytes(tensor));
+    return littleEndianBytes(tensor);
   }
   if (file == nullptr) {
     fail("tensor '", tensor.name(), "' may not be external here");
@@ -61,7 +58,14 @@ HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
     }
     at += count;
   }
-  return decode(tensor, data);
+  return data;
+}
+
+HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
+  if (elementCount(shapeOf(tensor)) > HostTensor::kMaxElements) {
+    throw TooLarge();
+  }
+  return decode(tensor, readBytes(tensor, file));
 }
 
 } // namespace zerograph::frontend

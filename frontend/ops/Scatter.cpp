@@ -7,8 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/exporter/Signature.h"
 #include "frontend/ops/Index.h"
 
+#include "absl/strings/match.h"
 #include "mlir/IR/Matchers.h"
 
 #include <algorithm>
@@ -78,6 +80,27 @@ void checkSum(Op &op, Value data) {
   op.warn(kWhat);
 }
 
+/// No scatter takes a mean. PyTorch's dynamo exporter writes
+/// `scatter_reduce(reduce="mean")` as one that replaces, which is right only if
+/// no place comes twice and what was there before does not count.
+void checkMean(Op &op, bool distinct) {
+  const std::string *fx = fxNodeOf(op.proto());
+  if (fx == nullptr || !absl::StrContains(*fx, "aten.scatter_reduce") ||
+      (distinct && absl::StrContains(*fx, "include_self: False"))) {
+    return;
+  }
+  const char *const kWhat =
+      "was made of scatter_reduce with \"mean\", which PyTorch's exporter "
+      "writes as a scatter that replaces: of several values for one place this "
+      "keeps the last and loses the others";
+  if (!op.allowsExporterDamage()) {
+    fail(kWhat, ". Write the mean out: a scatter_add of the values, divided by "
+                "a scatter_add of ones. --allow-exporter-damage takes the node "
+                "as it is");
+  }
+  op.warn(kWhat);
+}
+
 /// Brings `updates` [rows..., r...] to `rows` of `data`, seen as `table` [n,
 /// r...]. `distinct`: no row is known to come twice.
 void scatter(Op &op, Value rows, Value updates, const Shape &table,
@@ -86,6 +109,9 @@ void scatter(Op &op, Value rows, Value updates, const Shape &table,
   Value data = op.value(0);
   ScatterKind kind =
       isSumOfOldVersion(op, data) ? ScatterKind::sum : kindOf(op);
+  if (kind == ScatterKind::set) {
+    checkMean(op, distinct);
+  }
   if (kind == ScatterKind::set && !distinct) {
     checkSum(op, data);
   }

@@ -1,7 +1,8 @@
-//===- LostSumTest.cpp - sums that the TorchScript exporter loses ---------===//
+//===- LostSumTest.cpp - sums and means that exporters lose ---------------===//
 //
-// It writes index_add and index_put(accumulate=True) as x + Scatter(zeros, ...)
-// without a reduction.
+// The TorchScript exporter writes index_add and index_put(accumulate=True) as
+// x + Scatter(zeros, ...) without a reduction, and the dynamo exporter the mean
+// of scatter_reduce as a scatter that replaces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,6 +105,61 @@ g (float[4] x, int64[3] i, float[3] u) => (float[4] y)
   y = Mul (x, s)
 })");
   EXPECT_TRUE(imported.status.ok()) << imported.error();
+}
+
+/// The import of a scatter of u to `indices` that replaces, made from `fx`.
+Imported replacing(const std::string &fx, const std::string &indices,
+                   ImportOptions options = {}) {
+  onnx::ModelProto model = parse(absl::StrCat(
+      R"(<ir_version: 10, opset_import: ["" : 18], producer_name: "pytorch">
+g (float[4] x, int64[3] i, float[3] u) => (float[4] y) {
+  [mean] y = ScatterElements (x, places, u)
+  places = )",
+      indices, "}"));
+  auto *origin = model.mutable_graph()->mutable_node(0)->add_metadata_props();
+  origin->set_key("pkg.torch.onnx.fx_node");
+  origin->set_value(fx);
+  options.require_loss = false;
+  return importFile(write(model), options);
+}
+
+const char *const kMean =
+    "%scatter_reduce : call_function[target=torch.ops.aten.scatter_reduce.two]"
+    "(args = (%x, 0, %i, %u, mean), kwargs = {})";
+const char *const kMeanOfOthers =
+    "%scatter_reduce : call_function[target=torch.ops.aten.scatter_reduce.two]"
+    "(args = (%x, 0, %i, %u, mean), kwargs = {include_self: False})";
+const char *const kScatter =
+    "%scatter : call_function[target=torch.ops.aten.scatter.src]"
+    "(args = (%x, 0, %i, %u), kwargs = {})";
+const char *const kDistinct = "Constant <value_ints = [2, 0, -1]> ()";
+
+TEST(LostMean, IsRefusedByName) {
+  expectRefused(replacing(kMean, "Identity (i)"),
+                {"node 'mean' (ScatterElements)", "scatter_reduce",
+                 "scatter_add", "--allow-exporter-damage"});
+  expectRefused(replacing(kMeanOfOthers, "Identity (i)"), {"node 'mean'"});
+  // The mean of x and one more.
+  expectRefused(replacing(kMean, kDistinct), {"node 'mean'"});
+}
+
+TEST(LostMean, OfOneIsIt) {
+  Imported imported = replacing(kMeanOfOthers, kDistinct);
+  EXPECT_TRUE(imported.status.ok()) << imported.error();
+}
+
+TEST(LostMean, AnAssignmentIsNone) {
+  Imported imported = replacing(kScatter, "Identity (i)");
+  EXPECT_TRUE(imported.status.ok()) << imported.error();
+}
+
+TEST(LostMean, IsTakenAsItIsIfAllowed) {
+  ImportOptions options;
+  options.allow_exporter_damage = true;
+  Imported imported = replacing(kMean, "Identity (i)", options);
+  EXPECT_EQ(run(imported, {{0, 0, 0, 0}, {2, 0, 2}, {1, 2, 3}}),
+            (Numbers{2, 0, 3, 0}));
+  EXPECT_EQ(imported.report.warnings.size(), 1u);
 }
 
 TEST(Buffers, ThatMayBeTrainedAreNamed) {

@@ -85,7 +85,8 @@ onnx::ModelProto described(const std::string &origin,
 
 TEST(RefusedParameters, MergedByTheExporter) {
   std::string path = write(described("p_v"));
-  expectRefused(importFile(path), {"1 parameters", "v", "optimize=False"});
+  expectRefused(importFile(path), {"1 parameters", "v", "optimize=False",
+                                   "--allow-exporter-damage"});
   ImportOptions options;
   options.allow_exporter_damage = true;
   Imported imported = importFile(path, options);
@@ -131,12 +132,19 @@ g (float[4, 2] x) => (float loss)
   std::string path = write(model);
   expectRefused(importFile(path),
                 {"2 parameters", "norm2.bias (merged with norm1.bias)",
-                 "onnx::MatMul_7", "do_constant_folding=False"});
+                 "onnx::MatMul_7", "do_constant_folding=False",
+                 "--allow-exporter-damage trains the file as it is"});
   ImportOptions options;
   options.allow_exporter_damage = true;
   Imported imported = importFile(path, options);
   EXPECT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_EQ(imported.report.warnings.size(), 1u);
+  // What stays as it is may have any name.
+  options.allow_exporter_damage = false;
+  options.freeze = {"onnx::*"};
+  expectRefused(importFile(path, options), {"1 parameters", "norm2.bias"});
+  options.freeze = {"norm1.bias"};
+  expectRefused(importFile(path, options), {"1 parameters", "onnx::MatMul_7"});
 }
 
 TEST(RefusedParameters, TiedIsNoDamage) {
