@@ -256,7 +256,10 @@ std::vector<Mutation> memoryMutations() {
        {"wrong unit: ", "unused gradients: "}},
       {"arenas", "too small", lessArena, {"lie outside its arena"}},
       {"arenas", "alignment", otherAlignment, {"alignment "}},
-      {"arenas", "space", otherSpace, {"wrong space: ", "wrong stream: "}},
+      {"arenas",
+       "space",
+       otherSpace,
+       {"wrong space: ", "wrong stream: ", "is a file and has alignment 64"}},
   };
 }
 
