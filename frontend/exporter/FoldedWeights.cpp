@@ -6,6 +6,7 @@
 #include "frontend/file/TensorBytes.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/string_view.h"
 
 #include <algorithm>
 #include <cstring>
