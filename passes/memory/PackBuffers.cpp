@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kHeldBytes = 256 << 10;
 
 /// Of a file, and of the memory that it is read to: so that the disk can write
-/// to it and read from it.
+/// to it and read from it. The runtime's kFilePage.
 constexpr int64_t kFileAlignment = 4096;
 
 /// Whether a device may compute the step in fewer parts than it has threads.

@@ -26,8 +26,6 @@ using steps::invalid;
 constexpr uint64_t kMaxSamplesOfStep = uint64_t(1) << 32;
 /// Cache lines; the library's scratch wants no less.
 constexpr uint64_t kMinAlignment = 64;
-/// What disks write at once: kFilePage of runtime/device/file.
-constexpr uint64_t kFileAlignment = 4096;
 
 absl::Status validateMesh(const plan::Plan &plan) {
   if (plan.mesh_size() < 1 || plan.mesh_size() > kMaxAxes) {
@@ -132,9 +130,9 @@ absl::Status validateArenas(const plan::Plan &plan) {
                      "; it must be a power of two from ", kMinAlignment,
                      " bytes to 1 GiB");
     }
-    if (arena.space() == plan::NVME && alignment % kFileAlignment != 0) {
+    if (arena.space() == plan::NVME && alignment % kFilePage != 0) {
       return invalid("arena ", i, " is a file and has alignment ", alignment,
-                     "; it must be a multiple of ", kFileAlignment,
+                     "; it must be a multiple of ", kFilePage,
                      " bytes, so that no page is of two slices");
     }
     if (arena.bytes() > kMaxArenaBytes || arena.bytes() % alignment != 0) {

@@ -1,6 +1,7 @@
 //===- ZeroDialect.td - the zero dialect: who holds what ----*- tablegen -*-===//
 //
-// File map: ZeroDialect.td <- ZeroAttrs.td <- ZeroOps.td
+// File map: ZeroDialect.td <- ZeroAttrs.td <- ZeroOpBase.td
+//           <- ZeroTransferOps.td <- ZeroOps.td
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <new>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -26,7 +25,8 @@ uint64_t checksumOf(const std::byte *page) {
 }
 
 uint64_t checksumOfZeros() {
-  static const uint64_t sum = checksumOf(std::vector<std::byte>(4096).data());
+  static const uint64_t sum =
+      checksumOf(std::vector<std::byte>(kFilePage).data());
   return sum;
 }
 
@@ -58,13 +58,10 @@ struct Edges {
 
 absl::Status noRoom(const std::string &folder, unsigned rank, uint64_t bytes,
                     int error) {
-  struct statvfs there = {};
-  std::string free =
-      statvfs(folder.c_str(), &there) == 0
-          ? absl::StrCat(", and ",
-                         grouped(uint64_t(there.f_bavail) * there.f_frsize),
-                         " are free there")
-          : "";
+  absl::StatusOr<FileSupport> there = probeFolder(folder);
+  std::string free = there.ok() ? absl::StrCat(", and ", grouped(there->free),
+                                               " are free there")
+                                : "";
   return absl::ResourceExhaustedError(absl::StrCat(
       folder, ": cannot make a file of ", grouped(bytes),
       " bytes for the states of rank ", rank, ": ", std::strerror(error), free,

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_FILE_FILEQUEUE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/plan/Validate.h"
 
 #include "absl/types/span.h"
 
@@ -13,10 +14,7 @@
 
 namespace zerograph {
 
-/// Of files, and of memory that they are read to: what disks take at once.
-inline constexpr uint64_t kFilePage = 4096;
-
-/// Whole pages of a file and as many bytes of memory.
+/// Whole pages (kFilePage) of a file and as many bytes of memory.
 struct FileRequest {
   bool writes = false;
   uint64_t offset = 0;
