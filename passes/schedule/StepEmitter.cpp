@@ -75,23 +75,18 @@ void StepEmitter::fill(Place place, int64_t bytes, StringRef stepLabel) {
   create<FillOp>(streamOf(place), accesses, stepLabel);
 }
 
-/// What leaves the host does so by way of pinned memory.
-Place StepEmitter::pinned(Place from, int64_t bytes) {
-  if (slices.space(from.slice) != Space::host) {
-    return from;
-  }
-  Place to =
-      slices.create(label, SliceClass::transient, bytes, -1, -1, Space::pinned);
-  copy(from, to, bytes, label);
-  return to;
-}
-
-/// Between device and host.
+/// Between device and host, by way of pinned memory.
 template <typename Op>
 void StepEmitter::transfer(Op op) {
   int64_t bytes = bytesOf(op.getResult());
-  copy(pinned(storage.place(op.getOperand()), bytes),
-       storage.place(op.getResult()), bytes, label, op.getReasonAttr());
+  Place from = storage.place(op.getOperand());
+  if (slices.space(from.slice) == Space::host) {
+    Place pinned = slices.create(label, SliceClass::transient, bytes, -1, -1,
+                                 Space::pinned);
+    copy(from, pinned, bytes, label);
+    from = pinned;
+  }
+  copy(from, storage.place(op.getResult()), bytes, label, op.getReasonAttr());
 }
 
 /// Named as the state.

@@ -52,7 +52,6 @@ private:
   void allReduce(zero::AllReduceOp op);
   template <typename Op>
   void transfer(Op op);
-  Place pinned(Place from, int64_t bytes);
   void read(zero::ReadOp op);
   void write(zero::WriteOp op);
   LogicalResult finish(nn::ReturnOp op);
