@@ -26,19 +26,17 @@ bool RankCheckpoints::isDue(uint64_t steps, bool last) const {
 }
 
 /// Others may wait for this rank as long as the disk takes.
-absl::Status RankCheckpoints::whileBusy(
-    absl::FunctionRef<absl::Status(const std::function<absl::Status()> &)>
-        what) {
+absl::Status
+RankCheckpoints::whileBusy(absl::FunctionRef<absl::Status()> what) {
   control.setBusy(true);
-  absl::Status status = what([&] { return control.failure(); });
+  absl::Status status = what();
   control.setBusy(false);
   return status;
 }
 
 absl::Status RankCheckpoints::wait() {
   bool first = control.rank() == 0;
-  absl::Status status =
-      whileBusy([&](const auto &given_up) { return writer->wait(given_up); });
+  absl::Status status = whileBusy([&] { return writer->wait(given_up); });
   if (status.ok() && first && saved) {
     CheckpointTimes &times = session.result.checkpoints;
     times.last = session.checkpoints->published(*saved);
@@ -76,8 +74,7 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   run.steps = position.steps;
   run.updates = position.updates;
   run.loss_scale = position.loss_scale;
-  ZG_RETURN_IF_ERROR(whileBusy(
-      [&](const auto &given_up) { return writer->save(run, given_up); }));
+  ZG_RETURN_IF_ERROR(whileBusy([&] { return writer->save(run, given_up); }));
   saved = position.steps;
   if (first) {
     session.result.checkpoints.stood_ms.push_back(

@@ -31,9 +31,7 @@ public:
   absl::Status finish(RankResult &result);
 
 private:
-  absl::Status whileBusy(
-      absl::FunctionRef<absl::Status(const std::function<absl::Status()> &)>
-          what);
+  absl::Status whileBusy(absl::FunctionRef<absl::Status()> what);
   absl::Status wait();
   bool isDue(uint64_t steps, bool last) const;
 
@@ -42,6 +40,8 @@ private:
   std::unique_ptr<CheckpointWriter> writer; // or null
   std::optional<uint64_t> saved;            // steps of the last one
   bool said_waiting = false;
+  /// Whether another rank has failed.
+  std::function<absl::Status()> given_up = [this] { return control.failure(); };
 };
 
 } // namespace zerograph

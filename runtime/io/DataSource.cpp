@@ -22,8 +22,8 @@ struct Illegal {
 
 template <typename Integer>
 std::optional<Illegal> firstIllegalOf(const void *data, uint64_t count,
-                                      const plan::Input &input) {
-  int64_t min = input.min(), max = input.max();
+                                      const plan::Input &input, int64_t min) {
+  int64_t max = input.max();
   auto *values = static_cast<const Integer *>(data);
   for (uint64_t i = 0; i < count; ++i) {
     if ((values[i] < min || values[i] > max) &&
@@ -35,20 +35,21 @@ std::optional<Illegal> firstIllegalOf(const void *data, uint64_t count,
   return std::nullopt;
 }
 
-/// The first one; of what is no integer, none.
+/// The first one if the input's least value were `min`; of what is no integer,
+/// none.
 std::optional<Illegal> firstIllegal(const void *data, uint64_t count,
-                                    const plan::Input &input) {
+                                    const plan::Input &input, int64_t min) {
   switch (input.type()) {
   case plan::I64:
-    return firstIllegalOf<int64_t>(data, count, input);
+    return firstIllegalOf<int64_t>(data, count, input, min);
   case plan::I32:
-    return firstIllegalOf<int32_t>(data, count, input);
+    return firstIllegalOf<int32_t>(data, count, input, min);
   case plan::I16:
-    return firstIllegalOf<int16_t>(data, count, input);
+    return firstIllegalOf<int16_t>(data, count, input, min);
   case plan::I8:
-    return firstIllegalOf<int8_t>(data, count, input);
+    return firstIllegalOf<int8_t>(data, count, input, min);
   case plan::U8:
-    return firstIllegalOf<uint8_t>(data, count, input);
+    return firstIllegalOf<uint8_t>(data, count, input, min);
   default:
     return std::nullopt;
   }
@@ -157,19 +158,21 @@ absl::Status DataSource::checkValues(const Shard &shard, int index,
     return absl::StrCat(shard.path, ": input '", input.name(),
                         "' has the value ", found.value, where);
   };
-  if (auto found = firstIllegal(data, count, input)) {
+  // Most data have no index below 0, and are looked at once.
+  auto outside =
+      firstIllegal(data, count, input, std::max<int64_t>(0, input.min()));
+  if (!outside) {
+    return absl::OkStatus();
+  }
+  if (auto found = firstIllegal(data, count, input, input.min())) {
     return absl::InvalidArgumentError(
         absl::StrCat(said(*found), ", expected ", input.min(), " to ",
                      input.max(), input.ignored().empty() ? "" : " or ",
                      absl::StrJoin(input.ignored(), " or ")));
   }
-  if (input.min() < 0 && countedFromEnd().empty()) {
-    plan::Input from_start = input;
-    from_start.set_min(0);
-    if (auto found = firstIllegal(data, count, from_start)) {
-      std::lock_guard<std::mutex> lock(mutex);
-      from_end = said(*found);
-    }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (from_end.empty()) {
+    from_end = said(*outside);
   }
   return absl::OkStatus();
 }
