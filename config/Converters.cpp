@@ -152,27 +152,26 @@ void recompute(const Given &found, Translation &to) {
   }
 }
 
-/// By the old name of a device, true is the CPU.
-static bool asksForCpu(const Value *device) {
-  return device != nullptr && (device->boolean() == true ||
-                               absl::AsciiStrToLower(device->text) == "cpu");
-}
-
-static bool asksForNvme(const Value *device) {
-  return device != nullptr && absl::AsciiStrToLower(device->text) == "nvme";
+/// Where to a device offloads; empty: nowhere. By its old name, true is the
+/// CPU.
+static std::string placeOf(const Value *device) {
+  std::string name = device ? absl::AsciiStrToLower(device->text) : "";
+  return device && device->boolean() == true ? "cpu"
+         : name == "cpu" || name == "nvme"   ? name
+                                             : "";
 }
 
 static bool offloadsOptimizer(const Translation &to) {
-  const Value *device = to.value("zero_optimization.offload_optimizer.device");
-  return asksForCpu(device) || asksForNvme(device);
+  return !placeOf(to.value("zero_optimization.offload_optimizer.device"))
+              .empty();
 }
 
 /// Where a key says that something is kept.
 static void offload(const Given &found, const char *option, Translation &to) {
   if (!asks(found.value, *found.key)) {
     to.noEffect("off");
-  } else if (asksForCpu(&found.value) || asksForNvme(&found.value)) {
-    to.set(found, option, asksForNvme(&found.value) ? "nvme" : "cpu");
+  } else if (std::string place = placeOf(&found.value); !place.empty()) {
+    to.set(found, option, place);
   } else {
     to.refuse(found, "expected none, cpu or nvme");
   }
@@ -197,8 +196,7 @@ void offloadParam(const Given &found, Translation &to) {
                              "only, and does not say so"));
     return;
   }
-  bool offloads = asksForCpu(&found.value) || asksForNvme(&found.value);
-  if (offloads && !offloadsOptimizer(to)) {
+  if (!placeOf(&found.value).empty() && !offloadsOptimizer(to)) {
     to.refuse(found,
               "not built without `offload_optimizer` on the CPU or `nvme` too: "
               "who keeps parameters updates them");

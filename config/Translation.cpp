@@ -57,13 +57,16 @@ int64_t Translation::stage() const {
 }
 
 std::string Translation::precision() const {
+  if (known.precision) {
+    return *known.precision;
+  }
   for (const char *half : {"fp16", "bf16"}) {
     const Value *on = value(absl::StrCat(half, ".enabled"));
-    if (!known.precision && on != nullptr && on->boolean() == true) {
+    if (on != nullptr && on->boolean() == true) {
       return half;
     }
   }
-  return known.precision.value_or("fp32");
+  return "fp32";
 }
 
 void Translation::set(const Given &from, const std::string &option,

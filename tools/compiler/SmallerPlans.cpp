@@ -13,7 +13,7 @@ using namespace zerograph;
 
 namespace {
 
-constexpr absl::string_view kNone = "none", kFile = "nvme";
+constexpr absl::string_view kNone = "none";
 
 /// Where states and parameters may lie, each with less memory than the one
 /// before.
@@ -75,17 +75,30 @@ private:
   std::vector<std::string> said;
 };
 
+/// Where the optimizer's states may lie, in the order of what it costs. Only
+/// the host has less of what lies in files.
+std::vector<const char *> placesOfStates(const CompileOptions &options) {
+  bool limits_host = options::parseMemory(options.memory).host > 0;
+  return {std::begin(kPlaces), std::end(kPlaces) - (limits_host ? 0 : 1)};
+}
+
+/// Where parameters may lie whose states lie there.
+std::vector<const char *> placesOfParameters(const char *optimizer) {
+  std::vector<const char *> places;
+  for (const char *place : kPlaces) {
+    if (place != kNone && !isFurther(place, optimizer)) {
+      places.push_back(place);
+    }
+  }
+  return places;
+}
+
 /// Those that cost least first: a rank's share before time, time before what
-/// crosses to the host, and that before what goes to a disk, which only the
-/// host has less of.
+/// crosses to the host, and that before what goes to a disk.
 std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   std::vector<ChangedOptions> all;
   int64_t last = options.ranks > 1 ? 3 : options.zero_stage;
-  bool limits_host = options::parseMemory(options.memory).host > 0;
-  for (const char *optimizer : kPlaces) {
-    if (optimizer == kFile && !limits_host) {
-      continue;
-    }
+  for (const char *optimizer : placesOfStates(options)) {
     for (bool recompute : {false, true}) {
       for (int64_t stage = options.zero_stage; stage <= last; ++stage) {
         Change(options)
@@ -94,14 +107,12 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
             .offload(optimizer, "none")
             .addTo(all);
       }
-      for (const char *param : {"cpu", "nvme"}) {
-        if (!isFurther(param, optimizer)) {
-          Change(options)
-              .stage(3)
-              .recompute(recompute)
-              .offload(optimizer, param)
-              .addTo(all);
-        }
+      for (const char *param : placesOfParameters(optimizer)) {
+        Change(options)
+            .stage(3)
+            .recompute(recompute)
+            .offload(optimizer, param)
+            .addTo(all);
       }
     }
   }
@@ -115,14 +126,10 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
   CompileOptions by_hand = options;
   by_hand.offload = "none";
   std::vector<ChangedOptions> all;
-  bool limits_host = options::parseMemory(options.memory).host > 0;
-  for (const char *optimizer : kPlaces) {
-    if (optimizer == kNone || (optimizer == kFile && !limits_host)) {
-      continue;
-    }
+  for (const char *optimizer : placesOfStates(options)) {
     Change(by_hand).offload(optimizer, "none").addTo(all);
-    for (const char *param : {"cpu", "nvme"}) {
-      if (options.zero_stage == 3 && !isFurther(param, optimizer)) {
+    if (options.zero_stage == 3) {
+      for (const char *param : placesOfParameters(optimizer)) {
         Change(by_hand).offload(optimizer, param).addTo(all);
       }
     }
