@@ -119,15 +119,16 @@ static void checkLost(const ExporterSignature &signature,
 /// was made of.
 static void warnOfComputed(const ExporterSignature &signature,
                            ImportReport &report) {
+  if (signature.absent.empty()) {
+    return;
+  }
   for (const FoldedWeight &matrix : signature.computed) {
-    if (!signature.absent.empty()) {
-      report.warnings.push_back(absl::StrCat(
-          "'", matrix.name, "', by which node '", matrix.reader,
-          "' multiplies, is taken for a constant. If it was computed of a "
-          "parameter that is gone (",
-          absl::StrJoin(signature.absent, ", "),
-          "), that is not trained: export with optimize=False"));
-    }
+    report.warnings.push_back(absl::StrCat(
+        "'", matrix.name, "', by which node '", matrix.reader,
+        "' multiplies, is taken for a constant. If it was computed of a "
+        "parameter that is gone (",
+        absl::StrJoin(signature.absent, ", "),
+        "), that is not trained: export with optimize=False"));
   }
 }
 

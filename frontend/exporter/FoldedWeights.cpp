@@ -132,10 +132,11 @@ private:
   /// one, else a buffer; or null.
   const TensorProto *sourceOf(const TensorProto &copy) const {
     const TensorProto *source = nullptr;
+    std::string bytes; // of the copy, once one has been compared with it
     for (const TensorProto &tensor : graph.proto.initializer()) {
       bool parameter = isOf(tensor, "PARAMETER");
       if (signature.kinds.count(tensor.name()) != 0 &&
-          (parameter || source == nullptr) && isCopy(copy, tensor)) {
+          (parameter || source == nullptr) && isCopy(copy, bytes, tensor)) {
         source = &tensor;
         if (parameter) {
           break;
@@ -145,7 +146,9 @@ private:
     return source;
   }
 
-  bool isCopy(const TensorProto &copy, const TensorProto &original) const {
+  /// `bytes`: of the copy, read here where they are needed first.
+  bool isCopy(const TensorProto &copy, std::string &bytes,
+              const TensorProto &original) const {
     Shape shape = shapeOf(copy), from = shapeOf(original);
     if (copy.data_type() != original.data_type() ||
         elementCount(shape) != elementCount(from)) {
@@ -155,12 +158,14 @@ private:
       Shape reversed(from.rbegin(), from.rend());
       return shape == reversed;
     }
-    std::string bytes = readBytes(copy, &file);
-    std::string others = readBytes(original, &file);
+    if (bytes.empty()) {
+      bytes = readBytes(copy, &file);
+    }
     size_t element = typeBytes(copy.data_type());
     if (isSplat(bytes, element)) {
       return false;
     }
+    std::string others = readBytes(original, &file);
     return bytes == others || isPermuted(bytes, shape, others, from, element);
   }
 
