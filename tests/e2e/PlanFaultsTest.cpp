@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Verify.h"
 #include "tests/e2e/Harness.h"
+#include "tests/runtime/plan/PlanBuilder.h"
 
 #include <gtest/gtest.h>
 
@@ -56,16 +57,6 @@ protected:
     }
     ADD_FAILURE() << "the plan has no two such steps";
     return {&steps[0], &steps[0]};
-  }
-  /// Launches that write parameters.
-  bool updates(const plan::Step &step) const {
-    return step.has_launch() &&
-           std::any_of(step.accesses().begin(), step.accesses().end(),
-                       [&](const plan::Access &access) {
-                         return access.mode() != plan::READ &&
-                                plan.slices(access.slice()).slice_class() ==
-                                    plan::PARAM_SHARD;
-                       });
   }
   plan::Plan plan = original();
   plan::Program &program() { return *plan.mutable_programs(0); }
@@ -237,7 +228,9 @@ TEST_F(Faults, SwappedUnits) {
 TEST_F(Faults, UpdateFromAnothersGradients) {
   for (const plan::Plan &whole : {original(), accumulating()}) {
     plan = whole;
-    auto update = [&](const plan::Step &step) { return updates(step); };
+    auto update = [&](const plan::Step &step) {
+      return launchesUpdate(plan, step);
+    };
     auto [a, b] = alike(plan.programs_size() - 1, 0, update);
     a->mutable_accesses(0)->Swap(b->mutable_accesses(0));
     expectRefused(plan, "swapping gradients of updates", "wrong unit: ");
@@ -249,7 +242,7 @@ TEST_F(Faults, UpdatedTwice) {
     plan = whole;
     plan::Program &last = *plan.mutable_programs(plan.programs_size() - 1);
     for (const plan::Step &step : last.steps()) {
-      if (updates(step)) {
+      if (launchesUpdate(plan, step)) {
         plan::Step again = step;
         *last.add_steps() = again;
         break;

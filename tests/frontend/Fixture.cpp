@@ -120,6 +120,14 @@ void expectRefused(const std::string &text,
   expectRefused(import(text, options), parts);
 }
 
+void expectAllowed(const std::string &path) {
+  ImportOptions options;
+  options.allow_exporter_damage = true;
+  Imported imported = importFile(path, options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.report.warnings.size(), 1u);
+}
+
 const char *const kSmall = R"(
 g (float[4, 8] x) => (float loss)
 <float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {

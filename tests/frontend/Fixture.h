@@ -53,6 +53,9 @@ void expectRefused(const std::string &text,
                    const std::vector<std::string> &parts,
                    const ImportOptions &options = {});
 
+/// With --allow-exporter-damage the file is imported, with one warning.
+void expectAllowed(const std::string &path);
+
 /// A model with one float parameter, "w", for damaging.
 extern const char *const kSmall;
 

@@ -8,6 +8,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
+#include "tests/runtime/plan/PlanBuilder.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -314,13 +315,7 @@ Change updateEarly(plan::Plan &plan, Random &random) {
     return std::nullopt;
   }
   std::vector<At> all = steps(plan, random, [&](const plan::Step &step) {
-    return step.has_launch() &&
-           std::any_of(step.accesses().begin(), step.accesses().end(),
-                       [&](const plan::Access &access) {
-                         return access.mode() != plan::READ &&
-                                plan.slices(access.slice()).slice_class() ==
-                                    plan::PARAM_SHARD;
-                       });
+    return launchesUpdate(plan, step);
   });
   std::string text = absl::StrCat(nameOf(plan, all[0]), " moved to \"micro\"");
   plan::Step moved = at(plan, all[0]);

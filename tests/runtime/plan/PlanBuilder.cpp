@@ -343,6 +343,16 @@ plan::Plan PlanBuilder::finish() {
   return plan;
 }
 
+bool launchesUpdate(const plan::Plan &plan, const plan::Step &step) {
+  return step.has_launch() &&
+         std::any_of(step.accesses().begin(), step.accesses().end(),
+                     [&](const plan::Access &access) {
+                       return access.mode() != plan::READ &&
+                              plan.slices(access.slice()).slice_class() ==
+                                  plan::PARAM_SHARD;
+                     });
+}
+
 uint32_t sliceNamed(const plan::Plan &plan, const std::string &name) {
   for (int i = 0; i < plan.slices_size(); ++i) {
     if (plan.slices(i).name() == name) {
