@@ -122,6 +122,8 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
+  // Behind CSE, which would merge conversions that are to be made twice.
+  passes.addNestedPass<nn::ProgramOp>(nn::createWidenProducts(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());
   passes.addNestedPass<nn::ProgramOp>(zero::createForgetRecalls());
   passes.addNestedPass<nn::ProgramOp>(zero::createEarlyUpdates());

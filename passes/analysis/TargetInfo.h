@@ -41,6 +41,11 @@ public:
   /// not asked.
   virtual bool hasMatmul(Type elementType) const = 0;
 
+  /// Whether the library multiplies f16 or bf16 only once they are f32.
+  bool multipliesWidened(Type half) const {
+    return !hasMatmul(half) && hasMatmul(Float32Type::get(half.getContext()));
+  }
+
   /// Bytes of workspace that the product needs, a multiple of 64. Fails, with
   /// the reason in `error`, where the library refuses the product.
   virtual llvm::FailureOr<int64_t>

@@ -75,6 +75,25 @@ void Materializer::resolve(KernelSpec &spec, ArrayRef<Operand> operands) {
   }
 }
 
+/// Where a chain of views is cut so that the kernel can read it: at the value
+/// with the fewest elements from which the rest has a formula, so that what is
+/// copied is not repeated first; among equals, at the last.
+Value Materializer::cutOf(const KernelSpec &spec, Value value,
+                          ArrayRef<int64_t> shape) const {
+  Value cut = value;
+  Source source = trace(value);
+  for (Operation *op : llvm::reverse(source.chain)) {
+    Value view = op->getResult(0);
+    Inputs inputs = spec.inputs;
+    inputs.leaves.insert(view);
+    if (elementsOf(view) < elementsOf(cut) &&
+        isReadable(value, inputs, shape)) {
+      cut = view;
+    }
+  }
+  return cut;
+}
+
 /// What cannot be read through its views is copied first.
 void Materializer::splitUnreadable(KernelSpec &spec,
                                    ArrayRef<Operand> operands) {
@@ -96,8 +115,9 @@ void Materializer::splitUnreadable(KernelSpec &spec,
       demandCopy(value);
       continue;
     }
-    spec.inputs.leaves.insert(value);
-    demand(value);
+    Value cut = cutOf(spec, value, spec.shapeAt(operand.level));
+    spec.inputs.leaves.insert(cut);
+    demand(cut);
   }
 }
 

@@ -81,8 +81,11 @@ private:
   void readIndices(KernelSpec &spec, nn::GatherOp gather);
   void readTable(KernelSpec &spec, nn::ScatterOp scatter);
   bool tryRecompute(KernelSpec &spec, const Source &source);
+  Value copyIn(const Source &source) const;
   bool collect(const KernelSpec &spec, Operation *op, bool exclusive,
                Attempt &attempt);
+  Value cutOf(const KernelSpec &spec, Value value,
+              ArrayRef<int64_t> shape) const;
   void chooseShape(KernelSpec &spec, ArrayRef<Operand> operands);
   void splitUnreadable(KernelSpec &spec, ArrayRef<Operand> operands);
 

@@ -22,6 +22,10 @@ std::unique_ptr<Pass> createDecompose(const TargetInfo &target);
 std::unique_ptr<Pass> createWidenHalf();
 std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target);
 
+/// `nn-widen-products`, likewise.
+std::unique_ptr<Pass> createWidenProducts();
+std::unique_ptr<Pass> createWidenProducts(const TargetInfo &target);
+
 #define GEN_PASS_REGISTRATION
 #include "passes/kernels/Passes.h.inc"
 

@@ -125,15 +125,32 @@ def WidenHalf : Pass<"nn-widen-half", "::mlir::zg::nn::ProgramOp"> {
   let description = [{
     Every op that computes with f16 or bf16 takes its operands converted to f32,
     and its result is rounded to nearest even. What only moves numbers (views,
-    select, gather) stays as it is, and so do products that the target's library
-    takes (`TargetInfo::hasMatmul`). A conversion between one of the two and f64
-    or an integer goes through f32.
+    select, gather) stays as it is, and so do products by the target's library
+    (`TargetInfo::hasMatmul`): if it takes f32 alone, `nn-widen-products` widens
+    them. A conversion between one of the two and f64 or an integer goes through
+    f32.
 
     bitwise: an element's value is that of the op alone, whatever it is fused
     with.
   }];
   let constructor = "::mlir::zg::nn::createWidenHalf()";
   let statistics = [Statistic<"widened", "widened", "Ops that compute in f32">];
+}
+
+def WidenProducts : Pass<"nn-widen-products", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Multiplies f16 and bf16 by a library of f32.";
+  let description = [{
+    Where the library takes f32 alone (`TargetInfo::multipliesWidened`), each
+    product gets kernels of its own that convert its operands right before it,
+    and one right behind it that rounds the result. So what lives on, from
+    forward to backward, has 16 bits: a conversion that several products share
+    would live as long as the last of them. Follows `nn-form-kernels`, and CSE,
+    which would merge the conversions again.
+
+    bitwise: as `nn-widen-half` of a product.
+  }];
+  let constructor = "::mlir::zg::nn::createWidenProducts()";
+  let statistics = [Statistic<"widened", "widened", "Products of f32">];
 }
 
 def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::zg::nn::ProgramOp"> {

@@ -34,6 +34,17 @@ bool isReleasedBefore(Value value, const KernelSpec &spec) {
 
 } // namespace
 
+/// The last value of the chain that has a buffer of its own, if one has.
+Value Materializer::copyIn(const Source &source) const {
+  for (Operation *op : llvm::reverse(source.chain)) {
+    Value view = op->getResult(0);
+    if (stored.contains(view) || expected.contains(view)) {
+      return view;
+    }
+  }
+  return {};
+}
+
 bool Materializer::collect(const KernelSpec &spec, Operation *op,
                            bool exclusive, Attempt &attempt) {
   bool single = elementsOf(op->getResult(0)) == 1;
@@ -47,6 +58,11 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
       continue;
     }
     Source source = trace(operand);
+    // Under padding only what is copied out of it can be read everywhere.
+    if (Value copy = isPadded(source.chain) ? copyIn(source) : Value()) {
+      attempt.leaves.insert(copy);
+      continue;
+    }
     Operation *root = source.root.getDefiningOp();
     if (attempt.ops.contains(root) || attempt.leaves.contains(source.root) ||
         spec.inputs.recomputed.contains(root)) {

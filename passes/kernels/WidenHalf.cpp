@@ -28,10 +28,13 @@ Value convert(OpBuilder &builder, Location location, Value value,
 
 /// Whether the op is widened where it has halves.
 bool isWidened(Operation *op, const TargetInfo &target) {
-  // Libraries that take half matrices add in f32.
-  auto matmul = dyn_cast<nn::MatmulOp>(op);
-  return nn::computes(op) &&
-         !(matmul && target.hasMatmul(elementOf(matmul.getLhs().getType())));
+  if (auto matmul = dyn_cast<nn::MatmulOp>(op)) {
+    // Libraries that take half matrices add in f32. For one of f32 alone
+    // `nn-widen-products` converts, when it is known what is stored.
+    Type half = elementOf(matmul.getLhs().getType());
+    return !target.hasMatmul(half) && !target.multipliesWidened(half);
+  }
+  return nn::computes(op);
 }
 
 /// The same op on f32, with conversions around it.

@@ -184,3 +184,29 @@ nn.program @spread(%x: tensor<1x2x2xf32>) -> tensor<1x5x5xf32> {
   %8 = nn.pad %7 [0, 1, 1] value 0.000000e+00 : f32 : tensor<1x3x3xf32> -> tensor<1x5x5xf32>
   nn.return %8 : tensor<1x5x5xf32>
 }
+
+// -----
+
+// Labels that are moved by one position are copied before they are repeated,
+// and what is compared with them is compared again: no buffer is as large as
+// the logits.
+// CHECK-LABEL: nn.program @shifted
+// CHECK: %[[S:.*]] = nn.kernel rows ({{.*}} = %labels) : (tensor<2x4xi64>) -> tensor<2x4xi64>
+// CHECK: %[[L:.*]] = nn.kernel rows ({{.*}} = %[[S]]) : (tensor<2x4xi64>) -> tensor<8x1xi64>
+// CHECK: nn.kernel rows ({{.*}} = %[[L]], {{.*}} = %x) : (tensor<8x1xi64>, tensor<8x10xf32>) -> tensor<8x1xf32>
+// CHECK: nn.matmul
+// CHECK: nn.kernel rows ({{.*}} = %[[L]], {{.*}}) : (tensor<8x1xi64>, tensor<8x10xf32>) -> tensor<8x10xf32>
+nn.program @shifted(%labels: tensor<2x4xi64>, %x: tensor<8x10xf32>, %y: tensor<1x10xf32>) -> tensor<8x10xf32> {
+  %0 = nn.pad %labels [0, 0] value -100 : i64 : tensor<2x4xi64> -> tensor<2x5xi64>
+  %1 = nn.slice %0 [0, 1] step [1, 1] : tensor<2x5xi64> -> tensor<2x4xi64>
+  %2 = nn.reshape %1 : tensor<2x4xi64> -> tensor<8x1xi64>
+  %3 = nn.broadcast %2 : tensor<8x1xi64> -> tensor<8x10xi64>
+  %4 = nn.iota 1 : tensor<8x10xi64>
+  %5 = nn.compare eq %4, %3 : tensor<8x10xi64> -> tensor<8x10xi1>
+  %zero = nn.constant dense<0.0> : tensor<8x10xf32>
+  %6 = nn.select %5, %x, %zero : tensor<8x10xi1>, tensor<8x10xf32>
+  %7 = nn.reduce sum %6 [1] : tensor<8x10xf32> -> tensor<8x1xf32>
+  %8 = nn.matmul %7, %y : tensor<8x1xf32>, tensor<1x10xf32> -> tensor<8x10xf32>
+  %9 = nn.select %5, %8, %zero : tensor<8x10xi1>, tensor<8x10xf32>
+  nn.return %9 : tensor<8x10xf32>
+}

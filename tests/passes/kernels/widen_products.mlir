@@ -1,0 +1,39 @@
+// RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-widen-products,nn-verify-kernels))' | FileCheck %s
+
+// Each product has conversions of its own, so that none lives from one product
+// to the next.
+// CHECK-LABEL: nn.program @twice
+// CHECK: %[[X:.*]] = nn.kernel rows ({{.*}} = %x) : (tensor<4x8xf16>) -> tensor<4x8xf32>
+// CHECK-NEXT: nn.convert
+// CHECK: %[[Y:.*]] = nn.kernel rows ({{.*}} = %y) : (tensor<4x8xf16>) -> tensor<4x8xf32>
+// CHECK: %[[P:.*]] = nn.matmul %[[X]], %[[Y]] transpose_b : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32>
+// CHECK-NEXT: %[[H:.*]] = nn.kernel rows ({{.*}} = %[[P]]) : (tensor<4x4xf32>) -> tensor<4x4xf16>
+// CHECK: %[[H2:.*]] = nn.kernel rows ({{.*}} = %[[H]]) : (tensor<4x4xf16>) -> tensor<4x4xf32>
+// CHECK: %[[X2:.*]] = nn.kernel rows ({{.*}} = %x) : (tensor<4x8xf16>) -> tensor<4x8xf32>
+// CHECK: nn.matmul %[[H2]], %[[X2]] : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+// CHECK-NEXT: nn.return
+nn.program @twice(%x: tensor<4x8xf16>, %y: tensor<4x8xf16>) -> tensor<4x8xf32> {
+  %0 = nn.matmul %x, %y transpose_b : tensor<4x8xf16>, tensor<4x8xf16> -> tensor<4x4xf16>
+  %1 = nn.matmul %0, %x : tensor<4x4xf16>, tensor<4x8xf16> -> tensor<4x8xf32>
+  nn.return %1 : tensor<4x8xf32>
+}
+
+// What is multiplied by itself is converted once.
+// CHECK-LABEL: nn.program @square
+// CHECK: %[[X:.*]] = nn.kernel rows
+// CHECK-NOT: nn.kernel
+// CHECK: nn.matmul %[[X]], %[[X]] transpose_b
+nn.program @square(%x: tensor<4x8xf16>) -> tensor<4x4xf32> {
+  %0 = nn.matmul %x, %x transpose_b : tensor<4x8xf16>, tensor<4x8xf16> -> tensor<4x4xf32>
+  nn.return %0 : tensor<4x4xf32>
+}
+
+// A library that takes bf16, or f32 as it is, needs nothing.
+// CHECK-LABEL: nn.program @taken
+// CHECK-NOT: nn.kernel
+// CHECK: nn.return
+nn.program @taken(%x: tensor<4x4xbf16>, %y: tensor<4x4xf32>) -> (tensor<4x4xbf16>, tensor<4x4xf32>) {
+  %0 = nn.matmul %x, %x : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xbf16>
+  %1 = nn.matmul %y, %y : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  nn.return %0, %1 : tensor<4x4xbf16>, tensor<4x4xf32>
+}
