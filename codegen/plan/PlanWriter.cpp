@@ -56,6 +56,9 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   }
   plan.set_dump_gradients(info.dump_gradients);
   plan.set_skip_nonfinite(info.skip_nonfinite);
+  plan.set_clip_norm(info.clip_norm);
+  plan.set_clip_value(info.clip_value);
+  plan.set_recompute(info.recompute);
   if (info.loss_scale) {
     *plan.mutable_loss_scale() = *info.loss_scale;
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/InspectHeader.h"
+#include "runtime/plan/InspectPrecision.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Textbook.h"
 #include "runtime/plan/Traffic.h"
@@ -245,6 +246,7 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   }
   Json report = headerJson(loaded);
   report["parameter_types"] = typesJson(plan);
+  report["precision"] = precisionJson(plan);
   report["units"] = units;
   report["memory"] = memoryJson(plan);
   report["collectives"] = collectivesJson(plan);

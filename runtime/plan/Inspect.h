@@ -12,8 +12,8 @@
 
 namespace zerograph {
 
-/// The plan as one JSON object: what it is for; units and parameters; memory
-/// by class and at each program's peak; collectives; traffic beside the
+/// The plan as one JSON object: what it is for; types; units and parameters;
+/// memory by class and at each program's peak; collectives; traffic beside the
 /// textbook's; what crosses between device and host; what is wasteful, of a
 /// safe plan; every step. Sizes are bytes. An error if the plan is unsound.
 absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded);

@@ -130,6 +130,9 @@ nlohmann::ordered_json headerJson(const LoadedPlan &loaded) {
         {"hysteresis", plan.loss_scale().hysteresis()},
         {"consecutive_hysteresis", plan.loss_scale().consecutive_hysteresis()},
         {"minimum", plan.loss_scale().minimum()}}},
+      {"clip_norm", plan.clip_norm()}, // null: infinite
+      {"clip_value", plan.clip_value()},
+      {"recompute", plan.recompute()},
       {"loss", plan.loss().name()},
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},

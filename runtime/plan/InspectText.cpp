@@ -8,6 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
+#include <cmath>
+
 namespace zerograph {
 namespace {
 
@@ -66,10 +68,25 @@ std::string scale(const Json &of) {
   std::string first = of["initial"].dump();
   return number(of["window"]) == 0
              ? absl::StrCat(first, ", always")
-             : absl::StrCat(first, " at first, doubled after ",
-                            of["window"].dump(),
-                            " steps without overflow, at least ",
-                            of["minimum"].dump());
+             : absl::StrCat(
+                   first, " at first, doubled after ", of["window"].dump(),
+                   " steps without overflow, at least ", of["minimum"].dump());
+}
+
+/// The line of what gradients are clipped to; nothing if they are not.
+std::string clipping(const Json &report) {
+  std::vector<std::string> limits;
+  auto limit = [&](const char *name, const char *what) {
+    double value = report[name];
+    if (value != 0 && std::isfinite(value)) { // inf limits nothing
+      limits.push_back(what + report[name].dump());
+    }
+  };
+  limit("clip_norm", "the norm of all to ");
+  limit("clip_value", "each number to +-");
+  return limits.empty() ? ""
+                        : absl::StrCat("  clipped:    gradients, ",
+                                       absl::StrJoin(limits, ", "), "\n");
 }
 
 /// "1,024 of 4,096 parameters".
@@ -104,6 +121,11 @@ void header(const Json &report, std::string &out) {
   }
   if (report["loss_scale"]["initial"] != 1) {
     absl::StrAppend(&out, "  loss scale: ", scale(report["loss_scale"]), "\n");
+  }
+  absl::StrAppend(&out, clipping(report));
+  if (text(report["recompute"]) == "units") {
+    absl::StrAppend(&out, "  recomputed: the forward pass of each unit except "
+                          "the last, in backward\n");
   }
   const Json &target = report["target"];
   absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),
@@ -160,6 +182,37 @@ void header(const Json &report, std::string &out) {
                         number(report["kernels"]),
                         grouped(number(report["kernel_module_bytes"])));
   absl::StrAppendFormat(&out, "  hash:       %s\n", text(report["hash"]));
+}
+
+/// Which types meet in a plan: nothing where all are one.
+void precision(const Json &report, std::string &out) {
+  const Json &of = report["precision"];
+  bool halves = false;
+  for (const Json &type : report["parameter_types"]) {
+    halves |= text(type["type"]) == "f16" || text(type["type"]) == "bf16";
+  }
+  if (!halves) {
+    return;
+  }
+  absl::StrAppend(&out, "\nPrecision\n");
+  for (const Json &products : of["products"]) {
+    std::string type = text(products["type"]), sum = text(products["result"]);
+    absl::StrAppendFormat(
+        &out, "  products:   %s of %s%s\n", counted(products["steps"], "step"),
+        type, type == sum ? "" : absl::StrCat(", whose result is ", sum));
+  }
+  absl::StrAppend(&out, "  sums and all else are in f32; kept for backward, in "
+                        "bytes:\n");
+  for (const Json &kept : of["kept"]) {
+    std::vector<std::string> operators;
+    for (const Json &each : kept["operators"]) {
+      operators.push_back(absl::StrCat(text(each["operator"]), " ",
+                                       grouped(number(each["bytes"]))));
+    }
+    absl::StrAppendFormat(&out, "    %-5s %15s: %s\n", text(kept["type"]),
+                          grouped(number(kept["bytes"])),
+                          absl::StrJoin(operators, ", "));
+  }
 }
 
 void units(const Json &report, std::string &out) {
@@ -329,6 +382,7 @@ void steps(const Json &report, std::string &out) {
 std::string inspectText(const Json &report, bool with_steps) {
   std::string out;
   header(report, out);
+  precision(report, out);
   units(report, out);
   memory(report, out);
   traffic(report, out);

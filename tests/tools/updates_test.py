@@ -1,6 +1,6 @@
 """The options of the update: clipping, groups of parameters, schedules."""
 
-from support import Case, MLP, main
+from support import Case, MLP, MODELS, main
 
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
 
@@ -146,6 +146,36 @@ class UpdateOptions(Case):
         self.assertIn("schedule:   warmup-decay, total_steps 500, warmup_steps "
                       "1000, warmup_type linear",
                       self.succeeds("inspect", "x.zgplan").stdout)
+
+    def test_clipping_is_in_the_plan(self):
+        self.succeeds(*COMPILE, "--clip-norm", "0.5", "--clip-value", "2")
+        report = self.inspect("x.zgplan")
+        self.assertEqual((report["clip_norm"], report["clip_value"]), (0.5, 2))
+        self.assertIn("  clipped:    gradients, the norm of all to 0.5, each "
+                      "number to +-2.0\n",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+        for limits in [], ["--clip-norm", "inf"]:
+            self.succeeds(*COMPILE, *limits)
+            self.assertNotIn("clipped",
+                             self.succeeds("inspect", "x.zgplan").stdout)
+
+    def test_precision_and_recomputation_are_in_the_plan(self):
+        model = ["compile", MODELS / "gpt2-nano/model.onnx", "--dim", "seq=32",
+                 "--micro-batch", "1", "-o", "x.zgplan"]
+        self.succeeds(*model)
+        text = self.succeeds("inspect", "x.zgplan").stdout
+        self.assertNotIn("Precision", text)
+        self.assertNotIn("recomputed", text)
+        self.succeeds(*model, "--recompute", "units")
+        self.assertIn("  recomputed: the forward pass of each unit",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+        self.succeeds(*model, "--precision", "bf16")
+        self.assertIn("\nPrecision\n  products:   ",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+        # What softmax and norms keep of a row has 32 bits, all else 16.
+        kept = {each["type"]: each["bytes"]
+                for each in self.inspect("x.zgplan")["precision"]["kept"]}
+        self.assertLess(10 * kept["f32"], kept["bf16"])
 
 
 if __name__ == "__main__":

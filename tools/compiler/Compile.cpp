@@ -261,6 +261,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.schedule = scheduleOf(options);
   if (!options.forward) {
+    options::copy(options, planInfo);
     planInfo.skip_nonfinite = options::skipsNonfinite(options);
     planInfo.loss_scale = lossScaleOf(options);
   }
