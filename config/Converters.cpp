@@ -189,6 +189,20 @@ void offloadRatio(const Given &found, Translation &to) {
   }
 }
 
+void nvme(const Given &found, Translation &to) {
+  for (const char *what : {"optimizer", "param"}) {
+    std::string section = absl::StrCat("zero_optimization.offload_", what);
+    // Of a key in one of the two sections, that one alone.
+    bool counts = !absl::StartsWith(found.key->path, "zero_optimization.") ||
+                  absl::StartsWith(found.key->path, section);
+    if (counts && placeOf(to.value(section + ".device")) == "nvme") {
+      same(found, to);
+      return;
+    }
+  }
+  to.noEffect("nothing of it is offloaded to `nvme`");
+}
+
 void offloadParam(const Given &found, Translation &to) {
   if (to.stage() != 3 && asks(found.value, *found.key)) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),

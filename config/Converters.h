@@ -59,6 +59,8 @@ void offloadOptimizer(const Given &found, Translation &to);
 /// Likewise; DeepSpeed uses it with stage 3 alone.
 void offloadRatio(const Given &found, Translation &to);
 void offloadParam(const Given &found, Translation &to);
+/// Of what lies in files: the key's option has its value.
+void nvme(const Given &found, Translation &to);
 
 /// The optimizer, and DeepSpeed's defaults of it that are not ours.
 void optimizerType(const Given &found, Translation &to);

@@ -58,7 +58,6 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   plan.set_skip_nonfinite(info.skip_nonfinite);
   plan.set_clip_norm(info.clip_norm);
   plan.set_clip_value(info.clip_value);
-  plan.set_recompute(info.recompute);
   if (info.loss_scale) {
     *plan.mutable_loss_scale() = *info.loss_scale;
   }
@@ -78,6 +77,7 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
     axis.set_name(name.str());
     axis.set_size(size);
   }
+  plan.set_recomputed(std::max<int64_t>(number(zero::kRecomputedAttr), 0));
   plan.set_zero_stage(number(zero::kStageAttr));
   plan.set_accumulate(number(zero::kAccumulateAttr));
   return success();

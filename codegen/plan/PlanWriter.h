@@ -26,7 +26,6 @@ struct PlanInfo {
   bool skip_nonfinite = false;
   /// As the options of these names.
   double clip_norm = 0, clip_value = 0;
-  std::string recompute;
   std::optional<zerograph::plan::LossScale> loss_scale;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;

@@ -75,49 +75,74 @@ void Materializer::resolve(KernelSpec &spec, ArrayRef<Operand> operands) {
   }
 }
 
-/// Where a chain of views is cut so that the kernel can read it: at the value
-/// with the fewest elements from which the rest has a formula, so that what is
-/// copied is not repeated first; among equals, at the last.
-Value Materializer::cutOf(const KernelSpec &spec, Value value,
-                          ArrayRef<int64_t> shape) const {
-  Value cut = value;
-  Source source = trace(value);
+/// Where a chain of views that has no formula is cut: at the value with the
+/// fewest elements from which the rest has one, so that nothing is repeated
+/// before it is copied. A cut is read in place of what is behind it by every
+/// operand, and `readable` ones must stay so.
+Value Materializer::cutOf(const KernelSpec &spec, const Operand &operand,
+                          ArrayRef<Operand> readable) const {
+  Value cut = operand.value;
+  Source source = trace(operand.value);
   for (Operation *op : llvm::reverse(source.chain)) {
     Value view = op->getResult(0);
+    if (elementsOf(view) >= elementsOf(cut)) {
+      continue;
+    }
     Inputs inputs = spec.inputs;
     inputs.leaves.insert(view);
-    if (elementsOf(view) < elementsOf(cut) &&
-        isReadable(value, inputs, shape)) {
+    auto isRead = [&](const Operand &other) {
+      return isReadable(other.value, inputs, spec.shapeAt(other.level));
+    };
+    if (isRead(operand) && llvm::all_of(readable, isRead)) {
       cut = view;
     }
   }
   return cut;
 }
 
+/// Rows that do not fit the other members' shape get a kernel of their own.
+void Materializer::splitGather(KernelSpec &spec, nn::GatherOp gather) {
+  Value rows = gather.getResult();
+  spec.members.remove(gather);
+  llvm::erase(spec.results, rows);
+  spec.inputs.leaves.insert(rows);
+  stored.insert(rows);
+  demandCopy(rows);
+}
+
 /// What cannot be read through its views is copied first.
 void Materializer::splitUnreadable(KernelSpec &spec,
                                    ArrayRef<Operand> operands) {
+  auto isRead = [&](const Operand &operand) {
+    return isReadable(operand.value, spec.inputs, spec.shapeAt(operand.level));
+  };
+  SmallVector<Operand> readable, unreadable;
   for (const Operand &operand : operands) {
     Value value = operand.value;
-    if (spec.members.contains(trace(value).root.getDefiningOp()) &&
-        !value.getDefiningOp<nn::GatherOp>()) {
+    auto gather = value.getDefiningOp<nn::GatherOp>();
+    if (!gather && spec.members.contains(trace(value).root.getDefiningOp())) {
       continue;
     }
-    if (isReadable(value, spec.inputs, spec.shapeAt(operand.level))) {
-      continue;
+    bool reads = isRead(operand);
+    if (!reads && gather) {
+      splitGather(spec, gather);
+    } else {
+      (reads ? readable : unreadable).push_back(operand);
     }
-    // Rows that do not fit the other members' shape get a kernel of their own.
-    if (auto gather = value.getDefiningOp<nn::GatherOp>()) {
-      spec.members.remove(gather);
-      llvm::erase(spec.results, value);
-      spec.inputs.leaves.insert(value);
-      stored.insert(value);
-      demandCopy(value);
-      continue;
-    }
-    Value cut = cutOf(spec, value, spec.shapeAt(operand.level));
-    spec.inputs.leaves.insert(cut);
+  }
+  while (!unreadable.empty()) {
+    Value cut = cutOf(spec, unreadable.front(), readable);
+    bool added = spec.inputs.leaves.insert(cut);
     demand(cut);
+    // It may have helped others; and a whole operand, which can always be cut,
+    // may be in the way of one.
+    SmallVector<Operand> all = std::move(readable);
+    llvm::append_range(all, ArrayRef(unreadable).drop_front(added ? 0 : 1));
+    readable.clear();
+    unreadable.clear();
+    for (const Operand &operand : all) {
+      (isRead(operand) ? readable : unreadable).push_back(operand);
+    }
   }
 }
 

@@ -68,6 +68,8 @@ private:
     llvm::SetVector<Operation *> ops;
     llvm::SetVector<Value> leaves;
     int64_t newBytes = 0;
+    /// What is padded is read from a copy of it, where there is one.
+    bool fromCopies = false;
   };
 
   void specifyBlock();
@@ -81,12 +83,15 @@ private:
   void readIndices(KernelSpec &spec, nn::GatherOp gather);
   void readTable(KernelSpec &spec, nn::ScatterOp scatter);
   bool tryRecompute(KernelSpec &spec, const Source &source);
-  Value copyIn(const Source &source) const;
+  Value lastStored(const Source &source) const;
+  bool fits(const KernelSpec &spec, const Source &source, Inputs &inputs,
+            const Attempt &attempt) const;
   bool collect(const KernelSpec &spec, Operation *op, bool exclusive,
                Attempt &attempt);
-  Value cutOf(const KernelSpec &spec, Value value,
-              ArrayRef<int64_t> shape) const;
+  Value cutOf(const KernelSpec &spec, const Operand &operand,
+              ArrayRef<Operand> readable) const;
   void chooseShape(KernelSpec &spec, ArrayRef<Operand> operands);
+  void splitGather(KernelSpec &spec, nn::GatherOp gather);
   void splitUnreadable(KernelSpec &spec, ArrayRef<Operand> operands);
 
   Block &block;
@@ -94,7 +99,8 @@ private:
   FreeValues &freeValues;
   /// Values that need a buffer.
   llvm::SetVector<Value> stored;
-  /// Those that the first round found to need one.
+  /// Those that the first round found to need one. Some do not in the second,
+  /// unless it counts on them.
   llvm::SetVector<Value> expected;
   llvm::DenseMap<const Group *, std::unique_ptr<KernelSpec>> groupSpecs;
   llvm::DenseMap<Value, std::unique_ptr<KernelSpec>> copySpecs;

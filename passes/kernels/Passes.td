@@ -144,8 +144,9 @@ def WidenProducts : Pass<"nn-widen-products", "::mlir::zg::nn::ProgramOp"> {
     product gets kernels of its own that convert its operands right before it,
     and one right behind it that rounds the result. So what lives on, from
     forward to backward, has 16 bits: a conversion that several products share
-    would live as long as the last of them. Follows `nn-form-kernels`, and CSE,
-    which would merge the conversions again.
+    would live as long as the last of them. The price is a kernel an operand,
+    which no other kernel takes in. Follows `nn-form-kernels`, and CSE, which
+    would merge the conversions again.
 
     bitwise: as `nn-widen-half` of a product.
   }];

@@ -35,7 +35,7 @@ bool isReleasedBefore(Value value, const KernelSpec &spec) {
 } // namespace
 
 /// The last value of the chain that has a buffer of its own, if one has.
-Value Materializer::copyIn(const Source &source) const {
+Value Materializer::lastStored(const Source &source) const {
   for (Operation *op : llvm::reverse(source.chain)) {
     Value view = op->getResult(0);
     if (stored.contains(view) || expected.contains(view)) {
@@ -58,9 +58,13 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
       continue;
     }
     Source source = trace(operand);
-    // Under padding only what is copied out of it can be read everywhere.
-    if (Value copy = isPadded(source.chain) ? copyIn(source) : Value()) {
+    bool fromCopy = attempt.fromCopies && isPadded(source.chain);
+    if (Value copy = fromCopy ? lastStored(source) : Value()) {
+      if (!stored.contains(copy) && isReleasedBefore(source.root, spec)) {
+        return false;
+      }
       attempt.leaves.insert(copy);
+      attempt.newBytes += bytesOf(copy);
       continue;
     }
     Operation *root = source.root.getDefiningOp();
@@ -90,30 +94,19 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
   return true;
 }
 
-bool Materializer::tryRecompute(KernelSpec &spec, const Source &source) {
-  Operation *root = source.root.getDefiningOp();
-  if (!isElementwise(root) || isPadded(source.chain)) {
-    return false;
-  }
-  ArrayRef<Operation *> chain = source.chain;
-  Value end = chain.empty() ? source.root : chain.back()->getResult(0);
-  // A copy is made once, however many read it.
-  bool exclusive =
-      root->hasOneUse() &&
-      haveOneUse(spec.group || chain.empty() ? chain : chain.drop_back());
-  Attempt attempt;
-  if (!collect(spec, root, exclusive, attempt) ||
-      attempt.leaves.size() > kMaxRecomputedLeaves) {
-    return false;
-  }
-  if (attempt.newBytes >= bytesOf(source.root)) {
+/// Whether the attempt costs less than a buffer, and the kernel can read what
+/// it needs: `inputs`, which are the kernel's, get it.
+bool Materializer::fits(const KernelSpec &spec, const Source &source,
+                        Inputs &inputs, const Attempt &attempt) const {
+  if (attempt.leaves.size() > kMaxRecomputedLeaves ||
+      attempt.newBytes >= bytesOf(source.root)) {
     return false;
   }
   if (spec.group && spec.form == KernelForm::rows) {
     // One large buffer may be read instead of another, but not several.
     int64_t large = 0;
     for (Value leaf : attempt.leaves) {
-      if (!spec.inputs.leaves.contains(leaf) &&
+      if (!inputs.leaves.contains(leaf) &&
           elementsOf(leaf) >= elementsOf(source.root)) {
         large += bytesOf(leaf);
       }
@@ -122,15 +115,36 @@ bool Materializer::tryRecompute(KernelSpec &spec, const Source &source) {
       return false;
     }
   }
-  Inputs inputs = spec.inputs;
   inputs.leaves.insert(attempt.leaves.begin(), attempt.leaves.end());
   inputs.recomputed.insert(attempt.ops.begin(), attempt.ops.end());
-  if (!isReadable(end, inputs)) {
+  ArrayRef<Operation *> chain = source.chain;
+  return isReadable(chain.empty() ? source.root : chain.back()->getResult(0),
+                    inputs);
+}
+
+bool Materializer::tryRecompute(KernelSpec &spec, const Source &source) {
+  Operation *root = source.root.getDefiningOp();
+  if (!isElementwise(root) || isPadded(source.chain)) {
     return false;
   }
-  spec.inputs = std::move(inputs);
-  for (Value leaf : attempt.leaves) {
-    demand(leaf);
+  ArrayRef<Operation *> chain = source.chain;
+  // A copy is made once, however many read it.
+  bool exclusive =
+      root->hasOneUse() &&
+      haveOneUse(spec.group || chain.empty() ? chain : chain.drop_back());
+  // From a copy only what the views around padding have no formula for.
+  for (bool fromCopies : {false, true}) {
+    Attempt attempt;
+    attempt.fromCopies = fromCopies;
+    Inputs inputs = spec.inputs;
+    if (collect(spec, root, exclusive, attempt) &&
+        fits(spec, source, inputs, attempt)) {
+      spec.inputs = std::move(inputs);
+      for (Value leaf : attempt.leaves) {
+        demand(leaf);
+      }
+      return true;
+    }
   }
-  return true;
+  return false;
 }

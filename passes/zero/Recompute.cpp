@@ -221,7 +221,12 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     if (failed(micro) || failed(states)) {
       return signalPassFailure();
     }
-    cloned += Recomputation(micro->function(), *states).run();
+    int64_t ops = Recomputation(micro->function(), *states).run();
+    if (ops > 0) {
+      getOperation()->setAttr(kRecomputedAttr,
+                              OpBuilder(&getContext()).getI64IntegerAttr(ops));
+    }
+    cloned += ops;
   }
 };
 

@@ -132,7 +132,7 @@ nlohmann::ordered_json headerJson(const LoadedPlan &loaded) {
         {"minimum", plan.loss_scale().minimum()}}},
       {"clip_norm", plan.clip_norm()}, // null: infinite
       {"clip_value", plan.clip_value()},
-      {"recompute", plan.recompute()},
+      {"recomputed", plan.recomputed()},
       {"loss", plan.loss().name()},
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},

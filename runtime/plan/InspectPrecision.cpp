@@ -6,6 +6,9 @@
 #include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/SliceTypes.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
 #include <algorithm>
 #include <map>
 
@@ -18,13 +21,19 @@ struct Count {
   uint64_t values = 0, bytes = 0;
 };
 
-/// "node_softmax" of "node_softmax_12 #1": what an exporter calls an operator.
-std::string operatorOf(const std::string &name) {
-  std::string result = name.substr(0, name.find(' '));
-  size_t end = result.find_last_not_of("0123456789");
-  if (end != std::string::npos && end > 0 && end + 1 < result.size() &&
-      result[end] == '_') {
-    result.resize(end);
+/// "h.*.softmax" of "h.3.softmax_12 #1": equal for what repeats in a model.
+std::string withoutNumbers(const std::string &name) {
+  std::string result;
+  for (char c : name.substr(0, name.find(' '))) {
+    if (!absl::ascii_isdigit(c)) {
+      result += c;
+    } else if (!absl::EndsWith(result, "*")) {
+      result += '*';
+    }
+  }
+  // An exporter numbers all but the first.
+  while (absl::EndsWith(result, "_*")) {
+    result.resize(result.size() - 2);
   }
   return result;
 }
@@ -35,44 +44,52 @@ Json keptJson(const plan::Plan &plan) {
   for (int i = 0; i < plan.slices_size(); ++i) {
     const plan::Slice &slice = plan.slices(i);
     if (slice.slice_class() == plan::ACTIVATION) {
-      Count &count = kept[types[i]][operatorOf(slice.name())];
+      Count &count = kept[types[i]][withoutNumbers(slice.name())];
       ++count.values;
       count.bytes += slice.bytes();
     }
   }
   Json json = Json::array();
-  for (const auto &[type, operators] : kept) {
+  for (const auto &[type, names] : kept) {
     Json list = Json::array();
     Count all;
-    for (const auto &[name, count] : operators) {
+    for (const auto &[name, count] : names) {
       all.values += count.values;
       all.bytes += count.bytes;
-      list.push_back({{"operator", name},
-                      {"values", count.values},
-                      {"bytes", count.bytes}});
+      list.push_back(
+          {{"name", name}, {"values", count.values}, {"bytes", count.bytes}});
     }
     std::stable_sort(list.begin(), list.end(),
                      [](auto &a, auto &b) { return a["bytes"] > b["bytes"]; });
     json.push_back({{"type", nameOf(type)},
                     {"values", all.values},
                     {"bytes", all.bytes},
-                    {"operators", list}});
+                    {"names", list}});
   }
   return json;
 }
 
+/// Of the programs of a step.
 Json productsJson(const plan::Plan &plan) {
-  std::map<std::pair<plan::ElementType, plan::ElementType>, uint64_t> counts;
-  forEachStep(plan, [&](int, int, const plan::Step &step) {
+  using Types = std::pair<plan::ElementType, plan::ElementType>;
+  std::map<std::pair<std::string, Types>, uint64_t> counts;
+  forEachStep(plan, [&](int p, int, const plan::Step &step) {
+    if (plan.programs(p).kind() == plan::EVALUATE) {
+      return;
+    }
     if (step.has_matmul()) {
       const plan::Matmul &matmul = step.matmul();
-      ++counts[{matmul.element_type(), resultType(matmul)}];
+      ++counts[{"products", {matmul.element_type(), resultType(matmul)}}];
+    } else if (step.has_convolution()) {
+      plan::ElementType type = step.convolution().element_type();
+      ++counts[{"convolutions", {type, type}}];
     }
   });
   Json json = Json::array();
-  for (const auto &[types, count] : counts) {
-    json.push_back({{"type", nameOf(types.first)},
-                    {"result", nameOf(types.second)},
+  for (const auto &[what, count] : counts) {
+    json.push_back({{"op", what.first},
+                    {"type", nameOf(what.second.first)},
+                    {"result", nameOf(what.second.second)},
                     {"steps", count}});
   }
   return json;

@@ -9,9 +9,10 @@
 
 namespace zerograph {
 
-/// Of a valid plan: how many products by the library take and give which types,
-/// and in which types what forward leaves for backward is kept, by operator, in
-/// bytes (which need not all live at once).
+/// Of a valid plan: how many products and convolutions by the library, of the
+/// programs of a step, take and give which types; and in which types what
+/// forward leaves for backward is kept, in bytes (which need not all live at
+/// once), by the name of what made it, numbers left out.
 nlohmann::ordered_json precisionJson(const plan::Plan &plan);
 
 } // namespace zerograph

@@ -77,9 +77,9 @@ std::string scale(const Json &of) {
 std::string clipping(const Json &report) {
   std::vector<std::string> limits;
   auto limit = [&](const char *name, const char *what) {
-    double value = report[name];
-    if (value != 0 && std::isfinite(value)) { // inf limits nothing
-      limits.push_back(what + report[name].dump());
+    const Json &value = report[name]; // null, or infinite: it limits nothing
+    if (value.is_number() && value != 0 && std::isfinite(double(value))) {
+      limits.push_back(what + value.dump());
     }
   };
   limit("clip_norm", "the norm of all to ");
@@ -123,9 +123,9 @@ void header(const Json &report, std::string &out) {
     absl::StrAppend(&out, "  loss scale: ", scale(report["loss_scale"]), "\n");
   }
   absl::StrAppend(&out, clipping(report));
-  if (text(report["recompute"]) == "units") {
-    absl::StrAppend(&out, "  recomputed: the forward pass of each unit except "
-                          "the last, in backward\n");
+  if (uint64_t again = number(report["recomputed"]); again != 0) {
+    absl::StrAppend(&out, "  recomputed: ", grouped(again),
+                    " operations of the forward pass, in backward\n");
   }
   const Json &target = report["target"];
   absl::StrAppendFormat(&out, "  target:     %s%s%s", text(target["device"]),
@@ -184,34 +184,47 @@ void header(const Json &report, std::string &out) {
   absl::StrAppendFormat(&out, "  hash:       %s\n", text(report["hash"]));
 }
 
-/// Which types meet in a plan: nothing where all are one.
-void precision(const Json &report, std::string &out) {
-  const Json &of = report["precision"];
-  bool halves = false;
-  for (const Json &type : report["parameter_types"]) {
-    halves |= text(type["type"]) == "f16" || text(type["type"]) == "bf16";
+/// Operators whose values have this many bytes, the most first; few of them.
+std::string mostOf(const Json &names) {
+  constexpr size_t kMost = 5;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) {
+    parts.push_back(absl::StrCat(text(names[i]["name"]), " ",
+                                 grouped(number(names[i]["bytes"]))));
   }
-  if (!halves) {
+  if (names.size() > kMost) {
+    parts.push_back(absl::StrCat(names.size() - kMost, " others"));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+/// Which types a plan of halves computes with; of others nothing.
+void precision(const Json &report, std::string &out) {
+  std::string half;
+  for (const Json &type : report["parameter_types"]) {
+    std::string name = text(type["type"]);
+    half = name == "f16" || name == "bf16" ? name : half;
+  }
+  if (half.empty()) {
     return;
   }
   absl::StrAppend(&out, "\nPrecision\n");
-  for (const Json &products : of["products"]) {
-    std::string type = text(products["type"]), sum = text(products["result"]);
+  for (const Json &steps : report["precision"]["products"]) {
+    std::string type = text(steps["type"]), result = text(steps["result"]);
     absl::StrAppendFormat(
-        &out, "  products:   %s of %s%s\n", counted(products["steps"], "step"),
-        type, type == sum ? "" : absl::StrCat(", whose result is ", sum));
+        &out, "  %s by the library: %s of %s%s%s\n", text(steps["op"]),
+        counted(steps["steps"], "step"), type,
+        type == result ? "" : absl::StrCat(", giving ", result),
+        type == "f32" ? absl::StrCat(", of what was rounded to ", half) : "");
   }
-  absl::StrAppend(&out, "  sums and all else are in f32; kept for backward, in "
-                        "bytes:\n");
-  for (const Json &kept : of["kept"]) {
-    std::vector<std::string> operators;
-    for (const Json &each : kept["operators"]) {
-      operators.push_back(absl::StrCat(text(each["operator"]), " ",
-                                       grouped(number(each["bytes"]))));
-    }
+  absl::StrAppend(&out, "  everything else computes in f32\n");
+  if (!report["precision"]["kept"].empty()) {
+    absl::StrAppend(&out, "  kept for backward, in bytes, by what made it:\n");
+  }
+  for (const Json &kept : report["precision"]["kept"]) {
     absl::StrAppendFormat(&out, "    %-5s %15s: %s\n", text(kept["type"]),
                           grouped(number(kept["bytes"])),
-                          absl::StrJoin(operators, ", "));
+                          mostOf(kept["names"]));
   }
 }
 

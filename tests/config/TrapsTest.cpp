@@ -199,18 +199,28 @@ TEST(Traps, OffloadOfAShareIsOfWholeUnits) {
   EXPECT_EQ(valueOf(read("none"), "offload-ratio"), "");
 }
 
-TEST(Traps, FilesAreOfTheRun) {
-  Config config = readGood(R"({"zero_optimization": {"stage": 3,
-      "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"},
-      "offload_param": {"device": "nvme", "nvme_path": "/nvme"}}})");
+TEST(Traps, BothLieInOneFile) {
+  auto read = [](const char *optimizer, const char *param, const char *path) {
+    return readGood(absl::StrCat(
+        R"({"zero_optimization": {"stage": 3,
+            "offload_optimizer": {"nvme_path": "/a", "device": ")",
+        optimizer, R"("}, "offload_param": {"nvme_path": ")", path,
+        R"(", "device": ")", param,
+        R"("}}, "aio": {"block_size": 262144, "queue_depth": 32}})"));
+  };
+  Config config = read("nvme", "nvme", "/a");
   EXPECT_EQ(linesOf(config.problems), "");
-  for (const char *what : {"optimizer", "param"}) {
-    EXPECT_EQ(valueOf(config, absl::StrCat("offload-", what)), "nvme");
-    EXPECT_THAT(meaningOf(config, absl::StrCat("zero_optimization.offload_",
-                                               what, ".nvme_path"))
-                    .text,
-                HasSubstr("train --nvme-path"));
-  }
+  EXPECT_EQ(valueOf(config, "nvme-path"), "/a");
+  EXPECT_EQ(valueOf(config, "nvme-block-size"), "262144");
+  EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "32");
+  EXPECT_THAT(linesOf(read("nvme", "nvme", "/b").problems),
+              HasSubstr("means --nvme-path /b, but "));
+  // A path of what does not lie there says nothing.
+  EXPECT_EQ(linesOf(read("nvme", "cpu", "/b").problems), "");
+  EXPECT_EQ(valueOf(read("nvme", "none", "/b"), "nvme-path"), "/a");
+  config = read("cpu", "cpu", "/a");
+  EXPECT_EQ(valueOf(config, "nvme-path"), "");
+  EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "");
 }
 
 TEST(Traps, ParametersAndTheOptimizerInDifferentPlaces) {

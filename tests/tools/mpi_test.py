@@ -47,6 +47,21 @@ class SameBits(Mpi):
         for predicted, value in measured[2:]:
             self.assertEqual(predicted, value)
 
+    def test_what_a_file_says_of_the_run(self):
+        """Rank 0 alone reads it, and all need the folder that it names."""
+        os.mkdir(self.path("disk"))
+        states = {"device": "nvme", "nvme_path": "disk"}
+        with open(self.path("ds.json"), "w") as file:
+            json.dump({"zero_optimization": {"stage": 1,
+                                             "offload_optimizer": states},
+                       "gradient_clipping": 0}, file)
+        run = [*MLP_RUN, "--config", "ds.json", "--steps", "3", "--log"]
+        self.succeeds(*run, "threads.log", "--ranks", "2")
+        result = self.mpirun(2, *run, "processes.log")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.losses("threads.log"),
+                         self.losses("processes.log"))
+
     def test_mlp(self):
         for stage in "0123":
             self.check(2, [*MLP_RUN, "--zero", stage, "--steps", "6"], stage)

@@ -37,6 +37,28 @@ class Nvme(Case):
         self.refused(*train, *self.disk, "--nvme-block-size", "5000",
                      parts=["--nvme-block-size 5000", "multiple of 4096"])
 
+    def test_a_deepspeed_file_names_the_folder(self):
+        states = {"device": "nvme", "nvme_path": "disk"}
+        with open(self.path("ds.json"), "w") as file:
+            json.dump({"zero_optimization": {"stage": 1,
+                                             "offload_optimizer": states},
+                       "gradient_clipping": 0,
+                       "aio": {"block_size": 8192}}, file)
+        run = [*RUN, "--config", "ds.json"]
+        self.succeeds(*run, *self.leave("config"))
+        self.succeeds(*RUN, *NVME, "--zero", "1", *self.disk,
+                      *self.leave("option"))
+        self.assertEqual(self.left("config"), self.left("option"))
+        self.refused(*run, "--nvme-path", "none",
+                     parts=["--nvme-path none of the command line wins over",
+                            "--nvme-path none: ", "No such file"])
+        said = self.succeeds("compile", MLP, "-o", "x.zgplan", "--micro-batch",
+                             "8", "--config", "ds.json").stderr
+        self.assertIn("is for the run: train PLAN --nvme-path disk", said)
+        self.assertIn("is for the run: train PLAN --nvme-block-size 8192", said)
+        said = self.succeeds("explain", "ds.json", MLP).stdout
+        self.assertIn("--nvme-path disk", said)
+
     def test_where_it_has_no_effect(self):
         said = self.succeeds(*RUN, *self.disk).stderr
         self.assertIn("--nvme-path has no effect", said)

@@ -166,16 +166,40 @@ class UpdateOptions(Case):
         text = self.succeeds("inspect", "x.zgplan").stdout
         self.assertNotIn("Precision", text)
         self.assertNotIn("recomputed", text)
+        whole = self.inspect("x.zgplan")
         self.succeeds(*model, "--recompute", "units")
-        self.assertIn("  recomputed: the forward pass of each unit",
-                      self.succeeds("inspect", "x.zgplan").stdout)
-        self.succeeds(*model, "--precision", "bf16")
-        self.assertIn("\nPrecision\n  products:   ",
-                      self.succeeds("inspect", "x.zgplan").stdout)
+        again = self.inspect("x.zgplan")
+        self.assertEqual(whole["recomputed"], 0)
+        self.assertIn(f"  recomputed: {again['recomputed']} operations of the "
+                      "forward pass", self.succeeds("inspect",
+                                                    "x.zgplan").stdout)
+        self.assertLess(2 * self.kept(again)["f32"], self.kept(whole)["f32"])
+
+    def kept(self, report):
+        return {each["type"]: each["bytes"]
+                for each in report["precision"]["kept"]}
+
+    def test_inspect_shows_what_stays_in_float32(self):
+        model = ["compile", MODELS / "gpt2-nano/model.onnx", "--dim", "seq=32",
+                 "--micro-batch", "1", "-o", "x.zgplan", "--precision", "bf16"]
+        self.succeeds(*model)
+        report = self.inspect("x.zgplan")
+        text = self.succeeds("inspect", "x.zgplan").stdout
+        for products in report["precision"]["products"]:
+            self.assertIn(products["type"], ("bf16", "f32"))
+            self.assertGreater(products["steps"], 50)
+            self.assertIn(f"\n  products by the library: {products['steps']} "
+                          f"steps of {products['type']}", text)
         # What softmax and norms keep of a row has 32 bits, all else 16.
-        kept = {each["type"]: each["bytes"]
-                for each in self.inspect("x.zgplan")["precision"]["kept"]}
-        self.assertLess(10 * kept["f32"], kept["bf16"])
+        self.assertLess(10 * self.kept(report)["f32"],
+                        self.kept(report)["bf16"])
+        # Blocks are listed together.
+        names = report["precision"]["kept"][-1]["names"]
+        self.assertFalse([each for each in names if "_12" in each["name"]])
+        self.assertIn("\n    bf16 ", text)
+        self.succeeds(*model, "--matmul", "generated")
+        self.assertNotIn("products by the library",
+                         self.succeeds("inspect", "x.zgplan").stdout)
 
 
 if __name__ == "__main__":

@@ -252,6 +252,16 @@ CompileFlags::takeConfig(const std::string &path, const config::Known &known) {
   return file;
 }
 
+std::map<std::string, std::string> CompileFlags::runSettings() const {
+  std::map<std::string, std::string> settings;
+  for (const config::Setting &setting : from_file) {
+    if (decidesRun(setting.option)) {
+      settings[setting.option] = setting.value;
+    }
+  }
+  return settings;
+}
+
 absl::Status CompileFlags::readConfig(const std::string &model,
                                       std::optional<unsigned> processes) {
   if (options.config.empty()) {

@@ -44,6 +44,9 @@ public:
   absl::Status readConfig(const std::string &model,
                           std::optional<unsigned> processes);
 
+  /// Of what the file says, the options of the run, and their values.
+  std::map<std::string, std::string> runSettings() const;
+
   /// Gives the options what the file at `path` says; `resolve` names its keys.
   absl::StatusOr<ConfigFile> takeConfig(const std::string &path,
                                         const config::Known &known);

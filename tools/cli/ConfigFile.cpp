@@ -37,26 +37,6 @@ std::string overruling(CLI::App &command, const config::Setting &setting) {
              : absl::StrCat("--", setting.option, " ", given);
 }
 
-/// Gives one option its value, unless it has one; says why it does not take it,
-/// or nothing.
-std::string apply(CLI::App &command, const config::Setting &setting) {
-  CLI::Option *option = optionNamed(command, setting.option);
-  if (option == nullptr) {
-    return absl::StrCat("this command has no --", setting.option);
-  }
-  if (option->count() > 0) {
-    return "";
-  }
-  try {
-    option->add_result(setting.value);
-    option->run_callback();
-  } catch (const CLI::Error &error) {
-    option->clear();
-    return error.what();
-  }
-  return "";
-}
-
 /// Of keys that are auto and that no option decides, in one line; or empty.
 std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
   std::vector<std::string> ours, theirs, options;
@@ -104,6 +84,25 @@ std::map<std::string, std::string> optionsGiven(const CLI::App &command) {
   return given;
 }
 
+std::string giveOption(CLI::App &command, const std::string &name,
+                       const std::string &value) {
+  CLI::Option *option = optionNamed(command, name);
+  if (option == nullptr) {
+    return absl::StrCat("this command has no --", name);
+  }
+  if (option->count() > 0) {
+    return "";
+  }
+  try {
+    option->add_result(value);
+    option->run_callback();
+  } catch (const CLI::Error &error) {
+    option->clear();
+    return error.what();
+  }
+  return "";
+}
+
 config::Known knownOf(const CLI::App &command,
                       std::optional<unsigned> processes) {
   config::Known known;
@@ -136,7 +135,15 @@ absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
       file.notes.push_back(
           absl::StrCat(wins, " of the command line wins over ", setting.key));
     }
-    std::string refused = apply(command, setting);
+    if (decidesRun(setting.option) &&
+        optionNamed(command, setting.option) == nullptr) {
+      file.notes.push_back(absl::StrCat(setting.key, " is for the run: train ",
+                                        "PLAN --", setting.option, " ",
+                                        setting.value));
+      file.refused.push_back("");
+      continue;
+    }
+    std::string refused = giveOption(command, setting.option, setting.value);
     file.refused.push_back(refused);
     if (refused.empty()) {
       continue;

@@ -32,6 +32,11 @@ struct ConfigFile {
 config::Known knownOf(const CLI::App &command,
                       std::optional<unsigned> processes);
 
+/// Gives one option its value, unless it has one; says why it does not take it,
+/// or nothing.
+std::string giveOption(CLI::App &command, const std::string &name,
+                       const std::string &value);
+
 /// Reads `path` and gives the options of `command`, which has been parsed, what
 /// the file says, as if it stood on the command line; what does stand there
 /// wins. An error where the file cannot be read.

@@ -46,6 +46,16 @@ struct OptionRow {
   const char *help;
 };
 
+/// Whether the option, without dashes, decides a run and no plan.
+inline bool decidesRun(std::string_view option) {
+#define ZG_TRAIN_OPTION(type, field, value, name, ...)                         \
+  if (option == name) {                                                        \
+    return true;                                                               \
+  }
+#include "options/Options.def"
+  return false;
+}
+
 namespace checks {
 
 inline const OptionCheck any, needed{{}, /*needed=*/true};

@@ -3,6 +3,7 @@
 #include "tools/cli/Processes.h"
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/plan/Mesh.h"
 
@@ -24,6 +25,19 @@ constexpr std::chrono::milliseconds kLastWords(1500);
 /// Of a compiled model; as tools/compiler names it.
 std::string weightsBeside(const std::string &plan_path) {
   return plan_path + ".weights.safetensors";
+}
+
+/// No option and no value has one.
+const std::string kBetween(1, '\0');
+
+/// Of names and values in turn.
+std::map<std::string, std::string> parseSettings(const std::string &text) {
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> parts = absl::StrSplit(text, kBetween);
+  for (size_t i = 0; i + 1 < parts.size(); i += 2) {
+    settings[parts[i]] = parts[i + 1];
+  }
+  return settings;
 }
 
 void collect(const CLI::App &app, std::map<std::string, std::string> &given) {
@@ -105,7 +119,9 @@ absl::Status Processes::give(MadePlan &made) {
       control().broadcast("handing out the plan", bytes).status());
   // The same bytes as the others have, and so the same hash.
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
-  for (const std::string &text : {made.path, made.model}) {
+  std::string settings =
+      absl::StrJoin(made.settings, kBetween, absl::PairFormatter(kBetween));
+  for (const std::string &text : {settings, made.path, made.model}) {
     ZG_RETURN_IF_ERROR(
         control().broadcast("handing out the plan", text).status());
   }
@@ -124,6 +140,9 @@ absl::StatusOr<MadePlan> Processes::take() {
   ZG_ASSIGN_OR_RETURN(std::string bytes,
                       control().broadcast("handing out the plan", ""));
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
+  ZG_ASSIGN_OR_RETURN(std::string settings,
+                      control().broadcast("handing out the plan", ""));
+  made.settings = parseSettings(settings);
   ZG_ASSIGN_OR_RETURN(made.path,
                       control().broadcast("handing out the plan", ""));
   ZG_ASSIGN_OR_RETURN(made.model,

@@ -25,6 +25,8 @@ struct MadePlan {
   std::string path;  // its weight file lies beside it
   std::string model; // what it was compiled from just now; else empty
   std::optional<TemporaryFolder> folder; // of `path`, where there is one
+  /// Options of the run that a configuration file gives, and their values.
+  std::map<std::string, std::string> settings;
 };
 
 /// What gives the plan to train with.

@@ -9,6 +9,7 @@
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/state/Initialize.h"
+#include "tools/cli/ConfigFile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -234,7 +235,16 @@ absl::Status TrainFlags::parse() {
   return absl::OkStatus();
 }
 
-void TrainFlags::prepare(const MadePlan &made) {
+absl::Status TrainFlags::prepare(const MadePlan &made) {
+  // As rank 0's command did, and every rank's must.
+  for (const auto &[option, value] : made.settings) {
+    std::string refused = giveOption(command, option, value);
+    if (!refused.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the configuration file's --", option, ": ", refused));
+    }
+  }
+  options::copy(given, options);
   options.plan_path = made.path;
   options.model_path = made.model;
   if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
@@ -245,6 +255,7 @@ void TrainFlags::prepare(const MadePlan &made) {
       std::fflush(stdout);
     };
   }
+  return absl::OkStatus();
 }
 
 /// Reports; gives the exit status.
@@ -258,7 +269,7 @@ int TrainFlags::tell(const plan::Plan &plan, const TrainResult &result) const {
 }
 
 absl::StatusOr<int> TrainFlags::runHere(const MadePlan &made) {
-  prepare(made);
+  ZG_RETURN_IF_ERROR(prepare(made));
   ZG_ASSIGN_OR_RETURN(TrainResult result, train(made.plan, options));
   return tell(made.plan.plan, result);
 }
@@ -268,7 +279,7 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
   ControlPlane &control = processes.control();
   ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
   ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(source));
-  prepare(made);
+  ZG_RETURN_IF_ERROR(prepare(made));
   options.processes_here = processes.peers().sharing();
   if (options.threads == 0) {
     options.threads = processes.threads();

@@ -37,7 +37,7 @@ private:
   absl::Status parse();
   absl::StatusOr<int> runHere(const MadePlan &made);
   absl::StatusOr<int> runAsRank(Processes &processes, const PlanSource &source);
-  void prepare(const MadePlan &made);
+  absl::Status prepare(const MadePlan &made);
   int tell(const plan::Plan &plan, const TrainResult &result) const;
 
   CLI::App &command;

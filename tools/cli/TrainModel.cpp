@@ -47,6 +47,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   options.evaluate = train.evaluates();
   MadePlan made;
   made.model = model;
+  made.settings = compile.runSettings();
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
   made.path = made.folder->path() + "/plan";
   ZG_ASSIGN_OR_RETURN(CompileResult result,

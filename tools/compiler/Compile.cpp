@@ -261,7 +261,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   planInfo.dump_gradients = options.dump_gradients;
   planInfo.schedule = scheduleOf(options);
   if (!options.forward) {
-    options::copy(options, planInfo);
+    planInfo.clip_norm = options.clip_norm;
+    planInfo.clip_value = options.clip_value;
     planInfo.skip_nonfinite = options::skipsNonfinite(options);
     planInfo.loss_scale = lossScaleOf(options);
   }

@@ -31,6 +31,8 @@ namespace mlir::zg::zero {
 inline constexpr llvm::StringLiteral kMeshAttr = "zero.mesh";   // MeshAttr
 inline constexpr llvm::StringLiteral kStageAttr = "zero.stage"; // i64
 inline constexpr llvm::StringLiteral kAccumulateAttr = "zero.accumulate"; // i64
+/// How many ops of the forward pass backward computes again; none: missing.
+inline constexpr llvm::StringLiteral kRecomputedAttr = "zero.recomputed"; // i64
 /// Argument and result attributes, StateAttr.
 inline constexpr llvm::StringLiteral kStateAttr = "zero.state";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "zero.updates";

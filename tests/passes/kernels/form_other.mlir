@@ -210,3 +210,94 @@ nn.program @shifted(%labels: tensor<2x4xi64>, %x: tensor<8x10xf32>, %y: tensor<1
   %9 = nn.select %5, %8, %zero : tensor<8x10xi1>, tensor<8x10xf32>
   nn.return %9 : tensor<8x10xf32>
 }
+
+// -----
+
+// One operand is cut where the other, which passes there, is read as before;
+// whichever comes first.
+// CHECK-LABEL: nn.program @crossing
+// CHECK: nn.binary sub
+// CHECK: nn.binary sub
+// CHECK: nn.return
+nn.program @crossing(%r: tensor<3x3xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+  %0 = nn.transpose %r [1, 0] : tensor<3x3xf32> -> tensor<3x3xf32>
+  %1 = nn.slice %0 [0, 0] step [1, 1] : tensor<3x3xf32> -> tensor<3x2xf32>
+  %2 = nn.reshape %1 : tensor<3x2xf32> -> tensor<3x2x1xf32>
+  %3 = nn.broadcast %2 : tensor<3x2x1xf32> -> tensor<3x2x4xf32>
+  %4 = nn.reshape %3 : tensor<3x2x4xf32> -> tensor<6x4xf32>
+  %5 = nn.transpose %2 [1, 0, 2] : tensor<3x2x1xf32> -> tensor<2x3x1xf32>
+  %6 = nn.broadcast %5 : tensor<2x3x1xf32> -> tensor<2x3x4xf32>
+  %7 = nn.reshape %6 : tensor<2x3x4xf32> -> tensor<6x4xf32>
+  %8 = nn.binary sub %7, %4 : tensor<6x4xf32>
+  %9 = nn.unary exp %8 : tensor<6x4xf32> -> tensor<6x4xf32>
+  %10 = nn.matmul %9, %9 transpose_b : tensor<6x4xf32>, tensor<6x4xf32> -> tensor<6x6xf32>
+  %11 = nn.matmul %10, %9 : tensor<6x6xf32>, tensor<6x4xf32> -> tensor<6x4xf32>
+  %12 = nn.binary sub %4, %7 : tensor<6x4xf32>
+  %13 = nn.binary add %12, %11 : tensor<6x4xf32>
+  nn.return %9, %13 : tensor<6x4xf32>, tensor<6x4xf32>
+}
+
+// -----
+
+// A mask of a padded value is computed again from what was padded, though a
+// product needs a copy; of few classes it is smaller than the labels, and kept.
+// CHECK-LABEL: nn.program @padded
+// CHECK: nn.kernel rows ({{.*}} = %x{{.*}}) : {{.*}} -> tensor<8x1xf32>
+// CHECK: nn.matmul
+// CHECK: nn.kernel rows ({{.*}} = %x{{.*}}) : {{.*}} -> tensor<8x8xf32>
+nn.program @padded(%x: tensor<8x6xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = nn.pad %x [0, 2] value 0.0 : f32 : tensor<8x6xf32> -> tensor<8x8xf32>
+  %1 = nn.matmul %0, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %zero = nn.constant dense<0.0> : tensor<8x8xf32>
+  %2 = nn.compare gt %0, %zero : tensor<8x8xf32> -> tensor<8x8xi1>
+  %3 = nn.select %2, %w, %zero : tensor<8x8xi1>, tensor<8x8xf32>
+  %4 = nn.reduce sum %3 [1] : tensor<8x8xf32> -> tensor<8x1xf32>
+  %5 = nn.matmul %4, %4 transpose_b : tensor<8x1xf32>, tensor<8x1xf32> -> tensor<8x8xf32>
+  %6 = nn.select %2, %5, %zero : tensor<8x8xi1>, tensor<8x8xf32>
+  nn.return %6, %1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// CHECK-LABEL: nn.program @few_classes
+// CHECK: nn.kernel rows {{.*}} -> (tensor<8x2xi1>, tensor<8x1xf32>)
+nn.program @few_classes(%labels: tensor<2x4xi64>, %x: tensor<8x2xf32>, %y: tensor<1x2xf32>) -> tensor<8x2xf32> {
+  %0 = nn.pad %labels [0, 0] value -100 : i64 : tensor<2x4xi64> -> tensor<2x5xi64>
+  %1 = nn.slice %0 [0, 1] step [1, 1] : tensor<2x5xi64> -> tensor<2x4xi64>
+  %2 = nn.reshape %1 : tensor<2x4xi64> -> tensor<8x1xi64>
+  %3 = nn.broadcast %2 : tensor<8x1xi64> -> tensor<8x2xi64>
+  %4 = nn.iota 1 : tensor<8x2xi64>
+  %5 = nn.compare eq %4, %3 : tensor<8x2xi64> -> tensor<8x2xi1>
+  %zero = nn.constant dense<0.0> : tensor<8x2xf32>
+  %6 = nn.select %5, %x, %zero : tensor<8x2xi1>, tensor<8x2xf32>
+  %7 = nn.reduce sum %6 [1] : tensor<8x2xf32> -> tensor<8x1xf32>
+  %8 = nn.matmul %7, %y : tensor<8x1xf32>, tensor<1x2xf32> -> tensor<8x2xf32>
+  %9 = nn.select %5, %8, %zero : tensor<8x2xi1>, tensor<8x2xf32>
+  nn.return %9 : tensor<8x2xf32>
+}
+
+// -----
+
+// A kernel behind a release does not compute again what would need a first copy
+// of what is released.
+#unit = #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [512], states = [<"param", f32, sharded = true>], placements = [<<"w", module = "b", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>
+// CHECK-LABEL: nn.program @released
+// CHECK: nn.binary max
+// CHECK: zero.release
+// CHECK-NOT: nn.pad
+// CHECK: nn.return
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  zero.layout units [#unit]
+  nn.program @released(%sh: tensor<256xf32>, %x: tensor<16x16xf32>, %y: tensor<16x16xf32>) -> (tensor<1x16xf32>, tensor<16x16xf32>) {
+    %flat = zero.all_gather %sh unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
+    %0 = zero.view %flat[0] : tensor<512xf32> -> tensor<15x1xf32>
+    %1 = nn.pad %0 [1, 0] value 1.0 : f32 : tensor<15x1xf32> -> tensor<16x1xf32>
+    %2 = nn.pad %1 [1, 0] value 2.0 : f32 : tensor<16x1xf32> -> tensor<17x1xf32>
+    %3 = nn.slice %2 [0, 0] step [1, 1] : tensor<17x1xf32> -> tensor<16x1xf32>
+    %4 = nn.broadcast %3 : tensor<16x1xf32> -> tensor<16x16xf32>
+    %5 = nn.binary max %4, %x : tensor<16x16xf32>
+    zero.release %flat unit 0 : tensor<512xf32>
+    %6 = nn.matmul %y, %y transpose_b : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %7 = nn.matmul %6, %y transpose_b : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %8 = nn.reduce sum %5 [0] : tensor<16x16xf32> -> tensor<1x16xf32>
+    nn.return %8, %7 : tensor<1x16xf32>, tensor<16x16xf32>
+  }
+}

@@ -10,6 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <limits>
+
 namespace zerograph {
 namespace {
 
@@ -159,6 +161,18 @@ TEST(Inspect, ListsWhatIsWasteful) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_THAT(inspectText(*report, false),
               ::testing::HasSubstr("Wasteful\n  useless wait: step 5 of "));
+}
+
+TEST(Inspect, AnInfiniteLimitIsNone) {
+  LoadedPlan loaded{testing::stageOnePlan(), ""};
+  loaded.plan.set_clip_norm(std::numeric_limits<double>::infinity());
+  auto report = inspectPlan(loaded);
+  ASSERT_TRUE(report.ok()) << report.status();
+  auto parsed = nlohmann::ordered_json::parse(report->dump());
+  for (const nlohmann::ordered_json &each : {*report, parsed}) {
+    EXPECT_THAT(inspectText(each, false),
+                ::testing::Not(::testing::HasSubstr("clipped")));
+  }
 }
 
 TEST(Inspect, RefusesUnsoundPlans) {
