@@ -1,6 +1,6 @@
 """The options of the update: clipping, groups of parameters, schedules."""
 
-from support import Case, MLP, MODELS, main
+from support import Case, GPT, MLP, main
 
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
 
@@ -160,7 +160,7 @@ class UpdateOptions(Case):
                              self.succeeds("inspect", "x.zgplan").stdout)
 
     def test_precision_and_recomputation_are_in_the_plan(self):
-        model = ["compile", MODELS / "gpt2-nano/model.onnx", "--dim", "seq=32",
+        model = ["compile", GPT, "--dim", "seq=32",
                  "--micro-batch", "1", "-o", "x.zgplan"]
         self.succeeds(*model)
         text = self.succeeds("inspect", "x.zgplan").stdout
@@ -180,7 +180,7 @@ class UpdateOptions(Case):
                 for each in report["precision"]["kept"]}
 
     def test_inspect_shows_what_stays_in_float32(self):
-        model = ["compile", MODELS / "gpt2-nano/model.onnx", "--dim", "seq=32",
+        model = ["compile", GPT, "--dim", "seq=32",
                  "--micro-batch", "1", "-o", "x.zgplan", "--precision", "bf16"]
         self.succeeds(*model)
         report = self.inspect("x.zgplan")
