@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 
 #include <algorithm>
 
@@ -189,18 +190,43 @@ void offloadRatio(const Given &found, Translation &to) {
   }
 }
 
-void nvme(const Given &found, Translation &to) {
+/// Whether something lies in files, of the section of a key or of both.
+static bool usesFiles(const Given &found, const Translation &to) {
   for (const char *what : {"optimizer", "param"}) {
     std::string section = absl::StrCat("zero_optimization.offload_", what);
-    // Of a key in one of the two sections, that one alone.
     bool counts = !absl::StartsWith(found.key->path, "zero_optimization.") ||
                   absl::StartsWith(found.key->path, section);
-    if (counts && placeOf(to.value(section + ".device")) == "nvme") {
-      same(found, to);
-      return;
+    bool works = what != absl::string_view("param") || to.stage() == 3;
+    if (counts && works && placeOf(to.value(section + ".device")) == "nvme") {
+      return true;
     }
   }
-  to.noEffect("nothing of it is offloaded to `nvme`");
+  return false;
+}
+
+void nvme(const Given &found, Translation &to) {
+  if (usesFiles(found, to)) {
+    same(found, to);
+  } else {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  }
+}
+
+void nvmePath(const Given &found, Translation &to) {
+  const std::optional<std::string> &given = to.besides().nvme_path;
+  absl::string_view folder = found.value.text;
+  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
+  }
+  if (!usesFiles(found, to)) {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  } else if (given && *given != folder) {
+    to.noEffect(
+        absl::StrCat("the command line's --nvme-path ", *given, " wins"));
+    to.note(absl::StrCat("--nvme-path ", *given,
+                         " of the command line wins over ", found.named()));
+  } else {
+    to.set(found, "nvme-path", std::string(folder));
+  }
 }
 
 void offloadParam(const Given &found, Translation &to) {

@@ -61,6 +61,8 @@ void offloadRatio(const Given &found, Translation &to);
 void offloadParam(const Given &found, Translation &to);
 /// Of what lies in files: the key's option has its value.
 void nvme(const Given &found, Translation &to);
+/// Likewise, of their folder.
+void nvmePath(const Given &found, Translation &to);
 
 /// The optimizer, and DeepSpeed's defaults of it that are not ours.
 void optimizerType(const Given &found, Translation &to);

@@ -61,6 +61,7 @@ struct Known {
   std::optional<int64_t> micro_batch, accumulate; ///< of the command line
   std::optional<int64_t> stage;                   ///< likewise
   std::optional<std::string> optimizer, schedule, precision; ///< likewise
+  std::optional<std::string> nvme_path;                      ///< likewise
   std::optional<int64_t> model_batch; ///< that the model fixes
   std::optional<int64_t> hidden_size; ///< the model's, if it has one
 };

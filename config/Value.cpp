@@ -46,6 +46,9 @@ public:
       value.text = node.Scalar();
       value.quoted = node.Tag() == "!";
       letters += value.text.size();
+      if (value.text.find('\0') != std::string::npos) {
+        return wrong(value.line, "a text with a NUL in it");
+      }
       return letters <= kMostText
                  ? absl::StatusOr<Value>(std::move(value))
                  : wrong(value.line, "too much text for a configuration");

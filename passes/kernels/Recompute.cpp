@@ -63,8 +63,9 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
       if (!stored.contains(copy) && isReleasedBefore(source.root, spec)) {
         return false;
       }
-      attempt.leaves.insert(copy);
-      attempt.newBytes += bytesOf(copy);
+      if (attempt.leaves.insert(copy) && !spec.inputs.leaves.contains(copy)) {
+        attempt.newBytes += bytesOf(copy);
+      }
       continue;
     }
     Operation *root = source.root.getDefiningOp();

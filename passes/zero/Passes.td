@@ -69,7 +69,8 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
 
     A block's forward pass is a run of ops: from the first use of its parameters
     to that of another block's. The last one's is not computed again, as its
-    backward follows at once. Running statistics are not made twice.
+    backward follows at once. Running statistics are not made twice. The module
+    gets the number of these ops as `zero.recomputed`.
 
     Runs before `zero-gathers`, which sees the second forward pass as a part of
     backward: a unit is gathered as often as without, if backward reads its

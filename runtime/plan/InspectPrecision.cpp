@@ -7,7 +7,6 @@
 #include "runtime/plan/SliceTypes.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 
 #include <algorithm>
 #include <map>
@@ -21,21 +20,27 @@ struct Count {
   uint64_t values = 0, bytes = 0;
 };
 
-/// "h.*.softmax" of "h.3.softmax_12 #1": equal for what repeats in a model.
+/// "h.*.conv2d" of "h.3.conv2d_12_ #1": equal for what repeats in a model.
 std::string withoutNumbers(const std::string &name) {
-  std::string result;
+  std::string result, word;
+  auto endWord = [&] {
+    bool digits = !word.empty() &&
+                  std::all_of(word.begin(), word.end(), absl::ascii_isdigit);
+    result += digits ? "*" : word;
+    word.clear();
+  };
   for (char c : name.substr(0, name.find(' '))) {
-    if (!absl::ascii_isdigit(c)) {
+    if (absl::ascii_isalnum(c)) {
+      word += c;
+    } else {
+      endWord();
       result += c;
-    } else if (!absl::EndsWith(result, "*")) {
-      result += '*';
     }
   }
+  endWord();
   // An exporter numbers all but the first.
-  while (absl::EndsWith(result, "_*")) {
-    result.resize(result.size() - 2);
-  }
-  return result;
+  size_t end = result.find_last_not_of("_*");
+  return end == std::string::npos ? "*" : result.substr(0, end + 1);
 }
 
 Json keptJson(const plan::Plan &plan) {
@@ -70,7 +75,7 @@ Json keptJson(const plan::Plan &plan) {
 }
 
 /// Of the programs of a step.
-Json productsJson(const plan::Plan &plan) {
+Json libraryJson(const plan::Plan &plan) {
   using Types = std::pair<plan::ElementType, plan::ElementType>;
   std::map<std::pair<std::string, Types>, uint64_t> counts;
   forEachStep(plan, [&](int p, int, const plan::Step &step) {
@@ -98,7 +103,7 @@ Json productsJson(const plan::Plan &plan) {
 } // namespace
 
 nlohmann::ordered_json precisionJson(const plan::Plan &plan) {
-  return {{"products", productsJson(plan)}, {"kept", keptJson(plan)}};
+  return {{"library", libraryJson(plan)}, {"kept", keptJson(plan)}};
 }
 
 } // namespace zerograph

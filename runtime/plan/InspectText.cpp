@@ -184,7 +184,7 @@ void header(const Json &report, std::string &out) {
   absl::StrAppendFormat(&out, "  hash:       %s\n", text(report["hash"]));
 }
 
-/// Operators whose values have this many bytes, the most first; few of them.
+/// Names and the bytes of what they made, the most first; few of them.
 std::string mostOf(const Json &names) {
   constexpr size_t kMost = 5;
   std::vector<std::string> parts;
@@ -193,7 +193,7 @@ std::string mostOf(const Json &names) {
                                  grouped(number(names[i]["bytes"]))));
   }
   if (names.size() > kMost) {
-    parts.push_back(absl::StrCat(names.size() - kMost, " others"));
+    parts.push_back(counted(names.size() - kMost, "other"));
   }
   return absl::StrJoin(parts, ", ");
 }
@@ -209,7 +209,7 @@ void precision(const Json &report, std::string &out) {
     return;
   }
   absl::StrAppend(&out, "\nPrecision\n");
-  for (const Json &steps : report["precision"]["products"]) {
+  for (const Json &steps : report["precision"]["library"]) {
     std::string type = text(steps["type"]), result = text(steps["result"]);
     absl::StrAppendFormat(
         &out, "  %s by the library: %s of %s%s%s\n", text(steps["op"]),
@@ -217,7 +217,9 @@ void precision(const Json &report, std::string &out) {
         type == result ? "" : absl::StrCat(", giving ", result),
         type == "f32" ? absl::StrCat(", of what was rounded to ", half) : "");
   }
-  absl::StrAppend(&out, "  everything else computes in f32\n");
+  absl::StrAppend(&out, report["precision"]["library"].empty()
+                            ? "  every kernel computes in f32\n"
+                            : "  everything else computes in f32\n");
   if (!report["precision"]["kept"].empty()) {
     absl::StrAppend(&out, "  kept for backward, in bytes, by what made it:\n");
   }

@@ -200,13 +200,16 @@ TEST(Traps, OffloadOfAShareIsOfWholeUnits) {
 }
 
 TEST(Traps, BothLieInOneFile) {
-  auto read = [](const char *optimizer, const char *param, const char *path) {
-    return readGood(absl::StrCat(
-        R"({"zero_optimization": {"stage": 3,
+  auto read = [](const char *optimizer, const char *param, const char *path,
+                 const Known &known = {}) {
+    return readGood(
+        absl::StrCat(
+            R"({"zero_optimization": {"stage": 3,
             "offload_optimizer": {"nvme_path": "/a", "device": ")",
-        optimizer, R"("}, "offload_param": {"nvme_path": ")", path,
-        R"(", "device": ")", param,
-        R"("}}, "aio": {"block_size": 262144, "queue_depth": 32}})"));
+            optimizer, R"("}, "offload_param": {"nvme_path": ")", path,
+            R"(", "device": ")", param,
+            R"("}}, "aio": {"block_size": 262144, "queue_depth": 32}})"),
+        known);
   };
   Config config = read("nvme", "nvme", "/a");
   EXPECT_EQ(linesOf(config.problems), "");
@@ -221,6 +224,19 @@ TEST(Traps, BothLieInOneFile) {
   config = read("cpu", "cpu", "/a");
   EXPECT_EQ(valueOf(config, "nvme-path"), "");
   EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "");
+  EXPECT_EQ(linesOf(read("nvme", "nvme", "/a/").problems), "");
+  Known known;
+  known.nvme_path = "/c";
+  config = read("nvme", "nvme", "/b", known);
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_THAT(linesOf(config.notes),
+              HasSubstr("--nvme-path /c of the command line wins over"));
+  // With stage 2 parameters are not offloaded, and their path is nobody's.
+  known = Known();
+  known.stage = 2;
+  config = read("nvme", "nvme", "/b", known);
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "nvme-path"), "/a");
 }
 
 TEST(Traps, ParametersAndTheOptimizerInDifferentPlaces) {

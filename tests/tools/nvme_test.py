@@ -49,7 +49,7 @@ class Nvme(Case):
         self.succeeds(*RUN, *NVME, "--zero", "1", *self.disk,
                       *self.leave("option"))
         self.assertEqual(self.left("config"), self.left("option"))
-        os.mkdir(self.path("other"))
+        os.rename(self.path("disk"), self.path("other"))
         said = self.succeeds(*run, "--nvme-path", "other").stderr
         self.assertIn("--nvme-path other of the command line wins over", said)
         said = self.succeeds("compile", MLP, "-o", "x.zgplan", "--micro-batch",

@@ -1,6 +1,8 @@
 """The options of the update: clipping, groups of parameters, schedules."""
 
-from support import Case, GPT, MLP, main
+import os
+
+from support import Case, GPT, MLP, MODELS, main
 
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
 
@@ -185,21 +187,30 @@ class UpdateOptions(Case):
         self.succeeds(*model)
         report = self.inspect("x.zgplan")
         text = self.succeeds("inspect", "x.zgplan").stdout
-        for products in report["precision"]["products"]:
-            self.assertIn(products["type"], ("bf16", "f32"))
-            self.assertGreater(products["steps"], 50)
-            self.assertIn(f"\n  products by the library: {products['steps']} "
-                          f"steps of {products['type']}", text)
+        library = report["precision"]["library"]
+        self.assertEqual(len(library), 1)
+        self.assertEqual(library[0]["op"], "products")
+        self.assertIn(library[0]["type"], ("bf16", "f32"))
+        self.assertIn(f"\n  products by the library: {library[0]['steps']} "
+                      f"steps of {library[0]['type']}", text)
         # What softmax and norms keep of a row has 32 bits, all else 16.
         self.assertLess(10 * self.kept(report)["f32"],
                         self.kept(report)["bf16"])
-        # Blocks are listed together.
-        names = report["precision"]["kept"][-1]["names"]
-        self.assertFalse([each for each in names if "_12" in each["name"]])
         self.assertIn("\n    bf16 ", text)
         self.succeeds(*model, "--matmul", "generated")
-        self.assertNotIn("products by the library",
-                         self.succeeds("inspect", "x.zgplan").stdout)
+        self.assertIn("\n  every kernel computes in f32",
+                      self.succeeds("inspect", "x.zgplan").stdout)
+
+    def test_inspect_lists_what_repeats_together(self):
+        resnet = os.path.join(MODELS, "resnet-mini", "model.onnx")
+        self.succeeds("compile", resnet, "-o", "x.zgplan", "--micro-batch", "1",
+                      "--precision", "bf16")
+        names = [each["name"] for kept in
+                 self.inspect("x.zgplan")["precision"]["kept"]
+                 for each in kept["names"] if kept["type"] == "f32"]
+        self.assertIn("node_conv2d", names)
+        self.assertLess(len([name for name in names if "batch_norm" in name]),
+                        2)
 
 
 if __name__ == "__main__":

@@ -58,50 +58,7 @@ std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
                    absl::StrJoin(options, ", "));
 }
 
-void collect(const CLI::App &command,
-             std::map<std::string, std::string> &given) {
-  for (const CLI::Option *option : command.get_options()) {
-    if (option->count() > 0 && !option->get_lnames().empty()) {
-      given[option->get_lnames().front()] =
-          absl::StrJoin(option->results(), " ");
-    }
-  }
-  for (const CLI::App *group :
-       command.get_subcommands([](const CLI::App *) { return true; })) {
-    collect(*group, given);
-  }
-}
-
 } // namespace
-
-CLI::Option *optionNamed(CLI::App &command, const std::string &name) {
-  return command.get_option_no_throw("--" + name);
-}
-
-std::map<std::string, std::string> optionsGiven(const CLI::App &command) {
-  std::map<std::string, std::string> given;
-  collect(command, given);
-  return given;
-}
-
-std::string giveOption(CLI::App &command, const std::string &name,
-                       const std::string &value) {
-  CLI::Option *option = optionNamed(command, name);
-  if (option == nullptr) {
-    return absl::StrCat("this command has no --", name);
-  }
-  if (option->count() > 0) {
-    return "";
-  }
-  try {
-    option->add_result(value);
-    option->run_callback();
-  } catch (const CLI::Error &error) {
-    option->clear();
-    return error.what();
-  }
-  return "";
-}
 
 config::Known knownOf(const CLI::App &command,
                       std::optional<unsigned> processes) {
@@ -118,6 +75,7 @@ config::Known knownOf(const CLI::App &command,
   known.optimizer = textGiven(command, "--optimizer");
   known.schedule = textGiven(command, "--schedule");
   known.precision = textGiven(command, "--precision");
+  known.nvme_path = textGiven(command, "--nvme-path");
   return known;
 }
 

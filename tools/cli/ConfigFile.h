@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/Translation.h"
+#include "tools/cli/GivenOptions.h"
 #include "tools/cli/OptionTable.h"
 
 #include <CLI/App.hpp>
@@ -32,23 +33,12 @@ struct ConfigFile {
 config::Known knownOf(const CLI::App &command,
                       std::optional<unsigned> processes);
 
-/// Gives one option its value, unless it has one; says why it does not take it,
-/// or nothing.
-std::string giveOption(CLI::App &command, const std::string &name,
-                       const std::string &value);
-
 /// Reads `path` and gives the options of `command`, which has been parsed, what
 /// the file says, as if it stood on the command line; what does stand there
 /// wins. An error where the file cannot be read.
 absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
                                        const std::string &path,
                                        const config::Known &known);
-
-/// Which options were given, with their values, without dashes.
-std::map<std::string, std::string> optionsGiven(const CLI::App &command);
-
-/// `--lr` of `lr`; null where the command has no such option.
-CLI::Option *optionNamed(CLI::App &command, const std::string &name);
 
 } // namespace zerograph
 

@@ -60,7 +60,7 @@ public:
   const Peers &peers() const;
 
   /// Rank 0 makes the plan, and gives it to the others, with the weights that
-  /// were written beside it. Its errors are everyone's.
+  /// were written beside it and the settings. Its errors are everyone's.
   absl::StatusOr<MadePlan> share(const PlanSource &source);
 
   /// Threads of a rank by default: its processors divided among the ranks that

@@ -9,7 +9,7 @@
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/state/Initialize.h"
-#include "tools/cli/ConfigFile.h"
+#include "tools/cli/GivenOptions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -279,7 +279,8 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
   ControlPlane &control = processes.control();
   ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
   ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(source));
-  ZG_RETURN_IF_ERROR(prepare(made));
+  ZG_RETURN_IF_ERROR(
+      agree(control, "taking the options of the run", prepare(made)));
   options.processes_here = processes.peers().sharing();
   if (options.threads == 0) {
     options.threads = processes.threads();

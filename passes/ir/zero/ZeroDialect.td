@@ -31,7 +31,8 @@ def Zero_Dialect : Dialect {
     flat buffer, its gradient a part of the `zero.pack` that the reduction
     reads, so collectives copy nothing in or out.
 
-    The module carries `zero.mesh`, `zero.stage` and `zero.accumulate`; its
+    The module carries `zero.mesh`, `zero.stage`, `zero.accumulate` and, where
+    backward computes ops again, `zero.recomputed`, their number; its
     `zero.layout` lists the units. Program arguments carry `nn.input`,
     `nn.scalar` or `zero.state`; a result carries `zero.output` or
     `zero.updates` with the `#zero.state` whose storage it replaces.

@@ -8,6 +8,7 @@
 // Unit 1 is the last: nothing of it is computed again. The pack of what is kept
 // for the next micro-batch is of the forward pass.
 
+// CHECK: module attributes {{.*}}zero.recomputed = 1 : i64
 // CHECK: %[[Y:.+]] = nn.unary exp
 // CHECK: %[[LOSS:.+]] = nn.reduce sum
 // CHECK-NEXT: nn.unary neg %[[Y]]
@@ -23,6 +24,7 @@
 // FORGOTTEN: nn.binary mul %x
 // FORGOTTEN-NOT: zero.recall
 
+// OFF-NOT: zero.recomputed
 // OFF-NOT: zero.recall
 
 // WRONG: computes again 'all'; there are none and units

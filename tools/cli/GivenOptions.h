@@ -1,0 +1,26 @@
+//===- GivenOptions.h - options of a parsed command -----------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
+#define ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
+
+#include <CLI/App.hpp>
+
+#include <map>
+#include <string>
+
+namespace zerograph {
+
+/// Which options were given, with their values, without dashes.
+std::map<std::string, std::string> optionsGiven(const CLI::App &command);
+
+/// `--lr` of `lr`; null where the command has no such option.
+CLI::Option *optionNamed(CLI::App &command, const std::string &name);
+
+/// Gives one option its value, as if it stood on the command line, unless it
+/// has one; says why it does not take it, or nothing.
+std::string giveOption(CLI::App &command, const std::string &name,
+                       const std::string &value);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
