@@ -227,6 +227,19 @@ void Translation::sayReducePrecision() {
   }
 }
 
+/// Transformers fills in what its arguments say, of which none is known.
+void Translation::sayAutoPrecision() {
+  for (const char *half : {"bf16", "fp16"}) {
+    if (!known.precision && precision() == "fp32" &&
+        isAuto(absl::StrCat(half, ".enabled"))) {
+      note(absl::StrCat("'", half,
+                        ".enabled' is auto: the run is in float32, unless you "
+                        "give --precision ",
+                        half, ", where Transformers was given --", half));
+    }
+  }
+}
+
 /// Of PyTorch's GradScaler, which Accelerate takes without DeepSpeed.
 void Translation::addGradScaler() {
   if (precision() != "fp16") {
@@ -241,6 +254,7 @@ void Translation::addGradScaler() {
 }
 
 void Translation::sayDefaults() {
+  sayAutoPrecision();
   if (deepspeed) {
     addDeepSpeedDefaults();
   } else {

@@ -125,6 +125,7 @@ private:
   void sayDefaults();
   void addDeepSpeedDefaults();
   void sayReducePrecision();
+  void sayAutoPrecision();
   void addGradScaler();
 
   std::vector<Given> given;

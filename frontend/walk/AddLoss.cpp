@@ -145,9 +145,29 @@ void Importer::addLoss() {
     boundInput(labels, {0, shape[axis] - 1, {wanted.ignored}});
     classes = absl::StrCat(", whose dim ", axis, " is classes");
   }
+  std::string positions =
+      !wanted.ofClasses() || shape.size() != 3 ? ""
+      : wanted.shift ? ", each position with the label of the next"
+                     : ", each position with its own label (--shift-labels: "
+                       "with that of the next, as causal models need)";
   note(absl::StrCat("the loss is ", wanted.kind, " of '", loss, "' ",
                     shapeText(shape), classes, ", with input '", options.labels,
-                    "' ", shapeText(Emitter::shapeOf(labels))));
+                    "' ", shapeText(Emitter::shapeOf(labels)), positions));
+  noteOwnLoss();
+}
+
+/// An output of one number is what a loss looks like.
+void Importer::noteOwnLoss() {
+  for (const onnx::ValueInfoProto &output : graph.proto.output()) {
+    const onnx::TypeProto &type = output.type();
+    if (output.name() != loss && type.has_tensor_type() &&
+        type.tensor_type().has_shape() &&
+        type.tensor_type().shape().dim_size() == 0) {
+      note(absl::StrCat("the model's own '", output.name(),
+                        "', one number, is not the loss: --loss ",
+                        options.added_loss, " is"));
+    }
+  }
 }
 
 } // namespace zerograph::frontend

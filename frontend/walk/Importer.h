@@ -120,6 +120,7 @@ private:
   void addPlaceholders(const onnx::NodeProto &node);
   bool describeInputs(const onnx::NodeProto &node, onnx::GraphProto &single);
   void addLoss();
+  void noteOwnLoss();
   mlir::Value labelsOf(const AddedLoss &wanted, mlir::Value scores,
                        mlir::Location location);
   mlir::Value addLabels(const Shape &shape, mlir::Type element,

@@ -123,6 +123,10 @@ void header(const Json &report, std::string &out) {
     absl::StrAppend(&out, "  loss scale: ", scale(report["loss_scale"]), "\n");
   }
   absl::StrAppend(&out, clipping(report));
+  if (report["skip_nonfinite"].get<bool>()) {
+    absl::StrAppend(&out, "  skipped:    updates of gradients that are not all "
+                          "finite\n");
+  }
   if (uint64_t again = number(report["recomputed"]); again != 0) {
     absl::StrAppend(&out, "  recomputed: ", grouped(again),
                     " operations of the forward pass, in backward\n");

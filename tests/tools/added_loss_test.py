@@ -7,7 +7,8 @@ import os
 import struct
 
 from onnx_bytes import DOUBLE, model, node, tensor, value_info
-from support import Case, MLP, MODELS, main, read_tensors, write_tensors
+from support import (Case, GPT, MLP, MODELS, main, read_tensors,
+                     write_tensors)
 
 FOLDER = os.path.join(MODELS, "added_loss")
 
@@ -114,7 +115,18 @@ class AddedLoss(Case):
             "cross_entropy", "--labels", "input_ids", "--shift-labels")
         self.assertIn("note: the loss is cross_entropy of 'logits' 4x12x32"
                       ", whose dim 2 is classes, with input "
-                      "'input_ids' 4x12\n", result.stderr)
+                      "'input_ids' 4x12, each position with the label of the "
+                      "next\n", result.stderr)
+
+    def test_the_loss_that_it_replaces_is_named(self):
+        for shift, said in ([], "each position with its own label"), (
+                ["--shift-labels"], "each position with the label of the next"):
+            result = self.succeeds(
+                "compile", GPT, "-o", "x.zgplan", "--micro-batch", "1", "--dim",
+                "seq=16", "--loss", "cross_entropy", *shift)
+            self.assertIn(said, result.stderr)
+            self.assertRegex(result.stderr, "note: the model's own '[^']*', one "
+                             "number, is not the loss: --loss cross_entropy is")
 
     def test_labels_are_checked(self):
         case = {"z": [[0.0, 1.0], [2.0, 3.0]], "labels": [0, 2]}

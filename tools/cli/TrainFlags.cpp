@@ -249,7 +249,8 @@ absl::Status TrainFlags::prepare(const MadePlan &made) {
   options.model_path = made.model;
   if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
     options.on_step = [](const StepRecord &record) {
-      absl::PrintF("step %u loss %s%s\n", record.step, lossText(record.loss),
+      absl::PrintF("step %u loss %s%s%s\n", record.step, lossText(record.loss),
+                   record.skipped ? " update skipped" : "",
                    record.eval ? " eval_loss " + lossText(record.eval->loss)
                                : "");
       std::fflush(stdout);

@@ -38,6 +38,14 @@ public:
     }
     return *this;
   }
+  /// A buffer of gathered parameters less, of stage 3.
+  Change &gatherLate(bool wanted) {
+    if (wanted && options.zero_stage == 3 && options.prefetch > 0) {
+      options.prefetch = 0;
+      said.push_back("--prefetch 0");
+    }
+    return *this;
+  }
   Change &recompute(bool wanted) {
     return set(wanted, options.recompute, "--recompute", "units", true);
   }
@@ -100,19 +108,23 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   int64_t last = options.ranks > 1 ? 3 : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
     for (bool recompute : {false, true}) {
-      for (int64_t stage = options.zero_stage; stage <= last; ++stage) {
+      auto add = [&](int64_t stage, bool late, const char *param) {
         Change(options)
             .stage(stage)
-            .recompute(recompute)
-            .offload(optimizer, "none")
-            .addTo(all);
-      }
-      for (const char *param : placesOfParameters(optimizer)) {
-        Change(options)
-            .stage(3)
+            .gatherLate(late)
             .recompute(recompute)
             .offload(optimizer, param)
             .addTo(all);
+      };
+      for (int64_t stage = options.zero_stage; stage <= last; ++stage) {
+        add(stage, false, "none");
+      }
+      if (last == 3) {
+        add(last, true, "none");
+      }
+      for (const char *param : placesOfParameters(optimizer)) {
+        add(3, false, param);
+        add(3, true, param);
       }
     }
   }
@@ -162,7 +174,7 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
     }
   }
   return absl::StrCat(
-      "no higher --zero, no --recompute units and no offload needs so little: "
-      "take a smaller --micro-batch or more --ranks",
+      "no higher --zero, no --prefetch 0, no --recompute units and no offload "
+      "needs so little: take a smaller --micro-batch or more --ranks",
       options.offload_optimizer != kNone ? ", or offload less" : "");
 }
