@@ -13,6 +13,9 @@ namespace zerograph {
 /// with: model, target, ranks, optimizer, schedule, inputs.
 nlohmann::ordered_json headerJson(const LoadedPlan &loaded);
 
+/// Of a whole report, as the lines that its text begins with.
+std::string headerText(const nlohmann::ordered_json &report);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_PLAN_INSPECTHEADER_H

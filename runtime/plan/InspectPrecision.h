@@ -15,6 +15,10 @@ namespace zerograph {
 /// once), by the name of what made it, numbers left out.
 nlohmann::ordered_json precisionJson(const plan::Plan &plan);
 
+/// Of a whole report, as the section of its text; empty where no parameter has
+/// 16 bits.
+std::string precisionText(const nlohmann::ordered_json &report);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_PLAN_INSPECTPRECISION_H
