@@ -111,6 +111,9 @@ void Translation::reconcileBatch() {
     note(absl::StrCat("train_batch_size ", *whole->train, " / (", *whole->micro,
                       " x ", *whole->accumulate, ") makes --ranks ",
                       *whole->ranks));
+  } else if (!said.ranks && stage() > 0) {
+    note(absl::StrCat("there is 1 rank, unless you give --ranks: stage ",
+                      stage(), " has nobody to divide with"));
   }
 }
 
