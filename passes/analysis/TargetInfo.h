@@ -101,6 +101,12 @@ public:
   }
 };
 
+/// The one that passes ask by default.
+inline const TargetInfo &plainTarget() {
+  static const PlainTargetInfo plain;
+  return plain;
+}
+
 } // namespace mlir::zg
 
 #endif // ZEROGRAPH_PASSES_ANALYSIS_TARGETINFO_H

@@ -52,8 +52,3 @@ struct DecomposePass : nn::impl::DecomposeBase<DecomposePass> {
 std::unique_ptr<Pass> nn::createDecompose(const TargetInfo &target) {
   return std::make_unique<DecomposePass>(target);
 }
-
-std::unique_ptr<Pass> nn::createDecompose() {
-  static const PlainTargetInfo plain;
-  return createDecompose(plain);
-}

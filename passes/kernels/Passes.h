@@ -12,19 +12,15 @@ namespace mlir::zg::nn {
 #define GEN_PASS_DECL
 #include "passes/kernels/Passes.h.inc"
 
-/// `nn-decompose` for a plain device, see PlainTargetInfo.
-std::unique_ptr<Pass> createDecompose();
+// These ask `target`, which outlives the pass.
 
-/// `nn-decompose`, asking `target`, which outlives the pass, what it keeps.
-std::unique_ptr<Pass> createDecompose(const TargetInfo &target);
+/// `nn-decompose`: what is kept.
+std::unique_ptr<Pass> createDecompose(const TargetInfo &target = plainTarget());
 
-/// `nn-widen-half`, for a plain device and for `target`, which outlives it.
-std::unique_ptr<Pass> createWidenHalf();
-std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target);
-
-/// `nn-widen-products`, likewise.
-std::unique_ptr<Pass> createWidenProducts();
-std::unique_ptr<Pass> createWidenProducts(const TargetInfo &target);
+/// `nn-widen-half` and `nn-widen-products`: which products the library has.
+std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target = plainTarget());
+std::unique_ptr<Pass>
+createWidenProducts(const TargetInfo &target = plainTarget());
 
 #define GEN_PASS_REGISTRATION
 #include "passes/kernels/Passes.h.inc"

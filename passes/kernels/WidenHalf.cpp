@@ -108,8 +108,3 @@ private:
 std::unique_ptr<Pass> nn::createWidenHalf(const TargetInfo &target) {
   return std::make_unique<WidenHalfPass>(target);
 }
-
-std::unique_ptr<Pass> nn::createWidenHalf() {
-  static const PlainTargetInfo plain;
-  return createWidenHalf(plain);
-}

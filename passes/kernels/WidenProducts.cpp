@@ -81,8 +81,3 @@ private:
 std::unique_ptr<Pass> nn::createWidenProducts(const TargetInfo &target) {
   return std::make_unique<WidenProductsPass>(target);
 }
-
-std::unique_ptr<Pass> nn::createWidenProducts() {
-  static const PlainTargetInfo plain;
-  return createWidenProducts(plain);
-}

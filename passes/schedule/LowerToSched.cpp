@@ -92,9 +92,4 @@ std::unique_ptr<Pass> createLowerToSched(const TargetInfo &target) {
   return std::make_unique<LowerToSched>(target);
 }
 
-std::unique_ptr<Pass> createLowerToSched() {
-  static const PlainTargetInfo plain;
-  return createLowerToSched(plain);
-}
-
 } // namespace mlir::zg::sched

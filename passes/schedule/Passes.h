@@ -12,12 +12,10 @@ namespace mlir::zg::sched {
 #define GEN_PASS_DECL
 #include "passes/schedule/Passes.h.inc"
 
-/// `sched-lower` for a plain device, see PlainTargetInfo.
-std::unique_ptr<Pass> createLowerToSched();
-
 /// `sched-lower`, asking `target`, which outlives the pass, for parts and
 /// workspaces.
-std::unique_ptr<Pass> createLowerToSched(const TargetInfo &target);
+std::unique_ptr<Pass>
+createLowerToSched(const TargetInfo &target = plainTarget());
 
 #define GEN_PASS_REGISTRATION
 #include "passes/schedule/Passes.h.inc"
