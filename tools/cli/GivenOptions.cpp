@@ -6,23 +6,19 @@
 #include "absl/strings/str_join.h"
 
 namespace zerograph {
-namespace {
 
-void collect(const CLI::App &command,
-             std::map<std::string, std::string> &given) {
+void forEachGiven(const CLI::App &command,
+                  const std::function<void(const CLI::Option &)> &visit) {
   for (const CLI::Option *option : command.get_options()) {
-    if (option->count() > 0 && !option->get_lnames().empty()) {
-      given[option->get_lnames().front()] =
-          absl::StrJoin(option->results(), " ");
+    if (option->count() > 0) {
+      visit(*option);
     }
   }
   for (const CLI::App *group :
        command.get_subcommands([](const CLI::App *) { return true; })) {
-    collect(*group, given);
+    forEachGiven(*group, visit);
   }
 }
-
-} // namespace
 
 CLI::Option *optionNamed(CLI::App &command, const std::string &name) {
   return command.get_option_no_throw("--" + name);
@@ -30,7 +26,11 @@ CLI::Option *optionNamed(CLI::App &command, const std::string &name) {
 
 std::map<std::string, std::string> optionsGiven(const CLI::App &command) {
   std::map<std::string, std::string> given;
-  collect(command, given);
+  forEachGiven(command, [&](const CLI::Option &option) {
+    if (!option.get_lnames().empty()) {
+      given[option.get_lnames().front()] = absl::StrJoin(option.results(), " ");
+    }
+  });
   return given;
 }
 

@@ -5,10 +5,15 @@
 
 #include <CLI/App.hpp>
 
+#include <functional>
 #include <map>
 #include <string>
 
 namespace zerograph {
+
+/// Calls `visit` with each option and argument that was given, also of groups.
+void forEachGiven(const CLI::App &command,
+                  const std::function<void(const CLI::Option &)> &visit);
 
 /// Which options were given, with their values, without dashes.
 std::map<std::string, std::string> optionsGiven(const CLI::App &command);

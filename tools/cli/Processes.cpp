@@ -6,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/plan/Mesh.h"
+#include "tools/cli/GivenOptions.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -40,27 +41,19 @@ std::map<std::string, std::string> parseSettings(const std::string &text) {
   return settings;
 }
 
-void collect(const CLI::App &app, std::map<std::string, std::string> &given) {
+} // namespace
+
+std::map<std::string, std::string> givenOptions(const CLI::App &command) {
   // Each rank's own: they may differ from host to host, and no value of the
   // run depends on them.
   const std::set<std::string> kOwn = {"--data", "--eval-data", "--threads",
                                       "--log", "--tensorboard"};
-  for (const CLI::Option *option : app.get_options()) {
-    if (option->count() > 0 && kOwn.count(option->get_name()) == 0) {
-      given[option->get_name()] = absl::StrJoin(option->results(), " ");
-    }
-  }
-  for (const CLI::App *group :
-       app.get_subcommands([](const CLI::App *) { return true; })) {
-    collect(*group, given);
-  }
-}
-
-} // namespace
-
-std::map<std::string, std::string> givenOptions(const CLI::App &command) {
   std::map<std::string, std::string> given;
-  collect(command, given);
+  forEachGiven(command, [&](const CLI::Option &option) {
+    if (kOwn.count(option.get_name()) == 0) {
+      given[option.get_name()] = absl::StrJoin(option.results(), " ");
+    }
+  });
   return given;
 }
 
