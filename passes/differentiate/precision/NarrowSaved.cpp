@@ -78,15 +78,20 @@ private:
     }
   }
 
-  /// Gives readers behind the loss the rounded number.
+  /// Gives readers behind the loss the rounded number, and so a cross entropy:
+  /// its gradient takes exp(x - lse) for probabilities, which add up to 1 only
+  /// where both read the same x.
   void narrow(Value value, Operation *loss) {
     SmallVector<OpOperand *> uses;
+    bool saved = false;
     for (OpOperand &use : value.getUses()) {
-      if (loss->isBeforeInBlock(use.getOwner()) && !isCompared(use)) {
+      bool behind = loss->isBeforeInBlock(use.getOwner()) && !isCompared(use);
+      saved |= behind;
+      if (behind || isa<SoftmaxCrossEntropyOp>(use.getOwner())) {
         uses.push_back(&use);
       }
     }
-    if (uses.empty()) {
+    if (!saved) {
       return;
     }
     OpBuilder builder(value.getContext());

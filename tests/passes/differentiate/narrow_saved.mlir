@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --nn-narrow-saved | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --nn-narrow-saved | FileCheck %s
 
 // Backward reads %t rounded and forward as it is. The row's mean, what depends
 // on no parameter, and what is compared stay f32.
@@ -27,6 +27,30 @@ nn.program @micro(%x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = tr
   %wide = nn.broadcast %m : tensor<4x1xf32> -> tensor<4x8xf32>
   %c = nn.compare lt %t, %wide : tensor<4x8xf32> -> tensor<4x8xi1>
   %g = nn.select %c, %a, %wide : tensor<4x8xi1>, tensor<4x8xf32>
+  nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
+}
+}
+
+// -----
+
+// A cross entropy and its gradient read the same logits.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: %[[T:.+]] = nn.unary tanh %w
+// CHECK: %[[T16:.+]] = nn.convert %[[T]] : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK: %[[AGAIN:.+]] = nn.convert %[[T16]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+// CHECK: %{{.+}}, %[[LSE:.+]] = nn.softmax_cross_entropy %[[AGAIN]], %labels
+// CHECK: nn.softmax_cross_entropy_grad %[[AGAIN]], %labels, %[[LSE]]
+module attributes {nn.precision = bf16} {
+nn.program @micro(%labels: tensor<4x1xi64> {nn.input = #nn.input<"labels", per_sample = true>},
+    %w: tensor<4x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}, tensor<4x8xf32> {nn.gradient = "w"}) {
+  %x = nn.unary tanh %w : tensor<4x8xf32> -> tensor<4x8xf32>
+  %rows, %lse = nn.softmax_cross_entropy %x, %labels : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  %s = nn.reduce sum %rows [0] : tensor<4x1xf32> -> tensor<1x1xf32>
+  %loss = nn.reshape %s : tensor<1x1xf32> -> tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<4x1xf32>
+  %g = nn.softmax_cross_entropy_grad %x, %labels, %lse, %one : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
 }
 }
