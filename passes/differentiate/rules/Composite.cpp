@@ -20,11 +20,7 @@ bool isZero(Value value) {
 Value withoutNaN(Value y) {
   for (Operation *user : y.getUsers()) {
     auto select = dyn_cast<SelectOp>(user);
-    if (!select || select.getOnFalse() != y || !isZero(select.getOnTrue())) {
-      continue;
-    }
-    auto test = select.getCondition().getDefiningOp<UnaryOp>();
-    if (test && test.getKind() == UnaryKind::is_nan && test.getOperand() == y) {
+    if (select && select.getOnFalse() == y && givesZeroForNaN(select)) {
       return select;
     }
   }
@@ -33,7 +29,7 @@ Value withoutNaN(Value y) {
 
 /// A row of which everything is masked has a softmax that is not a number.
 /// Attention, as exporters write it, puts zeros there, through which no
-/// gradient comes; but zero times what is not a number is not zero.
+/// gradient comes: all that reaches the row is multiplied by these zeros.
 LogicalResult softmaxRule(SoftmaxOp op, Gradient &g) {
   Value y = withoutNaN(op.getResult());
   g.set(0, g.builder.create<SoftmaxGradOp>(g.location, y, g.of()));
@@ -113,6 +109,13 @@ LogicalResult dropoutRule(DropoutOp op, Gradient &g) {
 LogicalResult randomLikeRule(RandomLikeOp op, Gradient &g) { return success(); }
 
 } // namespace
+
+bool mlir::zg::nn::givesZeroForNaN(SelectOp select) {
+  Value y = select.getOnFalse();
+  auto test = select.getCondition().getDefiningOp<UnaryOp>();
+  return y.getDefiningOp<SoftmaxOp>() && isZero(select.getOnTrue()) && test &&
+         test.getKind() == UnaryKind::is_nan && test.getOperand() == y;
+}
 
 void mlir::zg::nn::attachCompositeRules(MLIRContext *context) {
   attachRule<SoftmaxOp, softmaxRule>(context);

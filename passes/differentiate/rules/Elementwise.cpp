@@ -187,7 +187,10 @@ LogicalResult selectRule(SelectOp op, Gradient &g) {
     g.set(1, g.keepIf(op.getCondition(), g.of()));
   }
   if (g.wants(2)) {
-    g.set(2, g.zeroIf(op.getCondition(), g.of()));
+    // The softmax's own gradient is zero there: backward needs no condition,
+    // which would have an element for each of attention's scores.
+    g.set(2,
+          givesZeroForNaN(op) ? g.of() : g.zeroIf(op.getCondition(), g.of()));
   }
   return success();
 }

@@ -33,6 +33,10 @@ private:
   MutableArrayRef<Value> ofOperands;
 };
 
+/// Whether it puts zeros where its other operand, a softmax, is not a number.
+/// A softmax is so in whole rows: where all of attention is masked.
+bool givesZeroForNaN(SelectOp select);
+
 /// The interface of `Op` by a rule.
 template <typename Op, LogicalResult (*rule)(Op, Gradient &)>
 struct RuleModel
