@@ -3,6 +3,7 @@
 #include "passes/differentiate/Loss.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/Queries.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -65,6 +66,38 @@ Value multipliedBy(Operation *op) {
                                                              : Value();
 }
 
+bool hasOneElement(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements() == 1;
+}
+
+/// Whether the single number follows from what was added up.
+bool isBehindSum(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && hasOneElement(value) &&
+         (isa<ReduceOp>(op) || isProduct(op) ||
+          llvm::any_of(op->getOperands(), isBehindSum));
+}
+
+/// Whether the sums of two halves of the samples add up to that of all. What is
+/// computed of one sample before anything is added up is a sum of one.
+bool isSum(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isBehindSum(value) || isProduct(op)) {
+    return true;
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    return reduce.getKind() == ReduceKind::sum;
+  }
+  if (Value operand = multipliedBy(op)) {
+    return isSum(operand);
+  }
+  auto binary = dyn_cast<BinaryOp>(op);
+  return binary &&
+         (binary.getKind() == BinaryKind::add ||
+          binary.getKind() == BinaryKind::sub) &&
+         isSum(binary.getLhs()) && isSum(binary.getRhs());
+}
+
 std::optional<Mean> meanBehind(Value loss) {
   Mean mean;
   while (Operation *op = loss.getDefiningOp()) {
@@ -75,7 +108,7 @@ std::optional<Mean> meanBehind(Value loss) {
     }
     mean.division = dyn_cast<BinaryOp>(op);
     if (!mean.division || mean.division.getKind() != BinaryKind::div ||
-        mean.division.getType().getNumElements() != 1) {
+        !hasOneElement(mean.division) || !isSum(mean.division.getLhs())) {
       return std::nullopt;
     }
     std::reverse(mean.behind.begin(), mean.behind.end());

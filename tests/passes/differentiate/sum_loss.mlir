@@ -86,3 +86,20 @@ nn.program @forward(
   %0 = nn.binary div %w, %t : tensor<f32>
   nn.return %0 : tensor<f32>
 }
+
+// -----
+
+// The root of two halves' sums is not the sum of their roots.
+
+nn.program @forward(
+    %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
+    %n: tensor<4xf32> {nn.input = #nn.input<"n", per_sample = true>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %count = nn.reduce sum %n [0] : tensor<4xf32> -> tensor<1xf32>
+  %squares = nn.reduce sum %w [0] : tensor<4xf32> -> tensor<1xf32>
+  %root = nn.unary sqrt %squares : tensor<1xf32> -> tensor<1xf32>
+  %0 = nn.binary div %root, %count : tensor<1xf32>
+  // expected-error @below {{the loss 'loss' is no sum divided by a count of what is summed}}
+  %1 = nn.reshape %0 : tensor<1xf32> -> tensor<f32>
+  nn.return %1 : tensor<f32>
+}
