@@ -23,8 +23,8 @@ LossScaler::LossScaler(const plan::Plan &plan) {
 }
 
 std::optional<SavedLossScale> LossScaler::state() const {
-  if (options.initial() == 0) {
-    return std::nullopt;
+  if (options.window() == 0) {
+    return std::nullopt; // no scale, or one that is fixed
   }
   return SavedLossScale{current, steps, last_overflow, hysteresis};
 }
@@ -36,7 +36,8 @@ void LossScaler::restore(const SavedLossScale &state) {
   current = state.scale;
   steps = state.steps;
   last_overflow = state.last_overflow;
-  hysteresis = state.hysteresis;
+  // What saved it may have had another hysteresis, or a scale that is fixed.
+  hysteresis = std::clamp(state.hysteresis, 1u, options.hysteresis());
 }
 
 absl::Status LossScaler::update(bool overflow) {

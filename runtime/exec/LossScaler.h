@@ -23,7 +23,7 @@ public:
   /// After a step. An error where gradients overflowed at the least scale.
   absl::Status update(bool overflow);
 
-  /// Between steps: what it goes on with; nothing where the plan has no scale.
+  /// Between steps: what it goes on with; nothing where no scale changes.
   std::optional<SavedLossScale> state() const;
   /// Goes on as an earlier run would have; a scale that stays is the plan's.
   void restore(const SavedLossScale &state);

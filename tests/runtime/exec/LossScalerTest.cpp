@@ -83,7 +83,25 @@ TEST(LossScaler, StaysWithoutAWindow) {
     EXPECT_TRUE(scaler.update(overflow).ok());
     EXPECT_EQ(scaler.scale(), 128);
   }
+  EXPECT_FALSE(scaler.state());
   EXPECT_EQ(LossScaler(plan::Plan()).scale(), 1);
+}
+
+// A run with a fixed scale, or another hysteresis, may have saved it.
+TEST(LossScaler, IsHalvedWhateverHysteresisWasSaved) {
+  plan::Plan plan;
+  plan::LossScale &scale = *plan.mutable_loss_scale();
+  scale.set_initial(8);
+  scale.set_window(100);
+  scale.set_hysteresis(2);
+  scale.set_minimum(1);
+  for (uint32_t saved : {0u, 1u, 5u}) {
+    LossScaler scaler(plan);
+    scaler.restore({/*scale=*/64, 0, -1, saved});
+    EXPECT_TRUE(scaler.update(true).ok());
+    EXPECT_TRUE(scaler.update(true).ok());
+    EXPECT_LE(scaler.scale(), 32) << saved;
+  }
 }
 
 TEST(LossScaler, SaysWhatToDoAtTheLeastScale) {
