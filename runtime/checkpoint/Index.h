@@ -41,7 +41,7 @@ struct CheckpointRun {
   uint64_t samples = 0, samples_per_step = 0; // samples 0: not known
   uint64_t micro_batch = 0; // samples of a rank's, on which bits depend
   std::string optimizer;    // kind, "adamw"
-  /// Of the plan's optimizer groups and schedule, as JSON; for comparing.
+  /// What a run may change on purpose (Resume.h), as JSON; for comparing.
   std::string settings = "{}";
   /// What a file of the weights says of adapters among them (Adapters.h).
   Metadata adapters;

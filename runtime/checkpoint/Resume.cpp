@@ -95,6 +95,11 @@ std::string zerograph::settingsOf(const plan::Plan &plan) {
     settings["groups"].push_back(jsonOf(group));
   }
   settings["schedule"] = jsonOf(plan.schedule());
+  settings["clip_norm"] = plan.clip_norm();
+  settings["clip_value"] = plan.clip_value();
+  settings["skip_nonfinite"] = plan.skip_nonfinite();
+  settings["loss_scale"] = jsonOf(plan.loss_scale());
+  settings["loss_mean"] = plan.has_loss_count() ? "tokens" : "micro-batches";
   return settings.dump();
 }
 
@@ -176,7 +181,7 @@ absl::Status Resume::compare(bool convert) {
   return absl::OkStatus();
 }
 
-/// Rates may be changed on purpose; that they are is said.
+/// They may be changed on purpose; that they are is said.
 void Resume::compareSettings() {
   json before = json::parse(checkpoint.index().run.settings, nullptr, false);
   json now = json::parse(settingsOf(plan), nullptr, false);
@@ -191,9 +196,9 @@ void Resume::compareSettings() {
     changes.push_back(absl::StrCat(change["path"].get<std::string>().substr(1),
                                    " is ", is, ", was ", was));
   }
-  said.push_back(absl::StrCat("optimizer and schedule are not set as when ",
+  said.push_back(absl::StrCat("the run goes on with other settings than ",
                               checkpoint.path(),
-                              " was made: ", listOf(changes)));
+                              " was made with: ", listOf(changes)));
 }
 
 absl::StatusOr<std::unique_ptr<Resume>>

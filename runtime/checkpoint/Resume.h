@@ -8,7 +8,8 @@
 
 namespace zerograph {
 
-/// Of the plan's optimizer groups and schedule, as CheckpointRun has it.
+/// How the plan updates (groups, schedule, clipping, scale of the loss), as
+/// CheckpointRun has it.
 std::string settingsOf(const plan::Plan &plan);
 /// The kind of its optimizer.
 std::string optimizerOf(const plan::Plan &plan);

@@ -163,11 +163,13 @@ TEST_F(ResumeTest, AllThatDiffersIsListed) {
   EXPECT_NE(fits(plan).message().find("--optimizer adamw"), std::string::npos);
   plan = statePlan({1, false});
   plan.mutable_groups(0)->set_learning_rate(0.5);
+  plan.set_clip_norm(2);
   EXPECT_TRUE(fits(plan).ok());
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("groups/0/learning_rate is 0.5, was unset"),
-            std::string::npos)
-      << said[0];
+  for (const char *part : {"groups/0/learning_rate is 0.5, was unset",
+                           "clip_norm is 2.0, was 0.0"}) {
+    EXPECT_NE(said[0].find(part), std::string::npos) << said[0];
+  }
 }
 
 TEST_F(ResumeTest, DamageIsFoundWhereItIsReadAlone) {
