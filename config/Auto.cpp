@@ -38,7 +38,7 @@ int64_t ofHiddenSize(const std::string &path, int64_t size) {
 } // namespace
 
 void Translation::fillIn() {
-  for (Given &found : given) {
+  for (Given &found : all) {
     int64_t size = known.hidden_size.value_or(0);
     int64_t number = ofHiddenSize(found.key->path, size);
     if (found.value.isAuto() && number > 0) {
@@ -67,8 +67,8 @@ void Translation::sayAuto(const Given &found) {
     betas(found, *this);
   } else if (key.convert == rate && !rateOfSchedule(*this).empty()) {
     rate(found, *this);
-  } else if (key.convert == config::precision && known.precision) {
-    set(found, key.option, *known.precision, /*by_default=*/true);
+  } else if (key.convert == config::precision && given("precision")) {
+    set(found, key.option, *given("precision"), /*by_default=*/true);
     say("auto: as the command line says");
   } else if (key.convert == clipping) {
     set(found, "clip-norm", "1", /*by_default=*/true);

@@ -37,7 +37,7 @@ TEST(Traps, BothTypesOf16Bits) {
 
 TEST(Traps, ThePrecisionOfTheCommandLineWins) {
   Known known;
-  known.precision = "bf16";
+  known.options["precision"] = "bf16";
   Config config = readGood(
       R"({"fp16": {"enabled": true, "loss_scale_window": 500}})", known);
   EXPECT_TRUE(config.problems.empty()) << linesOf(config.problems);
@@ -45,7 +45,7 @@ TEST(Traps, ThePrecisionOfTheCommandLineWins) {
     EXPECT_EQ(meaningOf(config, key).does, Does::NoEffect) << key;
   }
   EXPECT_EQ(valueOf(config, "loss-scale-window"), "");
-  known.precision = "fp32";
+  known.options["precision"] = "fp32";
   config = readGood(R"({"bf16": {"enabled": true}})", known);
   EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
 }
@@ -60,23 +60,23 @@ TEST(Traps, ThePrecisionOfTheCommandLineSwitchesItsSectionOn) {
                      R"("initial_scale_power": 10, "loss_scale_window": 500},
             "bf16": {)",
                      enabled, R"("immediate_grad_update": true}})");
-    known.precision = "fp16";
+    known.options["precision"] = "fp16";
     Config config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "10") << text;
     EXPECT_EQ(valueOf(config, "loss-scale-window"), "500") << text;
     EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision fp16"));
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
-    known.precision = "bf16";
+    known.options["precision"] = "bf16";
     config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "true") << text;
     EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision bf16"));
-    known.precision.reset();
+    known.options.clear();
     config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "") << text;
   }
-  known.precision = "fp16";
+  known.options["precision"] = "fp16";
   Config config = readGood(R"({"fp16": {"enabled": "auto"}})", known);
   EXPECT_EQ(valueOf(config, "precision"), "fp16");
   EXPECT_EQ(meaningOf(config, "fp16.enabled").text,
@@ -226,7 +226,7 @@ TEST(Traps, BothLieInOneFile) {
   EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "");
   EXPECT_EQ(linesOf(read("nvme", "nvme", "/a/").problems), "");
   Known known;
-  known.nvme_path = "/c";
+  known.options["nvme-path"] = "/c";
   config = read("nvme", "nvme", "/b", known);
   EXPECT_EQ(linesOf(config.problems), "");
   EXPECT_THAT(linesOf(config.notes),

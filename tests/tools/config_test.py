@@ -121,6 +121,37 @@ class Applied(ConfigCase):
         self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
                       + json.dumps(self.inspect("a")))
 
+    def test_the_command_line_wins_over_what_a_file_makes_of_several_keys(self):
+        plain = {"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                 "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}}
+        options = ["--micro-batch", "8", "--weight-decay", "0"]
+        self.write({**plain, "fp16": {
+            "enabled": True, "loss_scale": 0, "loss_scale_window": 1000,
+            "initial_scale_power": 16, "hysteresis": 2, "min_loss_scale": 1}})
+        fixed = ["--loss-scale", "128"]
+        self.assertEqual(
+            self.compiles_to("a", "--config", "ds.json", *fixed)[0],
+            self.compiles_to("b", "--precision", "fp16", *fixed, *options)[0])
+        self.write({**plain, "zero_optimization": {
+            "stage": 3, "offload_param": {"device": "cpu"}}})
+        host = ["--offload-optimizer", "cpu"]
+        self.assertEqual(
+            self.compiles_to("a", "--config", "ds.json", *host)[0],
+            self.compiles_to("b", "--zero", "3", *host, "--offload-param",
+                             "cpu", *options)[0])
+        self.write({**plain, "aio": {"queue_depth": 4}, "zero_optimization": {
+            "stage": 1, "offload_optimizer": {"device": "cpu",
+                                              "nvme_path": "/disk"}}})
+        told = self.succeeds("explain", "ds.json", "--offload-optimizer",
+                             "nvme").stdout
+        self.assertRegex(told, r'nvme_path = "/disk" +--nvme-path /disk')
+        self.assertRegex(told, r"queue_depth = 4 +--nvme-queue-depth 4")
+        del plain["gradient_clipping"]
+        self.write(plain)
+        said = self.compiles_to("a", "--config", "ds.json", "--clip-norm",
+                                "2")[1]
+        self.assertNotIn("clip", said)
+
     def test_an_optimizer_of_the_command_line_replaces_the_files(self):
         self.write(GOOD)
         options = [AS_OPTIONS[i] for i in range(len(AS_OPTIONS))
