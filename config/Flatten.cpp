@@ -93,6 +93,15 @@ void Flatten::flattenKey(const Value &child, Dialect dialect, std::string path,
     }
   }
   found.key = findKey(dialect, path);
+  if (absl::StrContains(child.name, '.')) { // a path is no name
+    bool exists = found.key != nullptr;
+    problems.push_back(absl::StrCat(
+        found.named(), ": there is no such key",
+        exists ? absl::StrCat("; did you mean '", leafOf(path),
+                              "' in a section '", parentOf(path), "'?")
+               : ""));
+    return;
+  }
   if (found.key == nullptr) {
     std::string meant = nearestKey(dialect, path);
     problems.push_back(absl::StrCat(found.named(), ": there is no such key",
