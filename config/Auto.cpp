@@ -73,6 +73,8 @@ void Translation::sayAuto(const Given &found) {
   } else if (key.convert == clipping) {
     set(found, "clip-norm", "1", /*by_default=*/true);
     say("auto: as where it is missing");
+  } else if (key.convert == overflow) {
+    say("auto: as where it is missing");
   } else if (key.convert == peak) {
     say("auto: the optimizer's rate");
   } else if (ofHiddenSize(key.path, 2) > 0) {

@@ -6,6 +6,12 @@
 
 namespace zerograph::config {
 
+/// Null is as good as nothing.
+bool Translation::isMissing(absl::string_view path) const {
+  const Given *found = find(path);
+  return found == nullptr || found->value.isNull();
+}
+
 /// Of an option that no key sets; what the command line gives stays.
 void Translation::setDefault(const char *option, const char *value,
                              const char *whose) {
@@ -16,14 +22,13 @@ void Translation::setDefault(const char *option, const char *value,
 
 /// What DeepSpeed does where a key is missing, and people are surprised by.
 void Translation::addDeepSpeedDefaults() {
-  const Given *clipping = find("gradient_clipping");
-  bool clips = clipping == nullptr || clipping->value.isNull();
-  if (clips && !given("clip-norm")) {
+  if (isMissing("gradient_clipping") && !given("clip-norm")) {
     setDefault("clip-norm", "1", "DeepSpeed's default");
     note("'gradient_clipping' is missing: gradients are clipped at 1.0, as by "
          "DeepSpeed since 2026; \"gradient_clipping\": 0 is no clipping");
   }
-  if (precision() == "bf16" && find("bf16.check_grad_overflow") == nullptr &&
+  constexpr char kChecks[] = "bf16.check_grad_overflow";
+  if (precision() == "bf16" && (isMissing(kChecks) || isAuto(kChecks)) &&
       !given("skip-nonfinite")) {
     setDefault("skip-nonfinite", "true", "DeepSpeed's default");
     note(
@@ -35,10 +40,9 @@ void Translation::addDeepSpeedDefaults() {
 
 /// Where we take more bits than DeepSpeed does.
 void Translation::sayReducePrecision() {
-  const Given *type = find("communication_data_type");
   std::string half = precision();
   if (half != "fp32" && !given("reduce-precision") &&
-      (type == nullptr || type->value.isNull())) {
+      isMissing("communication_data_type")) {
     note(absl::StrCat("'communication_data_type' is missing: ranks send "
                       "gradients in float32, where DeepSpeed sends them in ",
                       half, "; --reduce-precision ", half, " does"));

@@ -21,7 +21,7 @@ bool flag(const Translation &to, const char *name, bool fallback) {
 void setWhereMissing(const Given &found, Translation &to, const char *parameter,
                      const char *option, const char *value) {
   std::string path = absl::StrCat("optimizer.params.", parameter);
-  if (to.value(path) == nullptr && !to.isAuto(path) && !to.given(option)) {
+  if (to.isMissing(path) && !to.given(option)) {
     to.set(found, option, value, /*by_default=*/true);
     to.say(absl::StrCat("'", parameter, "' is missing: ", value));
   }

@@ -42,8 +42,7 @@ const char *peakKey(const Translation &to) {
 /// What WarmupDecayLR takes for the peak where nobody says it.
 bool hasDecaysPeak(const Translation &to) {
   return isSchedule(to, "WarmupDecayLR") &&
-         to.value("scheduler.params.warmup_max_lr") == nullptr &&
-         !to.isAuto("scheduler.params.warmup_max_lr");
+         to.isMissing("scheduler.params.warmup_max_lr");
 }
 
 /// Whether the command line says that no beta is cycled.
@@ -100,7 +99,7 @@ void scheduleType(const Given &found, Translation &to) {
     to.note("WarmupDecayLR without 'warmup_max_lr' rises to 0.001, whatever "
             "the optimizer's rate is");
   }
-  if (schedule[0] == 'w' && !to.has("scheduler.params.warmup_type") &&
+  if (schedule[0] == 'w' && to.isMissing("scheduler.params.warmup_type") &&
       !to.given("warmup-type")) {
     to.note("'warmup_type' is missing: the rate rises with the logarithm of "
             "the step; \"warmup_type\": \"linear\" is the other way");

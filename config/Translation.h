@@ -96,6 +96,7 @@ public:
   /// The value of a key; null where it is missing, null or auto.
   const Value *value(absl::string_view path) const;
   bool has(absl::string_view path) const { return find(path) != nullptr; }
+  bool isMissing(absl::string_view path) const;
   bool isAuto(absl::string_view path) const;
   int64_t stage() const;
   /// What the run computes with: the command line's, or the file's; or fp32.

@@ -404,6 +404,24 @@ TEST(Traps, ClippingThatNobodyWrote) {
   EXPECT_FALSE(config.settings.back().by_default); // it is asked for
 }
 
+/// Null is as if a key were missing, whose default may be on.
+TEST(Traps, NullIsAsIfAKeyWereMissing) {
+  auto skips = [](const char *checks) {
+    return valueOf(
+        readGood(absl::StrCat(R"({"bf16": {"enabled": true)", checks, "}}")),
+        "skip-nonfinite");
+  };
+  EXPECT_EQ(skips(""), "true");
+  EXPECT_EQ(skips(R"(, "check_grad_overflow": null)"), "true");
+  EXPECT_EQ(skips(R"(, "check_grad_overflow": "auto")"), "true");
+  EXPECT_EQ(skips(R"(, "check_grad_overflow": false)"), "");
+  EXPECT_EQ(valueOf(readGood("{gradient_clipping: null}"), "clip-norm"), "1");
+  EXPECT_THAT(linesOf(readGood(R"({"scheduler": {"type": "WarmupLR",
+                                   "params": {"warmup_type": null}}})")
+                          .notes),
+              HasSubstr("'warmup_type' is missing"));
+}
+
 TEST(Traps, SumsAreNotMeans) {
   EXPECT_EQ(linesOf(readGood("{gradient_allreduce_op: mean}").problems), "");
   EXPECT_THAT(linesOf(readGood("{gradient_allreduce_op: sum}").problems),
