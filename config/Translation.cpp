@@ -205,7 +205,8 @@ void Translation::translate(const Given &found) {
     if (key.convert == optimizerType || key.convert == scheduleType) {
       note(absl::StrCat(found.named(), " has no effect: ", by));
     }
-  } else if (!hasType(found.value, key.type)) {
+  } else if (key.does != Does::NoEffect && key.does != Does::OutOfScope &&
+             !hasType(found.value, key.type)) {
     refuse(found, absl::StrCat("expected ", nameOf(key.type)));
   } else if (found.value.isAuto() && key.does != Does::NoEffect) {
     sayAuto(found);

@@ -154,6 +154,22 @@ TEST(Keys, ThatAreUnknownAreSaidWithWhatIsNear) {
   }
 }
 
+/// Nothing is made of its value.
+TEST(Keys, WithoutEffectMayHaveAnyType) {
+  for (const Key &key : keys()) {
+    if (key.dialect != Dialect::DeepSpeed || key.type == Type::Section ||
+        (key.does != Does::NoEffect && key.does != Does::OutOfScope)) {
+      continue;
+    }
+    for (const char *value :
+         {"Infinity", "[1, {\"a\": 2}]", "{\"a\": 1}", "\"word\"", "2.5"}) {
+      Config config = readGood(fileOf(key.path, value));
+      EXPECT_EQ(linesOf(config.problems), "") << key.path << " " << value;
+      EXPECT_EQ(meaningOf(config, key.path).does, key.does) << key.path;
+    }
+  }
+}
+
 TEST(Keys, OfTheWrongTypeAreRefused) {
   Config config = readGood("{\"zero_optimization\": {\"stage\": 2.5},\n"
                            "\"gradient_clipping\": \"much\",\n"
