@@ -17,11 +17,14 @@ namespace zerograph::config {
 namespace {
 
 /// What Transformers fills in where its arguments do not say it either, of keys
-/// that change a training.
-constexpr std::pair<const char *, const char *> kTransformers[] = {
-    {"optimizer.params.lr", "5e-05"},
-    {"optimizer.params.weight_decay", "0"},
-    {"scheduler.params.warmup_num_steps", "0"}};
+/// that change a training; and what the option must be, where it does not take
+/// that.
+constexpr struct {
+  const char *path, *theirs, *bound;
+} kTransformers[] = {{"optimizer.params.lr", "5e-05", ""},
+                     {"optimizer.params.weight_decay", "0", ""},
+                     // DeepSpeed does not take it either.
+                     {"scheduler.params.warmup_num_steps", "0", "at least 1"}};
 
 /// What Transformers makes of a model's hidden size where the key is auto; 0:
 /// of this key nothing.
@@ -84,9 +87,9 @@ void Translation::sayAuto(const Given &found) {
     say(key.text);
   } else {
     say(absl::StrCat("auto: ", text, ", the default of --", key.option));
-    for (auto [path, theirs] : kTransformers) {
+    for (auto [path, theirs, bound] : kTransformers) {
       if (key.path == path && text != theirs) {
-        config.autos.push_back({key.path, key.option, text, theirs});
+        config.autos.push_back({key.path, key.option, text, theirs, bound});
       }
     }
   }

@@ -53,6 +53,7 @@ struct Meaning {
 struct Auto {
   std::string key, option;
   std::string ours, theirs;
+  std::string bound; ///< which of theirs the option does not take; or empty
 };
 
 /// What is known besides the file.

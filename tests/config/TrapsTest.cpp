@@ -96,16 +96,16 @@ TEST(Traps, AutoIsNotAlwaysWhatTransformersFillsIn) {
     std::vector<std::string> lines;
     for (const Auto &one : readGood(text).autos) {
       lines.push_back(absl::StrCat(one.key, " --", one.option, " ", one.ours,
-                                   ", not ", one.theirs));
+                                   ", not ", one.theirs, " ", one.bound));
     }
     return lines;
   };
   EXPECT_THAT(autosOf("\"auto\""),
               testing::ElementsAre(
-                  "optimizer.params.lr --lr 0.001, not 5e-05",
-                  "optimizer.params.weight_decay --weight-decay 0.01, not 0",
+                  "optimizer.params.lr --lr 0.001, not 5e-05 ",
+                  "optimizer.params.weight_decay --weight-decay 0.01, not 0 ",
                   "scheduler.params.warmup_num_steps --warmup-steps 1000, "
-                  "not 0"));
+                  "not 0 at least 1"));
   EXPECT_EQ(autosOf("0.1").size(), 2u); // which is the rate
 }
 

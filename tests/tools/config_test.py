@@ -260,7 +260,7 @@ class Applied(ConfigCase):
             result = self.succeeds(*command)
             self.assertIn("auto is the default here: warmup_num_steps 1000; "
                           "Transformers fills in its arguments, by default 0: "
-                          "give --warmup-steps\n",
+                          "give --warmup-steps (at least 1)\n",
                           result.stdout + result.stderr)
             result = self.succeeds(*command, "--warmup-steps", "2")
             self.assertNotIn("auto is the default",
@@ -311,6 +311,20 @@ class Refused(ConfigCase):
             self.assertIn("--lr -1: expected a finite number", result.stderr)
             self.assertIn("--lr is 'optimizer.params.lr' (ds.json, line 7)",
                           result.stderr)
+
+    def test_a_warm_up_of_no_steps_names_its_key(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "scheduler": {"type": "WarmupLR", "params": {
+                        "warmup_num_steps": 0}}})
+        for command in (["compile", MLP, "-o", "x", "--config", "ds.json"],
+                        ["explain", "ds.json"]):
+            result = self.run_program(*command)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--warmup-steps 0 with --schedule warmup: expected "
+                          "at least 1", result.stderr)
+            self.assertIn("--warmup-steps is 'scheduler.params."
+                          "warmup_num_steps' (ds.json, line 7)", result.stderr)
+        self.succeeds("explain", "ds.json", "--warmup-steps", "1")
 
     def test_two_spellings_and_two_files(self):
         self.write('{"gradient_clipping": 0, "gradient_clipping": 1}')

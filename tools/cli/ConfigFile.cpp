@@ -38,7 +38,9 @@ std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
       std::string name = one.key.substr(one.key.rfind('.') + 1);
       ours.push_back(absl::StrCat(name, " ", one.ours));
       theirs.push_back(one.theirs);
-      options.push_back("--" + one.option);
+      options.push_back(absl::StrCat(
+          "--", one.option,
+          one.bound.empty() ? "" : absl::StrCat(" (", one.bound, ")")));
     }
   }
   return ours.empty()
