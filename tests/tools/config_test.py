@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 
+from onnx_bytes import linear
 from support import GPT, MLP, MLP_DATA, Case, main
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(
@@ -228,6 +229,23 @@ class Applied(ConfigCase):
         said = self.succeeds("explain", "--warmup-steps", "5")
         self.assertEqual(said.stderr,
                          "note: DeepSpeed has no key for --warmup-steps\n")
+
+    def test_a_file_of_options_and_a_model(self):
+        said = self.succeeds("explain", MLP, "--zero", "3")
+        self.assertEqual(said.stdout, self.succeeds("explain", "--zero",
+                                                    "3").stdout)
+        self.assertIn(f"note: nothing of {MLP} is in this file; 'zerograph "
+                      f"explain FILE {MLP}' says", said.stderr)
+        self.refused("explain", "none.onnx", "--zero", "3",
+                     parts=["none.onnx"])
+        with open(self.path("fixed.onnx"), "wb") as file:
+            file.write(linear(dims=(4, 4)))
+        said = self.succeeds("explain", "fixed.onnx", "--ranks", "2")
+        self.assertEqual(json.loads(said.stdout)["train_batch_size"], 8)
+        self.assertIn("note: fixed.onnx is for micro-batches of 4", said.stderr)
+        self.refused("explain", "fixed.onnx", "--micro-batch", "2",
+                     parts=["--micro-batch 2, but fixed.onnx is for "
+                            "micro-batches of 4"])
 
     def test_the_precision_that_auto_waits_for(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
