@@ -76,6 +76,8 @@ void Translation::sayAuto(const Given &found) {
   } else if (key.convert == clipping) {
     set(found, "clip-norm", "1", /*by_default=*/true);
     say("auto: as where it is missing");
+  } else if (key.convert == nvmePath) {
+    noEffect("auto: nobody makes up a folder; give --nvme-path, or write one");
   } else if (key.convert == overflow) {
     say("auto: as where it is missing");
   } else if (key.convert == peak) {

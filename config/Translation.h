@@ -80,6 +80,7 @@ struct Config {
   std::vector<Auto> autos;       ///< that hold unless the option is given
   std::vector<std::string> notes;
   std::vector<std::string> problems;
+  std::vector<std::string> unknown; ///< of these, keys that there are not
   Batch batch;
 };
 

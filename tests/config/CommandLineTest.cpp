@@ -135,6 +135,17 @@ TEST(CommandLine, DecidesWhetherBetasAreCycled) {
   EXPECT_THAT(linesOf(config.notes), Not(HasSubstr("from 0.9 ")));
 }
 
+TEST(CommandLine, NamesTheFolderThatAutoDoesNot) {
+  const char *kFile = R"({"zero_optimization": {"stage": 1,
+      "offload_optimizer": {"device": "nvme", "nvme_path": "auto"}}})";
+  Config config = readWith({}, kFile);
+  Meaning meaning =
+      meaningOf(config, "zero_optimization.offload_optimizer.nvme_path");
+  EXPECT_EQ(meaning.does, Does::NoEffect);
+  EXPECT_THAT(meaning.text, HasSubstr("give --nvme-path"));
+  EXPECT_EQ(valueOf(config, "nvme-path"), "");
+}
+
 /// Two keys that disagree do so where nobody else decides.
 TEST(CommandLine, DecidesBetweenTwoKeys) {
   const char *kPaths = R"({"zero_optimization": {"stage": 3,

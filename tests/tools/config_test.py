@@ -344,6 +344,42 @@ class Refused(ConfigCase):
                           "warmup_num_steps' (ds.json, line 7)", result.stderr)
         self.succeeds("explain", "ds.json", "--warmup-steps", "1")
 
+    def test_unknown_keys_come_first(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "stge": 3,
+                    "gradient_clipping": 0})
+        result = self.run_program("explain", "ds.json")
+        self.assertEqual(result.returncode, 1)
+        message = ("  'stge' (ds.json, line 3): there is no such key; did you "
+                   "mean 'zero_optimization.stage'?\n")
+        self.assertTrue(result.stdout.startswith(
+            "ds.json\n\nunknown\n" + message + "\napplied\n"), result.stdout)
+        self.assertIn(message, result.stderr)
+
+    def test_a_folder_is_needed(self):
+        for path in ({}, {"nvme_path": "auto"}):
+            self.write({"train_micro_batch_size_per_gpu": 8,
+                        "gradient_clipping": 0, "zero_optimization": {
+                            "stage": 1, "offload_optimizer": {
+                                "device": "nvme", **path}}})
+            told = self.succeeds("explain", "ds.json").stdout
+            self.assertIn("\nnote: to train, --offload-optimizer nvme needs "
+                          "--nvme-path DIR", told)
+            self.assertIn("--data DATA --nvme-path DIR\n", told)
+            told = self.succeeds("explain", "ds.json", "--nvme-path",
+                                 "disk").stdout
+            self.assertNotIn("DIR", told)
+            # Nothing is compiled before it is said, and a plan needs none.
+            result = self.run_program("train", MLP, "--data", MLP_DATA,
+                                      "--config", "ds.json", "--dump-ir", "ir")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--offload-optimizer nvme needs --nvme-path DIR",
+                          result.stderr)
+            self.assertIn("--offload-optimizer is 'zero_optimization."
+                          "offload_optimizer.device' (ds.json, line 7)",
+                          result.stderr)
+            self.assertFalse(os.path.exists(self.path("ir")))
+            self.compiles_to("a", "--config", "ds.json")
+
     def test_two_spellings_and_two_files(self):
         self.write('{"gradient_clipping": 0, "gradient_clipping": 1}')
         self.refused("compile", MLP, "-o", "x", "--config", "ds.json", lines=0,

@@ -97,6 +97,10 @@ std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
 }
 
 void printKeys(CLI::App &command, const ConfigFile &file) {
+  if (!file.config.unknown.empty()) { // most often misspelt
+    absl::PrintF("\nunknown\n  %s\n",
+                 absl::StrJoin(file.config.unknown, "\n  "));
+  }
   const std::vector<Meaning> &all = file.config.meanings;
   std::vector<std::pair<Does, std::string>> texts;
   size_t width = 0;
@@ -137,6 +141,9 @@ void printCommand(const ExplainFlags &flags, const std::string &model) {
   }
   if (flags.train.data.empty()) {
     parts.push_back("--data DATA");
+  }
+  if (flags.compile->needsFolder() && flags.train.nvme_path.empty()) {
+    parts.push_back("--nvme-path DIR");
   }
   absl::PrintF("\nthe same by options\n  %s\n", absl::StrJoin(parts, " "));
 }
@@ -186,6 +193,10 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
     std::fflush(stdout);
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":\n  ", absl::StrJoin(file.problems, "\n  ")));
+  }
+  if (absl::Status folder = flags.compile->checkFolder(flags.train.nvme_path);
+      !folder.ok()) {
+    absl::PrintF("\nnote: to train, %s\n", folder.message());
   }
   if (!model.empty()) {
     checked->model = model;
