@@ -17,11 +17,14 @@ namespace zerograph::config {
 namespace {
 
 /// What Transformers fills in where its arguments do not say it either, of keys
-/// that change a training.
-constexpr std::pair<const char *, const char *> kTransformers[] = {
-    {"optimizer.params.lr", "5e-05"},
-    {"optimizer.params.weight_decay", "0"},
-    {"scheduler.params.warmup_num_steps", "0"}};
+/// that change a training; and what the option must be, where it does not take
+/// that.
+constexpr struct {
+  const char *path, *theirs, *bound;
+} kTransformers[] = {{"optimizer.params.lr", "5e-05", ""},
+                     {"optimizer.params.weight_decay", "0", ""},
+                     // DeepSpeed does not take it either.
+                     {"scheduler.params.warmup_num_steps", "0", "at least 1"}};
 
 /// What Transformers makes of a model's hidden size where the key is auto; 0:
 /// of this key nothing.
@@ -38,7 +41,7 @@ int64_t ofHiddenSize(const std::string &path, int64_t size) {
 } // namespace
 
 void Translation::fillIn() {
-  for (Given &found : given) {
+  for (Given &found : all) {
     int64_t size = known.hidden_size.value_or(0);
     int64_t number = ofHiddenSize(found.key->path, size);
     if (found.value.isAuto() && number > 0) {
@@ -67,11 +70,15 @@ void Translation::sayAuto(const Given &found) {
     betas(found, *this);
   } else if (key.convert == rate && !rateOfSchedule(*this).empty()) {
     rate(found, *this);
-  } else if (key.convert == config::precision && known.precision) {
-    set(found, key.option, *known.precision, /*by_default=*/true);
+  } else if (key.convert == config::precision && given("precision")) {
+    set(found, key.option, *given("precision"), /*by_default=*/true);
     say("auto: as the command line says");
   } else if (key.convert == clipping) {
     set(found, "clip-norm", "1", /*by_default=*/true);
+    say("auto: as where it is missing");
+  } else if (key.convert == nvmePath) {
+    noEffect("auto: nobody makes up a folder; give --nvme-path, or write one");
+  } else if (key.convert == overflow) {
     say("auto: as where it is missing");
   } else if (key.convert == peak) {
     say("auto: the optimizer's rate");
@@ -82,9 +89,9 @@ void Translation::sayAuto(const Given &found) {
     say(key.text);
   } else {
     say(absl::StrCat("auto: ", text, ", the default of --", key.option));
-    for (auto [path, theirs] : kTransformers) {
+    for (auto [path, theirs, bound] : kTransformers) {
       if (key.path == path && text != theirs) {
-        config.autos.push_back({key.path, key.option, text, theirs});
+        config.autos.push_back({key.path, key.option, text, theirs, bound});
       }
     }
   }

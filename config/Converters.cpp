@@ -4,9 +4,8 @@
 
 #include "config/Translation.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/numbers.h"
 
 #include <algorithm>
 
@@ -64,7 +63,7 @@ void wire(const Given &found, Translation &to) {
 
 void precision(const Given &found, Translation &to) {
   if (!*found.value.boolean()) {
-    const std::optional<std::string> &given = to.besides().precision;
+    std::optional<std::string> given = to.given("precision");
     to.noEffect(given ? absl::StrCat("--precision ", *given, " was given")
                       : "off");
     return;
@@ -78,13 +77,24 @@ void precision(const Given &found, Translation &to) {
   to.set(found, "precision", found.key->path.substr(0, 4));
 }
 
-void dynamicScale(const Given &found, Translation &to) {
+std::string fixedScale(const Translation &to) {
   const Value *scale = to.value("fp16.loss_scale");
-  if (scale != nullptr && scale->number().value_or(0) != 0) {
-    to.noEffect("'fp16.loss_scale' never changes");
-    return;
+  double number = scale != nullptr ? *scale->number() : 0;
+  std::optional<std::string> given = to.given("loss-scale");
+  if (given && absl::SimpleAtod(*given, &number)) {
+    return number != 0 ? absl::StrCat("--loss-scale ", *given, " never changes")
+                       : "";
   }
-  same(found, to);
+  return number != 0 ? "'fp16.loss_scale' never changes" : "";
+}
+
+void dynamicScale(const Given &found, Translation &to) {
+  std::string fixed = fixedScale(to);
+  if (fixed.empty()) {
+    same(found, to);
+  } else {
+    to.noEffect(fixed);
+  }
 }
 
 void overflow(const Given &found, Translation &to) { same(found, to); }
@@ -97,7 +107,8 @@ void masters(const Given &found, Translation &to) {
   for (const char *path :
        {"bf16.bf16_master_weights_and_grads", "bf16.bf16_optimizer_states"}) {
     const Value *other = to.value(path);
-    if (other == nullptr || other->boolean() != true) {
+    bool on = other != nullptr && other->boolean() == true;
+    if (!on && !to.given(found.key->option)) {
       to.refuse(found, absl::StrCat("and '", path,
                                     "' is not: set both or none; bf16 masters "
                                     "with float32 states, or the other way "
@@ -150,98 +161,6 @@ void recompute(const Given &found, Translation &to) {
     to.set(found, "recompute", "units");
   } else {
     to.noEffect("off");
-  }
-}
-
-/// Where to a device offloads; empty: nowhere. By its old name, true is the
-/// CPU.
-static std::string placeOf(const Value *device) {
-  std::string name = device ? absl::AsciiStrToLower(device->text) : "";
-  return device && device->boolean() == true ? "cpu"
-         : name == "cpu" || name == "nvme"   ? name
-                                             : "";
-}
-
-static bool offloadsOptimizer(const Translation &to) {
-  return !placeOf(to.value("zero_optimization.offload_optimizer.device"))
-              .empty();
-}
-
-/// Where a key says that something is kept.
-static void offload(const Given &found, const char *option, Translation &to) {
-  if (!asks(found.value, *found.key)) {
-    to.noEffect("off");
-  } else if (std::string place = placeOf(&found.value); !place.empty()) {
-    to.set(found, option, place);
-  } else {
-    to.refuse(found, "expected none, cpu or nvme");
-  }
-}
-
-void offloadOptimizer(const Given &found, Translation &to) {
-  offload(found, "offload-optimizer", to);
-}
-
-void offloadRatio(const Given &found, Translation &to) {
-  if (offloadsOptimizer(to)) {
-    to.set(found, "offload-ratio", found.value.text);
-  } else {
-    to.noEffect("nothing is offloaded");
-  }
-}
-
-/// Whether something lies in files, of the section of a key or of both.
-static bool usesFiles(const Given &found, const Translation &to) {
-  for (const char *what : {"optimizer", "param"}) {
-    std::string section = absl::StrCat("zero_optimization.offload_", what);
-    bool counts = !absl::StartsWith(found.key->path, "zero_optimization.") ||
-                  absl::StartsWith(found.key->path, section);
-    bool works = what != absl::string_view("param") || to.stage() == 3;
-    if (counts && works && placeOf(to.value(section + ".device")) == "nvme") {
-      return true;
-    }
-  }
-  return false;
-}
-
-void nvme(const Given &found, Translation &to) {
-  if (usesFiles(found, to)) {
-    same(found, to);
-  } else {
-    to.noEffect("nothing of it is offloaded to `nvme`");
-  }
-}
-
-void nvmePath(const Given &found, Translation &to) {
-  const std::optional<std::string> &given = to.besides().nvme_path;
-  absl::string_view folder = found.value.text;
-  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
-  }
-  if (!usesFiles(found, to)) {
-    to.noEffect("nothing of it is offloaded to `nvme`");
-  } else if (given && *given != folder) {
-    to.noEffect(
-        absl::StrCat("the command line's --nvme-path ", *given, " wins"));
-    to.note(absl::StrCat("--nvme-path ", *given,
-                         " of the command line wins over ", found.named()));
-  } else {
-    to.set(found, "nvme-path", std::string(folder));
-  }
-}
-
-void offloadParam(const Given &found, Translation &to) {
-  if (to.stage() != 3 && asks(found.value, *found.key)) {
-    to.noEffect(absl::StrCat("with stage ", to.stage(),
-                             ": DeepSpeed too offloads parameters with stage 3 "
-                             "only, and does not say so"));
-    return;
-  }
-  if (!placeOf(&found.value).empty() && !offloadsOptimizer(to)) {
-    to.refuse(found,
-              "not built without `offload_optimizer` on the CPU or `nvme` too: "
-              "who keeps parameters updates them");
-  } else {
-    offload(found, "offload-param", to);
   }
 }
 

@@ -92,6 +92,8 @@ std::string scheduleGivenInstead(const Translation &to);
 std::string replacedBecause(const Key &key, const Translation &to);
 /// Why the schedule's rate comes before the optimizer's; or empty.
 std::string rateOfSchedule(const Translation &to);
+/// Why the loss scale never changes; empty where it is dynamic.
+std::string fixedScale(const Translation &to);
 /// Whether the schedule changes the betas.
 bool cyclesBetas(const Translation &to);
 

@@ -78,6 +78,11 @@ void Flatten::add(Given found) {
   }
 }
 
+void Flatten::addUnknown(const Given &found, const std::string &meant) {
+  unknown.push_back(absl::StrCat(found.named(), ": there is no such key",
+                                 meant.empty() ? "" : "; ", meant));
+}
+
 void Flatten::flattenKey(const Value &child, Dialect dialect, std::string path,
                          const std::string &written, const std::string &file) {
   Given found{nullptr, child, written, file, child.shown(), "", "", false};
@@ -93,10 +98,16 @@ void Flatten::flattenKey(const Value &child, Dialect dialect, std::string path,
     }
   }
   found.key = findKey(dialect, path);
+  if (absl::StrContains(child.name, '.')) { // a path is no name
+    bool exists = found.key != nullptr;
+    addUnknown(found,
+               exists ? absl::StrCat("did you mean '", leafOf(path),
+                                     "' in a section '", parentOf(path), "'?")
+                      : "");
+    return;
+  }
   if (found.key == nullptr) {
-    std::string meant = nearestKey(dialect, path);
-    problems.push_back(absl::StrCat(found.named(), ": there is no such key",
-                                    meant.empty() ? "" : "; ", meant));
+    addUnknown(found, nearestKey(dialect, path));
     return;
   }
   if (found.key->type != Type::Section) {

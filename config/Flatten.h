@@ -20,7 +20,7 @@ public:
   void addDefaults(const std::string &file);
 
   std::vector<Given> given;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems, unknown; ///< apart, for who lists keys
   /// Whether DeepSpeed would train: not by a file of Accelerate that asks for
   /// nothing but ranks.
   bool deepspeed = true;
@@ -31,6 +31,7 @@ private:
   void flattenKey(const Value &child, Dialect dialect, std::string path,
                   const std::string &written, const std::string &file);
   void add(Given found);
+  void addUnknown(const Given &found, const std::string &meant);
   void addMixedPrecision(const Given &found);
   void checkKind();
 

@@ -13,15 +13,6 @@
 namespace zerograph::config {
 namespace {
 
-absl::string_view leafOf(absl::string_view path) {
-  return path.substr(path.find_last_of('.') + 1);
-}
-
-absl::string_view parentOf(absl::string_view path) {
-  size_t dot = path.find_last_of('.');
-  return dot == absl::string_view::npos ? "" : path.substr(0, dot);
-}
-
 std::vector<Key> makeKeys() {
   std::vector<Key> rows;
   // Sections are declared by both in the same way.
@@ -61,6 +52,15 @@ void lookForEnabled(const Value &value, bool &there, bool &on) {
 }
 
 } // namespace
+
+absl::string_view leafOf(absl::string_view path) {
+  return path.substr(path.find_last_of('.') + 1);
+}
+
+absl::string_view parentOf(absl::string_view path) {
+  size_t dot = path.find_last_of('.');
+  return dot == absl::string_view::npos ? "" : path.substr(0, dot);
+}
 
 const std::vector<Key> &keys() {
   static const std::vector<Key> rows = makeKeys();

@@ -48,6 +48,11 @@ struct Alias {
 const std::vector<Key> &keys();
 const std::vector<Alias> &aliases();
 
+/// Of a path: "stage" of "zero_optimization.stage", and the section that it is
+/// in, or "".
+absl::string_view leafOf(absl::string_view path);
+absl::string_view parentOf(absl::string_view path);
+
 /// The row of a path, or null.
 const Key *findKey(Dialect dialect, absl::string_view path);
 const Alias *findAlias(absl::string_view path);

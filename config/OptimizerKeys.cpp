@@ -21,7 +21,7 @@ bool flag(const Translation &to, const char *name, bool fallback) {
 void setWhereMissing(const Given &found, Translation &to, const char *parameter,
                      const char *option, const char *value) {
   std::string path = absl::StrCat("optimizer.params.", parameter);
-  if (to.value(path) == nullptr && !to.isAuto(path)) {
+  if (to.isMissing(path) && !to.given(option)) {
     to.set(found, option, value, /*by_default=*/true);
     to.say(absl::StrCat("'", parameter, "' is missing: ", value));
   }
@@ -51,9 +51,8 @@ bool takes(const std::string &kind, absl::string_view parameter) {
 
 std::string optimizerOf(const Translation &to) {
   std::string type = typeInFile(to);
-  return to.besides().optimizer ? *to.besides().optimizer
-         : !type.empty()        ? type
-                                : defaultOf("optimizer");
+  std::optional<std::string> given = to.given("optimizer");
+  return given ? *given : !type.empty() ? type : defaultOf("optimizer");
 }
 
 std::string replacedBecause(const Key &key, const Translation &to) {
@@ -64,7 +63,7 @@ std::string replacedBecause(const Key &key, const Translation &to) {
   }
   bool half = absl::StartsWith(key.path, "bf16.") ||
               absl::StartsWith(key.path, "fp16.");
-  const std::optional<std::string> &precision = to.besides().precision;
+  std::optional<std::string> precision = to.given("precision");
   if (half && precision && key.path.substr(0, 4) != *precision) {
     return absl::StrCat("--precision ", *precision, " was given");
   }

@@ -73,8 +73,11 @@ absl::StatusOr<Config> readText(absl::string_view text, const std::string &name,
     keys.addDefaults(name);
   }
   Config config = Translation(keys.given, known, keys.deepspeed).translate();
+  keys.problems.insert(keys.problems.begin(), keys.unknown.begin(),
+                       keys.unknown.end());
   config.problems.insert(config.problems.begin(), keys.problems.begin(),
                          keys.problems.end());
+  config.unknown = std::move(keys.unknown);
   return config;
 }
 

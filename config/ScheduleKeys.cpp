@@ -5,6 +5,7 @@
 #include "options/Groups.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 
 namespace zerograph::config {
 namespace {
@@ -41,8 +42,14 @@ const char *peakKey(const Translation &to) {
 /// What WarmupDecayLR takes for the peak where nobody says it.
 bool hasDecaysPeak(const Translation &to) {
   return isSchedule(to, "WarmupDecayLR") &&
-         to.value("scheduler.params.warmup_max_lr") == nullptr &&
-         !to.isAuto("scheduler.params.warmup_max_lr");
+         to.isMissing("scheduler.params.warmup_max_lr");
+}
+
+/// Whether the command line says that no beta is cycled.
+bool cyclesNothing(const Translation &to) {
+  double most = 1;
+  std::optional<std::string> given = to.given("cycle-max-momentum");
+  return given && absl::SimpleAtod(*given, &most) && most == 0;
 }
 
 double number(const Translation &to, const char *path, double fallback) {
@@ -53,7 +60,7 @@ double number(const Translation &to, const char *path, double fallback) {
 } // namespace
 
 std::string scheduleGivenInstead(const Translation &to) {
-  const std::optional<std::string> &given = to.besides().schedule;
+  std::optional<std::string> given = to.given("schedule");
   bool instead = given && to.value("scheduler.type") != nullptr &&
                  *given != scheduleInFile(to);
   return instead ? absl::StrCat("--schedule ", *given, " was given") : "";
@@ -72,7 +79,8 @@ std::string rateOfSchedule(const Translation &to) {
 bool cyclesBetas(const Translation &to) {
   const Value *asked = to.value("scheduler.params.cycle_momentum");
   std::string kind = optimizerOf(to);
-  return isSchedule(to, kCycle) && (kind == "adam" || kind == "adamw") &&
+  return isSchedule(to, kCycle) && !cyclesNothing(to) &&
+         (kind == "adam" || kind == "adamw") &&
          (asked == nullptr || *asked->boolean());
 }
 
@@ -86,10 +94,13 @@ void scheduleType(const Given &found, Translation &to) {
   to.set(found, "schedule", schedule);
   if (hasDecaysPeak(to)) {
     to.set(found, "lr", "0.001", /*by_default=*/true);
+  }
+  if (hasDecaysPeak(to) && !to.given("lr")) {
     to.note("WarmupDecayLR without 'warmup_max_lr' rises to 0.001, whatever "
             "the optimizer's rate is");
   }
-  if (schedule[0] == 'w' && !to.has("scheduler.params.warmup_type")) {
+  if (schedule[0] == 'w' && to.isMissing("scheduler.params.warmup_type") &&
+      !to.given("warmup-type")) {
     to.note("'warmup_type' is missing: the rate rises with the logarithm of "
             "the step; \"warmup_type\": \"linear\" is the other way");
   }
@@ -117,6 +128,10 @@ void cycleMomentum(const Given &found, Translation &to) {
                               "in DeepSpeed as well"));
     return;
   }
+  if (cyclesNothing(to)) {
+    to.say("--cycle-max-momentum 0 was given");
+    return;
+  }
   if (!cyclesBetas(to)) {
     to.refuse(found, absl::StrCat("not built yet: OneCycle changes the first "
                                   "beta of ",
@@ -127,11 +142,16 @@ void cycleMomentum(const Given &found, Translation &to) {
   }
   std::string low =
       numberText(number(to, "scheduler.params.cycle_min_mom", 0.8));
+  std::optional<std::string> most = to.given("cycle-max-momentum");
   std::string high =
-      numberText(number(to, "scheduler.params.cycle_max_mom", 0.9));
+      most ? *most
+           : numberText(number(to, "scheduler.params.cycle_max_mom", 0.9));
   to.set(found, "cycle-min-momentum", low);
   to.set(found, "cycle-max-momentum", high);
   to.set(found, "betas", absl::StrCat(high, ",0.99"));
+  if (most || to.given("cycle-min-momentum") || to.given("betas")) {
+    return; // what is said of these options says it
+  }
   to.note(absl::StrCat("OneCycle changes the first beta as well, from ", high,
                        " to ", low,
                        " at the peak, and makes the second 0.99, "

@@ -3,7 +3,6 @@
 #include "config/Translation.h"
 
 #include "config/Converters.h"
-#include "config/Write.h"
 
 #include "absl/strings/match.h"
 
@@ -27,7 +26,7 @@ std::string Given::named() const {
 }
 
 const Given *Translation::find(absl::string_view path) const {
-  for (const Given &found : given) {
+  for (const Given &found : all) {
     if (found.key->path == path) {
       return &found;
     }
@@ -41,6 +40,12 @@ const Value *Translation::value(absl::string_view path) const {
                  !hasType(found->value, found->key->type)
              ? nullptr
              : &found->value;
+}
+
+std::optional<std::string> Translation::given(const std::string &option) const {
+  auto found = known.options.find(option);
+  return found == known.options.end() ? std::nullopt
+                                      : std::optional(found->second);
 }
 
 bool Translation::isAuto(absl::string_view path) const {
@@ -57,8 +62,8 @@ int64_t Translation::stage() const {
 }
 
 std::string Translation::precision() const {
-  if (known.precision) {
-    return *known.precision;
+  if (given("precision")) {
+    return *given("precision");
   }
   for (const char *half : {"fp16", "bf16"}) {
     const Value *on = value(absl::StrCat(half, ".enabled"));
@@ -77,7 +82,17 @@ void Translation::set(const Given &from, const std::string &option,
   }
   if (at == config.settings.size()) {
     config.settings.push_back({option, value, from.named(), by_default});
-  } else if (config.settings[at].value != value) {
+  } else if (config.settings[at].value == value) {
+    // Both mean the same.
+  } else if (std::optional<std::string> wins = given(option)) {
+    if (*wins != value) {
+      noEffect(
+          absl::StrCat("the command line's --", option, " ", *wins, " wins"));
+      note(absl::StrCat("--", option, " ", *wins,
+                        " of the command line wins over ", from.named()));
+      return;
+    }
+  } else {
     config.problems.push_back(
         absl::StrCat(from.named(), " means --", option, " ", value, ", but ",
                      config.settings[at].key, " means --", option, " ",
@@ -104,18 +119,35 @@ void Translation::say(absl::string_view text) {
   }
 }
 
+/// What the command line gives that decides whether a section is on; empty
+/// where the section's own switch does.
+std::optional<std::string> Translation::switchedBy(const Key &section) const {
+  const Key *on =
+      findKey(section.dialect, absl::StrCat(section.path, ".", section.on));
+  return on != nullptr && (on->convert == config::precision ||
+                           on->convert == offloadOptimizer ||
+                           on->convert == offloadParam)
+             ? given(on->option)
+             : std::nullopt;
+}
+
 /// Why nothing in the key's section has an effect; empty where it has.
 std::string Translation::offBecause(const Key &key) const {
   for (size_t dot = key.path.find('.'); dot != std::string::npos;
        dot = key.path.find('.', dot + 1)) {
     std::string section = key.path.substr(0, dot);
     const Key *row = findKey(key.dialect, section);
-    if (row == nullptr || row->on.empty() || section == known.precision) {
-      continue; // the command line is the switch of its type
-    }
-    std::string path = absl::StrCat(section, ".", row->on);
-    if (path == key.path) {
+    std::string path = absl::StrCat(section, ".", row ? row->on : "");
+    if (row == nullptr || row->on.empty() || path == key.path) {
       continue;
+    }
+    std::optional<std::string> by = switchedBy(*row);
+    if (by == section || by == "cpu" || by == "nvme") {
+      continue;
+    }
+    if (by == "none") {
+      return absl::StrCat("--", findKey(key.dialect, path)->option,
+                          " none was given");
     }
     const Given *found = find(path);
     if (found == nullptr) {
@@ -173,7 +205,8 @@ void Translation::translate(const Given &found) {
     if (key.convert == optimizerType || key.convert == scheduleType) {
       note(absl::StrCat(found.named(), " has no effect: ", by));
     }
-  } else if (!hasType(found.value, key.type)) {
+  } else if (key.does != Does::NoEffect && key.does != Does::OutOfScope &&
+             !hasType(found.value, key.type)) {
     refuse(found, absl::StrCat("expected ", nameOf(key.type)));
   } else if (found.value.isAuto() && key.does != Does::NoEffect) {
     sayAuto(found);
@@ -191,80 +224,11 @@ Config Translation::translate() {
   fillIn();
   reconcileBatch();
   setBatch();
-  for (const Given &found : given) {
+  for (const Given &found : all) {
     translate(found);
   }
   sayDefaults();
   return std::move(config);
-}
-
-/// What DeepSpeed does where a key is missing, and people are surprised by.
-void Translation::addDeepSpeedDefaults() {
-  const Given *clipping = find("gradient_clipping");
-  if (clipping == nullptr || clipping->value.isNull()) {
-    config.settings.push_back({"clip-norm", "1", "DeepSpeed's default", true});
-    note("'gradient_clipping' is missing: gradients are clipped at 1.0, as by "
-         "DeepSpeed since 2026; \"gradient_clipping\": 0 is no clipping");
-  }
-  if (precision() == "bf16" && find("bf16.check_grad_overflow") == nullptr) {
-    config.settings.push_back(
-        {"skip-nonfinite", "true", "DeepSpeed's default", true});
-    note(
-        "'bf16.check_grad_overflow' is missing: a step whose gradients are not "
-        "all finite updates nothing, as by DeepSpeed; false updates always");
-  }
-  sayReducePrecision();
-}
-
-/// Where we take more bits than DeepSpeed does.
-void Translation::sayReducePrecision() {
-  const Given *type = find("communication_data_type");
-  std::string half = precision();
-  if (half != "fp32" && (type == nullptr || type->value.isNull())) {
-    note(absl::StrCat("'communication_data_type' is missing: ranks send "
-                      "gradients in float32, where DeepSpeed sends them in ",
-                      half, "; --reduce-precision ", half, " does"));
-  }
-}
-
-/// Transformers fills in what its arguments say, of which none is known.
-void Translation::sayAutoPrecision() {
-  for (const char *half : {"bf16", "fp16"}) {
-    if (!known.precision && precision() == "fp32" &&
-        isAuto(absl::StrCat(half, ".enabled"))) {
-      note(absl::StrCat("'", half,
-                        ".enabled' is auto: the run is in float32, unless you "
-                        "give --precision ",
-                        half, ", where Transformers was given --", half));
-    }
-  }
-}
-
-/// Of PyTorch's GradScaler, which Accelerate takes without DeepSpeed.
-void Translation::addGradScaler() {
-  if (precision() != "fp16") {
-    return;
-  }
-  for (auto [option, number] : {std::pair("loss-scale-window", "2000"),
-                                std::pair("loss-scale-hysteresis", "1")}) {
-    config.settings.push_back({option, number, "GradScaler's default", true});
-  }
-  note("without DeepSpeed the loss is scaled as by PyTorch's GradScaler: "
-       "halved at every overflow, doubled after 2000 steps without");
-}
-
-void Translation::sayDefaults() {
-  sayAutoPrecision();
-  if (deepspeed) {
-    addDeepSpeedDefaults();
-  } else {
-    addGradScaler();
-  }
-  if (find("optimizer.type") == nullptr) {
-    note(absl::StrCat("'optimizer' is missing: --optimizer ",
-                      defaultOf("optimizer"), " and --lr ", defaultOf("lr"),
-                      ", the defaults, unless you give these options"));
-  }
 }
 
 } // namespace zerograph::config

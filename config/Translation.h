@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ struct Meaning {
 struct Auto {
   std::string key, option;
   std::string ours, theirs;
+  std::string bound; ///< which of theirs the option does not take; or empty
 };
 
 /// What is known besides the file.
@@ -60,8 +62,8 @@ struct Known {
   std::string ranks_from; ///< "--ranks", "the processes that were started"
   std::optional<int64_t> micro_batch, accumulate; ///< of the command line
   std::optional<int64_t> stage;                   ///< likewise
-  std::optional<std::string> optimizer, schedule, precision; ///< likewise
-  std::optional<std::string> nvme_path;                      ///< likewise
+  /// All that the command line gives, without dashes, and the values.
+  std::map<std::string, std::string> options;
   std::optional<int64_t> model_batch; ///< that the model fixes
   std::optional<int64_t> hidden_size; ///< the model's, if it has one
 };
@@ -78,6 +80,7 @@ struct Config {
   std::vector<Auto> autos;       ///< that hold unless the option is given
   std::vector<std::string> notes;
   std::vector<std::string> problems;
+  std::vector<std::string> unknown; ///< of these, keys that there are not
   Batch batch;
 };
 
@@ -85,8 +88,8 @@ struct Config {
 class Translation {
 public:
   /// `deepspeed`: what is missing is as by DeepSpeed; else as by PyTorch.
-  Translation(std::vector<Given> given, const Known &known, bool deepspeed)
-      : given(std::move(given)), known(known), deepspeed(deepspeed) {}
+  Translation(std::vector<Given> found, const Known &known, bool deepspeed)
+      : all(std::move(found)), known(known), deepspeed(deepspeed) {}
 
   Config translate();
 
@@ -95,12 +98,15 @@ public:
   /// The value of a key; null where it is missing, null or auto.
   const Value *value(absl::string_view path) const;
   bool has(absl::string_view path) const { return find(path) != nullptr; }
+  bool isMissing(absl::string_view path) const;
   bool isAuto(absl::string_view path) const;
   int64_t stage() const;
   /// What the run computes with: the command line's, or the file's; or fp32.
   std::string precision() const;
-  const Known &besides() const { return known; }
-  /// Gives an option its value.
+  /// What the command line gives an option, which wins over every key.
+  std::optional<std::string> given(const std::string &option) const;
+  /// Gives an option its value. Two keys may disagree where the command line
+  /// decides.
   void set(const Given &from, const std::string &option, std::string value,
            bool by_default = false);
   /// The key has no effect after all.
@@ -120,15 +126,17 @@ private:
   void apply(const Given &found);
   void linkSettings(const Given &found);
   std::string offBecause(const Key &key) const;
+  std::optional<std::string> switchedBy(const Key &section) const;
   void reconcileBatch();
   void setBatch();
   void sayDefaults();
+  void setDefault(const char *option, const char *value, const char *whose);
   void addDeepSpeedDefaults();
   void sayReducePrecision();
   void sayAutoPrecision();
   void addGradScaler();
 
-  std::vector<Given> given;
+  std::vector<Given> all;
   const Known &known;
   bool deepspeed;
   Config config;

@@ -116,6 +116,7 @@ private:
   void writeClipping(const Key &key);
   void writeBatch(const Key &key);
   void writeOptimizer(const Key &key);
+  void writeTotal(const Key &key);
 
   const std::map<std::string, std::string> &given;
   ordered_json json;
@@ -167,6 +168,22 @@ void FileWriter::writeOptimizer(const Key &key) {
   }
 }
 
+/// Where the schedule ends, which DeepSpeed must be told, and we know of a run.
+void FileWriter::writeTotal(const Key &key) {
+  std::string kind = value("schedule");
+  if (kind != "warmup-decay" && kind != "warmup-cosine") {
+    return;
+  }
+  if (has("steps")) {
+    put(key, integer("steps"));
+    return;
+  }
+  put(key, "auto");
+  notes.emplace_back("\"total_num_steps\" is \"auto\", which is the steps of "
+                     "the run here and in Transformers; DeepSpeed alone needs "
+                     "a number: give --total-steps");
+}
+
 void FileWriter::write(const Key &key) {
   bool stage3 = integer("zero") == 3;
   if (absl::StartsWith(key.path, "scheduler.params.") &&
@@ -211,6 +228,8 @@ void FileWriter::write(const Key &key) {
     if (cyclesBetas()) {
       put(key, typed(value(key.option), key.type));
     }
+  } else if (key.option == "total-steps" && !has("total-steps")) {
+    writeTotal(key);
   } else if (!has(key.option)) {
     return;
   } else if (key.convert == recompute) {

@@ -18,8 +18,10 @@ static AddedLoss wantedLoss(const ImportOptions &options) {
   loss.ignored = options.ignore_index;
   loss.smoothing = options.label_smoothing;
   loss.shift = options.shift_labels;
-  for (absl::string_view text :
-       absl::StrSplit(options.class_weights, ',', absl::SkipEmpty())) {
+  if (options.class_weights.empty()) {
+    return loss;
+  }
+  for (absl::string_view text : absl::StrSplit(options.class_weights, ',')) {
     double weight;
     if (!absl::SimpleAtod(text, &weight) || !(weight >= 0)) {
       fail("--class-weights ", options.class_weights, ": '", text,

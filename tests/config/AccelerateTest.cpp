@@ -72,7 +72,7 @@ TEST(Accelerate, WithoutDeepSpeedHasNoneOfItsDefaults) {
 
 TEST(Accelerate, HasThePrecisionOfTheCommandLine) {
   Known known;
-  known.precision = "fp16";
+  known.options["precision"] = "fp16";
   Config config = readGood("distributed_type: DEEPSPEED\n"
                            "mixed_precision: bf16\n",
                            known);

@@ -135,6 +135,14 @@ TEST(Keys, ThatAreUnknownAreSaidWithWhatIsNear) {
        "did you mean 'zero_optimization.offload_param.buffer_size'?"},
       {R"({"bf16": {"check_overflow": true}})",
        "'bf16.check_overflow' (c, line 1): there is no such key"},
+      // A path is no name: DeepSpeed does not know it either.
+      {R"({"zero_optimization.stage": 2})",
+       "'zero_optimization.stage' (c, line 1): there is no such key; did you "
+       "mean 'stage' in a section 'zero_optimization'?"},
+      {R"({"zero_optimization": {"offload_optimizer.device": "cpu"}})",
+       "did you mean 'device' in a section "
+       "'zero_optimization.offload_optimizer'?"},
+      {R"({"my.notes": 1})", "'my.notes' (c, line 1): there is no such key"},
       {R"({"my_own_notes": 1})",
        "'my_own_notes' (c, line 1): there is no such key"},
   };
@@ -142,6 +150,23 @@ TEST(Keys, ThatAreUnknownAreSaidWithWhatIsNear) {
     Config config = readGood(text);
     ASSERT_EQ(config.problems.size(), 1u) << text;
     EXPECT_THAT(config.problems[0], HasSubstr(message));
+    EXPECT_EQ(valueOf(config, "zero"), "");
+  }
+}
+
+/// Nothing is made of its value.
+TEST(Keys, WithoutEffectMayHaveAnyType) {
+  for (const Key &key : keys()) {
+    if (key.dialect != Dialect::DeepSpeed || key.type == Type::Section ||
+        (key.does != Does::NoEffect && key.does != Does::OutOfScope)) {
+      continue;
+    }
+    for (const char *value :
+         {"Infinity", "[1, {\"a\": 2}]", "{\"a\": 1}", "\"word\"", "2.5"}) {
+      Config config = readGood(fileOf(key.path, value));
+      EXPECT_EQ(linesOf(config.problems), "") << key.path << " " << value;
+      EXPECT_EQ(meaningOf(config, key.path).does, key.does) << key.path;
+    }
   }
 }
 

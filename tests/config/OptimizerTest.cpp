@@ -133,7 +133,7 @@ TEST(Optimizer, ABetaThatGrowsIsRefused) {
 
 TEST(Optimizer, OfTheCommandLineReplacesTheFiles) {
   Known known;
-  known.optimizer = "sgd";
+  known.options["optimizer"] = "sgd";
   Config config = readGood("{optimizer: {type: AdamW, params: {lr: 0.1, betas: "
                            "[0.5, 0.6], eps: 1, weight_decay: auto, "
                            "amsgrad: true}}}",
@@ -155,7 +155,7 @@ TEST(Optimizer, OfTheCommandLineReplacesTheFiles) {
               HasSubstr("auto: 0,"));
   config = readGood("{optimizer: {type: OneBitAdam}}", known);
   EXPECT_EQ(linesOf(config.problems), "");
-  known.optimizer = "adamw"; // which the file means as well
+  known.options["optimizer"] = "adamw"; // which the file means as well
   config = readGood("{optimizer: {type: Adam, params: {eps: 1}}}", known);
   EXPECT_EQ(valueOf(config, "eps"), "1");
   EXPECT_EQ(valueOf(config, "weight-decay"), "0");
@@ -167,7 +167,7 @@ TEST(Optimizer, AScheduleOfTheCommandLineReplacesTheFiles) {
       "{type: %s, params: {warmup_max_lr: 0.2, "
       "warmup_type: linear}}}";
   Known known;
-  known.schedule = "cosine";
+  known.options["schedule"] = "cosine";
   for (const char *type : {"WarmupLR", "LRRangeTest"}) {
     std::string text = kFile;
     Config config = readGood(text.replace(text.find("%s"), 2, type), known);
@@ -178,7 +178,7 @@ TEST(Optimizer, AScheduleOfTheCommandLineReplacesTheFiles) {
               "--schedule cosine was given");
     EXPECT_THAT(linesOf(config.notes), HasSubstr("'scheduler.type'"));
   }
-  known.schedule = "warmup"; // which the file means as well
+  known.options["schedule"] = "warmup"; // which the file means as well
   std::string text = kFile;
   Config config = readGood(text.replace(text.find("%s"), 2, "WarmupLR"), known);
   EXPECT_EQ(valueOf(config, "lr"), "0.2");

@@ -37,7 +37,7 @@ TEST(Traps, BothTypesOf16Bits) {
 
 TEST(Traps, ThePrecisionOfTheCommandLineWins) {
   Known known;
-  known.precision = "bf16";
+  known.options["precision"] = "bf16";
   Config config = readGood(
       R"({"fp16": {"enabled": true, "loss_scale_window": 500}})", known);
   EXPECT_TRUE(config.problems.empty()) << linesOf(config.problems);
@@ -45,7 +45,7 @@ TEST(Traps, ThePrecisionOfTheCommandLineWins) {
     EXPECT_EQ(meaningOf(config, key).does, Does::NoEffect) << key;
   }
   EXPECT_EQ(valueOf(config, "loss-scale-window"), "");
-  known.precision = "fp32";
+  known.options["precision"] = "fp32";
   config = readGood(R"({"bf16": {"enabled": true}})", known);
   EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
 }
@@ -60,23 +60,23 @@ TEST(Traps, ThePrecisionOfTheCommandLineSwitchesItsSectionOn) {
                      R"("initial_scale_power": 10, "loss_scale_window": 500},
             "bf16": {)",
                      enabled, R"("immediate_grad_update": true}})");
-    known.precision = "fp16";
+    known.options["precision"] = "fp16";
     Config config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "10") << text;
     EXPECT_EQ(valueOf(config, "loss-scale-window"), "500") << text;
     EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision fp16"));
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
-    known.precision = "bf16";
+    known.options["precision"] = "bf16";
     config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "true") << text;
     EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision bf16"));
-    known.precision.reset();
+    known.options.clear();
     config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "") << text;
   }
-  known.precision = "fp16";
+  known.options["precision"] = "fp16";
   Config config = readGood(R"({"fp16": {"enabled": "auto"}})", known);
   EXPECT_EQ(valueOf(config, "precision"), "fp16");
   EXPECT_EQ(meaningOf(config, "fp16.enabled").text,
@@ -96,16 +96,16 @@ TEST(Traps, AutoIsNotAlwaysWhatTransformersFillsIn) {
     std::vector<std::string> lines;
     for (const Auto &one : readGood(text).autos) {
       lines.push_back(absl::StrCat(one.key, " --", one.option, " ", one.ours,
-                                   ", not ", one.theirs));
+                                   ", not ", one.theirs, " ", one.bound));
     }
     return lines;
   };
   EXPECT_THAT(autosOf("\"auto\""),
               testing::ElementsAre(
-                  "optimizer.params.lr --lr 0.001, not 5e-05",
-                  "optimizer.params.weight_decay --weight-decay 0.01, not 0",
+                  "optimizer.params.lr --lr 0.001, not 5e-05 ",
+                  "optimizer.params.weight_decay --weight-decay 0.01, not 0 ",
                   "scheduler.params.warmup_num_steps --warmup-steps 1000, "
-                  "not 0"));
+                  "not 0 at least 1"));
   EXPECT_EQ(autosOf("0.1").size(), 2u); // which is the rate
 }
 
@@ -226,7 +226,7 @@ TEST(Traps, BothLieInOneFile) {
   EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "");
   EXPECT_EQ(linesOf(read("nvme", "nvme", "/a/").problems), "");
   Known known;
-  known.nvme_path = "/c";
+  known.options["nvme-path"] = "/c";
   config = read("nvme", "nvme", "/b", known);
   EXPECT_EQ(linesOf(config.problems), "");
   EXPECT_THAT(linesOf(config.notes),
@@ -402,6 +402,24 @@ TEST(Traps, ClippingThatNobodyWrote) {
   config = readGood("{gradient_clipping: 1.0}");
   EXPECT_EQ(valueOf(config, "clip-norm"), "1");
   EXPECT_FALSE(config.settings.back().by_default); // it is asked for
+}
+
+/// Null is as if a key were missing, whose default may be on.
+TEST(Traps, NullIsAsIfAKeyWereMissing) {
+  auto skips = [](const char *checks) {
+    return valueOf(
+        readGood(absl::StrCat(R"({"bf16": {"enabled": true)", checks, "}}")),
+        "skip-nonfinite");
+  };
+  EXPECT_EQ(skips(""), "true");
+  EXPECT_EQ(skips(R"(, "check_grad_overflow": null)"), "true");
+  EXPECT_EQ(skips(R"(, "check_grad_overflow": "auto")"), "true");
+  EXPECT_EQ(skips(R"(, "check_grad_overflow": false)"), "");
+  EXPECT_EQ(valueOf(readGood("{gradient_clipping: null}"), "clip-norm"), "1");
+  EXPECT_THAT(linesOf(readGood(R"({"scheduler": {"type": "WarmupLR",
+                                   "params": {"warmup_type": null}}})")
+                          .notes),
+              HasSubstr("'warmup_type' is missing"));
 }
 
 TEST(Traps, SumsAreNotMeans) {

@@ -78,6 +78,25 @@ TEST(Write, SaysSchedules) {
              defaults);
 }
 
+/// DeepSpeed refuses these schedules without it.
+TEST(Write, SaysWhereASchedulesEndIsNotKnown) {
+  for (const char *schedule : {"warmup-decay", "warmup-cosine"}) {
+    expectSame({{"schedule", schedule}, {"lr", "0.1"}},
+               {{"optimizer", "adamw"},
+                {"weight-decay", "0.01"},
+                {"accumulate", "1"}});
+    Written file = writeDeepSpeed({{"schedule", schedule}});
+    EXPECT_THAT(file.json, HasSubstr("\"total_num_steps\": \"auto\""));
+    EXPECT_THAT(file.notes, ElementsAre(HasSubstr("give --total-steps")));
+    file = writeDeepSpeed({{"schedule", schedule}, {"steps", "50"}});
+    EXPECT_THAT(file.json, HasSubstr("\"total_num_steps\": 50"));
+    EXPECT_THAT(file.notes, ElementsAre());
+    EXPECT_THAT(file.without, ElementsAre("steps"));
+  }
+  EXPECT_THAT(writeDeepSpeed({{"schedule", "warmup"}}).json,
+              testing::Not(HasSubstr("total_num_steps")));
+}
+
 TEST(Write, SaysWhetherBetasAreCycled) {
   Options defaults = {{"optimizer", "adamw"},
                       {"lr", "0.1"},

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 
+from onnx_bytes import linear
 from support import GPT, MLP, MLP_DATA, Case, main
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(
@@ -121,6 +122,37 @@ class Applied(ConfigCase):
         self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
                       + json.dumps(self.inspect("a")))
 
+    def test_the_command_line_wins_over_what_a_file_makes_of_several_keys(self):
+        plain = {"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                 "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}}
+        options = ["--micro-batch", "8", "--weight-decay", "0"]
+        self.write({**plain, "fp16": {
+            "enabled": True, "loss_scale": 0, "loss_scale_window": 1000,
+            "initial_scale_power": 16, "hysteresis": 2, "min_loss_scale": 1}})
+        fixed = ["--loss-scale", "128"]
+        self.assertEqual(
+            self.compiles_to("a", "--config", "ds.json", *fixed)[0],
+            self.compiles_to("b", "--precision", "fp16", *fixed, *options)[0])
+        self.write({**plain, "zero_optimization": {
+            "stage": 3, "offload_param": {"device": "cpu"}}})
+        host = ["--offload-optimizer", "cpu"]
+        self.assertEqual(
+            self.compiles_to("a", "--config", "ds.json", *host)[0],
+            self.compiles_to("b", "--zero", "3", *host, "--offload-param",
+                             "cpu", *options)[0])
+        self.write({**plain, "aio": {"queue_depth": 4}, "zero_optimization": {
+            "stage": 1, "offload_optimizer": {"device": "cpu",
+                                              "nvme_path": "/disk"}}})
+        told = self.succeeds("explain", "ds.json", "--offload-optimizer",
+                             "nvme").stdout
+        self.assertRegex(told, r'nvme_path = "/disk" +--nvme-path /disk')
+        self.assertRegex(told, r"queue_depth = 4 +--nvme-queue-depth 4")
+        del plain["gradient_clipping"]
+        self.write(plain)
+        said = self.compiles_to("a", "--config", "ds.json", "--clip-norm",
+                                "2")[1]
+        self.assertNotIn("clip", said)
+
     def test_an_optimizer_of_the_command_line_replaces_the_files(self):
         self.write(GOOD)
         options = [AS_OPTIONS[i] for i in range(len(AS_OPTIONS))
@@ -198,6 +230,23 @@ class Applied(ConfigCase):
         self.assertEqual(said.stderr,
                          "note: DeepSpeed has no key for --warmup-steps\n")
 
+    def test_a_file_of_options_and_a_model(self):
+        said = self.succeeds("explain", MLP, "--zero", "3")
+        self.assertEqual(said.stdout, self.succeeds("explain", "--zero",
+                                                    "3").stdout)
+        self.assertIn(f"note: nothing of {MLP} is in this file; 'zerograph "
+                      f"explain FILE {MLP}' says", said.stderr)
+        self.refused("explain", "none.onnx", "--zero", "3",
+                     parts=["none.onnx"])
+        with open(self.path("fixed.onnx"), "wb") as file:
+            file.write(linear(dims=(4, 4)))
+        said = self.succeeds("explain", "fixed.onnx", "--ranks", "2")
+        self.assertEqual(json.loads(said.stdout)["train_batch_size"], 8)
+        self.assertIn("note: fixed.onnx is for micro-batches of 4", said.stderr)
+        self.refused("explain", "fixed.onnx", "--micro-batch", "2",
+                     parts=["--micro-batch 2, but fixed.onnx is for "
+                            "micro-batches of 4"])
+
     def test_the_precision_that_auto_waits_for(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
                     "fp16": {"enabled": "auto", "initial_scale_power": 10,
@@ -229,7 +278,7 @@ class Applied(ConfigCase):
             result = self.succeeds(*command)
             self.assertIn("auto is the default here: warmup_num_steps 1000; "
                           "Transformers fills in its arguments, by default 0: "
-                          "give --warmup-steps\n",
+                          "give --warmup-steps (at least 1)\n",
                           result.stdout + result.stderr)
             result = self.succeeds(*command, "--warmup-steps", "2")
             self.assertNotIn("auto is the default",
@@ -280,6 +329,56 @@ class Refused(ConfigCase):
             self.assertIn("--lr -1: expected a finite number", result.stderr)
             self.assertIn("--lr is 'optimizer.params.lr' (ds.json, line 7)",
                           result.stderr)
+
+    def test_a_warm_up_of_no_steps_names_its_key(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "scheduler": {"type": "WarmupLR", "params": {
+                        "warmup_num_steps": 0}}})
+        for command in (["compile", MLP, "-o", "x", "--config", "ds.json"],
+                        ["explain", "ds.json"]):
+            result = self.run_program(*command)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--warmup-steps 0 with --schedule warmup: expected "
+                          "at least 1", result.stderr)
+            self.assertIn("--warmup-steps is 'scheduler.params."
+                          "warmup_num_steps' (ds.json, line 7)", result.stderr)
+        self.succeeds("explain", "ds.json", "--warmup-steps", "1")
+
+    def test_unknown_keys_come_first(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "stge": 3,
+                    "gradient_clipping": 0})
+        result = self.run_program("explain", "ds.json")
+        self.assertEqual(result.returncode, 1)
+        message = ("  'stge' (ds.json, line 3): there is no such key; did you "
+                   "mean 'zero_optimization.stage'?\n")
+        self.assertTrue(result.stdout.startswith(
+            "ds.json\n\nunknown\n" + message + "\napplied\n"), result.stdout)
+        self.assertIn(message, result.stderr)
+
+    def test_a_folder_is_needed(self):
+        for path in ({}, {"nvme_path": "auto"}):
+            self.write({"train_micro_batch_size_per_gpu": 8,
+                        "gradient_clipping": 0, "zero_optimization": {
+                            "stage": 1, "offload_optimizer": {
+                                "device": "nvme", **path}}})
+            told = self.succeeds("explain", "ds.json").stdout
+            self.assertIn("\nnote: to train, --offload-optimizer nvme needs "
+                          "--nvme-path DIR", told)
+            self.assertIn("--data DATA --nvme-path DIR\n", told)
+            told = self.succeeds("explain", "ds.json", "--nvme-path",
+                                 "disk").stdout
+            self.assertNotIn("DIR", told)
+            # Nothing is compiled before it is said, and a plan needs none.
+            result = self.run_program("train", MLP, "--data", MLP_DATA,
+                                      "--config", "ds.json", "--dump-ir", "ir")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--offload-optimizer nvme needs --nvme-path DIR",
+                          result.stderr)
+            self.assertIn("--offload-optimizer is 'zero_optimization."
+                          "offload_optimizer.device' (ds.json, line 7)",
+                          result.stderr)
+            self.assertFalse(os.path.exists(self.path("ir")))
+            self.compiles_to("a", "--config", "ds.json")
 
     def test_two_spellings_and_two_files(self):
         self.write('{"gradient_clipping": 0, "gradient_clipping": 1}')

@@ -112,7 +112,12 @@ class UpdateOptions(Case):
                   "--cycle-max-momentum", "0.9", "--optimizer", "lion"],
                  ["--cycle-max-momentum is for", "lion does not use it"]),
                 (["--schedule", "warmup", "--warmup-steps", "0"],
-                 ["warmup_steps is 0; expected at least 1"]),
+                 ["--warmup-steps 0 with --schedule warmup: expected at least "
+                  "1", "--schedule constant has no warm-up"]),
+                (["--schedule", "warmup-decay", "--warmup-steps", "0",
+                  "--total-steps", "9"], ["--schedule linear has no warm-up"]),
+                (["--schedule", "warmup-cosine", "--warmup-steps", "0",
+                  "--total-steps", "9"], ["--schedule cosine has no warm-up"]),
         ):
             with self.subTest(options=options):
                 self.refused(*COMPILE, *options, parts=parts, codes=(1,))

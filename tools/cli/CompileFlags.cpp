@@ -188,6 +188,27 @@ absl::Status CompileFlags::checkOffload() const {
   return absl::OkStatus();
 }
 
+bool CompileFlags::needsFolder() const {
+  // Plain SGD keeps nothing, and units that stay whole are not offloaded.
+  bool states = options.optimizer != "sgd" || options.momentum > 0;
+  return (options.offload_optimizer == "nvme" && states &&
+          options.offload_ratio == 1) ||
+         (options.offload_param == "nvme" &&
+          options.persistence_threshold == 0);
+}
+
+absl::Status CompileFlags::checkFolder(const std::string &folder) const {
+  if (!needsFolder() || !folder.empty()) {
+    return absl::OkStatus();
+  }
+  const char *what =
+      options.offload_optimizer == "nvme" ? "optimizer" : "param";
+  return withKeys(absl::InvalidArgumentError(
+      absl::StrCat("--offload-", what,
+                   " nvme needs --nvme-path DIR, a folder "
+                   "on an NVMe disk")));
+}
+
 absl::Status CompileFlags::checkLoss() {
   const std::string &kind = options.added_loss;
   bool classes = kind == "cross_entropy" || kind == "nll";
@@ -285,17 +306,18 @@ absl::Status CompileFlags::readConfig(const std::string &model,
 absl::StatusOr<CompileOptions>
 CompileFlags::resolve(std::optional<uint64_t> steps) {
   absl::StatusOr<CompileOptions> checked = check(steps);
-  if (checked.ok()) {
-    return checked;
-  }
-  // Of an option that nobody wrote, the key that means it.
-  std::string message(checked.status().message());
+  return checked.ok() ? checked : withKeys(checked.status());
+}
+
+/// Of an option that nobody wrote, the key that means it.
+absl::Status CompileFlags::withKeys(const absl::Status &status) const {
+  std::string message(status.message());
   for (const config::Setting &setting : from_file) {
     if (absl::StrContains(message, absl::StrCat("--", setting.option, " "))) {
       absl::StrAppend(&message, "\n  --", setting.option, " is ", setting.key);
     }
   }
-  return absl::Status(checked.status().code(), message);
+  return absl::Status(status.code(), message);
 }
 
 absl::StatusOr<CompileOptions>

@@ -62,7 +62,14 @@ public:
   /// otherwise.
   absl::Status setRanks(CompileOptions &options, unsigned processes) const;
 
+  /// Whether a plan of these options keeps something in files, which a run
+  /// needs a folder for. Where only the plan itself knows, not.
+  bool needsFolder() const;
+  /// An error where a run of these options needs a folder and has none.
+  absl::Status checkFolder(const std::string &folder) const;
+
 private:
+  absl::Status withKeys(const absl::Status &status) const;
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkReduce() const;
   absl::Status checkOffload() const;

@@ -17,14 +17,6 @@ std::optional<int64_t> numberGiven(const CLI::App &command, const char *name) {
              : std::nullopt;
 }
 
-std::optional<std::string> textGiven(const CLI::App &command,
-                                     const char *name) {
-  const CLI::Option *option = command.get_option_no_throw(name);
-  return option != nullptr && option->count() > 0
-             ? std::optional(option->as<std::string>())
-             : std::nullopt;
-}
-
 /// What the command line gives the option, where that is another value.
 std::string overruling(CLI::App &command, const config::Setting &setting) {
   const CLI::Option *option = optionNamed(command, setting.option);
@@ -46,7 +38,9 @@ std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
       std::string name = one.key.substr(one.key.rfind('.') + 1);
       ours.push_back(absl::StrCat(name, " ", one.ours));
       theirs.push_back(one.theirs);
-      options.push_back("--" + one.option);
+      options.push_back(absl::StrCat(
+          "--", one.option,
+          one.bound.empty() ? "" : absl::StrCat(" (", one.bound, ")")));
     }
   }
   return ours.empty()
@@ -72,10 +66,7 @@ config::Known knownOf(const CLI::App &command,
   known.micro_batch = numberGiven(command, "--micro-batch");
   known.accumulate = numberGiven(command, "--accumulate");
   known.stage = numberGiven(command, "--zero");
-  known.optimizer = textGiven(command, "--optimizer");
-  known.schedule = textGiven(command, "--schedule");
-  known.precision = textGiven(command, "--precision");
-  known.nvme_path = textGiven(command, "--nvme-path");
+  known.options = optionsGiven(command);
   return known;
 }
 

@@ -97,6 +97,10 @@ std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
 }
 
 void printKeys(CLI::App &command, const ConfigFile &file) {
+  if (!file.config.unknown.empty()) { // most often misspelt
+    absl::PrintF("\nunknown\n  %s\n",
+                 absl::StrJoin(file.config.unknown, "\n  "));
+  }
   const std::vector<Meaning> &all = file.config.meanings;
   std::vector<std::pair<Does, std::string>> texts;
   size_t width = 0;
@@ -137,6 +141,9 @@ void printCommand(const ExplainFlags &flags, const std::string &model) {
   }
   if (flags.train.data.empty()) {
     parts.push_back("--data DATA");
+  }
+  if (flags.compile->needsFolder() && flags.train.nvme_path.empty()) {
+    parts.push_back("--nvme-path DIR");
   }
   absl::PrintF("\nthe same by options\n  %s\n", absl::StrJoin(parts, " "));
 }
@@ -187,6 +194,10 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":\n  ", absl::StrJoin(file.problems, "\n  ")));
   }
+  if (absl::Status folder = flags.compile->checkFolder(flags.train.nvme_path);
+      !folder.ok()) {
+    absl::PrintF("\nnote: to train, %s\n", folder.message());
+  }
   if (!model.empty()) {
     checked->model = model;
     ZG_RETURN_IF_ERROR(printPlan(flags, *std::move(checked)));
@@ -195,9 +206,37 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
   return 0;
 }
 
-absl::StatusOr<int> explainOptions(ExplainFlags &flags) {
+/// What the model has to do with the file of the options: its batch alone.
+absl::Status takeModel(const std::string &model,
+                       std::map<std::string, std::string> &given) {
+  config::Known known;
+  ZG_RETURN_IF_ERROR(addModel(model, known));
+  std::string fixed = known.model_batch ? absl::StrCat(*known.model_batch) : "";
+  if (!fixed.empty() && given.emplace("micro-batch", fixed).second) {
+    std::fprintf(stderr, "note: %s is for micro-batches of %s samples\n",
+                 model.c_str(), fixed.c_str());
+    return absl::OkStatus();
+  }
+  if (!fixed.empty() && given["micro-batch"] != fixed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--micro-batch ", given["micro-batch"], ", but ", model,
+                     " is for micro-batches of ", fixed, " samples"));
+  }
+  std::fprintf(stderr,
+               "note: nothing of %s is in this file; 'zerograph explain FILE "
+               "%s' says what its plan needs\n",
+               model.c_str(), model.c_str());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> explainOptions(ExplainFlags &flags,
+                                   const std::string &model) {
   ZG_RETURN_IF_ERROR(flags.compile->resolve(kUnknownSteps).status());
-  config::Written file = config::writeDeepSpeed(optionsGiven(flags.command));
+  std::map<std::string, std::string> given = optionsGiven(flags.command);
+  if (!model.empty()) {
+    ZG_RETURN_IF_ERROR(takeModel(model, given));
+  }
+  config::Written file = config::writeDeepSpeed(given);
   absl::PrintF("%s", file.json);
   for (const std::string &note : file.notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
@@ -231,7 +270,7 @@ absl::StatusOr<int> explain(ExplainFlags &flags) {
         "explain what? Give a DeepSpeed or Accelerate file, or options of "
         "'zerograph train'");
   }
-  return explainOptions(flags);
+  return explainOptions(flags, model);
 }
 
 } // namespace

@@ -16,6 +16,21 @@
 namespace zerograph {
 namespace {
 
+/// DeepSpeed's schedules divide by the length of their warm-up.
+absl::Status checkWarmup(const options::Compile &options,
+                         const ScheduleKind &kind) {
+  if (!kind.uses("warmup_type") || options.warmup_steps.value_or(1) > 0) {
+    return absl::OkStatus();
+  }
+  const char *without = kind.uses("cosine_min_ratio") ? "cosine"
+                        : kind.uses("total_steps")    ? "linear"
+                                                      : "constant";
+  return absl::InvalidArgumentError(
+      absl::StrCat("--warmup-steps 0 with --schedule ", kind.name,
+                   ": expected at least 1, as in DeepSpeed; --schedule ",
+                   without, " has no warm-up"));
+}
+
 /// "warmup and warmup-decay".
 std::string usersOf(const std::string &field) {
   std::vector<absl::string_view> users;
@@ -96,6 +111,7 @@ absl::Status checkScheduleOptions(
                               options.cycle_max_momentum)
                : " needs --cycle-max-momentum, where the beta comes from"));
   }
+  ZG_RETURN_IF_ERROR(checkWarmup(options, kind));
   plan::Schedule schedule = scheduleOf(options);
   ZG_RETURN_IF_ERROR(checkSchedule(schedule));
   sayUpsideDown(options, kind);

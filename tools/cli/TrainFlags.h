@@ -22,6 +22,8 @@ public:
   bool evaluates() const { return !given.eval_data.empty(); }
   std::vector<std::string> &data() { return given.data; }
   uint64_t steps() const { return given.steps; }
+  /// Also by the file of --config, once that is read.
+  const std::string &nvmePath() const { return given.nvme_path; }
   /// Instead of steps, where the data decides how many these are.
   std::optional<uint64_t> epochs() const { return given.epochs; }
 

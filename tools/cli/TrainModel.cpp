@@ -38,6 +38,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   ZG_ASSIGN_OR_RETURN(
       CompileOptions options,
       compile.resolve(train.epochs() ? kUnknownSteps : train.steps()));
+  ZG_RETURN_IF_ERROR(compile.checkFolder(train.nvmePath()));
   ZG_RETURN_IF_ERROR(checkDevice(options));
   if (ranks) {
     ZG_RETURN_IF_ERROR(compile.setRanks(options, *ranks));

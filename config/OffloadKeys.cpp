@@ -1,0 +1,108 @@
+//===- OffloadKeys.cpp - the keys of what lies elsewhere ------------------===//
+
+#include "config/Converters.h"
+#include "config/Translation.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+
+namespace zerograph::config {
+namespace {
+
+/// Where to a device offloads; empty: nowhere. By its old name, true is the
+/// CPU.
+std::string placeOf(const Value *device) {
+  std::string name = device ? absl::AsciiStrToLower(device->text) : "";
+  return device && device->boolean() == true ? "cpu"
+         : name == "cpu" || name == "nvme"   ? name
+                                             : "";
+}
+
+/// Where `what`, "optimizer" or "param", goes; empty: nowhere.
+std::string placeOf(const char *what, const Translation &to) {
+  if (auto given = to.given(absl::StrCat("offload-", what))) {
+    return *given == "none" ? "" : *given;
+  }
+  return placeOf(
+      to.value(absl::StrCat("zero_optimization.offload_", what, ".device")));
+}
+
+/// Where a key says that something is kept.
+void offload(const Given &found, const char *option, Translation &to) {
+  std::optional<std::string> given = to.given(option);
+  if (!asks(found.value, *found.key)) {
+    to.noEffect(given ? absl::StrCat("--", option, " ", *given, " was given")
+                      : "off");
+  } else if (std::string place = placeOf(&found.value); !place.empty()) {
+    to.set(found, option, place);
+  } else {
+    to.refuse(found, "expected none, cpu or nvme");
+  }
+}
+
+/// Whether something lies in files, of the section of a key or of both.
+bool usesFiles(const Given &found, const Translation &to) {
+  for (const char *what : {"optimizer", "param"}) {
+    std::string section = absl::StrCat("zero_optimization.offload_", what);
+    bool counts = !absl::StartsWith(found.key->path, "zero_optimization.") ||
+                  absl::StartsWith(found.key->path, section);
+    bool works = what != absl::string_view("param") || to.stage() == 3;
+    if (counts && works && placeOf(what, to) == "nvme") {
+      return true;
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+void offloadOptimizer(const Given &found, Translation &to) {
+  offload(found, "offload-optimizer", to);
+}
+
+void offloadRatio(const Given &found, Translation &to) {
+  if (!placeOf("optimizer", to).empty()) {
+    to.set(found, "offload-ratio", found.value.text);
+  } else {
+    to.noEffect("nothing is offloaded");
+  }
+}
+
+void nvme(const Given &found, Translation &to) {
+  if (usesFiles(found, to)) {
+    same(found, to);
+  } else {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  }
+}
+
+void nvmePath(const Given &found, Translation &to) {
+  absl::string_view folder = found.value.text;
+  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
+  }
+  if (!usesFiles(found, to)) {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  } else {
+    to.set(found, "nvme-path", std::string(folder));
+  }
+}
+
+void offloadParam(const Given &found, Translation &to) {
+  if (to.stage() != 3 && asks(found.value, *found.key)) {
+    to.noEffect(absl::StrCat("with stage ", to.stage(),
+                             ": DeepSpeed too offloads parameters with stage 3 "
+                             "only, and does not say so"));
+    return;
+  }
+  if (!placeOf("param", to).empty() && placeOf("optimizer", to).empty() &&
+      !to.given("offload-param")) {
+    to.refuse(found,
+              "not built without `offload_optimizer` on the CPU or `nvme` too: "
+              "who keeps parameters updates them");
+  } else {
+    offload(found, "offload-param", to);
+  }
+}
+
+} // namespace zerograph::config
