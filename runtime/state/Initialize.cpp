@@ -8,6 +8,7 @@
 #include "runtime/state/Adapters.h"
 #include "runtime/state/Convert.h"
 #include "runtime/state/NotFinite.h"
+#include "runtime/state/OtherNames.h"
 #include "runtime/state/Philox.h"
 
 #include "absl/algorithm/container.h"
@@ -240,6 +241,16 @@ ParameterSources::open(const plan::Plan &plan,
         "; it holds ", listOf(namesOf(loaded)),
         ". Names must be equal: those of a module that was exported within "
         "another begin with the attribute's name"));
+  }
+  if (std::vector<std::string> pairs = otherNames(plan, loaded);
+      !none && !pairs.empty()) {
+    problems.push_back(absl::StrCat(
+        options.load_weights,
+        " seems to have another name for a weight, as "
+        "files of tied weights do: ",
+        listOf(pairs),
+        ". If it is the same weight, rename it in the file; if not, take it "
+        "out of the file"));
   }
   if (!problems.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));

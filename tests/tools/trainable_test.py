@@ -1,6 +1,7 @@
 """What is trained: --train, --freeze, and what `inspect` says about it."""
 
-from support import Case, GPT, MLP, main
+from support import (Case, GPT, GPT_DATA, MLP, main, read_tensors,
+                     write_tensors)
 
 
 class Trainable(Case):
@@ -108,6 +109,24 @@ class Trainable(Case):
     def test_patterns_do_not_swallow_the_model(self):
         self.succeeds("compile", "--train", "fc1*", MLP, "--micro-batch", "8",
                       "-o", "x")
+
+    def test_a_tied_weight_by_its_other_name(self):
+        """The file of a model whose head is its embedding has either name."""
+        train = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "8",
+                 "--dim", "seq=64", "--lr", "0"]
+        self.succeeds(*train, "--save-weights", "w")
+        weights = read_tensors(self.path("w"))
+        weights["transformer.wte.weight"] = weights.pop("lm_head.weight")
+        write_tensors(self.path("w"), weights)
+        self.refused(*train, "--load-weights", "w", lines=0, parts=[
+            "w seems to have another name for a weight",
+            "'lm_head.weight' [256, 128] is not in it, "
+            "'transformer.wte.weight' is", "rename it"])
+        # What has another shape is no such weight.
+        weights["transformer.wte.weight"] = ("F32", [1], bytes(4))
+        write_tensors(self.path("w"), weights)
+        self.assertIn("keep the values", self.succeeds(
+            *train, "--load-weights", "w").stderr)
 
 
 if __name__ == "__main__":
