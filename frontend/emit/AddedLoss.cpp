@@ -73,8 +73,10 @@ Value lossOfClasses(Emitter &emit, const AddedLoss &loss, Value scores,
 Value binaryCrossEntropy(Emitter &emit, const AddedLoss &loss, Value x,
                          Value y) {
   Value positive = y;
-  int64_t last = Emitter::shapeOf(x).empty() ? 1 : Emitter::shapeOf(x).back();
-  if (Value table = tableOf(emit, loss, last, Emitter::elementOf(x))) {
+  // One weight is for all, and the only one where a sample has one number.
+  bool one = loss.weights.size() == 1 || Emitter::rankOf(x) < 2;
+  int64_t classes = one ? 1 : Emitter::shapeOf(x).back();
+  if (Value table = tableOf(emit, loss, classes, Emitter::elementOf(x))) {
     positive = emit.mul(y, table);
   }
   Value negative = emit.sub(emit.splatLike(1, y), y);

@@ -69,6 +69,23 @@ class AddedLoss(Case):
                     self.assertTrue(math.isclose(a, b, rel_tol=1e-10,
                                                  abs_tol=1e-13), (a, b))
 
+    def test_one_binary_weight_is_for_all(self):
+        bce = ["--loss", "bce_with_logits"]
+        self.write_scores({"z": [[0.5, -1.0], [2.0, 0.25]],
+                           "labels": [[1.0, 0.0], [1.0, 1.0]]})
+        self.train(*bce, "--class-weights", "3,3")
+        loss = self.loss()
+        self.train(*bce, "--class-weights", "3")
+        self.assertEqual(self.loss(), loss)
+        # Of one number a sample, the samples are no classes.
+        self.write_scores({"z": [0.5, -1.0, 2.0, 0.25],
+                           "labels": [1.0, 0.0, 1.0, 1.0]})
+        self.train(*bce, "--class-weights", "3")
+        self.assertEqual(self.loss(), loss)
+        self.refused("train", "scores.onnx", "--data", "data.safetensors",
+                     *bce, "--class-weights", "1,2,3,4", lines=0,
+                     parts=["4 class weights for 1 classes"])
+
     def check_pair(self, name, data, *options):
         """The model without its loss trains as the one that has it."""
         losses, weights = [], []
