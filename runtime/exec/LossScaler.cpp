@@ -54,8 +54,8 @@ absl::Status LossScaler::update(bool overflow) {
     if (current == options.minimum()) {
       return absl::OutOfRangeError(absl::StrCat(
           "gradients are not finite at the least loss scale, ", current,
-          "; lower --lr, or "
-          "train with --precision bf16"));
+          ": lower --lr, or train with --precision bf16; if the loss is NaN "
+          "too, --debug-nonfinite names where it comes from"));
     }
     current = std::max(current / kFactor, options.minimum());
     return absl::OkStatus();
