@@ -37,13 +37,20 @@ std::string listTypes(const onnx::DataTypeSet &types) {
   return absl::StrJoin(names, ", ");
 }
 
-bool takes(const onnx::OpSchema &schema, int input, int32_t type) {
-  const auto *formal = formalOf(schema, input);
+bool lists(const onnx::OpSchema::FormalParameter &formal, int32_t type) {
   onnx::TypeProto proto;
   proto.mutable_tensor_type()->set_elem_type(type);
+  return formal.GetTypes().count(onnx::Utils::DataTypeUtils::ToType(proto)) !=
+         0;
+}
+
+bool takes(const onnx::OpSchema &schema, int input, int32_t type) {
+  const auto *formal = formalOf(schema, input);
+  // PyTorch writes convolutions of bfloat16 into operator sets that have those
+  // of float16 only.
   return formal != nullptr &&
-         formal->GetTypes().count(onnx::Utils::DataTypeUtils::ToType(proto)) !=
-             0;
+         (lists(*formal, type) || (type == onnx::TensorProto::BFLOAT16 &&
+                                   lists(*formal, onnx::TensorProto::FLOAT16)));
 }
 
 /// Whether the importer knows an operator as it is in this operator set.

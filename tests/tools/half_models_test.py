@@ -117,6 +117,23 @@ class HalfModels(Case):
                 self.assertEqual(read_tensors(self.path("out"))["logits"][0],
                                  written)
 
+    def test_a_convolution_of_an_old_operator_set_runs(self):
+        """Set 18, of onnx_bytes, has it of float16; exporters write bfloat16
+        all the same."""
+        for dtype, written in TYPES.values():
+            with open(self.path("conv.onnx"), "wb") as file:
+                file.write(model(
+                    [node("conv", "Conv", ["x", "w"], ["y"])],
+                    [tensor("w", [1, 1, 2, 2], [1, 2, 3, 4], dtype)],
+                    [value_info("x", ["n", 1, 2, 2], dtype)],
+                    [value_info("y", ["n", 1, 1, 1], dtype)]))
+            write_tensors(self.path("x"), {
+                "x": (written, [2, 1, 2, 2], pack([1, 1, 1, 1, 0, 0, 0, 2],
+                                                  dtype))})
+            self.succeeds("run", "conv.onnx", "--data", "x", "-o", "y")
+            self.assertEqual(read_tensors(self.path("y"))["y"],
+                             (written, [2, 1, 1, 1], pack([10, 8], dtype)))
+
     def test_options_of_a_precision_need_it_given(self):
         self.write("half", FLOAT16)
         scale = ["compile", "half.onnx", "-o", "p", "--micro-batch", "4",
