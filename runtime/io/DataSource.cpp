@@ -73,7 +73,7 @@ absl::StatusOr<bool> sameBytes(const TensorExtent &a, const TensorExtent &b) {
 
 } // namespace
 
-absl::Status DataSource::add(Shard shard, const plan::Plan &plan) {
+absl::Status DataSource::add(Shard shard) {
   for (size_t i = 0; i < inputs.size() && !shards.empty(); ++i) {
     if (inputs[i].per_sample()) {
       continue;
@@ -116,7 +116,7 @@ DataSource::open(const std::vector<std::string> &paths, const plan::Plan &plan,
       plan.micro_batch() * (purpose == Purpose::Training ? blocks : 1);
   for (const std::string &file : files) {
     ZG_ASSIGN_OR_RETURN(Shard shard, Shard::open(file, plan));
-    ZG_RETURN_IF_ERROR(source->add(std::move(shard), plan));
+    ZG_RETURN_IF_ERROR(source->add(std::move(shard)));
   }
   const Shard &first = source->shards.front();
   for (size_t i = 0; i < source->inputs.size(); ++i) {

@@ -61,7 +61,7 @@ public:
 
 private:
   DataSource() = default;
-  absl::Status add(Shard shard, const plan::Plan &plan);
+  absl::Status add(Shard shard);
   /// The samples at the places [begin, end).
   absl::Status readPlaces(int input, uint64_t begin, uint64_t end, Order order,
                           std::byte *data) const;
