@@ -52,7 +52,8 @@ Change ontoLive(plan::Plan &plan, Random &random) {
     for (int j : slices(plan, random, [](auto &) { return true; })) {
       plan::Slice &slice = *plan.mutable_slices(i);
       const plan::Slice &other = plan.slices(j);
-      if (within(lives, i, j) && fits(plan, other.offset(), slice) &&
+      if (slice.arena() == other.arena() && within(lives, i, j) &&
+          fits(plan, other.offset(), slice) &&
           (slice.offset() + slice.bytes() <= other.offset() ||
            other.offset() + other.bytes() <= slice.offset())) {
         slice.set_offset(other.offset());

@@ -4,6 +4,7 @@
 #include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/OptionTable.h"
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 
@@ -81,14 +82,29 @@ TEST(Options, WeightDecayIsPyTorchsWhereNotGiven) {
   EXPECT_EQ(options::weightDecay("adamw", 0), 0);
 }
 
+/// What the help says that an option of `compile` may be.
+std::string valuesOf(const std::string &name) {
+  options::Compile options;
+  std::string values;
+  eachOption(options, [&](const OptionRow &row, auto &) {
+    values = row.name == name ? row.value : values;
+  });
+  return values;
+}
+
 /// The schedules that the option names are those of the runtime's table.
 TEST(Options, NameEverySchedule) {
-  options::Compile options;
-  std::string names;
-  eachOption(options, [&](const OptionRow &row, auto &) {
-    names = row.name == std::string("schedule") ? row.value : names;
-  });
-  EXPECT_EQ(absl::StrReplaceAll(scheduleNames(), {{", ", "|"}}), names);
+  EXPECT_EQ(absl::StrReplaceAll(scheduleNames(), {{", ", "|"}}),
+            valuesOf("schedule"));
+}
+
+/// Likewise what each optimizer takes.
+TEST(Options, NameEveryOptimizer) {
+  std::vector<std::string> known;
+  for (const options::Optimizer &optimizer : options::kOptimizers) {
+    known.emplace_back(optimizer.name);
+  }
+  EXPECT_EQ(absl::StrJoin(known, "|"), valuesOf("optimizer"));
 }
 
 /// No command has two options of one name, and every option a command and a
