@@ -2,7 +2,7 @@
 
 #include "config/Converters.h"
 #include "config/Translation.h"
-#include "options/Groups.h"
+#include "options/Optimizers.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -80,7 +80,7 @@ bool cyclesBetas(const Translation &to) {
   const Value *asked = to.value("scheduler.params.cycle_momentum");
   std::string kind = optimizerOf(to);
   return isSchedule(to, kCycle) && !cyclesNothing(to) &&
-         (kind == "adam" || kind == "adamw") &&
+         options::optimizerOf(kind).cycles &&
          (asked == nullptr || *asked->boolean());
 }
 

@@ -20,11 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What the optimizers are called there.
-constexpr std::pair<const char *, const char *> kOptimizers[] = {
-    {"adamw", "AdamW"}, {"adam", "Adam"},       {"sgd", "SGD"},
-    {"lion", "Lion"},   {"adagrad", "Adagrad"}, {"lamb", "Lamb"}};
-
 template <typename Names>
 const char *nameThere(const Names &names, const std::string &here) {
   for (auto [ours, theirs] : names) {
@@ -152,9 +147,7 @@ void FileWriter::writeBatch(const Key &key) {
 
 void FileWriter::writeOptimizer(const Key &key) {
   std::string kind = value("optimizer");
-  if (const char *type = nameThere(kOptimizers, kind)) {
-    put(key, type);
-  }
+  put(key, std::string(options::optimizerOf(kind).deepspeed));
   auto param = [&](const char *name, ordered_json content) {
     put(*findKey(Dialect::DeepSpeed, std::string("optimizer.params.") + name),
         std::move(content));

@@ -20,18 +20,6 @@ struct Group {
   std::string error; // what is wrong with the text; empty: nothing
 };
 
-/// Whether an optimizer uses one of these numbers.
-inline bool uses(std::string_view optimizer, std::string_view number) {
-  if (number == "momentum") {
-    return optimizer == "sgd";
-  }
-  if (number == "eps") {
-    return optimizer != "sgd" && optimizer != "lion";
-  }
-  bool betas = number == "beta1" || number == "beta2";
-  return !betas || (optimizer != "sgd" && optimizer != "adagrad");
-}
-
 namespace detail {
 
 /// "lr=1e-4" as a number of the group.

@@ -8,6 +8,8 @@
 #ifndef ZEROGRAPH_OPTIONS_OPTIONS_H
 #define ZEROGRAPH_OPTIONS_OPTIONS_H
 
+#include "options/Optimizers.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -82,23 +84,24 @@ parseBetas(std::string_view text) {
   return betas;
 }
 
-/// What `--betas` means: where it was not given, PyTorch's default, or the one
-/// of Lion's authors. Nothing if it is not two numbers in [0, 1).
+/// What `--betas` means: where it was not given, the optimizer's default.
+/// Nothing if it is not two numbers in [0, 1).
 inline std::optional<std::pair<double, double>>
 betas(std::string_view optimizer, std::string_view given) {
-  return parseBetas(!given.empty()        ? given
-                    : optimizer == "lion" ? "0.9,0.99"
-                                          : "0.9,0.999");
+  return parseBetas(!given.empty() ? given
+                                   : optimizerOf(optimizer).default_betas);
 }
 
-/// What `--eps` means: where it was not given, PyTorch's default.
+/// What `--eps` means: where it was not given, the optimizer's default.
 inline double epsilon(std::string_view optimizer, double given) {
-  return !std::isnan(given) ? given : optimizer == "adagrad" ? 1e-10 : 1e-8;
+  return !std::isnan(given) ? given : optimizerOf(optimizer).default_eps;
 }
 
-/// What `--weight-decay` means: where it was not given, PyTorch's default.
+/// What `--weight-decay` means: where it was not given, the optimizer's
+/// default.
 inline double weightDecay(std::string_view optimizer, double given) {
-  return !std::isnan(given) ? given : optimizer == "adamw" ? 0.01 : 0;
+  return !std::isnan(given) ? given
+                            : optimizerOf(optimizer).default_weight_decay;
 }
 
 /// What `--warmup-steps` means: DeepSpeed's schedules begin with one.

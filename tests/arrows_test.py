@@ -43,8 +43,8 @@ RULES = {
         "runtime/base stands on nothing of this project",
     ),
     "runtime/plan": (
-        ["runtime/base"],
-        "the plan format stands on runtime/base alone, so that both the "
+        ["runtime/base", "options"],
+        "the plan format stands on runtime/base and options, so that both the "
         "compiler and the runtime can use it",
     ),
     "runtime/io/parquet": (

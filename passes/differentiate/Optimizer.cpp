@@ -2,6 +2,7 @@
 
 #include "passes/differentiate/Optimizer.h"
 
+#include "options/Optimizers.h"
 #include "passes/ir/nn/NNBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -97,12 +98,11 @@ Update buildLamb(NNBuilder &b, const OptimizerOptions &options, Value parameter,
   return {/*parameter=*/{}, {mean, variance}, direction};
 }
 
-/// What is known of a kind: its name, what it takes, and what it keeps and
-/// reads, besides `kGradientScale` and what momentum and weight decay need.
+/// What is known of a kind: its name in options/Optimizers.h, and what it keeps
+/// and reads, besides `kGradientScale` and what momentum and weight decay need.
 struct KindInfo {
   OptimizerOptions::Kind kind;
   StringLiteral name;
-  bool betas, eps;
   /// Weight decay shrinks the parameter, and does not change the gradient.
   bool decoupled;
   SmallVector<StringRef> states, scalars;
@@ -113,11 +113,9 @@ struct KindInfo {
 ArrayRef<KindInfo> kinds() {
   using Options = OptimizerOptions;
   static const KindInfo all[] = {
-      {Options::sgd, "sgd", false, false, false, {}, {kLearningRate}, buildSgd},
+      {Options::sgd, "sgd", false, {}, {kLearningRate}, buildSgd},
       {Options::adam,
        "adam",
-       true,
-       true,
        false,
        {kExpAvg, kExpAvgSq},
        {kStepSize, kBiasCorrection2Sqrt},
@@ -125,31 +123,18 @@ ArrayRef<KindInfo> kinds() {
       {Options::adamw,
        "adamw",
        true,
-       true,
-       true,
        {kExpAvg, kExpAvgSq},
        {kStepSize, kBiasCorrection2Sqrt},
        buildAdam},
-      {Options::lion,
-       "lion",
-       true,
-       false,
-       true,
-       {kExpAvg},
-       {kLearningRate},
-       buildLion},
+      {Options::lion, "lion", true, {kExpAvg}, {kLearningRate}, buildLion},
       {Options::adagrad,
        "adagrad",
-       false,
-       true,
        false,
        {kSum},
        {kLearningRate},
        buildAdagrad},
       {Options::lamb,
        "lamb",
-       true,
-       true,
        false,
        {kExpAvg, kExpAvgSq},
        {kStepSize, kBiasCorrection2Sqrt},
@@ -160,6 +145,10 @@ ArrayRef<KindInfo> kinds() {
 
 const KindInfo &infoOf(const OptimizerOptions &options) {
   return kinds()[options.kind];
+}
+
+bool takes(const OptimizerOptions &options, std::string_view number) {
+  return zerograph::options::uses(infoOf(options).name, number);
 }
 
 } // namespace
@@ -210,14 +199,14 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
       collect("nesterov needs a momentum above 0");
     }
   }
-  if (infoOf(options).betas) {
+  if (takes(options, "beta1")) {
     collect(require(fraction(options.beta1), "beta1", options.beta1,
                     "at least 0 and below 1"));
     collect(require(fraction(options.beta2), "beta2", options.beta2,
                     "at least 0 and below 1"));
   }
-  if (options.cycled_beta1 && options.kind != OptimizerOptions::adam &&
-      options.kind != OptimizerOptions::adamw) {
+  std::string_view kind = infoOf(options).name;
+  if (options.cycled_beta1 && !zerograph::options::optimizerOf(kind).cycles) {
     collect(("beta1 is cycled, which only adam and adamw can; this is " +
              infoOf(options).name)
                 .str());
@@ -229,7 +218,7 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
                         options.lamb_min_coeff <= options.lamb_max_coeff,
                     "lamb_min_coeff", options.lamb_min_coeff,
                     "0 or more, and at most lamb_max_coeff"));
-  } else if (infoOf(options).eps) {
+  } else if (takes(options, "eps")) {
     collect(require(notNegative(options.eps), "eps", options.eps, "0 or more"));
   }
   return problems;
@@ -250,11 +239,11 @@ mlir::zg::nn::describeOptimizer(MLIRContext *context,
     number("momentum", options.momentum);
     list.append("nesterov", b.getBoolAttr(options.nesterov));
   }
-  if (infoOf(options).betas) {
+  if (takes(options, "beta1")) {
     number("beta1", options.beta1);
     number("beta2", options.beta2);
   }
-  if (infoOf(options).eps) {
+  if (takes(options, "eps")) {
     number("eps", options.eps);
   }
   if (options.kind == OptimizerOptions::lamb) {

@@ -2,6 +2,7 @@
 
 #include "runtime/plan/InspectHeader.h"
 
+#include "options/Optimizers.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Traffic.h"
 
@@ -14,14 +15,14 @@ Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   Json json{{"kind", optimizer.kind()},
             {"learning_rate", optimizer.learning_rate()}};
   const std::string &kind = optimizer.kind();
-  if (kind == "sgd") {
+  if (options::uses(kind, "momentum")) {
     json["momentum"] = optimizer.momentum();
     json["nesterov"] = optimizer.nesterov();
   }
-  if (kind != "sgd" && kind != "adagrad") {
+  if (options::uses(kind, "beta1")) {
     json["betas"] = {optimizer.beta1(), optimizer.beta2()};
   }
-  if (kind != "sgd" && kind != "lion") {
+  if (options::uses(kind, "eps")) {
     json["epsilon"] = optimizer.epsilon();
   }
   if (kind == "lamb") {

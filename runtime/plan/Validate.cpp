@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Validate.h"
 
+#include "options/Optimizers.h"
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/HappensBefore.h"
@@ -12,6 +13,7 @@
 #include "runtime/plan/steps/Step.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,11 +56,13 @@ absl::Status validateGroups(const plan::Plan &plan) {
                    "forward has none");
   }
   for (const plan::OptimizerGroup &group : plan.groups()) {
-    static const std::set<absl::string_view> kinds = {
-        "sgd", "adam", "adamw", "lion", "adagrad", "lamb"};
-    if (!kinds.contains(group.kind())) {
-      return invalid("the plan's optimizer is \"", group.kind(),
-                     "\"; sgd, adam, adamw, lion, adagrad and lamb exist");
+    if (options::findOptimizer(group.kind()) == nullptr) {
+      return invalid("the plan's optimizer is \"", group.kind(), "\"; ",
+                     absl::StrJoin(options::kOptimizers, ", ",
+                                   [](std::string *text, const auto &one) {
+                                     text->append(one.name);
+                                   }),
+                     " exist");
     }
     for (double value :
          {group.learning_rate(), group.momentum(), group.beta1(), group.beta2(),

@@ -96,8 +96,8 @@ absl::Status checkScheduleOptions(
     return absl::InvalidArgumentError(
         absl::StrCat("--schedule ", kind.name, " needs ", needed));
   }
-  if (options.cycle_max_momentum > 0 && options.optimizer != "adam" &&
-      options.optimizer != "adamw") {
+  if (options.cycle_max_momentum > 0 &&
+      !options::optimizerOf(options.optimizer).cycles) {
     return absl::InvalidArgumentError(
         absl::StrCat("--cycle-max-momentum is for --optimizer adam and adamw; ",
                      options.optimizer, " does not use it"));
