@@ -3,17 +3,13 @@
 #include "tools/compiler/TrainingGraph.h"
 
 #include "codegen/onnx/TrainingGraph.h"
-#include "frontend/Import.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Pipelines.h"
 #include "passes/Registration.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
 #include "runtime/io/File.h"
-#include "tools/compiler/Diagnostics.h"
-#include "tools/compiler/DumpDirectory.h"
+#include "tools/compiler/Import.h"
+#include "tools/compiler/RunPhases.h"
 
 #include "llvm/Support/Path.h"
 
@@ -78,10 +74,7 @@ absl::StatusOr<TrainingGraph> makeIn(mlir::MLIRContext &context,
   TrainingGraph result;
   Diagnostics diagnostics(context);
   frontend::ImportReport report;
-  frontend::ImportOptions import;
-  options::copy(options, import);
-  import.dims = options.dims;
-  import.inputs = options.inputs;
+  ZG_ASSIGN_OR_RETURN(frontend::ImportOptions import, importOptionsOf(options));
   ZG_ASSIGN_OR_RETURN(
       mlir::OwningOpRef<mlir::ModuleOp> module,
       frontend::importModel(context, options.model, import, &report));
@@ -92,22 +85,13 @@ absl::StatusOr<TrainingGraph> makeIn(mlir::MLIRContext &context,
   DumpDirectory dump(options.dump_ir);
   ZG_RETURN_IF_ERROR(dump.open());
   ZG_RETURN_IF_ERROR(dump.write("import", *module));
-  for (const mlir::zg::Phase &phase :
-       mlir::zg::gradientPhases({report.loss_output, options})) {
-    mlir::PassManager passes(&context);
-    phase.build(passes);
-    mlir::LogicalResult done = passes.run(*module);
-    ZG_RETURN_IF_ERROR(dump.write(phase.name, *module));
-    if (mlir::failed(done)) {
-      return diagnostics.status("while running phase '" + phase.name + "'");
-    }
-  }
+  ZG_RETURN_IF_ERROR(
+      runPhases(mlir::zg::gradientPhases({report.loss_output, options}),
+                *module, dump, diagnostics));
   ZG_ASSIGN_OR_RETURN(
       result.model,
       mlir::zg::writeTrainingGraph(*module, result.weights, options.output));
-  for (std::string &warning : diagnostics.takeWarnings()) {
-    result.warnings.push_back(std::move(warning));
-  }
+  llvm::append_range(result.warnings, diagnostics.takeWarnings());
   return result;
 }
 
