@@ -32,7 +32,7 @@ if [[ -n $full ]]; then
   built=$(cat bin/e2e_cuda_test bin/zerograph-run tests/emulator/lib/libcuda.so.1 |
     sha256sum | cut -c 1-16)
   ZEROGRAPH_MATRIX=matrix-$built bin/e2e_cuda_test --gtest_brief=1 \
-    --gtest_filter='All/Cuda.*' || failed=1
+    --gtest_filter='All/Cuda.*:All/CudaOffload.*' || failed=1
 fi
 /usr/bin/python3 ../tests/skipped.py Testing/Temporary/LastTest.log
 exit $failed

@@ -10,39 +10,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/e2e/CudaTrainings.h"
+#include "tests/e2e/Matrix.h"
 #include "tests/e2e/Processes.h"
 #include "tests/emulator/Nccl.h"
 
 #include "absl/strings/str_cat.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <set>
-
 namespace zerograph::testing {
 namespace {
-
-const char *matrixFile() { return std::getenv("ZEROGRAPH_MATRIX"); }
-
-/// Names, kept in a file if one is given.
-class Passed {
-public:
-  Passed() {
-    if (const char *path = matrixFile()) {
-      std::ifstream known(path);
-      for (std::string line; std::getline(known, line);) {
-        names.insert(line);
-      }
-      file.open(path, std::ios::app);
-    }
-  }
-  bool has(const std::string &name) const { return names.contains(name); }
-  void add(const std::string &name) { file << name << std::endl; }
-
-private:
-  std::set<std::string> names;
-  std::ofstream file;
-};
 
 /// As threads: on a GPU that the ranks share or, by NCCL, on one for each.
 Outcome trainThreads(const Training &training, uint32_t seed, bool share) {

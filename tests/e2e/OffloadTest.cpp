@@ -1,6 +1,6 @@
 //===- OffloadTest.cpp - what the host keeps, and updates -----------------===//
 
-#include "tests/e2e/Harness.h"
+#include "tests/e2e/Offloads.h"
 
 #include "runtime/plan/Memory.h"
 
@@ -17,31 +17,6 @@ Training nano(int64_t ranks, int64_t accumulate) {
   training.ranks = ranks;
   training.accumulate = accumulate;
   training.steps = 3;
-  return training;
-}
-
-/// Where the optimizer's states and the parameters lie.
-struct Offloads {
-  const char *optimizer, *param;
-};
-constexpr Offloads kOptimizer = {"cpu", "none"}, kParameters = {"cpu", "cpu"},
-                   kFile = {"nvme", "none"},
-                   kFileAndParameters = {"nvme", "cpu"},
-                   kAllInFile = {"nvme", "nvme"},
-                   kParametersInFile = {"cpu", "nvme"};
-constexpr Offloads kAll[] = {kOptimizer, kParameters,
-                             kFile,      kFileAndParameters,
-                             kAllInFile, kParametersInFile};
-
-Training offloaded(Training training, Offloads what = kOptimizer) {
-  auto before = training.also;
-  training.also = [=](CompileOptions &options) {
-    if (before) {
-      before(options);
-    }
-    options.offload_optimizer = what.optimizer;
-    options.offload_param = what.param;
-  };
   return training;
 }
 
@@ -77,9 +52,8 @@ TEST(Offload, KeepsTheBits) {
         base.precision = precision;
         std::optional<Outcome> plain;
         for (int64_t stage = 0; stage < 4; ++stage) {
-          for (Offloads what : kAll) {
-            bool parameters = what.param != std::string("none");
-            if ((parameters && stage != 3) || (!full && number++ % 7 != 0)) {
+          for (Offloads what : offloadsOf(stage)) {
+            if (!full && number++ % 7 != 0) {
               continue;
             }
             plain = plain ? plain : trainModel(base);
