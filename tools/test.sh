@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs the tests, after a minute of made-up bytes for each
 # reader of files; the last lines say what was skipped, and why. --full: the
-# whole matrices, of which that on an emulated GPU takes days and goes on where
-# it was stopped, ten minutes of bytes, the runtime under sanitizers.
+# whole matrices, of which that on an emulated GPU takes half a day and goes on
+# where it was stopped, ten minutes of bytes, the runtime under sanitizers.
 # --sanitize: with the sanitizers. --no-fuzz: without the bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
