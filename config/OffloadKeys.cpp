@@ -55,40 +55,11 @@ bool usesFiles(const Given &found, const Translation &to) {
   return false;
 }
 
-} // namespace
-
-void offloadOptimizer(const Given &found, Translation &to) {
+void readOffloadOptimizer(const Given &found, Translation &to) {
   offload(found, "offload-optimizer", to);
 }
 
-void offloadRatio(const Given &found, Translation &to) {
-  if (!placeOf("optimizer", to).empty()) {
-    to.set(found, "offload-ratio", found.value.text);
-  } else {
-    to.noEffect("nothing is offloaded");
-  }
-}
-
-void nvme(const Given &found, Translation &to) {
-  if (usesFiles(found, to)) {
-    same(found, to);
-  } else {
-    to.noEffect("nothing of it is offloaded to `nvme`");
-  }
-}
-
-void nvmePath(const Given &found, Translation &to) {
-  absl::string_view folder = found.value.text;
-  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
-  }
-  if (!usesFiles(found, to)) {
-    to.noEffect("nothing of it is offloaded to `nvme`");
-  } else {
-    to.set(found, "nvme-path", std::string(folder));
-  }
-}
-
-void offloadParam(const Given &found, Translation &to) {
+void readOffloadParam(const Given &found, Translation &to) {
   if (to.stage() != 3 && asks(found.value, *found.key)) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),
                              ": DeepSpeed too offloads parameters with stage 3 "
@@ -104,5 +75,44 @@ void offloadParam(const Given &found, Translation &to) {
     offload(found, "offload-param", to);
   }
 }
+
+void readOffloadRatio(const Given &found, Translation &to) {
+  if (!placeOf("optimizer", to).empty()) {
+    to.set(found, "offload-ratio", found.value.text);
+  } else {
+    to.noEffect("nothing is offloaded");
+  }
+}
+
+void readNvme(const Given &found, Translation &to) {
+  if (usesFiles(found, to)) {
+    readSame(found, to);
+  } else {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  }
+}
+
+void readNvmePath(const Given &found, Translation &to) {
+  absl::string_view folder = found.value.text;
+  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
+  }
+  if (!usesFiles(found, to)) {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  } else {
+    to.set(found, "nvme-path", std::string(folder));
+  }
+}
+
+void pathOfAuto(const Given &, Translation &to) {
+  to.noEffect("auto: nobody makes up a folder; give --nvme-path, or write one");
+}
+
+} // namespace
+
+const Converter offloadOptimizer = {.read = readOffloadOptimizer};
+const Converter offloadParam = {.read = readOffloadParam};
+const Converter offloadRatio = {.read = readOffloadRatio};
+const Converter nvme = {.read = readNvme};
+const Converter nvmePath = {.read = readNvmePath, .automatic = pathOfAuto};
 
 } // namespace zerograph::config

@@ -124,9 +124,9 @@ void Translation::say(absl::string_view text) {
 std::optional<std::string> Translation::switchedBy(const Key &section) const {
   const Key *on =
       findKey(section.dialect, absl::StrCat(section.path, ".", section.on));
-  return on != nullptr && (on->convert == config::precision ||
-                           on->convert == offloadOptimizer ||
-                           on->convert == offloadParam)
+  return on != nullptr && (on->convert == &config::precision ||
+                           on->convert == &offloadOptimizer ||
+                           on->convert == &offloadParam)
              ? given(on->option)
              : std::nullopt;
 }
@@ -174,8 +174,8 @@ void Translation::linkSettings(const Given &found) {
 /// A value that is neither null nor auto.
 void Translation::apply(const Given &found) {
   const Key &key = *found.key;
-  if (key.convert != nullptr) {
-    key.convert(found, *this);
+  if (key.converter->read != nullptr) {
+    key.converter->read(found, *this);
   } else if (key.does == Does::Refused && asks(found.value, key)) {
     refuse(found, key.text);
   } else if (key.does == Does::Refused) {
@@ -202,7 +202,7 @@ void Translation::translate(const Given &found) {
     noEffect(off);
   } else if (std::string by = replacedBecause(key, *this); !by.empty()) {
     noEffect(by);
-    if (key.convert == optimizerType || key.convert == scheduleType) {
+    if (key.convert == &optimizerType || key.convert == &scheduleType) {
       note(absl::StrCat(found.named(), " has no effect: ", by));
     }
   } else if (key.does != Does::NoEffect && key.does != Does::OutOfScope &&
