@@ -25,6 +25,10 @@ struct Converter {
   void (*automatic)(const Given &found, Translation &to) = nullptr;
   /// Writes the key into a DeepSpeed file. Null: `FileWriter::putGiven`.
   void (*write)(const Key &key, FileWriter &file) = nullptr;
+  /// Of keys that switch a section on: whether the command line does, or
+  /// switches it off. Null, or nothing: the file decides.
+  std::optional<bool> (*switched)(const Key &key,
+                                  const Translation &to) = nullptr;
 };
 
 // Converters.cpp
@@ -123,11 +127,12 @@ extern const Converter decayMomentum;
 std::string optimizerOf(const Translation &to);
 /// Whether the run has this schedule of DeepSpeed's from the file.
 bool isSchedule(const Translation &to, absl::string_view type);
-/// That the command line has another schedule than the file; or empty.
-std::string scheduleGivenInstead(const Translation &to);
-/// Why a key of the file's optimizer, schedule or precision has no effect where
-/// the command line has another, which does not use it; or empty.
-std::string replacedBecause(const Key &key, const Translation &to);
+/// Why a key of the file's optimizer has no effect where the command line has
+/// another, which does not use it; or empty. Likewise of the schedule, and of
+/// the precision.
+std::string replacedOptimizer(const Key &key, const Translation &to);
+std::string replacedSchedule(const Key &key, const Translation &to);
+std::string replacedPrecision(const Key &key, const Translation &to);
 /// Why the schedule's rate comes before the optimizer's; or empty.
 std::string rateOfSchedule(const Translation &to);
 /// Why the loss scale never changes; empty where it is dynamic.

@@ -41,6 +41,11 @@ void offload(const Given &found, const char *option, Translation &to) {
   }
 }
 
+std::optional<bool> offloadSwitched(const Key &key, const Translation &to) {
+  std::optional<std::string> given = to.given(key.option);
+  return given ? std::optional(*given != "none") : std::nullopt;
+}
+
 /// Whether something lies in files, of the section of a key or of both.
 bool usesFiles(const Given &found, const Translation &to) {
   for (const char *what : {"optimizer", "param"}) {
@@ -109,8 +114,10 @@ void pathOfAuto(const Given &, Translation &to) {
 
 } // namespace
 
-const Converter offloadOptimizer = {.read = readOffloadOptimizer};
-const Converter offloadParam = {.read = readOffloadParam};
+const Converter offloadOptimizer = {.read = readOffloadOptimizer,
+                                    .switched = offloadSwitched};
+const Converter offloadParam = {.read = readOffloadParam,
+                                .switched = offloadSwitched};
 const Converter offloadRatio = {.read = readOffloadRatio};
 const Converter nvme = {.read = readNvme};
 const Converter nvmePath = {.read = readNvmePath, .automatic = pathOfAuto};

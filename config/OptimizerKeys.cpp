@@ -58,18 +58,8 @@ std::string optimizerOf(const Translation &to) {
   return given ? *given : !type.empty() ? type : defaultOf("optimizer");
 }
 
-std::string replacedBecause(const Key &key, const Translation &to) {
+std::string replacedOptimizer(const Key &key, const Translation &to) {
   constexpr absl::string_view kParams = "optimizer.params.";
-  if (key.path == "scheduler.type" ||
-      absl::StartsWith(key.path, "scheduler.params.")) {
-    return scheduleGivenInstead(to);
-  }
-  bool half = absl::StartsWith(key.path, "bf16.") ||
-              absl::StartsWith(key.path, "fp16.");
-  std::optional<std::string> precision = to.given("precision");
-  if (half && precision && key.path.substr(0, 4) != *precision) {
-    return absl::StrCat("--precision ", *precision, " was given");
-  }
   std::string type = typeInFile(to), kind = optimizerOf(to);
   bool param = absl::StartsWith(key.path, kParams);
   bool replaced =

@@ -35,6 +35,12 @@ void precisionOfAuto(const Given &found, Translation &to) {
   }
 }
 
+/// Another type leaves it to the file, whose keys it replaces.
+std::optional<bool> precisionSwitched(const Key &key, const Translation &to) {
+  return to.given(key.option) == parentOf(key.path) ? std::optional(true)
+                                                    : std::nullopt;
+}
+
 /// fp32 is neither of both sections.
 void writePrecision(const Key &key, FileWriter &file) {
   std::string type = file.value("precision");
@@ -93,6 +99,15 @@ void writeMasters(const Key &key, FileWriter &file) {
 
 } // namespace
 
+std::string replacedPrecision(const Key &key, const Translation &to) {
+  absl::string_view section = parentOf(key.path);
+  std::optional<std::string> given = to.given("precision");
+  bool half = section == "bf16" || section == "fp16";
+  return half && given && section != *given
+             ? absl::StrCat("--precision ", *given, " was given")
+             : "";
+}
+
 std::string fixedScale(const Translation &to) {
   const Value *scale = to.value("fp16.loss_scale");
   double number = scale != nullptr ? *scale->number() : 0;
@@ -106,7 +121,8 @@ std::string fixedScale(const Translation &to) {
 
 const Converter precision = {.read = readPrecision,
                              .automatic = precisionOfAuto,
-                             .write = writePrecision};
+                             .write = writePrecision,
+                             .switched = precisionSwitched};
 const Converter dynamicScale = {.read = readDynamicScale};
 const Converter overflow = {
     .read = readSame, .automatic = overflowOfAuto, .write = writeOverflow};

@@ -29,6 +29,14 @@ std::string scheduleInFile(const Translation &to) {
   return "";
 }
 
+/// That the command line has another schedule than the file; or empty.
+std::string scheduleGivenInstead(const Translation &to) {
+  std::optional<std::string> given = to.given("schedule");
+  bool instead = given && to.value("scheduler.type") != nullptr &&
+                 *given != scheduleInFile(to);
+  return instead ? absl::StrCat("--schedule ", *given, " was given") : "";
+}
+
 /// The key that has the rate at the top of the schedule, if one has.
 const char *peakKey(const Translation &to) {
   const char *key = isSchedule(to, "OneCycle")
@@ -47,11 +55,9 @@ bool hasDecaysPeak(const Translation &to) {
 
 } // namespace
 
-std::string scheduleGivenInstead(const Translation &to) {
-  std::optional<std::string> given = to.given("schedule");
-  bool instead = given && to.value("scheduler.type") != nullptr &&
-                 *given != scheduleInFile(to);
-  return instead ? absl::StrCat("--schedule ", *given, " was given") : "";
+std::string replacedSchedule(const Key &key, const Translation &to) {
+  return absl::StartsWith(key.path, "scheduler.") ? scheduleGivenInstead(to)
+                                                  : "";
 }
 
 bool isSchedule(const Translation &to, absl::string_view type) {

@@ -130,7 +130,6 @@ private:
   void apply(const Given &found);
   void linkSettings(const Given &found);
   std::string offBecause(const Key &key) const;
-  std::optional<std::string> switchedBy(const Key &section) const;
   void reconcileBatch();
   void setBatch();
   void sayDefaults();
