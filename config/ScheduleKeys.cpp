@@ -18,6 +18,39 @@ constexpr std::pair<const char *, const char *> kSchedules[] = {
     {"warmup-cosine", "WarmupCosineLR"},
     {"one-cycle", "OneCycle"}};
 
+/// PyTorch's, which DeepSpeed takes as well: the options that do the same,
+/// which of PyTorch's numbers each is, and when.
+constexpr struct {
+  const char *name, *when, *options;
+} kOfPyTorch[] = {
+    {"StepLR", "",
+     "--schedule step with --step-size (`step_size`) and --step-gamma "
+     "(`gamma`)"},
+    {"ExponentialLR", "",
+     "--schedule step with --step-size 1 and --step-gamma (`gamma`)"},
+    {"CosineAnnealingLR", "",
+     "--schedule cosine with --total-steps (`T_max`, behind which the rate "
+     "stays) and --min-lr (`eta_min`)"},
+    {"LinearLR", "where its `start_factor` is 1, ",
+     "--schedule linear with --total-steps (`total_iters`) and --min-lr (the "
+     "rate times `end_factor`)"},
+    {"PolynomialLR", "where its `power` is 1, ",
+     "--schedule linear with --total-steps (`total_iters`)"},
+    {"ConstantLR", "where its `factor` is 1, ", "--schedule constant"}};
+
+/// Why a schedule of the file's is refused, and what does the same.
+std::string notBuilt(absl::string_view type) {
+  for (auto [name, when, options] : kOfPyTorch) {
+    if (absl::EqualsIgnoreCase(type, name)) {
+      return absl::StrCat("of PyTorch's schedules no key is built; leave "
+                          "'scheduler' out, and ",
+                          when, "give ", options);
+    }
+  }
+  return "there are WarmupLR, WarmupDecayLR, WarmupCosineLR and OneCycle; "
+         "others are not built yet";
+}
+
 /// What the file's schedule is called here; empty: it has none that is built.
 std::string scheduleInFile(const Translation &to) {
   const Value *type = to.value("scheduler.type");
@@ -81,8 +114,7 @@ namespace {
 void readScheduleType(const Given &found, Translation &to) {
   std::string schedule = scheduleInFile(to);
   if (schedule.empty()) {
-    to.refuse(found, "there are WarmupLR, WarmupDecayLR, WarmupCosineLR and "
-                     "OneCycle; others are not built yet");
+    to.refuse(found, notBuilt(found.value.text));
     return;
   }
   to.set(found, "schedule", schedule);
