@@ -8,10 +8,6 @@
 #include "config/Converters.h"
 #include "config/Translation.h"
 #include "config/Write.h"
-#include "options/Options.h"
-
-#include <cmath>
-#include <utility>
 
 namespace zerograph::config {
 namespace {
@@ -25,18 +21,6 @@ constexpr struct {
                      {"optimizer.params.weight_decay", "0", ""},
                      // DeepSpeed does not take it either.
                      {"scheduler.params.warmup_num_steps", "0", "at least 1"}};
-
-/// What Transformers makes of a model's hidden size where the key is auto; 0:
-/// of this key nothing.
-int64_t ofHiddenSize(const std::string &path, int64_t size) {
-  double square = double(size) * double(size);
-  return path == "zero_optimization.reduce_bucket_size" ? int64_t(square)
-         : path == "zero_optimization.stage3_prefetch_bucket_size"
-             ? int64_t(0.9 * square)
-         : path == "zero_optimization.stage3_param_persistence_threshold"
-             ? 10 * size
-             : 0;
-}
 
 } // namespace
 
@@ -55,45 +39,34 @@ void Translation::fillIn() {
   }
 }
 
-/// Nobody fills it in here: what the compiler's own default is.
+void Translation::sayDefault(const Given &found) {
+  std::string ours = defaultOf(found.key->option);
+  sayDefault(found, ours.empty() ? found.key->value : ours);
+}
+
+void Translation::sayDefault(const Given &found, const std::string &text) {
+  const Key &key = *found.key;
+  if (key.converter->read == nullptr || key.option.empty() || text == "null") {
+    say(key.text);
+    return;
+  }
+  say(absl::StrCat("auto: ", text, ", the default of --", key.option));
+  for (auto [path, theirs, bound] : kTransformers) {
+    if (key.path == path && text != theirs) {
+      config.autos.push_back({key.path, key.option, text, theirs, bound});
+    }
+  }
+}
+
+/// Nobody fills it in here.
 void Translation::sayAuto(const Given &found) {
   const Key &key = *found.key;
-  double decay = options::weightDecay(optimizerOf(*this), NAN);
-  std::string text = key.option == "weight-decay"    ? numberText(decay)
-                     : defaultOf(key.option).empty() ? key.value
-                                                     : defaultOf(key.option);
   if (key.does == Does::Refused) {
     noEffect("auto: off");
-  } else if (key.convert == batch) {
-    batch(found, *this);
-  } else if (key.convert == betas && cyclesBetas(*this)) {
-    betas(found, *this);
-  } else if (key.convert == rate && !rateOfSchedule(*this).empty()) {
-    rate(found, *this);
-  } else if (key.convert == config::precision && given("precision")) {
-    set(found, key.option, *given("precision"), /*by_default=*/true);
-    say("auto: as the command line says");
-  } else if (key.convert == clipping) {
-    set(found, "clip-norm", "1", /*by_default=*/true);
-    say("auto: as where it is missing");
-  } else if (key.convert == nvmePath) {
-    noEffect("auto: nobody makes up a folder; give --nvme-path, or write one");
-  } else if (key.convert == overflow) {
-    say("auto: as where it is missing");
-  } else if (key.convert == peak) {
-    say("auto: the optimizer's rate");
-  } else if (ofHiddenSize(key.path, 2) > 0) {
-    say("auto: Transformers makes it of the model's hidden size; nothing "
-        "follows from a model without one");
-  } else if (key.convert == nullptr || key.option.empty() || text == "null") {
-    say(key.text);
+  } else if (key.converter->automatic != nullptr) {
+    key.converter->automatic(found, *this);
   } else {
-    say(absl::StrCat("auto: ", text, ", the default of --", key.option));
-    for (auto [path, theirs, bound] : kTransformers) {
-      if (key.path == path && text != theirs) {
-        config.autos.push_back({key.path, key.option, text, theirs, bound});
-      }
-    }
+    sayDefault(found);
   }
 }
 

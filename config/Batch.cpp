@@ -1,5 +1,7 @@
 //===- Batch.cpp - the four numbers of a batch ----------------------------===//
 
+#include "config/Converters.h"
+#include "config/FileWriter.h"
 #include "config/Translation.h"
 #include "runtime/base/Status.h"
 
@@ -21,7 +23,27 @@ absl::Status doesNotFit(const Batch &batch) {
           : ""));
 }
 
+void readBatch(const Given &found, Translation &to) { to.sayBatch(found); }
+
+/// The micro-batch and what it makes of a step, where they are known.
+void writeBatch(const Key &key, FileWriter &file) {
+  if (key.path == "train_batch_size") {
+    if (file.has("micro-batch")) {
+      file.put(key, absl::StrCat(file.integer("micro-batch") *
+                                 file.integer("accumulate") *
+                                 file.integer("ranks")));
+    }
+  } else if (file.has(key.option) || key.option == "accumulate") {
+    file.put(key, file.value(key.option));
+  } else {
+    file.put(key, "auto");
+  }
+}
+
 } // namespace
+
+const Converter batch = {
+    .read = readBatch, .automatic = readBatch, .write = writeBatch};
 
 absl::StatusOr<Batch> reconcile(const Batch &given) {
   constexpr int64_t kMost = int64_t(1) << 20; // of each: the product fits

@@ -1,7 +1,7 @@
-//===- Converters.h - from a key's value to options -----------------------===//
+//===- Converters.h - what kinds of keys mean -----------------------------===//
 //
-// By name in Keys.def. Each is called for a value that has the key's type and
-// is neither null nor auto.
+// Keys.def names a kind for each key. Each kind is made in the file of its
+// family, which is named below.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,92 +10,138 @@
 
 #include "config/Keys.h"
 
-#include <utility>
+#include <optional>
 
 namespace zerograph::config {
 
-/// What schedules are called here, and there.
-inline constexpr std::pair<const char *, const char *> kSchedules[] = {
-    {"warmup", "WarmupLR"},
-    {"warmup-decay", "WarmupDecayLR"},
-    {"warmup-cosine", "WarmupCosineLR"},
-    {"one-cycle", "OneCycle"}};
+class FileWriter;
 
-inline constexpr Convert none = nullptr;
+/// How keys of one kind become options, and how options become such keys.
+struct Converter {
+  /// Gives options their values, for a value that has the key's type and is
+  /// neither null nor auto. Null: the key sets none, and is not written.
+  void (*read)(const Given &found, Translation &to) = nullptr;
+  /// Says what auto means. Null: `Translation::sayDefault`.
+  void (*automatic)(const Given &found, Translation &to) = nullptr;
+  /// Writes the key into a DeepSpeed file. Null: `FileWriter::putGiven`.
+  void (*write)(const Key &key, FileWriter &file) = nullptr;
+  /// Of keys that switch a section on: whether the command line does, or
+  /// switches it off. Null, or nothing: the file decides.
+  std::optional<bool> (*switched)(const Key &key,
+                                  const Translation &to) = nullptr;
+};
 
+// Converters.cpp
+
+/// The table says all.
+extern const Converter none;
 /// The option has the key's value.
-void same(const Given &found, Translation &to);
+extern const Converter same;
+void readSame(const Given &found, Translation &to);
+
+// Batch.cpp
 
 /// Of the four numbers of a batch, which are reconciled together.
-void batch(const Given &found, Translation &to);
-/// 0 is no clipping.
-void clipping(const Given &found, Translation &to);
-/// Nothing else than a mean is built.
-void gradientMean(const Given &found, Translation &to);
-/// Nothing else than fp32 is built.
-void float32(const Given &found, Translation &to);
-/// fp32, bf16 or fp16.
-void wire(const Given &found, Translation &to);
-/// true: the type that the section is named after.
-void precision(const Given &found, Translation &to);
+extern const Converter batch;
 
+// GradientKeys.cpp
+
+/// 0 is no clipping.
+extern const Converter clipping;
+/// Nothing else than a mean is built.
+extern const Converter gradientMean;
+/// Nothing else than fp32 is built.
+extern const Converter float32;
+/// fp32, bf16 or fp16.
+extern const Converter wire;
+
+// PrecisionKeys.cpp
+
+/// true: the type that the section is named after.
+extern const Converter precision;
 /// Of a dynamic loss scale.
-void dynamicScale(const Given &found, Translation &to);
+extern const Converter dynamicScale;
 /// Whether steps that are not finite are skipped: with bf16, if not said.
-void overflow(const Given &found, Translation &to);
+extern const Converter overflow;
 /// Masters and states of bf16: both or none.
-void masters(const Given &found, Translation &to);
-/// A key that asks for fewer activations: each unit's are computed again.
-void recompute(const Given &found, Translation &to);
+extern const Converter masters;
+
+// MemoryKeys.cpp
 
 /// Elements of a bucket to bytes; the smaller of two buckets.
-void elements(const Given &found, Translation &to);
+extern const Converter elements;
 /// Elements to gather ahead: as units, none or some.
-void prefetch(const Given &found, Translation &to);
+extern const Converter prefetch;
 /// With stage 3 alone.
-void persistence(const Given &found, Translation &to);
-/// none or cpu.
-void offloadOptimizer(const Given &found, Translation &to);
+extern const Converter persistence;
+/// A key that asks for fewer activations: each unit's are computed again.
+extern const Converter recompute;
+
+// OffloadKeys.cpp
+
+/// none, cpu or nvme.
+extern const Converter offloadOptimizer;
 /// Likewise; DeepSpeed uses it with stage 3 alone.
-void offloadRatio(const Given &found, Translation &to);
-void offloadParam(const Given &found, Translation &to);
+extern const Converter offloadParam;
+/// How much of the optimizer's states is offloaded.
+extern const Converter offloadRatio;
 /// Of what lies in files: the key's option has its value.
-void nvme(const Given &found, Translation &to);
+extern const Converter nvme;
 /// Likewise, of their folder.
-void nvmePath(const Given &found, Translation &to);
+extern const Converter nvmePath;
+
+// OptimizerKeys.cpp
 
 /// The optimizer, and DeepSpeed's defaults of it that are not ours.
-void optimizerType(const Given &found, Translation &to);
+extern const Converter optimizerType;
 /// The optimizer's rate, unless the schedule has its own.
-void rate(const Given &found, Translation &to);
+extern const Converter rate;
 /// A list of two numbers, unless the schedule has its own.
-void betas(const Given &found, Translation &to);
+extern const Converter betas;
+/// Its default is the optimizer's.
+extern const Converter weightDecay;
+
+// ScheduleKeys.cpp
+
 /// The schedule, and what must be said of it.
-void scheduleType(const Given &found, Translation &to);
+extern const Converter scheduleType;
+/// A number of the schedule, which is written with its type alone.
+extern const Converter ofSchedule;
 /// The rate at the top of a schedule.
-void peak(const Given &found, Translation &to);
+extern const Converter peak;
+/// Where the schedule ends.
+extern const Converter total;
+
+// CycleKeys.cpp
+
 /// Whether OneCycle changes Adam's betas, the bounds of the first, and what
 /// becomes of it behind the cycle.
-void cycleMomentum(const Given &found, Translation &to);
-void cycleBound(const Given &found, Translation &to);
-void decayMomentum(const Given &found, Translation &to);
+extern const Converter cycleMomentum;
+extern const Converter cycleBound;
+extern const Converter decayMomentum;
 
 // What converters ask.
 
 /// The optimizer of the run, by its name here: the command line's, or the
 /// file's.
 std::string optimizerOf(const Translation &to);
-/// That the command line has another schedule than the file; or empty.
-std::string scheduleGivenInstead(const Translation &to);
-/// Why a key of the file's optimizer, schedule or precision has no effect where
-/// the command line has another, which does not use it; or empty.
-std::string replacedBecause(const Key &key, const Translation &to);
+/// Whether the run has this schedule of DeepSpeed's from the file.
+bool isSchedule(const Translation &to, absl::string_view type);
+/// Why a key of the file's optimizer has no effect where the command line has
+/// another, which does not use it; or empty. Likewise of the schedule, and of
+/// the precision.
+std::string replacedOptimizer(const Key &key, const Translation &to);
+std::string replacedSchedule(const Key &key, const Translation &to);
+std::string replacedPrecision(const Key &key, const Translation &to);
 /// Why the schedule's rate comes before the optimizer's; or empty.
 std::string rateOfSchedule(const Translation &to);
 /// Why the loss scale never changes; empty where it is dynamic.
 std::string fixedScale(const Translation &to);
 /// Whether the schedule changes the betas.
 bool cyclesBetas(const Translation &to);
+/// What Transformers makes of a model's hidden size where the key is auto; 0:
+/// of this key nothing.
+int64_t ofHiddenSize(absl::string_view path, int64_t size);
 
 } // namespace zerograph::config
 

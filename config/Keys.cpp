@@ -22,13 +22,13 @@ std::vector<Key> makeKeys() {
   };
 #define ZG_KEY(path, type, value, does, option, convert, text)                 \
   rows.push_back({Dialect::DeepSpeed, path, Type::type, value, Does::does,     \
-                  option, convert, text, "", ""});
+                  option, &convert, text, "", ""});
 #define ZG_SECTION(path, on, text)                                             \
   rows.push_back({dialectOf(path), path, Type::Section, "null",                \
-                  Does::NoEffect, "", none, text, "", on});
+                  Does::NoEffect, "", &none, text, "", on});
 #define ZG_ACCELERATE(path, type, value, does, target, text)                   \
   rows.push_back({Dialect::Accelerate, path, Type::type, value, Does::does,    \
-                  "", none, text, target, ""});
+                  "", &none, text, target, ""});
 #include "config/Keys.def"
   return rows;
 }

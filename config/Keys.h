@@ -12,6 +12,7 @@
 namespace zerograph::config {
 
 class Translation;
+struct Converter;
 struct Given;
 
 enum class Type { Bool, Integer, Number, Text, List, Any, Section };
@@ -22,9 +23,6 @@ enum class Does { Applied, Differently, NoEffect, OutOfScope, Refused };
 /// Whose files have a key.
 enum class Dialect { DeepSpeed, Accelerate };
 
-/// Gives options their values, for a key that is neither null nor auto.
-using Convert = void (*)(const Given &, Translation &);
-
 /// A row of Keys.def.
 struct Key {
   Dialect dialect;
@@ -32,9 +30,9 @@ struct Key {
   Type type;
   std::string value; ///< its default, as in a file
   Does does;
-  std::string option; ///< that it sets, without dashes; or ""
-  Convert convert;    ///< null: none
-  std::string text;   ///< why, or how; may be empty
+  std::string option;         ///< that it sets, without dashes; or ""
+  const Converter *converter; ///< never null
+  std::string text;           ///< why, or how; may be empty
   std::string target; ///< of Accelerate: the DeepSpeed key it stands for, or ""
   std::string on;     ///< of a section: the key in it without which it is off
 };

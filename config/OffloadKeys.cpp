@@ -2,6 +2,7 @@
 
 #include "config/Converters.h"
 #include "config/Translation.h"
+#include "options/Memory.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -28,6 +29,27 @@ std::string placeOf(const char *what, const Translation &to) {
       to.value(absl::StrCat("zero_optimization.offload_", what, ".device")));
 }
 
+bool isChosen(const Translation &to) { return to.given("offload") == "auto"; }
+
+/// Whether `--offload auto` chooses, and not the key, of which this is said.
+bool isChosenInstead(const Given &found, Translation &to) {
+  if (!isChosen(to)) {
+    return false;
+  }
+  to.noEffect("the command line's --offload auto wins");
+  if (asks(found.value, *found.key)) {
+    to.note(absl::StrCat("--offload auto of the command line wins over ",
+                         found.named()));
+  }
+  return true;
+}
+
+void choiceOfAuto(const Given &found, Translation &to) {
+  if (!isChosenInstead(found, to)) {
+    to.sayDefault(found);
+  }
+}
+
 /// Where a key says that something is kept.
 void offload(const Given &found, const char *option, Translation &to) {
   std::optional<std::string> given = to.given(option);
@@ -41,54 +63,45 @@ void offload(const Given &found, const char *option, Translation &to) {
   }
 }
 
-/// Whether something lies in files, of the section of a key or of both.
+std::optional<bool> offloadSwitched(const Key &key, const Translation &to) {
+  std::optional<std::string> given = to.given(key.option);
+  return given          ? std::optional(*given != "none")
+         : isChosen(to) ? std::optional(true)
+                        : std::nullopt;
+}
+
+/// Whether `what` may lie in files: it does so by `--offload auto` only where
+/// the host has a limit.
+bool mayUseFiles(const char *what, const Translation &to) {
+  return isChosen(to)
+             ? options::parseMemory(to.given("memory").value_or("")).host > 0
+             : placeOf(what, to) == "nvme";
+}
+
+/// Whether something may lie in files, of the section of a key or of both.
 bool usesFiles(const Given &found, const Translation &to) {
   for (const char *what : {"optimizer", "param"}) {
     std::string section = absl::StrCat("zero_optimization.offload_", what);
     bool counts = !absl::StartsWith(found.key->path, "zero_optimization.") ||
                   absl::StartsWith(found.key->path, section);
     bool works = what != absl::string_view("param") || to.stage() == 3;
-    if (counts && works && placeOf(what, to) == "nvme") {
+    if (counts && works && mayUseFiles(what, to)) {
       return true;
     }
   }
   return false;
 }
 
-} // namespace
-
-void offloadOptimizer(const Given &found, Translation &to) {
-  offload(found, "offload-optimizer", to);
-}
-
-void offloadRatio(const Given &found, Translation &to) {
-  if (!placeOf("optimizer", to).empty()) {
-    to.set(found, "offload-ratio", found.value.text);
-  } else {
-    to.noEffect("nothing is offloaded");
+void readOffloadOptimizer(const Given &found, Translation &to) {
+  if (!isChosenInstead(found, to)) {
+    offload(found, "offload-optimizer", to);
   }
 }
 
-void nvme(const Given &found, Translation &to) {
-  if (usesFiles(found, to)) {
-    same(found, to);
-  } else {
-    to.noEffect("nothing of it is offloaded to `nvme`");
+void readOffloadParam(const Given &found, Translation &to) {
+  if (isChosenInstead(found, to)) {
+    return;
   }
-}
-
-void nvmePath(const Given &found, Translation &to) {
-  absl::string_view folder = found.value.text;
-  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
-  }
-  if (!usesFiles(found, to)) {
-    to.noEffect("nothing of it is offloaded to `nvme`");
-  } else {
-    to.set(found, "nvme-path", std::string(folder));
-  }
-}
-
-void offloadParam(const Given &found, Translation &to) {
   if (to.stage() != 3 && asks(found.value, *found.key)) {
     to.noEffect(absl::StrCat("with stage ", to.stage(),
                              ": DeepSpeed too offloads parameters with stage 3 "
@@ -104,5 +117,52 @@ void offloadParam(const Given &found, Translation &to) {
     offload(found, "offload-param", to);
   }
 }
+
+void readOffloadRatio(const Given &found, Translation &to) {
+  if (isChosenInstead(found, to)) {
+    return;
+  }
+  if (!placeOf("optimizer", to).empty()) {
+    to.set(found, "offload-ratio", found.value.text);
+  } else {
+    to.noEffect("nothing is offloaded");
+  }
+}
+
+void readNvme(const Given &found, Translation &to) {
+  if (usesFiles(found, to)) {
+    readSame(found, to);
+  } else {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  }
+}
+
+void readNvmePath(const Given &found, Translation &to) {
+  absl::string_view folder = found.value.text;
+  while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
+  }
+  if (!usesFiles(found, to)) {
+    to.noEffect("nothing of it is offloaded to `nvme`");
+  } else {
+    to.set(found, "nvme-path", std::string(folder));
+  }
+}
+
+void pathOfAuto(const Given &, Translation &to) {
+  to.noEffect("auto: nobody makes up a folder; give --nvme-path, or write one");
+}
+
+} // namespace
+
+const Converter offloadOptimizer = {.read = readOffloadOptimizer,
+                                    .automatic = choiceOfAuto,
+                                    .switched = offloadSwitched};
+const Converter offloadParam = {.read = readOffloadParam,
+                                .automatic = choiceOfAuto,
+                                .switched = offloadSwitched};
+const Converter offloadRatio = {.read = readOffloadRatio,
+                                .automatic = choiceOfAuto};
+const Converter nvme = {.read = readNvme};
+const Converter nvmePath = {.read = readNvmePath, .automatic = pathOfAuto};
 
 } // namespace zerograph::config

@@ -1,12 +1,15 @@
 //===- OptimizerKeys.cpp - the keys of the optimizer ----------------------===//
 
 #include "config/Converters.h"
+#include "config/FileWriter.h"
 #include "config/Translation.h"
 #include "config/Write.h"
 #include "options/Groups.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+
+#include <cmath>
 
 namespace zerograph::config {
 namespace {
@@ -55,18 +58,8 @@ std::string optimizerOf(const Translation &to) {
   return given ? *given : !type.empty() ? type : defaultOf("optimizer");
 }
 
-std::string replacedBecause(const Key &key, const Translation &to) {
+std::string replacedOptimizer(const Key &key, const Translation &to) {
   constexpr absl::string_view kParams = "optimizer.params.";
-  if (key.path == "scheduler.type" ||
-      absl::StartsWith(key.path, "scheduler.params.")) {
-    return scheduleGivenInstead(to);
-  }
-  bool half = absl::StartsWith(key.path, "bf16.") ||
-              absl::StartsWith(key.path, "fp16.");
-  std::optional<std::string> precision = to.given("precision");
-  if (half && precision && key.path.substr(0, 4) != *precision) {
-    return absl::StrCat("--precision ", *precision, " was given");
-  }
   std::string type = typeInFile(to), kind = optimizerOf(to);
   bool param = absl::StartsWith(key.path, kParams);
   bool replaced =
@@ -76,7 +69,12 @@ std::string replacedBecause(const Key &key, const Translation &to) {
              : absl::StrCat("--optimizer ", kind, " was given");
 }
 
-void optimizerType(const Given &found, Translation &to) {
+namespace {
+
+constexpr char kCycled[] =
+    "OneCycle changes both, unless \"cycle_momentum\" is false";
+
+void readOptimizerType(const Given &found, Translation &to) {
   std::string type = typeInFile(to);
   for (const char *compressed : {"onebitadam", "zerooneadam", "onebitlamb"}) {
     if (type == compressed) {
@@ -102,19 +100,45 @@ void optimizerType(const Given &found, Translation &to) {
   }
 }
 
-void rate(const Given &found, Translation &to) {
+void writeOptimizerType(const Key &key, FileWriter &file) {
+  std::string kind = file.value("optimizer");
+  file.put(key, std::string(options::optimizerOf(kind).deepspeed));
+  auto param = [&](const char *name, const std::string &text) {
+    file.put(
+        *findKey(Dialect::DeepSpeed, absl::StrCat("optimizer.params.", name)),
+        text);
+  };
+  param("lr", file.value("lr"));
+  if (kind == "adamw" && !file.has("weight-decay")) {
+    param("weight_decay", numberText(options::weightDecay(kind, NAN)));
+  }
+  if (kind == "adam") {
+    param("adam_w_mode", "false");
+  }
+}
+
+void readRate(const Given &found, Translation &to) {
   std::string schedule = rateOfSchedule(to);
   if (schedule.empty()) {
-    same(found, to);
+    readSame(found, to);
   } else {
     to.noEffect(schedule);
   }
 }
 
-void betas(const Given &found, Translation &to) {
+void rateOfAuto(const Given &found, Translation &to) {
+  std::string schedule = rateOfSchedule(to);
+  if (schedule.empty()) {
+    to.sayDefault(found);
+  } else {
+    to.noEffect(schedule);
+  }
+}
+
+void readBetas(const Given &found, Translation &to) {
   const std::vector<Value> &two = found.value.children;
   if (cyclesBetas(to)) {
-    to.noEffect("OneCycle changes both, unless \"cycle_momentum\" is false");
+    to.noEffect(kCycled);
   } else if (two.size() != 2 || !two[0].number() || !two[1].number()) {
     to.refuse(found, "expected a list of two numbers");
   } else {
@@ -124,5 +148,25 @@ void betas(const Given &found, Translation &to) {
            !asks(found.value, *found.key));
   }
 }
+
+void betasOfAuto(const Given &found, Translation &to) {
+  if (cyclesBetas(to)) {
+    to.noEffect(kCycled);
+  } else {
+    to.sayDefault(found);
+  }
+}
+
+void decayOfAuto(const Given &found, Translation &to) {
+  to.sayDefault(found, numberText(options::weightDecay(optimizerOf(to), NAN)));
+}
+
+} // namespace
+
+const Converter optimizerType = {.read = readOptimizerType,
+                                 .write = writeOptimizerType};
+const Converter rate = {.read = readRate, .automatic = rateOfAuto};
+const Converter betas = {.read = readBetas, .automatic = betasOfAuto};
+const Converter weightDecay = {.read = readSame, .automatic = decayOfAuto};
 
 } // namespace zerograph::config

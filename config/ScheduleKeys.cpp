@@ -1,16 +1,55 @@
 //===- ScheduleKeys.cpp - the keys of a schedule --------------------------===//
 
 #include "config/Converters.h"
+#include "config/FileWriter.h"
 #include "config/Translation.h"
-#include "options/Optimizers.h"
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+
+#include <utility>
 
 namespace zerograph::config {
 namespace {
 
-constexpr char kCycle[] = "OneCycle";
+/// What schedules are called here, and there.
+constexpr std::pair<const char *, const char *> kSchedules[] = {
+    {"warmup", "WarmupLR"},
+    {"warmup-decay", "WarmupDecayLR"},
+    {"warmup-cosine", "WarmupCosineLR"},
+    {"one-cycle", "OneCycle"}};
+
+/// PyTorch's, which DeepSpeed takes as well: the options that do the same,
+/// which of PyTorch's numbers each is, and when.
+constexpr struct {
+  const char *name, *when, *options;
+} kOfPyTorch[] = {
+    {"StepLR", "",
+     "--schedule step with --step-size (`step_size`) and --step-gamma "
+     "(`gamma`)"},
+    {"ExponentialLR", "",
+     "--schedule step with --step-size 1 and --step-gamma (`gamma`)"},
+    {"CosineAnnealingLR", "",
+     "--schedule cosine with --total-steps (`T_max`, behind which the rate "
+     "stays) and --min-lr (`eta_min`)"},
+    {"LinearLR", "where its `start_factor` is 1, ",
+     "--schedule linear with --total-steps (`total_iters`) and --min-lr (the "
+     "rate times `end_factor`)"},
+    {"PolynomialLR", "where its `power` is 1, ",
+     "--schedule linear with --total-steps (`total_iters`)"},
+    {"ConstantLR", "where its `factor` is 1, ", "--schedule constant"}};
+
+/// Why a schedule of the file's is refused, and what does the same.
+std::string notBuilt(absl::string_view type) {
+  for (auto [name, when, options] : kOfPyTorch) {
+    if (absl::EqualsIgnoreCase(type, name)) {
+      return absl::StrCat("of PyTorch's schedules no key is built; leave "
+                          "'scheduler' out, and ",
+                          when, "give ", options);
+    }
+  }
+  return "there are WarmupLR, WarmupDecayLR, WarmupCosineLR and OneCycle; "
+         "others are not built yet";
+}
 
 /// What the file's schedule is called here; empty: it has none that is built.
 std::string scheduleInFile(const Translation &to) {
@@ -23,17 +62,19 @@ std::string scheduleInFile(const Translation &to) {
   return "";
 }
 
-/// Whether the run has this schedule from the file.
-bool isSchedule(const Translation &to, const char *type) {
-  const Value *found = to.value("scheduler.type");
-  return found != nullptr && absl::EqualsIgnoreCase(found->text, type) &&
-         scheduleGivenInstead(to).empty();
+/// That the command line has another schedule than the file; or empty.
+std::string scheduleGivenInstead(const Translation &to) {
+  std::optional<std::string> given = to.given("schedule");
+  bool instead = given && to.value("scheduler.type") != nullptr &&
+                 *given != scheduleInFile(to);
+  return instead ? absl::StrCat("--schedule ", *given, " was given") : "";
 }
 
 /// The key that has the rate at the top of the schedule, if one has.
 const char *peakKey(const Translation &to) {
-  const char *key = isSchedule(to, kCycle) ? "scheduler.params.cycle_max_lr"
-                                           : "scheduler.params.warmup_max_lr";
+  const char *key = isSchedule(to, "OneCycle")
+                        ? "scheduler.params.cycle_max_lr"
+                        : "scheduler.params.warmup_max_lr";
   bool has = to.value("scheduler.type") != nullptr &&
              scheduleGivenInstead(to).empty() && to.value(key) != nullptr;
   return has ? key : nullptr;
@@ -45,25 +86,17 @@ bool hasDecaysPeak(const Translation &to) {
          to.isMissing("scheduler.params.warmup_max_lr");
 }
 
-/// Whether the command line says that no beta is cycled.
-bool cyclesNothing(const Translation &to) {
-  double most = 1;
-  std::optional<std::string> given = to.given("cycle-max-momentum");
-  return given && absl::SimpleAtod(*given, &most) && most == 0;
-}
-
-double number(const Translation &to, const char *path, double fallback) {
-  const Value *value = to.value(path);
-  return value != nullptr ? *value->number() : fallback;
-}
-
 } // namespace
 
-std::string scheduleGivenInstead(const Translation &to) {
-  std::optional<std::string> given = to.given("schedule");
-  bool instead = given && to.value("scheduler.type") != nullptr &&
-                 *given != scheduleInFile(to);
-  return instead ? absl::StrCat("--schedule ", *given, " was given") : "";
+std::string replacedSchedule(const Key &key, const Translation &to) {
+  return absl::StartsWith(key.path, "scheduler.") ? scheduleGivenInstead(to)
+                                                  : "";
+}
+
+bool isSchedule(const Translation &to, absl::string_view type) {
+  const Value *found = to.value("scheduler.type");
+  return found != nullptr && absl::EqualsIgnoreCase(found->text, type) &&
+         scheduleGivenInstead(to).empty();
 }
 
 std::string rateOfSchedule(const Translation &to) {
@@ -76,19 +109,12 @@ std::string rateOfSchedule(const Translation &to) {
              : "";
 }
 
-bool cyclesBetas(const Translation &to) {
-  const Value *asked = to.value("scheduler.params.cycle_momentum");
-  std::string kind = optimizerOf(to);
-  return isSchedule(to, kCycle) && !cyclesNothing(to) &&
-         options::optimizerOf(kind).cycles &&
-         (asked == nullptr || *asked->boolean());
-}
+namespace {
 
-void scheduleType(const Given &found, Translation &to) {
+void readScheduleType(const Given &found, Translation &to) {
   std::string schedule = scheduleInFile(to);
   if (schedule.empty()) {
-    to.refuse(found, "there are WarmupLR, WarmupDecayLR, WarmupCosineLR and "
-                     "OneCycle; others are not built yet");
+    to.refuse(found, notBuilt(found.value.text));
     return;
   }
   to.set(found, "schedule", schedule);
@@ -105,75 +131,75 @@ void scheduleType(const Given &found, Translation &to) {
             "the step; \"warmup_type\": \"linear\" is the other way");
   }
   if (to.value("scheduler.params.cycle_momentum") == nullptr) {
-    cycleMomentum(found, to);
+    cycleMomentum.read(found, to);
   }
 }
 
-void peak(const Given &found, Translation &to) {
+void writeScheduleType(const Key &key, FileWriter &file) {
+  for (auto [ours, theirs] : kSchedules) {
+    if (file.value(key.option) == ours) {
+      file.put(key, theirs);
+    }
+  }
+}
+
+/// Of a schedule that DeepSpeed does not have, there are no numbers either.
+void writeOfSchedule(const Key &key, FileWriter &file) {
+  if (file.wrote("scheduler.type")) {
+    file.putGiven(key);
+  }
+}
+
+void readPeak(const Given &found, Translation &to) {
   const char *key = peakKey(to);
   if (key != nullptr && found.key->path == key) {
-    same(found, to);
+    readSame(found, to);
   } else {
     to.noEffect("it is of another schedule");
   }
 }
 
-void cycleMomentum(const Given &found, Translation &to) {
-  std::string kind = optimizerOf(to);
-  if (!isSchedule(to, kCycle) || found.value.boolean() == false) {
-    return;
-  }
-  if (!options::uses(kind, "beta1")) {
-    to.say(absl::StrCat(kind, " has no betas: nothing but the rate is cycled, "
-                              "in DeepSpeed as well"));
-    return;
-  }
-  if (cyclesNothing(to)) {
-    to.say("--cycle-max-momentum 0 was given");
-    return;
-  }
-  if (!cyclesBetas(to)) {
-    to.refuse(found, absl::StrCat("not built yet: OneCycle changes the first "
-                                  "beta of ",
-                                  kind,
-                                  " as well, unless \"cycle_momentum\" is "
-                                  "false"));
-    return;
-  }
-  std::string low =
-      numberText(number(to, "scheduler.params.cycle_min_mom", 0.8));
-  std::optional<std::string> most = to.given("cycle-max-momentum");
-  std::string high =
-      most ? *most
-           : numberText(number(to, "scheduler.params.cycle_max_mom", 0.9));
-  to.set(found, "cycle-min-momentum", low);
-  to.set(found, "cycle-max-momentum", high);
-  to.set(found, "betas", absl::StrCat(high, ",0.99"));
-  if (most || to.given("cycle-min-momentum") || to.given("betas")) {
-    return; // what is said of these options says it
-  }
-  to.note(absl::StrCat("OneCycle changes the first beta as well, from ", high,
-                       " to ", low,
-                       " at the peak, and makes the second 0.99, "
-                       "as in DeepSpeed; \"cycle_momentum\": false leaves "
-                       "both"));
+void peakOfAuto(const Given &, Translation &to) {
+  to.say("auto: the optimizer's rate");
 }
 
-void cycleBound(const Given &found, Translation &to) {
-  if (cyclesBetas(to)) {
-    to.set(found, found.key->option, numberText(*found.value.number()));
-  } else {
-    to.noEffect("no beta is cycled");
+void writePeak(const Key &key, FileWriter &file) {
+  std::string schedule = file.value("schedule");
+  bool cycle = schedule == "one-cycle";
+  bool ours = key.path == "scheduler.params.cycle_max_lr";
+  if (file.wrote("scheduler.type") && cycle == ours &&
+      schedule != "warmup-cosine") {
+    file.put(key, file.value("lr"));
   }
 }
 
-void decayMomentum(const Given &found, Translation &to) {
-  bool decays = number(to, "scheduler.params.decay_step_size", 0) != 0;
-  if (cyclesBetas(to) && decays && asks(found.value, *found.key)) {
-    to.refuse(found, found.key->text);
-  } else {
-    to.noEffect("off");
+/// Where the schedule ends, which DeepSpeed must be told, and we know of a run.
+void writeTotal(const Key &key, FileWriter &file) {
+  std::string kind = file.value("schedule");
+  if (file.has(key.option)) {
+    writeOfSchedule(key, file);
+    return;
   }
+  if (kind != "warmup-decay" && kind != "warmup-cosine") {
+    return;
+  }
+  if (file.has("steps")) {
+    file.put(key, file.value("steps"));
+    return;
+  }
+  file.put(key, "auto");
+  file.note("\"total_num_steps\" is \"auto\", which is the steps of the run "
+            "here and in Transformers; DeepSpeed alone needs a number: give "
+            "--total-steps");
 }
+
+} // namespace
+
+const Converter scheduleType = {.read = readScheduleType,
+                                .write = writeScheduleType};
+const Converter ofSchedule = {.read = readSame, .write = writeOfSchedule};
+const Converter peak = {
+    .read = readPeak, .automatic = peakOfAuto, .write = writePeak};
+const Converter total = {.read = readSame, .write = writeTotal};
 
 } // namespace zerograph::config

@@ -18,6 +18,18 @@ bool isOn(const Value *value) {
          !absl::EqualsIgnoreCase(value->text, "none");
 }
 
+/// Why a key has no effect where the command line has something else than its
+/// section; or empty.
+std::string replacedBecause(const Key &key, const Translation &to) {
+  for (auto *replaced :
+       {replacedOptimizer, replacedSchedule, replacedPrecision}) {
+    if (std::string why = replaced(key, to); !why.empty()) {
+      return why;
+    }
+  }
+  return "";
+}
+
 } // namespace
 
 std::string Given::named() const {
@@ -119,18 +131,6 @@ void Translation::say(absl::string_view text) {
   }
 }
 
-/// What the command line gives that decides whether a section is on; empty
-/// where the section's own switch does.
-std::optional<std::string> Translation::switchedBy(const Key &section) const {
-  const Key *on =
-      findKey(section.dialect, absl::StrCat(section.path, ".", section.on));
-  return on != nullptr && (on->convert == config::precision ||
-                           on->convert == offloadOptimizer ||
-                           on->convert == offloadParam)
-             ? given(on->option)
-             : std::nullopt;
-}
-
 /// Why nothing in the key's section has an effect; empty where it has.
 std::string Translation::offBecause(const Key &key) const {
   for (size_t dot = key.path.find('.'); dot != std::string::npos;
@@ -141,13 +141,16 @@ std::string Translation::offBecause(const Key &key) const {
     if (row == nullptr || row->on.empty() || path == key.path) {
       continue;
     }
-    std::optional<std::string> by = switchedBy(*row);
-    if (by == section || by == "cpu" || by == "nvme") {
+    const Key *on = findKey(key.dialect, path);
+    std::optional<bool> switched = on->converter->switched != nullptr
+                                       ? on->converter->switched(*on, *this)
+                                       : std::nullopt;
+    if (switched == true) {
       continue;
     }
-    if (by == "none") {
-      return absl::StrCat("--", findKey(key.dialect, path)->option,
-                          " none was given");
+    if (switched == false) {
+      return absl::StrCat("--", on->option, " ", *given(on->option),
+                          " was given");
     }
     const Given *found = find(path);
     if (found == nullptr) {
@@ -174,8 +177,8 @@ void Translation::linkSettings(const Given &found) {
 /// A value that is neither null nor auto.
 void Translation::apply(const Given &found) {
   const Key &key = *found.key;
-  if (key.convert != nullptr) {
-    key.convert(found, *this);
+  if (key.converter->read != nullptr) {
+    key.converter->read(found, *this);
   } else if (key.does == Does::Refused && asks(found.value, key)) {
     refuse(found, key.text);
   } else if (key.does == Does::Refused) {
@@ -202,7 +205,7 @@ void Translation::translate(const Given &found) {
     noEffect(off);
   } else if (std::string by = replacedBecause(key, *this); !by.empty()) {
     noEffect(by);
-    if (key.convert == optimizerType || key.convert == scheduleType) {
+    if (leafOf(key.path) == "type") { // of the whole section
       note(absl::StrCat(found.named(), " has no effect: ", by));
     }
   } else if (key.does != Does::NoEffect && key.does != Does::OutOfScope &&

@@ -117,6 +117,10 @@ public:
   void sayBatch(const Given &found);
   /// Adds to what is said of the key.
   void say(absl::string_view text);
+  /// Says that the key is auto, and what its option's default is: the table's,
+  /// unless it depends on the run.
+  void sayDefault(const Given &found);
+  void sayDefault(const Given &found, const std::string &text);
 
 private:
   const Given *find(absl::string_view path) const;
@@ -126,7 +130,6 @@ private:
   void apply(const Given &found);
   void linkSettings(const Given &found);
   std::string offBecause(const Key &key) const;
-  std::optional<std::string> switchedBy(const Key &section) const;
   void reconcileBatch();
   void setBatch();
   void sayDefaults();

@@ -88,6 +88,43 @@ TEST(CommandLine, OffloadsToFilesWhereTheFileDoesNot) {
   }
 }
 
+/// It would choose nothing if the file's places stayed.
+TEST(CommandLine, ChoosesWhatIsOffloaded) {
+  const char *kFile = R"({"zero_optimization": {"stage": 3,
+      "offload_optimizer": {"device": "cpu", "ratio": 0.3, "nvme_path": "/a"},
+      "offload_param": {"device": "auto"}}, "aio": {"queue_depth": 32}})";
+  Options options = {{"offload", "auto"}, {"memory", "device=1GiB"}};
+  Config config = readWith(options, kFile);
+  for (const char *option :
+       {"offload-optimizer", "offload-param", "offload-ratio", "nvme-path",
+        "nvme-queue-depth"}) {
+    EXPECT_EQ(valueOf(config, option), "") << option;
+  }
+  for (const char *key : {"offload_optimizer.device", "offload_param.device",
+                          "offload_optimizer.ratio"}) {
+    Meaning meaning =
+        meaningOf(config, absl::StrCat("zero_optimization.", key));
+    EXPECT_EQ(meaning.does, Does::NoEffect) << key;
+    EXPECT_EQ(meaning.text, "the command line's --offload auto wins") << key;
+    EXPECT_EQ(absl::StrContains(linesOf(config.notes),
+                                absl::StrCat("--offload auto of the command "
+                                             "line wins over "
+                                             "'zero_optimization.",
+                                             key)),
+              meaning.value != "\"auto\"")
+        << key;
+  }
+  // With a limit of the host it may choose files, which lie where the file
+  // says.
+  options["memory"] = "device=1GiB,host=1GiB";
+  config = readWith(options, kFile);
+  EXPECT_EQ(valueOf(config, "nvme-path"), "/a");
+  EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "32");
+  EXPECT_EQ(valueOf(config, "offload-optimizer"), "");
+  config = readWith({{"offload", "none"}}, kFile);
+  EXPECT_EQ(valueOf(config, "offload-optimizer"), "cpu");
+}
+
 /// What would be done without these options is not said.
 TEST(CommandLine, LeavesNoNoteThatIsFalse) {
   const char *kHalf = R"({"bf16": {"enabled": true}})";

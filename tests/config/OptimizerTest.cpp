@@ -184,5 +184,24 @@ TEST(Optimizer, AScheduleOfTheCommandLineReplacesTheFiles) {
   EXPECT_EQ(valueOf(config, "lr"), "0.2");
 }
 
+/// DeepSpeed takes PyTorch's schedules by name; most are options here.
+TEST(Optimizer, AScheduleOfPyTorchIsAnOption) {
+  for (auto [type, option] :
+       {std::pair("StepLR", "and give --schedule step with --step-size"),
+        std::pair("steplr", "--step-gamma (`gamma`)"),
+        std::pair("ExponentialLR", "--schedule step with --step-size 1"),
+        std::pair("CosineAnnealingLR", "--schedule cosine with --total-steps"),
+        std::pair("LinearLR", "`start_factor` is 1, give --schedule linear"),
+        std::pair("PolynomialLR", "`power` is 1, give --schedule linear"),
+        std::pair("ConstantLR", "`factor` is 1, give --schedule constant"),
+        std::pair("MultiStepLR", "there are WarmupLR"),
+        std::pair("OneCycleLR", "there are WarmupLR")}) {
+    std::string file = absl::StrCat("{scheduler: {type: ", type, "}}");
+    Config config = readGood(file);
+    EXPECT_THAT(linesOf(config.problems), HasSubstr(option)) << type;
+    EXPECT_EQ(meaningOf(config, "scheduler.type").does, Does::Refused) << type;
+  }
+}
+
 } // namespace
 } // namespace zerograph::config

@@ -153,6 +153,19 @@ class Applied(ConfigCase):
                                 "2")[1]
         self.assertNotIn("clip", said)
 
+    def test_offload_auto_wins_over_the_files_places(self):
+        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                    "zero_optimization": {"stage": 3, "offload_optimizer":
+                                          {"device": "cpu", "ratio": 0.5}}})
+        options = ["--config", "ds.json", "--memory", "device=1GiB"]
+        plan, said = self.compiles_to("a", *options, "--offload", "auto")
+        for key in "device", "ratio":
+            self.assertIn("--offload auto of the command line wins over "
+                          "'zero_optimization.offload_optimizer." + key, said)
+        self.assertEqual(plan, self.compiles_to(
+            "b", "--micro-batch", "8", "--zero", "3")[0])
+        self.assertNotEqual(plan, self.compiles_to("c", *options)[0])
+
     def test_an_optimizer_of_the_command_line_replaces_the_files(self):
         self.write(GOOD)
         options = [AS_OPTIONS[i] for i in range(len(AS_OPTIONS))
