@@ -5,7 +5,7 @@
 #include "runtime/exec/RunForward.h"
 #include "runtime/io/Shard.h"
 #include "runtime/plan/PlanFile.h"
-#include "runtime/state/Initialize.h"
+#include "runtime/state/MadeValues.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/TemporaryFolder.h"

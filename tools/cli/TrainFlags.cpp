@@ -8,7 +8,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Traffic.h"
-#include "runtime/state/Initialize.h"
+#include "runtime/state/MadeValues.h"
 #include "tools/cli/GivenOptions.h"
 
 #include <algorithm>
