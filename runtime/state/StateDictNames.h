@@ -1,7 +1,7 @@
 //===- StateDictNames.h - what PyTorch calls the model's tensors ----------===//
 
-#ifndef ZEROGRAPH_RUNTIME_CHECKPOINT_STATEDICTNAMES_H
-#define ZEROGRAPH_RUNTIME_CHECKPOINT_STATEDICTNAMES_H
+#ifndef ZEROGRAPH_RUNTIME_STATE_STATEDICTNAMES_H
+#define ZEROGRAPH_RUNTIME_STATE_STATEDICTNAMES_H
 
 #include "runtime/base/Status.h"
 
@@ -42,11 +42,6 @@ private:
   std::map<std::string, StateDictName> names;
 };
 
-/// Writes the transpose of a matrix of `rows` × `columns` elements of `element`
-/// bytes to other bytes.
-void transposeMatrix(const std::byte *source, uint64_t rows, uint64_t columns,
-                     uint64_t element, std::byte *destination);
-
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_CHECKPOINT_STATEDICTNAMES_H
+#endif // ZEROGRAPH_RUNTIME_STATE_STATEDICTNAMES_H

@@ -1,33 +1,19 @@
-//===- StateDictNamesTest.cpp - names and layout of PyTorch ---------------===//
+//===- TransposeTest.cpp - matrices with rows as columns ------------------===//
 
-#include "runtime/checkpoint/StateDictNames.h"
+#include "runtime/state/Transpose.h"
 
 #include "gtest/gtest.h"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 using namespace zerograph;
 
 namespace {
 
-TEST(StateDictNames, WithoutAFileNamesAreTheSame) {
-  StateDictNames names;
-  EXPECT_EQ(names.of("fc1.weight").name, "fc1.weight");
-  EXPECT_FALSE(names.of("fc1.weight").transposed);
-  EXPECT_EQ(names.others({}), "");
-}
-
-TEST(StateDictNames, OnlyMatricesAreTransposed) {
-  StateDictName name = {"w", /*transposed=*/true};
-  EXPECT_EQ(*name.shapeOf({2, 3}), (std::vector<uint64_t>{3, 2}));
-  EXPECT_FALSE(name.shapeOf({2}).ok());
-  EXPECT_FALSE(name.shapeOf({2, 3, 4}).ok());
-  name.transposed = false;
-  EXPECT_EQ(*name.shapeOf({2}), std::vector<uint64_t>{2});
-}
-
 /// Of every size of element, in squares and at their ends.
-TEST(StateDictNames, EveryElementIsTransposed) {
+TEST(Transpose, EveryElementIsTransposed) {
   for (uint64_t element : {1, 2, 4, 8}) {
     for (auto [rows, columns] : {std::pair<uint64_t, uint64_t>{1, 70},
                                  {70, 1},
