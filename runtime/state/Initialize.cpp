@@ -9,10 +9,68 @@
 #include "runtime/state/MadeValues.h"
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/OriginTexts.h"
+#include "runtime/state/Transpose.h"
 
 #include "absl/strings/str_join.h"
 
+#include <cstring>
+
 using namespace zerograph;
+
+namespace {
+
+/// A frozen mask may well hold -inf; a trained value would spread it.
+absl::Status checkFinite(const plan::Parameter &parameter,
+                         const FileWeight &weight, uint64_t first,
+                         uint64_t count, const std::byte *values) {
+  if (auto bad = findNotFinite(weight.extent.type, values, count,
+                               /*infinite_allowed=*/!parameter.trainable())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parameter '", parameter.name(), "' begins with ", bad->name,
+        " in element ", first + bad->index, " of ", parameter.elements(),
+        ", read from ", weight.extent.file->path(),
+        ": it would spread to others; give other values"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ofParameter(const plan::Parameter &parameter,
+                         const absl::Status &status) {
+  return status.ok() ? status
+                     : annotate(status, absl::StrCat("parameter '",
+                                                     parameter.name(), "'"));
+}
+
+/// Writes a part block by block, converted from the type that `read` gives:
+/// read(first, count, to) reads elements of the parameter.
+template <typename Read>
+absl::Status writePart(const ParameterPart &part, plan::ElementType from,
+                       const Read &read) {
+  plan::ElementType to = part.state->type();
+  if (!canConvert(from, to)) {
+    return absl::UnimplementedError(
+        absl::StrCat("parameter '", part.parameter->name(), "' is ",
+                     plan::ElementType_Name(from), ", and its state \"",
+                     part.state->role(), "\" is ", plan::ElementType_Name(to),
+                     ": only F32, F16 and BF16 become each other"));
+  }
+  uint64_t element = elementSize(to);
+  std::vector<std::byte> values;
+  return writeBlocks(
+      part.bytes,
+      [&](uint64_t offset, std::byte *block, uint64_t bytes) -> absl::Status {
+        uint64_t first = part.first + offset / element, count = bytes / element;
+        if (from == to) {
+          return read(first, count, block);
+        }
+        values.resize(count * elementSize(from));
+        ZG_RETURN_IF_ERROR(read(first, count, values.data()));
+        convertElements(from, values.data(), to, block, count);
+        return absl::OkStatus();
+      });
+}
+
+} // namespace
 
 absl::StatusOr<std::unique_ptr<ParameterSources>>
 ParameterSources::open(const plan::Plan &plan,
@@ -20,10 +78,11 @@ ParameterSources::open(const plan::Plan &plan,
   std::unique_ptr<ParameterSources> sources(new ParameterSources);
   sources->plan = &plan;
   sources->options = options;
-  TensorFile loaded;
+  LoadedWeights loaded;
   if (!options.load_weights.empty()) {
     Metadata metadata;
-    ZG_ASSIGN_OR_RETURN(loaded, readWeights(options.load_weights, &metadata));
+    ZG_ASSIGN_OR_RETURN(
+        loaded, loadWeights(options.load_weights, options.names, &metadata));
     ZG_RETURN_IF_ERROR(checkAdapters(options.load_weights, metadata, plan));
   }
   sources->origins = findOrigins(plan, options, loaded);
@@ -36,40 +95,62 @@ ParameterSources::open(const plan::Plan &plan,
   return sources;
 }
 
-plan::ElementType
-ParameterSources::typeOf(const plan::Unit &unit,
-                         const plan::Parameter &parameter) const {
-  auto found = origins.extents.find(parameter.name());
-  return found != origins.extents.end() ? found->second.type
-                                        : trainedType(unit, parameter);
+const FileWeight *
+ParameterSources::weightOf(const plan::Parameter &parameter) const {
+  auto found = origins.values.find(parameter.name());
+  return found == origins.values.end() ? nullptr : &found->second;
 }
 
-absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
-                                        const plan::Parameter &parameter,
-                                        uint64_t first, uint64_t count,
-                                        std::byte *to) const {
-  plan::ElementType type = typeOf(unit, parameter);
-  auto found = origins.extents.find(parameter.name());
-  if (found == origins.extents.end()) {
-    MadeValues{options.init_missing.value_or(0), options.seed}.write(
-        parameter, type, first, count, to);
-    return absl::OkStatus();
+absl::Status ParameterSources::write(const ParameterPart &part) const {
+  const plan::Parameter &parameter = *part.parameter;
+  const FileWeight *weight = weightOf(parameter);
+  if (weight == nullptr) {
+    return writeMade(part);
   }
-  uint64_t element = elementSize(type);
-  const TensorExtent &extent = found->second;
-  absl::Status status =
-      extent.file->read(extent.offset + first * element, count * element, to);
-  if (!status.ok()) {
-    return annotate(status, absl::StrCat("parameter '", parameter.name(), "'"));
+  return writePart(
+      part, weight->extent.type,
+      [&](uint64_t first, uint64_t count, std::byte *to) -> absl::Status {
+        ZG_RETURN_IF_ERROR(
+            ofParameter(parameter, weight->read(first, count, to)));
+        return checkFinite(parameter, *weight, first, count, to);
+      });
+}
+
+absl::Status ParameterSources::writeMade(const ParameterPart &part) const {
+  MadeValues made = {options.init_missing.value_or(0), options.seed};
+  plan::ElementType type = trainedType(*part.unit, *part.parameter);
+  return writePart(part, type,
+                   [&](uint64_t first, uint64_t count, std::byte *to) {
+                     made.write(*part.parameter, type, first, count, to);
+                     return absl::OkStatus();
+                   });
+}
+
+/// Parts of one parameter. Each has a little of every row in the file, which is
+/// read once for all of them.
+absl::Status ParameterSources::writeTransposed(
+    const FileWeight &weight, const std::vector<ParameterPart> &parts) const {
+  const plan::Parameter &parameter = *parts.front().parameter;
+  uint64_t element = elementSize(weight.extent.type);
+  std::vector<std::vector<std::byte>> values;
+  std::vector<TransposedPart> wanted;
+  for (const ParameterPart &part : parts) {
+    values.emplace_back(part.count * element);
+    wanted.push_back({part.first, part.count, values.back().data()});
   }
-  // A frozen mask may well hold -inf; a trained value would spread it.
-  if (auto bad = findNotFinite(type, to, count,
-                               /*infinite_allowed=*/!parameter.trainable())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter '", parameter.name(), "' begins with ",
-                     bad->name, " in element ", first + bad->index, " of ",
-                     parameter.elements(), ", read from ", extent.file->path(),
-                     ": it would spread to others; give other values"));
+  ZG_RETURN_IF_ERROR(
+      ofParameter(parameter, readTransposed(weight.extent, wanted)));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    uint64_t begin = parts[i].first;
+    ZG_RETURN_IF_ERROR(checkFinite(parameter, weight, begin, parts[i].count,
+                                   values[i].data()));
+    ZG_RETURN_IF_ERROR(writePart(
+        parts[i], weight.extent.type,
+        [&](uint64_t first, uint64_t count, std::byte *to) {
+          std::memcpy(to, values[i].data() + (first - begin) * element,
+                      count * element);
+          return absl::OkStatus();
+        }));
   }
   return absl::OkStatus();
 }
@@ -77,44 +158,29 @@ absl::Status ParameterSources::valuesOf(const plan::Unit &unit,
 absl::Status ParameterSources::initialize(const RankMemory &memory) const {
   ZG_RETURN_IF_ERROR(zeroStates(*plan, memory));
   for (const plan::Unit &unit : plan->units()) {
+    // One role of one parameter at a time, so that no more is in memory.
+    std::map<std::pair<std::string, Role>, std::vector<ParameterPart>> turned;
     for (const plan::State &state : unit.states()) {
-      bool parameters =
-          roleOf(state) == Role::Param || roleOf(state) == Role::Master;
-      if (!parameters || !plan->slices(int(state.slice())).carried()) {
+      Role role = roleOf(state);
+      if ((role != Role::Param && role != Role::Master) ||
+          !plan->slices(int(state.slice())).carried()) {
         continue;
       }
       for (const HeldRange &range : heldRanges(*plan, unit, state, memory)) {
         for (const ParameterPart &part : partsOf(unit, state, range)) {
-          ZG_RETURN_IF_ERROR(write(part));
+          const FileWeight *weight = weightOf(*part.parameter);
+          if (weight != nullptr && weight->as.transposed) {
+            turned[{part.parameter->name(), role}].push_back(part);
+          } else {
+            ZG_RETURN_IF_ERROR(write(part));
+          }
         }
       }
     }
+    for (const auto &[parameter, parts] : turned) {
+      ZG_RETURN_IF_ERROR(
+          writeTransposed(*weightOf(*parts.front().parameter), parts));
+    }
   }
   return absl::OkStatus();
-}
-
-absl::Status ParameterSources::write(const ParameterPart &part) const {
-  plan::ElementType from = typeOf(*part.unit, *part.parameter);
-  plan::ElementType to = part.state->type();
-  if (!canConvert(from, to)) {
-    return absl::UnimplementedError(
-        absl::StrCat("parameter '", part.parameter->name(), "' is ",
-                     plan::ElementType_Name(from), ", and its state \"",
-                     part.state->role(), "\" is ", plan::ElementType_Name(to),
-                     ": only F32, F16 and BF16 become each other"));
-  }
-  uint64_t element = elementSize(to);
-  std::vector<std::byte> values;
-  return writeBlocks(
-      part.bytes, [&](uint64_t offset, std::byte *block, uint64_t bytes) {
-        uint64_t first = part.first + offset / element, count = bytes / element;
-        if (from == to) {
-          return valuesOf(*part.unit, *part.parameter, first, count, block);
-        }
-        values.resize(count * elementSize(from));
-        ZG_RETURN_IF_ERROR(
-            valuesOf(*part.unit, *part.parameter, first, count, values.data()));
-        convertElements(from, values.data(), to, block, count);
-        return absl::OkStatus();
-      });
 }

@@ -1,4 +1,4 @@
-//===- Initialize.h - the parameters' first values -----------------------===//
+//===- Initialize.h - the parameters' first values ------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_STATE_INITIALIZE_H
 #define ZEROGRAPH_RUNTIME_STATE_INITIALIZE_H
@@ -28,13 +28,12 @@ public:
 
 private:
   ParameterSources() = default;
+  /// Null where the values are made up.
+  const FileWeight *weightOf(const plan::Parameter &parameter) const;
   absl::Status write(const ParameterPart &part) const;
-  /// Of the values that `valuesOf` gives.
-  plan::ElementType typeOf(const plan::Unit &unit,
-                           const plan::Parameter &parameter) const;
-  absl::Status valuesOf(const plan::Unit &unit,
-                        const plan::Parameter &parameter, uint64_t first,
-                        uint64_t count, std::byte *to) const;
+  absl::Status writeMade(const ParameterPart &part) const;
+  absl::Status writeTransposed(const FileWeight &weight,
+                               const std::vector<ParameterPart> &parts) const;
 
   const plan::Plan *plan = nullptr;
   InitializeOptions options;

@@ -2,6 +2,7 @@
 
 #include "runtime/state/OriginTexts.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/plan/Supported.h"
 #include "runtime/state/OtherNames.h"
 
@@ -13,19 +14,9 @@ using namespace zerograph;
 
 namespace {
 
-/// The first few of many names.
-std::string listOf(const std::vector<std::string> &names, size_t most = 3) {
-  size_t shown = names.size() <= most + 1 ? names.size() : most;
-  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
-  if (shown < names.size()) {
-    absl::StrAppend(&text, " and ", names.size() - shown, " more");
-  }
-  return text;
-}
-
-std::vector<std::string> namesOf(const TensorFile &tensors) {
+std::vector<std::string> namesOf(const LoadedWeights &loaded) {
   std::vector<std::string> names;
-  for (const auto &[name, extent] : tensors) {
+  for (const auto &[name, weight] : loaded.weights) {
     names.push_back(name);
   }
   return names;
@@ -56,18 +47,29 @@ std::string missingText(const Origins &origins) {
 
 /// Where no name of the file is one of the plan's.
 std::string foreignText(const std::set<std::string> &names,
-                        const std::string &path, const TensorFile &loaded) {
+                        const LoadedWeights &loaded) {
   return absl::StrCat(
-      path, " holds none of the model's ", names.size(), " parameters",
+      loaded.path,
+      loaded.map.empty() ? "" : absl::StrCat(" by the names of ", loaded.map),
+      " holds none of the model's ", names.size(), " parameters",
       names.empty() ? "" : absl::StrCat(", such as ", *names.begin()),
       "; it holds ", listOf(namesOf(loaded)),
       ". Names must be equal: those of a module that was exported within "
-      "another begin with the attribute's name");
+      "another begin with the attribute's name",
+      loaded.map.empty() ? ". Or --names MAP.json says what the file calls them"
+                         : "");
 }
 
 std::string otherNamesText(const std::vector<std::string> &pairs,
-                           const std::string &path) {
-  return absl::StrCat(path,
+                           const LoadedWeights &loaded) {
+  if (!loaded.map.empty()) {
+    return absl::StrCat(
+        loaded.path, " by the names of ", loaded.map,
+        " seems to have another name for a weight: ", listOf(pairs),
+        ". If it is the same weight, correct ", loaded.map,
+        "; if not, take it out of ", loaded.map, " and of the file");
+  }
+  return absl::StrCat(loaded.path,
                       " seems to have another name for a weight, as files of "
                       "tied weights do: ",
                       listOf(pairs),
@@ -75,13 +77,18 @@ std::string otherNamesText(const std::vector<std::string> &pairs,
                       "not, take it out of the file");
 }
 
-std::vector<std::string> unusedIn(const TensorFile &loaded,
+std::vector<std::string> unusedIn(const LoadedWeights &loaded,
                                   const std::set<std::string> &names) {
-  std::vector<std::string> unused;
-  for (const auto &[name, extent] : loaded) {
+  std::vector<std::string> unused = loaded.hidden;
+  for (const auto &[initializer, weight] : loaded.weights) {
+    const std::string &name = weight.as.name;
     // A BatchNorm's count of batches is in each state_dict, and in no graph.
-    if (!names.count(name) && !absl::EndsWith(name, ".num_batches_tracked")) {
-      unused.push_back(name);
+    if (!names.count(initializer) &&
+        !absl::EndsWith(name, ".num_batches_tracked")) {
+      unused.push_back(
+          name == initializer
+              ? name
+              : absl::StrCat(name, " (", initializer, " in ", loaded.map, ")"));
     }
   }
   return unused;
@@ -89,8 +96,8 @@ std::vector<std::string> unusedIn(const TensorFile &loaded,
 
 /// On the file of weights.
 void addLoadedNotes(std::vector<std::string> &notes, const Origins &origins,
-                    const plan::Plan &plan, const std::string &path,
-                    const TensorFile &loaded) {
+                    const plan::Plan &plan, const LoadedWeights &loaded) {
+  const std::string &path = loaded.path;
   if (std::vector<std::string> unused = unusedIn(loaded, namesOf(plan));
       !unused.empty()) {
     notes.push_back(absl::StrCat(
@@ -134,20 +141,21 @@ void addMadeNotes(std::vector<std::string> &notes, const Origins &origins,
 std::vector<std::string> zerograph::problemsOf(const Origins &origins,
                                                const plan::Plan &plan,
                                                const InitializeOptions &options,
-                                               const TensorFile &loaded) {
+                                               const LoadedWeights &loaded) {
   std::vector<std::string> problems = origins.unfit;
   if (!origins.missing.empty()) {
     problems.push_back(missingText(origins));
   }
   std::set<std::string> names = namesOf(plan);
-  bool none = absl::c_none_of(
-      names, [&](const std::string &name) { return loaded.count(name) != 0; });
+  bool none = absl::c_none_of(names, [&](const std::string &name) {
+    return loaded.find(name) != nullptr;
+  });
   if (!loaded.empty() && none) {
-    problems.push_back(foreignText(names, options.load_weights, loaded));
+    problems.push_back(foreignText(names, loaded));
   }
   if (std::vector<std::string> pairs = otherNames(plan, loaded);
       !none && !pairs.empty()) {
-    problems.push_back(otherNamesText(pairs, options.load_weights));
+    problems.push_back(otherNamesText(pairs, loaded));
   }
   return problems;
 }
@@ -155,14 +163,14 @@ std::vector<std::string> zerograph::problemsOf(const Origins &origins,
 std::vector<std::string> zerograph::notesOn(const Origins &origins,
                                             const plan::Plan &plan,
                                             const InitializeOptions &options,
-                                            const TensorFile &loaded) {
+                                            const LoadedWeights &loaded) {
   std::vector<std::string> notes;
   for (const auto &[from, to] : origins.moved_files) {
     notes.push_back(absl::StrCat("weights are read from ", to, ": ", from,
                                  ", named by the plan, is gone"));
   }
   if (!options.load_weights.empty()) {
-    addLoadedNotes(notes, origins, plan, options.load_weights, loaded);
+    addLoadedNotes(notes, origins, plan, loaded);
   }
   addMadeNotes(notes, origins, plan, options);
   return notes;

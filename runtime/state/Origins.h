@@ -3,8 +3,8 @@
 #ifndef ZEROGRAPH_RUNTIME_STATE_ORIGINS_H
 #define ZEROGRAPH_RUNTIME_STATE_ORIGINS_H
 
-#include "runtime/io/TensorFile.h"
 #include "runtime/plan/plan.pb.h"
+#include "runtime/state/LoadedWeights.h"
 
 #include <map>
 #include <optional>
@@ -17,6 +17,8 @@ namespace zerograph {
 struct InitializeOptions {
   /// A .safetensors file whose arrays replace what the plan names; or empty.
   std::string load_weights;
+  /// What that file calls them, a map as StateDictNames reads it; or empty.
+  std::string names;
   /// Deviation of the normals for parameters without a source or whose file is
   /// not there; else they are an error.
   std::optional<double> init_missing;
@@ -28,7 +30,7 @@ struct InitializeOptions {
 /// Where a plan's parameters have their values, and what was found on the way.
 struct Origins {
   /// By parameter, of those that a file holds. The others are made up.
-  std::map<std::string, TensorExtent> extents;
+  std::map<std::string, FileWeight> values;
   /// Parameters, in the plan's order: that the file of weights lacks; that it
   /// has, and that are rounded to 16 bits; that are made up by `init_missing`;
   /// of adapters, that begin anew; that have no values at all.
@@ -42,7 +44,7 @@ struct Origins {
 
 /// Finds all of them. `loaded`: the file of `load_weights`; may be empty.
 Origins findOrigins(const plan::Plan &plan, const InitializeOptions &options,
-                    const TensorFile &loaded);
+                    const LoadedWeights &loaded);
 
 } // namespace zerograph
 

@@ -33,6 +33,8 @@ public:
   static absl::StatusOr<StateDictNames> read(const std::string &path);
 
   bool empty() const { return names.empty(); }
+  /// What the file says, by initializer.
+  const std::map<std::string, StateDictName> &all() const { return names; }
   StateDictName of(const std::string &initializer) const;
   /// Initializers in the file that are none of these, for a note; empty: none.
   std::string others(const std::set<std::string> &initializers) const;

@@ -2,6 +2,7 @@
 
     names_peer.py export TOOLS MODEL.onnx NAMES.json dynamo|torchscript
     names_peer.py load WEIGHTS.pt VALUES.json
+    names_peer.py save STATE.pt VALUES.json
 """
 
 import json
