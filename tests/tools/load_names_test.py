@@ -76,6 +76,38 @@ class LoadNames(Case):
         self.succeeds(*run, "--load-weights", "theirs", "--names", "names.json")
         self.assertEqual(read_tensors(self.path("out")), wanted)
 
+    def test_export(self):
+        """The same file; what a state_dict has more is left out."""
+        own = self.weights()
+        theirs = read_tensors(self.path("theirs"))
+        theirs["tied.weight"] = own["fc1.weight"]
+        write_tensors(self.path("theirs"), theirs)
+        self.succeeds("export", "own", MLP, "-o", "own.onnx")
+        result = self.succeeds("export", "theirs", MLP, "-o", "theirs.onnx",
+                               "--names", "names.json")
+        self.assertIn("not read, as the model has no such initializer: "
+                      "'tied.weight'", result.stderr)
+        self.assertIn("4 weights in theirs.onnx", result.stdout)
+        with open(self.path("own.onnx"), "rb") as a, \
+                open(self.path("theirs.onnx"), "rb") as b:
+            self.assertTrue(a.read() == b.read())
+        os.mkdir(self.path("c"))
+        export = ["export", "theirs", MLP, "-o", "o.onnx", "--names",
+                  "names.json"]
+        self.refused(*export[:4], "names.json", *export[5:],
+                     parts=["--output", "would write over --names"])
+        self.refused("export", "c", *export[2:], parts=["c is a folder of "
+                                                        "checkpoints"])
+        self.refused("export", "--training-graph", *export[2:],
+                     parts=["--names is of weights"])
+        self.map({**MAP, "fc3.weight": "tied.weight"})
+        self.refused(*export, lines=2,
+                     parts=["'fc3.weight' is no initializer of the model"])
+        self.map({**MAP, "fc1.weight": "net.0.weight"})
+        self.refused(*export, lines=2, parts=[
+            "'fc1.weight' has shape 128x64 in the model and 64x128"])
+        self.assertFalse(os.path.exists(self.path("o.onnx")))
+
     def test_a_checkpoint_there_and_back(self):
         """As `checkpoint convert --names` writes it, in 16 bits too, so that
         masters and parameters both begin with it."""
