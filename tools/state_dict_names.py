@@ -1,5 +1,5 @@
 """What state_dict() calls the tensors of an exported model, as a file for
-`zerograph checkpoint convert --names`. Import it where the model is exported:
+`--names` of `zerograph`. Import it where the model is exported:
 
     torch.onnx.export(WithLoss(model), ..., "model.onnx", ...)
     state_dict_names.write(model, "model.onnx", "names.json")
@@ -31,8 +31,11 @@ def names_of(model, path):
 
     arrays, first = {}, {}
     known = {}  # every name, also of tied weights -> the first name of these
+    saved = model.state_dict()  # without buffers that are not persistent
     for named in (model.named_parameters(remove_duplicate=False),
-                  model.named_buffers(remove_duplicate=False)):
+                  ((name, tensor) for name, tensor in
+                   model.named_buffers(remove_duplicate=False)
+                   if name in saved)):
         for name, tensor in named:
             known[name] = first.setdefault(id(tensor), name)
             arrays[known[name]] = tensor.detach().cpu().float().numpy()

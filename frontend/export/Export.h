@@ -25,6 +25,9 @@ struct TrainedWeight {
   /// All of its bytes, little-endian, as elements of another type: its own, or,
   /// of "F32", "F16" and "BF16", each other, rounded to nearest even.
   std::function<absl::StatusOr<std::string>(const std::string &dtype)> read;
+  /// Left out where the model has no initializer of its name; else that is an
+  /// error.
+  bool optional = false;
 };
 using TrainedWeights = std::map<std::string, TrainedWeight>;
 
@@ -47,6 +50,7 @@ struct ExportedModel {
   std::string bytes;
   std::vector<DataFile> data;
   std::vector<std::string> notes; ///< worth knowing, nothing is wrong
+  size_t weights = 0;             ///< that it has
 };
 
 struct ExportOptions {

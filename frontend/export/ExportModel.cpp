@@ -39,8 +39,9 @@ absl::StatusOr<ExportedModel> exportModel(const std::string &path,
   return guarded(path, [&] {
     std::unique_ptr<ModelFile> file = readModelFile(path);
     ExportedModel exported;
-    placeWeights(*file, output.substr(output.find_last_of('/') + 1), weights,
-                 exported.data, exported.notes);
+    exported.weights =
+        placeWeights(*file, output.substr(output.find_last_of('/') + 1),
+                     weights, exported.data, exported.notes);
     if (options.inference) {
       makeInference(*file, options, exported.notes);
     }

@@ -84,66 +84,84 @@ std::string readWeight(const std::string &name, const TrainedWeight &weight,
   return *std::move(bytes);
 }
 
-/// Weights whose type is wider than the tensor's.
-void noteRounded(const std::vector<std::string> &names,
-                 std::vector<std::string> &notes) {
-  if (!names.empty()) {
-    notes.push_back(absl::StrCat("rounded to the 16 bits that the model has "
-                                 "them in: ",
-                                 listNames(names)));
+/// Where weights go.
+struct Places {
+  std::map<std::string, TensorProto *> tensors; // by the weight's name
+  /// Why some go nowhere; optional weights that do not; those whose type is
+  /// wider than the tensor's.
+  std::vector<std::string> problems, left_out, rounded;
+};
+
+Places findPlaces(ModelFile &file, const TrainedWeights &weights) {
+  std::map<std::string, TensorProto *> tensors =
+      namedTensors(*file.model.mutable_graph());
+  Places places;
+  std::vector<std::string> unknown;
+  for (const auto &[name, weight] : weights) {
+    auto found = tensors.find(name);
+    if (found == tensors.end()) {
+      (weight.optional ? places.left_out : unknown).push_back(name);
+      continue;
+    }
+    places.tensors[name] = found->second;
+    std::string wrong = mismatch(weight, *found->second);
+    if (!wrong.empty()) {
+      places.problems.push_back(absl::StrCat("'", name, "' ", wrong));
+    } else if (weight.dtype == "F32" &&
+               isHalfType(found->second->data_type())) {
+      places.rounded.push_back(name);
+    }
+  }
+  explainUnknown(file, unknown, places.problems);
+  return places;
+}
+
+void addNotes(const Places &places, const onnx::GraphProto &graph,
+              std::vector<std::string> &notes) {
+  std::vector<std::string> kept;
+  for (const TensorProto &tensor : graph.initializer()) {
+    if (isFloatType(tensor.data_type()) &&
+        places.tensors.count(tensor.name()) == 0) {
+      kept.push_back(tensor.name());
+    }
+  }
+  for (const auto &[what, names] :
+       {std::pair("rounded to the 16 bits that the model has them in: ",
+                  places.rounded),
+        std::pair("as in the model, for no weight has their name: ", kept),
+        std::pair("not read, as the model has no such initializer: ",
+                  places.left_out)}) {
+    if (!names.empty()) {
+      notes.push_back(absl::StrCat(what, listNames(names)));
+    }
   }
 }
 
 } // namespace
 
-void placeWeights(ModelFile &file, const std::string &output,
-                  const TrainedWeights &weights, std::vector<DataFile> &data,
-                  std::vector<std::string> &notes) {
+size_t placeWeights(ModelFile &file, const std::string &output,
+                    const TrainedWeights &weights, std::vector<DataFile> &data,
+                    std::vector<std::string> &notes) {
   onnx::GraphProto &graph = *file.model.mutable_graph();
   checkShapes(graph);
-  std::map<std::string, TensorProto *> tensors = namedTensors(graph);
-  std::vector<std::string> problems, unknown, rounded, kept;
-  for (const auto &[name, weight] : weights) {
-    auto found = tensors.find(name);
-    if (found == tensors.end()) {
-      unknown.push_back(name);
-      continue;
-    }
-    std::string wrong = mismatch(weight, *found->second);
-    if (!wrong.empty()) {
-      problems.push_back(absl::StrCat("'", name, "' ", wrong));
-    } else if (weight.dtype == "F32" &&
-               isHalfType(found->second->data_type())) {
-      rounded.push_back(name);
-    }
-  }
-  explainUnknown(file, unknown, problems);
-  if (!problems.empty()) {
-    fail(problems.size(), problems.size() == 1 ? " weight does" : " weights do",
+  Places places = findPlaces(file, weights);
+  if (!places.problems.empty()) {
+    fail(places.problems.size(),
+         places.problems.size() == 1 ? " weight does" : " weights do",
          " not fit the model; are they of another one?\n  ",
-         absl::StrJoin(problems, "\n  "));
+         absl::StrJoin(places.problems, "\n  "));
   }
   std::map<const TensorProto *, std::string> external;
-  for (const auto &[name, weight] : weights) {
-    TensorProto &tensor = *tensors[name];
-    if (isExternal(tensor)) {
-      external[&tensor] = name;
+  for (const auto &[name, tensor] : places.tensors) {
+    if (isExternal(*tensor)) {
+      external[tensor] = name;
     } else {
-      setValues(tensor, readWeight(name, weight, tensor));
+      setValues(*tensor, readWeight(name, weights.at(name), *tensor));
     }
   }
-  for (const TensorProto &tensor : graph.initializer()) {
-    if (isFloatType(tensor.data_type()) && weights.count(tensor.name()) == 0) {
-      kept.push_back(tensor.name());
-    }
-  }
-  noteRounded(rounded, notes);
-  if (!kept.empty()) {
-    notes.push_back(absl::StrCat("as in the model, for no weight has their "
-                                 "name: ",
-                                 listNames(kept)));
-  }
+  addNotes(places, graph, notes);
   moveExternalData(file, output, external, data, notes);
+  return places.tensors.size();
 }
 
 } // namespace zerograph::frontend

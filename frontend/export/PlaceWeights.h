@@ -11,10 +11,11 @@ namespace zerograph::frontend {
 /// Gives the model's tensors the values of `weights`. Embedded ones get their
 /// bytes; for external ones `data` says which files are to be written, named
 /// after `output` (without a folder), and the tensors name these. Throws
-/// ImportError with all weights that have no place.
-void placeWeights(ModelFile &file, const std::string &output,
-                  const TrainedWeights &weights, std::vector<DataFile> &data,
-                  std::vector<std::string> &notes);
+/// ImportError with all weights that have no place and need one. Gives the
+/// number of those that have one.
+size_t placeWeights(ModelFile &file, const std::string &output,
+                    const TrainedWeights &weights, std::vector<DataFile> &data,
+                    std::vector<std::string> &notes);
 
 /// The part of placeWeights that is about files of external data. `placed`: the
 /// external tensors that get other bytes.

@@ -1,10 +1,14 @@
-//===- Text.h - numbers for people ----------------------------------------===//
+//===- Text.h - numbers and names for people ------------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_BASE_TEXT_H
 #define ZEROGRAPH_RUNTIME_BASE_TEXT_H
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
@@ -17,6 +21,17 @@ inline std::string grouped(uint64_t value) {
       text += ',';
     }
     text += digits[i];
+  }
+  return text;
+}
+
+/// "a, b, c and 4 more": the first few of many names.
+inline std::string listOf(const std::vector<std::string> &names,
+                          size_t most = 3) {
+  size_t shown = names.size() <= most + 1 ? names.size() : most;
+  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
+  if (shown < names.size()) {
+    absl::StrAppend(&text, " and ", names.size() - shown, " more");
   }
   return text;
 }

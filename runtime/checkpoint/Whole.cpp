@@ -3,6 +3,7 @@
 #include "runtime/checkpoint/Whole.h"
 
 #include "runtime/state/Convert.h"
+#include "runtime/state/Transpose.h"
 
 using namespace zerograph;
 

@@ -4,7 +4,7 @@
 #define ZEROGRAPH_RUNTIME_CHECKPOINT_WHOLE_H
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/checkpoint/StateDictNames.h"
+#include "runtime/state/StateDictNames.h"
 
 namespace zerograph {
 

@@ -87,6 +87,7 @@ absl::Status checkFiles(const plan::Plan &plan, const ForwardOptions &options) {
   std::vector<NamedFile> inputs = arrayFiles("--data", options.data);
   inputs.push_back({"the model", options.model_path});
   inputs.push_back({"--load-weights", options.load_weights});
+  inputs.push_back({"--names", options.names});
   for (NamedFile &source : sourceFiles(plan, folder)) {
     inputs.push_back(std::move(source));
   }
@@ -130,7 +131,8 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
       std::unique_ptr<ParameterSources> sources,
       ParameterSources::open(
           plan,
-          {options.load_weights, options.init_missing, options.seed,
+          {options.load_weights, options.names, options.init_missing,
+           options.seed,
            std::filesystem::path(options.plan_path).parent_path().string()}));
   Runs runs(plan, *data);
   sayWhatIsLeft(*data, runs, *sources, plan.micro_batch(), options);

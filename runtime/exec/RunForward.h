@@ -22,7 +22,8 @@ struct ForwardOptions {
   std::string plan_path, model_path;
   /// Threads of the compute stream; 0: the machine's processors.
   unsigned threads = 0;
-  std::string load_weights;
+  /// A file of weights, and a map of what it calls them; or empty.
+  std::string load_weights, names;
   /// Deviation of made up parameters.
   std::optional<double> init_missing;
   /// Of made up parameters and of random numbers.

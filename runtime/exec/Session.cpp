@@ -26,6 +26,7 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
   }
   inputs.push_back({"the plan", options.plan_path});
   inputs.push_back({"the model", options.model_path});
+  inputs.push_back({"--names", options.names});
   for (NamedFile &source : sourceFiles(plan, folder)) {
     inputs.push_back(std::move(source));
   }
@@ -113,6 +114,7 @@ absl::Status openSources(Session &session) {
   const TrainOptions &options = session.options;
   InitializeOptions initialize;
   initialize.load_weights = options.load_weights;
+  initialize.names = options.names;
   initialize.init_missing = options.init_missing;
   initialize.seed = options.seed;
   initialize.plan_folder =

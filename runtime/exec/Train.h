@@ -47,7 +47,8 @@ struct TrainOptions {
   unsigned threads = 0;
   /// Processes of the run that share this one's processors, itself included.
   unsigned processes_here = 1;
-  std::string load_weights;
+  /// A file of weights, and a map of what it calls them; or empty.
+  std::string load_weights, names;
   /// All, with what adapters add to them; and those that were trained alone.
   std::string save_weights, save_adapters;
   /// A folder; empty for none. A checkpoint is written there after every

@@ -11,33 +11,65 @@
 
 using namespace zerograph;
 
-std::vector<std::string> zerograph::otherNames(const plan::Plan &plan,
-                                               const TensorFile &loaded) {
-  std::map<std::string, std::vector<std::string>> lacked, left; // by shape
+namespace {
+
+/// By shape.
+using Names = std::map<std::vector<uint64_t>, std::vector<std::string>>;
+
+/// Trained parameters that the file lacks.
+Names lackedBy(const LoadedWeights &loaded, const plan::Plan &plan) {
+  Names lacked;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      if (loaded.find(parameter.name()) == nullptr && parameter.trainable() &&
+          !isOfAdapter(parameter)) {
+        lacked[{parameter.shape().begin(), parameter.shape().end()}].push_back(
+            parameter.name());
+      }
+    }
+  }
+  return lacked;
+}
+
+/// What the plan does not know: by the map, and else.
+struct Left {
+  Names mapped, others;
+};
+
+Left leftIn(const LoadedWeights &loaded, const plan::Plan &plan) {
   std::set<std::string> names;
   for (const plan::Unit &unit : plan.units()) {
     for (const plan::Parameter &parameter : unit.parameters()) {
       names.insert(parameter.name());
-      if (!loaded.count(parameter.name()) && parameter.trainable() &&
-          !isOfAdapter(parameter) && parameter.shape_size() > 1) {
-        lacked[shapeText(std::vector<uint64_t>(parameter.shape().begin(),
-                                               parameter.shape().end()))]
-            .push_back(parameter.name());
-      }
     }
   }
-  for (const auto &[name, extent] : loaded) {
+  Left left;
+  for (const auto &[name, weight] : loaded.weights) {
     if (!names.count(name)) {
-      left[shapeText(extent.shape)].push_back(name);
+      (weight.mapped ? left.mapped : left.others)[weight.shape].push_back(name);
     }
   }
+  return left;
+}
+
+} // namespace
+
+std::vector<std::string> zerograph::otherNames(const plan::Plan &plan,
+                                               const LoadedWeights &loaded) {
+  Left left = leftIn(loaded, plan);
   std::vector<std::string> pairs;
-  for (const auto &[shape, lacks] : lacked) {
-    auto found = left.find(shape);
-    if (lacks.size() == 1 && found != left.end() && found->second.size() == 1) {
-      pairs.push_back(absl::StrCat("'", lacks[0], "' ", shape,
-                                   " is not in it, '", found->second[0],
-                                   "' is"));
+  for (const auto &[shape, lacks] : lackedBy(loaded, plan)) {
+    auto mapped = left.mapped.find(shape), other = left.others.find(shape);
+    const std::string *name = nullptr;
+    if (mapped != left.mapped.end()) {
+      name = &mapped->second[0];
+    } else if (shape.size() > 1 && lacks.size() == 1 &&
+               other != left.others.end() && other->second.size() == 1) {
+      name = &other->second[0];
+    }
+    if (name != nullptr) {
+      pairs.push_back(absl::StrCat("'", lacks[0], "' ", shapeText(shape),
+                                   " is not in it, '", *name, "' is"));
     }
   }
   return pairs;

@@ -2,6 +2,7 @@
 
     names_peer.py export TOOLS MODEL.onnx NAMES.json dynamo|torchscript
     names_peer.py load WEIGHTS.pt VALUES.json
+    names_peer.py save STATE.pt VALUES.json
 """
 
 import json
@@ -23,9 +24,13 @@ class Model(torch.nn.Module):
         self.head = torch.nn.Linear(8, 11, bias=False)
         self.head.weight = self.table.weight
         torch.nn.init.zeros_(self.last.bias)
+        # No part of state_dict(), and an initializer of the file.
+        self.register_buffer("scale", torch.linspace(1, 2, 8),
+                             persistent=False)
 
     def forward(self, ids):
-        return self.head(self.last(torch.relu(self.mix(self.table(ids)))))
+        return self.head(self.last(torch.relu(self.mix(
+            self.scale * self.table(ids)))))
 
 
 class WithLoss(torch.nn.Module):
@@ -69,5 +74,14 @@ def load(weights, output):
                    for name, tensor in model.named_parameters()}, file)
 
 
+def save(path, output):
+    """Other values than those that were exported."""
+    torch.manual_seed(1)
+    model = Model()
+    torch.nn.init.normal_(model.last.bias)
+    torch.save(model.state_dict(), path)
+    load(path, output)
+
+
 if __name__ == "__main__":
-    {"export": export, "load": load}[sys.argv[1]](*sys.argv[2:])
+    {"export": export, "load": load, "save": save}[sys.argv[1]](*sys.argv[2:])

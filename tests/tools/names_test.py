@@ -35,17 +35,20 @@ class Names(Case):
         with open(self.path("names.json")) as file:
             return json.load(file)
 
+    def data(self):
+        draw = random.Random(1)
+        labels = b"".join(struct.pack("<q", draw.randrange(11))
+                          for _ in range(24))
+        write_tensors(self.path("data"), {"ids": ("I64", [12, 2], labels),
+                                          "labels": ("I64", [12, 2], labels)})
+
     def test_what_was_trained_is_loaded(self):
         names = self.export("dynamo")
         self.assertEqual(sorted(names.values()),
                          ["last.bias", "last.weight", "mix.bias", "mix.weight",
                           "table.weight"])
         self.assertTrue(all(name.startswith("model.") for name in names))
-        draw = random.Random(1)
-        labels = b"".join(struct.pack("<q", draw.randrange(11))
-                          for _ in range(24))
-        write_tensors(self.path("data"), {"ids": ("I64", [12, 2], labels),
-                                          "labels": ("I64", [12, 2], labels)})
+        self.data()
         self.succeeds("train", "model.onnx", "--data", "data", "--micro-batch",
                       "2", "--steps", "4", "--lr", "0.1", "--checkpoint", "c",
                       "--save-weights", "w")
@@ -66,6 +69,40 @@ class Names(Case):
         self.assertIn("last.weight", turned.values())
         for name in turned:
             self.assertRegex(name, "^onnx::")
+        # It has the table twice; the head's keeps its values.
+        self.check_begins_with_a_state_dict(names, "--micro-batch", "3",
+                                            "--allow-exporter-damage")
+
+    def test_a_run_begins_with_a_state_dict(self):
+        self.check_begins_with_a_state_dict(self.export("dynamo"),
+                                            "--micro-batch", "2")
+
+    def check_begins_with_a_state_dict(self, names, *options):
+        """Saved by PyTorch under its names, as the model has them."""
+        self.peer("save", "state.pt", "values.json")
+        with open(self.path("values.json")) as file:
+            saved = json.load(file)
+        self.data()
+        for ranks in ([], ["--ranks", "2", "--zero", "3"]):
+            said = self.succeeds(
+                "train", "model.onnx", "--data", "data", *options, "--lr", "0",
+                "--load-weights", "state.pt", "--names", "names.json",
+                "--save-weights", "w", *ranks).stderr
+            self.assertIn("no such parameter: head.weight", said)
+            left = dict(saved)
+            for name, (_, shape, data) in read_tensors(self.path("w")).items():
+                values = list(struct.unpack(f"<{len(data) // 4}f", data))
+                to = names.get(name)
+                if to is None:
+                    self.assertIn("keep the values of the model", said)
+                    continue
+                if isinstance(to, dict):
+                    rows, columns = shape
+                    to, values = to["name"], [
+                        values[i * columns + j] for j in range(columns)
+                        for i in range(rows)]
+                self.assertEqual(left.pop(to), values)
+            self.assertEqual(left, {})
 
 
 if __name__ == "__main__":

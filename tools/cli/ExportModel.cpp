@@ -59,6 +59,10 @@ absl::Status checkFiles(const ExportFlags &flags) {
         "--training-graph writes gradients, and --inference leaves out the "
         "loss: give one of them");
   }
+  if (flags.given.training_graph && !flags.given.names.empty()) {
+    return absl::InvalidArgumentError(
+        "--names is of weights, and --training-graph takes none: leave it out");
+  }
   if (flags.files.size() != (flags.given.training_graph ? 1 : 2)) {
     return absl::InvalidArgumentError(absl::StrCat(
         flags.given.training_graph
@@ -73,7 +77,8 @@ absl::Status checkFiles(const ExportFlags &flags) {
 absl::Status exportWeights(const std::string &weights,
                            const CompileOptions &compile,
                            const options::Export &given) {
-  ZG_ASSIGN_OR_RETURN(WeightSource source, openTrainedWeights(weights));
+  ZG_ASSIGN_OR_RETURN(WeightSource source,
+                      openTrainedWeights(weights, given.names));
   frontend::ExportOptions options;
   options::copy(compile, options);
   options::copy(given, options);
@@ -84,8 +89,7 @@ absl::Status exportWeights(const std::string &weights,
   ZG_RETURN_IF_ERROR(writeExported(exported, source.weights, compile.model,
                                    compile.output, source.files));
   sayFindings({}, exported.notes);
-  std::printf("%zu weights in %s\n", source.weights.size(),
-              compile.output.c_str());
+  std::printf("%zu weights in %s\n", exported.weights, compile.output.c_str());
   return absl::OkStatus();
 }
 

@@ -3,6 +3,8 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
 #define ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
 
+#include "runtime/base/Status.h"
+
 #include <CLI/App.hpp>
 
 #include <functional>
@@ -17,6 +19,11 @@ void forEachGiven(const CLI::App &command,
 
 /// Which options were given, with their values, without dashes.
 std::map<std::string, std::string> optionsGiven(const CLI::App &command);
+
+/// An error where an option was given and the one was not that it says
+/// something of. Names are without dashes.
+absl::Status needsOption(const CLI::App &command, const std::string &name,
+                         const std::string &needed);
 
 /// `--lr` of `lr`; null where the command has no such option.
 CLI::Option *optionNamed(CLI::App &command, const std::string &name);

@@ -5,9 +5,11 @@
 #include "runtime/exec/RunForward.h"
 #include "runtime/io/Shard.h"
 #include "runtime/plan/PlanFile.h"
-#include "runtime/state/Initialize.h"
+#include "runtime/state/LoadedWeights.h"
+#include "runtime/state/MadeValues.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/GivenOptions.h"
 #include "tools/cli/TemporaryFolder.h"
 
 #include <cstdio>
@@ -19,11 +21,12 @@ namespace {
 constexpr uint64_t kMostSamples = 32;
 
 struct RunFlags {
-  explicit RunFlags(CLI::App &app) {
+  explicit RunFlags(CLI::App &app) : command(app) {
     addOptions(app, kRuns, static_cast<options::Compile &>(compile));
     addOptions(app, kRuns, given);
   }
 
+  CLI::App &command;
   CompileOptions compile;
   options::Train given;
 };
@@ -50,6 +53,7 @@ absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
 absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(needOneProcess());
   ZG_RETURN_IF_ERROR(checkIsNoPlan(flags.compile.model));
+  ZG_RETURN_IF_ERROR(needsOption(flags.command, "names", "load-weights"));
   ZG_RETURN_IF_ERROR(checkDevice(flags.compile));
   ZG_RETURN_IF_ERROR(bindNames(flags.compile));
   ForwardOptions run;
@@ -61,9 +65,10 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   }
   flags.compile.forward = true;
   if (!flags.given.load_weights.empty()) {
-    ZG_ASSIGN_OR_RETURN(TensorFile weights,
-                        readWeights(flags.given.load_weights));
-    for (const auto &[name, array] : weights) {
+    ZG_ASSIGN_OR_RETURN(
+        LoadedWeights loaded,
+        loadWeights(flags.given.load_weights, flags.given.names));
+    for (const auto &[name, weight] : loaded.weights) {
       flags.compile.replaced.insert(name);
     }
   }

@@ -8,7 +8,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Traffic.h"
-#include "runtime/state/Initialize.h"
+#include "runtime/state/MadeValues.h"
 #include "tools/cli/GivenOptions.h"
 
 #include <algorithm>
@@ -213,6 +213,7 @@ absl::Status TrainFlags::parse() {
     return absl::InvalidArgumentError(
         "--convert-precision has no effect without --resume");
   }
+  ZG_RETURN_IF_ERROR(needsOption(command, "names", "load-weights"));
   options.seed_given = command.get_option("--seed")->count() > 0;
   if (given.eval_every && given.eval_data.empty()) {
     return absl::InvalidArgumentError(

@@ -4,8 +4,8 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/Folder.h"
-#include "runtime/io/TensorFile.h"
 #include "runtime/state/Convert.h"
+#include "runtime/state/LoadedWeights.h"
 
 #include <filesystem>
 #include <functional>
@@ -46,11 +46,12 @@ frontend::TrainedWeight weightOf(const std::string &path, plan::ElementType own,
   return weight;
 }
 
-ReadAll readerOf(const TensorExtent &array) {
-  return [array]() -> absl::StatusOr<std::string> {
-    std::string bytes(array.bytes, '\0');
+ReadAll readerOf(const FileWeight &weight) {
+  return [weight]() -> absl::StatusOr<std::string> {
+    std::string bytes(weight.extent.bytes, '\0');
     ZG_RETURN_IF_ERROR(
-        array.file->read(array.offset, array.bytes, bytes.data()));
+        weight.read(0, bytes.size() / elementSize(weight.extent.type),
+                    reinterpret_cast<std::byte *>(bytes.data())));
     return bytes;
   };
 }
@@ -99,18 +100,30 @@ absl::StatusOr<WeightSource> openCheckpoint(const std::string &folder) {
 
 } // namespace
 
-absl::StatusOr<WeightSource> openTrainedWeights(const std::string &path) {
+absl::StatusOr<WeightSource> openTrainedWeights(const std::string &path,
+                                                const std::string &names) {
   std::error_code ignored; // what cannot be looked at cannot be read either
   if (std::filesystem::is_directory(path, ignored)) {
+    if (!names.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--names is for a file of weights, and ", path,
+                       " is a folder of checkpoints, which have the model's "
+                       "names: leave it out"));
+    }
     return openCheckpoint(path);
   }
   WeightSource source;
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, readWeights(path));
-  for (const auto &[name, array] : tensors) {
-    source.weights.emplace(
-        name, weightOf(path, array.type, array.shape, readerOf(array)));
+  ZG_ASSIGN_OR_RETURN(LoadedWeights loaded, loadWeights(path, names));
+  for (const auto &[name, array] : loaded.weights) {
+    frontend::TrainedWeight weight =
+        weightOf(path, array.extent.type, array.shape, readerOf(array));
+    // A state_dict may well have more than the model, such as a tied weight
+    // twice.
+    weight.optional = !names.empty() && !array.mapped;
+    source.weights.emplace(name, std::move(weight));
   }
   source.files.push_back({"the weights", path});
+  source.files.push_back({"--names", names});
   return source;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/universal/Layout.h"
 #include "runtime/state/Adapters.h"
 #include "runtime/state/Convert.h"
+#include "runtime/state/Transpose.h"
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"

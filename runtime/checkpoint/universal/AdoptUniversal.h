@@ -3,9 +3,9 @@
 #ifndef ZEROGRAPH_RUNTIME_CHECKPOINT_UNIVERSAL_ADOPTUNIVERSAL_H
 #define ZEROGRAPH_RUNTIME_CHECKPOINT_UNIVERSAL_ADOPTUNIVERSAL_H
 
-#include "runtime/checkpoint/StateDictNames.h"
 #include "runtime/checkpoint/universal/UniversalCheckpoint.h"
 #include "runtime/plan/PlanFile.h"
+#include "runtime/state/StateDictNames.h"
 
 namespace zerograph {
 

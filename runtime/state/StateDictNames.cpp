@@ -1,21 +1,22 @@
 //===- StateDictNames.cpp - what PyTorch calls the model's tensors --------===//
 
-#include "runtime/checkpoint/StateDictNames.h"
+#include "runtime/state/StateDictNames.h"
 
-#include "runtime/checkpoint/Folder.h"
 #include "runtime/io/TensorFile.h"
 
 #include "absl/strings/str_join.h"
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 using namespace zerograph;
 using nlohmann::json;
 
 namespace {
+
+/// In bytes. What is longer is another file, such as one of weights.
+constexpr uint64_t kLongestMap = 100'000'000;
 
 /// "name", or {"name": "name", "transposed": true}.
 std::optional<StateDictName> parseName(const json &value) {
@@ -31,9 +32,41 @@ std::optional<StateDictName> parseName(const json &value) {
   return name.name.empty() ? std::nullopt : std::make_optional(name);
 }
 
-/// A side of the squares that are transposed at once, so that both matrices
-/// are read and written by lines of the cache.
-constexpr uint64_t kSquare = 32;
+absl::Status noMap(const std::string &path, const std::string &what) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": no map of names: ", what,
+      "; expected {\"INITIALIZER\": \"NAME\", \"INITIALIZER\": {\"name\": "
+      "\"NAME\", \"transposed\": true}, ...}"));
+}
+
+/// An object whose keys are all different.
+absl::StatusOr<json> readMap(const std::string &path) {
+  ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
+  if (file->bytes() > kLongestMap) {
+    return noMap(path, absl::StrCat("it has ", file->bytes(), " bytes"));
+  }
+  std::string text(file->bytes(), '\0');
+  ZG_RETURN_IF_ERROR(file->read(0, text.size(), text.data()));
+  std::set<std::string> keys;
+  std::string twice;
+  bool deep = false;
+  auto watch = [&](int depth, json::parse_event_t event, json &value) {
+    deep |= depth > 2;
+    if (event == json::parse_event_t::key && depth == 1 &&
+        !keys.insert(value.get<std::string>()).second) {
+      twice = value.get<std::string>();
+    }
+    return true;
+  };
+  json map = json::parse(text, watch, /*allow_exceptions=*/false);
+  if (map.is_discarded() || !map.is_object() || deep) {
+    return noMap(path, "it is no JSON object of texts");
+  }
+  if (!twice.empty()) {
+    return noMap(path, absl::StrCat("'", twice, "' is there twice"));
+  }
+  return map;
+}
 
 } // namespace
 
@@ -53,42 +86,18 @@ StateDictName::shapeOf(const std::vector<uint64_t> &shape) const {
 }
 
 absl::StatusOr<StateDictNames> StateDictNames::read(const std::string &path) {
-  ZG_ASSIGN_OR_RETURN(std::string text, readText(path));
-  auto bad = [&](const std::string &what) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": no map of names: ", what,
-        "; expected {\"INITIALIZER\": \"NAME\", \"INITIALIZER\": {\"name\": "
-        "\"NAME\", \"transposed\": true}, ...}"));
-  };
-  std::set<std::string> keys;
-  std::string twice;
-  bool deep = false;
-  auto watch = [&](int depth, json::parse_event_t event, json &value) {
-    deep |= depth > 2;
-    if (event == json::parse_event_t::key && depth == 1 &&
-        !keys.insert(value.get<std::string>()).second) {
-      twice = value.get<std::string>();
-    }
-    return true;
-  };
-  json map = json::parse(text, watch, /*allow_exceptions=*/false);
-  if (map.is_discarded() || !map.is_object() || deep) {
-    return bad("it is no JSON object of texts");
-  }
-  if (!twice.empty()) {
-    return bad(absl::StrCat("'", twice, "' is there twice"));
-  }
+  ZG_ASSIGN_OR_RETURN(json map, readMap(path));
   StateDictNames made;
   made.path = path;
   std::map<std::string, std::string> initializers;
   for (const auto &[key, value] : map.items()) {
     std::optional<StateDictName> name = parseName(value);
     if (!name) {
-      return bad(absl::StrCat("'", key, "' has none"));
+      return noMap(path, absl::StrCat("'", key, "' has none"));
     }
     if (auto [other, fresh] = initializers.emplace(name->name, key); !fresh) {
-      return bad(absl::StrCat("'", other->second, "' and '", key,
-                              "' are both '", name->name, "'"));
+      return noMap(path, absl::StrCat("'", other->second, "' and '", key,
+                                      "' are both '", name->name, "'"));
     }
     made.names.emplace(key, *name);
   }
@@ -118,19 +127,4 @@ StateDictNames::others(const std::set<std::string> &initializers) const {
       " names have no effect, since no tensor is called so: ",
       absl::StrJoin(others.begin(), others.begin() + shown, ", "),
       shown < others.size() ? ", ..." : "");
-}
-
-void zerograph::transposeMatrix(const std::byte *source, uint64_t rows,
-                                uint64_t columns, uint64_t element,
-                                std::byte *destination) {
-  for (uint64_t top = 0; top < rows; top += kSquare) {
-    for (uint64_t left = 0; left < columns; left += kSquare) {
-      for (uint64_t i = top; i < std::min(rows, top + kSquare); ++i) {
-        for (uint64_t j = left; j < std::min(columns, left + kSquare); ++j) {
-          std::memcpy(destination + (j * rows + i) * element,
-                      source + (i * columns + j) * element, element);
-        }
-      }
-    }
-  }
 }

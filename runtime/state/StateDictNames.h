@@ -1,7 +1,7 @@
 //===- StateDictNames.h - what PyTorch calls the model's tensors ----------===//
 
-#ifndef ZEROGRAPH_RUNTIME_CHECKPOINT_STATEDICTNAMES_H
-#define ZEROGRAPH_RUNTIME_CHECKPOINT_STATEDICTNAMES_H
+#ifndef ZEROGRAPH_RUNTIME_STATE_STATEDICTNAMES_H
+#define ZEROGRAPH_RUNTIME_STATE_STATEDICTNAMES_H
 
 #include "runtime/base/Status.h"
 
@@ -33,6 +33,8 @@ public:
   static absl::StatusOr<StateDictNames> read(const std::string &path);
 
   bool empty() const { return names.empty(); }
+  /// What the file says, by initializer.
+  const std::map<std::string, StateDictName> &all() const { return names; }
   StateDictName of(const std::string &initializer) const;
   /// Initializers in the file that are none of these, for a note; empty: none.
   std::string others(const std::set<std::string> &initializers) const;
@@ -42,11 +44,6 @@ private:
   std::map<std::string, StateDictName> names;
 };
 
-/// Writes the transpose of a matrix of `rows` × `columns` elements of `element`
-/// bytes to other bytes.
-void transposeMatrix(const std::byte *source, uint64_t rows, uint64_t columns,
-                     uint64_t element, std::byte *destination);
-
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_CHECKPOINT_STATEDICTNAMES_H
+#endif // ZEROGRAPH_RUNTIME_STATE_STATEDICTNAMES_H

@@ -1,0 +1,177 @@
+//===- OriginTexts.cpp - what is said of the first values ----------------===//
+
+#include "runtime/state/OriginTexts.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/plan/Supported.h"
+#include "runtime/state/OtherNames.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+
+using namespace zerograph;
+
+namespace {
+
+std::vector<std::string> namesOf(const LoadedWeights &loaded) {
+  std::vector<std::string> names;
+  for (const auto &[name, weight] : loaded.weights) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::set<std::string> namesOf(const plan::Plan &plan) {
+  std::set<std::string> names;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      names.insert(parameter.name());
+    }
+  }
+  return names;
+}
+
+std::string missingText(const Origins &origins) {
+  return absl::StrCat(
+      "no file holds the values of ", origins.missing.size(),
+      " parameters: ", listOf(origins.missing, 10),
+      origins.absent_files.empty()
+          ? ""
+          : absl::StrCat(
+                " (missing: ", absl::StrJoin(origins.absent_files, ", "),
+                "; put such files beside the plan)"),
+      ". Give them by --load-weights, or have them made by --init-missing "
+      "normal:STD");
+}
+
+/// Where no name of the file is one of the plan's.
+std::string foreignText(const std::set<std::string> &names,
+                        const LoadedWeights &loaded) {
+  return absl::StrCat(
+      loaded.path,
+      loaded.map.empty() ? "" : absl::StrCat(" by the names of ", loaded.map),
+      " holds none of the model's ", names.size(), " parameters",
+      names.empty() ? "" : absl::StrCat(", such as ", *names.begin()),
+      "; it holds ", listOf(namesOf(loaded)),
+      ". Names must be equal: those of a module that was exported within "
+      "another begin with the attribute's name",
+      loaded.map.empty() ? ". Or --names MAP.json says what the file calls them"
+                         : "");
+}
+
+std::string otherNamesText(const std::vector<std::string> &pairs,
+                           const LoadedWeights &loaded) {
+  if (!loaded.map.empty()) {
+    return absl::StrCat(
+        loaded.path, " by the names of ", loaded.map,
+        " seems to have another name for a weight: ", listOf(pairs),
+        ". If it is the same weight, correct ", loaded.map,
+        "; if not, take it out of ", loaded.map, " and of the file");
+  }
+  return absl::StrCat(loaded.path,
+                      " seems to have another name for a weight, as files of "
+                      "tied weights do: ",
+                      listOf(pairs),
+                      ". If it is the same weight, rename it in the file; if "
+                      "not, take it out of the file");
+}
+
+std::vector<std::string> unusedIn(const LoadedWeights &loaded,
+                                  const std::set<std::string> &names) {
+  std::vector<std::string> unused = loaded.hidden;
+  for (const auto &[initializer, weight] : loaded.weights) {
+    const std::string &name = weight.as.name;
+    // A BatchNorm's count of batches is in each state_dict, and in no graph.
+    if (!names.count(initializer) &&
+        !absl::EndsWith(name, ".num_batches_tracked")) {
+      unused.push_back(
+          name == initializer
+              ? name
+              : absl::StrCat(name, " (", initializer, " in ", loaded.map, ")"));
+    }
+  }
+  return unused;
+}
+
+/// On the file of weights.
+void addLoadedNotes(std::vector<std::string> &notes, const Origins &origins,
+                    const plan::Plan &plan, const LoadedWeights &loaded) {
+  const std::string &path = loaded.path;
+  if (std::vector<std::string> unused = unusedIn(loaded, namesOf(plan));
+      !unused.empty()) {
+    notes.push_back(absl::StrCat(
+        path, ": not read, as the plan has no such parameter: ", listOf(unused),
+        " (one that no gradient reaches keeps the model's value; --freeze NAME "
+        "has it loaded)"));
+  }
+  if (!origins.absent.empty()) {
+    notes.push_back(absl::StrCat(path, ": ", origins.absent.size(),
+                                 " parameters are not in it and keep the "
+                                 "values of the model: ",
+                                 listOf(origins.absent)));
+  }
+  if (!origins.rounded.empty()) {
+    notes.push_back(
+        absl::StrCat(path, ": rounded to the 16 bits that the model has: ",
+                     listOf(origins.rounded)));
+  }
+  if (!loaded.empty() && !origins.adapters.empty()) {
+    notes.push_back(absl::StrCat(path, " has no adapters, which begin anew: ",
+                                 listOf(origins.adapters)));
+  }
+}
+
+void addMadeNotes(std::vector<std::string> &notes, const Origins &origins,
+                  const plan::Plan &plan, const InitializeOptions &options) {
+  if (!origins.made.empty()) {
+    notes.push_back(absl::StrCat(
+        origins.made.size(),
+        " parameters begin with made up values: ", listOf(origins.made)));
+  } else if (options.init_missing || (options.seed != 0 && !isRandom(plan) &&
+                                      origins.adapters.empty())) {
+    notes.push_back(absl::StrCat(
+        options.init_missing ? "--init-missing" : "--seed",
+        " has no effect: files hold the values of all parameters"));
+  }
+}
+
+} // namespace
+
+std::vector<std::string> zerograph::problemsOf(const Origins &origins,
+                                               const plan::Plan &plan,
+                                               const InitializeOptions &options,
+                                               const LoadedWeights &loaded) {
+  std::vector<std::string> problems = origins.unfit;
+  if (!origins.missing.empty()) {
+    problems.push_back(missingText(origins));
+  }
+  std::set<std::string> names = namesOf(plan);
+  bool none = absl::c_none_of(names, [&](const std::string &name) {
+    return loaded.find(name) != nullptr;
+  });
+  if (!loaded.empty() && none) {
+    problems.push_back(foreignText(names, loaded));
+  }
+  if (std::vector<std::string> pairs = otherNames(plan, loaded);
+      !none && !pairs.empty()) {
+    problems.push_back(otherNamesText(pairs, loaded));
+  }
+  return problems;
+}
+
+std::vector<std::string> zerograph::notesOn(const Origins &origins,
+                                            const plan::Plan &plan,
+                                            const InitializeOptions &options,
+                                            const LoadedWeights &loaded) {
+  std::vector<std::string> notes;
+  for (const auto &[from, to] : origins.moved_files) {
+    notes.push_back(absl::StrCat("weights are read from ", to, ": ", from,
+                                 ", named by the plan, is gone"));
+  }
+  if (!options.load_weights.empty()) {
+    addLoadedNotes(notes, origins, plan, loaded);
+  }
+  addMadeNotes(notes, origins, plan, options);
+  return notes;
+}

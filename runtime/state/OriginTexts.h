@@ -1,0 +1,25 @@
+//===- OriginTexts.h - what is said of the first values ------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_STATE_ORIGINTEXTS_H
+#define ZEROGRAPH_RUNTIME_STATE_ORIGINTEXTS_H
+
+#include "runtime/state/Origins.h"
+
+namespace zerograph {
+
+/// Why a run cannot begin with these values; empty: it can. `loaded`: the file
+/// of `load_weights`.
+std::vector<std::string> problemsOf(const Origins &origins,
+                                    const plan::Plan &plan,
+                                    const InitializeOptions &options,
+                                    const LoadedWeights &loaded);
+
+/// What the user should know where it can: files elsewhere, arrays that are not
+/// read, parameters that keep their values or are made up.
+std::vector<std::string> notesOn(const Origins &origins, const plan::Plan &plan,
+                                 const InitializeOptions &options,
+                                 const LoadedWeights &loaded);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_STATE_ORIGINTEXTS_H
