@@ -90,6 +90,9 @@ Change carriedTwice(plan::Plan &plan, Random &random) {
   std::vector<int> carried = slices(plan, random, [&](auto &slice) {
     return slice.carried() && slice.arena() == arena;
   });
+  if (carried.size() < 2) {
+    return std::nullopt;
+  }
   plan.mutable_slices(carried[0])->set_offset(plan.slices(carried[1]).offset());
   plan::Slice &moved = *plan.mutable_slices(carried[0]);
   plan::Arena &of = *plan.mutable_arenas(int(arena));
@@ -250,7 +253,7 @@ std::vector<Mutation> memoryMutations() {
       {"roles",
        "another class",
        otherClass,
-       {"has class", "wrong unit: ", "unused gradients: "}},
+       {"has class", "wrong unit: ", "wrong copy: ", "unused gradients: "}},
       {"roles",
        "another unit",
        otherOwner,

@@ -289,7 +289,7 @@ std::vector<Mutation> orderMutations() {
       {"streams",
        "one that cannot do it",
        wrongStream,
-       {"wrong stream: "},
+       {"wrong stream: ", "on a stream of another"},
        {"launch", "matmul", "convolution", "all_gather", "reduce_scatter",
         "all_reduce", "copy_in"}},
       {"streams", "its kind", streamKind, {"wrong stream: "}},
