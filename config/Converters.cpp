@@ -23,6 +23,15 @@ void readSame(const Given &found, Translation &to) {
   to.set(found, key.option, text, !asks(found.value, key));
 }
 
+void readUnless(const std::string &reason, const Given &found,
+                Translation &to) {
+  if (reason.empty()) {
+    readSame(found, to);
+  } else {
+    to.noEffect(reason);
+  }
+}
+
 const Converter none;
 const Converter same = {.read = readSame};
 

@@ -38,6 +38,8 @@ extern const Converter none;
 /// The option has the key's value.
 extern const Converter same;
 void readSame(const Given &found, Translation &to);
+/// The same, unless there is a reason why the key has no effect; empty: none.
+void readUnless(const std::string &reason, const Given &found, Translation &to);
 
 // Batch.cpp
 

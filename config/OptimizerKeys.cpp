@@ -118,12 +118,7 @@ void writeOptimizerType(const Key &key, FileWriter &file) {
 }
 
 void readRate(const Given &found, Translation &to) {
-  std::string schedule = rateOfSchedule(to);
-  if (schedule.empty()) {
-    readSame(found, to);
-  } else {
-    to.noEffect(schedule);
-  }
+  readUnless(rateOfSchedule(to), found, to);
 }
 
 void rateOfAuto(const Given &found, Translation &to) {

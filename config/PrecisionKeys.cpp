@@ -52,12 +52,7 @@ void writePrecision(const Key &key, FileWriter &file) {
 }
 
 void readDynamicScale(const Given &found, Translation &to) {
-  std::string fixed = fixedScale(to);
-  if (fixed.empty()) {
-    readSame(found, to);
-  } else {
-    to.noEffect(fixed);
-  }
+  readUnless(fixedScale(to), found, to);
 }
 
 void overflowOfAuto(const Given &, Translation &to) {
