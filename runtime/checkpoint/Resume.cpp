@@ -2,6 +2,7 @@
 
 #include "runtime/checkpoint/Resume.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/checkpoint/OwnedPieces.h"
 #include "runtime/plan/UnitParts.h"
 #include "runtime/state/Convert.h"
@@ -28,16 +29,8 @@ json jsonOf(const google::protobuf::Message &message) {
   return json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-/// The first few of many.
-std::string listOf(const std::vector<std::string> &texts) {
-  constexpr size_t kMost = 10;
-  size_t shown = texts.size() <= kMost + 1 ? texts.size() : kMost;
-  std::string text = absl::StrJoin(texts.begin(), texts.begin() + shown, ", ");
-  if (shown < texts.size()) {
-    absl::StrAppend(&text, " and ", texts.size() - shown, " more");
-  }
-  return text;
-}
+/// Most differences that a message lists.
+constexpr size_t kMost = 10;
 
 /// What is compared, by kind of difference.
 struct Differences {
@@ -48,7 +41,7 @@ struct Differences {
     auto add = [&](const std::string &what,
                    const std::vector<std::string> &list) {
       if (!list.empty()) {
-        parts.push_back(absl::StrCat(what, ": ", listOf(list)));
+        parts.push_back(absl::StrCat(what, ": ", listOf(list, kMost)));
       }
     };
     add("it lacks", missing);
@@ -198,7 +191,7 @@ void Resume::compareSettings() {
   }
   said.push_back(absl::StrCat("the run goes on with other settings than ",
                               checkpoint.path(),
-                              " was made with: ", listOf(changes)));
+                              " was made with: ", listOf(changes, kMost)));
 }
 
 absl::StatusOr<std::unique_ptr<Resume>>
