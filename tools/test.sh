@@ -19,8 +19,14 @@ done
 tools/setup.sh --tests
 tools/build.sh
 failed=0
-# What fails here doesn't keep the tests from running, and their lines are last.
-[[ -z $fuzz ]] || tools/fuzz.sh "$fuzz" || failed=1
+# What fails here doesn't keep the tests from running; the last lines say it
+# again, as a log that is cut keeps those.
+found=
+if [[ -n $fuzz ]] && ! tools/fuzz.sh "$fuzz" 2>build/fuzz.log; then
+  cat build/fuzz.log >&2
+  failed=1
+  found=$(grep -E 'runtime error|ERROR: |FAILED|^fuzz: ' build/fuzz.log || true)
+fi
 [[ -z $sanitize ]] || tools/sanitize.sh || failed=1
 cd build
 export ZEROGRAPH_FULL=$full
@@ -35,4 +41,5 @@ if [[ -n $full ]]; then
     --gtest_filter='All/Cuda.*:All/CudaOffload.*' || failed=1
 fi
 /usr/bin/python3 ../tests/skipped.py Testing/Temporary/LastTest.log
+[[ -z $found ]] || echo "test: made-up bytes, see above:"$'\n'"$found" >&2
 exit $failed

@@ -4,6 +4,7 @@
 
 #include "frontend/file/ModelFile.h"
 
+#include <algorithm>
 #include <cmath>
 
 using mlir::Value;
@@ -103,7 +104,8 @@ void emitEyeLike(Op &op) {
     fail("needs rank 2");
   }
   int32_t type = op.typeAttribute("dtype", op.type(0));
-  int64_t shift = op.intAttribute("k", 0);
+  // Beyond the last row and column all is zero.
+  int64_t shift = std::clamp(op.intAttribute("k", 0), -shape[0], shape[1]);
   HostTensor result(type, shape);
   for (int64_t row = 0; row < shape[0]; ++row) {
     if (row + shift >= 0 && row + shift < shape[1]) {

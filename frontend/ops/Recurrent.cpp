@@ -30,7 +30,11 @@ Recurrent::Recurrent(Op &op, int64_t gates, std::vector<std::string> defaults)
   steps = x[batchFirst ? 1 : 0];
   batch = x[batchFirst ? 0 : 1];
   inputSize = x[2];
-  hidden = op.intAttribute("hidden_size", r[2]);
+  hidden = r[2];
+  if (int64_t said = op.intAttribute("hidden_size", hidden); said != hidden) {
+    fail("hidden_size=", said, ", but R has shape ", shapeText(r),
+         ": expected its last dimension, ", hidden);
+  }
   std::string direction = op.stringAttribute("direction", "forward");
   if (direction == "bidirectional") {
     directions = 2;

@@ -62,12 +62,12 @@ std::vector<int64_t> scanAxes(Op &op, int64_t states, int64_t scanned,
 
 void emitScan(Op &op) {
   int64_t scanned = op.intAttribute("num_scan_inputs", 0);
-  int64_t states = op.inputCount() - scanned;
-  int64_t scans = op.proto().output_size() - states;
-  if (scanned < 1 || states < 0 || scans < 0) {
-    fail("num_scan_inputs is ", scanned, " for ", op.inputCount(),
-         " inputs and ", op.proto().output_size(), " outputs");
+  int64_t given = op.inputCount(), made = op.proto().output_size();
+  if (scanned < 1 || scanned > given || made < given - scanned) {
+    fail("num_scan_inputs is ", scanned, " for ", given, " inputs and ", made,
+         " outputs");
   }
+  int64_t states = given - scanned, scans = made - states;
   Iterations loop;
   for (int64_t i = 0; i < states; ++i) {
     loop.carried.push_back(op.namedSlot(i));

@@ -2,11 +2,19 @@
 
 #include "frontend/ops/Ops.h"
 
+#include <algorithm>
+
 using mlir::Value;
 
 namespace zerograph::frontend {
 
 namespace {
+
+/// Of the diagonal; what lies beyond a matrix is at its edge.
+int64_t shiftOf(Op &op, int64_t rows, int64_t columns) {
+  int64_t k = op.hasInput(1) ? op.constant(1, "k").intAt(0) : 0;
+  return std::clamp(k, -rows, columns);
+}
 
 void emitTrilu(Op &op) {
   Value x = op.value(0);
@@ -15,9 +23,9 @@ void emitTrilu(Op &op) {
   if (rank < 2) {
     fail("needs rank 2 or more");
   }
-  int64_t shift = op.hasInput(1) ? op.constant(1, "k").intAt(0) : 0;
   mlir::Type index = op.emit.builder.getI64Type();
   Shape matrix(shape.end() - 2, shape.end());
+  int64_t shift = shiftOf(op, matrix[0], matrix[1]);
   Value row =
       op.emit.add(op.emit.iota(0, matrix, index), static_cast<double>(shift));
   Value column = op.emit.iota(1, matrix, index);
@@ -33,9 +41,9 @@ void foldTrilu(Op &op) {
   if (x.rank() < 2) {
     fail("needs rank 2 or more");
   }
-  int64_t shift = op.hasInput(1) ? op.constant(1, "k").intAt(0) : 0;
   bool upper = op.intAttribute("upper", 1) != 0;
   int64_t columns = x.shape()[x.rank() - 1], rows = x.shape()[x.rank() - 2];
+  int64_t shift = shiftOf(op, rows, columns);
   HostTensor result(x.type(), x.shape());
   for (int64_t i = 0; i < x.size(); ++i) {
     int64_t column = i % columns, limit = i / columns % rows + shift;

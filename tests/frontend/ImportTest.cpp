@@ -223,6 +223,23 @@ g (float[2, 300, 300] x) => (float[2, 300, 300] y) {
   });
 }
 
+TEST(Constants, DiagonalsMayLieFarAway) {
+  Imported imported = import(R"(
+g (float[2, 3] x) => (float[2, 3] y, float[2, 3] low, float[2, 3] high) {
+  far = Constant <value_int = 9223372036854775807> ()
+  m = Constant <value = float[2, 3] {1, 2, 3, 4, 5, 6}> ()
+  low = Trilu <upper = 0> (m, far)
+  high = Trilu (m, far)
+  eye = EyeLike <k = 9223372036854775807> (m)
+  triangle = Trilu <upper = 0> (x, far)
+  y = Add(triangle, eye)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("dense<[[1.000000e+00, 2.000000e+00, 3.000000e+00], "
+                           "[4.000000e+00, 5.000000e+00, 6.000000e+00]]>"));
+  EXPECT_TRUE(imported.has("dense<0.000000e+00>"));
+}
+
 // As kernels compute them: saturating, 0 of NaN; -0 less than +0 in either
 // order, and NaN wins.
 TEST(Constants, FoldedAsKernelsCompute) {

@@ -181,6 +181,14 @@ g (float[3, 2, 2] x, float[1, 12, 2] w, float[1, 12, 2] r) =>
 })"),
                 {"node 'cell' (LSTM): its cell has 3 elements and its output 2",
                  "an LSTM with proj_size", "weight_hr_l0", "proj_size=0"});
+  // Three times that many rows would overflow.
+  expectRefused(import(R"(
+g (float[3, 2, 2] x, float[1, 6, 2] w, float[1, 6, 2] r) =>
+  (float[3, 1, 2, 2] y) {
+  [cell] y = GRU <hidden_size = 9223372036854775807> (x, w, r)
+})"),
+                {"node 'cell' (GRU): hidden_size=9223372036854775807",
+                 "R has shape 1x6x2", "expected its last dimension, 2"});
 }
 
 } // namespace
