@@ -78,10 +78,8 @@ public:
   void move() {
     for (Operation *op : order) {
       SmallVector<BlockArgument> replaced;
-      if (isa<nn::KernelOp, AllGatherOp, FetchOp, WriteOp>(op)) {
-        collectReplaced(op, replaced);
-      }
-      if (!replaced.empty() && !settled.contains(op)) {
+      if (isa<nn::KernelOp, AllGatherOp, FetchOp, WriteOp>(op) &&
+          collectReplaced(op, replaced) && !settled.contains(op)) {
         decide(op, replaced);
       }
     }
@@ -103,21 +101,25 @@ private:
     DenseMap<int64_t, SmallVector<Operation *>> shards;
   };
 
-  /// States that a result of the op becomes, itself, fetched, gathered or
-  /// written to the file.
-  void collectReplaced(Operation *op,
+  /// Whether a result of the op becomes a state, itself, fetched, gathered or
+  /// written to the file. Collects those that the program has, and may read.
+  bool collectReplaced(Operation *op,
                        SmallVectorImpl<BlockArgument> &replaced) {
+    bool any = false;
     for (OpOperand &use : op->getUses()) {
       Operation *user = use.getOwner();
       if (isa<nn::ReturnOp>(user)) {
-        if (BlockArgument argument = argumentOf.lookup(
-                program.getResultAttr(use.getOperandNumber(), kUpdatesAttr))) {
+        Attribute state =
+            program.getResultAttr(use.getOperandNumber(), kUpdatesAttr);
+        any |= bool(state);
+        if (BlockArgument argument = argumentOf.lookup(state)) {
           replaced.push_back(argument);
         }
       } else if (isa<AllGatherOp, FetchOp, WriteOp>(user)) {
-        collectReplaced(user, replaced);
+        any |= collectReplaced(user, replaced);
       }
     }
+    return any;
   }
 
   void decide(Operation *op, ArrayRef<BlockArgument> replaced) {

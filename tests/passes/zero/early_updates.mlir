@@ -195,3 +195,36 @@ nn.program @offloaded(%g: tensor<512xf32>, %m: tensor<256xf32> {zero.state = #m}
   %4 = zero.all_gather %up unit 2 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
   nn.return %3, %4, %down1, %down0 : tensor<256xf32>, tensor<512xf32>, tensor<256xf32>, tensor<256xf32>
 }
+
+// -----
+
+// Parameters that the program only replaces are brought and gathered behind
+// their update, so that their buffers are free for the next one.
+
+// CHECK-LABEL: nn.program @update
+// CHECK: %[[A:.+]] = nn.kernel rows (%{{.+}} = %a)
+// CHECK: %[[UP:.+]] = zero.fetch %[[A]] unit 1
+// CHECK-NEXT: zero.all_gather %[[UP]] unit 1
+// CHECK-NEXT: %[[B:.+]] = nn.kernel rows (%{{.+}} = %b)
+// CHECK: zero.fetch %[[B]] unit 0
+#a = #zero.state<unit = 1, segment = 0, "master", sharded = true>
+#b = #zero.state<unit = 0, segment = 0, "master", sharded = true>
+#p = #zero.state<unit = 1, segment = -1, "param", sharded = false>
+#q = #zero.state<unit = 0, segment = -1, "param", sharded = false>
+nn.program @update(%a: tensor<256xf32> {zero.state = #a}, %b: tensor<256xf32> {zero.state = #b})
+    -> (tensor<256xf32> {zero.updates = #a}, tensor<256xf32> {zero.updates = #b},
+        tensor<512xf32> {zero.updates = #p}, tensor<512xf32> {zero.updates = #q}) {
+  %0 = nn.kernel rows (%x = %a) : (tensor<256xf32>) -> tensor<256xf32> {
+    %new = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
+    nn.yield %new : tensor<256xf32>
+  }
+  %1 = zero.fetch %0 unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %2 = zero.all_gather %1 unit 1 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
+  %3 = nn.kernel rows (%x = %b) : (tensor<256xf32>) -> tensor<256xf32> {
+    %new = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
+    nn.yield %new : tensor<256xf32>
+  }
+  %4 = zero.fetch %3 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %5 = zero.all_gather %4 unit 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
+  nn.return %0, %3, %2, %5 : tensor<256xf32>, tensor<256xf32>, tensor<512xf32>, tensor<512xf32>
+}
