@@ -67,6 +67,8 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
     - The first step that writes into a unit's flat gradients awaits the
       reductions that read the flat gradients begun `window` units before, so
       that at most `window` such buffers are in use at once.
+    - Likewise for sums of gradients that are brought from the host: a fetch
+      awaits that the one `window` before has gone back.
     - Likewise in pinned memory, for what goes to the host and, apart, for what
       comes from it, and for what is read from a file: what the updates of
       `window` segments take is there at once, or as many shards of parameters on

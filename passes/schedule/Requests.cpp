@@ -130,8 +130,13 @@ bool Storage::request(Value value, Place want, unsigned overwritten) {
           slices.bytes(want.slice) ||
       !(nn::isLibraryCall(producer) ||
         isa<nn::KernelOp, zero::PackOp, zero::AllGatherOp,
-            zero::ReduceScatterOp, zero::AllReduceOp, zero::FetchOp,
-            zero::WriteOp>(producer))) {
+            zero::ReduceScatterOp, zero::AllReduceOp, zero::OffloadOp,
+            zero::FetchOp, zero::WriteOp>(producer))) {
+    return false;
+  }
+  // The device writes to no other memory of the host's.
+  if (isa<zero::OffloadOp>(producer) &&
+      slices.space(want.slice) != Space::pinned) {
     return false;
   }
   if (overwritten != kNever && lastRead(value) > overwritten) {
@@ -188,6 +193,11 @@ void Storage::bindOperands(Operation *op) {
   }
   if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
     bindTable(kernel);
+  }
+  // What the host or a file brings is added to where it arrives.
+  auto reduce = dyn_cast<zero::ReduceScatterOp>(op);
+  if (reduce && reduce.getAccumulator() && !reduce.getInPlace()) {
+    request(reduce.getAccumulator(), place(reduce.getResult()), position(op));
   }
   auto gather = dyn_cast<zero::AllGatherOp>(op);
   if (isa<zero::PackOp>(op) || (gather && gather.getInPlace())) {

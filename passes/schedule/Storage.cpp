@@ -187,6 +187,17 @@ static zero::FetchOp fetchOf(Value value) {
   return {};
 }
 
+/// Whether it brings a sum of gradients that the host or a file keeps.
+static bool bringsGradients(zero::FetchOp fetch) {
+  auto argument =
+      dyn_cast<BlockArgument>(zero::beforeTransfers(fetch.getOperand()));
+  auto program = fetch->getParentOfType<nn::ProgramOp>();
+  auto state = argument ? program.getArgAttrOfType<zero::StateAttr>(
+                              argument.getArgNumber(), zero::kStateAttr)
+                        : zero::StateAttr();
+  return state && state.getRole() == zero::kGradRole;
+}
+
 /// The state in a file that the value was read from, or else that it is written
 /// to; null for none.
 static Value inFile(Value value) {
@@ -245,7 +256,8 @@ void Storage::bindDefault(Operation *op, unsigned result) {
     unit = int64_t(file.getUnit());
     segment = int64_t(file.getSegment());
   } else if (zero::FetchOp fetch = fetchOf(value)) {
-    sliceClass = SliceClass::param_shard; // on one side and the other
+    sliceClass = bringsGradients(fetch) ? SliceClass::grad_shard
+                                        : SliceClass::param_shard;
     unit = *fetch.getUnit();
     segment = fetch.getSegment() ? int64_t(*fetch.getSegment()) : -1;
   } else if (zero::ReduceScatterOp sent = reductionOf(value)) {

@@ -14,11 +14,10 @@ namespace mlir::zg::sched {
 /// Values that share bytes by what they are (see Part) follow from others. The
 /// rest is decided in one backward walk, consumers before producers: a consumer
 /// that wants its operand in a place (a pack, an in-place gather, an update of
-/// a state, a scatter into a table, a write of what was read from a file) asks
-/// for it, and the producer gets it
-/// unless it is taken, or its bytes are read later as what they were. Who was
-/// refused gets a slice of its own, and the consumer copies. An nn.constant has
-/// no place.
+/// a state, a reduction that adds to a sum, a scatter into a table, a write of
+/// what was read from a file) asks for it, and the producer gets it unless it is
+/// taken, or its bytes are read later as what they were. Who was refused gets a
+/// slice of its own, and the consumer copies. An nn.constant has no place.
 class Storage {
 public:
   Storage(nn::ProgramOp function, SliceTable &slices);

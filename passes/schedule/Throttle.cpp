@@ -32,6 +32,12 @@ bool crosses(SliceOp slice) {
          slice.getSliceClass() != SliceClass::scalar;
 }
 
+/// Sums of gradients, brought to be added to, until they have gone back.
+bool isSum(SliceOp slice) {
+  return slice.getSliceClass() == SliceClass::grad_shard &&
+         slice.getSpace() == Space::device && !slice.getCarried();
+}
+
 /// Whether the host computes with what lies there.
 bool isUpdated(SliceOp slice) {
   return llvm::any_of(slice->getUsers(), [](Operation *user) {
@@ -72,6 +78,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       delayGathers(program);
       bound(program, isGradients);
+      bound(program, isSum, Stream::fetch);
       for (Stream filling : {Stream::offload, Stream::update, Stream::read}) {
         bound(program, crosses, filling);
       }

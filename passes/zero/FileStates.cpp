@@ -78,8 +78,9 @@ private:
   }
 
   StringAttr updateOf(StateAttr state) {
-    return StringAttr::get(&getContext(),
-                           "update of " + states->name(state.getUnit()));
+    StringRef what =
+        state.getRole() == kGradRole ? "sum of gradients of " : "update of ";
+    return StringAttr::get(&getContext(), what + states->name(state.getUnit()));
   }
 
   template <typename Op>

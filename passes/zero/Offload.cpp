@@ -102,11 +102,8 @@ private:
       if (value.getDefiningOp() || part.unit < 0) { // or of the runtime
         builder.setInsertionPointAfterValue(value);
       }
-      std::string reason = part.unit >= 0 ? "gradients of " +
-                                                states.name(part.unit).str() +
-                                                ", for the update on the host"
-                                          : "for updates on the host";
-      result = transfer<OffloadOp>(builder, value, part, reason);
+      result =
+          transfer<OffloadOp>(builder, value, part, reasonDown(user, part));
       ++offloads;
     }
     return down[value] = result;
@@ -139,7 +136,7 @@ private:
     Part part = partOf(operand);
     // What the host keeps is brought for each use, and what it has made, once.
     OpBuilder builder(user);
-    std::string reason = reasonOf(user, part);
+    std::string reason = reasonUp(user, part);
     if (isa<BlockArgument>(value)) {
       ++fetches;
       return transfer<FetchOp>(builder, value, part, reason);
@@ -168,7 +165,22 @@ private:
         builder.getStringAttr(reason));
   }
 
-  std::string reasonOf(Operation *user, Part part) const {
+  /// Why what is part of a unit, or none, goes down.
+  std::string reasonDown(Operation *user, Part part) const {
+    if (part.unit < 0) {
+      return "for updates on the host";
+    }
+    std::string name = states.name(part.unit).str();
+    return isa<nn::ReturnOp, WriteOp>(user)
+               ? "sum of gradients of " + name
+               : "gradients of " + name + ", for the update on the host";
+  }
+
+  /// Why it comes up.
+  std::string reasonUp(Operation *user, Part part) const {
+    if (isa<ReduceScatterOp>(user)) {
+      return "sum of gradients of " + states.name(part.unit).str();
+    }
     if (auto reason = user->getAttrOfType<StringAttr>("reason")) {
       return reason.str();
     }
@@ -195,9 +207,12 @@ private:
     return state ? Part{state.getUnit(), state.getSegment()} : Part();
   }
 
-  /// Of parameters: as who takes them says.
+  /// Of parameters, and sums of gradients: as who takes them says.
   Part partOf(OpOperand &operand) {
     Operation *user = operand.getOwner();
+    if (auto reduce = dyn_cast<ReduceScatterOp>(user)) {
+      return {int64_t(reduce.getUnit()), int64_t(reduce.getSegment())};
+    }
     if (auto gather = dyn_cast<AllGatherOp>(user)) {
       return {int64_t(gather.getUnit()), int64_t(operand.getOperandNumber())};
     }

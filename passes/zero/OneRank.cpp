@@ -63,13 +63,16 @@ struct OneRank : impl::OneRankBase<OneRank> {
     op->erase();
   }
 
-  /// What the rank has, brought to the device where the host or the file keeps
-  /// it.
+  /// What the rank has: parameters brought to the device, where the host or the
+  /// file keeps them.
   Value gathered(AllGatherOp gather) {
     Value shard = gather.getShards().front();
     auto argument = dyn_cast<BlockArgument>(shard);
-    if (!argument || sideOfArgument(gather->getParentOfType<nn::ProgramOp>(),
-                                    argument.getArgNumber()) == Side::Device) {
+    auto program = gather->getParentOfType<nn::ProgramOp>();
+    if (!argument ||
+        sideOfArgument(program, argument.getArgNumber()) == Side::Device ||
+        program.getArgAttrOfType<StateAttr>(argument.getArgNumber(), kStateAttr)
+                .getRole() == kGradRole) {
       return shard;
     }
     OpBuilder builder(gather);

@@ -160,9 +160,10 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
 
     With `offload-optimizer=cpu` the optimizer's states are declared in memory of
     the host, and with them a master of parameters that have none; with
-    `offload-param=cpu` the shards of stage 3 are too. With `nvme` what either
-    names is declared in the rank's file. `zero-file-states` and `zero-offload`
-    do what follows from it.
+    `offload-param=cpu` the shards of stage 3 are too, and with
+    `offload-gradients=cpu` the sums of gradients over micro-batches. With `nvme`
+    what each names is declared in the rank's file. `zero-file-states` and
+    `zero-offload` do what follows from it.
 
     bitwise.
   }];
@@ -171,17 +172,17 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
     optimizer, lr, momentum, nesterov, betas, eps, weight_decay,
     clip_value, cycle_max_momentum, skip_nonfinite, lamb_min_coeff,
     lamb_max_coeff, reduce_precision, offload_optimizer, offload_ratio,
-    offload_param
+    offload_param, offload_gradients
   ];
 }
 
 def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
   let summary = "Reads states from the rank's file, and writes them back.";
   let description = [{
-    Where units declare states in a file (`zero-updates` with
-    `offload-optimizer=nvme` or `offload-param=nvme`), a program that takes one
-    for an update reads it in front of its first use, and one that replaces it
-    writes it in the end. Parameters are read in front of each gather besides
+    Where units declare states in a file (`zero-updates` with `nvme` for
+    `offload-optimizer`, `offload-param` or `offload-gradients`), a program that
+    takes one for an update reads it in front of its first use, and one that
+    replaces it writes it in the end. Parameters are read in front of each gather besides
     (of each fetch, where there is one rank), so that memory has a shard no
     longer than it takes to bring it to the device.
 
@@ -220,9 +221,10 @@ def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
             reason "updated parameters of h.0"
         %p = zero.all_gather %u unit 0 ... in_place
 
-    Gradients are added up, and their norm is made, on the device. Runs after
-    `zero-one-rank`, which leaves a fetch where the one rank gathered parameters
-    that the host keeps.
+    Gradients are added up, and their norm is made, on the device, unless
+    `offload-gradients` lets the host keep the sums: then a reduction fetches the
+    sum that it adds to, and the sum goes back. Runs after `zero-one-rank`, which
+    leaves a fetch where the one rank gathered parameters that the host keeps.
 
     bitwise: the host computes each element with the bits that the device does.
   }];

@@ -188,6 +188,7 @@ struct Updates : impl::UpdatesBase<Updates> {
       bool offloads = offloaded.contains(unit);
       if (offloads) {
         declareMaster(states, unit);
+        declareSums(states, unit);
       }
       for (StringRef role : nn::optimizerStates(groups[states.group(unit)])) {
         UnitStateAttr updated = states.declared(unit, kMasterRole);
@@ -201,6 +202,18 @@ struct Updates : impl::UpdatesBase<Updates> {
   /// Of what is offloaded and does not cross to the device as it is.
   Space stateSpace() const {
     return offload_optimizer == "nvme" ? Space::nvme : Space::host;
+  }
+
+  /// Sums of gradients lie where the device adds to them, or with the states.
+  /// Those that cross to it, as they do where there are several ranks, lie in
+  /// pinned memory.
+  void declareSums(UnitStates &states, int64_t unit) {
+    if (offload_gradients != "none" && states.declared(unit, kGradRole)) {
+      states.declareSpace(unit, kGradRole,
+                          offload_gradients == "nvme" ? Space::nvme
+                          : states.ranks() == 1       ? Space::host
+                                                      : Space::pinned);
+    }
   }
 
   /// What the host updates lies in its memory, or its file: a master, unless

@@ -174,7 +174,9 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   /// zeroed.
   bool verifyCarried(ReduceScatterOp sum, nn::ProgramOp micro,
                      ParamUnitAttr unit) {
-    auto held = dyn_cast_or_null<BlockArgument>(sum.getAccumulator());
+    Value before = sum.getAccumulator();
+    auto held = dyn_cast_or_null<BlockArgument>(before ? beforeTransfers(before)
+                                                       : before);
     auto state = held ? micro.getArgAttrOfType<StateAttr>(held.getArgNumber(),
                                                           kStateAttr)
                       : StateAttr();
@@ -203,9 +205,11 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   /// and is zeroed.
   bool verifyOwn(ReduceScatterOp sum, nn::ProgramOp update,
                  ParamUnitAttr unit) {
-    auto sent = sum.getFlat().getDefiningOp<nn::ConvertOp>();
-    auto held =
-        dyn_cast<BlockArgument>(sent ? sent.getOperand() : sum.getFlat());
+    Value flat = beforeTransfers(sum.getFlat());
+    if (auto sent = flat.getDefiningOp<nn::ConvertOp>()) {
+      flat = beforeTransfers(sent.getOperand());
+    }
+    auto held = dyn_cast<BlockArgument>(flat);
     auto state = held ? update.getArgAttrOfType<StateAttr>(held.getArgNumber(),
                                                            kStateAttr)
                       : StateAttr();
@@ -221,11 +225,12 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return false;
   }
 
-  /// What the program leaves in the state; null where it leaves it as it was.
+  /// What the program leaves in the state, before it goes there; null where it
+  /// leaves it as it was.
   Value updateOf(nn::ProgramOp program, StateAttr state) {
     for (unsigned i = 0; i < program.getNumResults(); ++i) {
       if (program.getResultAttr(i, kUpdatesAttr) == state) {
-        return program.front().getTerminator()->getOperand(i);
+        return beforeTransfers(program.front().getTerminator()->getOperand(i));
       }
     }
     return {};

@@ -49,7 +49,10 @@ std::vector<Case> sample() {
           {make("mlp-digits", 2, 1, 1, "fp32"), kFile},
           {make("mlp-digits", 2, 3, 2, "bf16"), kFileAndParameters},
           {make("mlp-digits", 2, 3, 1, "fp32"), kAllInFile},
-          {make("mlp-digits", 1, 3, 2, "bf16"), kParametersInFile}};
+          {make("mlp-digits", 1, 3, 2, "bf16"), kParametersInFile},
+          {make("mlp-digits", 1, 0, 2, "fp16"), {"cpu", "none", "cpu"}},
+          {make("mlp-digits", 2, 2, 2, "bf16"), {"cpu", "none", "cpu"}},
+          {make("mlp-digits", 3, 3, 2, "fp32"), {"nvme", "nvme", "nvme"}}};
 }
 
 std::vector<Case> matrix() {

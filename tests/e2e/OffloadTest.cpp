@@ -94,6 +94,37 @@ TEST(Offload, KeepsTheBitsOfEveryOptimizer) {
   }
 }
 
+// Each rank brings its sums to the device, which adds to them; or adds itself,
+// where it is alone. Dumped gradients are the sums.
+TEST(Offload, KeepsTheBitsOfSumsOfGradients) {
+  bool full = std::getenv("ZEROGRAPH_FULL") && *std::getenv("ZEROGRAPH_FULL");
+  const char *const runs[] = {"adamw_clip", "lamb", "sgd_momentum"};
+  int next = 0;
+  for (const char *precision : {"fp32", "bf16", "fp16"}) {
+    for (int64_t ranks : {1, 2, 3}) {
+      for (int64_t stage = 0; stage < 4; ++stage) {
+        int number = next++;
+        if (!full && number % 5 != 0) {
+          continue;
+        }
+        Training training = nano(ranks, 3);
+        training.precision = precision;
+        training.run = runs[number % 3];
+        training.reduce = ranks == 2 && stage == 1 ? "last" : "each";
+        training.gradients = number % 2 == 0 && training.reduce == "each";
+        Outcome plain = trainModel(training);
+        training.zero_stage = stage;
+        training.bucket_bytes = ranks > 2 ? 20000 : training.bucket_bytes;
+        for (const char *place : {"cpu", "nvme"}) {
+          expectSameOutcome(
+              plain, trainModel(offloaded(training, {place, "none", place})),
+              training.describe() + ", sums on " + place);
+        }
+      }
+    }
+  }
+}
+
 TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
   Training adapters = nano(2, 1);
   adapters.lora = {"2:*attn.c_attn*", "4:*mlp*"};

@@ -12,13 +12,15 @@
 
 namespace zerograph::testing {
 
-/// Where the optimizer's states and the parameters lie.
+/// Where the optimizer's states, the parameters and the sums of gradients lie.
 struct Offloads {
-  std::string_view optimizer, param;
+  std::string_view optimizer, param, gradients = "none";
 
   std::string describe() const {
     return absl::StrCat("optimizer on ", std::string(optimizer),
-                        ", parameters on ", std::string(param));
+                        ", parameters on ", std::string(param),
+                        gradients == "none" ? "" : ", gradients on ",
+                        gradients == "none" ? "" : std::string(gradients));
   }
 };
 
@@ -46,6 +48,7 @@ inline Training offloaded(Training training, Offloads what = kOptimizer) {
     }
     options.offload_optimizer = what.optimizer;
     options.offload_param = what.param;
+    options.offload_gradients = what.gradients;
   };
   return training;
 }

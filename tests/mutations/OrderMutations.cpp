@@ -141,6 +141,9 @@ Change wrongStream(plan::Plan &plan, Random &random) {
 Change streamKind(plan::Plan &plan, Random &random) {
   plan::Stream &stream =
       *plan.mutable_streams(int(random.below(plan.streams_size())));
+  if (stream.kind() == plan::FILE_READ) {
+    return std::nullopt;
+  }
   stream.set_kind(plan::FILE_READ);
   return absl::StrCat("stream ", stream.name(), " reads files");
 }

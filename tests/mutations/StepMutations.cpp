@@ -75,8 +75,8 @@ bool updates(const plan::Plan &plan, const plan::Step &step) {
   return false;
 }
 
-/// Zeroes sums of gradients.
-bool zeroes(const plan::Plan &plan, const plan::Step &step) {
+/// Writes sums of gradients that are carried, and is no reduction.
+bool writesSums(const plan::Plan &plan, const plan::Step &step) {
   for (int i = 0; i < step.accesses_size(); ++i) {
     const plan::Slice &slice = plan.slices(int(step.accesses(i).slice()));
     if (!isCollective(step) && writes(step, i) && slice.carried() &&
@@ -85,6 +85,20 @@ bool zeroes(const plan::Plan &plan, const plan::Step &step) {
     }
   }
   return false;
+}
+
+/// Those that bring sums back which a micro-batch has added to, or those that
+/// zero them, once all are done.
+std::vector<At> writersOfSums(const plan::Plan &plan, Random &random,
+                              bool zeroing) {
+  std::vector<At> all = steps(plan, random, [&](const plan::Step &step) {
+    return writesSums(plan, step) && (zeroing || step.has_copy());
+  });
+  std::erase_if(all, [&](const At &one) {
+    bool micro = plan.programs(one.program).kind() == plan::MICRO;
+    return micro == zeroing;
+  });
+  return all;
 }
 
 Change drop(plan::Plan &plan, std::vector<At> found) {
@@ -123,9 +137,10 @@ Change dropUpdate(plan::Plan &plan, Random &random) {
               }));
 }
 Change dropZeroing(plan::Plan &plan, Random &random) {
-  return drop(plan, steps(plan, random, [&](const plan::Step &step) {
-                return zeroes(plan, step);
-              }));
+  return drop(plan, writersOfSums(plan, random, /*zeroing=*/true));
+}
+Change dropReturn(plan::Plan &plan, Random &random) {
+  return drop(plan, writersOfSums(plan, random, /*zeroing=*/false));
 }
 Change dropGather(plan::Plan &plan, Random &random) {
   if (worldOf(plan) == 1) {
@@ -160,9 +175,7 @@ Change updateTwice(plan::Plan &plan, Random &random) {
                }));
 }
 Change zeroTwice(plan::Plan &plan, Random &random) {
-  return twice(plan, steps(plan, random, [&](const plan::Step &step) {
-                 return zeroes(plan, step);
-               }));
+  return twice(plan, writersOfSums(plan, random, /*zeroing=*/true));
 }
 Change reduceTwice(plan::Plan &plan, Random &random) {
   return twice(plan, steps(plan, random, [](const plan::Step &step) {
@@ -315,8 +328,11 @@ Change updateEarly(plan::Plan &plan, Random &random) {
     return std::nullopt;
   }
   std::vector<At> all = steps(plan, random, [&](const plan::Step &step) {
-    return launchesUpdate(plan, step);
+    return step.has_launch() && updates(plan, step);
   });
+  if (all.empty()) {
+    return std::nullopt; // made where they are not kept
+  }
   std::string text = absl::StrCat(nameOf(plan, all[0]), " moved to \"micro\"");
   plan::Step moved = at(plan, all[0]);
   moved.clear_waits();
@@ -344,6 +360,7 @@ std::vector<Mutation> stepMutations() {
        {"launch", "matmul", "convolution"}},
       {"dropped", "update", dropUpdate, {"missing update: "}},
       {"dropped", "zeroing", dropZeroing, {"gradients not zeroed: "}},
+      {"dropped", "sum that goes back", dropReturn, {"lost gradients: "}},
       {"dropped",
        "gather",
        dropGather,

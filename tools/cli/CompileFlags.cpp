@@ -151,12 +151,13 @@ absl::Status CompileFlags::checkReduce() const {
 }
 
 absl::Status CompileFlags::checkOffload() const {
-  bool chosen =
-      options.offload_optimizer != "none" || options.offload_param != "none";
+  bool gradients = options.offload_gradients != "none";
+  bool chosen = options.offload_optimizer != "none" ||
+                options.offload_param != "none" || gradients;
   if (options.offload == "auto" && (chosen || options.memory.empty())) {
     return absl::InvalidArgumentError(
-        chosen ? "--offload auto chooses --offload-optimizer and "
-                 "--offload-param: leave these out, or it"
+        chosen ? "--offload auto chooses --offload-optimizer, --offload-param "
+                 "and --offload-gradients: leave these out, or it"
                : "--offload auto offloads what does not fit into --memory: "
                  "give that too, as --memory device=80GiB");
   }
@@ -167,6 +168,16 @@ absl::Status CompileFlags::checkOffload() const {
             ? "--offload-ratio has no effect without --offload-optimizer"
             : "--offload-ratio with --offload-param: who keeps parameters "
               "updates them; leave one out");
+  }
+  if (gradients && options.offload_optimizer == "none") {
+    return absl::InvalidArgumentError(
+        "--offload-gradients without --offload-optimizer: who updates "
+        "parameters takes the gradients; give --offload-optimizer too");
+  }
+  if (gradients && options.accumulate == 1) {
+    std::fprintf(stderr, "warning: --offload-gradients has no effect with "
+                         "--accumulate 1: nothing is kept from one micro-batch "
+                         "to the next\n");
   }
   if (options.offload_param == "none") {
     return absl::OkStatus();
@@ -193,6 +204,8 @@ bool CompileFlags::needsFolder() const {
   bool states = options.optimizer != "sgd" || options.momentum > 0;
   return (options.offload_optimizer == "nvme" && states &&
           options.offload_ratio == 1) ||
+         (options.offload_gradients == "nvme" && options.accumulate > 1 &&
+          options.offload_ratio == 1) ||
          (options.offload_param == "nvme" &&
           options.persistence_threshold == 0);
 }
@@ -201,8 +214,9 @@ absl::Status CompileFlags::checkFolder(const std::string &folder) const {
   if (!needsFolder() || !folder.empty()) {
     return absl::OkStatus();
   }
-  const char *what =
-      options.offload_optimizer == "nvme" ? "optimizer" : "param";
+  const char *what = options.offload_optimizer == "nvme" ? "optimizer"
+                     : options.offload_param == "nvme"   ? "param"
+                                                         : "gradients";
   return withKeys(absl::InvalidArgumentError(
       absl::StrCat("--offload-", what,
                    " nvme needs --nvme-path DIR, a folder "

@@ -50,13 +50,15 @@ public:
     return set(wanted, options.recompute, "--recompute", "units", true);
   }
   /// To places; nothing comes back.
-  Change &offload(const char *optimizer, const char *param) {
+  Change &offload(const char *optimizer, const char *param, const char *sums) {
     // Nobody has to say what `auto` finds.
     bool say = options.offload != "auto";
     return set(isFurther(optimizer, options.offload_optimizer),
                options.offload_optimizer, "--offload-optimizer", optimizer, say)
         .set(isFurther(param, options.offload_param), options.offload_param,
-             "--offload-param", param, say);
+             "--offload-param", param, say)
+        .set(isFurther(sums, options.offload_gradients),
+             options.offload_gradients, "--offload-gradients", sums, say);
   }
 
   /// Unless nothing is changed, or --reduce does not allow it.
@@ -101,6 +103,16 @@ std::vector<const char *> placesOfParameters(const char *optimizer) {
   return places;
 }
 
+/// Where sums of gradients may lie with them.
+std::vector<const char *> placesOfSums(const CompileOptions &options,
+                                       const char *optimizer) {
+  std::vector<const char *> places = {"none"};
+  if (options.accumulate > 1 && optimizer != kNone) {
+    places.push_back(optimizer);
+  }
+  return places;
+}
+
 /// Those that cost least first: a rank's share before time, time before what
 /// crosses to the host, and that before what goes to a disk.
 std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
@@ -108,23 +120,26 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   int64_t last = options.ranks > 1 ? 3 : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
     for (bool recompute : {false, true}) {
-      auto add = [&](int64_t stage, bool late, const char *param) {
-        Change(options)
-            .stage(stage)
-            .gatherLate(late)
-            .recompute(recompute)
-            .offload(optimizer, param)
-            .addTo(all);
-      };
-      for (int64_t stage = options.zero_stage; stage <= last; ++stage) {
-        add(stage, false, "none");
-      }
-      if (last == 3) {
-        add(last, true, "none");
-      }
-      for (const char *param : placesOfParameters(optimizer)) {
-        add(3, false, param);
-        add(3, true, param);
+      for (const char *sums : placesOfSums(options, optimizer)) {
+        auto add = [&](int64_t stage, bool late, const char *param) {
+          Change(options)
+              .stage(stage)
+              .gatherLate(late)
+              .recompute(recompute)
+              .offload(optimizer, param, sums)
+              .addTo(all);
+        };
+        int64_t first = sums == kNone ? options.zero_stage : last;
+        for (int64_t stage = first; stage <= last; ++stage) {
+          add(stage, false, "none");
+        }
+        if (last == 3) {
+          add(last, true, "none");
+        }
+        for (const char *param : placesOfParameters(optimizer)) {
+          add(3, false, param);
+          add(3, true, param);
+        }
       }
     }
   }
@@ -139,10 +154,12 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
   by_hand.offload = "none";
   std::vector<ChangedOptions> all;
   for (const char *optimizer : placesOfStates(options)) {
-    Change(by_hand).offload(optimizer, "none").addTo(all);
-    if (options.zero_stage == 3) {
-      for (const char *param : placesOfParameters(optimizer)) {
-        Change(by_hand).offload(optimizer, param).addTo(all);
+    for (const char *sums : placesOfSums(options, optimizer)) {
+      Change(by_hand).offload(optimizer, "none", sums).addTo(all);
+      if (options.zero_stage == 3) {
+        for (const char *param : placesOfParameters(optimizer)) {
+          Change(by_hand).offload(optimizer, param, sums).addTo(all);
+        }
       }
     }
   }

@@ -37,9 +37,14 @@ private:
   /// Of an op whose operands lie nowhere.
   void takeFromUsers(Operation *op);
 
+  nn::ProgramOp program;
   DenseMap<Value, Side> sides;
   DenseSet<Operation *> hosted;
 };
+
+/// What was offloaded, fetched, read or written, where it came from; any other
+/// value itself.
+Value beforeTransfers(Value value);
 
 /// An error where what is computed on one side takes memory of the other, or is
 /// kept there.

@@ -26,17 +26,13 @@ void checkReduction(const plan::Plan &plan, int p, int s, Findings &findings) {
                        " reduces gradients of unit ", op.unit(), " (",
                        plan.units(op.unit()).name(), "), which is frozen");
   }
-  // A later micro-batch would overwrite what this one leaves.
-  bool repeated = runsPerStep(plan, plan.programs(p)) > 1;
-  uint32_t shard = step.accesses(1).slice();
-  if (repeated && (!op.accumulate() || !plan.slices(shard).carried())) {
+  // A later micro-batch would overwrite what this one leaves. That what it adds
+  // to is carried, Accumulators sees to.
+  if (runsPerStep(plan, plan.programs(p)) > 1 && !op.accumulate()) {
     findings.problems.add("lost gradients: ", describeStep(plan, p, s),
-                          " runs for every micro-batch and ",
-                          op.accumulate() ? "its sum in " : "does not add to ",
-                          describeSlice(plan, shard),
-                          op.accumulate()
-                              ? " is not carried"
-                              : ": only the last one's would remain");
+                          " runs for every micro-batch and does not add to ",
+                          describeSlice(plan, step.accesses(1).slice()),
+                          ": only the last one's would remain");
   }
 }
 

@@ -68,7 +68,9 @@ public:
                      ", which is each rank's own");
         continue;
       }
-      if (part && effectOf(step, i).writes && buffers.holds(access.slice())) {
+      // Sums of gradients on their way are Accumulators' concern.
+      if (part && part->role != Role::Gradient && effectOf(step, i).writes &&
+          buffers.holds(access.slice())) {
         if (step.has_copy()) {
           checkBroughtBack(p, s, step.accesses(0), *part);
         }

@@ -77,3 +77,36 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = true, space = pinned>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
 }
+
+// -----
+
+// Where the host keeps sums of gradients, each micro-batch brings one, adds to
+// it and takes it back. The update reads it where it is, and zeros need not
+// cross.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK-NEXT: %[[SUM:.+]] = zero.fetch %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: %[[NEW:.+]] = zero.reduce_scatter %d, %[[SUM]] unit 0 segment 0
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[NEW]] unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: nn.return %[[DOWN]]
+// CHECK-LABEL: nn.program @update
+// CHECK-NEXT: %[[PARAM:.+]] = nn.binary sub %a.param, %a.grad
+// CHECK-NEXT: %[[ZERO:.+]] = nn.constant dense<0.0
+// CHECK-NEXT: nn.return %[[PARAM]], %[[ZERO]]
+#g = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
+#p = #zero.state<unit = 0, segment = 0, "param", sharded = true>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 2 : i64} {
+  nn.program @micro(%a.grad: tensor<256xf32> {zero.state = #g}, %d: tensor<512xf32> {nn.input = #nn.input<"d", per_sample = true>})
+      -> (tensor<256xf32> {zero.updates = #g}) {
+    %0 = zero.reduce_scatter %d, %a.grad unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32>, tensor<256xf32> -> tensor<256xf32>
+    nn.return %0 : tensor<256xf32>
+  }
+  nn.program @update(%a.param: tensor<256xf32> {zero.state = #p}, %a.grad: tensor<256xf32> {zero.state = #g})
+      -> (tensor<256xf32> {zero.updates = #p}, tensor<256xf32> {zero.updates = #g}) {
+    %0 = nn.binary sub %a.param, %a.grad : tensor<256xf32>
+    %zero = nn.constant dense<0.0> : tensor<256xf32>
+    nn.return %0, %zero : tensor<256xf32>, tensor<256xf32>
+  }
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = true, space = pinned>, <"grad", f32, sharded = true, space = pinned>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
+}
