@@ -35,9 +35,11 @@ std::string labelOf(zero::StateAttr state,
 } // namespace
 
 SliceTable::SliceTable(ModuleOp module)
-    : module(module), mesh(zero::meshOf(module)) {
-  if (ArrayAttr units = zero::unitsOf(module)) {
-    llvm::append_range(unitList, units.getAsRange<zero::ParamUnitAttr>());
+    : module(module), layout(zero::layoutOf(module)),
+      mesh(zero::meshOf(module)) {
+  if (layout) {
+    llvm::append_range(unitList,
+                       layout.getUnits().getAsRange<zero::ParamUnitAttr>());
   }
 }
 
@@ -56,7 +58,8 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
       record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
       record.unit = state.getUnit();
       record.segment = state.getSegment();
-      record.space = zero::spaceOf(state, zero::unitsOf(module));
+      record.space =
+          zero::spaceOf(state, layout ? layout.getUnits() : ArrayAttr());
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
       record.label = input.getName().str();
       record.sliceClass = SliceClass::input;
@@ -97,7 +100,9 @@ Place SliceTable::createSlot(StringRef label, int64_t bytes) {
 SliceOp SliceTable::op(int slice, Location location) {
   Record &record = records[slice];
   if (!record.op) {
-    auto builder = OpBuilder::atBlockEnd(module.getBody());
+    // The layout stays last, where it is found first.
+    auto builder =
+        layout ? OpBuilder(layout) : OpBuilder::atBlockEnd(module.getBody());
     auto op = builder.create<SliceOp>(
         location, SliceType::get(module.getContext()), record.label,
         record.sliceClass, record.space, record.bytes, record.carried,

@@ -70,6 +70,7 @@ private:
   };
 
   ModuleOp module;
+  zero::LayoutOp layout; ///< null for none
   SmallVector<zero::ParamUnitAttr> unitList;
   zero::MeshAttr mesh;
   std::deque<Record> records;
