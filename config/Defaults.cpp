@@ -4,6 +4,8 @@
 #include "config/Translation.h"
 #include "config/Write.h"
 
+#include <algorithm>
+
 namespace zerograph::config {
 
 /// Null is as good as nothing.
@@ -35,7 +37,24 @@ void Translation::addDeepSpeedDefaults() {
         "'bf16.check_grad_overflow' is missing: a step whose gradients are not "
         "all finite updates nothing, as by DeepSpeed; false updates always");
   }
+  addOffloadOfGradients();
   sayReducePrecision();
+}
+
+/// DeepSpeed lets the host add gradients up where it updates.
+void Translation::addOffloadOfGradients() {
+  bool offloads = std::any_of(config.settings.begin(), config.settings.end(),
+                              [](const Setting &setting) {
+                                return setting.option == "offload-optimizer" &&
+                                       setting.value != "none";
+                              });
+  if (offloads && config.batch.accumulate.value_or(1) > 1 &&
+      !given("offload-gradients")) {
+    setDefault("offload-gradients", "cpu", "DeepSpeed's default");
+    note("'offload_optimizer' with micro-batches that are added up: the host "
+         "keeps the sums of gradients too, as by DeepSpeed; "
+         "--offload-gradients none leaves them on the device");
+  }
 }
 
 /// Where we take more bits than DeepSpeed does.

@@ -135,6 +135,7 @@ private:
   void sayDefaults();
   void setDefault(const char *option, const char *value, const char *whose);
   void addDeepSpeedDefaults();
+  void addOffloadOfGradients();
   void sayReducePrecision();
   void sayAutoPrecision();
   void addGradScaler();

@@ -83,8 +83,9 @@ struct LimitMemory : impl::LimitMemoryBase<LimitMemory> {
   using LimitMemoryBase::LimitMemoryBase;
 
   void runOnOperation() override {
-    if (failed(check("device", device, {Space::device})) ||
-        failed(check("host", host, {Space::pinned, Space::host}))) {
+    LogicalResult fits[] = {check("device", device, {Space::device}),
+                            check("host", host, {Space::pinned, Space::host})};
+    if (llvm::any_of(fits, failed)) {
       signalPassFailure();
     }
   }

@@ -37,8 +37,10 @@ struct FileStates : impl::FileStatesBase<FileStates> {
             result.getOperandNumber(), kUpdatesAttr);
         if (liesInFile(state) && !isa<BlockArgument>(result.get())) {
           OpBuilder builder(result.getOwner());
-          result.set(
-              transfer<WriteOp>(builder, result.get(), state, updateOf(state)));
+          result.set(transfer<WriteOp>(
+              builder, result.get(), state,
+              result.get().getDefiningOp<nn::ConstantOp>() ? zerosOf(state)
+                                                           : updateOf(state)));
           ++writes;
         }
       }
@@ -81,6 +83,11 @@ private:
     StringRef what =
         state.getRole() == kGradRole ? "sum of gradients of " : "update of ";
     return StringAttr::get(&getContext(), what + states->name(state.getUnit()));
+  }
+
+  StringAttr zerosOf(StateAttr state) {
+    return StringAttr::get(&getContext(), "zeros for the next sum of " +
+                                              states->name(state.getUnit()));
   }
 
   template <typename Op>

@@ -293,6 +293,32 @@ TEST(Traps, ClippingThatNobodyWrote) {
 }
 
 /// Null is as if a key were missing, whose default may be on.
+TEST(Traps, WhoUpdatesAddsUpToo) {
+  const std::string offloads =
+      R"("zero_optimization": {"stage": 2, "offload_optimizer": {"device": )";
+  auto sums = [&](const std::string &device, int accumulate, Known known = {}) {
+    Config config =
+        readGood(absl::StrCat(R"({"train_micro_batch_size_per_gpu": 1, )",
+                              R"("gradient_accumulation_steps": )", accumulate,
+                              ", ", offloads, "\"", device, "\"}}}"),
+                 known);
+    bool said =
+        linesOf(config.notes).find("sums of gradients") != std::string::npos;
+    std::string value = valueOf(config, "offload-gradients");
+    EXPECT_EQ(said, !value.empty()) << linesOf(config.notes);
+    return value;
+  };
+  EXPECT_EQ(sums("cpu", 4), "cpu");
+  EXPECT_EQ(sums("nvme", 4), "cpu");
+  EXPECT_EQ(sums("cpu", 1), "");
+  EXPECT_EQ(sums("none", 4), "");
+  Known known;
+  known.options["offload-gradients"] = "none";
+  EXPECT_EQ(sums("cpu", 4, known), "");
+  known.options = {{"offload", "auto"}, {"memory", "device=1GiB"}};
+  EXPECT_EQ(sums("cpu", 4, known), "");
+}
+
 TEST(Traps, NullIsAsIfAKeyWereMissing) {
   auto skips = [](const char *checks) {
     return valueOf(

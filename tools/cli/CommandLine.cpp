@@ -71,6 +71,7 @@ bool decidesPlans(const std::string &given) {
 /// What options are called by DeepSpeed, PyTorch's launcher and others.
 constexpr std::pair<const char *, const char *> kNamesElsewhere[] = {
     {"--batch-size", "--micro-batch"},
+    {"--cpu-offload", "--offload-optimizer"},
     {"--device", "--target"},
     {"--gradient-accumulation-steps", "--accumulate"},
     {"--learning-rate", "--lr"},
@@ -102,7 +103,9 @@ std::string suggestion(const std::string &given,
   size_t letters = given.size() - given.find_first_not_of('-');
   size_t least = std::min(letters / 2, given.size() / 3 + 1);
   for (const std::string &name : names) {
-    size_t edits = editDistance(given, name);
+    // What was cut short is the longer name.
+    bool cut = letters > 4 && absl::StartsWith(name, given);
+    size_t edits = cut ? 0 : editDistance(given, name);
     if (edits <= least) {
       least = edits;
       best = name;
@@ -212,7 +215,8 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
       fail(&command,
            absl::StrCat("unknown option '", given, "'",
                         !decidesPlans(given) ? suggestion(given, names)
-                        : command.get_name() == "run"
+                        : command.get_name() == "run" ||
+                                command.get_name() == "export"
                             ? "; it is for training: 'zerograph train' takes it"
                             : "; 'zerograph compile' takes it, and the plan "
                               "has it from there"));

@@ -153,11 +153,12 @@ absl::Status CompileFlags::checkReduce() const {
 absl::Status CompileFlags::checkOffload() const {
   bool gradients = options.offload_gradients != "none";
   bool chosen = options.offload_optimizer != "none" ||
-                options.offload_param != "none" || gradients;
+                options.offload_param != "none" || gradients ||
+                options.offload_ratio < 1;
   if (options.offload == "auto" && (chosen || options.memory.empty())) {
     return absl::InvalidArgumentError(
-        chosen ? "--offload auto chooses --offload-optimizer, --offload-param "
-                 "and --offload-gradients: leave these out, or it"
+        chosen ? "--offload auto chooses what is offloaded: leave out the "
+                 "options --offload-..., or it"
                : "--offload auto offloads what does not fit into --memory: "
                  "give that too, as --memory device=80GiB");
   }
@@ -171,8 +172,12 @@ absl::Status CompileFlags::checkOffload() const {
   }
   if (gradients && options.offload_optimizer == "none") {
     return absl::InvalidArgumentError(
-        "--offload-gradients without --offload-optimizer: who updates "
-        "parameters takes the gradients; give --offload-optimizer too");
+        absl::StrCat("--offload-gradients ", options.offload_gradients,
+                     " without --offload-optimizer is not built: sums of "
+                     "gradients lie where parameters are updated; give "
+                     "--offload-optimizer ",
+                     options.offload_gradients, " too",
+                     options.accumulate > 1 ? "" : ", and --accumulate"));
   }
   if (gradients && options.accumulate == 1) {
     std::fprintf(stderr, "warning: --offload-gradients has no effect with "

@@ -117,28 +117,33 @@ std::vector<const char *> placesOfSums(const CompileOptions &options,
 /// crosses to the host, and that before what goes to a disk.
 std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   std::vector<ChangedOptions> all;
-  int64_t last = options.ranks > 1 ? 3 : options.zero_stage;
+  int64_t highest = options.reduce == "last" ? 1 : 3;
+  int64_t last = options.ranks > 1 ? highest : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
     for (bool recompute : {false, true}) {
-      for (const char *sums : placesOfSums(options, optimizer)) {
-        auto add = [&](int64_t stage, bool late, const char *param) {
-          Change(options)
-              .stage(stage)
-              .gatherLate(late)
-              .recompute(recompute)
-              .offload(optimizer, param, sums)
-              .addTo(all);
-        };
-        int64_t first = sums == kNone ? options.zero_stage : last;
-        for (int64_t stage = first; stage <= last; ++stage) {
-          add(stage, false, "none");
-        }
-        if (last == 3) {
-          add(last, true, "none");
-        }
+      auto add = [&](int64_t stage, bool late, const char *param,
+                     const char *sums) {
+        Change(options)
+            .stage(stage)
+            .gatherLate(late)
+            .recompute(recompute)
+            .offload(optimizer, param, sums)
+            .addTo(all);
+      };
+      for (int64_t stage = options.zero_stage; stage <= last; ++stage) {
+        add(stage, false, "none", "none");
+      }
+      if (last == 3) {
+        add(last, true, "none", "none");
+      }
+      std::vector<const char *> sums = placesOfSums(options, optimizer);
+      if (sums.size() > 1) {
+        add(last, false, "none", sums.back());
+      }
+      for (const char *place : sums) {
         for (const char *param : placesOfParameters(optimizer)) {
-          add(3, false, param);
-          add(3, true, param);
+          add(3, false, param, place);
+          add(3, true, param, place);
         }
       }
     }
@@ -178,9 +183,9 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   auto mostOffloaded = [](const ChangedOptions &changed) {
     return changed.options.offload_param != kNone;
   };
+  options::MemoryLimits limits = options::parseMemory(options.memory);
   bool hopeless =
-      options::parseMemory(options.memory).host == 0 &&
-      std::any_of(all.begin(), all.end(), mostOffloaded) &&
+      limits.host == 0 && std::any_of(all.begin(), all.end(), mostOffloaded) &&
       std::none_of(all.begin(), all.end(), [&](const ChangedOptions &changed) {
         return mostOffloaded(changed) && fits(changed.options);
       });
@@ -190,8 +195,17 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
                           changed.change);
     }
   }
+  for (ChangedOptions &changed : all) {
+    changed.options.memory = absl::StrCat("device=", limits.device);
+    if (limits.host > 0 && limits.device > 0 && fits(changed.options)) {
+      return absl::StrCat("the limit of the host is in the way: the device's "
+                          "alone is enough with ",
+                          changed.change);
+    }
+  }
   return absl::StrCat(
       "no higher --zero, no --prefetch 0, no --recompute units and no offload "
       "needs so little: take a smaller --micro-batch or more --ranks",
+      options.reduce == "last" ? ", or --reduce each" : "",
       options.offload_optimizer != kNone ? ", or offload less" : "");
 }

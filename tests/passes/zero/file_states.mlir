@@ -100,7 +100,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 // CHECK-NEXT: %[[GRAD:.+]] = zero.read %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
 // CHECK-NEXT: nn.binary sub %[[PARAM]], %[[GRAD]]
 // CHECK-NEXT: %[[ZERO:.+]] = nn.constant dense<0.0
-// CHECK: %[[ZEROED:.+]] = zero.write %[[ZERO]] unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK: %[[ZEROED:.+]] = zero.write %[[ZERO]] unit 0 segment 0 bytes 1024 reason "zeros for the next sum of a" : tensor<256xf32>
 // CHECK-NEXT: nn.return %{{.+}}, %[[ZEROED]]
 #g = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
 #p = #zero.state<unit = 0, segment = 0, "param", sharded = true>
