@@ -10,7 +10,7 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   let summary = "Turns @forward into @micro, which gives loss and gradients.";
   let description = [{
     Reverse-mode differentiation of the loss with respect to every trainable
-    parameter. `func @forward` is replaced by `func @micro` with the same
+    parameter. `@forward` is replaced by `@micro`, a `nn.program` with the same
     arguments; its first result is the loss, then follows one result a
     trainable parameter, in argument order, with `nn.gradient = "NAME"`. The
     other outputs are dropped.

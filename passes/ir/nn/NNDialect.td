@@ -18,7 +18,7 @@ def NN_Dialect : Dialect {
   let description = [{
     What a model computes, on one device, without any thought of ranks:
 
-        ONNX --import--> nn --differentiate--> nn --shard--> nn + zero
+        ONNX --import--> nn --differentiate--> nn --zero--> nn + zero
              --decompose--> nn core + zero
              --form kernels--> nn.kernel, nn.matmul + zero
 

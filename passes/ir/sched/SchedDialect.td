@@ -19,7 +19,7 @@ def Sched_Dialect : Dialect {
     slices, and a slice is a range of an arena with one meaning and one
     lifetime class.
 
-        func + nn.kernel + library calls + zero
+        nn.program + nn.kernel + library calls + zero
             --sched-lower--> slices and steps, no order between streams
             --sched-place-events--> awaits for every dependence
             --sched-throttle--> awaits that let bytes be reused
