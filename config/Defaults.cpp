@@ -49,7 +49,7 @@ void Translation::addOffloadOfGradients() {
                                        setting.value != "none";
                               });
   if (offloads && config.batch.accumulate.value_or(1) > 1 &&
-      !given("offload-gradients")) {
+      !given("offload-gradients") && given("reduce") != "last") {
     setDefault("offload-gradients", "cpu", "DeepSpeed's default");
     note("'offload_optimizer' with micro-batches that are added up: the host "
          "keeps the sums of gradients too, as by DeepSpeed; "

@@ -36,7 +36,9 @@ public:
       builder.setInsertionPoint(op);
       if (isOutside(op)) {
         for (OpOperand &operand : op->getOpOperands()) {
-          operand.set(bufferOf(operand.get()));
+          if (!isFilled(operand)) {
+            operand.set(bufferOf(operand.get()));
+          }
         }
       } else {
         replaced.push_back(op);
@@ -52,7 +54,9 @@ public:
       }
     }
     for (Operation *op : llvm::reverse(replaced)) {
-      op->erase();
+      if (!llvm::any_of(op->getUses(), isFilled)) {
+        op->erase();
+      }
     }
   }
 

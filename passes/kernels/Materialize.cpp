@@ -136,9 +136,10 @@ void Materializer::specifyBlock() {
   SmallVector<Value> outside;
   for (Operation &op : block) {
     if (isOutside(&op)) {
-      for (Value operand : op.getOperands()) {
-        if (isa<RankedTensorType>(operand.getType())) {
-          outside.push_back(stripReshapes(operand));
+      for (OpOperand &operand : op.getOpOperands()) {
+        if (isa<RankedTensorType>(operand.get().getType()) &&
+            !isFilled(operand)) {
+          outside.push_back(stripReshapes(operand.get()));
         }
       }
     }

@@ -2,7 +2,7 @@
 
 #include "passes/kernels/Members.h"
 
-#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/zero/ZeroDialect.h"
 #include "passes/kernels/Reading.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -37,6 +37,11 @@ ArrayRef<int64_t> kernels::shapeOf(Value value) {
 bool kernels::isOutside(Operation *op) {
   return !isa<nn::NNDialect>(op->getDialect()) ||
          isa<nn::KernelOp, nn::ReturnOp>(op) || nn::isLibraryCall(op);
+}
+
+bool kernels::isFilled(OpOperand &use) {
+  return isa<nn::ReturnOp, zero::WriteOp>(use.getOwner()) &&
+         nn::isZeroBytes(use.get());
 }
 
 Source kernels::trace(Value value) {

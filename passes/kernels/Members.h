@@ -28,6 +28,10 @@ using nn::stripReshapes;
 /// What neither is in a kernel nor can move into one.
 bool isOutside(Operation *op);
 
+/// Whether the use needs no kernel that makes the value: zeros that a program
+/// returns, or writes to a file, are filled in there.
+bool isFilled(OpOperand &use);
+
 /// Where a value comes from: `chain` leads from `root`, which is no plain
 /// view, to the value.
 struct Source {

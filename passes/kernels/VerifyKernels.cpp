@@ -175,7 +175,8 @@ struct VerifyKernelsPass : nn::impl::VerifyKernelsBase<VerifyKernelsPass> {
       for (Operation &op : block) {
         if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
           failures |= failed(verifyKernel(kernel));
-        } else if (!isOutside(&op) && !isa<nn::ReshapeOp>(op)) {
+        } else if (!isOutside(&op) && !isa<nn::ReshapeOp>(op) &&
+                   !llvm::all_of(op.getUses(), isFilled)) {
           report(&op) << op.getName() << " is in no kernel";
           failures = true;
         }

@@ -1,5 +1,6 @@
 //===- Requests.cpp - who lies where its reader wants it ------------------===//
 
+#include "passes/ir/nn/Queries.h"
 #include "passes/schedule/InPlace.h"
 #include "passes/schedule/Storage.h"
 
@@ -168,6 +169,9 @@ void Storage::bindTable(nn::KernelOp kernel) {
 /// Asks that what is written to a file be made where the state that it replaces
 /// was read to, for the host and not for the device.
 void Storage::bindBuffer(zero::WriteOp write) {
+  if (nn::isZeroBytes(write.getOperand())) {
+    return;
+  }
   Place file = place(write.getResult());
   for (Value old : replacedIn.lookup(file.slice)) {
     for (Operation *user : old.getUsers()) {

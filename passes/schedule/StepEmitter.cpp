@@ -2,31 +2,12 @@
 
 #include "passes/schedule/StepEmitter.h"
 
+#include "passes/ir/nn/Queries.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
-
-namespace {
-
-bool isZero(Value value) {
-  auto constant = value.getDefiningOp<nn::ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
-                        : SplatElementsAttr();
-  if (!splat) {
-    return false;
-  }
-  Attribute element = splat.getSplatValue<Attribute>();
-  if (auto real = dyn_cast<FloatAttr>(element)) {
-    // Fills set bytes to zero, which is +0.0.
-    return real.getValue().isPosZero();
-  }
-  auto integer = dyn_cast<IntegerAttr>(element);
-  return integer && integer.getValue().isZero();
-}
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Building
@@ -99,8 +80,16 @@ void StepEmitter::read(zero::ReadOp op) {
 void StepEmitter::write(zero::WriteOp op) {
   Place to = storage.place(op.getResult());
   int64_t bytes = bytesOf(op.getResult());
-  copy(storage.place(op.getOperand()), to, bytes,
-       slices.op(to.slice, location).getLabel(), op.getReasonAttr());
+  Place from;
+  if (nn::isZeroBytes(op.getOperand())) {
+    from = slices.create(label, SliceClass::transient, bytes, -1, -1,
+                         Space::pinned);
+    fill(from, bytes, label);
+  } else {
+    from = storage.place(op.getOperand());
+  }
+  copy(from, to, bytes, slices.op(to.slice, location).getLabel(),
+       op.getReasonAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,7 +154,7 @@ LogicalResult StepEmitter::pack(zero::PackOp op) {
     }
   };
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
-    bool zero = isZero(operand);
+    bool zero = nn::isZeroBytes(operand);
     if (zero && !kept) {
       continue; // filled with the gap it leaves
     }
@@ -199,7 +188,7 @@ LogicalResult StepEmitter::finish(nn::ReturnOp op) {
   SmallVector<std::pair<Place, int64_t>> fills;
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
     Place to = storage.resultPlace(index);
-    if (isZero(value)) {
+    if (nn::isZeroBytes(value)) {
       fills.push_back({to, bytesOf(value)});
     } else if (value.getDefiningOp<nn::ConstantOp>()) {
       return op.emitOpError("result ")

@@ -170,7 +170,8 @@ static zero::ReduceScatterOp reductionOf(Value value) {
   return {};
 }
 
-/// What brings the value, or takes it, as a unit's parameters; or null.
+/// What brings the value, or takes it, as a unit's parameters or the sum of its
+/// gradients; or null.
 static zero::FetchOp fetchOf(Value value) {
   auto ofUnit = [](Operation *op) {
     auto fetch = dyn_cast_or_null<zero::FetchOp>(op);

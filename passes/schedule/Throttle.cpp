@@ -32,6 +32,14 @@ bool crosses(SliceOp slice) {
          slice.getSliceClass() != SliceClass::scalar;
 }
 
+bool isSumInMemory(SliceOp slice) {
+  return crosses(slice) && slice.getSliceClass() == SliceClass::grad_shard;
+}
+
+bool isOther(SliceOp slice) {
+  return crosses(slice) && slice.getSliceClass() != SliceClass::grad_shard;
+}
+
 /// Sums of gradients, brought to be added to, until they have gone back.
 bool isSum(SliceOp slice) {
   return slice.getSliceClass() == SliceClass::grad_shard &&
@@ -50,14 +58,16 @@ bool isUpdated(SliceOp slice) {
 /// update, which needs it together.
 using Key = std::tuple<const void *, int64_t, int64_t>;
 Key keyOf(SliceOp slice, std::optional<Stream> filling) {
-  return filling == Stream::read && isUpdated(slice)
+  return filling == Stream::read && isUpdated(slice) &&
+                 slice.getSliceClass() != SliceClass::grad_shard
              ? Key(nullptr, int64_t(slice.getUnit()),
                    int64_t(slice.getSegment()))
              : Key(slice.getAsOpaquePointer(), -1, -1);
 }
 
-/// Whether the step brings parameters to a buffer of the program.
-bool bringsParameters(Step step) {
+/// Whether the step brings parameters, or a sum of gradients, to a buffer of
+/// the program.
+bool bringsForUse(Step step) {
   return isa<AllGatherOp>(step.getOperation()) ||
          (step.getStream() == Stream::fetch && !step.slice(1).getCarried());
 }
@@ -79,9 +89,12 @@ struct Throttle : impl::ThrottleBase<Throttle> {
       delayGathers(program);
       bound(program, isGradients);
       bound(program, isSum, Stream::fetch);
-      for (Stream filling : {Stream::offload, Stream::update, Stream::read}) {
+      for (Stream filling : {Stream::offload, Stream::update}) {
         bound(program, crosses, filling);
       }
+      // Apart: the norm reads sums before the first update.
+      bound(program, isSumInMemory, Stream::read);
+      bound(program, isOther, Stream::read);
     }
   }
 
@@ -100,7 +113,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     for (auto step : program.getOps<Step>()) {
       if (step.getStream() == Stream::compute) {
         lastCompute = step;
-      } else if (bringsParameters(step) && lastCompute) {
+      } else if (bringsForUse(step) && lastCompute) {
         await(step, lastCompute);
       }
     }

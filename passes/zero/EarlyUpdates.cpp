@@ -91,9 +91,25 @@ public:
         behind = op;
       }
     }
+    SmallVector<ReadOp> reads(program.front().getOps<ReadOp>());
+    for (ReadOp read : reads) {
+      if (Operation *first = firstUser(read)) {
+        read->moveBefore(first);
+      }
+    }
   }
 
 private:
+  /// Kernels of a norm stand where the last of them stood; what they read is
+  /// in memory no longer than it takes.
+  static Operation *firstUser(ReadOp read) {
+    Operation *first = nullptr;
+    for (Operation *user : read->getUsers()) {
+      first = !first || user->isBeforeInBlock(first) ? user : first;
+    }
+    return first;
+  }
+
   /// What reads an argument: all of it or any part, and a rank's own shard of
   /// each segment, which no other segment's update writes.
   struct Readers {
@@ -148,12 +164,16 @@ private:
   void put(Operation *op, unsigned index) {
     for (Value operand : op->getOperands()) {
       Operation *part = operand.getDefiningOp();
-      if (part && isPart(part) && places[part] > Place(index, ~0u)) {
+      if (part && (isPart(part) || nn::isLiteral(part)) &&
+          places[part] > Place(index, ~0u)) {
         put(part, index);
       }
     }
     moved[index].push_back(op);
     places[op] = {index, moved[index].size()};
+    if (nn::isLiteral(op)) {
+      return; // whose users have nothing else in common
+    }
     for (Operation *user : op->getUsers()) {
       if (isa<WriteOp>(user) && settled.insert(user).second) {
         put(user, index);
@@ -166,6 +186,9 @@ private:
   Place whenReady(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op) {
+      return {0, 0};
+    }
+    if (nn::isLiteral(op)) {
       return {0, 0};
     }
     if (isPart(op)) {

@@ -52,8 +52,8 @@ private:
     return state && spaceOf(state, unitsOf(getOperation())) == Space::nvme;
   }
 
-  /// Anew for each use on the device, so that memory has it no longer than that
-  /// takes, and once for the update.
+  /// Anew for each use on the device and for a norm, on which all updates wait,
+  /// so that memory has it no longer than that takes; and once for the update.
   void readBeforeUses(BlockArgument argument, StateAttr state) {
     Operation *update = nullptr; // its first op
     for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
@@ -61,6 +61,8 @@ private:
       if (isa<AllGatherOp, FetchOp>(user)) {
         use.set(read(user, argument, state,
                      user->getAttrOfType<StringAttr>("reason")));
+      } else if (isa<nn::SumSquaresOp>(user)) {
+        use.set(read(user, argument, state, normOf(state)));
       } else if (!update || user->isBeforeInBlock(update)) {
         update = user;
       }
@@ -83,6 +85,11 @@ private:
     StringRef what =
         state.getRole() == kGradRole ? "sum of gradients of " : "update of ";
     return StringAttr::get(&getContext(), what + states->name(state.getUnit()));
+  }
+
+  StringAttr normOf(StateAttr state) {
+    return StringAttr::get(&getContext(), "norm of gradients of " +
+                                              states->name(state.getUnit()));
   }
 
   StringAttr zerosOf(StateAttr state) {

@@ -1,6 +1,7 @@
 //===- FuseStep.cpp - one program for a step of one micro-batch -----------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "passes/ir/nn/Queries.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
 
@@ -10,14 +11,6 @@ namespace mlir::zg::zero {
 #include "passes/zero/Passes.h.inc"
 
 namespace {
-
-bool isZero(Value value) {
-  auto constant = value.getDefiningOp<nn::ConstantOp>();
-  return constant && constant.getValue().isSplat() &&
-         constant.getValue().getSplatValue<Attribute>() ==
-             Builder(value.getContext())
-                 .getZeroAttr(constant.getType().getElementType());
-}
 
 /// State -> value that the program's end leaves in it.
 DenseMap<Attribute, Value> updatesOf(nn::ProgramOp program) {
@@ -65,7 +58,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
   void findSums(nn::ProgramOp micro, nn::ProgramOp update) {
     DenseMap<Attribute, Value> carried = updatesOf(micro);
     for (auto [state, value] : updatesOf(update)) {
-      if (carried.contains(state) && isZero(value)) {
+      if (carried.contains(state) && nn::isZeroBytes(value)) {
         sums.insert(state);
       }
     }

@@ -64,7 +64,8 @@ struct OneRank : impl::OneRankBase<OneRank> {
   }
 
   /// What the rank has: parameters brought to the device, where the host or the
-  /// file keeps them.
+  /// file keeps them. Gradients stay: who updates takes them from where they
+  /// are.
   Value gathered(AllGatherOp gather) {
     Value shard = gather.getShards().front();
     auto argument = dyn_cast<BlockArgument>(shard);

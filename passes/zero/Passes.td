@@ -221,9 +221,10 @@ def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
             reason "updated parameters of h.0"
         %p = zero.all_gather %u unit 0 ... in_place
 
-    Gradients are added up, and their norm is made, on the device, unless
-    `offload-gradients` lets the host keep the sums: then a reduction fetches the
-    sum that it adds to, and the sum goes back. Runs after `zero-one-rank`, which
+    Gradients are added up, and their norm is made, on the device. With
+    `offload-gradients` the host makes the norm of the sums that it keeps, and a
+    reduction fetches the sum that it adds to, which goes back (of one rank, the
+    host adds). Runs after `zero-one-rank`, which
     leaves a fetch where the one rank gathered parameters that the host keeps.
 
     bitwise: the host computes each element with the bits that the device does.

@@ -155,7 +155,7 @@ struct Updates : impl::UpdatesBase<Updates> {
       // One of which the optimizer keeps nothing has nothing to offload.
       if (states[unit].getTrainable() &&
           (!nn::optimizerStates(groups[states.group(unit)]).empty() ||
-           states.declared(unit, kMasterRole) ||
+           keepsSums(states, unit) || states.declared(unit, kMasterRole) ||
            states.declared(unit, kParamRole).getSpace() != Space::device)) {
         units.push_back({unit, states[unit].getElements()});
         all += states[unit].getElements();
@@ -204,11 +204,18 @@ struct Updates : impl::UpdatesBase<Updates> {
     return offload_optimizer == "nvme" ? Space::nvme : Space::host;
   }
 
-  /// Sums of gradients lie where the device adds to them, or with the states.
-  /// Those that cross to it, as they do where there are several ranks, lie in
-  /// pinned memory.
+  /// Whether sums of the unit's gradients are offloaded, if anything is.
+  bool keepsSums(const UnitStates &states, int64_t unit) {
+    auto accumulate =
+        getOperation()->getAttrOfType<IntegerAttr>(kAccumulateAttr);
+    return offload_gradients != "none" && accumulate &&
+           accumulate.getInt() > 1 && states.declared(unit, kGradRole);
+  }
+
+  /// Sums that the device adds to, since other ranks' gradients go into them,
+  /// lie in pinned memory. One rank's own never cross: the host adds.
   void declareSums(UnitStates &states, int64_t unit) {
-    if (offload_gradients != "none" && states.declared(unit, kGradRole)) {
+    if (keepsSums(states, unit)) {
       states.declareSpace(unit, kGradRole,
                           offload_gradients == "nvme" ? Space::nvme
                           : states.ranks() == 1       ? Space::host

@@ -205,11 +205,9 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   /// and is zeroed.
   bool verifyOwn(ReduceScatterOp sum, nn::ProgramOp update,
                  ParamUnitAttr unit) {
-    Value flat = beforeTransfers(sum.getFlat());
-    if (auto sent = flat.getDefiningOp<nn::ConvertOp>()) {
-      flat = beforeTransfers(sent.getOperand());
-    }
-    auto held = dyn_cast<BlockArgument>(flat);
+    auto sent = sum.getFlat().getDefiningOp<nn::ConvertOp>();
+    auto held =
+        dyn_cast<BlockArgument>(sent ? sent.getOperand() : sum.getFlat());
     auto state = held ? update.getArgAttrOfType<StateAttr>(held.getArgNumber(),
                                                            kStateAttr)
                       : StateAttr();

@@ -125,6 +125,40 @@ TEST(Offload, KeepsTheBitsOfSumsOfGradients) {
   }
 }
 
+// The device has two of them at a time, and so has memory of what is in files,
+// also where a norm is made of them first.
+TEST(Offload, KeepsSumsOfGradientsElsewhere) {
+  for (bool clips : {false, true}) {
+    Training base = nano(2, 2);
+    base.run = clips ? "adamw_clip" : "adamw";
+    base.zero_stage = 2;
+    base.bucket_bytes = 20000;
+    plan::Plan device = compilePlan(offloaded(base)),
+               pinned = compilePlan(offloaded(base, {"cpu", "none", "cpu"})),
+               states = compilePlan(offloaded(base, kFile)),
+               file = compilePlan(offloaded(base, {"nvme", "none", "nvme"}));
+    uint64_t sums = 0; // of all units
+    for (const plan::Unit &unit : file.units()) {
+      sums += unit.elements() / 2 * 4;
+    }
+    for (const plan::Plan &plan : {pinned, file}) {
+      EXPECT_LE(bytesOf(plan, plan::DEVICE),
+                bytesOf(device, plan::DEVICE) - 3 * sums / 4);
+    }
+    EXPECT_GE(bytesOf(pinned, plan::PINNED), sums);
+    EXPECT_GE(bytesOf(file, plan::NVME), bytesOf(states, plan::NVME) + sums);
+    EXPECT_LE(bytesOf(file, plan::PINNED), sums / 2);
+    const plan::Program &micro = file.programs(0), &update = file.programs(1);
+    EXPECT_EQ(moved(micro, file, plan::FILE_READ), sums);
+    EXPECT_EQ(moved(micro, file, plan::FILE_WRITE), sums);
+    EXPECT_EQ(moved(update, file, plan::FILE_READ),
+              moved(states.programs(1), states, plan::FILE_READ) +
+                  (clips ? 2 : 1) * sums);
+    EXPECT_EQ(moved(update, file, plan::FILE_WRITE),
+              moved(states.programs(1), states, plan::FILE_WRITE) + sums);
+  }
+}
+
 TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
   Training adapters = nano(2, 1);
   adapters.lora = {"2:*attn.c_attn*", "4:*mlp*"};
@@ -167,6 +201,23 @@ TEST(Offload, KeepsTheBitsOfAShare) {
   uint64_t share = bytesOf(outcome.plan, plan::HOST);
   EXPECT_GT(share, whole / 4);
   EXPECT_LE(share, whole / 2);
+}
+
+// Zeros for sums on the device and for those elsewhere are equal.
+TEST(Offload, KeepsTheBitsOfAShareOfSums) {
+  for (int64_t ranks : {1, 2}) {
+    Training base = nano(ranks, 2);
+    base.run = "sgd_momentum";
+    Outcome plain = trainModel(base);
+    for (const char *place : {"cpu", "nvme"}) {
+      Training half = offloaded(base, {place, "none", place});
+      half.also = [also = half.also](CompileOptions &options) {
+        also(options);
+        options.offload_ratio = 0.5;
+      };
+      expectSameOutcome(plain, trainModel(half), half.describe() + place);
+    }
+  }
 }
 
 // What is on the device no more, and what crosses: a rank's shard of gradients

@@ -19,8 +19,7 @@ struct Offloads {
   std::string describe() const {
     return absl::StrCat("optimizer on ", std::string(optimizer),
                         ", parameters on ", std::string(param),
-                        gradients == "none" ? "" : ", gradients on ",
-                        gradients == "none" ? "" : std::string(gradients));
+                        ", sums of gradients on ", std::string(gradients));
   }
 };
 

@@ -76,6 +76,11 @@ std::vector<Training> trainings() {
   all.back().also = [](CompileOptions &options) {
     options.offload_optimizer = options.offload_gradients = "nvme";
   };
+  all.push_back(make("gpt2-nano", "adamw", 1, 0));
+  all.back().accumulate = 2;
+  all.back().also = [](CompileOptions &options) {
+    options.offload_optimizer = options.offload_gradients = "nvme";
+  };
   all[8].file = all[9].file = "model_ts.onnx";
   all[7].settings = "gpt2-nano";
   all[4].bucket_bytes = 100000; // several segments a unit

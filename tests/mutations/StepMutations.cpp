@@ -142,6 +142,19 @@ Change dropZeroing(plan::Plan &plan, Random &random) {
 Change dropReturn(plan::Plan &plan, Random &random) {
   return drop(plan, writersOfSums(plan, random, /*zeroing=*/false));
 }
+/// The second half of its bytes stay where they were.
+Change halveReturn(plan::Plan &plan, Random &random) {
+  for (At where : writersOfSums(plan, random, /*zeroing=*/false)) {
+    plan::Step &step = at(plan, where);
+    uint64_t half = step.accesses(0).bytes() / 2;
+    std::string text = absl::StrCat(nameOf(plan, where), " copies half");
+    step.mutable_accesses(0)->set_bytes(half);
+    step.mutable_accesses(1)->set_bytes(half);
+    restate(plan);
+    return text;
+  }
+  return std::nullopt;
+}
 Change dropGather(plan::Plan &plan, Random &random) {
   if (worldOf(plan) == 1) {
     return std::nullopt; // one rank has everything
@@ -361,6 +374,10 @@ std::vector<Mutation> stepMutations() {
       {"dropped", "update", dropUpdate, {"missing update: "}},
       {"dropped", "zeroing", dropZeroing, {"gradients not zeroed: "}},
       {"dropped", "sum that goes back", dropReturn, {"lost gradients: "}},
+      {"dropped",
+       "half of a sum that goes back",
+       halveReturn,
+       {"lost gradients: "}},
       {"dropped",
        "gather",
        dropGather,

@@ -250,8 +250,32 @@ class CompileOptions(Case):
                      parts=["needs", f"the limit is {limit - 1}"])
         self.refused(*shards, "--offload", "auto",
                      parts=["as --memory device=80GiB"])
-        self.refused(*shards, *within(limit), "--offload-optimizer", "cpu",
-                     parts=["leave these out"])
+        for also in (("--offload-optimizer", "cpu"), ("--offload-ratio", "0.5")):
+            self.refused(*shards, *within(limit), *also,
+                         parts=["leave out the options --offload-..."])
+
+    def test_advice_offloads_sums_before_parameters(self):
+        adds = ("compile", MLP.replace("mlp-digits", "gpt2-nano"), "-o",
+                "x.zgplan", "--micro-batch", "1", "--dim", "seq=16",
+                "--ranks", "2", "--accumulate", "2")
+
+        def needs(*options):
+            self.succeeds(*adds, *options)
+            return self.inspect("x.zgplan")["memory"]["arenas"][0]["bytes"]
+
+        sums = ("--offload-optimizer", "cpu", "--offload-gradients", "cpu")
+        least = ("--zero", "3", "--prefetch", "0", "--recompute", "units")
+        self.refused(*adds, *least, "--memory",
+                     f"device={needs(*least, *sums)}", lines=0,
+                     parts=["is enough with " + " ".join(sums)])
+        self.refused(*adds, "--zero", "1", "--reduce", "last", "--memory",
+                     "device=1", lines=0, parts=["or --reduce each"])
+        self.refused(*adds, "--zero", "1", "--reduce", "last", *sums,
+                     parts=["--reduce last is not built", "leave one out"])
+        limit = needs("--zero", "1", "--offload-optimizer", "cpu")
+        self.refused(*adds, "--zero", "1", "--memory",
+                     f"device={limit},host=1000", lines=0,
+                     parts=["the limit of the host is in the way"])
 
     def test_what_is_not_built(self):
         self.refused(*COMPILE, "--precision", "bf8", parts=["bf8"])

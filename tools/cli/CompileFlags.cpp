@@ -151,10 +151,9 @@ absl::Status CompileFlags::checkReduce() const {
 }
 
 absl::Status CompileFlags::checkOffload() const {
-  bool gradients = options.offload_gradients != "none";
-  bool chosen = options.offload_optimizer != "none" ||
-                options.offload_param != "none" || gradients ||
-                options.offload_ratio < 1;
+  bool chosen =
+      options.offload_optimizer != "none" || options.offload_param != "none" ||
+      options.offload_gradients != "none" || options.offload_ratio < 1;
   if (options.offload == "auto" && (chosen || options.memory.empty())) {
     return absl::InvalidArgumentError(
         chosen ? "--offload auto chooses what is offloaded: leave out the "
@@ -170,20 +169,38 @@ absl::Status CompileFlags::checkOffload() const {
             : "--offload-ratio with --offload-param: who keeps parameters "
               "updates them; leave one out");
   }
-  if (gradients && options.offload_optimizer == "none") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--offload-gradients ", options.offload_gradients,
-                     " without --offload-optimizer is not built: sums of "
-                     "gradients lie where parameters are updated; give "
-                     "--offload-optimizer ",
-                     options.offload_gradients, " too",
-                     options.accumulate > 1 ? "" : ", and --accumulate"));
+  ZG_RETURN_IF_ERROR(checkOffloadOfGradients());
+  return checkOffloadOfParameters();
+}
+
+absl::Status CompileFlags::checkOffloadOfGradients() const {
+  const std::string &place = options.offload_gradients;
+  if (place == "none") {
+    return absl::OkStatus();
   }
-  if (gradients && options.accumulate == 1) {
+  if (options.offload_optimizer == "none") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--offload-gradients ", place,
+        " without --offload-optimizer is not built: sums of "
+        "gradients lie where parameters are updated; give "
+        "--offload-optimizer ",
+        place, " too", options.accumulate > 1 ? "" : ", and --accumulate"));
+  }
+  if (options.reduce == "last") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--offload-gradients ", place,
+                     " with --reduce last is not built: each rank adds whole "
+                     "gradients up where it computes them; leave one out"));
+  }
+  if (options.accumulate == 1) {
     std::fprintf(stderr, "warning: --offload-gradients has no effect with "
                          "--accumulate 1: nothing is kept from one micro-batch "
                          "to the next\n");
   }
+  return absl::OkStatus();
+}
+
+absl::Status CompileFlags::checkOffloadOfParameters() const {
   if (options.offload_param == "none") {
     return absl::OkStatus();
   }
@@ -207,9 +224,10 @@ absl::Status CompileFlags::checkOffload() const {
 bool CompileFlags::needsFolder() const {
   // Plain SGD keeps nothing, and units that stay whole are not offloaded.
   bool states = options.optimizer != "sgd" || options.momentum > 0;
-  return (options.offload_optimizer == "nvme" && states &&
+  bool sums = options.offload_gradients != "none" && options.accumulate > 1;
+  return (options.offload_optimizer == "nvme" && (states || sums) &&
           options.offload_ratio == 1) ||
-         (options.offload_gradients == "nvme" && options.accumulate > 1 &&
+         (options.offload_gradients == "nvme" && sums &&
           options.offload_ratio == 1) ||
          (options.offload_param == "nvme" &&
           options.persistence_threshold == 0);

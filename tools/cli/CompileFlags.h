@@ -73,6 +73,8 @@ private:
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkReduce() const;
   absl::Status checkOffload() const;
+  absl::Status checkOffloadOfGradients() const;
+  absl::Status checkOffloadOfParameters() const;
   absl::Status checkLoss();
   absl::Status checkLora() const;
   void sayWithoutEffect() const;

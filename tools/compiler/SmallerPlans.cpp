@@ -107,7 +107,8 @@ std::vector<const char *> placesOfParameters(const char *optimizer) {
 std::vector<const char *> placesOfSums(const CompileOptions &options,
                                        const char *optimizer) {
   std::vector<const char *> places = {"none"};
-  if (options.accumulate > 1 && optimizer != kNone) {
+  if (options.accumulate > 1 && options.reduce != "last" &&
+      optimizer != kNone) {
     places.push_back(optimizer);
   }
   return places;

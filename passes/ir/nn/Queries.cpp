@@ -37,6 +37,21 @@ bool nn::recastsParameter(Operation *op) {
 
 bool nn::isLiteral(Operation *op) { return op->hasTrait<traits::Literal>(); }
 
+bool nn::isZeroBytes(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  if (!splat) {
+    return false;
+  }
+  Attribute element = splat.getSplatValue<Attribute>();
+  if (auto real = dyn_cast<FloatAttr>(element)) {
+    return real.getValue().isPosZero();
+  }
+  auto integer = dyn_cast<IntegerAttr>(element);
+  return integer && integer.getValue().isZero();
+}
+
 bool nn::isLibraryCall(Operation *op) {
   return op->hasTrait<traits::LibraryCall>();
 }

@@ -41,6 +41,8 @@ bool isPlainView(Operation *op);
 bool recastsParameter(Operation *op);
 /// constant, iota.
 bool isLiteral(Operation *op);
+/// Whether all bytes of a constant are zero, as of +0.0.
+bool isZeroBytes(Value value);
 /// Whether the op is a call of the device's library, so in no kernel.
 bool isLibraryCall(Operation *op);
 /// The form of the kernel that the op has to itself; none: it shares one, or is

@@ -56,7 +56,7 @@ bool mlir::zg::zero::mayBeOnHost(Operation *op) {
   return (computes && op->getNumOperands() > 0) || isa<RecallOp>(op);
 }
 
-Sides::Sides(nn::ProgramOp program) : program(program) {
+Sides::Sides(nn::ProgramOp program) {
   for (BlockArgument argument : program.getArguments()) {
     sides[argument] = sideOfArgument(program, argument.getArgNumber());
   }
@@ -98,14 +98,10 @@ void Sides::takeFromUsers(Operation *op) {
               llvm::all_of(op->getResults(), [&](Value result) {
                 return of(result) == Side::None;
               });
-  bool wanted =
-      free && !isa<nn::ConstantOp>(op) && !op->use_empty() &&
-      llvm::all_of(op->getUses(), [&](OpOperand &use) {
-        Operation *user = use.getOwner();
-        return isa<nn::ReturnOp>(user)
-                   ? sideOfResult(program, use.getOperandNumber()) == Side::Host
-                   : hosted.contains(user) || isa<FetchOp, WriteOp>(user);
-      });
+  bool wanted = free && !isa<nn::ConstantOp>(op) && !op->use_empty() &&
+                llvm::all_of(op->getUsers(), [&](Operation *user) {
+                  return hosted.contains(user) || isa<FetchOp, WriteOp>(user);
+                });
   if (wanted) {
     hosted.insert(op);
     for (Value result : op->getResults()) {

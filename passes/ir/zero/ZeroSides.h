@@ -37,7 +37,6 @@ private:
   /// Of an op whose operands lie nowhere.
   void takeFromUsers(Operation *op);
 
-  nn::ProgramOp program;
   DenseMap<Value, Side> sides;
   DenseSet<Operation *> hosted;
 };

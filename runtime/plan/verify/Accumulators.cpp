@@ -3,17 +3,17 @@
 // Gradients that are carried from one micro-batch to the next are written by
 // reductions alone (by any step where there is one rank, which adds them up
 // itself, or where they are whole and the rank's own, to be reduced last), or
-// copied from a buffer that they were copied to before and that was added to:
-// the host or a file may keep them. Then, when all micro-batches are done, they
-// are zeroed exactly once, after everything that reads the sum. Steps are taken
-// in issue order; the race check sees to it that order holds.
+// come back from a buffer in which they were added to. Then, when all
+// micro-batches are done, they are zeroed exactly once, after everything that
+// reads the sum. Steps are taken in issue order; the race check sees to it that
+// order holds.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/SumOrigins.h"
+#include "runtime/plan/verify/CopiedSums.h"
 #include "runtime/plan/verify/ZeroBytes.h"
 
 #include <map>
@@ -26,29 +26,33 @@ class Accumulators {
 public:
   Accumulators(const Subject &subject, Problems &problems)
       : plan(subject.plan), problems(problems), zeroed(subject.mesh) {
-    // Gradients that are dumped are carried too, and so is all that the program
-    // of one micro-batch of several writes. A fused step writes them anew,
+    // Gradients that are dumped are carried too. A fused step writes them anew,
     // unless a reduction reads what it writes. (Where there is one rank, the
     // same is a kernel, which may read its own result for other reasons.)
+    bool split = false; // into micro-batches, which add to all of them
+    for (const plan::Program &program : plan.programs()) {
+      split |= program.kind() == plan::MICRO;
+    }
     std::set<uint32_t> added;
-    forEachStep(plan, [&](int p, int, const plan::Step &step) {
+    forEachStep(plan, [&](int, int, const plan::Step &step) {
       std::set<uint32_t> read;
       for (int i = 0; i < step.accesses_size(); ++i) {
         uint32_t slice = step.accesses(i).slice();
         if (effectOf(step, i).reads) {
           read.insert(slice);
         }
-        if (effectOf(step, i).writes &&
-            (plan.programs(p).kind() == plan::MICRO ||
-             (step.has_reduce_scatter() && read.count(slice) != 0))) {
+        if (effectOf(step, i).writes && step.has_reduce_scatter() &&
+            read.count(slice) != 0) {
           added.insert(slice); // reads come before writes
         }
       }
     });
     for (int unit = 0; unit < plan.units_size(); ++unit) {
       for (const plan::State &state : plan.units(unit).states()) {
-        if (state.role() == "grad" && added.count(state.slice()) != 0) {
+        if (state.role() == "grad" &&
+            (split || added.count(state.slice()) != 0)) {
           units.emplace(state.slice(), unit);
+          sums.insert(state.slice());
           if (subject.mesh.groupSize(state.axes()) == 1) {
             own.insert(state.slice());
           }
@@ -60,16 +64,13 @@ public:
   void run() {
     for (int p = 0; p < plan.programs_size(); ++p) {
       zeroed.clear();
-      origins.clear();
-      away.clear();
+      plan::ProgramKind kind = plan.programs(p).kind();
       for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
         visit(p, s);
-        followSums(p, s);
       }
-      for (const auto &[part, step] : away) {
-        lost(p, step);
+      if (kind == plan::MICRO) {
+        checkAdded(p);
       }
-      plan::ProgramKind kind = plan.programs(p).kind();
       if (kind != plan::MICRO && kind != plan::EVALUATE) {
         checkZeroed(p);
       }
@@ -90,7 +91,7 @@ private:
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
       if (effectOf(step, i).reads && !zeros &&
-          units.count(access.slice()) != 0 && zeroed.touches(access)) {
+          sums.count(access.slice()) != 0 && zeroed.touches(access)) {
         problems.add("lost gradients: ", describeStep(plan, p, s), " reads ",
                      describe(access.slice()),
                      ", which has been zeroed before; expected to read first");
@@ -103,114 +104,72 @@ private:
     }
   }
 
-  /// Of which sum an access touches bytes: itself, or one that it is a copy of.
-  std::optional<SumPart> partOf(const plan::Access &access) const {
-    return units.count(access.slice()) != 0
-               ? SumPart{access.slice(), access.offset()}
-               : origins.of(access);
-  }
-
-  /// Calls visit(part) for each sum that the step makes its access `index` of:
-  /// the one that it copies, or those that one rank adds to.
-  template <typename Visit>
-  void visitSources(const plan::Step &step, int index, Visit visit) const {
-    int from = kindOf(step).copied(index);
-    for (int i = 0; i < step.accesses_size(); ++i) {
-      if (from >= 0 ? i != from : !effectOf(step, i).reads) {
-        continue;
+  /// What a micro-batch adds to, it leaves in the sums.
+  void checkAdded(int p) {
+    const plan::Program &program = plan.programs(p);
+    CopiedSums copies(sums, own);
+    std::set<uint32_t> reached;
+    for (int s = 0; s < program.steps_size(); ++s) {
+      const plan::Step &step = program.steps(s);
+      for (int i = 0; i < step.accesses_size(); ++i) {
+        const plan::Access &access = step.accesses(i);
+        if (effectOf(step, i).writes && sums.count(access.slice()) != 0) {
+          reached.insert(access.slice());
+          writeInMicro(p, s, i, copies.goesBack(step, i));
+        }
       }
-      std::optional<SumPart> part = partOf(step.accesses(i));
-      if (part && from < 0) {
-        part->added = true;
-      }
-      if (part && (from >= 0 || own.count(part->sum) != 0)) {
-        visit(*part);
+      if (!copies.follow(step, s)) {
+        problems.add("lost gradients: ", describeStep(plan, p, s),
+                     " runs for every micro-batch and its sum in ",
+                     describeSlice(plan, step.accesses(1).slice()),
+                     " is not carried");
       }
     }
-  }
-
-  /// True if the step writes the bytes of a sum anew, from the same bytes and
-  /// more.
-  bool addsTo(const plan::Step &step, int index) const {
-    const plan::Access &access = step.accesses(index);
-    bool adds = false;
-    visitSources(step, index, [&](const SumPart &part) {
-      adds |= part.added && part.sum == access.slice() &&
-              part.offset == access.offset();
+    copies.visitAway([&](uint32_t sum, int step) {
+      problems.add("lost gradients: ", describeStep(plan, p, step),
+                   " adds to a copy of ", describe(sum),
+                   ", and the copy does not go back");
     });
-    return adds;
-  }
-
-  /// Notes what a step leaves of sums in other buffers.
-  void followSums(int p, int s) {
-    const plan::Step &step = plan.programs(p).steps(s);
-    if (step.has_reduce_scatter()) {
-      return reduce(p, s);
-    }
-    for (int i = 0; i < step.accesses_size(); ++i) {
-      if (!effectOf(step, i).writes ||
-          units.count(step.accesses(i).slice()) != 0) {
-        continue;
+    for (uint32_t sum : sums) {
+      if (reached.count(sum) == 0) {
+        problems.add("lost gradients: no step of \"", program.name(),
+                     "\" adds to ", describe(sum));
       }
-      std::optional<SumPart> made;
-      visitSources(step, i, [&](const SumPart &part) { made = part; });
-      origins.set(step.accesses(i), made);
     }
   }
 
-  /// A reduction of each micro-batch adds to a sum, or to a copy of it that
-  /// goes back.
-  void reduce(int p, int s) {
+  void writeInMicro(int p, int s, int index, bool adds) {
     const plan::Step &step = plan.programs(p).steps(s);
-    const plan::Access &shard = step.accesses(1);
-    if (runsPerStep(plan, plan.programs(p)) <= 1 ||
-        !step.reduce_scatter().accumulate() ||
-        units.count(shard.slice()) != 0) {
+    uint32_t sum = step.accesses(index).slice();
+    if (step.has_reduce_scatter() || adds) {
       return;
     }
-    std::optional<SumPart> part = origins.of(shard);
-    if (!part) {
-      return lost(p, s);
+    if (own.count(sum) != 0 && !step.has_fill()) {
+      problems.add("overwritten gradients: ", describeStep(plan, p, s),
+                   " writes ", describe(sum),
+                   " without reading it; expected a step that adds to what "
+                   "earlier micro-batches left");
+    } else {
+      problems.add("wrong gradients: ", describeStep(plan, p, s), " writes ",
+                   describe(sum), "; expected only reductions to");
     }
-    part->added = true;
-    origins.set(shard, part);
-    away[{part->sum, part->offset}] = s;
-  }
-
-  void lost(int p, int s) {
-    problems.add(
-        "lost gradients: ", describeStep(plan, p, s),
-        " runs for every micro-batch and its sum in ",
-        describeSlice(plan, plan.programs(p).steps(s).accesses(1).slice()),
-        " is not carried");
   }
 
   void write(int p, int s, int index, bool zeros) {
     const plan::Step &step = plan.programs(p).steps(s);
     const plan::Access &access = step.accesses(index);
-    bool micro = plan.programs(p).kind() == plan::MICRO;
-    if (units.count(access.slice()) == 0) {
+    if (sums.count(access.slice()) == 0) {
       zeroed.set(access, zeros); // a buffer that zeros may be copied from
       return;
     }
-    if (step.has_reduce_scatter()) {
+    if (step.has_reduce_scatter() || plan.programs(p).kind() == plan::MICRO) {
       return;
     }
-    if (micro && !zeros && addsTo(step, index)) {
-      away.erase({access.slice(), access.offset()});
-      return;
-    }
-    if (micro && own.count(access.slice()) != 0 && !zeros) {
-      problems.add("overwritten gradients: ", describeStep(plan, p, s),
-                   " writes ", describe(access.slice()),
-                   " without reading it; expected a step that adds to what "
-                   "earlier micro-batches left");
-      return;
-    }
-    if (!zeros || micro) {
+    if (!zeros) {
       problems.add("wrong gradients: ", describeStep(plan, p, s), " writes ",
-                   describe(access.slice()), "; expected only reductions to",
-                   micro ? "" : ", and one step that zeroes it");
+                   describe(access.slice()),
+                   "; expected only reductions to, and one step that zeroes "
+                   "it");
       return;
     }
     if (zeroed.touches(access)) {
@@ -236,11 +195,9 @@ private:
   const plan::Plan &plan;
   Problems &problems;
   std::map<uint32_t, int> units; // by slice that is added to
+  std::set<uint32_t> sums;       // the same slices
   std::set<uint32_t> own;        // of them, those of one rank alone
   ZeroBytes zeroed;
-  SumOrigins origins;
-  /// By sum and offset: the reduction to a copy that has not gone back yet.
-  std::map<std::pair<uint32_t, uint64_t>, int> away;
 };
 
 } // namespace

@@ -104,3 +104,19 @@ nn.program @windows_before_sum(%x: tensor<3x4x9xf32>) -> tensor<3x1xf32> {
   %sum = nn.reduce sum %rows [1] : tensor<3x32xf32> -> tensor<3x1xf32>
   nn.return %sum : tensor<3x1xf32>
 }
+
+// Zeros that a program returns, or writes to a file, are filled in there and in
+// no kernel; those that something else takes are made by one.
+
+// CHECK-LABEL: nn.program @zeros
+// CHECK: %[[ZERO:.+]] = nn.constant dense<0.0
+// CHECK: %[[FILE:.+]] = zero.write %[[ZERO]]
+// CHECK: %[[MADE:.+]] = nn.kernel rows ()
+// CHECK: zero.offload %[[MADE]]
+// CHECK: nn.return %[[FILE]], %[[ZERO]]
+nn.program @zeros() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = nn.constant dense<0.0> : tensor<8xf32>
+  %file = zero.write %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32>
+  %down = zero.offload %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32>
+  nn.return %file, %zero, %down : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

@@ -1,0 +1,117 @@
+//===- CopiedSums.cpp - sums of gradients that are added to elsewhere -----===//
+
+#include "runtime/plan/verify/CopiedSums.h"
+
+#include "runtime/plan/steps/Step.h"
+
+namespace zerograph::verify {
+
+/// Nothing, unless the bytes are of one sum and lie in a row there.
+std::optional<CopiedSums::Part>
+CopiedSums::partOfCopy(const plan::Access &access) const {
+  auto buffer = copies.find(access.slice());
+  if (buffer == copies.end() || access.strides_size() != 0) {
+    return std::nullopt;
+  }
+  uint64_t begin = access.offset(), end = begin + access.bytes();
+  std::optional<Piece> one;
+  bool same = !buffer->second.firstGap(begin, end);
+  buffer->second.visit(begin, end, [&](uint64_t, uint64_t, const Piece &piece) {
+    one = one ? one : piece;
+    same &= one->sum == piece.sum && one->shift == piece.shift &&
+            one->added == piece.added;
+  });
+  return one && same ? std::optional<Part>(
+                           {one->sum, uint64_t(int64_t(begin) + one->shift),
+                            one->added})
+                     : std::nullopt;
+}
+
+std::optional<CopiedSums::Part>
+CopiedSums::partOf(const plan::Access &access) const {
+  return sums.count(access.slice()) != 0 ? Part{access.slice(), access.offset()}
+                                         : partOfCopy(access);
+}
+
+/// The bytes that the step copies to its access `index`, or adds to.
+std::optional<CopiedSums::Part> CopiedSums::madeFrom(const plan::Step &step,
+                                                     int index) const {
+  if (int from = kindOf(step).copied(index); from >= 0) {
+    return partOf(step.accesses(from));
+  }
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    std::optional<Part> part =
+        effectOf(step, i).reads ? partOf(step.accesses(i)) : std::nullopt;
+    if (part && own.count(part->sum) != 0 &&
+        (sums.count(step.accesses(index).slice()) == 0 ||
+         part->sum == step.accesses(index).slice())) {
+      part->added = true;
+      return part;
+    }
+  }
+  return std::nullopt;
+}
+
+bool CopiedSums::goesBack(const plan::Step &step, int index) const {
+  const plan::Access &access = step.accesses(index);
+  std::optional<Part> part = madeFrom(step, index);
+  return part && part->added && part->sum == access.slice() &&
+         part->offset == access.offset();
+}
+
+void CopiedSums::setCopy(const plan::Access &access,
+                         const std::optional<Part> &part) {
+  uint64_t begin = access.offset(), end = begin + access.bytes();
+  ByteMap<Piece> &buffer = copies[access.slice()];
+  if (access.strides_size() != 0) {
+    buffer.clear(); // each rank writes elsewhere
+  } else if (part) {
+    buffer.assign(
+        begin, end,
+        {part->sum, int64_t(part->offset) - int64_t(begin), part->added});
+  } else {
+    buffer.erase(begin, end);
+  }
+}
+
+bool CopiedSums::reduce(const plan::Access &shard, int s) {
+  std::optional<Part> part = partOf(shard);
+  if (part && sums.count(shard.slice()) == 0) {
+    part->added = true;
+    setCopy(shard, part);
+    away[part->sum].assign(part->offset, part->offset + shard.bytes(), s);
+  }
+  return part.has_value();
+}
+
+bool CopiedSums::follow(const plan::Step &step, int s) {
+  if (step.has_reduce_scatter()) {
+    return !step.reduce_scatter().accumulate() || reduce(step.accesses(1), s);
+  }
+  std::set<uint32_t> written; // sums
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    if (effectOf(step, i).writes && sums.count(access.slice()) != 0) {
+      written.insert(access.slice());
+      if (goesBack(step, i)) {
+        away[access.slice()].erase(access.offset(),
+                                   access.offset() + access.bytes());
+      }
+    }
+  }
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    if (!effectOf(step, i).writes || sums.count(access.slice()) != 0) {
+      continue;
+    }
+    std::optional<Part> part = madeFrom(step, i);
+    setCopy(access, part);
+    if (part && part->added && !step.has_copy() &&
+        written.count(part->sum) == 0) {
+      away[part->sum].assign(part->offset, part->offset + access.bytes(), s);
+    }
+  }
+  return true;
+}
+
+} // namespace zerograph::verify
