@@ -48,7 +48,9 @@ void Translation::addOffloadOfGradients() {
                                 return setting.option == "offload-optimizer" &&
                                        setting.value != "none";
                               });
-  if (offloads && config.batch.accumulate.value_or(1) > 1 &&
+  bool shares = given("offload-ratio").has_value() ||
+                !isMissing("zero_optimization.offload_optimizer.ratio");
+  if (offloads && !shares && config.batch.accumulate.value_or(1) > 1 &&
       !given("offload-gradients") && given("reduce") != "last") {
     setDefault("offload-gradients", "cpu", "DeepSpeed's default");
     note("'offload_optimizer' with micro-batches that are added up: the host "

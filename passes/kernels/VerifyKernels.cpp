@@ -176,7 +176,7 @@ struct VerifyKernelsPass : nn::impl::VerifyKernelsBase<VerifyKernelsPass> {
         if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
           failures |= failed(verifyKernel(kernel));
         } else if (!isOutside(&op) && !isa<nn::ReshapeOp>(op) &&
-                   !llvm::all_of(op.getUses(), isFilled)) {
+                   (op.use_empty() || !llvm::all_of(op.getUses(), isFilled))) {
           report(&op) << op.getName() << " is in no kernel";
           failures = true;
         }

@@ -36,7 +36,7 @@ bool isSumInMemory(SliceOp slice) {
   return crosses(slice) && slice.getSliceClass() == SliceClass::grad_shard;
 }
 
-bool isOther(SliceOp slice) {
+bool isStateInMemory(SliceOp slice) {
   return crosses(slice) && slice.getSliceClass() != SliceClass::grad_shard;
 }
 
@@ -54,8 +54,8 @@ bool isUpdated(SliceOp slice) {
   });
 }
 
-/// What buffers are counted by: each, or all that is read of a segment for one
-/// update, which needs it together.
+/// What buffers are counted by: each, or all states that are read of a segment
+/// for one update, which needs them together.
 using Key = std::tuple<const void *, int64_t, int64_t>;
 Key keyOf(SliceOp slice, std::optional<Stream> filling) {
   return filling == Stream::read && isUpdated(slice) &&
@@ -94,7 +94,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
       }
       // Apart: the norm reads sums before the first update.
       bound(program, isSumInMemory, Stream::read);
-      bound(program, isOther, Stream::read);
+      bound(program, isStateInMemory, Stream::read);
     }
   }
 

@@ -91,23 +91,30 @@ public:
         behind = op;
       }
     }
-    SmallVector<ReadOp> reads(program.front().getOps<ReadOp>());
-    for (ReadOp read : reads) {
-      if (Operation *first = firstUser(read)) {
-        read->moveBefore(first);
-      }
-    }
+    sink();
   }
 
 private:
-  /// Kernels of a norm stand where the last of them stood; what they read is
-  /// in memory no longer than it takes.
-  static Operation *firstUser(ReadOp read) {
-    Operation *first = nullptr;
-    for (Operation *user : read->getUsers()) {
-      first = !first || user->isBeforeInBlock(first) ? user : first;
+  /// Puts what is read from a file, and literals, right before the first op
+  /// that takes them: memory has them no longer than it must, and users that
+  /// have moved find them. (The kernels of a norm stand where its last one
+  /// stood.)
+  void sink() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : program.front()) {
+      if (isa<ReadOp>(op) || nn::isLiteral(&op)) {
+        ops.push_back(&op);
+      }
     }
-    return first;
+    for (Operation *op : ops) {
+      Operation *first = nullptr;
+      for (Operation *user : op->getUsers()) {
+        first = !first || user->isBeforeInBlock(first) ? user : first;
+      }
+      if (first) {
+        op->moveBefore(first);
+      }
+    }
   }
 
   /// What reads an argument: all of it or any part, and a rank's own shard of
@@ -164,16 +171,12 @@ private:
   void put(Operation *op, unsigned index) {
     for (Value operand : op->getOperands()) {
       Operation *part = operand.getDefiningOp();
-      if (part && (isPart(part) || nn::isLiteral(part)) &&
-          places[part] > Place(index, ~0u)) {
+      if (part && isPart(part) && places[part] > Place(index, ~0u)) {
         put(part, index);
       }
     }
     moved[index].push_back(op);
     places[op] = {index, moved[index].size()};
-    if (nn::isLiteral(op)) {
-      return; // whose users have nothing else in common
-    }
     for (Operation *user : op->getUsers()) {
       if (isa<WriteOp>(user) && settled.insert(user).second) {
         put(user, index);
@@ -185,10 +188,7 @@ private:
   /// beside backward. Parts are made where they are read.
   Place whenReady(Value value) {
     Operation *op = value.getDefiningOp();
-    if (!op) {
-      return {0, 0};
-    }
-    if (nn::isLiteral(op)) {
+    if (!op || nn::isLiteral(op)) {
       return {0, 0};
     }
     if (isPart(op)) {

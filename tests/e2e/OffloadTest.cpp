@@ -110,8 +110,7 @@ TEST(Offload, KeepsTheBitsOfSumsOfGradients) {
         Training training = nano(ranks, 3);
         training.precision = precision;
         training.run = runs[number % 3];
-        training.reduce = ranks == 2 && stage == 1 ? "last" : "each";
-        training.gradients = number % 2 == 0 && training.reduce == "each";
+        training.gradients = number % 2 == 0;
         Outcome plain = trainModel(training);
         training.zero_stage = stage;
         training.bucket_bytes = ranks > 2 ? 20000 : training.bucket_bytes;
@@ -201,23 +200,6 @@ TEST(Offload, KeepsTheBitsOfAShare) {
   uint64_t share = bytesOf(outcome.plan, plan::HOST);
   EXPECT_GT(share, whole / 4);
   EXPECT_LE(share, whole / 2);
-}
-
-// Zeros for sums on the device and for those elsewhere are equal.
-TEST(Offload, KeepsTheBitsOfAShareOfSums) {
-  for (int64_t ranks : {1, 2}) {
-    Training base = nano(ranks, 2);
-    base.run = "sgd_momentum";
-    Outcome plain = trainModel(base);
-    for (const char *place : {"cpu", "nvme"}) {
-      Training half = offloaded(base, {place, "none", place});
-      half.also = [also = half.also](CompileOptions &options) {
-        also(options);
-        options.offload_ratio = 0.5;
-      };
-      expectSameOutcome(plain, trainModel(half), half.describe() + place);
-    }
-  }
 }
 
 // What is on the device no more, and what crosses: a rank's shard of gradients

@@ -192,6 +192,12 @@ absl::Status CompileFlags::checkOffloadOfGradients() const {
                      " with --reduce last is not built: each rank adds whole "
                      "gradients up where it computes them; leave one out"));
   }
+  if (options.offload_ratio < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--offload-gradients ", place,
+                     " with --offload-ratio is not built: sums of all units "
+                     "lie in one place; leave one out"));
+  }
   if (options.accumulate == 1) {
     std::fprintf(stderr, "warning: --offload-gradients has no effect with "
                          "--accumulate 1: nothing is kept from one micro-batch "
@@ -222,7 +228,8 @@ absl::Status CompileFlags::checkOffloadOfParameters() const {
 }
 
 bool CompileFlags::needsFolder() const {
-  // Plain SGD keeps nothing, and units that stay whole are not offloaded.
+  // Plain SGD keeps nothing but masters, if sums of gradients are offloaded.
+  // Units that stay whole are not.
   bool states = options.optimizer != "sgd" || options.momentum > 0;
   bool sums = options.offload_gradients != "none" && options.accumulate > 1;
   return (options.offload_optimizer == "nvme" && (states || sums) &&

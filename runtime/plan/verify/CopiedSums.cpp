@@ -4,6 +4,9 @@
 
 #include "runtime/plan/steps/Step.h"
 
+#include <utility>
+#include <vector>
+
 namespace zerograph::verify {
 
 /// Nothing, unless the bytes are of one sum and lie in a row there.
@@ -39,17 +42,45 @@ std::optional<CopiedSums::Part> CopiedSums::madeFrom(const plan::Step &step,
   if (int from = kindOf(step).copied(index); from >= 0) {
     return partOf(step.accesses(from));
   }
-  for (int i = 0; i < step.accesses_size(); ++i) {
-    std::optional<Part> part =
-        effectOf(step, i).reads ? partOf(step.accesses(i)) : std::nullopt;
-    if (part && own.count(part->sum) != 0 &&
-        (sums.count(step.accesses(index).slice()) == 0 ||
-         part->sum == step.accesses(index).slice())) {
-      part->added = true;
-      return part;
+  const plan::Access &made = step.accesses(index);
+  std::optional<Part> from;
+  for (int i = 0; i < step.accesses_size() && !from; ++i) {
+    std::optional<Part> part = partRead(step, i);
+    bool fits = part && own.count(part->sum) != 0 &&
+                step.accesses(i).bytes() == made.bytes() &&
+                (sums.count(made.slice()) == 0 || part->sum == made.slice());
+    from = fits ? part : std::nullopt;
+  }
+  for (int i = 0; from && i < step.accesses_size(); ++i) {
+    std::optional<Part> part = partRead(step, i);
+    from->added |= effectOf(step, i).reads && !(part && part->sum == from->sum);
+  }
+  return from;
+}
+
+std::optional<CopiedSums::Part> CopiedSums::partRead(const plan::Step &step,
+                                                     int index) const {
+  return effectOf(step, index).reads ? partOf(step.accesses(index))
+                                     : std::nullopt;
+}
+
+/// What was copied of bytes that are written now is old.
+void CopiedSums::forget(const plan::Access &sum) {
+  uint64_t first = sum.offset(), last = first + sum.bytes();
+  for (auto &[slice, buffer] : copies) {
+    std::vector<std::pair<uint64_t, uint64_t>> old;
+    buffer.visit(0, ~uint64_t(0),
+                 [&](uint64_t begin, uint64_t end, const Piece &piece) {
+                   int64_t at = int64_t(begin) + piece.shift;
+                   if (piece.sum == sum.slice() && at < int64_t(last) &&
+                       at + int64_t(end - begin) > int64_t(first)) {
+                     old.emplace_back(begin, end);
+                   }
+                 });
+    for (auto [begin, end] : old) {
+      buffer.erase(begin, end);
     }
   }
-  return std::nullopt;
 }
 
 bool CopiedSums::goesBack(const plan::Step &step, int index) const {
@@ -89,10 +120,12 @@ bool CopiedSums::follow(const plan::Step &step, int s) {
     return !step.reduce_scatter().accumulate() || reduce(step.accesses(1), s);
   }
   std::set<uint32_t> written; // sums
+  std::vector<int> returned;  // accesses to them
   for (int i = 0; i < step.accesses_size(); ++i) {
     const plan::Access &access = step.accesses(i);
     if (effectOf(step, i).writes && sums.count(access.slice()) != 0) {
       written.insert(access.slice());
+      returned.push_back(i);
       if (goesBack(step, i)) {
         away[access.slice()].erase(access.offset(),
                                    access.offset() + access.bytes());
@@ -110,6 +143,9 @@ bool CopiedSums::follow(const plan::Step &step, int s) {
         written.count(part->sum) == 0) {
       away[part->sum].assign(part->offset, part->offset + access.bytes(), s);
     }
+  }
+  for (int i : returned) {
+    forget(step.accesses(i));
   }
   return true;
 }

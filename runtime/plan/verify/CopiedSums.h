@@ -58,9 +58,11 @@ private:
 
   std::optional<Part> partOf(const plan::Access &access) const;
   std::optional<Part> partOfCopy(const plan::Access &access) const;
+  std::optional<Part> partRead(const plan::Step &step, int index) const;
   std::optional<Part> madeFrom(const plan::Step &step, int index) const;
   void setCopy(const plan::Access &access, const std::optional<Part> &part);
   bool reduce(const plan::Access &shard, int s);
+  void forget(const plan::Access &sum);
 
   const std::set<uint32_t> &sums, &own;
   std::map<uint32_t, ByteMap<Piece>> copies; // by buffer
