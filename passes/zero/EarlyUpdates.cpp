@@ -149,7 +149,10 @@ private:
     Place place = {0, 0};
     SmallVector<int64_t> segments;
     for (Value operand : op->getOperands()) {
-      place = std::max(place, whenReady(operand));
+      // What came down goes to the file at once: nothing waits for that.
+      Operation *down =
+          isa<WriteOp>(op) ? operand.getDefiningOp<OffloadOp>() : OffloadOp();
+      place = std::max(place, down ? places[down] : whenReady(operand));
       if (auto shard = operand.getDefiningOp<ShardOp>()) {
         segments.push_back(shard.getSegment());
       }
