@@ -9,6 +9,7 @@
 #include "options/Lora.h"
 #include "runtime/base/Status.h"
 #include "tools/cli/ModelFacts.h"
+#include "tools/cli/OffloadFlags.h"
 #include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/PrecisionFlags.h"
 #include "tools/cli/ScheduleFlags.h"
@@ -150,107 +151,17 @@ absl::Status CompileFlags::checkReduce() const {
   return absl::OkStatus();
 }
 
-absl::Status CompileFlags::checkOffload() const {
-  bool chosen =
-      options.offload_optimizer != "none" || options.offload_param != "none" ||
-      options.offload_gradients != "none" || options.offload_ratio < 1;
-  if (options.offload == "auto" && (chosen || options.memory.empty())) {
-    return absl::InvalidArgumentError(
-        chosen ? "--offload auto chooses what is offloaded: leave out the "
-                 "options --offload-..., or it"
-               : "--offload auto offloads what does not fit into --memory: "
-                 "give that too, as --memory device=80GiB");
-  }
-  if (options.offload_ratio < 1 && (options.offload_optimizer == "none" ||
-                                    options.offload_param != "none")) {
-    return absl::InvalidArgumentError(
-        options.offload_optimizer == "none"
-            ? "--offload-ratio has no effect without --offload-optimizer"
-            : "--offload-ratio with --offload-param: who keeps parameters "
-              "updates them; leave one out");
-  }
-  ZG_RETURN_IF_ERROR(checkOffloadOfGradients());
-  return checkOffloadOfParameters();
-}
-
-absl::Status CompileFlags::checkOffloadOfGradients() const {
-  const std::string &place = options.offload_gradients;
-  if (place == "none") {
-    return absl::OkStatus();
-  }
-  if (options.offload_optimizer == "none") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--offload-gradients ", place,
-        " without --offload-optimizer is not built: sums of "
-        "gradients lie where parameters are updated; give "
-        "--offload-optimizer ",
-        place, " too", options.accumulate > 1 ? "" : ", and --accumulate"));
-  }
-  if (options.reduce == "last") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--offload-gradients ", place,
-                     " with --reduce last is not built: each rank adds whole "
-                     "gradients up where it computes them; leave one out"));
-  }
-  if (options.offload_ratio < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--offload-gradients ", place,
-                     " with --offload-ratio is not built: sums of all units "
-                     "lie in one place; leave one out"));
-  }
-  if (options.accumulate == 1) {
-    std::fprintf(stderr, "warning: --offload-gradients has no effect with "
-                         "--accumulate 1: nothing is kept from one micro-batch "
-                         "to the next\n");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CompileFlags::checkOffloadOfParameters() const {
-  if (options.offload_param == "none") {
-    return absl::OkStatus();
-  }
-  if (options.zero_stage < 3) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--offload-param ", options.offload_param, " with --zero ",
-        options.zero_stage,
-        ": every rank computes with whole parameters, which stay on its "
-        "device; give --zero 3, which gathers them for each use"));
-  }
-  if (options.offload_optimizer == "none") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--offload-param ", options.offload_param,
-        " without --offload-optimizer is not built: who keeps parameters "
-        "updates them; give --offload-optimizer ",
-        options.offload_param, " too"));
-  }
-  return absl::OkStatus();
-}
-
 bool CompileFlags::needsFolder() const {
-  // Plain SGD keeps nothing but masters, if sums of gradients are offloaded.
-  // Units that stay whole are not.
-  bool states = options.optimizer != "sgd" || options.momentum > 0;
-  bool sums = options.offload_gradients != "none" && options.accumulate > 1;
-  return (options.offload_optimizer == "nvme" && (states || sums) &&
-          options.offload_ratio == 1) ||
-         (options.offload_gradients == "nvme" && sums &&
-          options.offload_ratio == 1) ||
-         (options.offload_param == "nvme" &&
-          options.persistence_threshold == 0);
+  return !offloadInFiles(options).empty();
 }
 
 absl::Status CompileFlags::checkFolder(const std::string &folder) const {
-  if (!needsFolder() || !folder.empty()) {
+  std::string option = offloadInFiles(options);
+  if (option.empty() || !folder.empty()) {
     return absl::OkStatus();
   }
-  const char *what = options.offload_optimizer == "nvme" ? "optimizer"
-                     : options.offload_param == "nvme"   ? "param"
-                                                         : "gradients";
-  return withKeys(absl::InvalidArgumentError(
-      absl::StrCat("--offload-", what,
-                   " nvme needs --nvme-path DIR, a folder "
-                   "on an NVMe disk")));
+  return withKeys(absl::InvalidArgumentError(absl::StrCat(
+      option, " nvme needs --nvme-path DIR, a folder on an NVMe disk")));
 }
 
 absl::Status CompileFlags::checkLoss() {
@@ -374,7 +285,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
   ZG_RETURN_IF_ERROR(checkLoss());
   ZG_RETURN_IF_ERROR(checkLora());
   ZG_RETURN_IF_ERROR(checkReduce());
-  ZG_RETURN_IF_ERROR(checkOffload());
+  ZG_RETURN_IF_ERROR(checkOffloadOptions(options));
   auto given = [&](const std::string &option) { return isGiven(option); };
   ZG_RETURN_IF_ERROR(checkOptimizerOptions(options, given));
   if (steps && !options.total_steps) {

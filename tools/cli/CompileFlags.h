@@ -72,9 +72,6 @@ private:
   absl::Status withKeys(const absl::Status &status) const;
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
   absl::Status checkReduce() const;
-  absl::Status checkOffload() const;
-  absl::Status checkOffloadOfGradients() const;
-  absl::Status checkOffloadOfParameters() const;
   absl::Status checkLoss();
   absl::Status checkLora() const;
   void sayWithoutEffect() const;
