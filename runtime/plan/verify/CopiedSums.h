@@ -36,9 +36,10 @@ public:
   /// never went back.
   template <typename Visit>
   void visitAway(Visit visit) const {
-    for (const auto &[sum, steps] : away) {
-      steps.visit(0, ~uint64_t(0),
-                  [&](uint64_t, uint64_t, int step) { visit(sum, step); });
+    for (const auto &of : away) {
+      of.second.visit(0, ~uint64_t(0), [&](uint64_t, uint64_t, int step) {
+        visit(of.first, step);
+      });
     }
   }
 
