@@ -52,7 +52,6 @@ public:
         if (state.role() == "grad" &&
             (split || added.count(state.slice()) != 0)) {
           units.emplace(state.slice(), unit);
-          sums.insert(state.slice());
           if (subject.mesh.groupSize(state.axes()) == 1) {
             own.insert(state.slice());
           }
@@ -91,7 +90,7 @@ private:
     for (int i = 0; i < step.accesses_size(); ++i) {
       const plan::Access &access = step.accesses(i);
       if (effectOf(step, i).reads && !zeros &&
-          sums.count(access.slice()) != 0 && zeroed.touches(access)) {
+          units.count(access.slice()) != 0 && zeroed.touches(access)) {
         problems.add("lost gradients: ", describeStep(plan, p, s), " reads ",
                      describe(access.slice()),
                      ", which has been zeroed before; expected to read first");
@@ -107,13 +106,13 @@ private:
   /// What a micro-batch adds to, it leaves in the sums.
   void checkAdded(int p) {
     const plan::Program &program = plan.programs(p);
-    CopiedSums copies(sums, own);
+    CopiedSums copies(units, own);
     std::set<uint32_t> reached;
     for (int s = 0; s < program.steps_size(); ++s) {
       const plan::Step &step = program.steps(s);
       for (int i = 0; i < step.accesses_size(); ++i) {
         const plan::Access &access = step.accesses(i);
-        if (effectOf(step, i).writes && sums.count(access.slice()) != 0) {
+        if (effectOf(step, i).writes && units.count(access.slice()) != 0) {
           reached.insert(access.slice());
           writeInMicro(p, s, i, copies.goesBack(step, i));
         }
@@ -130,7 +129,7 @@ private:
                    " adds to a copy of ", describe(sum),
                    ", and the copy does not go back");
     });
-    for (uint32_t sum : sums) {
+    for (const auto &[sum, unit] : units) {
       if (reached.count(sum) == 0) {
         problems.add("lost gradients: no step of \"", program.name(),
                      "\" adds to ", describe(sum));
@@ -158,7 +157,7 @@ private:
   void write(int p, int s, int index, bool zeros) {
     const plan::Step &step = plan.programs(p).steps(s);
     const plan::Access &access = step.accesses(index);
-    if (sums.count(access.slice()) == 0) {
+    if (units.count(access.slice()) == 0) {
       zeroed.set(access, zeros); // a buffer that zeros may be copied from
       return;
     }
@@ -195,7 +194,6 @@ private:
   const plan::Plan &plan;
   Problems &problems;
   std::map<uint32_t, int> units; // by slice that is added to
-  std::set<uint32_t> sums;       // the same slices
   std::set<uint32_t> own;        // of them, those of one rank alone
   ZeroBytes zeroed;
 };

@@ -19,9 +19,9 @@ namespace zerograph::verify {
 /// which bytes of a sum each buffer holds.
 class CopiedSums {
 public:
-  /// `sums`: slices that are carried. `own`: of them, those that the rank adds
-  /// to by any step, not by reductions alone.
-  CopiedSums(const std::set<uint32_t> &sums, const std::set<uint32_t> &own)
+  /// `sums`: slices that are carried, each with its unit. `own`: of them, those
+  /// that the rank adds to by any step, not by reductions alone.
+  CopiedSums(const std::map<uint32_t, int> &sums, const std::set<uint32_t> &own)
       : sums(sums), own(own) {}
 
   /// Whether access `index` of the step writes bytes of a sum, made of the same
@@ -65,7 +65,8 @@ private:
   bool reduce(const plan::Access &shard, int s);
   void forget(const plan::Access &sum);
 
-  const std::set<uint32_t> &sums, &own;
+  const std::map<uint32_t, int> &sums;
+  const std::set<uint32_t> &own;
   std::map<uint32_t, ByteMap<Piece>> copies; // by buffer
   std::map<uint32_t, ByteMap<int>> away;     // by sum: which step added
 };
