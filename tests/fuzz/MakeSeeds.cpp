@@ -3,9 +3,9 @@
 //   fuzz_seeds FOLDER FILE...
 //
 // Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/torch,
-// FOLDER/npy, FOLDER/checkpoint and FOLDER/frames, one seed a file: models
-// without the bytes of their large weights, plans without their kernels' code
-// (nothing reads it before a run), the beginning of arrays.
+// FOLDER/npy, FOLDER/names, FOLDER/checkpoint and FOLDER/frames, one seed a
+// file: models without the bytes of their large weights, plans without their
+// kernels' code (nothing reads it before a run), the beginning of arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -150,6 +150,11 @@ bool seedsOfTorch(const fs::path &folder) {
          write(folder / "torch/others", others.finish());
 }
 
+bool seedOfNames(const fs::path &folder) {
+  return write(folder / "names/both",
+               R"({"a": "b", "c": {"name": "d", "transposed": true}})");
+}
+
 /// What three ranks say in turn, in pieces of 66 bytes: calls that meet, and
 /// ways to end.
 bool seedsOfFrames(const fs::path &folder) {
@@ -212,7 +217,8 @@ int main(int argc, char **argv) {
   }
   fs::path folder = argv[1];
   bool good = seedsOfArrays(folder) && seedsOfCheckpoints(folder) &&
-              seedsOfTorch(folder) && seedsOfFrames(folder);
+              seedsOfTorch(folder) && seedOfNames(folder) &&
+              seedsOfFrames(folder);
   for (int i = 2; i < argc && good; ++i) {
     fs::path file = argv[i];
     std::string name =

@@ -1,0 +1,26 @@
+//===- FuzzNames.cpp - bytes as a map of names ----------------------------===//
+
+#include "runtime/state/StateDictNames.h"
+#include "tests/fuzz/MemoryFile.h"
+#include "tests/fuzz/Require.h"
+
+using namespace zerograph;
+
+/// Each tensor has a name, and no two the same.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  fuzz::MemoryFile file(data, size);
+  absl::StatusOr<StateDictNames> names = StateDictNames::read(file.path());
+  fuzz::requireReason(names.status());
+  if (!names.ok()) {
+    return 0;
+  }
+  std::set<std::string> taken;
+  for (const auto &[initializer, name] : names->all()) {
+    fuzz::require(!name.name.empty(), "a tensor without a name");
+    fuzz::require(taken.insert(name.name).second, "two of one name");
+    fuzz::requireReason(name.shapeOf({2, 3}).status());
+  }
+  fuzz::require(names->others({}).empty() == names->empty(),
+                "names of no tensor are said");
+  return 0;
+}
