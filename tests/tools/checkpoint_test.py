@@ -198,7 +198,7 @@ class Processes(Mpi, Checkpoints):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(read_tensors(self.path("u")), whole)
         self.assertEqual(result.stderr.count("goes on from"), 1)
-        self.assertIn("1 checkpoints, the last is c/step-00000005",
+        self.assertIn("1 checkpoint, the last is c/step-00000005",
                       result.stdout)
 
     def test_a_rank_that_dies_publishes_nothing(self):

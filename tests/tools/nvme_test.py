@@ -37,6 +37,11 @@ class Nvme(Case):
         self.refused(*train, *self.disk, "--nvme-block-size", "5000",
                      parts=["--nvme-block-size 5000", "multiple of 4096"])
 
+    def test_a_folder_is_looked_at_before_compiling(self):
+        # The compiler would refuse the output that is not there.
+        self.refused(*RUN, *NVME, "--nvme-path", "none", "--loss-output", "no",
+                     parts=["--nvme-path none", "No such file"])
+
     def test_a_deepspeed_file_names_the_folder(self):
         states = {"device": "nvme", "nvme_path": "disk"}
         with open(self.path("ds.json"), "w") as file:

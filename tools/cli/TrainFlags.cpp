@@ -108,10 +108,12 @@ void reportCheckpoints(const TrainResult &result) {
     copied = std::max(copied, rank.checkpoint_copied);
   }
   row("  read for checkpoints", predicted, copied);
-  absl::PrintF("\n%d checkpoints, the last is %s; medians: for one no step ran "
-               "for %.1f ms, and it was published %.1f ms later\n",
-               times.wrote_ms.size(), times.last, median(times.stood_ms),
-               median(times.wrote_ms));
+  size_t count = times.wrote_ms.size();
+  absl::PrintF(
+      "\n%d checkpoint%s, the last is %s; medians: for one no step ran "
+      "for %.1f ms, and it was published %.1f ms later\n",
+      count, count == 1 ? "" : "s", times.last, median(times.stood_ms),
+      median(times.wrote_ms));
 }
 
 /// The report a user compares with `inspect`: what the plan said and what the
