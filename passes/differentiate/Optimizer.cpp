@@ -98,14 +98,12 @@ Update buildLamb(NNBuilder &b, const OptimizerOptions &options, Value parameter,
   return {/*parameter=*/{}, {mean, variance}, direction};
 }
 
-/// What is known of a kind: its name in options/Optimizers.h, and what it keeps
-/// and reads, besides `kGradientScale` and what momentum and weight decay need.
+/// What is known of a kind: its name in options/Optimizers.h, and the states it
+/// keeps besides what momentum needs.
 struct KindInfo {
   OptimizerOptions::Kind kind;
   StringLiteral name;
-  /// Weight decay shrinks the parameter, and does not change the gradient.
-  bool decoupled;
-  SmallVector<StringRef> states, scalars;
+  SmallVector<StringRef> states;
   decltype(&buildSgd) build;
 };
 
@@ -113,32 +111,12 @@ struct KindInfo {
 ArrayRef<KindInfo> kinds() {
   using Options = OptimizerOptions;
   static const KindInfo all[] = {
-      {Options::sgd, "sgd", false, {}, {kLearningRate}, buildSgd},
-      {Options::adam,
-       "adam",
-       false,
-       {kExpAvg, kExpAvgSq},
-       {kStepSize, kBiasCorrection2Sqrt},
-       buildAdam},
-      {Options::adamw,
-       "adamw",
-       true,
-       {kExpAvg, kExpAvgSq},
-       {kStepSize, kBiasCorrection2Sqrt},
-       buildAdam},
-      {Options::lion, "lion", true, {kExpAvg}, {kLearningRate}, buildLion},
-      {Options::adagrad,
-       "adagrad",
-       false,
-       {kSum},
-       {kLearningRate},
-       buildAdagrad},
-      {Options::lamb,
-       "lamb",
-       false,
-       {kExpAvg, kExpAvgSq},
-       {kStepSize, kBiasCorrection2Sqrt},
-       buildLamb},
+      {Options::sgd, "sgd", {}, buildSgd},
+      {Options::adam, "adam", {kExpAvg, kExpAvgSq}, buildAdam},
+      {Options::adamw, "adamw", {kExpAvg, kExpAvgSq}, buildAdam},
+      {Options::lion, "lion", {kExpAvg}, buildLion},
+      {Options::adagrad, "adagrad", {kSum}, buildAdagrad},
+      {Options::lamb, "lamb", {kExpAvg, kExpAvgSq}, buildLamb},
   };
   return all;
 }
@@ -278,19 +256,6 @@ mlir::zg::nn::optimizerStates(const OptimizerOptions &options) {
     return {kMomentumBuffer};
   }
   return infoOf(options).states;
-}
-
-SmallVector<StringRef>
-mlir::zg::nn::optimizerScalars(const OptimizerOptions &options) {
-  SmallVector<StringRef> scalars = {kGradientScale};
-  llvm::append_range(scalars, infoOf(options).scalars);
-  if (infoOf(options).decoupled && options.weight_decay != 0) {
-    scalars.push_back(kDecay);
-  }
-  if (options.cycled_beta1) {
-    scalars.push_back(kOneMinusBeta1);
-  }
-  return scalars;
 }
 
 Update mlir::zg::nn::buildUpdate(OpBuilder &builder, Location location,

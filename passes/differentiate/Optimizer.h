@@ -81,9 +81,6 @@ std::string changeOptimizer(OptimizerOptions &options, DictionaryAttr numbers);
 /// which is the same: momentum * 0 + g.
 SmallVector<StringRef> optimizerStates(const OptimizerOptions &options);
 
-/// The scalars that an update reads, in a fixed order.
-SmallVector<StringRef> optimizerScalars(const OptimizerOptions &options);
-
 struct Update {
   /// The new one; of lamb null, see `direction`.
   Value parameter;
@@ -97,7 +94,7 @@ struct Update {
 /// over ranks and micro-batches before scaling, states are as
 /// `optimizerStates` names them, all of the parameter's type. `scalar(name)`
 /// gives the `tensor<1xf32>`, or f64's, of a scalar and is called once for each
-/// of `optimizerScalars`. With g = gradientSum * gradient_scale, limited to
+/// that the update reads. With g = gradientSum * gradient_scale, limited to
 /// clip_value:
 ///
 ///     sgd:    g = g + weight_decay * p                   if weight_decay != 0

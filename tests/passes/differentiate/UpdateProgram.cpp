@@ -22,9 +22,6 @@ std::string emptyFunction(const OptimizerOptions &options, int64_t size) {
   for (StringRef name : optimizerStates(options)) {
     text += ", %" + name.str() + ": " + type;
   }
-  for (StringRef name : optimizerScalars(options)) {
-    text += ", %" + name.str() + ": tensor<1xf32>";
-  }
   return text + ") {\n  nn.return\n}";
 }
 
@@ -48,25 +45,22 @@ UpdateProgram::UpdateProgram(const OptimizerOptions &options, int64_t size)
     : options(options), program(emptyFunction(options, size)) {
   zg::nn::ProgramOp func = program.function("update");
   Block &body = func.getBody().front();
-  size_t states = optimizerStates(options).size();
-  std::map<std::string, Value> scalars;
-  for (auto [i, name] : llvm::enumerate(optimizerScalars(options))) {
-    scalars[name.str()] = body.getArgument(2 + states + i);
-  }
+  // A copy, since arguments are added.
+  SmallVector<Value> states(body.getArguments().drop_front(2));
   OpBuilder builder(body.getTerminator());
-  Update update = buildUpdate(
-      builder, func.getLoc(), options, body.getArgument(0), body.getArgument(1),
-      body.getArguments().slice(2, states), [&](StringRef name) {
-        // One that is not listed, or asked for twice, is missing here.
-        auto found = scalars.extract(name.str());
-        EXPECT_FALSE(found.empty()) << name.str();
-        return found.empty() ? Value() : found.mapped();
-      });
-  EXPECT_TRUE(scalars.empty()) << scalars.begin()->first << " is not read";
+  Type scalar = RankedTensorType::get(1, builder.getF32Type());
+  Update update =
+      buildUpdate(builder, func.getLoc(), options, body.getArgument(0),
+                  body.getArgument(1), states, [&](StringRef name) -> Value {
+                    EXPECT_FALSE(llvm::is_contained(scalars, name))
+                        << name.str();
+                    scalars.push_back(name.str());
+                    return body.addArgument(scalar, func.getLoc());
+                  });
   SmallVector<Value> results = {update.parameter};
   llvm::append_range(results, update.states);
   body.getTerminator()->setOperands(results);
-  func.setFunctionType(builder.getFunctionType(func.getArgumentTypes(),
+  func.setFunctionType(builder.getFunctionType(body.getArgumentTypes(),
                                                ValueRange(results).getTypes()));
   EXPECT_TRUE(succeeded(verify(program.getModule())));
 }
@@ -91,7 +85,7 @@ std::vector<Tensor> UpdateProgram::step(std::vector<Tensor> persistent,
     value *= kGradientParts;
   }
   persistent.insert(persistent.begin() + 1, gradient);
-  for (StringRef name : optimizerScalars(options)) {
+  for (StringRef name : scalars) {
     persistent.push_back(filled(func.getArgumentTypes()[persistent.size()],
                                 scalarAt(options, name, number)));
   }

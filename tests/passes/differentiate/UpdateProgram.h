@@ -28,6 +28,7 @@ public:
 private:
   nn::OptimizerOptions options;
   Program program;
+  std::vector<std::string> scalars; // that the update asked for, in order
 };
 
 } // namespace mlir::zg::testing
