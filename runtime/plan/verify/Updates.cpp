@@ -20,21 +20,17 @@
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/FileBuffers.h"
-
-#include <map>
+#include "runtime/plan/verify/StateWrites.h"
 
 namespace zerograph::verify {
 namespace {
-
-/// By byte of one state: the step that has written it.
-using Written = ByteMap<std::pair<int, int>>;
 
 class Updates {
 public:
   Updates(const Subject &subject, Problems &problems)
       : plan(subject.plan), mesh(subject.mesh), problems(problems), parts(plan),
         arrivals(arrivalsOf(plan)), buffers(mesh),
-        gradients(plan.units_size()) {}
+        written(plan, mesh, problems), gradients(plan.units_size()) {}
 
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
@@ -92,7 +88,7 @@ public:
       } else if (step.has_copy() && !plan.units(part->unit).local()) {
         checkBroughtBack(p, s, step.accesses(0), *part);
       }
-      write(p, s, access);
+      written.add(p, s, access);
       // A local value may be made of anything that the rank has.
       if (!updated && !plan.units(part->unit).local()) {
         updated = part;
@@ -108,14 +104,14 @@ public:
     for (int unit = 0; unit < plan.units_size(); ++unit) {
       const plan::Unit &of = plan.units(unit);
       if (of.local()) {
-        checkLocal(unit, of);
+        written.checkLocal(unit);
       }
       if (!of.trainable()) {
         continue;
       }
       bool all = true;
       for (const plan::State &state : of.states()) {
-        all &= state.role() == "grad" || covered(unit, state);
+        all &= state.role() == "grad" || written.checkWhole(unit, state);
       }
       auto gap = gradients[unit].firstGap(0, of.elements());
       if (all && gap) {
@@ -134,23 +130,6 @@ private:
       if (wayOf(plan, step) == Way::Written &&
           !plan.slices(int(step.accesses(0).slice())).carried()) {
         buffers.make(step.accesses(0).slice());
-      }
-    }
-  }
-
-  /// All parameters are made anew; what lies between them is nobody's.
-  void checkLocal(int index, const plan::Unit &unit) {
-    uint64_t bytes = elementSize(unit.states(0).type());
-    const Written &done = written[unit.states(0).slice()];
-    for (const plan::Parameter &parameter : unit.parameters()) {
-      uint64_t begin = parameter.offset() * bytes;
-      if (auto gap =
-              done.firstGap(begin, begin + parameter.elements() * bytes)) {
-        problems.add("missing update: no step writes bytes [", gap->first, ", ",
-                     gap->second, ") of ",
-                     describeSlice(plan, unit.states(0).slice()), ", where ",
-                     parameter.name(), " of unit ", index, " (", unit.name(),
-                     ") lies; expected each micro-batch to");
       }
     }
   }
@@ -187,22 +166,6 @@ private:
     return true;
   }
 
-  void write(int p, int s, const plan::Access &access) {
-    Written &state = written[access.slice()];
-    mesh.visitRanks(
-        access.offset(), access.bytes(), mesh.strides(access),
-        [&](uint64_t begin, uint64_t end) {
-          state.visit(begin, end, [&](uint64_t at, uint64_t, auto before) {
-            problems.add("doubled update: ",
-                         describeStep(plan, before.first, before.second),
-                         " and ", describeStep(plan, p, s), " both write ",
-                         describeSlice(plan, access.slice()), " at byte ", at,
-                         "; expected one write a step");
-          });
-          state.assign(begin, end, std::pair(p, s));
-        });
-  }
-
   /// What is copied to a state is what the host keeps of the same elements,
   /// updated before.
   void checkBroughtBack(int p, int s, const plan::Access &from,
@@ -224,15 +187,10 @@ private:
     if (!plan.slices(int(from.slice())).carried()) {
       return; // made by this program
     }
-    const Written &updated = written[from.slice()];
-    mesh.visitRanks(from.offset(), from.bytes(), mesh.strides(from),
-                    [&](uint64_t begin, uint64_t end) {
-                      if (updated.firstGap(begin, end)) {
-                        problems.add("early copy: ", describeStep(plan, p, s),
-                                     " copies ", describe(plan, *part),
-                                     " before a step updates them");
-                      }
-                    });
+    if (!written.hasAll(from)) {
+      problems.add("early copy: ", describeStep(plan, p, s), " copies ",
+                   describe(plan, *part), " before a step updates them");
+    }
   }
 
   /// A file gets back what was read from just there, or what was made of the
@@ -298,32 +256,13 @@ private:
     }
   }
 
-  bool covered(int unit, const plan::State &state) {
-    const Written &bytes = written[state.slice()];
-    const std::string &name = plan.units(unit).name();
-    if (bytes.empty()) {
-      problems.add("missing update: no step writes state \"", state.role(),
-                   "\" of trainable unit ", unit, " (", name, "), ",
-                   describeSlice(plan, state.slice()));
-      return false;
-    }
-    auto gap = bytes.firstGap(0, plan.slices(int(state.slice())).bytes());
-    if (gap) {
-      problems.add("missing update: no step writes bytes [", gap->first, ", ",
-                   gap->second, ") of state \"", state.role(),
-                   "\" of trainable unit ", unit, " (", name, "), ",
-                   describeSlice(plan, state.slice()));
-    }
-    return !gap;
-  }
-
   const plan::Plan &plan;
   const Mesh &mesh;
   Problems &problems;
   UnitParts parts;
   std::vector<Arrival> arrivals; // by slice
   FileBuffers buffers;
-  std::map<uint32_t, Written> written;  // by slice
+  StateWrites written;
   std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit
 };
 
