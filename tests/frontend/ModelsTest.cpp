@@ -4,8 +4,6 @@
 
 #include "mlir/IR/Verifier.h"
 
-#include <chrono>
-
 namespace zerograph::frontend::testing {
 
 namespace {
@@ -112,16 +110,13 @@ TEST(Models, ExternalWeightsAreNotRead) {
   EXPECT_EQ(source.getLength(), 512);
 }
 
-TEST(Models, StructureImportsWithoutItsWeightsWithinASecond) {
+TEST(Models, StructureImportsWithoutItsWeights) {
   ImportOptions options;
   options.dims = {{"batch", 1}, {"seq", 128}};
-  auto begin = std::chrono::steady_clock::now();
   Imported imported = importFile(model("structure/gpt2-small.onnx"), options);
-  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_EQ(imported.report.parameters.size(), 148u);
   EXPECT_EQ(trainable(imported), 148);
-  EXPECT_LT(time.count(), 1.0);
 }
 
 TEST(Models, LongContextFoldsToo) {

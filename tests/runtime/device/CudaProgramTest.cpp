@@ -110,11 +110,11 @@ TEST_F(CudaProgramTest, AwaitsACountUnlessCancelled) {
   bind(std::chrono::minutes(1), {{pinned->address(), 5}});
   for (bool fails : {false, true}) {
     counter = 4;
+    auto begin = std::chrono::steady_clock::now();
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       fails ? program->cancel() : counter.store(5);
     });
-    auto begin = std::chrono::steady_clock::now();
     uint32_t step = 0;
     EXPECT_TRUE(run(step).ok());
     EXPECT_GE(std::chrono::steady_clock::now() - begin,
