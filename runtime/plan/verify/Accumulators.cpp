@@ -3,7 +3,8 @@
 // Gradients that are carried from one micro-batch to the next are written by
 // reductions alone (by any step where there is one rank, which adds them up
 // itself, or where they are whole and the rank's own, to be reduced last), or
-// come back from a buffer in which they were added to. Then, when all
+// come back from a buffer in which they were added to. Each micro-batch adds to
+// all of them: Reductions.cpp sees to those that are reduced. Then, when all
 // micro-batches are done, they are zeroed exactly once, after everything that
 // reads the sum. Steps are taken in issue order; the race check sees to it that
 // order holds.
@@ -16,6 +17,7 @@
 #include "runtime/plan/verify/CopiedSums.h"
 #include "runtime/plan/verify/ZeroBytes.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -107,13 +109,14 @@ private:
   void checkAdded(int p) {
     const plan::Program &program = plan.programs(p);
     CopiedSums copies(units, own);
-    std::set<uint32_t> reached;
+    std::map<uint32_t, ByteMap<bool>> reached;
     for (int s = 0; s < program.steps_size(); ++s) {
       const plan::Step &step = program.steps(s);
       for (int i = 0; i < step.accesses_size(); ++i) {
         const plan::Access &access = step.accesses(i);
         if (effectOf(step, i).writes && units.count(access.slice()) != 0) {
-          reached.insert(access.slice());
+          reached[access.slice()].assign(
+              access.offset(), access.offset() + access.bytes(), true);
           writeInMicro(p, s, i, copies.goesBack(step, i));
         }
       }
@@ -133,6 +136,28 @@ private:
       if (reached.count(sum) == 0) {
         problems.add("lost gradients: no step of \"", program.name(),
                      "\" adds to ", describe(sum));
+      } else if (own.count(sum) != 0) {
+        checkWhole(program, sum, reached.at(sum));
+      }
+    }
+  }
+
+  /// What lies between parameters is nobody's.
+  void checkWhole(const plan::Program &program, uint32_t sum,
+                  const ByteMap<bool> &reached) {
+    const plan::Unit &unit = plan.units(units.at(sum));
+    const auto &state = *std::find_if(
+        unit.states().begin(), unit.states().end(),
+        [&](const plan::State &state) { return state.slice() == sum; });
+    uint64_t size = elementSize(state.type());
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      uint64_t begin = parameter.offset() * size;
+      uint64_t end = begin + parameter.elements() * size;
+      if (auto gap = reached.firstGap(begin, end)) {
+        problems.add("lost gradients: no step of \"", program.name(),
+                     "\" adds to bytes [", gap->first, ", ", gap->second,
+                     ") of ", describe(sum), ", where ", parameter.name(),
+                     " lies");
       }
     }
   }

@@ -3,7 +3,6 @@
 #include "runtime/plan/verify/StateWrites.h"
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/Supported.h"
 
 namespace zerograph::verify {
 

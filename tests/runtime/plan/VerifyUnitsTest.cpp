@@ -279,6 +279,11 @@ TEST(Verify, GradientsOfMicroBatchesAreAdded) {
   step(plan, 2)->mutable_accesses(2)->set_mode(plan::WRITE);
   testing::stateFacts(plan);
   expectFault(plan, "overwritten gradients: ", "a/grad");
+  // Half of them would be zeros.
+  plan = testing::reduceLastPlan();
+  step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
+  testing::stateFacts(plan);
+  expectFault(plan, "lost gradients: ", "bytes [1024, 2000)");
   // What no step zeroes goes on to the next step.
   plan = testing::reduceLastPlan();
   removeStep(plan, 4, 1);
