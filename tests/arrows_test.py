@@ -138,7 +138,14 @@ RULES = {
         "and emits nothing",
     ),
     "frontend/exporter": (
-        ["frontend/base", "frontend/file", "frontend/graph", IMPORT, "passes/ir"],
+        [
+            "frontend/base",
+            "frontend/file",
+            "frontend/graph",
+            IMPORT,
+            "passes/ir",
+            "runtime/base",
+        ],
         "what an exporter meant is decided before anything is emitted",
     ),
     "frontend/emit": (
@@ -154,6 +161,7 @@ RULES = {
             "frontend/emit",
             IMPORT,
             "passes/ir",
+            "runtime/base",
         ],
         "the walk finds an operator by its name (graph/OpDef.h) and knows none",
     ),
@@ -164,6 +172,7 @@ RULES = {
             "frontend/graph",
             "frontend/exporter",
             IMPORT,
+            "runtime/base",
         ],
         "a model's file is changed as it is: nothing is imported",
     ),

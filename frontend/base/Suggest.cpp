@@ -3,10 +3,8 @@
 #include "frontend/base/Suggest.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/base/EditDistance.h"
-
-#include <algorithm>
+#include "runtime/base/Text.h"
 
 namespace zerograph::frontend {
 
@@ -34,13 +32,7 @@ std::string suggestFor(const std::string &pattern,
   if (names.empty()) {
     return "; there are none";
   }
-  constexpr size_t kShown = 5;
-  size_t shown = std::min(names.size(), kShown);
-  std::string list = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
-  if (shown < names.size()) {
-    absl::StrAppend(&list, " and ", names.size() - shown, " more");
-  }
-  return absl::StrCat("; there are ", list);
+  return absl::StrCat("; there are ", listOf(names, 5));
 }
 
 } // namespace zerograph::frontend

@@ -3,6 +3,7 @@
 #include "frontend/export/Tensors.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/Text.h"
 
 #include <cstring>
 
@@ -129,14 +130,11 @@ void setValues(TensorProto &tensor, const std::string &bytes) {
 }
 
 std::string listNames(const std::vector<std::string> &names) {
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) {
-    absl::StrAppend(&text, i == 0 ? "'" : ", '", names[i], "'");
+  std::vector<std::string> quoted;
+  for (const std::string &name : names) {
+    quoted.push_back(absl::StrCat("'", name, "'"));
   }
-  if (names.size() > kMaxNames) {
-    absl::StrAppend(&text, " and ", names.size() - kMaxNames, " more");
-  }
-  return text;
+  return listOf(quoted, kMaxNames);
 }
 
 } // namespace zerograph::frontend

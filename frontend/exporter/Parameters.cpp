@@ -12,8 +12,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/Text.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace zerograph::frontend {
@@ -46,7 +46,7 @@ public:
                               : gradient.nodesReaching(loss)),
         train("--train", options.train), freeze("--freeze", options.freeze),
         lora("--lora", patternsOf(options.adapters),
-             "parameter of two dimensions or more") {}
+             "parameter with two dimensions above 1") {}
 
   std::vector<Parameter> run(ImportReport &report) {
     std::vector<Parameter> parameters;
@@ -199,15 +199,10 @@ private:
     if (unlikely.empty()) {
       return;
     }
-    constexpr size_t kMost = 8;
-    size_t count = unlikely.size();
-    unlikely.resize(std::min(count, kMost));
     report.notes.push_back(absl::StrCat(
         "trained, though they may be buffers, which this exporter does "
         "not tell from parameters: ",
-        absl::StrJoin(unlikely, ", "),
-        count > kMost ? absl::StrCat(" and ", count - kMost, " more") : "",
-        ". --freeze NAME keeps one as it is"));
+        listOf(unlikely, 8), ". --freeze NAME keeps one as it is"));
   }
 
   /// Whether the exporter lists it as a parameter.

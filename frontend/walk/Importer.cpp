@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "onnx/defs/schema.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "runtime/base/Text.h"
 
 using namespace mlir;
 
@@ -142,16 +143,11 @@ void Importer::reportStable() {
     return;
   }
   size_t count = stableNodes.size();
-  std::string more;
-  if (count > kMaxStableNodes) {
-    stableNodes.resize(kMaxStableNodes);
-    more = absl::StrCat(" and ", count - kMaxStableNodes, " more");
-  }
   note(absl::StrCat(
       count, count == 1 ? " node is" : " nodes are",
       " computed so that nothing overflows or vanishes, as PyTorch does but "
       "its exporters do not write: ",
-      absl::StrJoin(stableNodes, ", "), more));
+      listOf(stableNodes, kMaxStableNodes)));
 }
 
 void Importer::addProblem(const onnx::NodeProto &node,

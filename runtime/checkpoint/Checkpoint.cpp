@@ -2,6 +2,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/checkpoint/Folder.h"
 
 #include "absl/strings/str_join.h"
@@ -15,7 +16,6 @@ namespace {
 
 /// What is lost with a file.
 std::string heldBy(const CheckpointIndex &index, size_t file) {
-  constexpr size_t kMost = 3;
   std::vector<std::string> names;
   for (const CheckpointTensor &tensor : index.tensors) {
     for (const CheckpointPiece &piece : tensor.pieces) {
@@ -25,12 +25,7 @@ std::string heldBy(const CheckpointIndex &index, size_t file) {
       }
     }
   }
-  size_t shown = std::min(kMost, names.size());
-  return absl::StrCat("it has pieces of ",
-                      absl::StrJoin(names.begin(), names.begin() + shown, ", "),
-                      shown < names.size()
-                          ? absl::StrCat(" and ", names.size() - shown, " more")
-                          : "");
+  return absl::StrCat("it has pieces of ", listOf(names));
 }
 
 } // namespace

@@ -64,7 +64,8 @@ TEST(RefusedParameters, PatternsThatMatchNothing) {
   expectRefused(kSmall, {"--freeze v*"}, options);
   options.freeze.clear();
   options.adapters = {{8, "v*"}};
-  expectRefused(kSmall, {"--lora v*: no parameter of two dimensions"}, options);
+  expectRefused(kSmall, {"--lora v*: no parameter with two dimensions above 1"},
+                options);
 }
 
 /// kSmall as an exporter would describe it, with a parameter that the file does
