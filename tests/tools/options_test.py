@@ -239,9 +239,9 @@ class CompileOptions(Case):
         notes, plan, _ = compiled(*within(limit))
         self.assertEqual(plan, plain)
         self.assertNotIn("--offload auto", notes)
-        for choice in (("--offload-optimizer", "cpu"),
-                       ("--offload-optimizer", "cpu",
-                        "--offload-param", "cpu")):
+        optimizer = ("--offload-optimizer", "cpu")
+        for choice in ((*optimizer, "--offload-ratio", "0.25"), optimizer,
+                       (*optimizer, "--offload-param", "cpu")):
             _, by_hand, limit = compiled(*choice)
             notes, plan, _ = compiled(*within(limit))
             self.assertEqual(plan, by_hand)

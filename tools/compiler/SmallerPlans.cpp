@@ -152,6 +152,25 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   return all;
 }
 
+/// Of a plan that fits: the least share of the optimizer's states, in quarters,
+/// that is enough. What is offloaded with them is offloaded whole.
+ChangedOptions offloadLess(const ChangedOptions &whole, Fits fits) {
+  const CompileOptions &options = whole.options;
+  if (options.offload_optimizer == kNone || options.offload_param != kNone ||
+      options.offload_gradients != kNone) {
+    return whole;
+  }
+  for (double share : {0.25, 0.5, 0.75}) {
+    ChangedOptions less = whole;
+    less.options.offload_ratio = share;
+    absl::StrAppend(&less.change, " --offload-ratio ", share);
+    if (fits(less.options)) {
+      return less;
+    }
+  }
+  return whole;
+}
+
 } // namespace
 
 std::optional<ChangedOptions>
@@ -169,9 +188,9 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
       }
     }
   }
-  for (ChangedOptions &changed : all) {
+  for (const ChangedOptions &changed : all) {
     if (fits(changed.options)) {
-      return std::move(changed);
+      return offloadLess(changed, fits);
     }
   }
   return std::nullopt;
@@ -192,8 +211,10 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
       });
   for (const ChangedOptions &changed : all) {
     if (!hopeless && fits(changed.options)) {
+      bool whole = options.offload_optimizer != kNone; // as was asked for
       return absl::StrCat("--memory ", options.memory, " is enough with ",
-                          changed.change);
+                          whole ? changed.change
+                                : offloadLess(changed, fits).change);
     }
   }
   for (ChangedOptions &changed : all) {
