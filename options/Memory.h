@@ -3,9 +3,11 @@
 #ifndef ZEROGRAPH_OPTIONS_MEMORY_H
 #define ZEROGRAPH_OPTIONS_MEMORY_H
 
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace zerograph::options {
 
@@ -18,27 +20,27 @@ struct MemoryLimits {
 
 namespace detail {
 
-/// "80GiB", "512MiB", "1000000"; 0 where it is no number of bytes above 0.
+/// "80GiB", "1.5GiB", "1000000"; 0 where it is no number of bytes above 0.
 inline int64_t parseBytes(std::string_view text) {
-  constexpr int64_t kMost = int64_t(1) << 50;
-  size_t digits = 0;
-  int64_t number = 0;
-  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9';
-       ++digits) {
-    number = number * 10 + (text[digits] - '0');
-    if (number > kMost) {
-      return 0;
-    }
+  constexpr double kMost = double(int64_t(1) << 50);
+  if (text.empty() || text[0] < '0' || text[0] > '9') {
+    return 0; // from_chars takes signs and names
   }
-  std::string_view unit = text.substr(digits);
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(),
+                                      number, std::chars_format::fixed);
+  std::string_view unit = text.substr(size_t(end - text.data()));
   int shift = unit.empty()    ? 0
               : unit == "KiB" ? 10
               : unit == "MiB" ? 20
               : unit == "GiB" ? 30
               : unit == "TiB" ? 40
                               : -1;
-  bool fits = digits > 0 && shift >= 0 && number <= (kMost >> shift);
-  return fits ? number << shift : 0;
+  if (error != std::errc() || shift < 0) {
+    return 0;
+  }
+  double bytes = number * double(int64_t(1) << shift);
+  return bytes <= kMost ? int64_t(bytes) : 0;
 }
 
 } // namespace detail

@@ -1,6 +1,7 @@
 //===- OptionsTest.cpp - the table of options -----------------------------===//
 
 #include "options/Groups.h"
+#include "options/Memory.h"
 #include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/OptionTable.h"
 
@@ -48,6 +49,22 @@ TEST(Options, BetasAreTwoNumbersBelowOne) {
   for (const char *text : {"", "0.9", "0.9,", ",0.9", "0.9,1", "-0.1,0.9",
                            "0.9,0.9,0.9", "0.9;0.9", "nan,0.9", "a,b"}) {
     EXPECT_FALSE(options::parseBetas(text)) << text;
+  }
+}
+
+TEST(Options, LimitsOfMemoryAreBytesOrUnits) {
+  options::MemoryLimits limits =
+      options::parseMemory("device=1.5GiB,host=1000000");
+  EXPECT_EQ(limits.error, "");
+  EXPECT_EQ(limits.device, 3 << 29);
+  EXPECT_EQ(limits.host, 1000000);
+  EXPECT_EQ(options::parseMemory("1024TiB").device, int64_t(1) << 50);
+  EXPECT_EQ(options::parseMemory("1125899906842624").device, int64_t(1) << 50);
+  for (const char *text :
+       {"0", "0.5", "1025TiB", "-1GiB", "+1", "inf", "nan", "1e3", "1.5.5GiB",
+        "1GB", "GiB", "1 GiB", "disk=1", "1,2", "device=", "1,", ",",
+        "99999999999999999999999999999999999999999999"}) {
+    EXPECT_NE(options::parseMemory(text).error, "") << text;
   }
 }
 
