@@ -36,7 +36,8 @@ inline int64_t parseBytes(std::string_view text) {
               : unit == "GiB" ? 30
               : unit == "TiB" ? 40
                               : -1;
-  if (error != std::errc() || shift < 0) {
+  bool fraction = text.find('.') != std::string_view::npos;
+  if (error != std::errc() || shift < 0 || (fraction && shift == 0)) {
     return 0;
   }
   double bytes = number * double(int64_t(1) << shift);

@@ -2,12 +2,11 @@
 
 #include "runtime/state/StateDictNames.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/io/TensorFile.h"
 
-#include "absl/strings/str_join.h"
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <optional>
 
 using namespace zerograph;
@@ -111,7 +110,6 @@ StateDictName StateDictNames::of(const std::string &initializer) const {
 
 std::string
 StateDictNames::others(const std::set<std::string> &initializers) const {
-  constexpr size_t kMost = 5;
   std::vector<std::string> others;
   for (const auto &[initializer, name] : names) {
     if (initializers.count(initializer) == 0) {
@@ -121,10 +119,7 @@ StateDictNames::others(const std::set<std::string> &initializers) const {
   if (others.empty()) {
     return "";
   }
-  size_t shown = std::min(kMost, others.size());
-  return absl::StrCat(
-      path, ": ", others.size(), " of ", names.size(),
-      " names have no effect, since no tensor is called so: ",
-      absl::StrJoin(others.begin(), others.begin() + shown, ", "),
-      shown < others.size() ? ", ..." : "");
+  return absl::StrCat(path, ": ", others.size(), " of ", names.size(),
+                      " names have no effect, since no tensor is called so: ",
+                      listOf(others, 5));
 }

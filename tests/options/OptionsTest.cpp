@@ -61,7 +61,7 @@ TEST(Options, LimitsOfMemoryAreBytesOrUnits) {
   EXPECT_EQ(options::parseMemory("1024TiB").device, int64_t(1) << 50);
   EXPECT_EQ(options::parseMemory("1125899906842624").device, int64_t(1) << 50);
   for (const char *text :
-       {"0", "0.5", "1025TiB", "-1GiB", "+1", "inf", "nan", "1e3", "1.5.5GiB",
+       {"0", "0.5", "1.5", "1025TiB", "-1GiB", "+1", "inf", "nan", "1e3", "1.5.5GiB",
         "1GB", "GiB", "1 GiB", "disk=1", "1,2", "device=", "1,", ",",
         "99999999999999999999999999999999999999999999"}) {
     EXPECT_NE(options::parseMemory(text).error, "") << text;

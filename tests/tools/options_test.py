@@ -248,6 +248,11 @@ class CompileOptions(Case):
             self.assertIn("note: --offload auto: " + " ".join(choice), notes)
         self.refused(*shards, *within(limit - 1), lines=0,
                      parts=["needs", f"the limit is {limit - 1}"])
+        # The advice has nothing that `auto` would refuse.
+        said = self.refused(*COMPILE, "--ranks", "2", "--zero", "0",
+                            *within(limit), lines=0,
+                            parts=["is enough with --zero 3\n"]).stderr
+        self.assertNotIn("--offload-", said)
         self.refused(*shards, "--offload", "auto",
                      parts=["as --memory device=80GiB"])
         for also in (("--offload-optimizer", "cpu"), ("--offload-ratio", "0.5")):

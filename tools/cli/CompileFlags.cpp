@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "options/Lora.h"
 #include "runtime/base/Status.h"
-#include "runtime/device/Driver.h"
 #include "tools/cli/ModelFacts.h"
 #include "tools/cli/OffloadFlags.h"
 #include "tools/cli/OptimizerFlags.h"
@@ -158,14 +157,11 @@ bool CompileFlags::needsFolder() const {
 
 absl::Status CompileFlags::checkFolder(const std::string &folder) const {
   std::string option = offloadInFiles(options);
-  if (option.empty()) {
+  if (option.empty() || !folder.empty()) {
     return absl::OkStatus();
   }
-  if (folder.empty()) {
-    return withKeys(absl::InvalidArgumentError(absl::StrCat(
-        option, " nvme needs --nvme-path DIR, a folder on an NVMe disk")));
-  }
-  return withKeys(probeFolder(folder).status());
+  return withKeys(absl::InvalidArgumentError(absl::StrCat(
+      option, " nvme needs --nvme-path DIR, a folder on an NVMe disk")));
 }
 
 absl::Status CompileFlags::checkLoss() {

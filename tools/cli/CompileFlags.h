@@ -65,8 +65,7 @@ public:
   /// Whether a plan of these options keeps something in files, which a run
   /// needs a folder for. Where only the plan itself knows, not.
   bool needsFolder() const;
-  /// An error where a run of these options needs a folder, and `folder` is none
-  /// in which files can be made.
+  /// An error where a run of these options needs a folder and has none.
   absl::Status checkFolder(const std::string &folder) const;
 
 private:

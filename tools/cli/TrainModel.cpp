@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/Driver.h"
 #include "runtime/io/DataSource.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/schedules/Schedule.h"
@@ -39,6 +40,9 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
       CompileOptions options,
       compile.resolve(train.epochs() ? kUnknownSteps : train.steps()));
   ZG_RETURN_IF_ERROR(compile.checkFolder(train.nvmePath()));
+  if (compile.needsFolder()) {
+    ZG_RETURN_IF_ERROR(probeFolder(train.nvmePath()).status());
+  }
   ZG_RETURN_IF_ERROR(checkDevice(options));
   if (ranks) {
     ZG_RETURN_IF_ERROR(compile.setRanks(options, *ranks));

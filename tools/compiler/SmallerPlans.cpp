@@ -152,23 +152,31 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   return all;
 }
 
-/// Of a plan that fits: the least share of the optimizer's states, in quarters,
-/// that is enough. What is offloaded with them is offloaded whole.
-ChangedOptions offloadLess(const ChangedOptions &whole, Fits fits) {
-  const CompileOptions &options = whole.options;
-  if (options.offload_optimizer == kNone || options.offload_param != kNone ||
-      options.offload_gradients != kNone) {
-    return whole;
-  }
-  for (double share : {0.25, 0.5, 0.75}) {
-    ChangedOptions less = whole;
-    less.options.offload_ratio = share;
-    absl::StrAppend(&less.change, " --offload-ratio ", share);
-    if (fits(less.options)) {
-      return less;
+/// Whether nothing but the optimizer is offloaded, so that a share of it can
+/// be.
+bool offloadsTheOptimizerAlone(const CompileOptions &options) {
+  return options.offload_optimizer != kNone && options.offload_param == kNone &&
+         options.offload_gradients == kNone;
+}
+
+/// What is changed or, where a share of the optimizer's states is enough, the
+/// change with the least of its quarters; nothing where none fits.
+std::optional<ChangedOptions> leastThatFits(const ChangedOptions &whole,
+                                            Fits fits) {
+  bool enough = fits(whole.options);
+  // A share needs more of the device, and less of the host.
+  bool host = options::parseMemory(whole.options.memory).host > 0;
+  if (offloadsTheOptimizerAlone(whole.options) && (enough || host)) {
+    for (double share : {0.25, 0.5, 0.75}) {
+      ChangedOptions less = whole;
+      less.options.offload_ratio = share;
+      absl::StrAppend(&less.change, " --offload-ratio ", share);
+      if (fits(less.options)) {
+        return less;
+      }
     }
   }
-  return whole;
+  return enough ? std::optional(whole) : std::nullopt;
 }
 
 } // namespace
@@ -189,8 +197,8 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
     }
   }
   for (const ChangedOptions &changed : all) {
-    if (fits(changed.options)) {
-      return offloadLess(changed, fits);
+    if (auto least = leastThatFits(changed, fits)) {
+      return least;
     }
   }
   return std::nullopt;
@@ -209,12 +217,21 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
       std::none_of(all.begin(), all.end(), [&](const ChangedOptions &changed) {
         return mostOffloaded(changed) && fits(changed.options);
       });
+  // A share of what the user or `auto` moves is theirs to choose.
+  bool shares = options.offload_optimizer == kNone && options.offload != "auto";
   for (const ChangedOptions &changed : all) {
-    if (!hopeless && fits(changed.options)) {
-      bool whole = options.offload_optimizer != kNone; // as was asked for
+    if (hopeless) {
+      break;
+    }
+    std::optional<ChangedOptions> least;
+    if (shares) {
+      least = leastThatFits(changed, fits);
+    } else if (fits(changed.options)) {
+      least = changed;
+    }
+    if (least) {
       return absl::StrCat("--memory ", options.memory, " is enough with ",
-                          whole ? changed.change
-                                : offloadLess(changed, fits).change);
+                          least->change);
     }
   }
   for (ChangedOptions &changed : all) {

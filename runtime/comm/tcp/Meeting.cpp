@@ -2,6 +2,7 @@
 
 #include "runtime/comm/tcp/Meeting.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/comm/tcp/Timing.h"
 
 #include "absl/strings/escaping.h"
@@ -43,14 +44,11 @@ std::string Meeting::nameOf(unsigned rank) const {
 }
 
 std::string Meeting::namesOf(const std::vector<unsigned> &which) const {
-  std::string names;
-  for (size_t i = 0; i < std::min(which.size(), kNames); ++i) {
-    absl::StrAppend(&names, i == 0 ? "" : ", ", nameOf(which[i]));
+  std::vector<std::string> names;
+  for (unsigned rank : which) {
+    names.push_back(nameOf(rank));
   }
-  if (which.size() > kNames) {
-    absl::StrAppend(&names, " and ", which.size() - kNames, " more");
-  }
-  return names;
+  return listOf(names, kNames);
 }
 
 absl::Status Meeting::failure() const {

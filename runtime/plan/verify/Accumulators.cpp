@@ -4,20 +4,20 @@
 // reductions alone (by any step where there is one rank, which adds them up
 // itself, or where they are whole and the rank's own, to be reduced last), or
 // come back from a buffer in which they were added to. Each micro-batch adds to
-// all of them: Reductions.cpp sees to those that are reduced. Then, when all
-// micro-batches are done, they are zeroed exactly once, after everything that
-// reads the sum. Steps are taken in issue order; the race check sees to it that
-// order holds.
+// all of them; Reductions.cpp counts the reductions of each segment. Then, when
+// all micro-batches are done, they are zeroed exactly once, after everything
+// that reads the sum. Steps are taken in issue order; the race check sees to it
+// that order holds.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/UnitParts.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/CopiedSums.h"
 #include "runtime/plan/verify/ZeroBytes.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -27,7 +27,8 @@ namespace {
 class Accumulators {
 public:
   Accumulators(const Subject &subject, Problems &problems)
-      : plan(subject.plan), problems(problems), zeroed(subject.mesh) {
+      : plan(subject.plan), problems(problems), parts(plan),
+        zeroed(subject.mesh) {
     // Gradients that are dumped are carried too. A fused step writes them anew,
     // unless a reduction reads what it writes. (Where there is one rank, the
     // same is a kernel, which may read its own result for other reasons.)
@@ -109,14 +110,20 @@ private:
   void checkAdded(int p) {
     const plan::Program &program = plan.programs(p);
     CopiedSums copies(units, own);
-    std::map<uint32_t, ByteMap<bool>> reached;
+    std::set<uint32_t> reached;
+    std::map<int, ByteMap<bool>> added; // elements of units, to own sums
     for (int s = 0; s < program.steps_size(); ++s) {
       const plan::Step &step = program.steps(s);
       for (int i = 0; i < step.accesses_size(); ++i) {
         const plan::Access &access = step.accesses(i);
         if (effectOf(step, i).writes && units.count(access.slice()) != 0) {
-          reached[access.slice()].assign(
-              access.offset(), access.offset() + access.bytes(), true);
+          reached.insert(access.slice());
+          if (auto part = parts.of(access); part &&
+                                            own.count(access.slice()) != 0 &&
+                                            access.strides().empty()) {
+            added[part->unit].assign(part->begin, part->begin + part->elements,
+                                     true);
+          }
           writeInMicro(p, s, i, copies.goesBack(step, i));
         }
       }
@@ -136,27 +143,24 @@ private:
       if (reached.count(sum) == 0) {
         problems.add("lost gradients: no step of \"", program.name(),
                      "\" adds to ", describe(sum));
-      } else if (own.count(sum) != 0) {
-        checkWhole(program, sum, reached.at(sum));
       }
+    }
+    for (const auto &[unit, elements] : added) {
+      checkAddedToAll(program, unit, elements);
     }
   }
 
-  /// What lies between parameters is nobody's.
-  void checkWhole(const plan::Program &program, uint32_t sum,
-                  const ByteMap<bool> &reached) {
-    const plan::Unit &unit = plan.units(units.at(sum));
-    const auto &state = *std::find_if(
-        unit.states().begin(), unit.states().end(),
-        [&](const plan::State &state) { return state.slice() == sum; });
-    uint64_t size = elementSize(state.type());
-    for (const plan::Parameter &parameter : unit.parameters()) {
-      uint64_t begin = parameter.offset() * size;
-      uint64_t end = begin + parameter.elements() * size;
-      if (auto gap = reached.firstGap(begin, end)) {
+  /// A rank adds to its own sums wherever parameters lie; what lies between
+  /// them is nobody's.
+  void checkAddedToAll(const plan::Program &program, int unit,
+                       const ByteMap<bool> &added) {
+    for (const plan::Parameter &parameter : plan.units(unit).parameters()) {
+      uint64_t begin = parameter.offset();
+      if (auto gap = added.firstGap(begin, begin + parameter.elements())) {
         problems.add("lost gradients: no step of \"", program.name(),
-                     "\" adds to bytes [", gap->first, ", ", gap->second,
-                     ") of ", describe(sum), ", where ", parameter.name(),
+                     "\" adds to the sum of gradients [", gap->first, ", ",
+                     gap->second, ") of unit ", unit, " (",
+                     plan.units(unit).name(), "), where ", parameter.name(),
                      " lies");
       }
     }
@@ -220,6 +224,7 @@ private:
   Problems &problems;
   std::map<uint32_t, int> units; // by slice that is added to
   std::set<uint32_t> own;        // of them, those of one rank alone
+  UnitParts parts;
   ZeroBytes zeroed;
 };
 

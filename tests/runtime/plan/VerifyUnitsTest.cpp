@@ -283,7 +283,7 @@ TEST(Verify, GradientsOfMicroBatchesAreAdded) {
   plan = testing::reduceLastPlan();
   step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "bytes [1024, 2000)");
+  expectFault(plan, "lost gradients: ", "gradients [256, 500) of unit 0 (a)");
   // What no step zeroes goes on to the next step.
   plan = testing::reduceLastPlan();
   removeStep(plan, 4, 1);
