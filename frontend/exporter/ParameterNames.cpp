@@ -8,17 +8,25 @@
 #include <algorithm>
 #include <set>
 
+static std::string lastPart(const std::string &name) {
+  return name.substr(name.find_last_of('.') + 1);
+}
+
 bool zerograph::frontend::isBufferName(const std::string &name) {
   static const std::set<std::string> known = {
-      "running_mean", "running_var",  "num_batches_tracked", "inv_freq",
-      "masked_bias",  "position_ids", "token_type_ids",      "causal_mask"};
-  std::string last = name.substr(name.find_last_of('.') + 1);
-  return known.count(last) != 0 ||
-         absl::StrContains(absl::AsciiStrToLower(last), "mask");
+      "running_mean",      "running_var",  "num_batches_tracked", "inv_freq",
+      "original_inv_freq", "cos_cached",   "sin_cached",          "masked_bias",
+      "final_logits_bias", "position_ids", "token_type_ids"};
+  return known.count(lastPart(name)) != 0 || isMaskName(name);
+}
+
+bool zerograph::frontend::isMaskName(const std::string &name) {
+  std::string last = absl::AsciiStrToLower(lastPart(name));
+  return absl::EndsWith(last, "mask") || absl::EndsWith(last, "masks");
 }
 
 bool zerograph::frontend::isParameterName(const std::string &name) {
-  std::string last = name.substr(name.find_last_of('.') + 1);
+  std::string last = lastPart(name);
   for (const char *word : {"weight", "bias"}) {
     if (absl::StartsWith(last, word) || absl::EndsWith(last, word)) {
       return true;

@@ -12,6 +12,10 @@ namespace zerograph::frontend {
 /// Names that frameworks give to state that is not trained.
 bool isBufferName(const std::string &name);
 
+/// Of these, "attn.mask" and "causal_masks", which a parameter may be called
+/// too. A "mask_token" is one.
+bool isMaskName(const std::string &name);
+
 /// Whether PyTorch's own modules give a parameter this name: "fc.weight",
 /// "rnn.bias_hh_l0", "attn.in_proj_weight".
 bool isParameterName(const std::string &name);

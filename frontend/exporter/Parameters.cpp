@@ -60,13 +60,10 @@ public:
                               decision->adapter});
       }
     }
-    if (!takenForConstants.empty()) {
-      report.notes.push_back(absl::StrCat(
-          "taken for constants, as they have one element and no parameter's "
-          "name: ",
-          absl::StrJoin(takenForConstants, ", "),
-          ". To train one, name it and all other parameters by --train"));
-    }
+    noteTaken(takenForConstants,
+              "constants, as they have one element and no parameter's name",
+              report);
+    noteTaken(masks, "buffers, as they are called masks", report);
     noteUnlikely(report);
     checkPatterns();
     return parameters;
@@ -183,6 +180,9 @@ private:
       return std::nullopt;
     }
     if (isBufferName(name)) {
+      if (reached && isMaskName(name)) {
+        masks.push_back(name);
+      }
       return Decision{false, "its name is that of a buffer"};
     }
     if (reached) {
@@ -192,6 +192,15 @@ private:
       return Decision{true, "the loss's gradient reaches it"};
     }
     return std::nullopt;
+  }
+
+  static void noteTaken(const std::vector<std::string> &names, const char *as,
+                        ImportReport &report) {
+    if (!names.empty()) {
+      report.notes.push_back(absl::StrCat(
+          "taken for ", as, ": ", listOf(names, 8),
+          ". To train one, name it and all other parameters by --train"));
+    }
   }
 
   /// The TorchScript exporter does not tell buffers from parameters.
@@ -259,6 +268,8 @@ private:
   std::vector<std::string> adaptable; ///< what --lora could name
   /// One-element initializers that might have been parameters.
   std::vector<std::string> takenForConstants;
+  /// Taken for buffers, as they are called masks.
+  std::vector<std::string> masks;
   /// Trained, but not named as parameters of PyTorch's modules are.
   std::vector<std::string> unlikely;
 };

@@ -70,7 +70,9 @@ TEST(Parameters, HeuristicsWithoutMetadata) {
   // A scalar without a parameter's name is a constant, which is said; what
   // nothing uses is no argument.
   EXPECT_FALSE(imported.parameter("scale"));
-  ASSERT_EQ(imported.report.notes.size(), 1u);
+  ASSERT_EQ(imported.report.notes.size(), 2u);
+  EXPECT_NE(imported.report.notes[1].find("called masks: layer.mask."),
+            std::string::npos);
   EXPECT_NE(imported.report.notes[0].find("no parameter's name: scale."),
             std::string::npos)
       << imported.report.notes[0];
@@ -103,6 +105,25 @@ TEST(Parameters, ScalarsWithAPathAreTrained) {
     bool trained =
         imported.parameter(name) && imported.parameter(name).getTrainable();
     EXPECT_EQ(trained, name[0] != '/') << name;
+  }
+}
+
+// The older exporter says of no initializer whether it is a buffer.
+TEST(Parameters, SomeBuffersHaveNamesOfTheirOwn) {
+  for (const auto &[name, trained] :
+       {std::pair<std::string, bool>("embed.mask_token", true),
+        {"masked_spec_embed", true},
+        {"attn.causal_mask", false},
+        {"model.final_logits_bias", false},
+        {"rotary.cos_cached", false}}) {
+    onnx::ModelProto model = twoLayers();
+    model.set_producer_name("pytorch");
+    model.mutable_graph()->mutable_initializer(2)->set_name(name);
+    model.mutable_graph()->mutable_node(1)->set_input(1, name);
+    Imported imported = importFile(write(model));
+    ASSERT_TRUE(imported.status.ok()) << imported.error();
+    ASSERT_TRUE(imported.parameter(name)) << name;
+    EXPECT_EQ(imported.parameter(name).getTrainable(), trained) << name;
   }
 }
 
