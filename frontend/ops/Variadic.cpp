@@ -10,10 +10,16 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// x, or the bound where x is beyond it. This is not min or max: where x equals
-/// the bound, the gradient passes to x, as in PyTorch.
-Value clip(Emitter &emit, Value x, CompareKind beyond, Value bound) {
-  return emit.select(emit.compare(beyond, x, bound), bound, x);
+/// x, or the bound where x is beyond it: of a max the least, of a min the
+/// greatest. Those share the gradient of a tie, here it passes to x or to
+/// nobody.
+Value clip(Op &op, BinaryKind kind, Value x, Value bound) {
+  bool least = kind == BinaryKind::max;
+  CompareKind beyond = least ? CompareKind::le : CompareKind::ge;
+  if (op.passesAtBounds()) {
+    beyond = least ? CompareKind::lt : CompareKind::gt;
+  }
+  return op.emit.select(op.emit.compare(beyond, x, bound), bound, x);
 }
 
 /// Exporters write clamp with one bound as Max or Min with a number.
@@ -26,10 +32,7 @@ bool emitClamp(Op &op, BinaryKind kind) {
     const HostTensor *bound = op.host(i);
     if (bound != nullptr && bound->size() == 1 && op.host(1 - i) == nullptr &&
         bound->rank() <= static_cast<int64_t>(op.shape(1 - i).size())) {
-      op.set(0,
-             clip(op.emit, op.value(1 - i),
-                  kind == BinaryKind::max ? CompareKind::lt : CompareKind::gt,
-                  op.value(i)));
+      op.set(0, clip(op, kind, op.value(1 - i), op.value(i)));
       return true;
     }
   }
@@ -64,15 +67,21 @@ void foldVariadic(Op &op) {
 // Clip
 //===----------------------------------------------------------------------===//
 
+/// A bound that is computed, or trained, shares the gradient of a tie where a
+/// number takes it.
+Value clipBy(Op &op, BinaryKind kind, Value x, int input) {
+  if (!op.hasInput(input)) {
+    return x;
+  }
+  Value bound = op.value(input);
+  return op.host(input) != nullptr || op.passesAtBounds()
+             ? clip(op, kind, x, bound)
+             : op.emit.binary(kind, x, bound);
+}
+
 void emitClip(Op &op) {
-  Value x = op.value(0);
-  if (op.hasInput(1)) {
-    x = clip(op.emit, x, CompareKind::lt, op.value(1));
-  }
-  if (op.hasInput(2)) {
-    x = clip(op.emit, x, CompareKind::gt, op.value(2));
-  }
-  op.set(0, x);
+  Value x = clipBy(op, BinaryKind::max, op.value(0), 1);
+  op.set(0, clipBy(op, BinaryKind::min, x, 2));
 }
 
 void foldClip(Op &op) {
@@ -89,13 +98,12 @@ void foldClip(Op &op) {
 /// Before version 11 the bounds are attributes.
 void emitClipAttributes(Op &op) {
   Value x = op.value(0);
-  if (op.hasAttribute("min")) {
-    Value low = op.emit.splatLike(op.floatAttribute("min", 0), x);
-    x = clip(op.emit, x, CompareKind::lt, low);
-  }
-  if (op.hasAttribute("max")) {
-    Value high = op.emit.splatLike(op.floatAttribute("max", 0), x);
-    x = clip(op.emit, x, CompareKind::gt, high);
+  for (auto [name, kind] :
+       {std::pair("min", BinaryKind::max), std::pair("max", BinaryKind::min)}) {
+    if (op.hasAttribute(name)) {
+      Value bound = op.emit.splatLike(op.floatAttribute(name, 0), x);
+      x = clip(op, kind, x, bound);
+    }
   }
   op.set(0, x);
 }

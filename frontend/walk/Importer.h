@@ -4,6 +4,7 @@
 #define ZEROGRAPH_FRONTEND_WALK_IMPORTER_H
 
 #include "frontend/Import.h"
+#include "frontend/exporter/Clamp.h"
 #include "frontend/exporter/Parameters.h"
 #include "frontend/exporter/Signature.h"
 #include "frontend/file/ModelFile.h"
@@ -35,6 +36,9 @@ public:
   int64_t opset() const { return file.opset; }
   bool isOfTorchScript() const {
     return zerograph::frontend::isOfTorchScript(file.model);
+  }
+  bool passesAtBounds(const onnx::NodeProto &node) const {
+    return zerograph::frontend::passesAtBounds(file.model, node);
   }
   const ImportOptions &importOptions() const { return options; }
   /// See Op.

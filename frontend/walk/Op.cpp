@@ -176,6 +176,8 @@ bool Op::evaluates() const { return importer.importOptions().evaluation; }
 
 bool Op::isOfTorchScript() const { return importer.isOfTorchScript(); }
 
+bool Op::passesAtBounds() const { return importer.passesAtBounds(node); }
+
 bool Op::allowsExporterDamage() const {
   return importer.importOptions().allow_exporter_damage;
 }

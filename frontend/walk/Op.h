@@ -142,6 +142,8 @@ public:
   bool evaluates() const;
   /// Whether PyTorch's TorchScript exporter wrote the model.
   bool isOfTorchScript() const;
+  /// Whether the gradient passes at the bounds of this Clip, Max or Min.
+  bool passesAtBounds() const;
   /// Whether the user accepts what an exporter is known to have damaged.
   bool allowsExporterDamage() const;
   /// Tells the user that this node is computed otherwise than it is written, as
