@@ -46,7 +46,7 @@ public:
                               : gradient.nodesReaching(loss)),
         train("--train", options.train), freeze("--freeze", options.freeze),
         lora("--lora", patternsOf(options.adapters),
-             "parameter with two dimensions above 1") {}
+             "parameter of two dimensions above 1") {}
 
   std::vector<Parameter> run(ImportReport &report) {
     std::vector<Parameter> parameters;

@@ -167,7 +167,31 @@ std::vector<int64_t> rowsOf(const HostTensor &index, const Shape &data,
   return rows;
 }
 
-void emitScatterElements(Op &op) {
+/// Writes constant updates into constants at `places`, numbers of elements,
+/// from each of which on `inner` lie in a row. Leaves it to the program where
+/// values are reduced, or one would overwrite another.
+void foldScatter(Op &op, const std::vector<int64_t> &places, int64_t inner) {
+  const HostTensor &data = op.constant(0, "data");
+  const HostTensor &updates = op.constant(2, "updates");
+  if (kindOf(op) != ScatterKind::set || !areDistinct(places)) {
+    throw TooLarge();
+  }
+  checkMean(op, /*distinct=*/true);
+  if (updates.type() != data.type()) {
+    fail("the updates are of another type than the data");
+  }
+  HostTensor result(data.type(), data.shape());
+  for (int64_t i = 0; i < data.size(); ++i) {
+    result.copyFrom(i, data, i);
+  }
+  for (int64_t i = 0; i < updates.size(); ++i) {
+    result.copyFrom(places[i / inner] + i % inner, updates, i);
+  }
+  op.set(0, result);
+}
+
+/// The axis, where the shapes fit each other.
+int64_t checkElements(Op &op) {
   Shape data = op.shape(0), shape = op.shape(1);
   int64_t rank = data.size();
   int64_t axis = normalizeAxis(op.intAttribute("axis", 0), rank);
@@ -180,6 +204,12 @@ void emitScatterElements(Op &op) {
       fail("indices ", shapeText(shape), " exceed data ", shapeText(data));
     }
   }
+  return axis;
+}
+
+void emitScatterElements(Op &op) {
+  int64_t axis = checkElements(op);
+  Shape data = op.shape(0), shape = op.shape(1);
   Emitter &emit = op.emit;
   Value index = indexInto(op, op.value(1), op.host(1), data[axis]);
   index = emit.convert(index, emit.builder.getI64Type());
@@ -190,7 +220,15 @@ void emitScatterElements(Op &op) {
               (host != nullptr && areDistinct(placesOf(*host, data, axis))));
 }
 
-void emitScatterNd(Op &op) {
+void foldScatterElements(Op &op) {
+  int64_t axis = checkElements(op);
+  Shape data = op.shape(0);
+  HostTensor index = checkedIndices(op, op.constant(1, "indices"), data[axis]);
+  foldScatter(op, placesOf(index, data, axis), 1);
+}
+
+/// How many dims of the data an index addresses, where the shapes fit.
+int64_t checkNd(Op &op) {
   Shape data = op.shape(0), lead = op.shape(1);
   if (lead.empty() || lead.back() < 1 ||
       lead.back() > static_cast<int64_t>(data.size())) {
@@ -205,6 +243,13 @@ void emitScatterNd(Op &op) {
          shapeText(data), " and indices ", shapeText(op.shape(1)), " need ",
          shapeText(expected));
   }
+  return depth;
+}
+
+void emitScatterNd(Op &op) {
+  int64_t depth = checkNd(op);
+  Shape data = op.shape(0), lead = op.shape(1);
+  lead.pop_back();
   Emitter &emit = op.emit;
   Shape strides = rowMajor(Shape(data.begin(), data.begin() + depth));
   Value row;
@@ -222,10 +267,24 @@ void emitScatterNd(Op &op) {
               (host != nullptr && areDistinct(rowsOf(*host, data, depth))));
 }
 
+void foldScatterNd(Op &op) {
+  int64_t depth = checkNd(op);
+  Shape data = op.shape(0);
+  const HostTensor &index = op.constant(1, "indices");
+  if (index.isFloat()) {
+    fail("the indices must be integers");
+  }
+  for (int64_t i = 0; i < index.size(); ++i) {
+    checkedIndex(op, index.intAt(i), data[i % depth]);
+  }
+  foldScatter(op, rowsOf(index, data, depth),
+              elementCount(Shape(data.begin() + depth, data.end())));
+}
+
 const OpDef kOps[] = {
-    {"Scatter", 9, emitScatterElements},
-    {"ScatterElements", 11, emitScatterElements},
-    {"ScatterND", 11, emitScatterNd},
+    {"Scatter", 9, emitScatterElements, foldScatterElements},
+    {"ScatterElements", 11, emitScatterElements, foldScatterElements},
+    {"ScatterND", 11, emitScatterNd, foldScatterNd},
 };
 
 } // namespace

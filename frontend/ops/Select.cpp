@@ -106,16 +106,28 @@ void foldNonZero(Op &op) {
   op.set(0, result);
 }
 
-void emitOneHot(Op &op) {
-  const HostTensor &depthValue = op.constant(1, "depth");
-  if (depthValue.size() != 1 || op.shape(2) != Shape{2}) {
+struct OneHot {
+  int64_t depth, axis; // as many numbers, at a new dim
+  Shape shape;         // of the indices
+};
+
+OneHot oneHot(Op &op) {
+  const HostTensor &depth = op.constant(1, "depth");
+  if (depth.size() != 1 || op.shape(2) != Shape{2}) {
     fail("needs one depth and two values");
   }
-  int64_t depth = depthValue.intAt(0);
+  Shape shape = op.shape(0);
+  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size() + 1);
+  if (depth.intAt(0) < 0) {
+    fail("the depth is ", depth.intAt(0), ", which is below 0");
+  }
+  return {depth.intAt(0), axis, shape};
+}
+
+void emitOneHot(Op &op) {
+  auto [depth, axis, shape] = oneHot(op);
   Emitter &emit = op.emit;
   Value indices = emit.convert(op.value(0), emit.builder.getI64Type());
-  Shape shape = Emitter::shapeOf(indices);
-  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size() + 1);
   Shape open = shape;
   open.insert(open.begin() + axis, 1);
   shape.insert(shape.begin() + axis, depth);
@@ -129,10 +141,30 @@ void emitOneHot(Op &op) {
   op.set(0, emit.select(hit, on, off));
 }
 
+void foldOneHot(Op &op) {
+  auto [depth, axis, shape] = oneHot(op);
+  const HostTensor &indices = op.constant(0, "indices");
+  const HostTensor &values = op.constant(2, "values");
+  int64_t inner = elementCount(Shape(shape.begin() + axis, shape.end()));
+  shape.insert(shape.begin() + axis, depth);
+  HostTensor result(values.type(), shape);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    result.copyFrom(i, values, 0);
+  }
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    int64_t at = indices.intAt(i);
+    at += at < 0 ? depth : 0;
+    if (at >= 0 && at < depth) {
+      result.copyFrom((i / inner * depth + at) * inner + i % inner, values, 1);
+    }
+  }
+  op.set(0, result);
+}
+
 const OpDef kOps[] = {
     {"Compress", 9, emitCompress},
     {"NonZero", 9, emitNonZero, foldNonZero, gradientTo<>},
-    {"OneHot", 9, emitOneHot, nullptr, gradientTo<>},
+    {"OneHot", 9, emitOneHot, foldOneHot, gradientTo<>},
     {"ReverseSequence", 10, emitReverseSequence},
 };
 

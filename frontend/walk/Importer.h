@@ -80,6 +80,8 @@ public:
   size_t problemCount() const { return problems.size(); }
   /// "input 'a', initializer 'b'": what a value depends on.
   std::string describeOrigins(const std::string &name) const;
+  /// The node at which a value that depends on constants alone is not known.
+  std::string describeUnknown(const std::string &name) const;
   /// Imports a body run on `inputs`; `label` names the run.
   std::vector<NamedSlot> runBody(const onnx::GraphProto &body,
                                  const std::string &label,

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
+
 namespace zerograph::frontend {
 
 std::set<std::string> Importer::originsOf(const std::string &name) const {
@@ -45,8 +47,34 @@ std::string Importer::describeOrigins(const std::string &name) const {
           absl::StrCat(initializer ? "initializer '" : "input '", origin, "'"));
     }
   }
-  return parts.empty() ? "a constant too large to fold"
-                       : absl::StrJoin(parts, ", ");
+  return parts.empty() ? describeUnknown(name) : absl::StrJoin(parts, ", ");
+}
+
+std::string Importer::describeUnknown(const std::string &name) const {
+  auto isKnown = [&](const std::string &value) {
+    auto slot = slots.find(value);
+    return slot != slots.end() && slot->second.host;
+  };
+  const onnx::NodeProto *node = nullptr;
+  for (std::string value = name; !value.empty();) {
+    auto found = graph.producer.find(value);
+    if (found == graph.producer.end()) {
+      break;
+    }
+    node = &graph.proto.node(found->second);
+    auto unknown = std::find_if_not(node->input().begin(), node->input().end(),
+                                    [&](const std::string &input) {
+                                      return input.empty() || isKnown(input);
+                                    });
+    value = unknown == node->input().end() ? "" : *unknown;
+  }
+  return node == nullptr
+             ? "a constant too large to fold"
+             : absl::StrCat("the result of node '", nodeName(*node), "' (",
+                            node->op_type(),
+                            "), which is the same in each step and too large "
+                            "to be computed once, or of an operator that only "
+                            "the program computes");
 }
 
 } // namespace zerograph::frontend

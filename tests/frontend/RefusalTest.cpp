@@ -253,6 +253,15 @@ TEST(RefusedGraph, DataDependentShape) {
                  "input 's'"});
 }
 
+TEST(RefusedGraph, AConstantThatOnlyTheProgramComputes) {
+  expectRefused("g (float[4] x) => (float[a, b] y) "
+                "<int64[3] dims = {2, 3, 2}, bool[3] which = {1, 0, 1}> {"
+                " [pick] s = Compress <axis = 0> (dims, which)"
+                " t = Identity(s) [r] y = Reshape(x, t) }",
+                {"node 'r' (Reshape)", "the result of node 'pick' (Compress), "
+                                       "which is the same in each step"});
+}
+
 TEST(RefusedGraph, HugeDims) {
   ImportOptions options;
   options.dims = {{"n", int64_t(1) << 40}, {"m", int64_t(1) << 40}};

@@ -64,7 +64,7 @@ TEST(RefusedParameters, PatternsThatMatchNothing) {
   expectRefused(kSmall, {"--freeze v*"}, options);
   options.freeze.clear();
   options.adapters = {{8, "v*"}};
-  expectRefused(kSmall, {"--lora v*: no parameter with two dimensions above 1"},
+  expectRefused(kSmall, {"--lora v*: no parameter of two dimensions"},
                 options);
 }
 
