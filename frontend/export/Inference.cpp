@@ -139,6 +139,7 @@ void makeInference(ModelFile &file, const ExportOptions &options,
     removeOutput(graph, loss);
   }
   setEvaluationMode(graph, file.opset, notes);
+  measureOthers(graph, file.opset);
   std::vector<std::string> inputs = prune(graph);
   noteRandom(graph, notes);
   notes.push_back(absl::StrCat("the outputs are ", outputNames(Graph(graph)),

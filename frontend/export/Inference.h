@@ -31,6 +31,10 @@ std::vector<std::string> lossInputs(const ModelFile &file,
                                     const std::string &loss,
                                     std::vector<std::string> &candidates);
 
+/// Of inputs of which outputs need nothing but Shapes: lets these measure other
+/// inputs, where one has the same dims by name or by size.
+void measureOthers(onnx::GraphProto &graph, int64_t opset);
+
 /// Removes what no output needs: nodes, initializers, descriptions of values;
 /// and inputs that only these read. Gives the names of these inputs.
 std::vector<std::string> prune(onnx::GraphProto &graph);

@@ -24,6 +24,11 @@ bool isView(const onnx::NodeProto &node) {
   return views->count(node.op_type()) != 0;
 }
 
+/// Operators whose result is the same whatever their inputs hold.
+bool isMeasure(const onnx::NodeProto &node) {
+  return node.op_type() == "Shape" || node.op_type() == "Size";
+}
+
 /// What the values on the way to the loss depend on.
 class Dependences {
 public:
@@ -75,6 +80,9 @@ public:
 
 private:
   void add(int n) {
+    if (isMeasure(graph.proto.node(n))) {
+      return;
+    }
     std::set<std::string> inputs;
     bool parameters = false, uses = false;
     for (const std::string &name : graph.reads(n)) {

@@ -46,6 +46,31 @@ TEST(Inference, WhatTheLossReadsBecomesTheOutput) {
   EXPECT_EQ(shape.dim(1).dim_value(), 3);
 }
 
+/// PyTorch's exporter may take the size of a batch from the labels.
+TEST(Inference, SizesOfLabelsAreTakenFromOtherInputs) {
+  const char *const model = R"(
+g (float[5, batch, 4] x, int64[batch] labels) => (float loss)
+<float[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+ int64[1] rest = {-1}>
+{
+  p = MatMul (x, w)
+  n = Shape <start = 0, end = 1> (labels)
+  s = Concat <axis = 0> (n, rest)
+  r = Reshape (p, s)
+  scores = Relu (r)
+  loss = SoftmaxCrossEntropyLoss (scores, labels)
+})";
+  Exported exported = inference(model);
+  EXPECT_THAT(exported.outputs(), ElementsAre("scores"));
+  EXPECT_THAT(exported.inputs(), ElementsAre("x"));
+  const onnx::NodeProto &shape = exported.graph().node(1);
+  EXPECT_EQ(shape.op_type(), "Shape");
+  EXPECT_EQ(shape.input(0), "x");
+  ASSERT_EQ(shape.attribute_size(), 2);
+  EXPECT_EQ(shape.attribute(0).i(), 1);
+  EXPECT_EQ(shape.attribute(1).i(), 2);
+}
+
 TEST(Inference, OutputsBesideTheLossStay) {
   Exported exported = inference(R"(
 g (float[batch, 4] x, int64[batch] labels) => (float[batch, 3] y, float loss)
