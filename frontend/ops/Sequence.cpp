@@ -35,27 +35,37 @@ std::vector<int64_t> partSizes(Op &op, int64_t size) {
   return sizes;
 }
 
-void emitSplitToSequence(Op &op) {
+/// Elements [start, start + count) along the axis, which none is of PyTorch's
+/// last chunks.
+Slot partOf(Op &op, int64_t axis, int64_t start, int64_t count, bool keep) {
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);
+  Slot slot;
+  if (count == 0) {
+    shape[axis] = 0;
+    slot.host = std::make_shared<HostTensor>(op.type(0), shape);
+    return slot;
+  }
+  slot.value = op.emit.sliceAxis(x, axis, start, count);
+  if (!keep) {
+    shape.erase(shape.begin() + axis);
+    slot.value = op.emit.reshape(slot.value, shape);
+  }
+  return slot;
+}
+
+void emitSplitToSequence(Op &op) {
+  Shape shape = op.shape(0);
   int64_t axis = normalizeAxis(op.intAttribute("axis", 0), shape.size());
   int64_t size = shape[axis];
   bool keep = op.hasInput(1) || op.intAttribute("keepdims", 1) != 0;
   std::vector<Slot> parts;
   int64_t start = 0;
   for (int64_t part : partSizes(op, size)) {
-    if (part < 1 || part > size - start) {
+    if (part < 0 || part > size - start) {
       fail("the parts do not add up to the ", size, " elements along the axis");
     }
-    Value value = op.emit.sliceAxis(x, axis, start, part);
-    if (!keep) {
-      Shape dropped = shape;
-      dropped.erase(dropped.begin() + axis);
-      value = op.emit.reshape(value, dropped);
-    }
-    Slot slot;
-    slot.value = value;
-    parts.push_back(slot);
+    parts.push_back(partOf(op, axis, start, part, keep));
     start += part;
   }
   if (start != size) {

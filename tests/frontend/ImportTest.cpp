@@ -167,6 +167,18 @@ g (float[4, 6] x) => (float[4, 2] y) {
   EXPECT_TRUE(imported.has("nn.slice %x [0, 4]"));
 }
 
+/// As PyTorch's chunk(4) of six elements is exported.
+TEST(Emission, PartsOfASequenceMayBeEmpty) {
+  Imported imported = import(R"(
+g (float[4, 6] x) => (float[4, 2] y) <int64[4] sizes = {2, 2, 2, 0}> {
+  third = Constant <value_int = 2> ()
+  parts = SplitToSequence <axis = 1> (x, sizes)
+  y = SequenceAt(parts, third)
+})");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("nn.slice %x [0, 4]"));
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
