@@ -22,15 +22,6 @@ bool isForOneUser(Operation *op) {
   return nn::recastsParameter(op) && op->hasOneUse();
 }
 
-/// The view that `value` is made from for one user; null for none.
-ViewOp viewBehind(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && isForOneUser(op)) {
-    op = op->getOperand(0).getDefiningOp();
-  }
-  return dyn_cast_or_null<ViewOp>(op);
-}
-
 /// What an op reads of one sharded unit.
 struct Use {
   int64_t unit;
@@ -149,6 +140,14 @@ std::vector<Gather> GatherPlacer::run() {
 }
 
 } // namespace
+
+ViewOp mlir::zg::zero::viewBehind(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isForOneUser(op)) {
+    op = op->getOperand(0).getDefiningOp();
+  }
+  return dyn_cast_or_null<ViewOp>(op);
+}
 
 std::vector<Gather> mlir::zg::zero::placeGathers(nn::ProgramOp program,
                                                  const UnitStates &states) {

@@ -21,6 +21,9 @@ struct Gather {
   SmallVector<ViewOp> views;
 };
 
+/// The view that `value` is, or is made from for one user; null for none.
+ViewOp viewBehind(Value value);
+
 /// The stays of the units whose parameters are shards, by `first`, then in the
 /// order of the first op's operands. `program` is what `zero-layout` makes: it
 /// reads parameters through views right before their users, and its first

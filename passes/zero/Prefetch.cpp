@@ -77,10 +77,10 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
                         [](Value shard) { return bool(stateOf(shard)); });
   }
 
-  /// Whether one rank brings parameters from the host.
+  /// Whether one rank brings parameters from the host, to use them.
   static bool isFetchedWhole(Operation *op) {
     auto fetch = dyn_cast<FetchOp>(op);
-    return fetch && stateOf(fetch.getOperand()) &&
+    return fetch && !fetch->use_empty() && stateOf(fetch.getOperand()) &&
            llvm::none_of(op->getUsers(), [](Operation *user) {
              return isa<AllGatherOp>(user);
            });

@@ -3,6 +3,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
+#include "passes/zero/GatherPlacement.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
 #include "passes/zero/UnitStates.h"
@@ -172,7 +173,19 @@ private:
     return order;
   }
 
+  /// Whether the value is a parameter that is gathered for those who read it.
+  bool isGathered(Value value) const {
+    ViewOp view = viewBehind(value);
+    auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
+    return unit != unitOf.end() && states.shardsParameters(unit->second);
+  }
+
+  /// What is gathered is read by a view of backward's own, whichever region
+  /// forward's is in: that one's buffer is released before.
   bool isRepeated(Value value, size_t index) const {
+    if (isGathered(value)) {
+      return true;
+    }
     Operation *op = value.getDefiningOp();
     auto region = op ? regionOf.find(op) : regionOf.end();
     return region != regionOf.end() && region->second == index &&

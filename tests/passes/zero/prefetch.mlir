@@ -101,3 +101,15 @@ nn.program @from_file(%a: tensor<256xf32>, %b: tensor<512xf32>) -> (tensor<512xf
   %y = nn.binary add %4, %4 : tensor<512xf32>
   nn.return %x, %y : tensor<512xf32>, tensor<512xf32>
 }
+
+// What no op reads is not started early.
+
+// CHECK-LABEL: @unused
+// CHECK: nn.unary
+// CHECK-NEXT: zero.fetch %a
+// TWO-LABEL: @unused
+nn.program @unused(%x: tensor<256xf32>, %a: tensor<256xf32>) -> (tensor<256xf32>) {
+  %y = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
+  %0 = zero.fetch %a unit 0 bytes 1024 reason "r" : tensor<256xf32>
+  nn.return %y : tensor<256xf32>
+}
