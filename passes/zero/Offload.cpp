@@ -109,9 +109,9 @@ private:
     return down[value] = result;
   }
 
-  /// The one operand, as large, that an elementwise op makes the value of: then
-  /// that goes down, and both sides make what they need of it. So a gradient
-  /// stays one. Null where there is none.
+  /// The one operand, no larger, that an elementwise op makes the value of:
+  /// then that goes down, and both sides make what they need of it. So a
+  /// gradient stays one, also where it is widened. Null where there is none.
   OpOperand *madeAgainFrom(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !mayBeOnHost(op) || !nn::isElementwise(op)) {
@@ -122,7 +122,8 @@ private:
       if (isLiteral(operand.get())) {
         continue;
       }
-      if (source || operand.get().getType() != value.getType()) {
+      if (source || nn::tensorBytes(operand.get().getType()) >
+                        nn::tensorBytes(value.getType())) {
         return nullptr;
       }
       source = &operand;

@@ -110,3 +110,43 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = true, space = pinned>, <"grad", f32, sharded = true, space = pinned>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]
 }
+
+// -----
+
+// One rank's gradient, which was made to be sent in 16 bits, goes down as it is
+// and by its unit's name: both sides widen it, for the norm and for the update.
+// So does a number that both take wide.
+
+// CHECK-LABEL: nn.program @step
+// CHECK: %[[SCALE:.+]] = zero.offload %scale bytes 4 reason "for updates on the host" : tensor<1xf32>
+// CHECK: %[[G:.+]] = zero.pack
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[G]] unit 0 bytes 1024 reason "gradients of a, for the update on the host" : tensor<512xbf16>
+// CHECK-NEXT: %[[WIDE:.+]] = nn.convert %[[G]]
+// CHECK: nn.sum_squares %[[WIDE]]
+// CHECK: %[[BELOW:.+]] = nn.convert %[[DOWN]] : tensor<512xbf16> -> tensor<512xf32>
+// CHECK-NOT: zero.offload
+// CHECK: nn.binary sub %a.param, %[[BELOW]]
+// CHECK: nn.convert %[[SCALE]]
+// CHECK-NOT: zero.offload
+#whole = #zero.state<unit = 0, segment = -1, "param", sharded = false>
+#norm = #zero.state<unit = -1, segment = -1, "gradient_norm", sharded = false>
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  nn.program @step(%a.param: tensor<512xf32> {zero.state = #whole},
+                   %d: tensor<512xbf16> {nn.input = #nn.input<"d", per_sample = true>},
+                   %scale: tensor<1xf32> {nn.scalar = "scale"})
+      -> (tensor<512xf32> {zero.updates = #whole}, tensor<33xf64> {zero.updates = #norm}) {
+    %g = zero.pack %d at [0] unit 0 : tensor<512xbf16> -> tensor<512xbf16>
+    %0 = nn.convert %g : tensor<512xbf16> -> tensor<512xf32>
+    %1 = nn.sum_squares %0 : tensor<512xf32> -> tensor<33xf64>
+    %wide = nn.convert %scale : tensor<1xf32> -> tensor<1xf64>
+    %numbers = nn.broadcast %wide : tensor<1xf64> -> tensor<33xf64>
+    %2 = nn.binary mul %1, %numbers : tensor<33xf64>
+    %3 = nn.binary sub %a.param, %0 : tensor<512xf32>
+    %4 = nn.convert %wide : tensor<1xf64> -> tensor<1xf32>
+    %5 = nn.broadcast %4 : tensor<1xf32> -> tensor<512xf32>
+    %6 = nn.binary mul %3, %5 : tensor<512xf32>
+    nn.return %6, %2 : tensor<512xf32>, tensor<33xf64>
+  }
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false, space = pinned>, <"grad", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<512xf32>, offset = 0>]>]
+}
