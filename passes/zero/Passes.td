@@ -322,6 +322,28 @@ def EarlyUpdates : Pass<"zero-early-updates", "::mlir::zg::nn::ProgramOp"> {
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
 }
 
+def SplitSides : Pass<"zero-split-sides", "::mlir::ModuleOp"> {
+  let summary = "Lets device and host each make what both take of literals.";
+  let description = [{
+    What is made of literals alone lies in nobody's memory, and CSE makes one of
+    two that are equal: with `offload-ratio`, LAMB's numbers of the blocks of two
+    like units, of which the device updates one and the host the other. A kernel
+    may make such a value again, but not a sum; and neither side computes with
+    the other's memory. So the host gets a copy of each op that both need:
+
+        %n = nn.reduce sum ...   for the device
+        %m = nn.reduce sum ...   for the host
+
+    Runs in front of `nn-form-kernels`, so that no kernel takes values of both
+    sides, and again behind the CSE that follows, which joins the two if they
+    are kernels of their own.
+
+    bitwise.
+  }];
+  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
+  let statistics = [Statistic<"copied", "copies", "ops copied for the host">];
+}
+
 def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
   let summary = "Sums gradients where they lie.";
   let description = [{

@@ -191,22 +191,36 @@ TEST(Offload, KeepsTheBitsOfAdaptersAndStatistics) {
   }
 }
 
+Training halfOf(Training all) {
+  all.also = [also = all.also](CompileOptions &options) {
+    also(options);
+    options.offload_ratio = 0.5;
+  };
+  return all;
+}
+
 // A share of the units, those whose gradients come first.
 TEST(Offload, KeepsTheBitsOfAShare) {
   Training base = nano(2, 1);
   base.zero_stage = 2;
   Outcome plain = trainModel(base);
-  Training all = offloaded(base), half = all;
-  half.also = [also = all.also](CompileOptions &options) {
-    also(options);
-    options.offload_ratio = 0.5;
-  };
+  Training all = offloaded(base), half = halfOf(all);
   Outcome outcome = trainModel(half);
   expectSameOutcome(plain, outcome, half.describe());
   uint64_t whole = bytesOf(compilePlan(all), plan::HOST);
   uint64_t share = bytesOf(outcome.plan, plan::HOST);
   EXPECT_GT(share, whole / 4);
   EXPECT_LE(share, whole / 2);
+}
+
+// Both sides number the parameters of like units, one of which each updates.
+TEST(Offload, KeepsTheNormsOfAShare) {
+  for (int64_t ranks : {1, 2}) {
+    Training base = nano(ranks, 1);
+    base.run = "lamb";
+    expectSameOutcome(trainModel(base), trainModel(halfOf(offloaded(base))),
+                      base.describe());
+  }
 }
 
 // What is on the device no more, and what crosses: a rank's shard of gradients

@@ -22,7 +22,8 @@ Side sideOfResult(nn::ProgramOp program, unsigned result);
 /// what is offloaded, fetched, read or written on the other side, and what an
 /// op makes where its operands lie, since a device computes with its own memory
 /// alone. What is made of literals lies where it is used, and nowhere if it is
-/// used on both sides: kernels make it again. A snapshot of the program.
+/// used on both sides: kernels make it again, or zero-split-sides a copy. A
+/// snapshot of the program.
 class Sides {
 public:
   explicit Sides(nn::ProgramOp program);
