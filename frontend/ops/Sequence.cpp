@@ -35,8 +35,8 @@ std::vector<int64_t> partSizes(Op &op, int64_t size) {
   return sizes;
 }
 
-/// Elements [start, start + count) along the axis, which none is of PyTorch's
-/// last chunks.
+/// Elements [start, start + count) along the axis. The last of PyTorch's chunks
+/// may have none.
 Slot partOf(Op &op, int64_t axis, int64_t start, int64_t count, bool keep) {
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);

@@ -10,9 +10,8 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// x, or the bound where x is beyond it: of a max the least, of a min the
-/// greatest. Those share the gradient of a tie, here it passes to x or to
-/// nobody.
+/// x, or the bound where x is below it (max) or above it (min). A max or a min
+/// would share the gradient where both are equal. Here x gets it, or nobody.
 Value clip(Op &op, BinaryKind kind, Value x, Value bound) {
   bool least = kind == BinaryKind::max;
   CompareKind beyond = least ? CompareKind::le : CompareKind::ge;
@@ -67,8 +66,8 @@ void foldVariadic(Op &op) {
 // Clip
 //===----------------------------------------------------------------------===//
 
-/// A bound that is computed, or trained, shares the gradient of a tie where a
-/// number takes it.
+/// Where nobody gets the gradient of a tie with a number, one with a bound that
+/// is computed or trained is shared, as PyTorch does.
 Value clipBy(Op &op, BinaryKind kind, Value x, int input) {
   if (!op.hasInput(input)) {
     return x;
