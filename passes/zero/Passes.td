@@ -5,6 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 include "options/PassOptions.td"
+include "passes/zero/OffloadPasses.td"
 
 def LocalizeViews : Pass<"zero-localize-views", "::mlir::ModuleOp"> {
   let summary = "Gives each user of a parameter's view a view of its own.";
@@ -177,64 +178,6 @@ def Updates : Pass<"zero-updates", "::mlir::ModuleOp"> {
   ];
 }
 
-def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
-  let summary = "Reads states from the rank's file, and writes them back.";
-  let description = [{
-    Where units declare states in a file (`zero-updates` with `nvme` for
-    `offload-optimizer`, `offload-param` or `offload-gradients`), a program that
-    takes one for an update reads it in front of its first use, and one that
-    replaces it writes it in the end. Parameters are read in front of each gather besides
-    (of each fetch, where there is one rank), so that memory has a shard no
-    longer than it takes to bring it to the device.
-
-        %r = zero.read %h.0.exp_avg unit 0 segment 0 bytes 2048
-            reason "update of h.0"
-        ... update of %r, on the host ...
-        %w = zero.write %r.new unit 0 segment 0 bytes 2048
-            reason "update of h.0"
-        nn.return ..., %w
-
-    `zero-offload`, which runs behind it, lets the host compute the update;
-    `zero-early-updates` moves reads and writes to it, once there are kernels.
-
-    bitwise: moves values and changes none.
-  }];
-  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let statistics = [Statistic<"reads", "reads", "reads inserted">,
-                    Statistic<"writes", "writes", "writes inserted">];
-}
-
-def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
-  let summary = "Lets the host compute with what lies in its memory.";
-  let description = [{
-    Where units declare states in memory of the host (`zero-updates` with
-    `offload-optimizer` or `offload-param`), the host computes what is made of
-    them, and what is made for that alone. What it needs of the device is
-    offloaded as soon as it is there: shards of gradients and a few numbers.
-    What the device needs of it is fetched: updated parameters, or a shard in
-    front of each gather.
-
-        %s = zero.reduce_scatter %g unit 0 segment 0 ...
-        %d = zero.offload %s unit 0 segment 0 bytes 2048
-            reason "gradients of h.0, for the update on the host"
-        ... update of %master, on the host ...
-        %u = zero.fetch %master.new unit 0 segment 0 bytes 2048
-            reason "updated parameters of h.0"
-        %p = zero.all_gather %u unit 0 ... in_place
-
-    Gradients are added up, and their norm is made, on the device. With
-    `offload-gradients` the host makes the norm of the sums that it keeps, and a
-    reduction fetches the sum that it adds to, which goes back (of one rank, the
-    host adds). Runs after `zero-one-rank`, which
-    leaves a fetch where the one rank gathered parameters that the host keeps.
-
-    bitwise: the host computes each element with the bits that the device does.
-  }];
-  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let statistics = [Statistic<"offloaded", "offloads", "offloads inserted">,
-                    Statistic<"fetched", "fetches", "fetches inserted">];
-}
-
 def ClipNorm : Pass<"zero-clip-norm", "::mlir::ModuleOp"> {
   let summary = "Clips gradients by their global norm.";
   let description = [{
@@ -296,52 +239,6 @@ def MeanByCount : Pass<"zero-mean-by-count", "::mlir::ModuleOp"> {
     bitwise: the count is the same for every stage and layout.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-}
-
-def EarlyUpdates : Pass<"zero-early-updates", "::mlir::zg::nn::ProgramOp"> {
-  let summary = "Writes each state as soon as that is possible.";
-  let description = [{
-    `@step` has the update behind the backward pass, so the gradients of all
-    units would live until then. This pass moves each kernel that writes a
-    state, and the gather of what it wrote, up: behind the ops that make its
-    operands and behind all that read the state's old value. An update that
-    reads a reduction stands behind those of the units that follow, until these
-    have as many gradients as the unit itself, so that its own reductions have
-    backward to hide behind.
-
-        %s = zero.reduce_scatter %g unit 1 ...
-        ... backward of unit 0 ...
-        %t = zero.reduce_scatter %h unit 0 ...
-        ... update of unit 1 from %s ...
-
-    Which ops read a state is known for kernels alone, so this follows
-    `nn-form-kernels`.
-
-    bitwise: for memory, and for traffic beside backward.
-  }];
-  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-}
-
-def SplitSides : Pass<"zero-split-sides", "::mlir::ModuleOp"> {
-  let summary = "Lets device and host each make what both take of literals.";
-  let description = [{
-    What is made of literals alone lies in nobody's memory, and CSE makes one of
-    two that are equal: with `offload-ratio`, LAMB's numbers of the blocks of two
-    like units, of which the device updates one and the host the other. A kernel
-    may make such a value again, but not a sum; and neither side computes with
-    the other's memory. So the host gets a copy of each op that both need:
-
-        %n = nn.reduce sum ...   for the device
-        %m = nn.reduce sum ...   for the host
-
-    Runs in front of `nn-form-kernels`, so that no kernel takes values of both
-    sides, and again behind the CSE that follows, which joins the two if they
-    are kernels of their own.
-
-    bitwise.
-  }];
-  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let statistics = [Statistic<"copied", "copies", "ops copied for the host">];
 }
 
 def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
