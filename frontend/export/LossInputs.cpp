@@ -24,11 +24,6 @@ bool isView(const onnx::NodeProto &node) {
   return views->count(node.op_type()) != 0;
 }
 
-/// Operators whose result is the same whatever their inputs hold.
-bool isMeasure(const onnx::NodeProto &node) {
-  return node.op_type() == "Shape" || node.op_type() == "Size";
-}
-
 /// What the values on the way to the loss depend on.
 class Dependences {
 public:

@@ -9,6 +9,7 @@
 #include "frontend/graph/Inputs.h"
 
 #include "absl/algorithm/container.h"
+#include "onnx/defs/attr_proto_util.h"
 
 #include <algorithm>
 #include <map>
@@ -42,13 +43,6 @@ std::vector<std::string> measured(const onnx::NodeProto &shape,
   return {dims.begin() + start, dims.begin() + std::max(start, end)};
 }
 
-void setInt(onnx::NodeProto &node, const char *name, int64_t value) {
-  onnx::AttributeProto *attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(value);
-}
-
 /// Whether the Shape can measure `other` instead; then it does.
 bool measure(onnx::NodeProto &shape, const std::vector<std::string> &wanted,
              const onnx::ValueInfoProto &other, int64_t opset) {
@@ -62,8 +56,9 @@ bool measure(onnx::NodeProto &shape, const std::vector<std::string> &wanted,
   shape.set_input(0, other.name());
   shape.clear_attribute();
   if (!whole) {
-    setInt(shape, "start", found - dims.begin());
-    setInt(shape, "end", found - dims.begin() + int64_t(wanted.size()));
+    int64_t start = found - dims.begin(), end = start + int64_t(wanted.size());
+    *shape.add_attribute() = onnx::MakeAttribute("start", start);
+    *shape.add_attribute() = onnx::MakeAttribute("end", end);
   }
   return true;
 }

@@ -14,6 +14,8 @@
 
 #include "frontend/exporter/NodeSearch.h"
 
+#include "onnx/defs/attr_proto_util.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -207,10 +209,8 @@ private:
     // NonZero takes numbers too.
     NodeProto cast = made(node);
     cast.set_op_type("Cast");
-    onnx::AttributeProto &to = *cast.add_attribute();
-    to.set_name("to");
-    to.set_type(onnx::AttributeProto::INT);
-    to.set_i(TensorProto::BOOL);
+    *cast.add_attribute() =
+        onnx::MakeAttribute("to", int64_t(TensorProto::BOOL));
     cast.add_input(mask->small);
     cast.add_output(mask->full + ".for." + mask->result);
     added.push_back(cast);

@@ -195,6 +195,10 @@ bool Graph::isOrder(const std::vector<int> &nodes) const {
   return true;
 }
 
+bool isMeasure(const onnx::NodeProto &node) {
+  return node.op_type() == "Shape" || node.op_type() == "Size";
+}
+
 std::set<std::string> Graph::originsOf(const std::string &name) const {
   std::set<std::string> origins, seen = {name};
   std::vector<std::string> work = {name};
@@ -208,7 +212,7 @@ std::set<std::string> Graph::originsOf(const std::string &name) const {
     }
     const auto &node = proto.node(found->second);
     // A shape is known whatever the values are.
-    if (node.op_type() == "Shape" || node.op_type() == "Size") {
+    if (isMeasure(node)) {
       continue;
     }
     for (const std::string &name : reads(found->second)) {

@@ -16,6 +16,9 @@ namespace zerograph::frontend {
 /// Name of a node for people: its own, else that of its first output.
 std::string nodeName(const onnx::NodeProto &node);
 
+/// Whether the node tells a shape or a size, whatever its input holds.
+bool isMeasure(const onnx::NodeProto &node);
+
 /// An index over a graph, or over the body of a node. `graph` must outlive it.
 /// The constructor throws ImportError if a value is defined twice or not at
 /// all, or if there is a cycle.

@@ -24,8 +24,7 @@ std::set<std::string> Importer::originsOf(const std::string &name) const {
     if (alias != bodyAliases.end()) {
       reach(alias->second);
     } else if (inner != bodyProducer.end()) {
-      const std::string &type = inner->second->op_type();
-      if (type != "Shape" && type != "Size") {
+      if (!isMeasure(*inner->second)) {
         for (const std::string &input : inner->second->input()) {
           reach(input);
         }

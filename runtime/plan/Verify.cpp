@@ -24,7 +24,7 @@ constexpr Check kChecks[] = {
 } // namespace
 
 verify::Subject::Subject(const plan::Plan &plan)
-    : plan(plan), mesh(plan), arrivals(arrivalsOf(plan)),
+    : plan(plan), mesh(plan), parts(plan), arrivals(arrivalsOf(plan)),
       read_after(plan.slices_size()) {
   for (const plan::Program &program : plan.programs()) {
     orders.emplace_back(program);

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/UnitParts.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 #include "runtime/plan/verify/CopiedSums.h"
@@ -27,7 +26,7 @@ namespace {
 class Accumulators {
 public:
   Accumulators(const Subject &subject, Problems &problems)
-      : plan(subject.plan), problems(problems), parts(plan),
+      : plan(subject.plan), problems(problems), parts(subject.parts),
         zeroed(subject.mesh) {
     // Gradients that are dumped are carried too. A fused step writes them anew,
     // unless a reduction reads what it writes. (Where there is one rank, the
@@ -224,7 +223,7 @@ private:
   Problems &problems;
   std::map<uint32_t, int> units; // by slice that is added to
   std::set<uint32_t> own;        // of them, those of one rank alone
-  UnitParts parts;
+  const UnitParts &parts;
   ZeroBytes zeroed;
 };
 

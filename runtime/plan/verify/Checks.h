@@ -12,6 +12,7 @@
 #include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/UnitParts.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -54,6 +55,7 @@ struct Subject {
 
   const plan::Plan &plan;
   Mesh mesh;
+  UnitParts parts;
   std::vector<HappensBefore> orders; // by program
   std::vector<Arrival> arrivals;     // by slice
   /// By slice: read by the runtime when a program has ended, where that keeps

@@ -31,7 +31,7 @@ void checkCollectiveOrder(const Subject &subject, Findings &findings) {
 
 void checkOperandsOfCollectives(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
-  UnitParts parts(plan);
+  const UnitParts &parts = subject.parts;
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     for (int i = 0; i < step.accesses_size(); ++i) {
       Expected expected = kindOf(step).expected(parts, step, i);

@@ -39,7 +39,7 @@ bool holds(const plan::Plan &plan, const plan::Slice &slice,
 
 void checkCopies(const Subject &subject, Findings &findings) {
   const plan::Plan &plan = subject.plan;
-  UnitParts parts(plan);
+  const UnitParts &parts = subject.parts;
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     if (!wayOf(plan, step)) {
       return;

@@ -28,8 +28,8 @@ namespace {
 class Updates {
 public:
   Updates(const Subject &subject, Problems &problems)
-      : plan(subject.plan), mesh(subject.mesh), problems(problems), parts(plan),
-        arrivals(arrivalsOf(plan)), buffers(mesh),
+      : plan(subject.plan), mesh(subject.mesh), problems(problems),
+        parts(subject.parts), arrivals(subject.arrivals), buffers(mesh),
         written(plan, mesh, problems), gradients(plan.units_size()) {}
 
   void visit(int p, int s) {
@@ -259,7 +259,7 @@ private:
   const plan::Plan &plan;
   const Mesh &mesh;
   Problems &problems;
-  UnitParts parts;
+  const UnitParts &parts;
   std::vector<Arrival> arrivals; // by slice
   FileBuffers buffers;
   StateWrites written;
