@@ -159,14 +159,15 @@ bool offloadsTheOptimizerAlone(const CompileOptions &options) {
          options.offload_gradients == kNone;
 }
 
-/// What is changed or, where a share of the optimizer's states is enough, the
-/// change with the least of its quarters; nothing where none fits.
+/// What is changed or, with `shares`, where a share of the optimizer's states
+/// is enough, the change with the least of its quarters; nothing where none
+/// fits.
 std::optional<ChangedOptions> leastThatFits(const ChangedOptions &whole,
-                                            Fits fits) {
+                                            bool shares, Fits fits) {
   bool enough = fits(whole.options);
   // A share needs more of the device, and less of the host.
   bool host = options::parseMemory(whole.options.memory).host > 0;
-  if (offloadsTheOptimizerAlone(whole.options) && (enough || host)) {
+  if (shares && offloadsTheOptimizerAlone(whole.options) && (enough || host)) {
     for (double share : {0.25, 0.5, 0.75}) {
       ChangedOptions less = whole;
       less.options.offload_ratio = share;
@@ -197,7 +198,7 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
     }
   }
   for (const ChangedOptions &changed : all) {
-    if (auto least = leastThatFits(changed, fits)) {
+    if (auto least = leastThatFits(changed, /*shares=*/true, fits)) {
       return least;
     }
   }
@@ -223,13 +224,7 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
     if (hopeless) {
       break;
     }
-    std::optional<ChangedOptions> least;
-    if (shares) {
-      least = leastThatFits(changed, fits);
-    } else if (fits(changed.options)) {
-      least = changed;
-    }
-    if (least) {
+    if (auto least = leastThatFits(changed, shares, fits)) {
       return absl::StrCat("--memory ", options.memory, " is enough with ",
                           least->change);
     }
