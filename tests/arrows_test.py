@@ -51,6 +51,10 @@ RULES = {
         [],
         "it is a library of its own, and the only one that Arrow is linked to",
     ),
+    "runtime/comm/mpi/module": (
+        [],
+        "it is a library of its own, and the only one that MPI is linked to",
+    ),
     "runtime": (
         ["runtime", "options"],
         "the runtime knows plans, never the compiler that made them",
@@ -234,6 +238,10 @@ LIBRARIES = {
     "llvm": (
         ["passes", "frontend", "codegen", "tools", "tests"],
         "the runtime runs where there is no compiler: no LLVM in it",
+    ),
+    "lld": (
+        ["codegen/host"],
+        "only what links kernels knows the linker",
     ),
     "onnx": (
         ["frontend", "codegen/onnx", "tests"],

@@ -2,41 +2,27 @@
 
 #include "runtime/io/TensorFile.h"
 
+#include "runtime/base/Module.h"
 #include "runtime/io/parquet/Columns.h"
 
-#include <dlfcn.h>
-#include <filesystem>
 #include <mutex>
 
 using namespace zerograph;
 
 namespace {
 
-/// The module lies in the folder lib beside that of the program.
 absl::StatusOr<parquet::ReadColumns> findModule(const std::string &path) {
-  std::error_code error;
-  std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe", error);
-  std::string file =
-      program.parent_path().parent_path() / "lib" / parquet::kModule;
-  void *module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!module) {
+  absl::StatusOr<void *> function =
+      openModule(parquet::kModule, parquet::kReadColumns);
+  if (!function.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
         path,
         ": to read Parquet, Zerograph needs Apache Arrow: run "
         "tools/setup.sh --parquet and tools/build.sh, or convert the "
         "file as docs/data.md says (",
-        dlerror(), ")"));
+        function.status().message(), ")"));
   }
-  void *function = dlsym(module, parquet::kReadColumns);
-  if (!function) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": ", file,
-                     " is of another version of Zerograph: run "
-                     "tools/build.sh (",
-                     dlerror(), ")"));
-  }
-  return reinterpret_cast<parquet::ReadColumns>(function);
+  return reinterpret_cast<parquet::ReadColumns>(*function);
 }
 
 /// Puts columns one behind the other into a file without a name.

@@ -1,6 +1,6 @@
 //===- Environment.cpp - `env`: what this machine has ---------------------===//
 
-#include "runtime/comm/mpi/Engine.h"
+#include "runtime/comm/mpi/MpiLibrary.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/CudaDriver.h"
@@ -172,7 +172,8 @@ void addEnv(CommandLine &command_line) {
     line("libraries", libraryVersion() + ", instruction set " + effectiveIsa());
     line("ranks", "threads of one process, exchanging through memory; under "
                   "mpirun, srun or torchrun, processes");
-    line("MPI", mpiVersion());
+    absl::StatusOr<std::string> mpi = mpiVersion();
+    line("MPI", mpi.ok() ? *mpi : std::string(mpi.status().message()));
     printGpu();
     printGpuLibraries();
     return 0;

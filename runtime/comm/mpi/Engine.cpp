@@ -37,6 +37,7 @@ double seconds(Clock::duration duration) {
 absl::StatusOr<std::unique_ptr<Engine>>
 Engine::start(Clock::duration deadline, std::function<bool()> told_to_end) {
   auto state = std::make_shared<State>();
+  ZG_ASSIGN_OR_RETURN(state->mpi, mpiCalls());
   state->deadline = deadline;
   state->told_to_end = std::move(told_to_end);
   try {

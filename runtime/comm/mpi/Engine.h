@@ -31,15 +31,13 @@ struct Message {
   uint64_t bytes = 0;
 };
 
-/// "Open MPI v4.1.4"; needs no launcher.
-std::string mpiVersion();
-
 class Engine {
 public:
   using Clock = std::chrono::steady_clock;
   using Describe = absl::FunctionRef<std::string()>;
 
-  /// Starts the thread, which initializes MPI. One engine a process, once.
+  /// Opens MPI and starts the thread, which initializes it. One engine a
+  /// process, once.
   /// `told_to_end`: see MpiOptions; may be null.
   static absl::StatusOr<std::unique_ptr<Engine>>
   start(Clock::duration deadline, std::function<bool()> told_to_end);

@@ -4,10 +4,10 @@
 #define ZEROGRAPH_RUNTIME_COMM_MPI_ENGINESTATE_H
 
 #include "runtime/comm/mpi/Engine.h"
+#include "runtime/comm/mpi/MpiLibrary.h"
 
 #include <algorithm>
 #include <array>
-#include <mpi.h>
 #include <optional>
 #include <vector>
 
@@ -48,6 +48,7 @@ struct Engine::State {
     return std::min<Clock::duration>(std::chrono::seconds(1), deadline / 5);
   }
 
+  const MpiCalls *mpi = nullptr;
   Clock::duration deadline = {};
   std::function<bool()> told_to_end;
 
@@ -95,12 +96,14 @@ private:
                  std::optional<unsigned> peer = std::nullopt);
 
   // The thread's alone.
-  std::vector<MPI_Request> requests;
+  /// Room for one of MPI's requests; see MpiCalls.
+  using Request = uint64_t;
+  std::vector<Request> requests;
   std::vector<unsigned> peer_of; // by request
   size_t incoming = 0;           // of the requests, the first ones
   std::vector<int> indices;
   uint32_t transfers = 0;
-  MPI_Request listening = MPI_REQUEST_NULL;
+  Request listening = 0;
   std::array<char, 4096> control;
   Clock::time_point last_beat, last_progress;
 };

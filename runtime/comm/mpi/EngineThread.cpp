@@ -30,42 +30,32 @@ constexpr char kBusy = 'B', kWaits = 'W', kFailed = 'F';
 
 } // namespace
 
-std::string zerograph::mpiVersion() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string version(text, size_t(length));
-  return version.substr(0, version.find_first_of(",\n"));
-}
-
 /// An error of MPI is one of this rank.
 bool Engine::State::succeeded(int code, const char *call,
                               std::optional<unsigned> peer) {
-  if (code == MPI_SUCCESS) {
+  if (code == 0) {
     return true;
   }
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
+  std::array<char, kMpiText> text;
+  mpi->explain(code, text.data());
   std::lock_guard<std::mutex> lock(mutex);
   setFailure(rank, absl::UnavailableError(absl::StrCat(
                        "rank ", rank, ", ", call,
-                       peer ? absl::StrCat(*peer) : "", ": ", text)));
+                       peer ? absl::StrCat(*peer) : "", ": ", text.data())));
   return false;
 }
 
 bool Engine::State::begin() {
-  int provided = 0, size = 1, own = 0;
+  int threads = 0, size = 1, own = 0;
   // Open MPI may write to the connection of a process that was killed; that is
   // an error to speak of, not a signal that ends this one without a word.
   std::signal(SIGPIPE, SIG_IGN);
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  bool able = succeeded(mpi->start(&own, &size, &threads), "MPI_Init_thread");
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (provided < MPI_THREAD_FUNNELED) {
+    start_error = failed;
+    if (able && !threads) {
+      able = false;
       start_error = absl::UnimplementedError(
           "this MPI allows no threads (MPI_THREAD_FUNNELED)");
     }
@@ -77,13 +67,15 @@ bool Engine::State::begin() {
     started = true;
     changed.notify_all();
   }
-  listen();
-  return provided >= MPI_THREAD_FUNNELED;
+  if (able) {
+    listen();
+  }
+  return able;
 }
 
 void Engine::State::listen() {
-  succeeded(MPI_Irecv(control.data(), int(control.size()), MPI_BYTE,
-                      MPI_ANY_SOURCE, kControlTag, MPI_COMM_WORLD, &listening),
+  succeeded(mpi->receive(control.data(), int(control.size()), kMpiAnyPeer,
+                         kControlTag, &listening, 0),
             "MPI_Irecv");
 }
 
@@ -95,16 +87,17 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
                          const std::vector<Message> &out) {
   requests.clear();
   peer_of.clear();
-  int code = MPI_SUCCESS;
+  int code = 0;
   const char *call = ""; // that gave it
   unsigned peer = 0;
   auto add = [&](const Message &message, const char *name, auto &&start) {
     for (uint64_t at = 0; at < message.bytes && !hasFailed(); at += kPiece) {
       int bytes = int(std::min(kPiece, message.bytes - at));
       peer_of.push_back(message.peer);
-      int result = start(message.data + at, bytes, int(message.peer),
-                         &requests.emplace_back(MPI_REQUEST_NULL));
-      if (code == MPI_SUCCESS && result != MPI_SUCCESS) {
+      requests.emplace_back();
+      int result = start(message.data + at, bytes, int(message.peer), tag,
+                         requests.data(), int(requests.size() - 1));
+      if (code == 0 && result != 0) {
         code = result;
         call = name;
         peer = unsigned(message.peer);
@@ -113,19 +106,11 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
   };
   // Receives first: what comes early then needs no place of MPI's own.
   for (const Message &message : in) {
-    add(message, "MPI_Irecv from rank ",
-        [&](void *data, int bytes, int peer, MPI_Request *request) {
-          return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
-                           request);
-        });
+    add(message, "MPI_Irecv from rank ", mpi->receive);
   }
   incoming = requests.size();
   for (const Message &message : out) {
-    add(message, "MPI_Isend to rank ",
-        [&](void *data, int bytes, int peer, MPI_Request *request) {
-          return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
-                           request);
-        });
+    add(message, "MPI_Isend to rank ", mpi->send);
   }
   indices.resize(requests.size());
   succeeded(code, call, peer);
@@ -137,10 +122,10 @@ bool Engine::State::testRequests() {
     return false;
   }
   int done = 0;
-  if (!succeeded(MPI_Testsome(int(requests.size()), requests.data(), &done,
-                              indices.data(), MPI_STATUSES_IGNORE),
+  if (!succeeded(mpi->testSome(int(requests.size()), requests.data(), &done,
+                               indices.data()),
                  "MPI_Testsome") ||
-      done == MPI_UNDEFINED || done == 0) {
+      done == 0) {
     return false;
   }
   Clock::time_point now = Clock::now();
@@ -165,16 +150,15 @@ bool Engine::State::testRequests() {
 }
 
 bool Engine::State::testControl() {
-  int arrived = 0, bytes = 0;
-  MPI_Status status;
-  if (!succeeded(MPI_Test(&listening, &arrived, &status), "MPI_Test") ||
+  int arrived = 0, peer = 0, bytes = 0;
+  if (!succeeded(mpi->testMessage(&listening, &arrived, &peer, &bytes),
+                 "MPI_Test") ||
       !arrived) {
     return false;
   }
-  MPI_Get_count(&status, MPI_BYTE, &bytes);
   {
     std::lock_guard<std::mutex> lock(mutex);
-    auto from = unsigned(status.MPI_SOURCE);
+    auto from = unsigned(peer);
     if (bytes > 0 && control[0] == kFailed) {
       setFailure(from, absl::UnknownError(absl::string_view(
                            control.data() + 1, size_t(bytes) - 1)));
@@ -197,31 +181,29 @@ void Engine::State::beat(const char &kind) {
   }
   last_beat = now;
   for (unsigned peer = 0; peer < world; ++peer) {
-    MPI_Request request = MPI_REQUEST_NULL;
+    Request request = 0;
     if (peer != rank &&
-        succeeded(MPI_Isend(&kind, 1, MPI_BYTE, int(peer), kControlTag,
-                            MPI_COMM_WORLD, &request),
+        succeeded(mpi->send(&kind, 1, int(peer), kControlTag, &request, 0),
                   "MPI_Isend to rank ", unsigned(peer))) {
-      MPI_Request_free(&request);
+      mpi->release(&request);
     }
   }
 }
 
 void Engine::State::tellOthers(const std::string &text) {
   std::string message = kFailed + text.substr(0, control.size() - 1);
-  std::vector<MPI_Request> sends;
+  std::vector<Request> sends;
   for (unsigned peer = 0; peer < world; ++peer) {
     if (peer != rank) {
-      MPI_Isend(message.data(), int(message.size()), MPI_BYTE, int(peer),
-                kControlTag, MPI_COMM_WORLD,
-                &sends.emplace_back(MPI_REQUEST_NULL));
+      sends.emplace_back();
+      mpi->send(message.data(), int(message.size()), int(peer), kControlTag,
+                sends.data(), int(sends.size() - 1));
     }
   }
   int all = 0;
   Clock::time_point limit = Clock::now() + kTelling;
   while (!all && Clock::now() < limit &&
-         MPI_Testall(int(sends.size()), sends.data(), &all,
-                     MPI_STATUSES_IGNORE) == MPI_SUCCESS) {
+         mpi->testAll(int(sends.size()), sends.data(), &all) == 0) {
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -246,12 +228,11 @@ void Engine::State::park() {
 
 void Engine::State::end(Ending how) {
   if (how == kAbort) {
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    mpi->abort();
   }
   if (how == kFinalize) {
-    MPI_Cancel(&listening);
-    MPI_Wait(&listening, MPI_STATUS_IGNORE);
-    MPI_Finalize();
+    mpi->cancel(&listening);
+    mpi->finish();
   }
   std::lock_guard<std::mutex> lock(mutex);
   ended = true;

@@ -30,8 +30,8 @@ MpiCommunicator::join(const Launch &launch, const MpiOptions &options) {
     return absl::FailedPreconditionError(absl::StrCat(
         launch.launcher, " started ", launch.world, " processes and MPI knows ",
         self->world(),
-        ": this program is built with Open MPI; start it by Open MPI's mpirun "
-        "or by srun --mpi=pmix"));
+        ": start this by the mpirun of the MPI that `zerograph env` names, or "
+        "by srun --mpi=pmix"));
   }
   self->contributions.resize(self->world());
   ZG_ASSIGN_OR_RETURN(
