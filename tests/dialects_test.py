@@ -1,8 +1,8 @@
 """Fails when a dialect or a pass is not documented, or its documentation lies.
 
-    dialects_test.py SOURCE_FOLDER ZEROGRAPH_OPT
+    dialects_test.py SOURCE_FOLDER DOCS_FOLDER ZEROGRAPH_OPT
 
-What it reads is generated: Ops.md of each dialect, Passes.md of each phase.
+The build writes what it reads: Ops.md of each dialect, Passes.md of each phase.
 
 - Every op has a summary, an example that shows it, a **Lifespan** and, where it
   has a verifier, **Constraints** as bullets.
@@ -124,9 +124,8 @@ def check_examples(path, text, opt):
             )
 
 
-def check_dialect(source, dialect):
+def check_dialect(source, path, dialect):
     folder = source / "passes/ir" / dialect
-    path = folder / "Ops.md"
     sources = {p: p.read_text() for p in sorted(folder.glob("*.cpp"))}
     verified = verified_classes(sources.values())
     count = 0
@@ -163,16 +162,15 @@ def check_passes(path):
         yield f"{path}: no pass"
 
 
-def main(source, opt):
+def main(source, docs, opt):
     check_rules()
     found = []
-    documents = [source / "passes/ir" / d / "Ops.md" for d in DIALECTS]
-    for dialect in DIALECTS:
-        found += check_dialect(source, dialect)
-    phases = sorted((source / "passes").glob("*/Passes.td"))
-    for phase in phases:
-        found += check_passes(phase.with_suffix(".md"))
-    documents += [phase.with_suffix(".md") for phase in phases]
+    documents = [docs / "passes/ir" / d / "Ops.md" for d in DIALECTS]
+    for path, dialect in zip(documents, DIALECTS):
+        found += check_dialect(source, path, dialect)
+    for phase in sorted((source / "passes").glob("*/Passes.td")):
+        documents.append(docs / "passes" / phase.parent.name / "Passes.md")
+        found += check_passes(documents[-1])
     examples = 0
     for path in documents:
         text = path.read_text()
@@ -183,4 +181,5 @@ def main(source, opt):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]))
+    source, docs = (pathlib.Path(folder).resolve() for folder in sys.argv[1:3])
+    sys.exit(main(source, docs, sys.argv[3]))
