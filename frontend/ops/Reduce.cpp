@@ -8,7 +8,6 @@
 #include <numeric>
 
 using mlir::Value;
-using mlir::zg::nn::CompareKind;
 using mlir::zg::nn::ReduceKind;
 using mlir::zg::nn::UnaryKind;
 
@@ -75,14 +74,8 @@ Value l1(Emitter &emit, Value x, const std::vector<int64_t> &axes, bool keep) {
                      keep);
 }
 
-/// Of nothing but zeros the gradient is 0, as in PyTorch. The gradient of a
-/// root at 0 is infinite, so the root is taken of 1 there.
 Value l2(Emitter &emit, Value x, const std::vector<int64_t> &axes, bool keep) {
-  Value sum = sumSquare(emit, x, axes, keep);
-  Value zero = emit.compare(CompareKind::eq, sum, 0.0);
-  Value root = emit.unary(UnaryKind::sqrt,
-                          emit.select(zero, emit.splatLike(1, sum), sum));
-  return emit.select(zero, sum, root);
+  return emit.unary(UnaryKind::sqrt, sumSquare(emit, x, axes, keep));
 }
 
 Value logSum(Emitter &emit, Value x, const std::vector<int64_t> &axes,

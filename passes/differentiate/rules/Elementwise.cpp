@@ -1,6 +1,7 @@
 //===- Elementwise.cpp - gradients of functions of single elements --------===//
 
 #include "passes/differentiate/rules/Rule.h"
+#include "passes/differentiate/rules/Sign.h"
 
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -9,6 +10,16 @@ using namespace mlir;
 using namespace mlir::zg::nn;
 
 namespace {
+
+/// A root of what cannot be negative is at its minimum where it is 0: no
+/// gradient passes there, as through PyTorch's norm and std. That of another
+/// root is infinite, as in PyTorch.
+Value rootGradient(Value x, Value y, Gradient &g) {
+  Value slope = g.div(g.of(), g.scale(y, 2));
+  return signOf(x) == Sign::NotNegative
+             ? g.zeroIf(g.compare(CompareKind::eq, y, g.splat(y, 0)), slope)
+             : slope;
+}
 
 /// The gradient of the operand of y = f(x), or null where f is a step.
 Value unaryGradient(UnaryKind kind, Value x, Value y, Gradient &g) {
@@ -25,7 +36,7 @@ Value unaryGradient(UnaryKind kind, Value x, Value y, Gradient &g) {
   case UnaryKind::log1p:
     return g.div(dy, g.shift(x, 1));
   case UnaryKind::sqrt:
-    return g.div(dy, g.scale(y, 2));
+    return rootGradient(x, y, g);
   case UnaryKind::reciprocal:
     return g.mul(g.neg(dy), g.mul(y, y));
   case UnaryKind::tanh:
@@ -103,6 +114,12 @@ void powRule(BinaryOp op, Gradient &g) {
       Value power = g.binary(BinaryKind::pow, x, g.shift(n, -1));
       Value slope = g.mul(g.of(), g.mul(n, power));
       known = g.zeroIf(g.compare(CompareKind::eq, n, zero), slope);
+      if (signOf(x) == Sign::NotNegative) { // a root, see above
+        Value root = g.binary(BinaryKind::logical_and,
+                              g.compare(CompareKind::eq, x, zero),
+                              g.compare(CompareKind::lt, n, g.splat(n, 1)));
+        known = g.zeroIf(root, known);
+      }
     }
     g.set(0, known);
   }

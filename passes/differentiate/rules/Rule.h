@@ -10,7 +10,8 @@ namespace mlir::zg::nn {
 
 /// What a rule sees besides its op. A rule is a function
 /// `LogicalResult rule(Op op, Gradient &g)`; it reads only the op's own
-/// operands, results and attributes, and what the program makes of the results.
+/// operands, results and attributes, what the program makes of the results, and
+/// the sign of the operands (Sign.h).
 class Gradient : public NNBuilder {
 public:
   Gradient(OpBuilder &builder, Location location, ValueRange ofResults,
