@@ -14,8 +14,13 @@ using namespace mlir::zg::kernels;
 namespace {
 
 /// An expression of constants with more ops than this is computed once and
-/// stored.
-constexpr unsigned kMaxFreeOps = 24;
+/// stored: a tensor that would be large, only if it has many more.
+constexpr unsigned kMaxFreeOps = 24, kMaxFreeOpsOfLarge = 256;
+
+/// Whether a tensor costs more to read than costly ops to compute again.
+bool isLarge(Value value) {
+  return nn::tensorBytes(value.getType()) > nn::kMaxConstantBytes;
+}
 
 /// A whole number that the runtime writes: the seed, the step, ...
 bool isWholeScalar(BlockArgument argument) {
@@ -143,11 +148,12 @@ FreeValues::Info FreeValues::compute(Operation *op) {
     result.uniform &= part.uniform;
     result.size += part.size;
   }
-  result.free &=
-      result.uniform || view || !isCostly(op) || isa<nn::RandomUniformOp>(op);
+  bool large = isLarge(op->getResult(0));
+  result.free &= result.uniform || view || large || !isCostly(op) ||
+                 isa<nn::RandomUniformOp>(op);
   // One number for all elements, computed once a kernel.
   result.size = result.uniform ? 1 : result.size;
-  result.free &= result.size <= kMaxFreeOps;
+  result.free &= result.size <= (large ? kMaxFreeOpsOfLarge : kMaxFreeOps);
   // A view that has no address formula needs a buffer to view.
   result.free = result.free && (!view || isReadable(op->getResult(0), {}));
   return result;

@@ -67,8 +67,9 @@ std::optional<Reduction> classify(nn::ReduceOp op);
 
 /// Knows the values that cost nothing to make again wherever they are read:
 /// constants, iotas, whole numbers of the run, and cheap ops and views of them
-/// (of splats: any op). Random numbers are free too: they cost more than a
-/// load, but would be kept from the forward to the backward pass.
+/// (of splats, and of what would be a large tensor: any elementwise op). Random
+/// numbers are free too: they cost more than a load, but would be kept from the
+/// forward to the backward pass.
 class FreeValues {
 public:
   bool contains(Value value) { return info(value).free; }

@@ -1,5 +1,6 @@
 //===- Offload.cpp - what the host computes, and what crosses to it -------===//
 
+#include "passes/ir/nn/LiteralValues.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroSides.h"
 #include "passes/zero/Passes.h"
@@ -49,7 +50,8 @@ struct Part {
 class Transfers {
 public:
   Transfers(nn::ProgramOp program, const UnitStates &states)
-      : program(program), states(states), host(program) {}
+      : program(program), states(states), literals(program.front()),
+        host(program) {}
 
   void insert() {
     for (Operation &op : llvm::make_early_inc_range(program.front())) {
@@ -72,17 +74,11 @@ private:
             ? sideOfResult(program, operand.getOperandNumber()) == Side::Host
             : host.contains(user) || isa<WriteOp>(user);
     bool isHost = host.has(operand.get());
-    if (wantsHost && !isHost && !isLiteral(operand.get())) {
+    if (wantsHost && !isHost && !literals.contains(operand.get())) {
       operand.set(offloaded(operand.get(), user));
     } else if (!wantsHost && isHost) {
       operand.set(fetched(operand));
     }
-  }
-
-  /// Kernels make literals where they need them.
-  bool isLiteral(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return op && nn::isLiteral(op);
   }
 
   Value offloaded(Value value, Operation *user) {
@@ -119,7 +115,7 @@ private:
     }
     OpOperand *source = nullptr;
     for (OpOperand &operand : op->getOpOperands()) {
-      if (isLiteral(operand.get())) {
+      if (literals.contains(operand.get())) {
         continue;
       }
       if (source || nn::tensorBytes(operand.get().getType()) >
@@ -226,6 +222,8 @@ private:
 
   nn::ProgramOp program;
   const UnitStates &states;
+  /// Each side makes what it reads of them (zero-split-sides).
+  const nn::LiteralValues literals;
   HostOps host;
   DenseMap<Value, Value> down, up; ///< what was moved: its other name
 };

@@ -42,7 +42,8 @@ def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
     them, and what is made for that alone. What it needs of the device is
     offloaded as soon as it is there: shards of gradients and a few numbers.
     What the device needs of it is fetched: updated parameters, or a shard in
-    front of each gather.
+    front of each gather. What is made of literals alone does not move: each
+    side makes its own.
 
         %s = zero.reduce_scatter %g unit 0 segment 0 ...
         %d = zero.offload %s unit 0 segment 0 bytes 2048

@@ -76,7 +76,9 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     Runs before `zero-gathers`, which sees the second forward pass as a part of
     backward: a unit is gathered as often as without, if backward reads its
     parameters anyway. Parameters that are gathered are not recalled: the second
-    forward pass has views of its own of them, of whichever block they are.
+    forward pass has views of its own of them, of whichever block they are. Nor
+    is what is made of literals alone, such as a mask, which blocks share: it is
+    no tensor, since kernels make it where they read it.
 
     bitwise: each op gives the same bits again, random numbers included.
   }];

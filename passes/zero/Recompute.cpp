@@ -1,6 +1,7 @@
 //===- Recompute.cpp - the forward pass of units, computed again ----------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "passes/ir/nn/LiteralValues.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/zero/GatherPlacement.h"
@@ -28,7 +29,7 @@ struct Region {
 class Recomputation {
 public:
   Recomputation(nn::ProgramOp program, const UnitStates &states)
-      : program(program), states(states) {
+      : program(program), states(states), literals(program.front()) {
     for (BlockArgument argument : program.getArguments()) {
       auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
                                                        kStateAttr);
@@ -193,11 +194,12 @@ private:
   }
 
   /// What is computed again reads what is kept by another name: by the same one
-  /// it would be the same op, and kept itself.
+  /// it would be the same op, and kept itself. What is made of literals is not
+  /// kept: behind another name, it would be.
   void recall(Value value, size_t index, OpBuilder &builder,
               IRMapping &again) const {
     if (again.contains(value) || unitOf.contains(value) ||
-        isRepeated(value, index)) {
+        literals.contains(value) || isRepeated(value, index)) {
       return;
     }
     again.map(value, builder.create<RecallOp>(value.getLoc(), value.getType(),
@@ -206,6 +208,7 @@ private:
 
   nn::ProgramOp program;
   const UnitStates &states;
+  const nn::LiteralValues literals;
   DenseMap<Value, int64_t> unitOf; ///< of whole parameters
   DenseMap<Operation *, int64_t> positions;
   DenseSet<Operation *> backward;

@@ -120,3 +120,23 @@ nn.program @zeros() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %down = zero.offload %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32>
   nn.return %file, %zero, %down : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// What costs much and follows from places alone is made again by each kernel
+// that reads it, where it would be a large tensor.
+// CHECK-LABEL: nn.program @angles
+// CHECK-NEXT: nn.kernel rows (%{{[^,]*}} = %x) :
+// CHECK-NEXT: nn.iota
+// CHECK-NEXT: nn.unary cos
+// CHECK: nn.kernel rows (%{{[^,]*}} = %y) :
+// CHECK-NEXT: nn.iota
+// CHECK-NEXT: nn.unary cos
+// CHECK-NOT: nn.kernel
+nn.program @angles(%x: tensor<32768xf32>, %y: tensor<4x32768xf32>) -> (tensor<32768xf32>, tensor<4x32768xf32>) {
+  %0 = nn.iota 0 : tensor<32768xf32>
+  %1 = nn.unary cos %0 : tensor<32768xf32> -> tensor<32768xf32>
+  %2 = nn.binary mul %x, %1 : tensor<32768xf32>
+  %3 = nn.reshape %1 : tensor<32768xf32> -> tensor<1x32768xf32>
+  %4 = nn.broadcast %3 : tensor<1x32768xf32> -> tensor<4x32768xf32>
+  %5 = nn.binary mul %y, %4 : tensor<4x32768xf32>
+  nn.return %2, %5 : tensor<32768xf32>, tensor<4x32768xf32>
+}

@@ -150,3 +150,28 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, z
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false, space = pinned>, <"grad", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<512xf32>, offset = 0>]>]
 }
+
+// -----
+
+// What is made of literals goes nowhere: each side makes what it reads.
+
+// CHECK-LABEL: nn.program @step
+// CHECK-NOT: zero.offload
+// CHECK: zero.offload %a.grad unit 0
+// CHECK-NOT: zero.offload
+// CHECK: nn.return
+#s = #zero.state<unit = 0, segment = 0, "param", sharded = false>
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  nn.program @step(%a: tensor<256xf32> {zero.state = #s}, %x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = true>})
+      -> (tensor<256xf32> {zero.updates = #s}) {
+    %place = nn.iota 0 : tensor<256xi64>
+    %number = nn.convert %place : tensor<256xi64> -> tensor<256xf32>
+    %device = nn.binary mul %x, %number : tensor<256xf32>
+    %grad = zero.pack %device at [0] unit 0 : tensor<256xf32> -> tensor<256xf32>
+    %host = nn.binary mul %a, %number : tensor<256xf32>
+    %new = nn.binary sub %host, %grad : tensor<256xf32>
+    nn.return %new : tensor<256xf32>
+  }
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 256, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false, space = pinned>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>]
+}

@@ -123,3 +123,44 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
     nn.return %loss, %g0 : tensor<1xf32>, tensor<256xf32>
   }
 }
+
+// -----
+
+// What is made of literals is no tensor that is kept: both blocks read the same
+// mask and half, and so does what is computed again, which no recall hides.
+
+// CHECK: %[[HALF:.+]] = nn.constant dense<5.000000e-01>
+// CHECK: %[[MASK:.+]] = nn.compare le
+// CHECK: nn.reduce sum
+// CHECK: %[[X:.+]] = zero.recall %x unit 0
+// CHECK-NOT: zero.recall
+// CHECK: %[[AGAIN:.+]] = nn.binary mul %[[X]]
+// CHECK-NEXT: %[[HALVED:.+]] = nn.binary mul %[[AGAIN]], %[[HALF]]
+// CHECK-NEXT: %[[MASKED:.+]] = nn.select %[[MASK]], %[[HALVED]], %[[HALF]]
+// CHECK-NEXT: nn.unary tanh %[[MASKED]]
+// CHECK-NOT: zero.recall
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %a.param: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+      %b.param: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>})
+      -> (tensor<1xf32>, tensor<256xf32>) {
+    %w = zero.view %a.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %half = nn.constant dense<0.5> : tensor<256xf32>
+    %place = nn.iota 0 : tensor<256xi64>
+    %bound = nn.constant dense<100> : tensor<256xi64>
+    %mask = nn.compare le %place, %bound : tensor<256xi64> -> tensor<256xi1>
+    %s = nn.binary mul %x, %w : tensor<256xf32>
+    %h = nn.binary mul %s, %half : tensor<256xf32>
+    %m = nn.select %mask, %h, %half : tensor<256xi1>, tensor<256xf32>
+    %y = nn.unary exp %m : tensor<256xf32> -> tensor<256xf32>
+    %u = zero.view %b.param[0] : tensor<512xf32> -> tensor<256xf32>
+    %v = nn.binary mul %y, %u : tensor<256xf32>
+    %z = nn.select %mask, %v, %half : tensor<256xi1>, tensor<256xf32>
+    %loss = nn.reduce sum %z [0] : tensor<256xf32> -> tensor<1xf32>
+    %g0 = nn.unary tanh %m : tensor<256xf32> -> tensor<256xf32>
+    nn.return %loss, %g0 : tensor<1xf32>, tensor<256xf32>
+  }
+}
