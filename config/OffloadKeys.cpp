@@ -74,7 +74,7 @@ std::optional<bool> offloadSwitched(const Key &key, const Translation &to) {
 /// the host has a limit.
 bool mayUseFiles(const char *what, const Translation &to) {
   return isChosen(to)
-             ? options::parseMemory(to.given("memory").value_or("")).host > 0
+             ? options::parseMemory(to.given("memory").value_or(""), 1).host > 0
              : placeOf(what, to) == "nvme";
 }
 

@@ -3,51 +3,26 @@
 #ifndef ZEROGRAPH_OPTIONS_MEMORY_H
 #define ZEROGRAPH_OPTIONS_MEMORY_H
 
-#include <charconv>
+#include "options/Cards.h"
+#include "options/Sizes.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 namespace zerograph::options {
 
 /// Most bytes of a rank; 0: any.
 struct MemoryLimits {
-  int64_t device = 0; // of its device
-  int64_t host = 0;   // of the host, pinned memory included
-  std::string error;  // what is wrong with the text; empty: nothing
+  int64_t device = 0;         // of its device
+  int64_t host = 0;           // of the host, pinned memory included
+  const Card *card = nullptr; // that the device's limit was given by
+  std::string error;          // what is wrong with the text; empty: nothing
 };
 
-namespace detail {
-
-/// "80GiB", "1.5GiB", "1000000"; 0 where it is no number of bytes above 0.
-inline int64_t parseBytes(std::string_view text) {
-  constexpr double kMost = double(int64_t(1) << 50);
-  if (text.empty() || text[0] < '0' || text[0] > '9') {
-    return 0; // from_chars takes signs and names
-  }
-  double number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(),
-                                      number, std::chars_format::fixed);
-  std::string_view unit = text.substr(size_t(end - text.data()));
-  int shift = unit.empty()    ? 0
-              : unit == "KiB" ? 10
-              : unit == "MiB" ? 20
-              : unit == "GiB" ? 30
-              : unit == "TiB" ? 40
-                              : -1;
-  bool fraction = text.find('.') != std::string_view::npos;
-  if (error != std::errc() || shift < 0 || (fraction && shift == 0)) {
-    return 0;
-  }
-  double bytes = number * double(int64_t(1) << shift);
-  return bytes <= kMost ? int64_t(bytes) : 0;
-}
-
-} // namespace detail
-
-/// "80GiB", "device=80GiB,host=256GiB"; "" sets no limit.
-inline MemoryLimits parseMemory(std::string_view text) {
+/// "80GiB", "device=80GB,host=256GiB", "h100"; "" sets no limit. A card's name
+/// stands for what its arena can have there, with `ranks` ranks.
+inline MemoryLimits parseMemory(std::string_view text, int64_t ranks) {
   MemoryLimits limits;
   for (bool more = !text.empty(); more;) {
     size_t comma = text.find(',');
@@ -57,18 +32,23 @@ inline MemoryLimits parseMemory(std::string_view text) {
     size_t equals = part.find('=');
     bool named = equals != std::string_view::npos;
     std::string_view space = named ? part.substr(0, equals) : "device";
-    int64_t bytes = detail::parseBytes(named ? part.substr(equals + 1) : part);
+    std::string_view value = named ? part.substr(equals + 1) : part;
+    const Card *card = space == "device" ? findCard(value) : nullptr;
+    int64_t bytes = card ? usableBytes(*card, ranks) : parseBytes(value);
     int64_t *limit = space == "device" ? &limits.device
                      : space == "host" ? &limits.host
                                        : nullptr;
     if (!limit || *limit != 0 || bytes == 0) {
       limits.error = "'" + std::string(part) +
                      "': expected BYTES, or device=BYTES and host=BYTES with a "
-                     "comma between, each a number of bytes, KiB, MiB, GiB or "
-                     "TiB, as device=80GiB,host=512GiB";
+                     "comma between, each a number of bytes, KiB, MiB, GiB, "
+                     "TiB, KB, MB, GB or TB, as device=80GiB,host=512GB; for "
+                     "the device also a card: " +
+                     cardNames();
       return limits;
     }
     *limit = bytes;
+    limits.card = card ? card : limits.card;
   }
   return limits;
 }

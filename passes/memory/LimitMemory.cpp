@@ -1,11 +1,14 @@
 //===- LimitMemory.cpp - refuses what needs more than there is ------------===//
 
+#include "options/Sizes.h"
 #include "passes/memory/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
+
+using zerograph::options::sizeText;
 
 namespace mlir::zg::sched {
 
@@ -112,9 +115,11 @@ private:
     }
     // Of no op: it would print all of it. Of no place: that is a file's graph.
     auto diagnostic = emitError(UnknownLoc::get(&getContext()), "a rank needs ")
-                      << needed << " bytes of " << where
-                      << " memory, but the limit is " << limit << "; "
-                      << carried << " of them live across programs";
+                      << needed << " bytes of " << where << " memory ("
+                      << sizeText(uint64_t(needed)) << "), but the limit is "
+                      << limit << " (" << sizeText(uint64_t(limit)) << "); "
+                      << sizeText(uint64_t(carried))
+                      << " of them live across programs";
     Peak peak;
     for (auto program : getOperation().getOps<ProgramOp>()) {
       raise(peak, program, spaces);
@@ -123,7 +128,7 @@ private:
       auto &note = diagnostic.attachNote(peak.step->getLoc());
       note << "most is live at '" << peak.step.getLabel() << "': ";
       llvm::interleaveComma(live(peak), note, [&](const auto &entry) {
-        note << entry.second << " bytes of "
+        note << sizeText(uint64_t(entry.second)) << " of "
              << stringifySliceClass(entry.first);
       });
     }

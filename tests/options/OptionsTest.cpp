@@ -2,6 +2,7 @@
 
 #include "options/Groups.h"
 #include "options/Memory.h"
+#include "options/Sizes.h"
 #include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/OptionTable.h"
 
@@ -54,17 +55,78 @@ TEST(Options, BetasAreTwoNumbersBelowOne) {
 
 TEST(Options, LimitsOfMemoryAreBytesOrUnits) {
   options::MemoryLimits limits =
-      options::parseMemory("device=1.5GiB,host=1000000");
+      options::parseMemory("device=1.5GiB,host=1000000", 1);
   EXPECT_EQ(limits.error, "");
   EXPECT_EQ(limits.device, 3 << 29);
   EXPECT_EQ(limits.host, 1000000);
-  EXPECT_EQ(options::parseMemory("1024TiB").device, int64_t(1) << 50);
-  EXPECT_EQ(options::parseMemory("1125899906842624").device, int64_t(1) << 50);
-  for (const char *text :
-       {"0", "0.5", "1.5", "1025TiB", "-1GiB", "+1", "inf", "nan", "1e3", "1.5.5GiB",
-        "1GB", "GiB", "1 GiB", "disk=1", "1,2", "device=", "1,", ",",
-        "99999999999999999999999999999999999999999999"}) {
-    EXPECT_NE(options::parseMemory(text).error, "") << text;
+  EXPECT_EQ(options::parseMemory("1024TiB", 1).device, int64_t(1) << 50);
+  EXPECT_EQ(options::parseMemory("1125899906842624", 1).device, int64_t(1)
+                                                                    << 50);
+  for (const char *text : {"0",
+                           "0.5",
+                           "1.5",
+                           "1025TiB",
+                           "-1GiB",
+                           "+1",
+                           "inf",
+                           "nan",
+                           "1e3",
+                           "1.5.5GiB",
+                           "1gb",
+                           "1XB",
+                           "1G",
+                           "1KiBB",
+                           "GiB",
+                           "GB",
+                           "1 GiB",
+                           "disk=1",
+                           "1,2",
+                           "device=",
+                           "1,",
+                           ",",
+                           "99999999999999999999999999999999999999999999"}) {
+    EXPECT_NE(options::parseMemory(text, 1).error, "") << text;
+  }
+  EXPECT_EQ(options::parseMemory("1.5GB,host=2TB", 1).device, 1500000000);
+  EXPECT_EQ(options::parseMemory("1.5GB,host=2TB", 1).host, 2000000000000);
+}
+
+TEST(Options, ACardIsALimitOfMemory) {
+  options::MemoryLimits one = options::parseMemory("h100", 1);
+  options::MemoryLimits two = options::parseMemory("device=H100,host=1GB", 2);
+  EXPECT_EQ(one.error + two.error, "");
+  ASSERT_TRUE(two.card);
+  EXPECT_EQ(two.card->name, std::string("h100"));
+  EXPECT_EQ(two.host, 1000000000);
+  // Never what nvidia-smi says; and NCCL has its part.
+  EXPECT_LT(one.device, int64_t(81559) << 20);
+  EXPECT_EQ(one.device - two.device, options::kNcclNvlinkMib << 20);
+  EXPECT_GT(two.device, int64_t(70) << 30);
+  for (const char *wrong : {"h1000", "host=h100", "h100,80GiB"}) {
+    EXPECT_NE(options::parseMemory(wrong, 1).error.find("l40s"),
+              std::string::npos)
+        << wrong;
+  }
+  int64_t last = 0;
+  for (const options::Card &card : options::kCards) {
+    int64_t usable = options::usableBytes(card, 8);
+    EXPECT_GE(usable, last) << card.name << ": the smallest come first";
+    EXPECT_EQ(options::findCard(card.name), &card);
+    last = usable;
+  }
+}
+
+TEST(Options, SizesAreReadAsTheyAreWritten) {
+  for (auto [bytes, text] : {std::pair<uint64_t, const char *>(0, "0 B"),
+                             {999, "999 B"},
+                             {1000, "0.98 KiB"},
+                             {1024, "1.00 KiB"},
+                             {10230, "9.99 KiB"},
+                             {10240, "10.0 KiB"},
+                             {1023u << 10, "1.00 MiB"},
+                             {uint64_t(3) << 29, "1.50 GiB"},
+                             {UINT64_MAX, "16.0 EiB"}}) {
+    EXPECT_EQ(options::sizeText(bytes), text);
   }
 }
 

@@ -25,7 +25,7 @@
 // NONE: zg-kernels has no options
 // RUN: zerograph-opt --mlir-print-debuginfo %t/07-memory.mlir --sched-limit-memory=device=1000000 | diff - %t/07-memory.mlir
 // RUN: not zerograph-opt %t/07-memory.mlir --sched-limit-memory=device=64 2>&1 | FileCheck %s --check-prefix=LIMIT
-// LIMIT: bytes of device memory, but the limit is 64
+// LIMIT: bytes of device memory ({{.*}}), but the limit is 64
 
 // A model that is only run.
 

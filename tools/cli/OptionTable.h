@@ -82,7 +82,7 @@ OptionCheck text(Good good, const char *expected) {
 }
 
 inline const OptionCheck memoryLimits = {CLI::Validator(
-    [](const std::string &text) { return options::parseMemory(text).error; },
+    [](const std::string &text) { return options::parseMemory(text, 1).error; },
     "")};
 
 inline const OptionCheck ratio = text(

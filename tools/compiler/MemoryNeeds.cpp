@@ -27,15 +27,24 @@ static bool keepsOnHost(const plan::Plan &plan, absl::string_view role = "") {
 absl::Status zerograph::checkMemory(const CompileOptions &options,
                                     mlir::ModuleOp module,
                                     Diagnostics &diagnostics) {
-  options::MemoryLimits limits = options::parseMemory(options.memory);
+  options::MemoryLimits limits =
+      options::parseMemory(options.memory, options.ranks);
   mlir::PassManager passes(module.getContext());
   passes.enableVerifier(false);
   passes.addPass(
       mlir::zg::sched::createLimitMemory({limits.device, limits.host}));
-  return mlir::succeeded(passes.run(module))
-             ? absl::OkStatus()
-             : absl::ResourceExhaustedError(
-                   diagnostics.status("the plan is too large").message());
+  if (mlir::succeeded(passes.run(module))) {
+    return absl::OkStatus();
+  }
+  std::string said(diagnostics.status("the plan is too large").message());
+  if (limits.card) {
+    absl::StrAppend(&said, "\n  ", limits.card->name, ": ",
+                    options::sizeText(uint64_t(limits.device)), " of its ",
+                    options::sizeText(uint64_t(limits.card->total_mib) << 20),
+                    " are for the plan; CUDA, libraries",
+                    options.ranks > 1 ? ", NCCL" : "", " and code need more");
+  }
+  return absl::ResourceExhaustedError(said);
 }
 
 void zerograph::warnOfOffload(const CompileOptions &options,

@@ -88,7 +88,8 @@ private:
 /// Where the optimizer's states may lie, in the order of what it costs. Only
 /// the host has less of what lies in files.
 std::vector<const char *> placesOfStates(const CompileOptions &options) {
-  bool limits_host = options::parseMemory(options.memory).host > 0;
+  bool limits_host =
+      options::parseMemory(options.memory, options.ranks).host > 0;
   return {std::begin(kPlaces), std::end(kPlaces) - (limits_host ? 0 : 1)};
 }
 
@@ -166,7 +167,8 @@ std::optional<ChangedOptions> leastThatFits(const ChangedOptions &whole,
                                             bool shares, Fits fits) {
   bool enough = fits(whole.options);
   // A share needs more of the device, and less of the host.
-  bool host = options::parseMemory(whole.options.memory).host > 0;
+  bool host =
+      options::parseMemory(whole.options.memory, whole.options.ranks).host > 0;
   if (shares && offloadsTheOptimizerAlone(whole.options) && (enough || host)) {
     for (double share : {0.25, 0.5, 0.75}) {
       ChangedOptions less = whole;
@@ -212,7 +214,8 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   auto mostOffloaded = [](const ChangedOptions &changed) {
     return changed.options.offload_param != kNone;
   };
-  options::MemoryLimits limits = options::parseMemory(options.memory);
+  options::MemoryLimits limits =
+      options::parseMemory(options.memory, options.ranks);
   bool hopeless =
       limits.host == 0 && std::any_of(all.begin(), all.end(), mostOffloaded) &&
       std::none_of(all.begin(), all.end(), [&](const ChangedOptions &changed) {
