@@ -3,8 +3,8 @@
 #include "runtime/plan/Inspect.h"
 
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/InspectHeader.h"
-#include "runtime/plan/InspectPrecision.h"
+#include "runtime/plan/ForEachStep.h"
+#include "runtime/plan/InspectParts.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Textbook.h"
 #include "runtime/plan/Traffic.h"
@@ -94,12 +94,38 @@ Json classesJson(const ClassBytes &bytes) {
   return json;
 }
 
+/// Adds the few largest slices of an arena that are live at a program's step.
+void addLargest(const plan::Plan &plan, int program, uint32_t step, int arena,
+                Json &list) {
+  std::vector<std::optional<Life>> lives = livesOf(plan, program);
+  std::vector<const plan::Slice *> live;
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    const plan::Slice &slice = plan.slices(i);
+    bool here = slice.carried() ||
+                (lives[i] && lives[i]->first <= step && step <= lives[i]->last);
+    if (here && slice.arena() == uint32_t(arena)) {
+      live.push_back(&slice);
+    }
+  }
+  std::stable_sort(live.begin(), live.end(),
+                   [](auto *a, auto *b) { return a->bytes() > b->bytes(); });
+  constexpr size_t kMost = 8;
+  live.resize(std::min(kMost, live.size()));
+  for (const plan::Slice *slice : live) {
+    list.push_back({{"space", nameOf(plan.arenas(arena).space())},
+                    {"program", plan.programs(program).name()},
+                    {"bytes", slice->bytes()},
+                    {"class", nameOf(slice->slice_class())},
+                    {"name", slice->name()}});
+  }
+}
+
 Json memoryJson(const plan::Plan &plan) {
   Json arenas = Json::array();
   std::vector<ArenaMemory> memory = memoryOf(plan);
   for (int i = 0; i < plan.arenas_size(); ++i) {
     const plan::Arena &arena = plan.arenas(i);
-    Json programs = Json::array();
+    Json programs = Json::array(), largest = programs;
     uint64_t least = 0; // no packing needs less
     for (int p = 0; p < plan.programs_size(); ++p) {
       const ProgramMemory &peak = memory[i].programs[p];
@@ -107,18 +133,21 @@ Json memoryJson(const plan::Plan &plan) {
       least = std::max(least, peak.live);
       bool known = peak.peak_step < uint32_t(program.steps_size());
       programs.push_back(
-          {{"program", program.name()},
+          {{"space", nameOf(arena.space())},
+           {"program", program.name()},
            {"peak_step", peak.peak_step},
            {"peak_step_name",
             known ? program.steps(peak.peak_step).name() : std::string()},
            {"live", peak.live},
            {"by_class", classesJson(peak.by_class)}});
+      addLargest(plan, p, peak.peak_step, i, largest);
     }
     arenas.push_back({{"space", nameOf(arena.space())},
                       {"bytes", arena.bytes()},
                       {"peak", peakOf(plan, int(i))},
                       {"lower_bound", least},
                       {"programs", programs},
+                      {"largest", largest},
                       {"class_peaks", classesJson(memory[i].class_peaks)}});
   }
   ModelState state = modelState(plan);
@@ -127,47 +156,6 @@ Json memoryJson(const plan::Plan &plan) {
            {{"parameters", state.parameters},
             {"gradients", state.gradients},
             {"optimizer", state.optimizer}}}};
-}
-
-Json collectivesJson(const plan::Plan &plan) {
-  Json list = Json::array();
-  for (const plan::Program &program : plan.programs()) {
-    for (int i = 0; i < program.steps_size(); ++i) {
-      const plan::Step &step = program.steps(i);
-      if (isCollective(step)) {
-        list.push_back(
-            {{"program", program.name()},
-             {"step", i},
-             {"sequence", step.sequence()},
-             {"op", opName(step)},
-             {"stream", streamName(plan, step)},
-             {"name", step.name()},
-             {"received", kindOf(step).traffic(plan, step).all().saturated()},
-             {"runs_per_step", runsPerStep(plan, program)},
-             {"reason", step.reason()}});
-      }
-    }
-  }
-  return list;
-}
-
-Json transfersJson(const plan::Plan &plan) {
-  Json list = Json::array();
-  for (const plan::Program &program : plan.programs()) {
-    for (int i = 0; i < program.steps_size(); ++i) {
-      const plan::Step &step = program.steps(i);
-      if (wayOf(plan, step)) {
-        list.push_back({{"program", program.name()},
-                        {"step", i},
-                        {"stream", streamName(plan, step)},
-                        {"name", step.name()},
-                        {"bytes", step.accesses(0).bytes()},
-                        {"runs_per_step", runsPerStep(plan, program)},
-                        {"reason", step.reason()}});
-      }
-    }
-  }
-  return list;
 }
 
 Json trafficJson(const plan::Plan &plan) {
@@ -182,20 +170,19 @@ Json trafficJson(const plan::Plan &plan) {
                        ? traffic.reduce.saturated() * (plan.accumulate() - 1)
                        : 0;
   Crossing crossing = crossingOf(plan);
-  Json json{{"gather", traffic.gather.saturated()},
-            {"reduce", traffic.reduce.saturated()},
-            {"scalar", traffic.scalar.saturated()},
-            {"down", crossing.down.saturated()},
-            {"up", crossing.up.saturated()},
-            {"read", crossing.read.saturated()},
-            {"written", crossing.written.saturated()},
-            {"planned", book.planned},
-            {"saved_by_reducing_last", saved},
-            {"textbook",
-             {{"formula", book.formula},
-              {"psi", book.psi},
-              {"bytes", book.bytes},
-              {"differences", differences}}}};
+  Json json{
+      {"gather", traffic.gather.saturated()},
+      {"reduce", traffic.reduce.saturated()},
+      {"scalar", traffic.scalar.saturated()},
+      {"down", crossing.down.saturated()},
+      {"up", crossing.up.saturated()},
+      {"read", crossing.read.saturated()},
+      {"written", crossing.written.saturated()},
+      {"planned", book.planned},
+      {"saved_by_reducing_last", saved},
+      {"textbook",
+       {{"formula", book.formula}, {"psi", book.psi}, {"bytes", book.bytes}}},
+      {"differences", differences}};
   if (plan.has_evaluation()) {
     Traffic once = evaluationTraffic(plan);
     json["evaluation"] = {{"gather", once.gather.saturated()},
@@ -204,35 +191,80 @@ Json trafficJson(const plan::Plan &plan) {
   return json;
 }
 
-Json stepsJson(const plan::Plan &plan) {
+/// Where each slice lies, and in each program the first and the last step that
+/// touch it; a carried one lives always.
+Json slicesJson(const plan::Plan &plan) {
   Json list = Json::array();
-  for (const plan::Program &program : plan.programs()) {
-    for (int i = 0; i < program.steps_size(); ++i) {
-      const plan::Step &step = program.steps(i);
-      uint64_t bytes = 0;
-      Json accesses = Json::array();
-      for (const plan::Access &access : step.accesses()) {
-        bytes += access.bytes();
-        accesses.push_back(
-            {{"slice", plan.slices(access.slice()).name()},
-             {"mode", nameOf(access.mode())},
-             {"offset", access.offset()},
-             {"bytes", access.bytes()},
-             {"strides", std::vector<uint64_t>(access.strides().begin(),
-                                               access.strides().end())}});
+  for (const plan::Slice &slice : plan.slices()) {
+    list.push_back({{"name", slice.name()},
+                    {"space", nameOf(plan.arenas(int(slice.arena())).space())},
+                    {"offset", slice.offset()},
+                    {"bytes", slice.bytes()},
+                    {"class", nameOf(slice.slice_class())},
+                    {"carried", slice.carried()},
+                    {"lives", Json::array()}});
+  }
+  for (int p = 0; p < plan.programs_size(); ++p) {
+    std::vector<std::optional<Life>> lives = livesOf(plan, p);
+    for (size_t i = 0; i < lives.size(); ++i) {
+      if (lives[i]) {
+        list[i]["lives"].push_back({{"program", plan.programs(p).name()},
+                                    {"first", lives[i]->first},
+                                    {"last", lives[i]->last}});
       }
-      list.push_back({{"program", program.name()},
-                      {"step", i},
-                      {"stream", streamName(plan, step)},
-                      {"waits", std::vector<uint32_t>(step.waits().begin(),
-                                                      step.waits().end())},
-                      {"op", opName(step)},
-                      {"name", step.name()},
-                      {"bytes", bytes},
-                      {"accesses", accesses}});
     }
   }
   return list;
+}
+
+Json accessesJson(const plan::Plan &plan, const plan::Step &step) {
+  Json accesses = Json::array();
+  for (const plan::Access &access : step.accesses()) {
+    accesses.push_back(
+        {{"slice", plan.slices(int(access.slice())).name()},
+         {"mode", nameOf(access.mode())},
+         {"offset", access.offset()},
+         {"bytes", access.bytes()},
+         {"strides", std::vector<uint64_t>(access.strides().begin(),
+                                           access.strides().end())}});
+  }
+  return accesses;
+}
+
+/// Adds all steps, and apart from them those that exchange something between
+/// ranks, or between a rank's device, host and file.
+void addSteps(const plan::Plan &plan, Json &report) {
+  Json steps = Json::array(), collectives = steps, transfers = steps;
+  forEachStep(plan, [&](int p, int s, const plan::Step &step) {
+    const plan::Program &program = plan.programs(p);
+    Json json{{"program", program.name()},
+              {"step", s},
+              {"stream", streamName(plan, step)},
+              {"op", opName(step)},
+              {"name", step.name()}};
+    Json exchange = json;
+    exchange["runs_per_step"] = runsPerStep(plan, program);
+    exchange["reason"] = step.reason();
+    if (isCollective(step)) {
+      Json &added = collectives.emplace_back(exchange);
+      added["sequence"] = step.sequence();
+      added["received"] = kindOf(step).traffic(plan, step).all().saturated();
+    } else if (wayOf(plan, step)) {
+      transfers.emplace_back(exchange)["bytes"] = step.accesses(0).bytes();
+    }
+    uint64_t bytes = 0;
+    for (const plan::Access &access : step.accesses()) {
+      bytes += access.bytes();
+    }
+    json["waits"] =
+        std::vector<uint32_t>(step.waits().begin(), step.waits().end());
+    json["bytes"] = bytes;
+    json["accesses"] = accessesJson(plan, step);
+    steps.push_back(std::move(json));
+  });
+  report["collectives"] = std::move(collectives);
+  report["transfers"] = std::move(transfers);
+  report["steps"] = std::move(steps);
 }
 
 } // namespace
@@ -244,20 +276,19 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   for (const plan::Unit &unit : plan.units()) {
     units.push_back(unitJson(plan, unit));
   }
-  Json report = headerJson(loaded);
+  Json report = settingsJson(loaded);
   report["parameter_types"] = typesJson(plan);
-  report["precision"] = precisionJson(plan);
   report["units"] = units;
+  report["precision"] = precisionJson(plan);
   report["memory"] = memoryJson(plan);
-  report["collectives"] = collectivesJson(plan);
-  report["transfers"] = transfersJson(plan);
+  addSteps(plan, report);
   report["traffic"] = trafficJson(plan);
   absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
   if (!waste.ok()) {
     report["unsafe"] = waste.status().message();
   }
   report["waste"] = waste.value_or(std::vector<std::string>());
-  report["steps"] = stepsJson(plan);
+  report["slices"] = slicesJson(plan);
   return report;
 }
 

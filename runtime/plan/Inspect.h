@@ -8,14 +8,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
-/// The plan as one JSON object: what it is for; types; units and parameters;
-/// memory by class and at each program's peak; collectives; traffic beside the
-/// textbook's; what crosses between device and host; what is wasteful, of a
-/// safe plan; every step. Sizes are bytes. An error if the plan is unsound.
+/// The plan as one JSON object: what it was compiled with; types; units and
+/// parameters; memory by class and at each program's peak; collectives; traffic
+/// beside the textbook's; what crosses between device and host; what is
+/// wasteful, of a safe plan; every slice and every step. Sizes are bytes. An
+/// error if the plan is unsound.
 absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded);
 
 /// How long a disk lasts that takes one rank's writes.
@@ -29,8 +32,30 @@ struct DiskUse {
 /// writes no file.
 void addDiskUse(const DiskUse &use, nlohmann::ordered_json &report);
 
-/// The same for people. `steps`: with the list of steps.
-std::string inspectText(const nlohmann::ordered_json &report, bool steps);
+/// A part of a report, as text for people.
+struct InspectSection {
+  const char *name; // of the option that shows it, without dashes
+  const char *help;
+  /// `exact`: sizes are bytes, and not "1.53 GiB".
+  std::function<std::string(const nlohmann::ordered_json &report, bool exact)>
+      text;
+};
+
+/// All of them, in the order in which they are printed.
+const std::vector<InspectSection> &inspectSections();
+
+/// The plan on one screen: at most 24 lines of 80 columns. An error if the plan
+/// is unsound.
+absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
+                                           bool exact);
+
+/// Parts of it, each at most a line, of a valid plan: what it trains and how,
+/// "device 1.53 GiB, pinned 12.0 MiB"; which cards or how much of the host's
+/// memory it fits; what a rank receives in a step, and moves.
+std::string planTitle(const plan::Plan &plan);
+std::string memoryLine(const plan::Plan &plan, bool exact);
+std::string fitsLine(const plan::Plan &plan, bool exact);
+std::string trafficLine(const plan::Plan &plan, bool exact);
 
 } // namespace zerograph
 

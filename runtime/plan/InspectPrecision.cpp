@@ -1,14 +1,13 @@
 //===- InspectPrecision.cpp - in which types a plan computes --------------===//
 
-#include "runtime/plan/InspectPrecision.h"
+#include "runtime/plan/InspectParts.h"
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/ForEachStep.h"
-#include "runtime/plan/InspectWords.h"
 #include "runtime/plan/SliceTypes.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +15,7 @@
 namespace zerograph {
 namespace {
 
-using namespace words;
+using Json = nlohmann::ordered_json;
 
 struct Count {
   uint64_t values = 0, bytes = 0;
@@ -63,8 +62,10 @@ Json keptJson(const plan::Plan &plan) {
     for (const auto &[name, count] : names) {
       all.values += count.values;
       all.bytes += count.bytes;
-      list.push_back(
-          {{"name", name}, {"values", count.values}, {"bytes", count.bytes}});
+      list.push_back({{"type", nameOf(type)},
+                      {"name", name},
+                      {"values", count.values},
+                      {"bytes", count.bytes}});
     }
     std::stable_sort(list.begin(), list.end(),
                      [](auto &a, auto &b) { return a["bytes"] > b["bytes"]; });
@@ -102,76 +103,26 @@ Json libraryJson(const plan::Plan &plan) {
   return json;
 }
 
-/// Names and the bytes of what they made, the most first; few of them.
-std::string mostOf(const Json &names) {
-  constexpr size_t kMost = 5;
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    parts.push_back(absl::StrCat(text(names[i]["name"]), " ",
-                                 grouped(number(names[i]["bytes"]))));
-  }
-  if (names.size() > kMost) {
-    parts.push_back(counted(names.size() - kMost, "other"));
-  }
-  return absl::StrJoin(parts, ", ");
-}
-
-/// "param bf16, master f32, exp_avg f32": what all units have, each once.
-std::string statesOf(const Json &units) {
-  std::vector<std::string> states;
-  for (const Json &unit : units) {
-    for (const Json &state : unit["states"]) {
-      std::string one =
-          absl::StrCat(text(state["role"]), " ", text(state["type"]));
+/// "param bf16", "master f32", "exp_avg f32": what units have, each once.
+Json statesJson(const plan::Plan &plan) {
+  Json states = Json::array();
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      std::string one = absl::StrCat(state.role(), " ", nameOf(state.type()));
       if (std::find(states.begin(), states.end(), one) == states.end()) {
         states.push_back(one);
       }
     }
   }
-  return absl::StrJoin(states, ", ");
+  return states;
 }
 
 } // namespace
 
 nlohmann::ordered_json precisionJson(const plan::Plan &plan) {
-  return {{"library", libraryJson(plan)}, {"kept", keptJson(plan)}};
-}
-
-std::string precisionText(const Json &report) {
-  std::string out;
-  std::string half;
-  for (const Json &type : report["parameter_types"]) {
-    std::string name = text(type["type"]);
-    half = name == "f16" || name == "bf16" ? name : half;
-  }
-  if (half.empty()) {
-    return out;
-  }
-  std::string sent = number(report["ranks"]) == 1
-                         ? ""
-                         : "sent in " + text(report["reduce_precision"]) + ", ";
-  absl::StrAppend(&out, "\nPrecision\n  states: ", statesOf(report["units"]),
-                  "\n  gradients: ", sent, "added up in fp32\n");
-  for (const Json &steps : report["precision"]["library"]) {
-    std::string type = text(steps["type"]), result = text(steps["result"]);
-    absl::StrAppendFormat(
-        &out, "  %s by the library: %s of %s%s%s\n", text(steps["op"]),
-        counted(steps["steps"], "step"), type,
-        type == result ? "" : absl::StrCat(", giving ", result),
-        type == "f32" ? absl::StrCat(", of what was rounded to ", half) : "");
-  }
-  absl::StrAppend(&out, report["precision"]["library"].empty()
-                            ? "  every kernel computes in f32\n"
-                            : "  everything else computes in f32\n");
-  if (!report["precision"]["kept"].empty()) {
-    absl::StrAppend(&out, "  kept for backward, in bytes, by what made it:\n");
-  }
-  for (const Json &kept : report["precision"]["kept"]) {
-    absl::StrAppendFormat(&out, "    %-5s %15s: %s\n", text(kept["type"]),
-                          grouped(number(kept["bytes"])),
-                          mostOf(kept["names"]));
-  }
-  return out;
+  return {{"states", statesJson(plan)},
+          {"library", libraryJson(plan)},
+          {"kept", keptJson(plan)}};
 }
 
 } // namespace zerograph

@@ -41,7 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(report.ok() || !verified.ok(), "a plan that verifies and cannot be "
                                          "explained");
   if (report.ok()) {
-    require(!inspectText(*report, /*steps=*/true).empty(), "an empty report");
+    require(inspectSummary(*loaded, /*exact=*/false).ok(), "no summary");
+    for (const InspectSection &section : inspectSections()) {
+      require(!section.text(*report, /*exact=*/false).empty(), section.name);
+    }
     require(!report->dump().empty(), "an empty report");
   }
   return 0;

@@ -159,9 +159,9 @@ class Plans(Training):
         self.assertGreater(once["gather"], 0)
         self.assertEqual(once["scalar"], 8)
         self.assertEqual(report["waste"], [])
-        text = self.succeeds("inspect", plan).stdout
-        self.assertIn('"evaluate" has most live at step', text)
-        self.assertIn("an evaluated micro-batch of each rank: gathers", text)
+        text = self.succeeds("inspect", plan, "--all").stdout
+        self.assertRegex(text, r"\n  device +evaluate +[\d.]+ .iB +\d+ ")
+        self.assertRegex(text, "\n  evaluation +gather ")
 
     def test_measured_is_predicted(self):
         """Arenas, what of them is touched, and bytes received."""

@@ -78,7 +78,7 @@ class Nccl(Mpi):
         plan = self.path("plan")
         self.succeeds("compile", MLP, "--micro-batch", "2", "--ranks", "2",
                       *CUDA, "--reduction", "nccl", "-o", plan)
-        self.assertIn("in an order of its own",
+        self.assertIn(", --reduction nccl\n",
                       self.succeeds("inspect", plan).stdout)
 
     def killed(self, number, deadline):

@@ -111,14 +111,14 @@ class Nvme(Case):
         self.assertEqual(report["disk"]["written_a_day"], written * 172800)
         self.assertAlmostEqual(report["disk"]["days"],
                                600e12 / written / 172800, delta=1e-6)
-        text = self.succeeds(*ask).stdout
-        self.assertIn(f"a day: {written * 172800:,}", text)
-        self.assertIn("the disk lasts ", text)
+        text = self.succeeds(*ask, "--bytes").stdout
+        self.assertRegex(text, f"written_a_day +{written * 172800:,}\n")
+        self.assertRegex(text, f"steps +{int(600e12 / written):,}\n")
         self.refused("inspect", "x.zgplan", "--disk-tbw", "nan",
                      parts=["--disk-tbw", "nan is no number above 0"])
         self.compile_mlp("y.zgplan")
-        self.assertNotIn("disk", self.succeeds("inspect", "y.zgplan",
-                                               "--disk-tbw", "600").stdout)
+        self.assertNotIn("steps  ", self.succeeds("inspect", "y.zgplan",
+                                                  "--disk-tbw", "600").stdout)
 
     def test_it_is_what_needs_less_of_the_host(self):
         compile_gpt = ["compile", GPT, "-o", "x.zgplan", "--micro-batch", "1",

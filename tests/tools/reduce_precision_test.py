@@ -85,7 +85,7 @@ class ReducePrecision(Case):
     def test_it_is_said(self):
         plan = self.compile_mlp("p.zgplan", "--reduce-precision", "bf16")
         self.assertEqual(self.inspect(plan)["reduce_precision"], "bf16")
-        self.assertIn("travel as bf16 and are added up in fp32",
+        self.assertIn(", gradients sent in bf16",
                       self.succeeds("inspect", plan).stdout)
         plan = self.compile_mlp("q.zgplan")
         self.assertEqual(self.inspect(plan)["reduce_precision"], "fp32")

@@ -21,7 +21,7 @@ class RuntimeOnly(Case):
 
     def test_the_same_results(self):
         plan = self.compile_mlp()
-        for command in (["inspect", plan], ["inspect", plan, "--steps"],
+        for command in (["inspect", plan], ["inspect", plan, "--all"],
                         ["inspect", plan, "--json"], ["verify", plan]):
             self.assertEqual(
                 self.succeeds(*command).stdout,

@@ -6,29 +6,76 @@
 #include "tools/cli/OptionTable.h"
 
 #include <cstdio>
+#include <map>
 #include <memory>
 
 namespace zerograph {
+namespace {
+
+struct Options {
+  std::string path;
+  bool json = false, bytes = false, all = false, kernels = false;
+  std::map<std::string, bool> sections; // by name: whether it was asked for
+  DiskUse disk;
+};
+
+/// The sections that were asked for; without any, one screen.
+absl::StatusOr<std::string> text(const LoadedPlan &plan,
+                                 const Options &options) {
+  std::string out;
+  bool disk = options.disk.terabytes > 0 || options.disk.step_seconds > 0;
+  bool some = options.json || options.kernels || disk;
+  for (const auto &[name, asked] : options.sections) {
+    some = some || asked;
+  }
+  if (!some || options.all) {
+    ZG_ASSIGN_OR_RETURN(out, inspectSummary(plan, options.bytes));
+  }
+  if (!some && !options.all) {
+    return out;
+  }
+  ZG_ASSIGN_OR_RETURN(nlohmann::ordered_json report, inspectPlan(plan));
+  if (disk) {
+    addDiskUse(options.disk, report);
+  }
+  bool kernels = options.kernels || options.all;
+  if (kernels) {
+    report["kernel_list"] = kernelsJson(plan.plan);
+  }
+  if (options.json) {
+    using Handler = nlohmann::json::error_handler_t;
+    return report.dump(2, ' ', false, Handler::replace) + "\n";
+  }
+  for (const InspectSection &section : inspectSections()) {
+    bool asked = options.sections.at(section.name) ||
+                 (disk && section.name == std::string("transfers"));
+    if (options.all || asked) {
+      absl::StrAppend(&out, out.empty() ? "" : "\n", section.help, "\n",
+                      section.text(report, options.bytes));
+    }
+  }
+  return kernels ? out + kernelsText(report["kernel_list"]) : out;
+}
+
+} // namespace
 
 void addInspect(CommandLine &line) {
-  struct Options {
-    std::string path;
-    bool json = false;
-    bool steps = false;
-    bool kernels = false;
-    DiskUse disk;
-  };
   CLI::App &command = line.add(
-      "inspect", "Says what a plan does: units, memory, traffic, steps");
+      "inspect", "Says what a plan does and needs, on one screen; options show "
+                 "the parts of it");
   auto options = std::make_shared<Options>();
   command.add_option("PLAN", options->path, "A plan")->required();
-  CLI::Option *json =
-      command.add_flag("--json", options->json, "One JSON object, with steps");
-  command.add_flag("--steps", options->steps, "List every step as well")
-      ->excludes(json);
+  for (const InspectSection &section : inspectSections()) {
+    command.add_flag(absl::StrCat("--", section.name),
+                     options->sections[section.name], section.help);
+  }
   command.add_flag("--kernels", options->kernels,
-                   "List every kernel as well; of CUDA's, by ptxas where there "
-                   "is one, registers and shared memory");
+                   "Every kernel; of CUDA's, by ptxas where there is one, "
+                   "registers and shared memory");
+  command.add_flag("--all", options->all, "All of these");
+  command.add_flag("--bytes", options->bytes,
+                   "Sizes as exact numbers of bytes");
+  command.add_flag("--json", options->json, "One JSON object with all parts");
   command
       .add_option("--disk-tbw", options->disk.terabytes,
                   "Of a plan with files: terabytes that may be written to the "
@@ -41,27 +88,11 @@ void addInspect(CommandLine &line) {
       ->check(checks::positive.validator);
   line.onRun(command, [options]() -> absl::StatusOr<int> {
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(options->path));
-    auto report = inspectPlan(plan);
-    if (!report.ok()) {
-      return annotate(report.status(), options->path);
+    absl::StatusOr<std::string> said = text(plan, *options);
+    if (!said.ok()) {
+      return annotate(said.status(), options->path);
     }
-    if (options->disk.terabytes > 0 || options->disk.step_seconds > 0) {
-      addDiskUse(options->disk, *report);
-    }
-    nlohmann::ordered_json kernels;
-    if (options->kernels) {
-      kernels = kernelsJson(plan.plan);
-      (*report)["kernel_list"] = kernels;
-    }
-    std::string text =
-        options->json ? report->dump(2, ' ', false,
-                                     nlohmann::json::error_handler_t::replace) +
-                            "\n"
-                      : inspectText(*report, options->steps);
-    if (options->kernels && !options->json) {
-      text += kernelsText(kernels);
-    }
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fwrite(said->data(), 1, said->size(), stdout);
     return 0;
   });
 }

@@ -2,6 +2,7 @@
 
 #include "tools/cli/Kernels.h"
 
+#include "runtime/plan/InspectTable.h"
 #include "tools/cli/Ptxas.h"
 
 #include "absl/strings/match.h"
@@ -49,12 +50,6 @@ Json launchJson(const plan::CudaLaunch &launch, const Resources &resources) {
     json["spilled_bytes"] = found->second.spilled_bytes;
   }
   return json;
-}
-
-/// A number of a launch; nothing where it has none.
-std::string numberIn(const Json &launch, const char *name) {
-  return launch.contains(name) ? absl::StrCat(launch[name].get<uint64_t>())
-                               : "";
 }
 
 std::string registersText(const Json &kernels) {
@@ -114,31 +109,30 @@ nlohmann::ordered_json kernelsJson(const plan::Plan &plan) {
 }
 
 std::string kernelsText(const nlohmann::ordered_json &kernels) {
-  bool host = false;
+  Json rows = Json::array();
   for (const Json &kernel : kernels["kernels"]) {
-    host = host || kernel["launches"][0].contains("extent");
-  }
-  std::string out = "\nkernels\n";
-  absl::StrAppendFormat(&out, "%-12s %10s %8s", "symbol",
-                        host ? "extent" : "grid", host ? "grain" : "block");
-  absl::StrAppend(&out, host ? "" : " registers   shared",
-                  "  steps, the first of them\n");
-  for (const Json &kernel : kernels["kernels"]) {
-    std::string used = absl::StrCat(kernel["steps"].get<uint64_t>(), ", ",
-                                    kernel["first_step"].get<std::string>());
-    for (const Json &launch : kernel["launches"]) {
-      absl::StrAppendFormat(&out, "%-12s %10s %8s",
-                            launch["symbol"].get<std::string>(),
-                            numberIn(launch, host ? "extent" : "grid"),
-                            numberIn(launch, host ? "grain" : "block"));
-      if (!host) {
-        absl::StrAppendFormat(&out, " %9s %8s", numberIn(launch, "registers"),
-                              numberIn(launch, "shared_bytes"));
-      }
-      absl::StrAppend(&out, "  ", used, "\n");
-      used = "the same";
+    for (Json row : kernel["launches"]) {
+      row["steps"] = kernel["steps"];
+      row["first_step"] = kernel["first_step"];
+      rows.push_back(std::move(row));
     }
   }
+  bool host = !rows.empty() && rows[0].contains("extent");
+  std::string out = "\nkernels\n";
+  out +=
+      host ? tableText(
+                 rows,
+                 {{"symbol"}, {"extent"}, {"grain"}, {"steps"}, {"first_step"}},
+                 /*exact=*/true)
+           : tableText(rows,
+                       {{"symbol"},
+                        {"grid"},
+                        {"block"},
+                        {"registers"},
+                        {"shared_bytes"},
+                        {"steps"},
+                        {"first_step"}},
+                       /*exact=*/true);
   // Who has told of registers, or why nobody has.
   const auto &assembler = kernels["assembler"].get_ref<const std::string &>();
   if (!assembler.empty()) {

@@ -1,6 +1,6 @@
-//===- InspectHeader.cpp - what a plan was compiled with ------------------===//
+//===- InspectSettings.cpp - what a plan was compiled with ----------------===//
 
-#include "runtime/plan/InspectHeader.h"
+#include "runtime/plan/InspectParts.h"
 
 #include "options/Optimizers.h"
 #include "runtime/plan/Describe.h"
@@ -62,7 +62,8 @@ Json scheduleJson(const plan::Schedule &schedule) {
   return json;
 }
 
-/// As the option `--reduction` has it.
+} // namespace
+
 const char *reductionOf(const plan::Plan &plan) {
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
@@ -74,8 +75,6 @@ const char *reductionOf(const plan::Plan &plan) {
   return "exact";
 }
 
-/// How gradients travel, as the option `--reduce-precision` has it; those of
-/// float64 stay what they are.
 std::string reducePrecisionOf(const plan::Plan &plan) {
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
@@ -88,9 +87,7 @@ std::string reducePrecisionOf(const plan::Plan &plan) {
   return "fp32";
 }
 
-} // namespace
-
-nlohmann::ordered_json headerJson(const LoadedPlan &loaded) {
+nlohmann::ordered_json settingsJson(const LoadedPlan &loaded) {
   const plan::Plan &plan = loaded.plan;
   const plan::Target &target = plan.devices(0);
   uint64_t code = 0;

@@ -1,0 +1,32 @@
+//===- InspectParts.h - parts of a report that have files of their own ----===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_INSPECTPARTS_H
+#define ZEROGRAPH_RUNTIME_PLAN_INSPECTPARTS_H
+
+#include "runtime/plan/PlanFile.h"
+
+#include <nlohmann/json.hpp>
+
+namespace zerograph {
+
+/// What a plan was compiled with: model, target, ranks, optimizer, schedule,
+/// inputs.
+nlohmann::ordered_json settingsJson(const LoadedPlan &loaded);
+
+/// How the option `--reduction` has it.
+const char *reductionOf(const plan::Plan &plan);
+
+/// How gradients travel, as the option `--reduce-precision` has it; those of
+/// float64 stay what they are.
+std::string reducePrecisionOf(const plan::Plan &plan);
+
+/// The types of a valid plan: which states it has in which type; how many
+/// products and convolutions by the library, of the programs of a step, take
+/// and give which types; and in which types forward leaves what backward reads,
+/// in bytes (which need not all live at once), by the name of what made it,
+/// numbers left out.
+nlohmann::ordered_json precisionJson(const plan::Plan &plan);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_INSPECTPARTS_H

@@ -1,0 +1,301 @@
+//===- InspectSummary.cpp - a plan on one screen --------------------------===//
+
+#include "runtime/plan/Inspect.h"
+
+#include "options/Cards.h"
+#include "options/Sizes.h"
+#include "runtime/base/Text.h"
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/InspectParts.h"
+#include "runtime/plan/InspectTable.h"
+#include "runtime/plan/Memory.h"
+#include "runtime/plan/Traffic.h"
+#include "runtime/plan/Validate.h"
+#include "runtime/plan/Verify.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+#include <algorithm>
+#include <set>
+
+namespace zerograph {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kColumns = 80;
+constexpr size_t kMostClasses = 5; // so that all is one screen
+
+/// As much of a line as a screen is wide.
+std::string fitted(std::string line) {
+  if (line.size() > kColumns) {
+    line.resize(kColumns - 3);
+    line += "...";
+  }
+  return line + "\n";
+}
+
+/// A line that begins with `label`, and goes on below after a separator where
+/// it is wider than a screen.
+std::string wrapped(const std::string &label, const std::string &text,
+                    const std::string &separator = ", ") {
+  std::string out, line = label;
+  for (absl::string_view part : absl::StrSplit(text, separator)) {
+    bool first = line.size() == label.size();
+    if (!first && line.size() + separator.size() + part.size() >= kColumns) {
+      line += separator;
+      absl::StrAppend(&out, absl::StripTrailingAsciiWhitespace(line), "\n");
+      line = std::string(label.size(), ' ');
+      first = true;
+    }
+    absl::StrAppend(&line, first ? "" : separator, part);
+  }
+  return out + line + "\n";
+}
+
+/// "1 rank", "4 ranks".
+std::string counted(uint64_t count, const char *of, const char *many = "s") {
+  return absl::StrCat(grouped(count), " ", of, count == 1 ? "" : many);
+}
+
+/// "846,592 parameters, 4,096 trained; f32".
+std::string parametersText(const plan::Plan &plan) {
+  uint64_t all = 0, trained = 0;
+  std::set<std::string> types;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      all += parameter.elements();
+      trained += parameter.trainable() ? parameter.elements() : 0;
+    }
+    types.insert(nameOf(unit.type()));
+    for (const plan::State &state : unit.states()) {
+      if (roleOf(state) == Role::Master) {
+        types.insert("masters of " + nameOf(state.type()));
+      }
+    }
+  }
+  return absl::StrCat(grouped(all), " parameters, ",
+                      trained == all ? "all" : grouped(trained), " trained; ",
+                      absl::StrJoin(types, ", "));
+}
+
+/// What decides the numbers of a step besides the model.
+std::string updateText(const plan::Plan &plan) {
+  if (isForward(plan)) {
+    return "none: it runs forward only";
+  }
+  const plan::OptimizerGroup &first = plan.groups(0);
+  std::string text = absl::StrCat(first.kind(), ", lr ", first.learning_rate());
+  if (plan.groups_size() > 1) {
+    absl::StrAppend(&text, " in the first of ", plan.groups_size(), " groups");
+  }
+  if (!plan.schedule().kind().empty()) {
+    absl::StrAppend(&text, ", ", plan.schedule().kind());
+  }
+  if (std::string sent = reducePrecisionOf(plan); sent != "fp32") {
+    absl::StrAppend(&text, ", gradients sent in ", sent);
+  }
+  absl::StrAppend(
+      &text,
+      reductionOf(plan) == std::string("nccl") ? ", --reduction nccl" : "",
+      reducesLast(plan) ? ", --reduce last" : "");
+  return text;
+}
+
+std::string targetText(const plan::Target &target) {
+  std::string text = target.device();
+  if (target.device() == "cuda" && target.features_size() > 0) {
+    absl::StrAppend(&text, " ", target.features(0));
+  }
+  for (const std::string &part : {target.math_library(), target.math_isa()}) {
+    absl::StrAppend(&text, part.empty() ? "" : ", ", part);
+  }
+  return absl::StrCat(text, target.allow_tf32() ? ", TF32" : "");
+}
+
+/// By class, what is live in each arena when most is, and what is allocated.
+/// Classes beyond the largest few share a line.
+std::string memoryText(const plan::Plan &plan, bool exact) {
+  std::vector<ArenaMemory> memory = memoryOf(plan);
+  const std::string heading = "Memory of a rank";
+  std::vector<Column> columns = {{heading}};
+  Json live{{heading, "live at most"}}, allocated{{heading, "allocated"}};
+  std::vector<std::pair<uint64_t, Json>> classes(plan::SliceClass_ARRAYSIZE);
+  for (int a = 0; a < plan.arenas_size(); ++a) {
+    std::string space = nameOf(plan.arenas(a).space());
+    columns.push_back({space, true});
+    ProgramMemory peak;
+    for (const ProgramMemory &program : memory[size_t(a)].programs) {
+      peak = program.live > peak.live ? program : peak;
+    }
+    for (size_t i = 0; i < classes.size(); ++i) {
+      if (peak.by_class[i] != 0) {
+        classes[i].first += peak.by_class[i];
+        classes[i].second[heading] = nameOf(plan::SliceClass(i));
+        classes[i].second[space] = peak.by_class[i];
+      }
+    }
+    live[space] = peak.live;
+    allocated[space] = plan.arenas(a).bytes();
+  }
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](auto &x, auto &y) { return x.first > y.first; });
+  Json rows = Json::array();
+  for (const auto &[sum, row] : classes) {
+    if (rows.size() <= kMostClasses && sum != 0) {
+      rows.push_back(row);
+    } else if (sum != 0) {
+      rows.back()[heading] = "others";
+      for (size_t a = 1; a < columns.size(); ++a) {
+        const std::string &space = columns[a].key;
+        rows.back()[space] = rows.back().value(space, uint64_t(0)) +
+                             row.value(space, uint64_t(0));
+      }
+    }
+  }
+  rows.push_back(live);
+  rows.push_back(allocated);
+  return tableText(rows, columns, exact);
+}
+
+/// "120 in micro, 34 in update: 70 kernels, 24 library calls, 6 collectives".
+std::string stepsText(const plan::Plan &plan) {
+  std::vector<std::string> parts;
+  uint64_t kernels = 0, calls = 0, collectives = 0;
+  for (const plan::Program &program : plan.programs()) {
+    parts.push_back(absl::StrCat(grouped(uint64_t(program.steps_size())),
+                                 " in ", program.name()));
+    for (const plan::Step &step : program.steps()) {
+      kernels += step.has_launch();
+      calls += step.has_matmul() || step.has_convolution();
+      collectives += isCollective(step);
+    }
+  }
+  return absl::StrCat(
+      absl::StrJoin(parts, ", "), ": ", counted(kernels, "kernel"), ", ",
+      counted(calls, "library call"), ", ", counted(collectives, "collective"));
+}
+
+std::string findingsText(const plan::Plan &plan) {
+  absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
+  if (!waste.ok()) {
+    return absl::StrCat("UNSAFE: ", waste.status().message());
+  }
+  return waste->empty() ? "none"
+         : waste->size() == 1
+             ? waste->front()
+             : absl::StrCat(waste->size(), " (--findings): ", waste->front());
+}
+
+/// Where to read on.
+std::string optionsText() {
+  std::string text;
+  for (const InspectSection &section : inspectSections()) {
+    absl::StrAppend(&text, "--", section.name, " ");
+  }
+  return text + "--kernels --all";
+}
+
+/// The architecture that a plan for CUDA needs: 90 for sm_90; 0 for any.
+int architectureOf(const plan::Target &target) {
+  int number = 0;
+  for (absl::string_view feature : target.features()) {
+    if (absl::ConsumePrefix(&feature, "sm_") &&
+        !absl::SimpleAtoi(feature, &number)) {
+      number = 0;
+    }
+  }
+  return number;
+}
+
+} // namespace
+
+std::string planTitle(const plan::Plan &plan) {
+  return absl::StrCat(plan.model(), ": ZeRO stage ", plan.zero_stage(), " on ",
+                      counted(worldOf(plan), "rank"));
+}
+
+std::string memoryLine(const plan::Plan &plan, bool exact) {
+  std::vector<std::string> parts;
+  for (const plan::Arena &arena : plan.arenas()) {
+    parts.push_back(
+        absl::StrCat(nameOf(arena.space()), " ", sizeIn(arena.bytes(), exact)));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string fitsLine(const plan::Plan &plan, bool exact) {
+  uint64_t device = 0, memory = 0, ranks = worldOf(plan);
+  for (const plan::Arena &arena : plan.arenas()) {
+    device += arena.space() == plan::DEVICE ? arena.bytes() : 0;
+    memory += arena.space() == plan::NVME ? 0 : arena.bytes();
+  }
+  const plan::Target &target = plan.devices(0);
+  if (target.device() != "cuda") {
+    std::string text =
+        absl::StrCat("a host with ", sizeIn(memory, exact), " free");
+    return ranks == 1 ? text
+                      : absl::StrCat(text, " a rank; for all ", ranks,
+                                     " ranks ", sizeIn(ranks * memory, exact));
+  }
+  uint64_t most = 0;
+  for (const options::Card &card : options::kCards) {
+    auto usable = uint64_t(options::usableBytes(card, int64_t(ranks)));
+    if (card.architecture >= architectureOf(target) && usable >= device) {
+      return absl::StrCat("GPUs from ", card.name, " on, which has ",
+                          sizeIn(usable, exact), " for an arena");
+    }
+    most = std::max(most, usable);
+  }
+  return absl::StrCat("no GPU that is known: they have at most ",
+                      sizeIn(most, exact), " for an arena");
+}
+
+std::string trafficLine(const plan::Plan &plan, bool exact) {
+  Traffic traffic = trafficOf(plan);
+  Crossing crossing = crossingOf(plan);
+  std::vector<std::string> parts;
+  auto add = [&](const char *what, Checked bytes) {
+    if (!bytes.is(0)) {
+      parts.push_back(what + sizeIn(bytes.saturated(), exact));
+    }
+  };
+  add("gathers ", traffic.gather);
+  add("reductions ", traffic.reduce);
+  add("scalars ", traffic.scalar);
+  add("to the host ", crossing.down);
+  add("to the device ", crossing.up);
+  add("read from file ", crossing.read);
+  add("written ", crossing.written);
+  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
+}
+
+absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
+                                           bool exact) {
+  const plan::Plan &plan = loaded.plan;
+  ZG_RETURN_IF_ERROR(validatePlan(plan));
+  std::string loss =
+      isForward(plan)
+          ? ""
+          : absl::StrCat("; loss \"", plan.loss().name(), "\"",
+                         plan.has_loss_count() ? ", a mean over tokens" : "");
+  std::string step =
+      absl::StrCat(counted(plan.accumulate(), "micro-batch", "es"), " of ",
+                   counted(plan.micro_batch(), "sample"), " a rank", loss);
+  return absl::StrCat(
+      fitted(absl::StrCat(planTitle(plan), ", made by ", plan.producer())),
+      fitted("  model:   " + parametersText(plan)),
+      fitted("  step:    " + step), fitted("  update:  " + updateText(plan)),
+      fitted("  target:  " + targetText(plan.devices(0))),
+      memoryText(plan, exact), "\n",
+      wrapped("Fits:     ", fitsLine(plan, exact)),
+      wrapped("Traffic:  ", trafficLine(plan, exact)),
+      wrapped("Steps:    ", stepsText(plan)),
+      fitted("Findings: " + findingsText(plan)),
+      wrapped("Read on:  ", optionsText() + " docs/inspect.md", " "));
+}
+
+} // namespace zerograph

@@ -1,0 +1,86 @@
+//===- InspectTable.cpp - lists of a report as aligned columns ------------===//
+
+#include "runtime/plan/InspectTable.h"
+
+#include "options/Sizes.h"
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+
+namespace zerograph {
+
+using Json = nlohmann::ordered_json;
+
+std::string sizeIn(uint64_t bytes, bool exact) {
+  return exact ? grouped(bytes) : options::sizeText(bytes);
+}
+
+std::string valueText(const Json &value, bool size, bool exact) {
+  if (value.is_number_integer()) {
+    auto number = value.get<uint64_t>();
+    bool below = !value.is_number_unsigned() && value.get<int64_t>() < 0;
+    number = below ? -number : number;
+    return (below ? "-" : "") +
+           (size ? sizeIn(number, exact) : grouped(number));
+  }
+  if (value.is_boolean()) {
+    return value.get<bool>() ? "yes" : "no";
+  }
+  if (value.is_structured()) {
+    std::vector<std::string> parts;
+    for (const Json &part : value) {
+      parts.push_back(part.is_number() ? part.dump()
+                                       : valueText(part, size, exact));
+    }
+    bool plain = value.is_array() && !value.empty() && !value[0].is_object();
+    return plain ? absl::StrCat("[", absl::StrJoin(parts, ", "), "]")
+                 : absl::StrJoin(parts, " ");
+  }
+  std::string text =
+      value.is_string() ? value.get<std::string>() : value.dump();
+  return text == "null" ? "" : text; // as infinity is too
+}
+
+std::string alignedText(const std::vector<std::vector<std::string>> &lines,
+                        const std::vector<bool> &right) {
+  std::vector<size_t> widths(right.size());
+  for (const std::vector<std::string> &line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string> &line : lines) {
+    std::string said;
+    for (size_t i = 0; i < line.size(); ++i) {
+      std::string space(widths[i] - line[i].size(), ' ');
+      said += right[i] ? "  " + space + line[i] : "  " + line[i] + space;
+    }
+    said.erase(said.find_last_not_of(' ') + 1);
+    text += said + "\n";
+  }
+  return text;
+}
+
+std::string tableText(const Json &rows, const std::vector<Column> &columns,
+                      bool exact) {
+  std::vector<std::vector<std::string>> lines(1);
+  std::vector<bool> right;
+  for (const Column &column : columns) {
+    lines[0].push_back(column.key);
+    right.push_back(std::any_of(rows.begin(), rows.end(), [&](auto &row) {
+      return row.contains(column.key) && row[column.key].is_number();
+    }));
+  }
+  for (const Json &row : rows) {
+    std::vector<std::string> &line = lines.emplace_back();
+    for (const Column &column : columns) {
+      line.push_back(row.contains(column.key)
+                         ? valueText(row[column.key], column.size, exact)
+                         : "");
+    }
+  }
+  return rows.empty() ? "  none\n" : alignedText(lines, right);
+}
+
+} // namespace zerograph
