@@ -248,6 +248,11 @@ int CommandLine::reportNoCommand() const {
 
 int CommandLine::main(int argc, char **argv) {
   int code = run(argc, argv);
+  for (auto &[command, undo] : failures) {
+    if (code != 0 && command->parsed()) {
+      undo();
+    }
+  }
   if (last) {
     last();
   }

@@ -42,6 +42,12 @@ public:
   void addFile(CLI::App &command, const std::string &name,
                const std::string &help, std::string &path,
                std::vector<std::string> &data);
+  /// Called if the command fails, for its arguments too, which may then be
+  /// wrong or missing: nothing that it would have replaced may pass for what it
+  /// made.
+  void onFailure(CLI::App &command, std::function<void()> undo) {
+    failures.emplace_back(&command, std::move(undo));
+  }
   /// Called by `main` when everything has been said, before it returns.
   void atEnd(std::function<void()> last) { this->last = std::move(last); }
 
@@ -69,6 +75,7 @@ private:
   CLI::App app;
   std::vector<File> files;
   std::vector<std::pair<CLI::App *, std::function<absl::StatusOr<int>()>>> runs;
+  std::vector<std::pair<CLI::App *, std::function<void()>>> failures;
   std::function<void()> last;
 };
 

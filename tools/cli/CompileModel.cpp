@@ -64,6 +64,18 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                {"--output (its weights)", extraWeightsPath(plan_path)}});
 }
 
+/// Whether a file begins as plans do.
+bool isPlan(const std::string &path) {
+  constexpr absl::string_view kMagic = "ZGPLAN";
+  std::error_code ignored; // what cannot be looked at fails when it is read
+  if (!std::filesystem::is_regular_file(path, ignored)) {
+    return false;
+  }
+  std::string begin(kMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return begin == kMagic;
+}
+
 } // namespace
 
 absl::Status checkDevice(const CompileOptions &options) {
@@ -73,20 +85,20 @@ absl::Status checkDevice(const CompileOptions &options) {
 }
 
 absl::Status checkIsNoPlan(const std::string &model) {
-  constexpr absl::string_view kMagic = "ZGPLAN";
-  std::error_code ignored; // what cannot be looked at fails when it is read
-  if (!std::filesystem::is_regular_file(model, ignored)) {
-    return absl::OkStatus();
-  }
-  std::string begin(kMagic.size(), '\0');
-  std::ifstream(model, std::ios::binary).read(begin.data(), begin.size());
-  return begin != kMagic
+  return !isPlan(model)
              ? absl::OkStatus()
              : absl::InvalidArgumentError(absl::StrCat(
                    model,
                    " is a plan, not a model: give the MODEL.onnx that "
                    "it was made of, or train with it: `zerograph train ",
                    model, "`"));
+}
+
+void removeOldPlan(const std::string &path, const std::string &model) {
+  if (isPlan(path) && !sameFile(path, model)) {
+    std::error_code ignored; // the first error is the one to tell
+    std::filesystem::remove(path, ignored);
+  }
 }
 
 absl::Status bindSizes(CompileOptions &options,

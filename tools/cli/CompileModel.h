@@ -23,6 +23,11 @@ absl::Status bindSizes(CompileOptions &options,
 /// this machine lacks, before time is spent on it.
 absl::Status checkDevice(const CompileOptions &options);
 
+/// Removes the plan at `path`, which a compile of `model` was to replace: if it
+/// stayed after a refusal, it would be trained by mistake. Leaves alone what is
+/// no plan, and `model` itself.
+void removeOldPlan(const std::string &path, const std::string &model);
+
 /// Refuses a plan given where a model is expected: its bytes are no model's
 /// either, but saying so would not help.
 absl::Status checkIsNoPlan(const std::string &model);
