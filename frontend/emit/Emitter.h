@@ -69,8 +69,9 @@ public:
             double value);
   Value concat(const std::vector<Value> &parts, int64_t axis);
 
+  /// `first`: of equal extremes the first gets the gradient.
   Value reduce(nn::ReduceKind kind, Value x, std::vector<int64_t> axes,
-               bool keepDims);
+               bool keepDims, bool first = false);
   /// `[..., M, K] x [..., K, N]`; batches broadcast. An operand whose last two
   /// dims were just transposed is taken from before that.
   Value matmul(Value a, Value b, bool transposeA = false,

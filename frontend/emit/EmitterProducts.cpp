@@ -11,7 +11,7 @@ using namespace mlir;
 namespace zerograph::frontend {
 
 Value Emitter::reduce(nn::ReduceKind kind, Value x, std::vector<int64_t> axes,
-                      bool keepDims) {
+                      bool keepDims, bool first) {
   if (elementOf(x).isInteger(1)) {
     fail("a reduction of BOOL is not supported");
   }
@@ -27,7 +27,7 @@ Value Emitter::reduce(nn::ReduceKind kind, Value x, std::vector<int64_t> axes,
     }
   }
   Value result = builder.createOrFold<nn::ReduceOp>(
-      location, tensorType(kept, elementOf(x)), kind, x, axes);
+      location, tensorType(kept, elementOf(x)), kind, x, axes, first);
   return keepDims ? result : reshape(result, dropped);
 }
 

@@ -24,7 +24,8 @@ void emitArgExtreme(Op &op) {
   Shape shape = Emitter::shapeOf(x);
   int64_t axis = normalizeAxis(op.intAttribute("axis", 0), shape.size());
   bool last = op.intAttribute("select_last_index", 0) != 0;
-  Value extreme = emit.reduce(kind, x, {axis}, true);
+  // As the ReduceMax beside an ArgMax: both are computed once.
+  Value extreme = emit.reduce(kind, x, {axis}, true, /*first=*/true);
   Value hit = emit.compare(CompareKind::eq, x, extreme);
   Value place = emit.iota(axis, shape, emit.builder.getI64Type());
   // Elements that are not the extreme never win.

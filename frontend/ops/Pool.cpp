@@ -204,8 +204,8 @@ void emitGlobalAveragePool(Op &op) {
 }
 
 void emitGlobalMaxPool(Op &op) {
-  op.set(0,
-         op.emit.reduce(ReduceKind::max, op.value(0), spatialAxes(op), true));
+  op.set(0, op.emit.reduce(ReduceKind::max, op.value(0), spatialAxes(op), true,
+                           /*first=*/true));
 }
 
 void emitGlobalLpPool(Op &op) {

@@ -84,6 +84,15 @@ Value logSum(Emitter &emit, Value x, const std::vector<int64_t> &axes,
                     emit.reduce(ReduceKind::sum, x, axes, keep));
 }
 
+template <ReduceKind kind>
+void emitExtremum(Op &op) {
+  bool identity;
+  std::vector<int64_t> axes = axesOf(op, identity);
+  bool keep = identity || op.intAttribute("keepdims", 1) != 0;
+  op.set(0,
+         op.emit.reduce(kind, op.value(0), axes, keep, op.choosesFirst(axes)));
+}
+
 template <Body body>
 void emitReduce(Op &op) {
   bool identity;
@@ -197,10 +206,10 @@ const OpDef kOps[] = {
     {"ReduceL2", 1, emitReduce<l2>, nullptr, gradientTo<0>},
     {"ReduceLogSum", 1, emitReduce<logSum>, nullptr, gradientTo<0>},
     {"ReduceLogSumExp", 1, emitReduce<logSumExp>, nullptr, gradientTo<0>},
-    {"ReduceMax", 1, emitReduce<plain<ReduceKind::max>>, foldReduce<Fold::max>,
+    {"ReduceMax", 1, emitExtremum<ReduceKind::max>, foldReduce<Fold::max>,
      gradientTo<0>},
     {"ReduceMean", 1, emitReduce<mean>, foldReduce<Fold::mean>, gradientTo<0>},
-    {"ReduceMin", 1, emitReduce<plain<ReduceKind::min>>, foldReduce<Fold::min>,
+    {"ReduceMin", 1, emitExtremum<ReduceKind::min>, foldReduce<Fold::min>,
      gradientTo<0>},
     {"ReduceProd", 1, emitReduce<plain<ReduceKind::prod>>,
      foldReduce<Fold::prod>, gradientTo<0>},

@@ -5,6 +5,7 @@
 
 #include "frontend/Import.h"
 #include "frontend/exporter/Clamp.h"
+#include "frontend/exporter/Extremum.h"
 #include "frontend/exporter/Parameters.h"
 #include "frontend/exporter/Signature.h"
 #include "frontend/file/ModelFile.h"
@@ -39,6 +40,11 @@ public:
   }
   bool passesAtBounds(const onnx::NodeProto &node) const {
     return zerograph::frontend::passesAtBounds(file.model, node);
+  }
+  bool choosesFirst(const onnx::NodeProto &node,
+                    const std::vector<int64_t> &axes, int64_t rank) const {
+    return zerograph::frontend::choosesFirst(file.model, graph, node, axes,
+                                             rank);
   }
   const ImportOptions &importOptions() const { return options; }
   /// See Op.

@@ -180,6 +180,10 @@ bool Op::passesAtBounds() const { return importer.passesAtBounds(node); }
 
 bool Op::allowsExporterDamage() const {
   return importer.importOptions().allow_exporter_damage;
+bool Op::choosesFirst(const std::vector<int64_t> &axes) {
+  return importer.choosesFirst(node, axes, shape(0).size());
+}
+
 }
 
 void Op::noteStable(const std::string &form) {

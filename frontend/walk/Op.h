@@ -146,6 +146,9 @@ public:
   bool passesAtBounds() const;
   /// Whether the user accepts what an exporter is known to have damaged.
   bool allowsExporterDamage() const;
+  /// Whether the first of equal extremes gets the whole gradient of this
+  /// ReduceMax or ReduceMin along `axes`.
+  bool choosesFirst(const std::vector<int64_t> &axes);
   /// Tells the user that this node is computed otherwise than it is written, as
   /// a stable form (emit/StableLog.h); once for all nodes.
   void noteStable(const std::string &form);

@@ -2,6 +2,9 @@
 
 #include "passes/differentiate/rules/Groups.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::zg::nn;
 
@@ -18,6 +21,29 @@ Groups groupsOf(ReduceOp op, Gradient &g) {
           }};
 }
 
+/// The first of equal elements gets the gradient, as in PyTorch's max and min
+/// along a dim, which return its place too.
+void setFirstGradient(ReduceOp op, Gradient &g) {
+  Value x = op.getOperand();
+  ArrayRef<int64_t> shape = shapeOf(x);
+  // The place of each element among those it is reduced with.
+  bool many = computeProduct(shape) > std::numeric_limits<int32_t>::max();
+  Type integer = many ? g.builder.getI64Type() : g.builder.getI32Type();
+  Value places = g.splat(RankedTensorType::get(shape, integer), 0);
+  int64_t count = 1;
+  for (int64_t dim : llvm::reverse(op.getDims())) {
+    places = g.add(g.scale(g.iota(shape, integer, dim), count), places);
+    count *= shape[dim];
+  }
+  Value equal =
+      g.compare(CompareKind::eq, x, g.broadcast(op.getResult(), shape));
+  Value none = g.splat(places, count);
+  Value first =
+      g.reduce(ReduceKind::min, g.select(equal, places, none), op.getDims());
+  Value chosen = g.compare(CompareKind::eq, places, g.broadcast(first, shape));
+  g.set(0, g.keepIf(chosen, g.broadcast(g.of(), shape)));
+}
+
 LogicalResult reduceRule(ReduceOp op, Gradient &g) {
   switch (op.getKind()) {
   case ReduceKind::sum:
@@ -25,6 +51,10 @@ LogicalResult reduceRule(ReduceOp op, Gradient &g) {
     break;
   case ReduceKind::max:
   case ReduceKind::min:
+    if (op.getFirst()) {
+      setFirstGradient(op, g);
+      break;
+    }
     setExtremumGradients(g, groupsOf(op, g), op.getResult());
     break;
   case ReduceKind::prod:

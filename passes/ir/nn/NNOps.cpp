@@ -232,6 +232,11 @@ LogicalResult ReduceOp::verify() {
   if (to != expected) {
     return emitOpError("gives ") << expected << ", not " << to;
   }
+  if (getFirst() && getKind() != ReduceKind::max &&
+      getKind() != ReduceKind::min) {
+    return emitOpError("takes the first of max or min, not of ")
+           << stringifyReduceKind(getKind());
+  }
   return success();
 }
 

@@ -11,13 +11,15 @@ def NN_ReduceOp : NN_PureOp<"reduce", [NN_Computes]> {
     ```mlir
     nn.program @example(%x: tensor<4x8xf32>) {
       %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+      %1 = nn.reduce max %x [1] first : tensor<4x8xf32> -> tensor<4x1xf32>
       nn.return
     }
     ```
     The order of additions follows from the shape alone: a row of more than
     4,096 columns is reduced in segments of as many, which are then folded in
     order. Of max and min the order does not matter: -0 is less than +0, and a
-    NaN wins.
+    NaN wins. Equal elements share the gradient of their maximum or minimum;
+    `first`: the first of them gets it.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
 
@@ -25,12 +27,14 @@ def NN_ReduceOp : NN_PureOp<"reduce", [NN_Computes]> {
     - `dims` are distinct dimensions of the operand, ascending.
     - The result has size 1 in `dims`, the operand's size elsewhere, and the
       operand's element type.
+    - `first` is of max and min alone.
   }];
   let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand,
-                       DenseI64ArrayAttr:$dims);
+                       DenseI64ArrayAttr:$dims, UnitAttr:$first);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = kindFirst # [{
-    $operand $dims attr-dict `:` type($operand) `->` type($result)
+    $operand $dims (`first` $first^)? attr-dict
+    `:` type($operand) `->` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;

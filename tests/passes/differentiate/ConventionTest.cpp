@@ -84,6 +84,29 @@ TEST(GradientConvention, ReducedMaximumIsSharedEvenly) {
   EXPECT_EQ(result[0], Numbers({4. / 3, 0, 4. / 3, 4. / 3}));
 }
 
+TEST(GradientConvention, ReducedExtremumGoesToTheFirst) {
+  for (const char *kind : {"max", "min"}) {
+    double sign = kind == std::string("max") ? 1 : -1;
+    auto result =
+        gradients({{sign, 5 * sign, 5 * sign, 5 * sign}},
+                  std::string("%0 = nn.reduce ") + kind +
+                      " %a [0] first : tensor<4xf64> -> tensor<1xf64>\n"
+                      "%y = nn.broadcast %0 : tensor<1xf64> -> tensor<4xf64>");
+    EXPECT_EQ(result[0], Numbers({0, 4, 0, 0}));
+  }
+}
+
+/// Of several dimensions, the last one is the fastest.
+TEST(GradientConvention, ReducedExtremumOfAMatrix) {
+  auto result = gradients(
+      {{1, 7, 7, 2}}, "%0 = nn.reshape %a : tensor<4xf64> -> tensor<2x2xf64>\n"
+                      "%1 = nn.reduce max %0 [0, 1] first : tensor<2x2xf64> -> "
+                      "tensor<1x1xf64>\n"
+                      "%2 = nn.reshape %1 : tensor<1x1xf64> -> tensor<1xf64>\n"
+                      "%y = nn.broadcast %2 : tensor<1xf64> -> tensor<4xf64>");
+  EXPECT_EQ(result[0], Numbers({0, 4, 0, 0}));
+}
+
 /// The product of the others, whatever is zero.
 TEST(GradientConvention, ProductWithZeros) {
   const char *body =

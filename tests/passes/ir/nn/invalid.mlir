@@ -291,6 +291,14 @@ nn.program @reduce_shape(%x: tensor<4x8xf32>) {
 
 // -----
 
+nn.program @reduce_first(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.reduce' op takes the first of max or min, not of sum}}
+  %0 = nn.reduce sum %x [1] first : tensor<4x8xf32> -> tensor<4x1xf32>
+  nn.return
+}
+
+// -----
+
 nn.program @cumsum_dim(%x: tensor<4xf32>) {
   // expected-error @+1 {{'nn.cumsum' op dim -1 is not a dimension of 'tensor<4xf32>'}}
   %0 = nn.cumsum %x dim -1 : tensor<4xf32>

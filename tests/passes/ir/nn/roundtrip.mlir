@@ -56,6 +56,8 @@ nn.program @contract(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>,
                     %table: tensor<256x128xf32>, %ids: tensor<4x64xi64>) {
   // CHECK: nn.reduce sum %{{.*}} [1] : tensor<4x8xf32> -> tensor<4x1xf32>
   %0 = nn.reduce sum %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+  // CHECK: nn.reduce min %{{.*}} [1] first : tensor<4x8xf32> -> tensor<4x1xf32>
+  %first = nn.reduce min %x [1] first : tensor<4x8xf32> -> tensor<4x1xf32>
   // CHECK: nn.cumsum %{{.*}} dim 1 : tensor<4x8xi64>
   %1 = nn.cumsum %i dim 1 : tensor<4x8xi64>
   // CHECK: nn.cumsum %{{.*}} dim 1 exclusive reverse : tensor<4x8xi64>
