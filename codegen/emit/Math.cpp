@@ -36,7 +36,20 @@ Value powerOfTwo(Lanes &l, Type type, Value e) {
   return l.b.create<arith::BitcastOp>(type, bits);
 }
 
-/// x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) by a polynomial of degree 6,
+/// x = n ln 2 + r with |r| <= ln 2 / 2.
+struct Exponent {
+  Value n, r;
+};
+
+Exponent reduceExponent(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value n = l.b.create<math::RoundEvenOp>(
+      l.mul(x, l.real(type, 1.44269504088896341)));
+  Value r = l.fma(n, l.real(type, -0.693145752f), x);
+  return {n, l.fma(n, l.real(type, -1.42860677e-6f), r)};
+}
+
+/// x = n ln 2 + r; exp(r) by a polynomial of degree 6,
 /// then 2^n in two halves so that neither leaves the range of exponents.
 /// `limit < x ? limit : x` keeps a NaN. Below 2^-126 the result is 0.
 Value expF32(Lanes &l, Value x) {
@@ -44,10 +57,7 @@ Value expF32(Lanes &l, Value x) {
   Value high = l.real(type, 88.7228394f), low = l.real(type, -87.3365402f);
   Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
   clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
-  Value n = l.b.create<math::RoundEvenOp>(
-      l.mul(clamped, l.real(type, 1.44269504088896341)));
-  Value r = l.fma(n, l.real(type, -0.693145752f), clamped);
-  r = l.fma(n, l.real(type, -1.42860677e-6f), r);
+  auto [n, r] = reduceExponent(l, clamped);
   Value p = l.polynomial(r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2,
                              1.66664720e-1, 4.99999851e-1, 1.0, 1.0});
   Type i32 = i32Like(l, x);
@@ -156,6 +166,30 @@ Value emitLog1p(Lanes &l, Value x) {
   return l.select(inside, l.add(y, dropped), y);
 }
 
+/// exp(x) - 1 = 2^n t + (2^n - 1), with x = n ln 2 + r and t = exp(r) - 1 by
+/// the polynomial of exp; computed with half of 2^n, so that it does not leave
+/// the range. Below -30 the result is -1.
+Value expm1F32(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value high = l.real(type, 88.7228394f), low = l.real(type, -30.0);
+  Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
+  clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
+  auto [n, r] = reduceExponent(l, clamped);
+  Value q = l.polynomial(r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2,
+                             1.66664720e-1, 4.99999851e-1});
+  Value t = l.fma(l.mul(r, r), q, r);
+  Type i32 = i32Like(l, x);
+  Value whole = l.b.create<arith::FPToSIOp>(i32, n);
+  Value half = powerOfTwo(l, type, l.sub(whole, l.integer(i32, 1)));
+  Value y = l.fma(half, t, l.sub(half, l.real(type, 0.5)));
+  y = l.add(y, y);
+  // Half of the smallest numbers is none; and -0 stays.
+  Value tiny =
+      l.compare(FP::OLT, l.b.create<math::AbsFOp>(x), l.real(type, 1e-30));
+  y = l.select(tiny, x, y);
+  return l.select(l.compare(FP::OGT, x, high), l.real(type, INFINITY), y);
+}
+
 /// 1 / (1 + exp(-x)).
 Value emitSigmoid(Lanes &l, Value x) {
   Value one = l.real(x.getType(), 1.0);
@@ -192,6 +226,8 @@ Value emit::emitFloatUnary(Lanes &l, nn::UnaryKind kind, Value x) {
     return emitLog(l, x);
   case nn::UnaryKind::log1p:
     return emitLog1p(l, x);
+  case nn::UnaryKind::expm1:
+    return isF64(x) ? f64::expm1(l, x) : expm1F32(l, x);
   case nn::UnaryKind::sqrt:
     return l.b.create<math::SqrtOp>(x);
   case nn::UnaryKind::reciprocal:

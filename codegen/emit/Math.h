@@ -23,6 +23,7 @@ Value emitPow(Lanes &lanes, Value x, Value y);
 /// compute with them and round once.
 namespace f64 {
 Value exp(Lanes &lanes, Value x);
+Value expm1(Lanes &lanes, Value x);
 Value log(Lanes &lanes, Value x);
 Value tanh(Lanes &lanes, Value x);
 Value erf(Lanes &lanes, Value x);

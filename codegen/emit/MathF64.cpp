@@ -39,27 +39,44 @@ Value powerOfTwo(Lanes &l, Type type, Value e) {
   return l.b.create<arith::BitcastOp>(type, bits);
 }
 
+/// x = n ln 2 + r with |r| <= ln 2 / 2.
+struct Exponent {
+  Value n, r;
+};
+
+Exponent reduceExponent(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value n = l.b.create<math::RoundEvenOp>(
+      l.mul(x, l.real(type, 1.44269504088896338700e+00)));
+  Value r = l.fma(n, l.real(type, -6.93147180369123816490e-01), x);
+  return {n, l.fma(n, l.real(type, -1.90821492927058770002e-10), r)};
+}
+
+/// Taylor's series of exp(r) from the term r^k on, divided by r^k: at
+/// |r| <= 0.35 the first term left out is below 1e-18.
+Value expSeries(Lanes &l, Value r, int k) {
+  SmallVector<double> coefficients;
+  double factorial = 6227020800.0; // 13!
+  for (int i = 13; i >= std::max(k, 1); factorial /= i--) {
+    coefficients.push_back(1.0 / factorial);
+  }
+  if (k == 0) {
+    coefficients.push_back(1.0);
+  }
+  return l.polynomial(r, coefficients);
+}
+
 /// exp(x + tail) for a tail far below x.
 Value expWithTail(Lanes &l, Value x, Value tail) {
   Type type = x.getType();
   Value high = l.real(type, 709.782712893384), low = l.real(type, -745.2);
   Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
   clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
-  Value n = l.b.create<math::RoundEvenOp>(
-      l.mul(clamped, l.real(type, 1.44269504088896338700e+00)));
-  Value r = l.fma(n, l.real(type, -6.93147180369123816490e-01), clamped);
-  r = l.fma(n, l.real(type, -1.90821492927058770002e-10), r);
+  auto [n, r] = reduceExponent(l, clamped);
   if (tail) {
     r = l.add(r, tail);
   }
-  // Taylor's series: at |r| <= 0.35 the first term left out is below 1e-18.
-  SmallVector<double> coefficients;
-  double factorial = 6227020800.0; // 13!
-  for (int k = 13; k >= 1; factorial /= k--) {
-    coefficients.push_back(1.0 / factorial);
-  }
-  coefficients.push_back(1.0);
-  Value p = l.polynomial(r, coefficients);
+  Value p = expSeries(l, r, 0);
   Value whole = wholeToInteger(l, n);
   Type i64 = i64Like(l, x);
   // An arithmetic shift of i64 lanes is AVX-512's alone; this one is of a
@@ -126,6 +143,22 @@ LogParts logParts(Lanes &l, Value x) {
 } // namespace
 
 Value emit::f64::exp(Lanes &l, Value x) { return expWithTail(l, x, {}); }
+
+// As in f32 (Math.cpp). Below -40 the result is -1.
+Value emit::f64::expm1(Lanes &l, Value x) {
+  Type type = x.getType(), i64 = i64Like(l, x);
+  Value high = l.real(type, 709.782712893384), low = l.real(type, -40.0);
+  Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
+  clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
+  auto [n, r] = reduceExponent(l, clamped);
+  Value t = l.fma(l.mul(r, r), expSeries(l, r, 2), r);
+  Value half =
+      powerOfTwo(l, type, l.sub(wholeToInteger(l, n), l.integer(i64, 1)));
+  Value y = l.fma(half, t, l.sub(half, l.real(type, 0.5)));
+  y = l.add(y, y);
+  y = l.select(l.compare(FP::OLT, absolute(l, x), l.real(type, 1e-290)), x, y);
+  return l.select(l.compare(FP::OGT, x, high), l.real(type, INFINITY), y);
+}
 
 Value emit::f64::log(Lanes &l, Value x) {
   Type type = x.getType();

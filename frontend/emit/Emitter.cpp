@@ -3,6 +3,7 @@
 #include "frontend/emit/Emitter.h"
 
 #include "frontend/base/Error.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/ir/nn/NNFunctions.h"
 
 #include <cmath>
@@ -16,6 +17,18 @@ RankedTensorType Emitter::typeOf(Value value) {
 }
 
 Shape Emitter::shapeOf(Value value) { return typeOf(value).getShape().vec(); }
+
+std::optional<double> Emitter::splatOf(Value value) {
+  while (value.getDefiningOp<nn::BroadcastOp>() ||
+         value.getDefiningOp<nn::ReshapeOp>()) {
+    value = value.getDefiningOp()->getOperand(0);
+  }
+  SplatElementsAttr splat;
+  if (!isFloat(value) || !matchPattern(value, m_Constant(&splat))) {
+    return std::nullopt;
+  }
+  return splat.getSplatValue<APFloat>().convertToDouble();
+}
 
 RankedTensorType Emitter::tensorType(const Shape &shape, Type element) {
   if (elementCount(shape) == 0) {

@@ -8,6 +8,8 @@
 
 #include "passes/ir/nn/NNDialect.h"
 
+#include <optional>
+
 namespace zerograph::frontend {
 
 namespace nn = mlir::zg::nn;
@@ -31,6 +33,8 @@ public:
   static bool isFloat(Value value) {
     return mlir::isa<mlir::FloatType>(elementOf(value));
   }
+  /// The one number that every element of a float value is, if it is known.
+  static std::optional<double> splatOf(Value value);
   /// A checked tensor type: no empty dims, no overflow.
   mlir::RankedTensorType tensorType(const Shape &shape, mlir::Type element);
 

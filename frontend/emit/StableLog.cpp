@@ -4,7 +4,6 @@
 
 #include "frontend/emit/Exponentials.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/ir/nn/Queries.h"
 
 #include <cmath>
@@ -18,19 +17,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// The one number that every element of a value is, if that is known.
-std::optional<double> splatOf(Value value) {
-  while (value.getDefiningOp<nn::BroadcastOp>() ||
-         value.getDefiningOp<nn::ReshapeOp>()) {
-    value = value.getDefiningOp()->getOperand(0);
-  }
-  mlir::SplatElementsAttr splat;
-  if (!Emitter::isFloat(value) ||
-      !mlir::matchPattern(value, mlir::m_Constant(&splat))) {
-    return std::nullopt;
-  }
-  return splat.getSplatValue<llvm::APFloat>().convertToDouble();
-}
+constexpr auto splatOf = Emitter::splatOf;
 
 /// x of `kind(x)`, or null.
 Value operandOf(Value value, UnaryKind kind) {

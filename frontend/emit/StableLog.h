@@ -29,6 +29,10 @@ struct StableForm {
 /// maybe seen through views, as a gather of the labels' places is.
 StableForm stableLog(Emitter &emit, mlir::Value x);
 
+/// a - b if it is exp(x) - 1, of which a small x would leave no digits; else
+/// null.
+mlir::Value preciseDifference(Emitter &emit, mlir::Value a, mlir::Value b);
+
 /// a - b for a binary cross entropy with logits, t * x - w * log(sigmoid(x))
 /// with or without w: here two large numbers would cancel. The logarithm is one
 /// that stableLog gave.

@@ -52,14 +52,13 @@ void emitPRelu(Op &op) {
                            op.emit.mul(x, slope)));
 }
 
-/// scale * (x > 0 ? x : alpha * (exp(min(x, 0)) - 1)). Without the min an
-/// infinite exp would meet a gradient of zero, and give NaN.
+/// scale * (x > 0 ? x : alpha * expm1(min(x, 0))). Without the min an infinite
+/// exp would meet a gradient of zero, and give NaN.
 void emitExponential(Op &op, double alpha, double scale) {
   Value x = op.value(0);
   Value positive = op.emit.compare(CompareKind::gt, x, 0.0);
   Value bounded = op.emit.select(positive, op.emit.splatLike(0, x), x);
-  Value below = op.emit.mul(
-      op.emit.add(op.emit.unary(UnaryKind::exp, bounded), -1.0), alpha);
+  Value below = op.emit.mul(op.emit.unary(UnaryKind::expm1, bounded), alpha);
   Value y = op.emit.select(positive, x, below);
   op.set(0, scale == 1 ? y : op.emit.mul(y, scale));
 }

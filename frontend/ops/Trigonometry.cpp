@@ -69,41 +69,50 @@ Value tangent(Emitter &emit, Value x) {
   return emit.div(emit.unary(UnaryKind::sin, x), emit.unary(UnaryKind::cos, x));
 }
 
-Value hyperbolic(Emitter &emit, Value x, bool sine) {
-  Value up = emit.unary(UnaryKind::exp, x);
-  Value down = emit.unary(UnaryKind::exp, negate(emit, x));
-  return emit.mul(sine ? emit.sub(up, down) : emit.add(up, down), 0.5);
-}
-
+/// By exp(x) - 1, whose digits a small x leaves.
 Value hyperbolicSine(Emitter &emit, Value x) {
-  return hyperbolic(emit, x, true);
+  Value up = emit.unary(UnaryKind::expm1, x);
+  Value down = emit.unary(UnaryKind::expm1, negate(emit, x));
+  return emit.mul(emit.sub(up, down), 0.5);
 }
 
 Value hyperbolicCosine(Emitter &emit, Value x) {
-  return hyperbolic(emit, x, false);
+  Value up = emit.unary(UnaryKind::exp, x);
+  Value down = emit.unary(UnaryKind::exp, negate(emit, x));
+  return emit.mul(emit.add(up, down), 0.5);
 }
 
-/// log(x + sqrt(x * x + sign)); log(2 x) for large x, whose square would be
-/// infinite.
-Value logOfSum(Emitter &emit, Value x, double sign) {
+/// log(1 + beyond(x)); log(2 x) for large x, whose square would be infinite.
+template <typename F>
+Value areaOf(Emitter &emit, Value x, F beyond) {
   Value far = emit.compare(CompareKind::gt, x, 1e9);
-  Value near = emit.select(far, one(emit, x), x);
-  Value root =
-      emit.unary(UnaryKind::sqrt, emit.add(emit.mul(near, near), sign));
-  Value sum = emit.select(far, x, emit.add(near, root));
-  Value result = emit.unary(UnaryKind::log, sum);
+  Value near = beyond(emit.select(far, one(emit, x), x));
+  Value result = emit.unary(UnaryKind::log1p, emit.select(far, x, near));
   return emit.select(far, emit.add(result, M_LN2), result);
 }
 
+/// x + sqrt(x * x + 1) is 1 + x + x * x / (1 + sqrt(x * x + 1)).
 Value areaSine(Emitter &emit, Value x) {
-  return odd(emit, x, [&](Value a) { return logOfSum(emit, a, 1); });
+  return odd(emit, x, [&](Value a) {
+    return areaOf(emit, a, [&](Value near) {
+      Value root = emit.add(rootOfSquare(emit, near, 1), 1.0);
+      return emit.add(near, emit.div(emit.mul(near, near), root));
+    });
+  });
 }
 
-Value areaCosine(Emitter &emit, Value x) { return logOfSum(emit, x, -1); }
+/// With t = x - 1, x + sqrt(x * x - 1) is 1 + t + sqrt(t * (t + 2)).
+Value areaCosine(Emitter &emit, Value x) {
+  return areaOf(emit, x, [&](Value near) {
+    Value t = emit.add(near, -1.0);
+    Value square = emit.mul(t, emit.add(t, 2.0));
+    return emit.add(t, emit.unary(UnaryKind::sqrt, square));
+  });
+}
 
 Value areaTangent(Emitter &emit, Value x) {
-  Value above = emit.unary(UnaryKind::log, emit.add(x, 1.0));
-  Value below = emit.unary(UnaryKind::log, emit.add(negate(emit, x), 1.0));
+  Value above = emit.unary(UnaryKind::log1p, x);
+  Value below = emit.unary(UnaryKind::log1p, negate(emit, x));
   return emit.mul(emit.sub(above, below), 0.5);
 }
 

@@ -71,8 +71,8 @@ TEST(Elementwise, FloatUnary) {
     std::string boolType = tensor(x.size(), "i1");
     Builder builder;
     for (std::string kind :
-         {"neg", "abs", "sign", "exp", "log", "log1p", "sqrt", "reciprocal", "tanh",
-          "sigmoid", "erf", "floor", "ceil", "round"}) {
+         {"neg", "abs", "sign", "exp", "log", "log1p", "expm1", "sqrt",
+          "reciprocal", "tanh", "sigmoid", "erf", "floor", "ceil", "round"}) {
       builder.add("nn.unary " + kind + " %a : " + type + " -> " + type, type);
     }
     for (std::string kind : {"is_nan", "is_inf"}) {

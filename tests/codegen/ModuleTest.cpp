@@ -115,6 +115,11 @@ TEST(Precision, F32FunctionsAreWithinTwoUlp) {
               2);
   }
   EXPECT_LT(ulps("log1p", -0.99, 0, [](double x) { return std::log1p(x); }), 2);
+  for (double high : {1e-6, 1e-3, 0.4, 2.0, 20.0, 88.7}) {
+    EXPECT_LT(ulps("expm1", -std::min(high, 30.0), high,
+                   [](double x) { return std::expm1(x); }),
+              2);
+  }
   EXPECT_LT(ulps("tanh", -10, 10, [](double x) { return std::tanh(x); }), 1.5);
   EXPECT_LT(ulps("tanh", -1, 1, [](double x) { return std::tanh(x); }), 1.5);
   EXPECT_LT(ulps("erf", -4.5, 4.5, [](double x) { return std::erf(x); }), 1.2);

@@ -297,6 +297,8 @@ std::vector<Case> allCases() {
       unary("log1p", -0.9),
       // Beside 1 they vanish.
       unary("log1p", -1e-12, 1e-12, "f64"),
+      unary("expm1"),
+      unary("expm1", -1e-12, 1e-12, "f64"),
       {"is_nan",
        {{"x", "4xf32", -1, 1}},
        "%r = nn.unary sqrt %x : tensor<4xf32> -> tensor<4xf32>\n"

@@ -114,7 +114,8 @@ std::string kernelOf(const std::string &a, const std::string &b,
 TEST(Width, FunctionsOfOneAndTwo) {
   for (std::string element : {"f32", "f64"}) {
     std::string t = "tensor<3x37x" + element + ">";
-    for (std::string kind : {"exp", "tanh", "erf", "sin", "sigmoid", "log", "log1p"}) {
+    for (std::string kind :
+         {"exp", "tanh", "erf", "sin", "sigmoid", "log", "log1p", "expm1"}) {
       expectSameForEveryWidth(kernelOf(
           t, t, "%r = nn.unary " + kind + " %a : " + t + " -> " + t + "\n", t));
     }

@@ -125,6 +125,8 @@ double mlir::zg::testing::applyUnary(UnaryKind kind, Type element, double x) {
     return std::log(x);
   case UnaryKind::log1p:
     return std::log1p(x);
+  case UnaryKind::expm1:
+    return std::expm1(x);
   case UnaryKind::sqrt:
     return std::sqrt(x);
   case UnaryKind::reciprocal:

@@ -61,6 +61,7 @@ StringRef unaryOperator(UnaryKind kind) {
   case UnaryKind::sign:
     return "Sign";
   case UnaryKind::exp:
+  case UnaryKind::expm1:
     return "Exp";
   case UnaryKind::log:
   case UnaryKind::log1p:
@@ -110,11 +111,26 @@ std::string log1p(const std::string &x, Type element, OnnxGraph &graph) {
   return graph.node("Where", {graph.node("Equal", {u, one}), x, mended});
 }
 
+/// exp(x) - 1, which ONNX has not: for small x, 2 t / (1 - t) with
+/// t = tanh(x / 2).
+std::string expm1(const std::string &x, Type element, OnnxGraph &graph) {
+  std::string one = graph.number(element, 1), half = graph.number(element, 0.5);
+  std::string t = graph.node("Tanh", {graph.node("Mul", {x, half})});
+  std::string near = graph.node(
+      "Div", {graph.node("Add", {t, t}), graph.node("Sub", {one, t})});
+  std::string far = graph.node("Sub", {graph.node("Exp", {x}), one});
+  std::string small = graph.node("Less", {graph.node("Abs", {x}), half});
+  return graph.node("Where", {small, near, far});
+}
+
 void unaryForm(UnaryOp op, OnnxGraph &graph) {
   std::string x = graph.value(op.getOperand());
   Type element = elementOf(op.getOperand());
   if (op.getKind() == UnaryKind::log1p) {
     return graph.set(op.getResult(), log1p(x, element, graph));
+  }
+  if (op.getKind() == UnaryKind::expm1) {
+    return graph.set(op.getResult(), expm1(x, element, graph));
   }
   bool isTest = elementOf(op.getResult()) != element;
   bool narrow =

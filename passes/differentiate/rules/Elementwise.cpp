@@ -31,6 +31,8 @@ Value unaryGradient(UnaryKind kind, Value x, Value y, Gradient &g) {
     return g.mul(dy, g.unary(UnaryKind::sign, x));
   case UnaryKind::exp:
     return g.mul(dy, y);
+  case UnaryKind::expm1:
+    return g.mul(dy, g.unary(UnaryKind::exp, x));
   case UnaryKind::log:
     return g.div(dy, x);
   case UnaryKind::log1p:

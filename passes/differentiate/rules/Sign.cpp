@@ -120,6 +120,7 @@ private:
     case UnaryKind::reciprocal:
     case UnaryKind::sign:
     case UnaryKind::log1p:
+    case UnaryKind::expm1:
     case UnaryKind::tanh:
     case UnaryKind::erf:
     case UnaryKind::floor:

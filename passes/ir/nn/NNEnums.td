@@ -73,7 +73,8 @@ def NN_UnaryKind : NN_Enum<"UnaryKind", "elementwise function of one value", [
   NN_UnaryCase<"is_nan", 15, NN_Floats, test=1>,
   NN_UnaryCase<"is_inf", 16, NN_Floats, test=1>,
   NN_UnaryCase<"logical_not", 17, NN_Bools>,
-  NN_UnaryCase<"log1p", 18, NN_Floats, costly=1> // log(1 + x)
+  NN_UnaryCase<"log1p", 18, NN_Floats, costly=1>, // log(1 + x)
+  NN_UnaryCase<"expm1", 19, NN_Floats, costly=1>  // exp(x) - 1
 ]>;
 def NN_UnaryKindAttr : EnumAttr<NN_Dialect, NN_UnaryKind, "unary_kind">;
 

@@ -42,6 +42,7 @@ const GradientCase kCases[] = {
     unary("exp", -1, 1),
     unary("log", 0.5, 2),
     unary("log1p", -0.5, 2),
+    unary("expm1", -2, 1),
     unary("sqrt", 0.5, 2),
     unary("reciprocal", 0.5, 2),
     unary("tanh", -2, 2),
