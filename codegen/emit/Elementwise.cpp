@@ -105,12 +105,23 @@ Value emitFloatRem(Lanes &l, Value x, Value y) {
   return l.b.create<math::CopySignOp>(r, x);
 }
 
+Value emitCrossEntropy(Lanes &l, Value p, Value t) {
+  Type type = p.getType();
+  Value least = l.real(type, -100);
+  Value no =
+      l.max(emitFloatUnary(l, nn::UnaryKind::log1p, negate(l, p)), least);
+  Value yes = l.max(emitFloatUnary(l, nn::UnaryKind::log, p), least);
+  return l.sub(l.mul(l.sub(t, l.real(type, 1)), no), l.mul(t, yes));
+}
+
 Value emitFloatBinary(Lanes &l, nn::BinaryKind kind, Value x, Value y) {
   switch (kind) {
   case nn::BinaryKind::div:
     return l.div(x, y);
   case nn::BinaryKind::pow:
     return emitPow(l, x, y);
+  case nn::BinaryKind::cross_entropy:
+    return emitCrossEntropy(l, x, y);
   case nn::BinaryKind::rem:
     return emitFloatRem(l, x, y);
   case nn::BinaryKind::mod: {

@@ -116,7 +116,7 @@ public:
 
   Value ofOneAndMore(Value value) {
     Value rest = besideOne(value);
-    form = "log(1 + x)";
+    form.clear();
     return rest ? emit.unary(UnaryKind::log1p, rest) : Value();
   }
 
@@ -226,7 +226,12 @@ StableForm stableLog(Emitter &emit, Value x) {
   if (!log) {
     log = finder.ofOneAndMore(x);
   }
-  return {log, finder.form};
+  return {log, log ? finder.form : ""};
+}
+
+Value preciseDifference(Emitter &emit, Value a, Value b) {
+  Value x = splatOf(b) == 1.0 ? operandOf(a, UnaryKind::exp) : Value();
+  return x ? emit.unary(UnaryKind::expm1, x) : Value();
 }
 
 // t x - w log(sigmoid(x)) = t softplus(x) + (w - t) softplus(-x).

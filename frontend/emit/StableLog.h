@@ -18,7 +18,8 @@ namespace zerograph::frontend {
 /// A value, and what was found to be computed stably; null if nothing was.
 struct StableForm {
   mlir::Value value;
-  std::string form; ///< for people: "log(sigmoid(x))"
+  std::string form; ///< for people: "log(sigmoid(x))"; "" if only digits were
+                    ///< to be saved
 };
 
 /// log(x), if x is made by

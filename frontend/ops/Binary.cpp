@@ -2,6 +2,7 @@
 
 #include "frontend/emit/StableLog.h"
 #include "frontend/ops/Arithmetic.h"
+#include "frontend/ops/CrossEntropy.h"
 
 #include <cmath>
 
@@ -21,6 +22,14 @@ void emitBinary(Op &op) {
 
 void emitSub(Op &op) {
   Value x = op.value(0), y = op.value(1);
+  if (Value loss = binaryCrossEntropy(op)) {
+    op.set(0, loss);
+    return;
+  }
+  if (Value precise = preciseDifference(op.emit, x, y)) {
+    op.set(0, precise);
+    return;
+  }
   StableForm stable = stableCrossEntropy(op.emit, x, y);
   if (stable.value) {
     op.noteStable(stable.form);

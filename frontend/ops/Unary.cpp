@@ -20,7 +20,7 @@ void emitUnary(Op &op) {
 void emitLog(Op &op) {
   Value x = op.value(0);
   StableForm stable = stableLog(op.emit, x);
-  if (stable.value) {
+  if (!stable.form.empty()) {
     op.noteStable(stable.form);
   }
   op.set(0, stable.value ? stable.value : op.emit.unary(UnaryKind::log, x));

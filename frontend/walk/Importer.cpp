@@ -5,6 +5,7 @@
 #include "frontend/exporter/MaskedAssignment.h"
 #include "frontend/walk/CheckAssignment.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "onnx/defs/schema.h"
 #include "passes/ir/nn/NNDialect.h"
@@ -136,6 +137,15 @@ void Importer::reportDropouts() {
 void Importer::noteStable(const onnx::NodeProto &node,
                           const std::string &form) {
   stableNodes.push_back(absl::StrCat("'", nodeName(node), "' (", form, ")"));
+}
+
+void Importer::forgetStable(const onnx::NodeProto &node) {
+  std::string name = absl::StrCat("'", nodeName(node), "' (");
+  if (!onlyReader(node.output(0)).empty()) {
+    llvm::erase_if(stableNodes, [&](const std::string &noted) {
+      return absl::StartsWith(noted, name);
+    });
+  }
 }
 
 void Importer::reportStable() {

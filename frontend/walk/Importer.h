@@ -55,6 +55,7 @@ public:
   void note(const std::string &text);
   /// See Op.
   void noteStable(const onnx::NodeProto &node, const std::string &form);
+  void forgetStable(const onnx::NodeProto &node);
   /// See Op.
   double decideDropout(double ofFile);
   int64_t nextRandomNumber() { return randomNumbers++; }

@@ -158,6 +158,8 @@ bool Op::setsDropout() const {
   return importer.importOptions().dropout.has_value();
 }
 
+Slot &Op::slotOf(const std::string &name) { return importer.slotOf(name); }
+
 int64_t Op::nextRandomNumber() { return importer.nextRandomNumber(); }
 
 void Op::warn(const std::string &text) { importer.addWarning(node, text); }
@@ -178,16 +180,20 @@ bool Op::isOfTorchScript() const { return importer.isOfTorchScript(); }
 
 bool Op::passesAtBounds() const { return importer.passesAtBounds(node); }
 
-bool Op::allowsExporterDamage() const {
-  return importer.importOptions().allow_exporter_damage;
 bool Op::choosesFirst(const std::vector<int64_t> &axes) {
   return importer.choosesFirst(node, axes, shape(0).size());
 }
 
+bool Op::allowsExporterDamage() const {
+  return importer.importOptions().allow_exporter_damage;
 }
 
 void Op::noteStable(const std::string &form) {
   importer.noteStable(node, form);
+}
+
+void Op::forgetStable(const onnx::NodeProto &other) {
+  importer.forgetStable(other);
 }
 
 void Op::note(const std::string &text) { importer.note(text); }

@@ -100,6 +100,8 @@ public:
   /// Output i is the slot itself, also if it failed.
   void setSlot(int i, const Slot &slot);
   NamedSlot namedSlot(int i);
+  /// What any name stands for that nodes before this one read.
+  Slot &slotOf(const std::string &name);
   /// A slot as a value of the program.
   mlir::Value materialize(Slot &slot);
 
@@ -144,14 +146,16 @@ public:
   bool isOfTorchScript() const;
   /// Whether the gradient passes at the bounds of this Clip, Max or Min.
   bool passesAtBounds() const;
-  /// Whether the user accepts what an exporter is known to have damaged.
-  bool allowsExporterDamage() const;
   /// Whether the first of equal extremes gets the whole gradient of this
   /// ReduceMax or ReduceMin along `axes`.
   bool choosesFirst(const std::vector<int64_t> &axes);
+  /// Whether the user accepts what an exporter is known to have damaged.
+  bool allowsExporterDamage() const;
   /// Tells the user that this node is computed otherwise than it is written, as
   /// a stable form (emit/StableLog.h); once for all nodes.
   void noteStable(const std::string &form);
+  /// Takes back what was told of another node, unless several nodes read it.
+  void forgetStable(const onnx::NodeProto &other);
   /// Tells the user something, once for all nodes.
   void note(const std::string &text);
 

@@ -131,6 +131,24 @@ TEST(Elementwise, Pow) {
   }
 }
 
+/// Of probabilities up to 0 and 1, where no logarithm is below -100.
+TEST(Elementwise, CrossEntropy) {
+  std::vector<double> p, t;
+  for (double probability : {0.0, 1e-30, 0.125, 0.5, 0.75, 1.0}) {
+    for (double target : {0.0, 0.25, 1.0}) {
+      p.push_back(static_cast<float>(probability));
+      t.push_back(target);
+    }
+  }
+  for (std::string element : {"f32", "f64"}) {
+    std::string type = tensor(p.size(), element);
+    Builder builder;
+    builder.add("nn.binary cross_entropy %a, %b : " + type, type);
+    expectMatchesInterpreter(builder.text(type, type), {p, t},
+                             element == "f32" ? 3e-7 : 2e-15);
+  }
+}
+
 TEST(Elementwise, FloatRemainders) {
   for (std::string element : {"f32", "f64"}) {
     auto [x, y] = pairs(

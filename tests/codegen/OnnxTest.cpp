@@ -317,6 +317,7 @@ std::vector<Case> allCases() {
       binary("max"),
       binary("min"),
       binary("pow", "f32", 0.5),
+      binary("cross_entropy", "f32", 0.01, 0.99),
       binary("mod"),
       binary("rem"),
       binary("add", "i8"),

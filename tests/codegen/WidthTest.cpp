@@ -119,7 +119,7 @@ TEST(Width, FunctionsOfOneAndTwo) {
       expectSameForEveryWidth(kernelOf(
           t, t, "%r = nn.unary " + kind + " %a : " + t + " -> " + t + "\n", t));
     }
-    for (std::string kind : {"div", "max", "pow", "mod"}) {
+    for (std::string kind : {"div", "max", "pow", "mod", "cross_entropy"}) {
       expectSameForEveryWidth(kernelOf(
           t, t, "%r = nn.binary " + kind + " %a, %b : " + t + "\n", t));
     }

@@ -104,6 +104,34 @@ TEST(StableLog, OfASoftmaxAtItsLabels) {
 TEST(StableLog, OfOneAndMoreIsPrecise) {
   Imported imported = form("t = Add (x, one) y = Log (t)");
   EXPECT_NEAR(run(imported, {{1e-9, 0, 1, 2, 3, 4}, {0, 0}})[0], 1e-9, 1e-15);
+  EXPECT_FALSE(saysSo(imported)); // it is infinite at -1
+}
+
+TEST(StableLog, OneLessThanAnExponentialIsPrecise) {
+  Imported imported = form("e = Exp (x) y = Sub (e, one)");
+  EXPECT_TRUE(imported.has("nn.unary expm1"));
+  EXPECT_NEAR(run(imported, {{1e-9, 0, 1, 2, 3, 4}, {0, 0}})[0], 1e-9, 1e-15);
+  EXPECT_FALSE(saysSo(imported));
+}
+
+/// As PyTorch decomposes it; of a sigmoid its logarithms are stable.
+TEST(StableLog, OfACrossEntropyOfProbabilities) {
+  std::string loss = "p = Softmax (x) low = Constant <value_float = -100.0> () "
+                     "t = Sigmoid (x) less = Sub (t, one) n = Neg (p) "
+                     "o = Add (n, one) l = Log (o) b = Max (l, low) "
+                     "no = Mul (less, b) k = Log (p) c = Max (k, low) "
+                     "yes = Mul (t, c) y = Sub (no, yes)";
+  auto expect = [&](bool found, bool stable) {
+    Imported imported = form(loss);
+    EXPECT_EQ(imported.has("nn.binary cross_entropy"), found) << loss;
+    EXPECT_EQ(saysSo(imported), stable) << loss;
+  };
+  expect(true, false);
+  loss.replace(loss.find("Softmax"), 7, "Sigmoid");
+  expect(false, true);
+  loss.replace(loss.find("Sigmoid"), 7, "Softmax");
+  loss.replace(loss.find("-100.0"), 6, "-50.0");
+  expect(false, true);
 }
 
 // Infinite masks stay what they are.

@@ -54,9 +54,10 @@ double integerBinary(BinaryKind kind, Type element, int64_t a, int64_t b) {
   case BinaryKind::logical_xor:
     return a ^ b;
   case BinaryKind::pow:
+  case BinaryKind::cross_entropy:
     break;
   }
-  llvm_unreachable("the verifier refuses pow of integers");
+  llvm_unreachable("the verifier refuses them of integers");
 }
 
 /// The greater of two, whatever their order: -0 is less than +0, a NaN wins.
@@ -89,6 +90,9 @@ double floatBinary(BinaryKind kind, double a, double b) {
     double rem = std::fmod(a, b);
     return rem != 0 && (rem < 0) != (b < 0) ? rem + b : rem;
   }
+  case BinaryKind::cross_entropy:
+    return (b - 1) * maximum(std::log1p(-a), -100) -
+           b * maximum(std::log(a), -100);
   case BinaryKind::logical_and:
   case BinaryKind::logical_or:
   case BinaryKind::logical_xor:

@@ -159,6 +159,8 @@ StringRef binaryOperator(BinaryKind kind) {
     return "Min";
   case BinaryKind::pow:
     return "Pow";
+  case BinaryKind::cross_entropy:
+    return "Sub";
   case BinaryKind::mod:
   case BinaryKind::rem:
     return "Mod";
@@ -178,12 +180,31 @@ std::string floatMod(ArrayRef<std::string> in, OnnxGraph &graph) {
   return graph.node("Sub", {in[0], graph.node("Mul", {whole, in[1]})});
 }
 
+/// Binary cross entropy, as PyTorch's exporter writes it and the importer finds
+/// it again.
+std::string crossEntropy(ArrayRef<std::string> in, Type element,
+                         OnnxGraph &graph) {
+  std::string one = graph.number(element, 1);
+  auto boundedLog = [&](const std::string &x) {
+    return graph.node("Max",
+                      {graph.node("Log", {x}), graph.number(element, -100)});
+  };
+  std::string other = graph.node("Add", {graph.node("Neg", {in[0]}), one});
+  std::string no =
+      graph.node("Mul", {graph.node("Sub", {in[1], one}), boundedLog(other)});
+  std::string yes = graph.node("Mul", {in[1], boundedLog(in[0])});
+  return graph.node("Sub", {no, yes});
+}
+
 void binaryForm(BinaryOp op, OnnxGraph &graph) {
   SmallVector<std::string> in = graph.elementwise(op->getOperands());
   Type element = elementOf(op.getResult());
   BinaryKind kind = op.getKind();
   if (kind == BinaryKind::mod && isa<FloatType>(element)) {
     return graph.set(op.getResult(), floatMod(in, graph));
+  }
+  if (kind == BinaryKind::cross_entropy) {
+    return graph.set(op.getResult(), crossEntropy(in, element, graph));
   }
   if (isShort(element)) {
     for (std::string &each : in) {

@@ -21,6 +21,22 @@ Value rootGradient(Value x, Value y, Gradient &g) {
              : slope;
 }
 
+/// Of y = log(x). Where a clamp, a maximum or a select takes another value, no
+/// gradient comes to y, and none passes: at 0 the quotient would be 0 / 0.
+Value logGradient(Value x, Value y, Gradient &g) {
+  Value slope = g.div(g.of(), x);
+  bool bounded = llvm::any_of(y.getUsers(), [](Operation *user) {
+    auto binary = dyn_cast<BinaryOp>(user);
+    return isa<SelectOp>(user) ||
+           (binary && (binary.getKind() == BinaryKind::max ||
+                       binary.getKind() == BinaryKind::min));
+  });
+  return bounded
+             ? g.zeroIf(g.compare(CompareKind::eq, g.of(), g.splat(slope, 0)),
+                        slope)
+             : slope;
+}
+
 /// The gradient of the operand of y = f(x), or null where f is a step.
 Value unaryGradient(UnaryKind kind, Value x, Value y, Gradient &g) {
   Value dy = g.of();
@@ -34,9 +50,9 @@ Value unaryGradient(UnaryKind kind, Value x, Value y, Gradient &g) {
   case UnaryKind::expm1:
     return g.mul(dy, g.unary(UnaryKind::exp, x));
   case UnaryKind::log:
-    return g.div(dy, x);
+    return logGradient(x, y, g);
   case UnaryKind::log1p:
-    return g.div(dy, g.shift(x, 1));
+    return logGradient(g.shift(x, 1), y, g);
   case UnaryKind::sqrt:
     return rootGradient(x, y, g);
   case UnaryKind::reciprocal:
@@ -136,6 +152,26 @@ void powRule(BinaryOp op, Gradient &g) {
   }
 }
 
+/// As in PyTorch: of the probability bounded, also where it is 0 or 1, whatever
+/// it is made of; of the target the difference of the logarithms.
+void crossEntropyRule(BinaryOp op, Gradient &g) {
+  Value p = op.getLhs(), t = op.getRhs();
+  if (g.wants(0)) {
+    Value both = g.mul(g.sub(g.splat(p, 1), p), p);
+    Value least = g.splat(p, 1e-12);
+    g.set(0, g.div(g.mul(g.of(), g.sub(p, t)),
+                   g.binary(BinaryKind::max, both, least)));
+  }
+  if (g.wants(1)) {
+    Value least = g.splat(p, -100);
+    auto bounded = [&](UnaryKind kind, Value x) {
+      return g.binary(BinaryKind::max, g.unary(kind, x), least);
+    };
+    g.set(1, g.mul(g.of(), g.sub(bounded(UnaryKind::log1p, g.neg(p)),
+                                 bounded(UnaryKind::log, p))));
+  }
+}
+
 /// a mod b = a - b * round(a / b), rounded down or toward zero.
 void remainderRule(BinaryOp op, Gradient &g) {
   if (g.wants(0)) {
@@ -188,6 +224,9 @@ LogicalResult binaryRule(BinaryOp op, Gradient &g) {
     break;
   case BinaryKind::pow:
     powRule(op, g);
+    break;
+  case BinaryKind::cross_entropy:
+    crossEntropyRule(op, g);
     break;
   case BinaryKind::mod:
   case BinaryKind::rem:

@@ -80,7 +80,9 @@ def NN_UnaryKindAttr : EnumAttr<NN_Dialect, NN_UnaryKind, "unary_kind">;
 
 // `div` truncates on integers; `mod` has the sign of the divisor (ONNX Mod,
 // fmod=0), `rem` that of the dividend. Of max and min the order of the operands
-// does not matter: -0 is less than +0, and a NaN wins.
+// does not matter: -0 is less than +0, and a NaN wins. `cross_entropy` is that
+// of a probability p and a target t, with logarithms of at least -100:
+// (t - 1) * max(log1p(-p), -100) - t * max(log(p), -100).
 def NN_BinaryKind : NN_Enum<"BinaryKind", "elementwise function of two values", [
   NN_BinaryCase<"add", 0, NN_Numbers>,
   NN_BinaryCase<"sub", 1, NN_Numbers>,
@@ -93,7 +95,8 @@ def NN_BinaryKind : NN_Enum<"BinaryKind", "elementwise function of two values", 
   NN_BinaryCase<"rem", 8, NN_Numbers, costly=1>,
   NN_BinaryCase<"logical_and", 9, NN_Bools>,
   NN_BinaryCase<"logical_or", 10, NN_Bools>,
-  NN_BinaryCase<"logical_xor", 11, NN_Bools>
+  NN_BinaryCase<"logical_xor", 11, NN_Bools>,
+  NN_BinaryCase<"cross_entropy", 12, NN_Floats, costly=1>
 ]>;
 def NN_BinaryKindAttr : EnumAttr<NN_Dialect, NN_BinaryKind, "binary_kind">;
 

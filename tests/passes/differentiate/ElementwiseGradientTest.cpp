@@ -73,6 +73,7 @@ const GradientCase kCases[] = {
     binary("max", a(-1, 1), b(-1, 1)),
     binary("min", a(-1, 1), b(-1, 1)),
     binary("pow", a(0.5, 2), b(-2, 2)),
+    binary("cross_entropy", a(0.1, 0.9), b(0, 1)),
     binary("mod", a(-3.4, -3.1), b(0.9, 1)),
     binary("rem", a(-3.4, -3.1), b(0.9, 1)),
     constantPower("1", "1.0"),

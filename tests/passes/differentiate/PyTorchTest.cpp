@@ -115,4 +115,84 @@ TEST(PyTorchGradient, ReciprocalOfARoot) {
   expectNear(got, {0, 0, 0, 0, -3. / 125, 4. / 125}, "1 / sqrt");
 }
 
+//===----------------------------------------------------------------------===//
+// Binary cross entropy
+//===----------------------------------------------------------------------===//
+
+/// Of a probability p, made of x, and the target t.
+const std::string kCrossEntropy =
+    " lessOne = Sub (t, one) n = Neg (p) o = Add (n, one) l = Log (o) "
+    "least = Expand (low, shape) b = Max (l, least) no = Mul (lessOne, b) "
+    "k = Log (p) c = Max (k, least) yes = Mul (t, c) y = Sub (no, yes)";
+
+const std::string kTargets =
+    ", double[2, 3] t = {0, 1, 0, 1, 0.5, 1}, double low = {-100}, "
+    "int64[2] shape = {2, 3}";
+
+/// (p - t) / max((1 - p) p, 1e-12), whatever p is made of.
+TEST(PyTorchGradient, CrossEntropyOfAProbabilityThatIsZeroOrOne) {
+  double inner = (0.25 - 0.5) / (0.75 * 0.25);
+  Numbers p = {0, 0, 1, 1, 0.25, 0.5};
+  Numbers wanted = {0, -1e12, 1e12, 0, inner, -2};
+  expectNear(gradient("p = Identity (x)" + kCrossEntropy, p, kTargets), wanted,
+             "of x");
+  for (double &each : wanted) {
+    each = -each;
+  }
+  Numbers complement;
+  for (double each : p) {
+    complement.push_back(1 - each);
+  }
+  expectNear(gradient("p = Sub (one, x)" + kCrossEntropy, complement, kTargets),
+             wanted, "of 1 - x");
+}
+
+TEST(PyTorchGradient, CrossEntropyOfASoftmax) {
+  Numbers got = gradient("p = Softmax <axis = 1> (x)" + kCrossEntropy,
+                         {0, 1000, 0, 1000, 0, 0}, kTargets);
+  // p is 0, 1, 0 and 1, 0, 0: of the slopes, what softmax leaves is 0.
+  expectNear(got, {0, 0, 0, 0, 0, 0}, "of a softmax");
+}
+
+/// A clamp of a logarithm gives no infinity times 0.
+TEST(PyTorchGradient, ClampedLogarithmOfZero) {
+  for (const char *bound : {"y = Max (l, low)", "y = Clip (l, low)",
+                            "least = Expand (low, shape) y = Max (l, least)",
+                            "g = Greater (l, low) y = Where (g, l, low)"}) {
+    expectNear(gradient(std::string("l = Log (x) ") + bound,
+                        {0, 1, 2, 0, 4, 0.5}, kTargets),
+               {0, 1, 0.5, 0, 0.25, 2}, bound);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ties
+//===----------------------------------------------------------------------===//
+
+TEST(PyTorchGradient, TheIndexThatMaxReturnedGetsIt) {
+  Numbers x = {1, 3, 3, 2, 2, 2};
+  std::string place = "i = ArgMax <axis = 1, keepdims = 0> (x) "
+                      "f = Cast <to = 11> (i) ";
+  expectNear(gradient(place + "m = ReduceMax <keepdims = 0> (x, last) "
+                              "y = Add (m, f)",
+                      x),
+             {0, 1, 0, 1, 0, 0}, "max(dim)");
+  expectNear(gradient("y = ReduceMax (x, last)", x),
+             {0, 0.5, 0.5, 1. / 3, 1. / 3, 1. / 3}, "amax");
+  expectNear(gradient("y = ReduceMax (x)", x), {0, 0.5, 0.5, 0, 0, 0}, "max()");
+  expectNear(
+      gradient("y = Max (x, w)", x, ", double[2, 3] w = {2, 2, 2, 2, 2, 2}"),
+      {0, 1, 1, 0.5, 0.5, 0.5}, "maximum");
+}
+
+/// So does a pool, that of everything as well.
+TEST(PyTorchGradient, TheFirstOfAPoolGetsIt) {
+  for (const char *pool :
+       {"y = MaxPool <kernel_shape = [3]> (u)", "y = GlobalMaxPool (u)"}) {
+    expectNear(gradient(std::string("u = Unsqueeze (x, last) ") + pool,
+                        {1, 3, 3, 2, 2, 2}),
+               {0, 1, 0, 1, 0, 0}, pool);
+  }
+}
+
 } // namespace
