@@ -36,8 +36,10 @@ Value tableOf(Emitter &emit, const AddedLoss &loss, int64_t classes,
 
 /// The mean over rows and classes of -log(softmax), class by class weighed as
 /// its label would be: what label smoothing mixes in.
-Value smoothRows(Emitter &emit, const ClassRows &rows, Value lse, Value table) {
-  Value each = emit.sub(lse, rows.scores);
+Value smoothRows(Emitter &emit, const ClassRows &rows,
+                 nn::SoftmaxCrossEntropyOp entropy, Value table) {
+  Value each =
+      emit.sub(entropy.getLogSum(), emit.sub(rows.scores, entropy.getMax()));
   if (table) {
     each = emit.mul(each, emit.reshape(table, {1, rows.classes}));
   }
@@ -57,12 +59,12 @@ Value lossOfClasses(Emitter &emit, const AddedLoss &loss, Value scores,
   }
   mlir::Type column = emit.tensorType({rows.count, 1}, element);
   auto entropy = emit.builder.create<nn::SoftmaxCrossEntropyOp>(
-      emit.location, column, column, rows.scores, rows.labels);
+      emit.location, column, column, column, rows.scores, rows.labels);
   RowLoss hard = weighRows(emit, rows, entropy.getLoss(), table, loss.ignored);
   if (loss.smoothing == 0) {
     return meanOfRows(emit, hard);
   }
-  Value smooth = smoothRows(emit, rows, entropy.getLse(), table);
+  Value smooth = smoothRows(emit, rows, entropy, table);
   smooth = weighRows(emit, rows, smooth, {}, loss.ignored).loss;
   Value mixed = emit.add(emit.mul(hard.loss, 1 - loss.smoothing),
                          emit.mul(smooth, loss.smoothing));

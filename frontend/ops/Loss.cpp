@@ -45,10 +45,11 @@ void emitSoftmaxCrossEntropyLoss(Op &op) {
   mlir::Type column =
       op.emit.tensorType({rows.count, 1}, Emitter::elementOf(rows.scores));
   auto loss = op.emit.builder.create<nn::SoftmaxCrossEntropyOp>(
-      op.emit.location, column, column, rows.scores, rows.labels);
+      op.emit.location, column, column, column, rows.scores, rows.labels);
   op.set(0, reduceRows(op, rows, loss.getLoss()));
   if (op.wantsOutput(1)) {
-    Value logProb = op.emit.sub(rows.scores, loss.getLse());
+    Value logProb =
+        op.emit.sub(op.emit.sub(rows.scores, loss.getMax()), loss.getLogSum());
     Shape split = rows.labelShape;
     split.push_back(rows.classes);
     op.set(1, op.emit.moveAxis(op.emit.reshape(logProb, split),

@@ -16,8 +16,8 @@ def Decompose : Pass<"nn-decompose", "::mlir::zg::nn::ProgramOp"> {
     - `layer_norm`: `mean = sum(x) * (1/C)`, `d = x - mean`,
       `rstd = 1 / sqrt(sum(d * d) * (1/C) + epsilon)`,
       `(d * rstd) * scale + bias`.
-    - `softmax_cross_entropy`: `lse = max + log(sum(exp(x - max)))`,
-      `loss = lse - sum(select(iota == label, x, 0))`.
+    - `softmax_cross_entropy`: `log_sum = log(sum(exp(x - max)))`,
+      `loss = log_sum + (max - sum(select(iota == label, x, 0)))`.
     - their gradient ops: as each op's description says, in this order of
       operations.
     - `dropout`: `select(random_uniform >= ratio, x * (1/(1-ratio)), 0)`, the

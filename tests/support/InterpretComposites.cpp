@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -166,7 +167,8 @@ static void forEachRow(Tensor &tensor, Visit visit) {
   }
 }
 
-static double logSumExp(const double *row, int64_t size) {
+/// The maximum of a row, and the logarithm of the sum of exp(x - max).
+static std::pair<double, double> logSumExp(const double *row, int64_t size) {
   double max = -std::numeric_limits<double>::infinity(), sum = 0;
   for (int64_t i = 0; i < size; ++i) {
     max = applyBinary(BinaryKind::max, {}, max, row[i]);
@@ -174,15 +176,15 @@ static double logSumExp(const double *row, int64_t size) {
   for (int64_t i = 0; i < size; ++i) {
     sum += std::exp(row[i] - max);
   }
-  return max + std::log(sum);
+  return {max, std::log(sum)};
 }
 
 void Frame::run(SoftmaxOp op) {
   Tensor y = get(op.getOperand());
   forEachRow(y, [](double *row, int64_t size, size_t) {
-    double lse = logSumExp(row, size);
+    auto [max, logSum] = logSumExp(row, size);
     for (int64_t i = 0; i < size; ++i) {
-      row[i] = std::exp(row[i] - lse);
+      row[i] = std::exp(row[i] - max - logSum);
     }
   });
   values[op] = y;
@@ -216,14 +218,16 @@ void Frame::run(LayerNormOp op) {
 void Frame::run(SoftmaxCrossEntropyOp op) {
   Tensor x = get(op.getLogits());
   const Tensor labels = get(op.getLabels());
-  Tensor loss = empty(op.getLoss()), lse = empty(op.getLse());
+  Tensor loss = empty(op.getLoss()), max = empty(op.getMax()),
+         logSum = empty(op.getLogSum());
   forEachRow(x, [&](double *row, int64_t size, size_t n) {
-    lse.values[n] = logSumExp(row, size);
+    std::tie(max.values[n], logSum.values[n]) = logSumExp(row, size);
     double label = labels.values[n];
     bool legal = label >= 0 && label < size;
-    loss.values[n] =
-        lse.values[n] - (legal ? row[static_cast<int64_t>(label)] : 0);
+    double chosen = legal ? row[static_cast<int64_t>(label)] : 0;
+    loss.values[n] = logSum.values[n] + (max.values[n] - chosen);
   });
   values[op.getLoss()] = loss;
-  values[op.getLse()] = lse;
+  values[op.getMax()] = max;
+  values[op.getLogSum()] = logSum;
 }

@@ -63,13 +63,16 @@ void Frame::run(LayerNormGradOp op) {
 
 void Frame::run(SoftmaxCrossEntropyGradOp op) {
   const Tensor x = get(op.getLogits()), labels = get(op.getLabels()),
-               lse = get(op.getLse()), dloss = get(op.getDloss());
-  Tensor dlse = op.getDlse() ? get(op.getDlse()) : empty(op.getDloss());
+               max = get(op.getMax()), logSum = get(op.getLogSum()),
+               dloss = get(op.getDloss());
+  Tensor dlogSum =
+      op.getDlogSum() ? get(op.getDlogSum()) : empty(op.getDloss());
   Tensor dx = empty(op);
   forEachRow(dx, [&](size_t row, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      double softmax = std::exp(x.values[i] - lse.values[row]);
-      dx.values[i] = softmax * (dloss.values[row] + dlse.values[row]);
+      double softmax =
+          std::exp(x.values[i] - max.values[row] - logSum.values[row]);
+      dx.values[i] = softmax * (dloss.values[row] + dlogSum.values[row]);
       if (double(i - begin) == labels.values[row]) {
         dx.values[i] -= dloss.values[row];
       }

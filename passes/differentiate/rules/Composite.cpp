@@ -73,22 +73,21 @@ LogicalResult layerNormRule(LayerNormOp op, Gradient &g) {
   return success();
 }
 
-/// The gradient op tells what comes through the loss, lse's with it; alone that
-/// is dlse * softmax(x).
+/// The gradient op tells what comes through the loss, log_sum's with it; alone
+/// that is dlog_sum * softmax(x). Nothing comes through max.
 LogicalResult softmaxCrossEntropyRule(SoftmaxCrossEntropyOp op, Gradient &g) {
   if (!g.wants(0)) {
     return success();
   }
-  Value x = op.getLogits(), dloss = g.of(0), dlse = g.of(1);
+  Value x = op.getLogits(), dloss = g.of(0), dlogSum = g.of(2);
   if (dloss) {
     g.set(0, g.builder.create<SoftmaxCrossEntropyGradOp>(
-                 g.location, x, op.getLabels(), op.getLse(), dloss, dlse));
-    return success();
+                 g.location, x, op.getLabels(), op.getMax(), op.getLogSum(),
+                 dloss, dlogSum));
+  } else if (dlogSum) {
+    g.set(0, g.mul(g.softmaxRows(x, op.getMax(), op.getLogSum()),
+                   g.broadcast(dlogSum, shapeOf(x))));
   }
-  ArrayRef<int64_t> shape = shapeOf(x);
-  Value softmax =
-      g.unary(UnaryKind::exp, g.sub(x, g.broadcast(op.getLse(), shape)));
-  g.set(0, g.mul(softmax, g.broadcast(dlse, shape)));
   return success();
 }
 

@@ -124,6 +124,11 @@ Value NNBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape,
                                scalar(builder, elementOf(x), border));
 }
 
+Value NNBuilder::softmaxRows(Value x, Value max, Value logSum) {
+  Value shifted = sub(x, broadcast(max, shapeOf(x)));
+  return unary(UnaryKind::exp, sub(shifted, broadcast(logSum, shapeOf(x))));
+}
+
 Value NNBuilder::gather(Value table, Value indices) {
   SmallVector<int64_t> shape(shapeOf(indices));
   ArrayRef<int64_t> row = shapeOf(table).drop_front();

@@ -60,6 +60,9 @@ public:
   }
   /// Sum along the last dimension, which stays with size 1.
   Value sumRows(Value x);
+  /// exp((x - max) - logSum), each with one number a row: the softmax of x, if
+  /// they are the maximum and the logarithm of the sum of exp(x - max).
+  Value softmaxRows(Value x, Value max, Value logSum);
   /// Rows of `table`, by their numbers.
   Value gather(Value table, Value indices);
   Value matmul(Value a, Value b, bool transposeA, bool transposeB,

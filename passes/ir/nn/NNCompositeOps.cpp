@@ -204,13 +204,13 @@ static LogicalResult verifyCrossEntropy(Operation *op, RankedTensorType logits,
 
 LogicalResult SoftmaxCrossEntropyOp::verify() {
   return verifyCrossEntropy(*this, tensor(getLogits()), tensor(getLabels()),
-                            {getLoss(), getLse()});
+                            {getLoss(), getMax(), getLogSum()});
 }
 
 LogicalResult SoftmaxCrossEntropyGradOp::verify() {
-  SmallVector<Value> rows{getLse(), getDloss()};
-  if (getDlse()) {
-    rows.push_back(getDlse());
+  SmallVector<Value> rows{getMax(), getLogSum(), getDloss()};
+  if (getDlogSum()) {
+    rows.push_back(getDlogSum());
   }
   return verifyCrossEntropy(*this, tensor(getLogits()), tensor(getLabels()),
                             rows);

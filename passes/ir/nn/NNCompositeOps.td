@@ -136,61 +136,73 @@ def NN_SoftmaxCrossEntropyOp : NN_CompositeOp<"softmax_cross_entropy",
   let description = [{
     ```mlir
     nn.program @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>) {
-      %loss, %lse = nn.softmax_cross_entropy %logits, %labels
-          : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+      %loss, %max, %log_sum = nn.softmax_cross_entropy %logits, %labels
+          : tensor<4x8xf32>, tensor<4x1xi64>
+          -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>
       nn.return
     }
     ```
-    `lse = max + log(sum(exp(x - max)))`, `loss = lse - x[label]`. A label
-    outside `[0, C)` selects nothing, `loss = lse`, with the gradient of lse;
-    ignored labels are masked by the ops around it.
+    `log_sum = log(sum(exp(x - max)))`, `loss = log_sum + (max - x[label])`. A
+    label outside `[0, C)` selects nothing, `loss = log_sum + max`, with the
+    gradient of that; ignored labels are masked by the ops around it.
+
+    `max` and `log_sum` are apart, since their sum would lose what is small
+    beside a large `max`. `max` counts as a constant: what is made of both, as
+    `(x - max) - log_sum`, does not depend on it.
 
     **Lifespan**: import to `nn-decompose`.
 
     **Constraints:**
     - Logits are `[N, C]`.
     - Labels are `[N, 1]`.
-    - Loss and lse are `[N, 1]`, of the logits' element type.
+    - Loss, max and log_sum are `[N, 1]`, of the logits' element type.
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels);
-  let results = (outs NN_FloatTensor:$loss, NN_FloatTensor:$lse);
+  let results = (outs NN_FloatTensor:$loss, NN_FloatTensor:$max,
+                      NN_FloatTensor:$log_sum);
   let assemblyFormat = [{
     $logits `,` $labels attr-dict
-    `:` type($logits) `,` type($labels) `->` type($loss) `,` type($lse)
+    `:` type($logits) `,` type($labels)
+    `->` type($loss) `,` type($max) `,` type($log_sum)
   }];
   let hasVerifier = 1;
 }
 
 def NN_SoftmaxCrossEntropyGradOp : NN_CompositeOp<"softmax_cross_entropy_grad",
     "softmax_cross_entropy", [AllTypesMatch<["logits", "dlogits"]>,
-                              AllTypesMatch<["lse", "dloss"]>]> {
+                              AllTypesMatch<["max", "log_sum", "dloss"]>]> {
   let summary = "Gradient of the logits of softmax_cross_entropy.";
   let description = [{
     ```mlir
     nn.program @example(%logits: tensor<4x8xf32>, %labels: tensor<4x1xi64>,
-                       %lse: tensor<4x1xf32>, %dloss: tensor<4x1xf32>) {
-      %dx = nn.softmax_cross_entropy_grad %logits, %labels, %lse, %dloss
-          : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+                       %max: tensor<4x1xf32>, %log_sum: tensor<4x1xf32>,
+                       %dloss: tensor<4x1xf32>) {
+      %dx = nn.softmax_cross_entropy_grad %logits, %labels, %max, %log_sum,
+          %dloss : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
       nn.return
     }
     ```
-    With `p = exp(logits - lse) * (dloss + dlse)`, `dlse` being zero where it is
-    not given: `dlogits = p`, and `p - dloss` at the label.
+    With `p = exp((logits - max) - log_sum) * (dloss + dlog_sum)`, `dlog_sum`
+    being zero where it is not given: `dlogits = p`, and `p - dloss` at the
+    label.
 
     **Lifespan**: `nn-differentiate` to `nn-decompose`.
 
     **Constraints:**
     - Logits are `[N, C]`.
     - Labels are `[N, 1]`.
-    - lse, dloss and dlse are `[N, 1]`, of the logits' element type.
+    - max, log_sum, dloss and dlog_sum are `[N, 1]`, of the logits' element
+      type.
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$labels,
-                       NN_FloatTensor:$lse, NN_FloatTensor:$dloss,
-                       Optional<NN_FloatTensor>:$dlse);
+                       NN_FloatTensor:$max, NN_FloatTensor:$log_sum,
+                       NN_FloatTensor:$dloss,
+                       Optional<NN_FloatTensor>:$dlog_sum);
   let results = (outs NN_FloatTensor:$dlogits);
   let assemblyFormat = [{
-    $logits `,` $labels `,` $lse `,` $dloss (`and` $dlse^ `:` type($dlse))?
-    attr-dict `:` type($logits) `,` type($labels) `,` type($lse)
+    $logits `,` $labels `,` $max `,` $log_sum `,` $dloss
+    (`and` $dlog_sum^ `:` type($dlog_sum))?
+    attr-dict `:` type($logits) `,` type($labels) `,` type($max)
   }];
   let hasVerifier = 1;
 }

@@ -18,17 +18,17 @@ Value isAtLabel(Value labels, ArrayRef<int64_t> shape, NNBuilder &b) {
 Replacement crossEntropy(SoftmaxCrossEntropyOp op, NNBuilder &b) {
   Value x = op.getLogits();
   auto [e, max] = shiftedExponential(b, x);
-  Value lse = b.add(max, b.unary(UnaryKind::log, b.sumRows(e)));
+  Value logSum = b.unary(UnaryKind::log, b.sumRows(e));
   Value atLabel = isAtLabel(op.getLabels(), shapeOf(x), b);
-  return {b.sub(lse, b.sumRows(b.keepIf(atLabel, x))), lse};
+  Value below = b.sub(max, b.sumRows(b.keepIf(atLabel, x)));
+  return {b.add(logSum, below), max, logSum};
 }
 
 Replacement crossEntropyGrad(SoftmaxCrossEntropyGradOp op, NNBuilder &b) {
   Value x = op.getLogits(), dloss = op.getDloss();
   ArrayRef<int64_t> shape = shapeOf(x);
-  Value both = op.getDlse() ? b.add(dloss, op.getDlse()) : dloss;
-  Value softmax =
-      b.unary(UnaryKind::exp, b.sub(x, b.broadcast(op.getLse(), shape)));
+  Value both = op.getDlogSum() ? b.add(dloss, op.getDlogSum()) : dloss;
+  Value softmax = b.softmaxRows(x, op.getMax(), op.getLogSum());
   Value dx = b.mul(softmax, b.broadcast(both, shape));
   Value atLabel = isAtLabel(op.getLabels(), shape, b);
   return {b.select(atLabel, b.sub(dx, b.broadcast(dloss, shape)), dx)};

@@ -28,9 +28,10 @@ GradientCase crossEntropy(const char *name, std::vector<CaseResult> results) {
   // Labels from -1 to 4: both ends are outside the classes.
   return {std::string("softmax_cross_entropy_") + name,
           {{"x", "6x4xf64", -2, 2}, {"labels", "6x1xi64", -1, 5}},
-          "%loss, %lse = nn.softmax_cross_entropy %x, %labels : "
+          "%loss, %max, %log_sum = nn.softmax_cross_entropy %x, %labels : "
           "tensor<6x4xf64>, tensor<6x1xi64> -> tensor<6x1xf64>, "
-          "tensor<6x1xf64>",
+          "tensor<6x1xf64>, tensor<6x1xf64>\n"
+          "%lse = nn.binary add %max, %log_sum : tensor<6x1xf64>",
           std::move(results)};
 }
 
@@ -55,8 +56,10 @@ const char *const kTransformer = R"(
   %mix = nn.matmul %p, %v : tensor<5x5xf64>, tensor<5x4xf64> -> tensor<5x4xf64>
   %out = nn.binary add %h, %mix : tensor<5x4xf64>
   %logits = nn.matmul %out, %wte transpose_b : tensor<5x4xf64>, tensor<7x4xf64> -> tensor<5x7xf64>
-  %loss, %lse = nn.softmax_cross_entropy %logits, %labels
-      : tensor<5x7xf64>, tensor<5x1xi64> -> tensor<5x1xf64>, tensor<5x1xf64>
+  %loss, %max, %log_sum = nn.softmax_cross_entropy %logits, %labels
+      : tensor<5x7xf64>, tensor<5x1xi64>
+      -> tensor<5x1xf64>, tensor<5x1xf64>, tensor<5x1xf64>
+  %lse = nn.binary add %max, %log_sum : tensor<5x1xf64>
 )";
 
 /// Rows without an element, as attention has them where all is masked: their

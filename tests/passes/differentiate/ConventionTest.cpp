@@ -1,6 +1,7 @@
 //===- ConventionTest.cpp - gradients at kinks, as PyTorch has them -------===//
 
 #include "passes/differentiate/Passes.h"
+#include "passes/kernels/Passes.h"
 #include "tests/support/Interpreter.h"
 #include "tests/support/Program.h"
 
@@ -28,7 +29,8 @@ std::vector<Numbers> gradients(const std::vector<Numbers> &arguments,
           "\n  %sum = nn.reduce sum %y [0] : tensor<4xf64> -> tensor<1xf64>\n"
           "  nn.return %sum : tensor<1xf64>\n}";
   Program program(text);
-  if (!program.ok() || failed(program.run(zg::nn::createDifferentiate()))) {
+  if (!program.ok() || failed(program.run(zg::nn::createDifferentiate())) ||
+      failed(program.run(zg::nn::createDecompose()))) {
     ADD_FAILURE() << program.diagnostics();
     return {};
   }
@@ -126,6 +128,29 @@ TEST(GradientConvention, PowerOfZero) {
                           "%y = nn.binary pow %a, %b : tensor<4xf64>");
   EXPECT_EQ(result[0], Numbers({0, 1, 0, 0}));
   EXPECT_EQ(result[1], Numbers({0, 0, 0, std::log(2.0)}));
+}
+
+/// The maximum is subtracted before anything is rounded: beside 2^40 a double
+/// has no more than 12 binary digits after the point.
+TEST(GradientConvention, CrossEntropyForgetsACommonOffset) {
+  auto result = gradients(
+      {{0, 1, 2, 3}},
+      "%offset = nn.constant dense<1.099511627776e12> : tensor<4xf64>\n"
+      "%0 = nn.binary add %a, %offset : tensor<4xf64>\n"
+      "%x = nn.reshape %0 : tensor<4xf64> -> tensor<1x4xf64>\n"
+      "%label = nn.constant dense<2> : tensor<1x1xi64>\n"
+      "%loss, %max, %log_sum = nn.softmax_cross_entropy %x, %label\n"
+      "    : tensor<1x4xf64>, tensor<1x1xi64>\n"
+      "    -> tensor<1x1xf64>, tensor<1x1xf64>, tensor<1x1xf64>\n"
+      "%1 = nn.reshape %loss : tensor<1x1xf64> -> tensor<1xf64>\n"
+      "%y = nn.broadcast %1 : tensor<1xf64> -> tensor<4xf64>");
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    sum += std::exp(i);
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(result[0][i] / 4, std::exp(i) / sum - (i == 2), 1e-14) << i;
+  }
 }
 
 } // namespace

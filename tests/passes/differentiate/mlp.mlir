@@ -42,7 +42,7 @@ nn.program @forward(
   %h = nn.binary max %3, %zero : tensor<4x16xf32> loc("relu")
   %logits = nn.matmul %h, %w2 : tensor<4x16xf32>, tensor<16x3xf32> -> tensor<4x3xf32> loc("fc2")
   %p = nn.softmax %logits : tensor<4x3xf32> loc("softmax")
-  %loss, %lse = nn.softmax_cross_entropy %logits, %labels : tensor<4x3xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32> loc("ce")
+  %loss, %max, %log_sum = nn.softmax_cross_entropy %logits, %labels : tensor<4x3xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32> loc("ce")
   %sum = nn.reduce sum %loss [0, 1] : tensor<4x1xf32> -> tensor<1x1xf32> loc("sum")
   %quarter = nn.constant dense<0.25> : tensor<1x1xf32> loc("mean")
   %mean = nn.binary mul %sum, %quarter : tensor<1x1xf32> loc("mean")

@@ -39,18 +39,18 @@ nn.program @micro(%x: tensor<4x8xf32> {nn.input = #nn.input<"x", per_sample = tr
 // CHECK: %[[T:.+]] = nn.unary tanh %w
 // CHECK: %[[T16:.+]] = nn.convert %[[T]] : tensor<4x8xf32> -> tensor<4x8xbf16>
 // CHECK: %[[AGAIN:.+]] = nn.convert %[[T16]] : tensor<4x8xbf16> -> tensor<4x8xf32>
-// CHECK: %{{.+}}, %[[LSE:.+]] = nn.softmax_cross_entropy %[[AGAIN]], %labels
-// CHECK: nn.softmax_cross_entropy_grad %[[AGAIN]], %labels, %[[LSE]]
+// CHECK: %{{.+}}, %[[MAX:.+]], %[[SUM:.+]] = nn.softmax_cross_entropy %[[AGAIN]], %labels
+// CHECK: nn.softmax_cross_entropy_grad %[[AGAIN]], %labels, %[[MAX]], %[[SUM]]
 module attributes {nn.precision = bf16} {
 nn.program @micro(%labels: tensor<4x1xi64> {nn.input = #nn.input<"labels", per_sample = true>},
     %w: tensor<4x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
     -> (tensor<f32> {nn.output = "loss"}, tensor<4x8xf32> {nn.gradient = "w"}) {
   %x = nn.unary tanh %w : tensor<4x8xf32> -> tensor<4x8xf32>
-  %rows, %lse = nn.softmax_cross_entropy %x, %labels : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  %rows, %max, %log_sum = nn.softmax_cross_entropy %x, %labels : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>
   %s = nn.reduce sum %rows [0] : tensor<4x1xf32> -> tensor<1x1xf32>
   %loss = nn.reshape %s : tensor<1x1xf32> -> tensor<f32>
   %one = nn.constant dense<1.0> : tensor<4x1xf32>
-  %g = nn.softmax_cross_entropy_grad %x, %labels, %lse, %one : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  %g = nn.softmax_cross_entropy_grad %x, %labels, %max, %log_sum, %one : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
 }
 }

@@ -187,10 +187,12 @@ nn.program @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %b: tensor<5xf64>)
 TEST(Decompose, SoftmaxCrossEntropy) {
   expectSame(R"(
 nn.program @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>)
-    -> (tensor<6x1xf64>, tensor<6x1xf64>) {
-  %loss, %lse = nn.softmax_cross_entropy %x, %labels
-      : tensor<6x2xf64>, tensor<6x1xi32> -> tensor<6x1xf64>, tensor<6x1xf64>
-  nn.return %loss, %lse : tensor<6x1xf64>, tensor<6x1xf64>
+    -> (tensor<6x1xf64>, tensor<6x1xf64>, tensor<6x1xf64>) {
+  %loss, %max, %log_sum = nn.softmax_cross_entropy %x, %labels
+      : tensor<6x2xf64>, tensor<6x1xi32>
+      -> tensor<6x1xf64>, tensor<6x1xf64>, tensor<6x1xf64>
+  nn.return %loss, %max, %log_sum
+      : tensor<6x1xf64>, tensor<6x1xf64>, tensor<6x1xf64>
 })",
              1e-12);
 }
@@ -218,13 +220,14 @@ nn.program @f(%x: tensor<2x3x5xf64>, %s: tensor<5xf64>, %m: tensor<2x3x1xf64>,
 }
 
 TEST(Decompose, SoftmaxCrossEntropyGrad) {
-  for (std::string dlse : {"", "and %dlse : tensor<6x1xf64>"}) {
+  for (std::string dlog_sum : {"", "and %dlog_sum : tensor<6x1xf64>"}) {
     expectSame(R"(
 nn.program @f(%x: tensor<6x2xf64>, %labels: tensor<6x1xi32>,
-             %lse: tensor<6x1xf64>, %dloss: tensor<6x1xf64>,
-             %dlse: tensor<6x1xf64>) -> tensor<6x2xf64> {
-  %dx = nn.softmax_cross_entropy_grad %x, %labels, %lse, %dloss )" +
-                   dlse + R"(
+             %max: tensor<6x1xf64>, %log_sum: tensor<6x1xf64>,
+             %dloss: tensor<6x1xf64>, %dlog_sum: tensor<6x1xf64>)
+    -> tensor<6x2xf64> {
+  %dx = nn.softmax_cross_entropy_grad %x, %labels, %max, %log_sum, %dloss )" +
+                   dlog_sum + R"(
       : tensor<6x2xf64>, tensor<6x1xi32>, tensor<6x1xf64>
   nn.return %dx : tensor<6x2xf64>
 })",

@@ -502,7 +502,7 @@ nn.program @layer_norm_statistics(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
 
 nn.program @cross_entropy_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>) {
   // expected-error @+1 {{'nn.softmax_cross_entropy' op needs logits of rank 2, not 'tensor<2x4x8xf32>'}}
-  %0:2 = nn.softmax_cross_entropy %x, %l : tensor<2x4x8xf32>, tensor<2x1xi64> -> tensor<2x1xf32>, tensor<2x1xf32>
+  %0:3 = nn.softmax_cross_entropy %x, %l : tensor<2x4x8xf32>, tensor<2x1xi64> -> tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>
   nn.return
 }
 
@@ -510,7 +510,7 @@ nn.program @cross_entropy_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>) {
 
 nn.program @cross_entropy_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>) {
   // expected-error @+1 {{'nn.softmax_cross_entropy' op needs labels of shape 4x1, not 'tensor<4xi64>'}}
-  %0:2 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  %0:3 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4xi64> -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>
   nn.return
 }
 
@@ -518,7 +518,7 @@ nn.program @cross_entropy_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>) {
 
 nn.program @cross_entropy_loss(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>) {
   // expected-error @+1 {{'nn.softmax_cross_entropy' op has one number a row, 'tensor<4x1xf32>', not 'tensor<4x1xf64>'}}
-  %0:2 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf64>
+  %0:3 = nn.softmax_cross_entropy %x, %l : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf64>
   nn.return
 }
 
@@ -558,7 +558,7 @@ nn.program @layer_norm_grad_statistics(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %
 
 nn.program @cross_entropy_grad_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>, %r: tensor<2x1xf32>) {
   // expected-error @+1 {{'nn.softmax_cross_entropy_grad' op needs logits of rank 2, not 'tensor<2x4x8xf32>'}}
-  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r : tensor<2x4x8xf32>, tensor<2x1xi64>, tensor<2x1xf32>
+  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r, %r : tensor<2x4x8xf32>, tensor<2x1xi64>, tensor<2x1xf32>
   nn.return
 }
 
@@ -566,15 +566,15 @@ nn.program @cross_entropy_grad_rank(%x: tensor<2x4x8xf32>, %l: tensor<2x1xi64>, 
 
 nn.program @cross_entropy_grad_labels(%x: tensor<4x8xf32>, %l: tensor<4xi64>, %r: tensor<4x1xf32>) {
   // expected-error @+1 {{'nn.softmax_cross_entropy_grad' op needs labels of shape 4x1, not 'tensor<4xi64>'}}
-  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r : tensor<4x8xf32>, tensor<4xi64>, tensor<4x1xf32>
+  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r, %r : tensor<4x8xf32>, tensor<4xi64>, tensor<4x1xf32>
   nn.return
 }
 
 // -----
 
-nn.program @cross_entropy_grad_lse(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>, %r: tensor<4x1xf32>, %d: tensor<4xf32>) {
+nn.program @cross_entropy_grad_rows(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>, %r: tensor<4x1xf32>, %d: tensor<4xf32>) {
   // expected-error @+1 {{'nn.softmax_cross_entropy_grad' op has one number a row, 'tensor<4x1xf32>', not 'tensor<4xf32>'}}
-  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r and %d : tensor<4xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  %0 = nn.softmax_cross_entropy_grad %x, %l, %r, %r, %r and %d : tensor<4xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   nn.return
 }
 

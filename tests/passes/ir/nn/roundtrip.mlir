@@ -91,19 +91,19 @@ nn.program @composite(%x: tensor<4x8xf32>, %scale: tensor<8xf32>,
   // CHECK: nn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
   %y, %mean, %rstd = nn.layer_norm %x, %scale, %bias epsilon 1.0e-5
       : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>, tensor<4x1xf32>
-  // CHECK: nn.softmax_cross_entropy %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
-  %loss, %lse = nn.softmax_cross_entropy %x, %labels
-      : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>
+  // CHECK: nn.softmax_cross_entropy %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>
+  %loss, %max, %log_sum = nn.softmax_cross_entropy %x, %labels
+      : tensor<4x8xf32>, tensor<4x1xi64> -> tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>
   // CHECK: nn.softmax_grad %{{.*}}, %{{.*}} : tensor<4x8xf32>
   %dx = nn.softmax_grad %0, %x : tensor<4x8xf32>
   // CHECK: nn.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8xf32>, tensor<4x1xf32>
   %dn:3 = nn.layer_norm_grad %x, %scale, %mean, %rstd, %dx
       : tensor<4x8xf32>, tensor<8xf32>, tensor<4x1xf32>
-  // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
-  %dl = nn.softmax_cross_entropy_grad %x, %labels, %lse, %loss
+  // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  %dl = nn.softmax_cross_entropy_grad %x, %labels, %max, %log_sum, %loss
       : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
-  // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} and %{{.*}} : tensor<4x1xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
-  %dm = nn.softmax_cross_entropy_grad %x, %labels, %lse, %loss and %lse : tensor<4x1xf32>
+  // CHECK: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} and %{{.*}} : tensor<4x1xf32> : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
+  %dm = nn.softmax_cross_entropy_grad %x, %labels, %max, %log_sum, %loss and %log_sum : tensor<4x1xf32>
       : tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>
   // CHECK: nn.sum_squares %{{.*}}, %{{.*}} : tensor<512xf32>, tensor<256xf64> -> tensor<33xf64>
   %limbs = nn.sum_squares %flat, %wide : tensor<512xf32>, tensor<256xf64> -> tensor<33xf64>
