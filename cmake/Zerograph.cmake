@@ -34,12 +34,11 @@ function(zg_precompile owner)
   target_precompile_headers(${owner} PRIVATE ${headers})
 endfunction()
 
-# zg_mlir_library(name SOURCES... DEPENDS targets...): code over MLIR. The
-# shared library alone is linked: with static copies beside it every dialect
-# would be registered twice. MLIR is built without exceptions and with RTTI.
+# zg_mlir_library(name SOURCES... DEPENDS targets...): code over MLIR, which is
+# built without exceptions and with RTTI.
 function(zg_mlir_library name)
   zg_library(${name} ${ARGN})
-  target_link_libraries(${name} PUBLIC MLIR LLVM)
+  target_link_libraries(${name} PUBLIC zg_mlir)
 endfunction()
 
 # zg_tablegen(target TD FILE:OPTIONS...): each file is made of TD by mlir-tblgen

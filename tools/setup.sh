@@ -18,7 +18,8 @@ ARROW_VERSION=26.0.1
 DEPS=$PWD/build/deps
 PACKAGES=(
   g++ ninja-build cmake ccache python3 python3-venv pkg-config
-  libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools lld-19 zlib1g-dev
+  libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools lld-19 liblld-19-dev
+  zlib1g-dev libzstd-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libabsl-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libxxhash-dev
   liburing-dev

@@ -2,14 +2,18 @@
 
 #include "codegen/host/Compile.h"
 
+#include "lld/Common/Driver.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -55,6 +59,30 @@ std::error_code writeFile(StringRef path, ArrayRef<char> bytes) {
   return error;
 }
 
+/// Runs lld, which is linked into this program. Returns what it complains of;
+/// nothing where all went well.
+std::string runLld(ArrayRef<const char *> arguments) {
+  // lld's state is global.
+  static std::mutex mutex;
+  static bool broken = false;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (broken) {
+    return "the linker crashed before";
+  }
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  // Where lld would end the process, it returns.
+  llvm::CrashRecoveryContext::Enable();
+  lld::Result result =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  llvm::CrashRecoveryContext::Disable();
+  broken = !result.canRunAgain;
+  if (result.retCode == 0) {
+    return "";
+  }
+  return said.empty() ? "no reason given" : said;
+}
+
 } // namespace
 
 FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<Object> objects,
@@ -78,7 +106,7 @@ FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<Object> objects,
     llvm::sys::path::append(path, name);
     return path.str().str();
   };
-  std::string output = pathOf("kernels.so"), log = pathOf("log");
+  std::string output = pathOf("kernels.so");
   std::vector<std::string> inputs;
   for (auto [i, object] : llvm::enumerate(objects)) {
     inputs.push_back(pathOf("kernels" + std::to_string(i) + ".o"));
@@ -88,29 +116,16 @@ FailureOr<std::vector<char>> host::linkSharedObject(ArrayRef<Object> objects,
       return failure();
     }
   }
-  SmallVector<StringRef> arguments = {ZEROGRAPH_LLD,
-                                      "-shared",
-                                      "--build-id=none",
-                                      "--strip-all",
-                                      "-z",
-                                      "defs",
-                                      "--hash-style=gnu",
-                                      "-z",
-                                      "noexecstack",
-                                      "-o",
-                                      output};
-  llvm::append_range(arguments, inputs);
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
-                                          StringRef(log)};
-  std::string error;
-  int status = llvm::sys::ExecuteAndWait(ZEROGRAPH_LLD, arguments,
-                                         /*Env=*/std::nullopt, redirects,
-                                         /*SecondsToWait=*/60,
-                                         /*MemoryLimit=*/0, &error);
-  if (status != 0) {
-    auto text = llvm::MemoryBuffer::getFile(log);
-    emitError(location, "linking kernels with " ZEROGRAPH_LLD " failed: ")
-        << error << (text ? (*text)->getBuffer() : StringRef());
+  // One thread is soon done, and leaves no others in this process.
+  SmallVector<const char *> arguments = {
+      "ld.lld",      "--threads=1", "-shared", "--build-id=none",
+      "--strip-all", "-z",          "defs",    "--hash-style=gnu",
+      "-z",          "noexecstack", "-o",      output.c_str()};
+  for (const std::string &input : inputs) {
+    arguments.push_back(input.c_str());
+  }
+  if (std::string error = runLld(arguments); !error.empty()) {
+    emitError(location, "linking kernels with lld failed: ") << error;
     return failure();
   }
   auto linked = llvm::MemoryBuffer::getFile(output);
