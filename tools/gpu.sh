@@ -53,6 +53,8 @@ for model in small medium; do
   [[ -z ${PEERS:-} ]] || bench+=(--peers "$PEERS" --modes compile)
   run "gpt2-$model-f32" "${bench[@]}"
   run "gpt2-$model-tf32" "${bench[@]}" --allow-tf32
+  run "gpt2-$model-bf16" "${bench[@]}" --precision bf16 \
+    --keep "$out/gpt2-$model-bf16-steps"
 done
 for convolution in library generated; do
   run "resnet-$convolution" build/bin/zerograph train \
