@@ -142,7 +142,8 @@ struct StreamCalls : Calls {
     return reinterpret_cast<std::atomic<uint32_t> *>(found->alias +
                                                      (address - found->begin));
   }
-  /// The stream goes on with what the host knows by then.
+  /// The stream goes on with what the host knows by then. The driver compares
+  /// cyclically ("CUstreamWaitValue_flags" of its manual).
   static int waitValue(CUstream stream, CUdeviceptr address, uint32_t value,
                        unsigned flags) {
     Lock lock(gpu->mutex);
@@ -153,7 +154,9 @@ struct StreamCalls : Calls {
     Gpu::Stream *queue = streamOf(stream);
     Gpu::Task task;
     task.name = "cuStreamWaitValue32";
-    task.ready = [counter, value] { return counter->load() >= value; };
+    task.ready = [counter, value] {
+      return int32_t(counter->load() - value) >= 0;
+    };
     task.run = [queue](Gpu::Touched &) {
       queue->clock.merge(gpu->host);
       return absl::OkStatus();

@@ -14,6 +14,10 @@ namespace {
 constexpr uint64_t kMostAhead = 256;
 /// What collectives that were told to end may take for it.
 constexpr CudaWatch::Clock::duration kGrace = std::chrono::seconds(10);
+/// Releases whatever awaits a count: more than any stream counts, and still
+/// positive, since CU_STREAM_WAIT_VALUE_GEQ asks for int32(counter - value) >=
+/// 0.
+constexpr uint32_t kCancelled = INT32_MAX;
 /// The driver may tell of it when a later one is issued.
 constexpr const char *kThisOrEarlier = "this step or an earlier one";
 
@@ -76,7 +80,7 @@ void CudaProgram::cancel() {
     for (const Count &count : entry.awaits) {
       // Pinned memory has the same address for the processor.
       std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t *>(count.counter))
-          .store(UINT32_MAX, std::memory_order_release);
+          .store(kCancelled, std::memory_order_release);
     }
   }
 }
