@@ -11,9 +11,11 @@ using namespace zerograph;
 namespace {
 
 constexpr unsigned kLastPort = 65535;
-/// Of a plain srun that is told no port, below those that systems give away:
-/// steps that run on one node at once should not meet.
-constexpr unsigned kFirstSlurmPort = 15000, kSlurmPorts = 10000;
+/// Below the ports that systems give away. Jobs of one node should not meet,
+/// whose numbers, or MASTER_PORT, are often one more than another's: what one
+/// tries second lies far from what the others try first.
+constexpr unsigned kFirstPort = 15000, kPorts = 10000, kTries = 4,
+                   kApart = 2503;
 
 using MaybeLaunch = absl::StatusOr<std::optional<Launch>>;
 
@@ -27,26 +29,38 @@ absl::Status checkRank(const char *rank_name, unsigned rank,
       world, ": ranks count from 0 to ", world == 0 ? 0 : world - 1));
 }
 
-/// `port` of the place; `otherwise`: where neither variable is set.
-absl::Status readPort(const LaunchVariables &read,
-                      std::optional<unsigned> otherwise, MeetingPlace &place) {
+/// `ports` of the place; `job`: a number to choose by where neither variable is
+/// set.
+absl::Status readPorts(const LaunchVariables &read, std::optional<uint64_t> job,
+                       MeetingPlace &place) {
   ZG_ASSIGN_OR_RETURN(std::optional<unsigned> own,
                       read.number("ZEROGRAPH_PORT", 1, kLastPort));
-  // One more must be a port too, where it is to be ours.
-  ZG_ASSIGN_OR_RETURN(
-      std::optional<unsigned> master,
-      read.number("MASTER_PORT", 1, own ? kLastPort : kLastPort - 1));
-  if (!own && !master && !otherwise) {
+  ZG_ASSIGN_OR_RETURN(std::optional<unsigned> master,
+                      read.number("MASTER_PORT", 1, kLastPort));
+  if (!own && !master && !job) {
     return absl::InvalidArgumentError(
         "neither the variable MASTER_PORT nor ZEROGRAPH_PORT is set: rank 0 "
         "must know where to listen. Set ZEROGRAPH_PORT to a port that is free "
         "on its host, the same on every rank");
   }
-  // torchrun's agent listens on MASTER_PORT itself.
-  place.port = uint16_t(own ? *own : master ? *master + 1 : *otherwise);
   absl::StrAppend(&place.source, own      ? " and ZEROGRAPH_PORT"
-                                 : master ? " and MASTER_PORT + 1"
+                                 : master ? " and MASTER_PORT"
                                           : " and the job's number");
+  if (own) {
+    place.ports = {uint16_t(*own)};
+    return absl::OkStatus();
+  }
+  // torchrun's agent listens on MASTER_PORT itself, and the next one is that of
+  // another job. No two jobs that meet at one host have the same.
+  uint64_t chosen = master ? *master : *job;
+  for (unsigned i = 0; i < kTries; ++i) {
+    place.ports.push_back(
+        uint16_t(kFirstPort + (chosen + i * kApart) % kPorts));
+  }
+  if (master) {
+    absl::StrAppend(&place.run, place.run.empty() ? "" : ", ", "MASTER_PORT ",
+                    *master);
+  }
   return absl::OkStatus();
 }
 
@@ -83,7 +97,7 @@ MaybeLaunch torchLaunch(const LaunchVariables &read) {
         "set it to the host of rank 0, which all of the ", *world,
         " ranks can reach"));
   }
-  ZG_RETURN_IF_ERROR(readPort(read, std::nullopt, place));
+  ZG_RETURN_IF_ERROR(readPorts(read, std::nullopt, place));
   launch.place = place;
   return launch;
 }
@@ -146,10 +160,9 @@ absl::StatusOr<MeetingPlace> placeOfStep(const LaunchVariables &read) {
   unsigned job = 0, step = 0; // that are no numbers have no say
   (void)absl::SimpleAtoi(read.text("SLURM_JOB_ID"), &job);
   (void)absl::SimpleAtoi(read.text("SLURM_STEP_ID"), &step);
-  ZG_RETURN_IF_ERROR(readPort(
-      read, kFirstSlurmPort + (uint64_t(job) + step) % kSlurmPorts, place));
   place.run = absl::StrCat("job ", read.text("SLURM_JOB_ID"), ", step ",
                            read.text("SLURM_STEP_ID"));
+  ZG_RETURN_IF_ERROR(readPorts(read, uint64_t(job) + step, place));
   return place;
 }
 

@@ -16,14 +16,17 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
 /// Where processes meet that MPI does not bring together.
 struct MeetingPlace {
   std::string host; // of rank 0
-  uint16_t port = 0;
-  /// What said so, for messages: "MASTER_ADDR and MASTER_PORT + 1".
+  /// Rank 0 listens on the first of them that nobody else has, and the others
+  /// try all; the same on every rank.
+  std::vector<uint16_t> ports;
+  /// What said so, for messages: "MASTER_ADDR and MASTER_PORT".
   std::string source;
   /// Names the run, since two may come to one port; the same on every rank,
   /// and empty where the launcher has no name for it.

@@ -26,7 +26,7 @@
 
 namespace zerograph::tcp {
 
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kVersion = 2;
 
 enum class FrameKind : uint16_t {
   // From a rank to rank 0's hub.
@@ -36,6 +36,7 @@ enum class FrameKind : uint16_t {
   // From the hub to a rank.
   kWelcome,
   kRefused,
+  kElsewhere, // another run meets here
   kResult,
   // Either way.
   kFailure,

@@ -110,8 +110,9 @@ void Hub::accept(Clock::time_point now) {
 
 void Hub::refuse(Newcomer &newcomer, const absl::Status &why) {
   newcomer.refused = true;
-  newcomer.connection.send(
-      encode(FrameKind::kRefused, pack(Text{std::string(why.message())})));
+  newcomer.connection.send(encode(absl::IsNotFound(why) ? FrameKind::kElsewhere
+                                                        : FrameKind::kRefused,
+                                  pack(Text{std::string(why.message())})));
   if (refusals++ < kRefusalsSaid) {
     options.say(absl::StrCat("rank 0 refused a connection from ", newcomer.peer,
                              " to its port for ranks: ", why.message()));

@@ -83,7 +83,7 @@ void Meeting::failWaiting(absl::StatusCode code, const std::string &message) {
 
 absl::Status Meeting::enter(const Hello &hello, Clock::time_point now) {
   if (hello.run != run) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::NotFoundError(absl::StrCat(
         "another run meets there (", nameOfRun(run), ", and this one is ",
         nameOfRun(hello.run),
         "): give each a port of its own by the variable ZEROGRAPH_PORT"));

@@ -22,11 +22,12 @@ class Meeting {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// `place`, "node1:29501 (MASTER_ADDR and MASTER_PORT + 1)", for messages.
+  /// `place`, "node1:24500 (MASTER_ADDR and MASTER_PORT)", for messages.
   Meeting(unsigned world, std::string run, std::string place,
           Clock::duration deadline);
 
-  /// A rank says hello; an error says why it does not belong here.
+  /// A rank says hello; an error says why it does not belong here: NotFound
+  /// where another run meets, and its own may meet elsewhere.
   absl::Status enter(const Hello &hello, Clock::time_point now);
   /// A frame of a rank that has entered.
   void take(unsigned rank, const Frame &frame, Clock::time_point now);

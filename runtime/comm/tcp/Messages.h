@@ -52,7 +52,8 @@ struct Failure {
   std::string message;
 };
 
-/// A rank's process: of the hub's, in kWelcome; a reason, in kRefused.
+/// A rank's process: of the hub's, in kWelcome; a reason, in kRefused and
+/// kElsewhere.
 struct Text {
   std::string text;
 };

@@ -22,6 +22,8 @@ using Clock = Client::Clock;
 constexpr std::chrono::milliseconds kFirstPause(50), kLongestPause(1000);
 /// After which a user may want to know why nothing happens.
 constexpr std::chrono::seconds kPatience(10);
+/// Who listens on one of several ports and says nothing is not waited for.
+constexpr std::chrono::seconds kAnswer(3);
 
 Clock::duration durationOf(std::chrono::duration<double> seconds) {
   return std::chrono::duration_cast<Clock::duration>(
@@ -35,8 +37,8 @@ std::string nameOfThisProcess() {
   return absl::StrCat("process ", getpid(), " on ", host);
 }
 
-std::string describe(const MeetingPlace &place) {
-  return absl::StrCat(place.host, ":", place.port, " (", place.source, ")");
+std::string describe(const MeetingPlace &place, uint16_t port) {
+  return absl::StrCat(place.host, ":", port, " (", place.source, ")");
 }
 
 /// A connection to the hub, and what it said.
@@ -45,10 +47,11 @@ struct Admission {
   std::vector<Frame> said; // the welcome first
 };
 
-/// One try. Unavailable where another may succeed.
-absl::StatusOr<Admission> tryOnce(const Launch &launch, Clock::time_point end) {
-  absl::StatusOr<Socket> socket =
-      connectTo(launch.place->host, launch.place->port, end);
+/// One try. Unavailable where another may succeed, FailedPrecondition where
+/// rank 0 of this run refuses.
+absl::StatusOr<Admission> tryOnce(const Launch &launch, uint16_t port,
+                                  Clock::time_point end) {
+  absl::StatusOr<Socket> socket = connectTo(launch.place->host, port, end);
   if (!socket.ok()) {
     return absl::UnavailableError(socket.status().message());
   }
@@ -80,13 +83,41 @@ absl::StatusOr<Admission> tryOnce(const Launch &launch, Clock::time_point end) {
     return admission;
   }
   Text why;
+  bool elsewhere = first.kind == FrameKind::kElsewhere;
   absl::Status status = unpack(first.payload, why);
-  if (first.kind != FrameKind::kRefused || !status.ok()) {
+  if ((first.kind != FrameKind::kRefused && !elsewhere) || !status.ok()) {
     return absl::InternalError("who listens there is no rank 0: it does not "
                                "answer as one");
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("refused by rank 0: ", why.text));
+  std::string text = absl::StrCat("refused by rank 0: ", why.text);
+  return elsewhere ? absl::NotFoundError(text)
+                   : absl::FailedPreconditionError(text);
+}
+
+/// One try on each port. Unavailable while rank 0 may still come to one.
+absl::StatusOr<Admission> tryEach(const Launch &launch, Clock::time_point end) {
+  const MeetingPlace &place = *launch.place;
+  absl::Status nobody, stranger;
+  for (uint16_t port : place.ports) {
+    // Also past the end, so that it can be said who was met.
+    absl::StatusOr<Admission> admission = tryOnce(
+        launch, port, place.ports.size() == 1 ? end : Clock::now() + kAnswer);
+    if (admission.ok()) {
+      return admission;
+    }
+    absl::Status status = annotate(admission.status(), describe(place, port));
+    if (absl::IsFailedPrecondition(status)) {
+      return status;
+    }
+    absl::Status &first = absl::IsUnavailable(status) ? nobody : stranger;
+    first.Update(status);
+  }
+  if (nobody.ok()) {
+    return stranger;
+  }
+  return stranger.ok() ? nobody
+                       : absl::UnavailableError(absl::StrCat(
+                             nobody.message(), "; ", stranger.message()));
 }
 
 absl::StatusOr<Admission> connectToHub(const Launch &launch,
@@ -95,31 +126,53 @@ absl::StatusOr<Admission> connectToHub(const Launch &launch,
   Clock::time_point begin = Clock::now();
   Clock::duration pause = kFirstPause;
   bool said = false;
-  std::string place = describe(*launch.place);
   while (true) {
-    absl::StatusOr<Admission> admission = tryOnce(launch, begin + deadline);
+    absl::StatusOr<Admission> admission = tryEach(launch, begin + deadline);
     Clock::duration waited = Clock::now() - begin;
-    if (admission.ok()) {
+    if (admission.ok() || !absl::IsUnavailable(admission.status())) {
       return admission;
-    }
-    if (!absl::IsUnavailable(admission.status())) {
-      return annotate(admission.status(), place);
     }
     if (waited >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
-          "waited ", seconds(deadline), " s for rank 0 to listen at ", place,
-          ": ", admission.status().message(),
+          "waited ", seconds(deadline), " s for rank 0 to listen at ",
+          admission.status().message(),
           ". Rank 0 has ended, its host is another, or a firewall is between"));
     }
     if (waited >= kPatience && !said) {
       said = true;
       options.say(absl::StrCat("rank ", launch.rank,
-                               " still waits for rank 0 to listen at ", place,
-                               ": ", admission.status().message()));
+                               " still waits for rank 0 to listen at ",
+                               admission.status().message()));
     }
     std::this_thread::sleep_for(std::min(pause, deadline - waited));
     pause = std::min<Clock::duration>(pause * 3 / 2, kLongestPause);
   }
+}
+
+/// Rank 0's port.
+struct Listening {
+  Socket socket;
+  uint16_t port;
+};
+
+absl::StatusOr<Listening> listenOnOne(const MeetingPlace &place,
+                                      const TcpOptions &options) {
+  absl::Status in_use;
+  for (uint16_t port : place.ports) {
+    absl::StatusOr<Socket> socket = listenOn(place.host, port);
+    if (socket.ok()) {
+      if (port != place.ports[0]) {
+        options.say(absl::StrCat("port ", place.ports[0],
+                                 " is in use; rank 0 listens on ", port));
+      }
+      return Listening{*std::move(socket), port};
+    }
+    in_use.Update(socket.status());
+    if (!absl::IsAlreadyExists(socket.status())) {
+      break;
+    }
+  }
+  return in_use;
 }
 
 } // namespace
@@ -154,13 +207,13 @@ absl::Status TcpControlPlane::connect(const Launch &launch,
                               std::move(admission.said), deadline));
     return absl::OkStatus();
   }
-  ZG_ASSIGN_OR_RETURN(Socket listening,
-                      listenOn(launch.place->host, launch.place->port));
+  ZG_ASSIGN_OR_RETURN(Listening listening, listenOnOne(*launch.place, options));
   ZG_ASSIGN_OR_RETURN(auto ends, makePair());
   ZG_ASSIGN_OR_RETURN(
-      hub, Hub::start(std::move(listening), std::move(ends.first),
-                      {launch.world, launch.place->run, describe(*launch.place),
-                       deadline, nameOfThisProcess(), options.say}));
+      hub, Hub::start(std::move(listening.socket), std::move(ends.first),
+                      {launch.world, launch.place->run,
+                       describe(*launch.place, listening.port), deadline,
+                       nameOfThisProcess(), options.say}));
   ZG_ASSIGN_OR_RETURN(
       client,
       Client::start(0, Connection(std::move(ends.second)), {}, deadline));

@@ -37,7 +37,7 @@ inline Launch launchOf(unsigned rank, unsigned world, uint16_t port,
   launch.launcher = "the test";
   launch.rank = rank;
   launch.world = world;
-  launch.place = MeetingPlace{"127.0.0.1", port, "a free port", run};
+  launch.place = MeetingPlace{"127.0.0.1", {port}, "a free port", run};
   return launch;
 }
 

@@ -5,12 +5,14 @@
 #include "gtest/gtest.h"
 
 #include <map>
+#include <set>
 
 using namespace zerograph;
 
 namespace {
 
 using Environment = std::map<std::string, std::string>;
+using Ports = std::vector<uint16_t>;
 
 absl::StatusOr<std::optional<Launch>> detect(const Environment &environment) {
   return detectLaunch([&](const char *name) {
@@ -86,15 +88,30 @@ TEST(Launch, Torchrun) {
   EXPECT_EQ(launch.world, 8);
   ASSERT_TRUE(launch.place);
   EXPECT_EQ(launch.place->host, "node");
-  EXPECT_EQ(launch.place->port, 29401); // its agent holds MASTER_PORT
-  EXPECT_EQ(launch.place->source, "MASTER_ADDR and MASTER_PORT + 1");
-  EXPECT_EQ(launch.place->run, "7a3");
-  EXPECT_EQ(found(with(kTorchrun, {{"ZEROGRAPH_PORT", "1234"}})).place->port,
-            1234);
+  EXPECT_EQ(launch.place->ports, Ports({24400, 16903, 19406, 21909}));
+  EXPECT_EQ(launch.place->source, "MASTER_ADDR and MASTER_PORT");
+  EXPECT_EQ(launch.place->run, "7a3, MASTER_PORT 29400");
+  EXPECT_EQ(found(with(kTorchrun, {{"ZEROGRAPH_PORT", "1234"}})).place->ports,
+            Ports({1234}));
   // By hand, without what torchrun alone sets.
   launch = found(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", ""}}));
   EXPECT_EQ(launch.launcher, "the launcher");
-  EXPECT_EQ(launch.place->run, "");
+  EXPECT_EQ(launch.place->run, "MASTER_PORT 29400");
+}
+
+/// Jobs of one node have MASTER_PORT 29500, 29501, ... by custom, and all are
+/// called "none": each tries others first, and none that an agent holds.
+TEST(Launch, JobsOfOneNodeDoNotMeet) {
+  std::set<uint16_t> tried;
+  for (unsigned job = 29500; job < 29564; ++job) {
+    Launch launch = found(with(kTorchrun, {{"MASTER_PORT", std::to_string(job)},
+                                           {"TORCHELASTIC_RUN_ID", "none"}}));
+    EXPECT_EQ(launch.place->run, "none, MASTER_PORT " + std::to_string(job));
+    for (uint16_t port : launch.place->ports) {
+      EXPECT_TRUE(tried.insert(port).second) << job << " " << port;
+      EXPECT_LT(port, 29500);
+    }
+  }
 }
 
 TEST(Launch, Mpirun) {
@@ -124,7 +141,7 @@ TEST(Launch, PlainSrunMeetsOnTheFirstNode) {
   EXPECT_EQ(launch.world, 6);
   ASSERT_TRUE(launch.place);
   EXPECT_EQ(launch.place->host, "node07");
-  EXPECT_EQ(launch.place->port, 15000 + 3458);
+  EXPECT_EQ(launch.place->ports, Ports({18458, 20961, 23464, 15967}));
   EXPECT_EQ(launch.place->source, "SLURM_STEP_NODELIST and the job's number");
   EXPECT_EQ(launch.place->run, "job 123456, step 2");
   absl::Status status = needMpi(launch);
@@ -136,7 +153,7 @@ TEST(Launch, PlainSrunMeetsOnTheFirstNode) {
   launch = found(
       with(kSrun, {{"MASTER_ADDR", "10.1.2.3"}, {"MASTER_PORT", "2000"}}));
   EXPECT_EQ(launch.place->host, "10.1.2.3");
-  EXPECT_EQ(launch.place->port, 2001);
+  EXPECT_EQ(launch.place->ports[0], 17000);
   launch = found(with(kSrun, {{"SLURM_STEP_NODELIST", ""}}));
   EXPECT_EQ(launch.place->host, "10.0.0.1");
   expectError(with(kSrun, {{"SLURM_STEP_NODELIST", ""},
@@ -153,7 +170,7 @@ TEST(Launch, WhatTorchrunStartedIsItsOwn) {
     Launch launch = found(with(outer, kTorchrun));
     EXPECT_EQ(launch.launcher, "torchrun");
     EXPECT_EQ(launch.rank, 5);
-    EXPECT_EQ(launch.place->port, 29401);
+    EXPECT_EQ(launch.place->ports[0], 24400);
   }
 }
 
@@ -188,15 +205,11 @@ TEST(Launch, VariablesThatMakeNoSenseAreNamed) {
               {"MASTER_ADDR is not set"});
   expectError(with(kTorchrun, {{"MASTER_PORT", ""}}),
               {"MASTER_PORT", "ZEROGRAPH_PORT"});
-  for (const char *port : {"0", "65535", "65536", "http"}) {
+  for (const char *port : {"0", "65536", "http"}) {
     expectError(with(kTorchrun, {{"MASTER_PORT", port}}), {"MASTER_PORT is '"});
   }
-  EXPECT_EQ(found(with(kTorchrun, {{"MASTER_PORT", "65534"}})).place->port,
-            65535);
-  EXPECT_EQ(found(with(kTorchrun,
-                       {{"MASTER_PORT", "65535"}, {"ZEROGRAPH_PORT", "1234"}}))
-                .place->port,
-            1234);
+  EXPECT_EQ(found(with(kTorchrun, {{"MASTER_PORT", "65535"}})).place->ports[0],
+            20535);
   for (const char *port : {"0", "65536", "-3"}) {
     expectError(with(kTorchrun, {{"ZEROGRAPH_PORT", port}}),
                 {"ZEROGRAPH_PORT is '"});

@@ -59,7 +59,7 @@ TEST(Frame, AnotherVersionIsNamed) {
   std::vector<Frame> frames;
   expectError(read(*encode(FrameKind::kHello, "", 7), 3, frames),
               "version 7 of the protocol between ranks, and this program "
-              "version 1");
+              "version 2");
 }
 
 TEST(Frame, NoLengthIsBelieved) {

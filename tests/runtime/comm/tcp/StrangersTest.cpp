@@ -22,6 +22,9 @@ protected:
   std::future<Joined> join(unsigned rank, unsigned world,
                            const std::string &run = "a test",
                            double deadline = 60) {
+    return join(launchOf(rank, world, port, run), deadline);
+  }
+  std::future<Joined> join(const Launch &launch, double deadline) {
     return std::async(std::launch::async, [=, this]() -> Joined {
       TcpOptions options;
       options.deadline = Deadline(deadline);
@@ -29,7 +32,7 @@ protected:
         std::lock_guard<std::mutex> lock(mutex);
         notes += text + "\n";
       };
-      return TcpControlPlane::join(launchOf(rank, world, port, run), options);
+      return TcpControlPlane::join(launch, options);
     });
   }
 
@@ -66,7 +69,8 @@ protected:
     std::vector<Frame> frames = answers(connection, 1);
     Text why;
     EXPECT_EQ(frames.size(), 1);
-    EXPECT_EQ(frames[0].kind, FrameKind::kRefused);
+    EXPECT_TRUE(frames[0].kind == FrameKind::kRefused ||
+                frames[0].kind == FrameKind::kElsewhere);
     EXPECT_TRUE(unpack(frames[0].payload, why).ok());
     return why.text;
   }
@@ -164,7 +168,7 @@ TEST_F(StrangersTest, AnotherVersionIsRefused) {
   Hello hello = {"a test", 1, 2, "process 1 on host"};
   EXPECT_NE(refusal(encode(FrameKind::kHello, pack(hello), 9))
                 .find("speaks version 9 of the protocol between ranks, and "
-                      "this program version 1"),
+                      "this program version 2"),
             std::string::npos);
   expectMeeting(std::move(zero), join(1, 2));
 }
@@ -240,6 +244,46 @@ TEST_F(StrangersTest, APortInUseIsNamed) {
         std::string("ZEROGRAPH_PORT"), std::string("in use")}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status;
   }
+}
+
+/// Ranks that try two ports, the first of which somebody has.
+class TwoPortsTest : public StrangersTest {
+protected:
+  std::future<Joined> joinEither(unsigned rank, double deadline = 60) {
+    Launch launch = launchOf(rank, 2, port, "job 8");
+    launch.place->ports.push_back(second);
+    return join(launch, deadline);
+  }
+  uint16_t second = freePort();
+};
+
+TEST_F(TwoPortsTest, RankZeroTakesTheSecondAndIsFound) {
+  auto listening = listenOn("127.0.0.1", port); // and says nothing
+  expectMeeting(joinEither(0), joinEither(1));
+  expectNoted(
+      absl::StrCat("port ", port, " is in use; rank 0 listens on ", second));
+}
+
+TEST_F(TwoPortsTest, RanksPassByAnotherRun) {
+  auto others = join(0, 2, "job 7");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  auto one = joinEither(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  expectMeeting(joinEither(0), std::move(one));
+  expectMeeting(std::move(others), join(1, 2, "job 7"));
+}
+
+TEST_F(TwoPortsTest, WhoWasMetIsNamedInTheEnd) {
+  auto others = join(0, 2, "job 7");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  absl::Status status = joinEither(1, 1).get().status();
+  for (const std::string &part :
+       {absl::StrCat("127.0.0.1:", port), absl::StrCat("127.0.0.1:", second),
+        std::string("Connection refused"),
+        std::string("another run meets there")}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+  }
+  expectMeeting(std::move(others), join(1, 2, "job 7"));
 }
 
 /// A rank that has been let in and then sends what no rank does ends the run:
