@@ -154,7 +154,8 @@ protected:
 };
 
 /// What is said, and done without.
-const std::set<std::string> kSaid = {"ncclCommRegister"};
+const std::set<std::string> kSaid = {"ncclCommRegister",
+                                     "ncclCommWindowRegister"};
 /// Asked after each group, and then as often as there is time.
 const std::string kPolled = "ncclCommGetAsyncError";
 
@@ -181,11 +182,11 @@ TEST_F(NcclFailure, EveryCallIsNamedAndLeavesNothing) {
 /// Longer than a busy machine keeps a rank from running.
 constexpr double kLate = 5;
 
-/// The warm-up is three launches.
+/// The warm-up is three launches, and three in the arena.
 TEST_F(NcclFailure, ARankThatDoesNotCome) {
   options.deadline_seconds = kLate;
   std::string error =
-      errorOf("lost", [](emulator::Nccl &nccl) { nccl.lose(/*rank=*/1, 6); });
+      errorOf("lost", [](emulator::Nccl &nccl) { nccl.lose(/*rank=*/1, 9); });
   EXPECT_THAT(error, HasSubstr("finished nothing for 5 s"));
   EXPECT_THAT(error, HasSubstr("(reduce_scatter"));
   EXPECT_THAT(error, HasSubstr("rank "));
@@ -201,7 +202,7 @@ TEST_F(NcclFailure, ARankThatDoesNotConnect) {
 
 TEST_F(NcclFailure, AnErrorThatNcclTellsLater) {
   std::string error = errorOf(
-      "late", [](emulator::Nccl &nccl) { nccl.failLater(/*rank=*/0, 6); });
+      "late", [](emulator::Nccl &nccl) { nccl.failLater(/*rank=*/0, 9); });
   EXPECT_THAT(error, HasSubstr("rank 0"));
   // Whichever asks first: who waits, or the next collective.
   EXPECT_THAT(error, AnyOf(HasSubstr("ncclCommGetAsyncError tells"),

@@ -68,6 +68,9 @@ static uint64_t messageOf(uint64_t window) {
   return (uint64_t(1) << 32) + window;
 }
 
+/// What a rank leaves whose communicator has ended.
+static constexpr uint64_t kGone = uint64_t(1) << 33;
+
 int Nccl::beginWindow(Comm &comm, uint64_t bytes) {
   comm.mailbox.put(comm.rank, messageOf(++comm.windows), absl::StrCat(bytes));
   return ncclInProgress;
@@ -76,6 +79,12 @@ int Nccl::beginWindow(Comm &comm, uint64_t bytes) {
 int Nccl::pollWindow(Comm &comm) {
   uint64_t message = messageOf(comm.windows);
   if (!comm.allHave(message)) {
+    for (unsigned peer = 0; peer < comm.world; ++peer) {
+      if (comm.mailbox.has(peer, kGone)) {
+        comm.last_error = absl::StrCat("rank ", peer, " has hung up");
+        return comm.error = ncclRemoteError;
+      }
+    }
     return ncclInProgress;
   }
   for (unsigned peer = 0; peer < comm.world; ++peer) {
@@ -110,6 +119,7 @@ int64_t Nccl::ranksHere(const Comm &comm) const {
 
 int Nccl::forget(const Shared &comm) {
   comm->aborted = true;
+  comm->mailbox.put(comm->rank, kGone, "");
   comm->tasks.clear(); // they own the communicator
   gpu.library_bytes[comm->device] -= comm->joined ? kBuffers : 0;
   gpu.conflicts.forget(comm->key());

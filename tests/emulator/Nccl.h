@@ -12,7 +12,8 @@
 // begin one each time: on all ranks, or on none. NCCL does not end, nor abort,
 // a communicator while a graph holds what it recorded, so that is an error.
 //
-// All ranks make a window, each of as many bytes, or wait for each other.
+// All ranks make a window, each of as many bytes, or wait for each other; one
+// whose communicator ends ends those of the others that wait for it.
 //
 // Stricter than NCCL: all ranks take part in every launch, on one stream.
 //
@@ -56,6 +57,10 @@ public:
   void failLater(unsigned rank, uint64_t number);
   /// From launch `number` of `rank` on, it does not begin any.
   void lose(unsigned rank, uint64_t number);
+  /// `rank` can make no window: its communicator has failed with the attempt.
+  void refuseWindows(unsigned rank) { windowless = int64_t(rank); }
+  /// As NCCL says it: 22809 is 2.28.9.
+  void setVersion(int number) { version = number; }
 
 private:
   friend struct NcclCalls;
@@ -124,6 +129,8 @@ private:
   uint64_t failing_number = 0;
   unsigned late_rank = 0, lost_rank = 0;
   uint64_t late = 0, lost = 0;
+  int64_t windowless = -1;
+  int version = 22809;
   uint64_t ended = 0, registered = 0;
 };
 

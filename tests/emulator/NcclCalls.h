@@ -15,8 +15,8 @@ namespace zerograph::emulator {
 /// Each has the parameters of NCCL's function of that name.
 struct NcclCalls {
   using Lock = std::lock_guard<std::mutex>;
-  static constexpr int kSystemError = 2, kInternalError = 3,
-                       kInvalidArgument = 4;
+  static constexpr int kUnhandledCudaError = 1, kSystemError = 2,
+                       kInternalError = 3, kInvalidArgument = 4;
 
   static constexpr const char *kHeld =
       "a communicator ends while a graph has its collectives, whose end it "
@@ -57,7 +57,7 @@ struct NcclCalls {
   }
 
   static int version(int *version) {
-    *version = 22809;
+    *version = nccl->version;
     return 0;
   }
   static int uniqueId(ncclUniqueId *id) {
@@ -181,7 +181,13 @@ struct NcclCalls {
     if (keep(comm, memory, bytes, reinterpret_cast<void **>(window)) != 0) {
       return kInvalidArgument;
     }
-    return nccl->beginWindow(*nccl->find(comm), bytes);
+    Nccl::Shared found = nccl->find(comm);
+    if (nccl->windowless == int64_t(found->rank)) {
+      found->last_error = "its memory has no handle for other machines";
+      found->error = kUnhandledCudaError;
+      return ncclInProgress;
+    }
+    return nccl->beginWindow(*found, bytes);
   }
   static int deregisterWindow(ncclComm_t comm, ncclWindow_t window) {
     return drop(comm, window);

@@ -28,12 +28,9 @@ LibraryNames names() {
           version < 13000 ? "nvidia-nccl-cu12" : "nvidia-nccl-cu13"};
 }
 
-std::string versionText(int code) {
-  return absl::StrCat(code / 10000, ".", code % 10000 / 100, ".", code % 100);
-}
-
 absl::StatusOr<const NcclApi *> load() {
   setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
+  setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
   ZG_ASSIGN_OR_RETURN(OpenedLibrary library, openLibrary(names()));
   static NcclApi api;
 #define ZEROGRAPH_PLACE(name, ...)                                             \
@@ -51,7 +48,7 @@ absl::StatusOr<const NcclApi *> load() {
                                 "ncclGetVersion", /*comm=*/nullptr));
   if (version < kLeastVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
-        library.path, " is NCCL ", versionText(version),
+        library.path, " is NCCL ", ncclVersionText(version),
         "; 2.19 or later is needed (pip install ", names().wheel, ")"));
   }
   return &api;
@@ -67,11 +64,16 @@ absl::StatusOr<const NcclApi *> zerograph::ncclApi() {
   return api_of_process.get();
 }
 
+std::string zerograph::ncclVersionText(int version) {
+  return absl::StrCat(version / 10000, ".", version % 10000 / 100, ".",
+                      version % 100);
+}
+
 absl::StatusOr<std::string> zerograph::ncclVersion(const NcclApi &api) {
   int version = 0;
   ZG_RETURN_IF_ERROR(ncclStatus(api, api.ncclGetVersion(&version),
                                 "ncclGetVersion", /*comm=*/nullptr));
-  return versionText(version);
+  return ncclVersionText(version);
 }
 
 absl::Status zerograph::ncclStatus(const NcclApi &api, ncclResult_t result,

@@ -96,14 +96,16 @@ struct NcclApi {
 /// NCCL, opened once; or an error that says what is missing. Needs neither a
 /// driver nor a GPU. Before it opens the library it sets NCCL_RUNTIME_CONNECT,
 /// where the user did not, to 0: connections are made when a communicator is,
-/// so that no memory is allocated later. Thread-safe; the first call before
-/// other threads read the environment.
+/// so that no memory is allocated later; and NCCL_GRAPH_REGISTER to 0, since
+/// what is registered is decided here, for graphs too. Thread-safe; the first
+/// call before other threads read the environment.
 absl::StatusOr<const NcclApi *> ncclApi();
 
 /// From now on `ncclApi` gives this one, which outlives its users. For tests.
 void setNcclApi(const NcclApi *api);
 
-/// "2.28.9".
+/// "2.28.9" of 22809.
+std::string ncclVersionText(int version);
 absl::StatusOr<std::string> ncclVersion(const NcclApi &api);
 
 /// An error names the call and says what NCCL says; `comm` may be null.

@@ -73,14 +73,10 @@ private:
     known.push_back(&buffer);
     ZG_ASSIGN_OR_RETURN(CUdeviceptr begin,
                         cudaAddress({&buffer, 0, buffer.bytes()}));
-    ZG_ASSIGN_OR_RETURN(std::string why,
+    ZG_ASSIGN_OR_RETURN(std::string note,
                         comm->registerMemory(begin, buffer.bytes()));
-    if (!why.empty() && options.say) {
-      options.say(absl::StrCat(
-          "rank ", rank(),
-          ": NCCL does not register the arena and copies through buffers of "
-          "its own (",
-          why, ")"));
+    if (!note.empty() && options.say) {
+      options.say(absl::StrCat("rank ", rank(), ": ", note));
     }
     return absl::OkStatus();
   }

@@ -3,11 +3,13 @@
 #include "runtime/comm/nccl/NcclComm.h"
 
 #include "runtime/base/Cause.h"
-#include "runtime/comm/nccl/Scratch.h"
+#include "runtime/comm/Peers.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <thread>
+#include <unistd.h>
 
 using namespace zerograph;
 
@@ -21,6 +23,14 @@ constexpr auto kPause = std::chrono::microseconds(50);
 constexpr auto kGrace = std::chrono::seconds(10);
 /// NCCL finds no use for less.
 constexpr uint64_t kWarmBytes = 16;
+/// Of an arena, of all ranks together, and at least of each: in an exchange of
+/// less NCCL takes protocols that copy.
+constexpr uint64_t kWarmArena = 256 << 20, kWarmLeast = 256 << 10;
+/// Versions that may hang; see decideRegistration.
+constexpr int kFirstThatLoses = 22400, kFirstThatDoesNot = 23200;
+
+/// What a refusal begins with: of a rank's own, or since another has left.
+constexpr const char kCause[] = "1", kConsequence[] = "2";
 
 } // namespace
 
@@ -97,6 +107,14 @@ NcclComm::group(absl::FunctionRef<absl::Status(ncclComm_t)> calls) {
 absl::StatusOr<std::unique_ptr<NcclComm>>
 NcclComm::join(const NcclApi &api, std::shared_ptr<CudaContext> gpu,
                ControlPlane &control, Clock::duration deadline) {
+  std::unique_ptr<NcclComm> comm(
+      new NcclComm(api, std::move(gpu), control, deadline));
+  ZG_RETURN_IF_ERROR(comm->begin());
+  ZG_RETURN_IF_ERROR(comm->decideRegistration());
+  return comm;
+}
+
+absl::Status NcclComm::begin() {
   ZG_RETURN_IF_ERROR(gpu->enter());
   ncclUniqueId id = {};
   absl::Status made;
@@ -115,27 +133,61 @@ NcclComm::join(const NcclApi &api, std::shared_ptr<CudaContext> gpu,
                      " bytes of ", sizeof(id.internal)));
   }
   bytes.copy(id.internal, bytes.size());
-  std::unique_ptr<NcclComm> made_comm(
-      new NcclComm(api, std::move(gpu), control, deadline));
   ncclConfig_t config;
   config.blocking = 0;
   {
-    std::unique_lock<std::mutex> lock(made_comm->mutex);
-    ncclResult_t result =
-        api.ncclCommInitRankConfig(&made_comm->comm, int(control.world()), id,
-                                   int(control.rank()), &config);
-    ZG_RETURN_IF_ERROR(
-        made_comm->settle(lock, result, "ncclCommInitRankConfig"));
+    std::unique_lock<std::mutex> lock(mutex);
+    ncclResult_t result = api.ncclCommInitRankConfig(
+        &comm, int(control.world()), id, int(control.rank()), &config);
+    ZG_RETURN_IF_ERROR(settle(lock, result, "ncclCommInitRankConfig"));
   }
-  ZG_RETURN_IF_ERROR(annotate(made_comm->connect(), "connecting to all ranks"));
-  return made_comm;
+  // In memory of its own: there is no arena yet.
+  ZG_ASSIGN_OR_RETURN(
+      Scratch scratch,
+      Scratch::make(gpu, kWarmBytes * (uint64_t(control.world()) + 1)));
+  return annotate(warmUp(scratch, scratch.memory(), kWarmBytes),
+                  "connecting to all ranks");
 }
 
-/// Each kind of collective once: what NCCL makes when one is used first.
-absl::Status NcclComm::connect() {
-  uint64_t bytes = kWarmBytes * (control.world() + 1);
-  ZG_ASSIGN_OR_RETURN(Scratch scratch, Scratch::make(gpu, bytes));
-  absl::Status status = warmUp(scratch.memory(), scratch.stream());
+/// The machine of this process as NCCL tells machines apart: containers of one
+/// are several to it.
+static std::string machineForNccl() {
+  if (const char *given = std::getenv("NCCL_HOSTID")) {
+    return given;
+  }
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat(machineName(), " ", host);
+}
+
+/// NCCL from 2.24 to 2.31 can lose a message between machines, and then waits
+/// for ever, where memory is registered and a large exchange follows small ones
+/// (its issue 2389); ours do.
+absl::Status NcclComm::decideRegistration() {
+  if (control.inOneProcess()) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> machines,
+      control.exchange("finding the machines of the ranks", machineForNccl()));
+  bool several = std::count(machines.begin(), machines.end(), machines[0]) !=
+                 int64_t(machines.size());
+  int version = 0;
+  ZG_RETURN_IF_ERROR(ncclStatus(api, api.ncclGetVersion(&version),
+                                "ncclGetVersion", /*comm=*/nullptr));
+  if (several && version >= kFirstThatLoses && version < kFirstThatDoesNot) {
+    not_registered = absl::StrCat(
+        "NCCL ", ncclVersionText(version),
+        " may hang with registered memory on several machines, 2.32 does not");
+  }
+  return absl::OkStatus();
+}
+
+/// Each kind of collective once, with `bytes` of each rank: what NCCL makes
+/// when one is used first.
+absl::Status NcclComm::warmUp(Scratch &scratch, CUdeviceptr memory,
+                              uint64_t bytes) {
+  absl::Status status = exchangeOnce(memory, bytes, scratch.stream());
   if (status.ok()) {
     status = scratch.await(deadline, [this] { return check(); });
   }
@@ -145,27 +197,26 @@ absl::Status NcclComm::connect() {
   return status;
 }
 
-absl::Status NcclComm::warmUp(CUdeviceptr memory, CUstream stream) {
+absl::Status NcclComm::exchangeOnce(CUdeviceptr memory, uint64_t bytes,
+                                    CUstream stream) {
   unsigned world = control.world();
   auto *all = reinterpret_cast<std::byte *>(memory);
-  std::byte *own = all + kWarmBytes * world;
+  std::byte *own = all + bytes * world;
   ZG_RETURN_IF_ERROR(group([&](ncclComm_t handle) {
     for (unsigned i = 1; i < world; ++i) {
       unsigned peer = (control.rank() + i) % world;
-      ZG_NCCL(api, ncclSend, own, kWarmBytes, ncclUint8, int(peer), handle,
-              stream);
-      ZG_NCCL(api, ncclRecv, all + kWarmBytes * peer, kWarmBytes, ncclUint8,
-              int(peer), handle, stream);
+      ZG_NCCL(api, ncclSend, own, bytes, ncclUint8, int(peer), handle, stream);
+      ZG_NCCL(api, ncclRecv, all + bytes * peer, bytes, ncclUint8, int(peer),
+              handle, stream);
     }
     return absl::OkStatus();
   }));
   ZG_RETURN_IF_ERROR(group([&](ncclComm_t handle) {
-    ZG_NCCL(api, ncclAllGather, own, all, kWarmBytes, ncclUint8, handle,
-            stream);
+    ZG_NCCL(api, ncclAllGather, own, all, bytes, ncclUint8, handle, stream);
     return absl::OkStatus();
   }));
   return group([&](ncclComm_t handle) {
-    ZG_NCCL(api, ncclReduceScatter, all, own, kWarmBytes / sizeof(float),
+    ZG_NCCL(api, ncclReduceScatter, all, own, bytes / sizeof(float),
             ncclFloat32, ncclSum, handle, stream);
     return absl::OkStatus();
   });
@@ -177,46 +228,120 @@ absl::Status NcclComm::warmUp(CUdeviceptr memory, CUstream stream) {
 
 absl::StatusOr<std::string> NcclComm::registerMemory(CUdeviceptr begin,
                                                      uint64_t bytes) {
+  Registered &entry = registered.emplace_back(Registered{begin, bytes});
+  ZG_ASSIGN_OR_RETURN(std::string why, registerOne(entry));
+  // All ranks make a window, or none: who came alone would wait.
+  bool able = why.empty() && windows && api.ncclCommWindowRegister;
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> told,
+      control.exchange("registering an arena with NCCL", able ? "able" : ""));
+  std::string note;
+  if (std::count(told.begin(), told.end(), "able") == int64_t(told.size())) {
+    ZG_ASSIGN_OR_RETURN(note, makeWindow(entry));
+  }
+  if (why.empty() && !entry.handle && !entry.window) {
+    why = "it has no use for that here";
+  }
+  if (!why.empty()) {
+    note = absl::StrCat("NCCL does not register the arena and copies through "
+                        "buffers of its own (",
+                        why, ")");
+  }
+  ZG_RETURN_IF_ERROR(annotate(warmUpIn(entry), "exchanging in an arena"));
+  return note;
+}
+
+/// Empty, or why NCCL does not register it.
+absl::StatusOr<std::string> NcclComm::registerOne(Registered &entry) {
+  if (!not_registered.empty()) {
+    return not_registered;
+  }
   // Memory of cuMemAlloc has no handle that another process could be given,
   // and a communicator does not outlive the attempt.
   uint64_t handle_types = 0;
   ZG_CUDA(gpu->api, cuPointerGetAttribute, &handle_types,
-          CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, begin);
-  auto *memory = reinterpret_cast<void *>(begin);
-  Registered &entry = registered.emplace_back();
-  std::string why =
-      handle_types == 0 ? "its memory cannot be shared with others" : "";
-  if (why.empty()) {
+          CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, entry.begin);
+  if (handle_types == 0) {
+    return "its memory cannot be shared with others";
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  ZG_RETURN_IF_ERROR(failed);
+  absl::Status own = settle(
+      lock,
+      api.ncclCommRegister(comm, entry.memory(), entry.bytes, &entry.handle),
+      "ncclCommRegister");
+  if (ncclResult_t state; !own.ok()) {
+    ZG_RETURN_IF_ERROR(checkLocked(state));
+    // Else the communicator is still in the call.
+    ZG_RETURN_IF_ERROR(state == ncclSuccess ? absl::OkStatus() : own);
+  }
+  return std::string(own.message());
+}
+
+/// NCCL lets no communicator go on in which a call has failed. So where a rank
+/// is refused its window, all begin a new one, and make none from then on.
+/// Empty, or what the user should know.
+absl::StatusOr<std::string> NcclComm::makeWindow(Registered &entry) {
+  std::string refused;
+  {
     std::unique_lock<std::mutex> lock(mutex);
     ZG_RETURN_IF_ERROR(failed);
-    absl::Status own =
-        settle(lock, api.ncclCommRegister(comm, memory, bytes, &entry.handle),
-               "ncclCommRegister");
-    if (ncclResult_t state; !own.ok()) {
-      ZG_RETURN_IF_ERROR(checkLocked(state));
-      // Else the communicator is still in the call.
-      ZG_RETURN_IF_ERROR(state == ncclSuccess ? absl::OkStatus() : own);
+    absl::Status made = settle(
+        lock,
+        api.ncclCommWindowRegister(comm, entry.memory(), entry.bytes,
+                                   &entry.window, NCCL_WIN_COLL_SYMMETRIC),
+        "ncclCommWindowRegister");
+    if (!made.ok()) {
+      ZG_RETURN_IF_ERROR(control.failure());
+      ncclResult_t state;
+      (void)checkLocked(state);
+      refused = absl::StrCat(state == ncclRemoteError ? kConsequence : kCause,
+                             made.message());
+      drop(); // so that ranks that wait for this one do not
     }
-    why = std::string(own.message());
   }
-  // All ranks make a window, or none: who came alone would wait.
-  bool able = why.empty() && api.ncclCommWindowRegister;
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> told,
-      control.exchange("registering an arena with NCCL", able ? "able" : ""));
-  if (std::count(told.begin(), told.end(), "able") == int64_t(told.size())) {
+      control.exchange("making a window of an arena with NCCL", refused));
+  auto weight = [](const std::string &text) {
+    return text.empty() ? CHAR_MAX : text[0];
+  };
+  auto first = std::min_element(told.begin(), told.end(),
+                                [&](const auto &one, const auto &other) {
+                                  return weight(one) < weight(other);
+                                });
+  if (first->empty()) {
+    return "";
+  }
+  windows = false;
+  {
     std::unique_lock<std::mutex> lock(mutex);
     ZG_RETURN_IF_ERROR(failed);
-    ZG_RETURN_IF_ERROR(annotate(
-        settle(lock,
-               api.ncclCommWindowRegister(comm, memory, bytes, &entry.window,
-                                          NCCL_WIN_COLL_SYMMETRIC),
-               "ncclCommWindowRegister"),
-        "a window of NCCL, which NCCL_WIN_ENABLE=0 does without"));
+    drop();
   }
-  return !why.empty() || entry.handle || entry.window
-             ? why
-             : "it has no use for that here";
+  ZG_RETURN_IF_ERROR(annotate(begin(), "NCCL without windows"));
+  for (Registered &again : registered) {
+    again.handle = again.window = nullptr;
+    ZG_RETURN_IF_ERROR(registerOne(again).status());
+  }
+  return absl::StrCat("NCCL makes no window of the arena on rank ",
+                      first - told.begin(), " (", first->substr(1),
+                      "), so all ranks exchange without");
+}
+
+/// What NCCL allocates when an address range is used first: peers' memory,
+/// opened here. With as much as it registers, which it does not do for little.
+/// An arena begins with NaN, and has it after.
+absl::Status NcclComm::warmUpIn(const Registered &entry) {
+  uint64_t world = control.world();
+  uint64_t bytes = std::min(entry.bytes / (world + 1),
+                            std::max(kWarmArena / world, kWarmLeast)) /
+                   kWarmBytes * kWarmBytes;
+  if (bytes == 0) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(Scratch scratch, Scratch::make(gpu, kWarmBytes));
+  return warmUp(scratch, entry.begin, bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,6 +367,13 @@ static void abortWithin(NcclComm::Clock::duration grace, const NcclApi &api,
   }
 }
 
+void NcclComm::drop() {
+  if (comm) {
+    abortWithin(std::min<Clock::duration>(kGrace, deadline), api, gpu, comm);
+  }
+  comm = nullptr;
+}
+
 void NcclComm::abort(const absl::Status &status) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!failed.ok()) {
@@ -251,10 +383,7 @@ void NcclComm::abort(const absl::Status &status) {
                ? status
                : absl::AbortedError(absl::StrCat(
                      "rank ", control.rank(), " failed: ", status.message()));
-  if (comm) {
-    abortWithin(std::min<Clock::duration>(kGrace, deadline), api, gpu, comm);
-  }
-  comm = nullptr;
+  drop();
 }
 
 absl::Status NcclComm::close() {

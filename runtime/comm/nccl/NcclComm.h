@@ -14,7 +14,7 @@
 
 #include "runtime/comm/ControlPlane.h"
 #include "runtime/comm/nccl/NcclApi.h"
-#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/comm/nccl/Scratch.h"
 
 #include "absl/functional/function_ref.h"
 
@@ -43,9 +43,11 @@ public:
   /// An error of NCCL, or of another rank, since.
   absl::Status check();
 
-  /// Memory that collectives use, so that NCCL may let the network or other
-  /// GPUs reach it where it lies. All ranks call it, with as many bytes. Empty,
-  /// or why NCCL copies through buffers of its own.
+  /// Registers memory that collectives use, so that NCCL may let the network or
+  /// other GPUs reach it where it lies, and exchanges in it once. All ranks
+  /// call it, with as many bytes, before anything but NaN is in it. Empty, or
+  /// what NCCL does not do, and why. Where it refuses a rank a window, it may
+  /// begin a new communicator.
   absl::StatusOr<std::string> registerMemory(CUdeviceptr begin, uint64_t bytes);
 
   /// This rank failed: what is on streams ends, and every call from now on is
@@ -56,20 +58,31 @@ public:
 
 private:
   struct Registered {
+    CUdeviceptr begin;
+    uint64_t bytes;
     void *handle = nullptr;
     ncclWindow_t window = nullptr;
+    void *memory() const { return reinterpret_cast<void *>(begin); }
   };
 
   NcclComm(const NcclApi &api, std::shared_ptr<CudaContext> gpu,
            ControlPlane &control, Clock::duration deadline)
       : api(api), gpu(std::move(gpu)), control(control), deadline(deadline) {}
 
-  absl::Status connect();
-  absl::Status warmUp(CUdeviceptr memory, CUstream stream);
+  absl::Status begin();
+  absl::Status decideRegistration();
+  absl::Status warmUp(Scratch &scratch, CUdeviceptr memory, uint64_t bytes);
+  absl::Status exchangeOnce(CUdeviceptr memory, uint64_t bytes,
+                            CUstream stream);
+  absl::StatusOr<std::string> registerOne(Registered &entry);
+  absl::StatusOr<std::string> makeWindow(Registered &entry);
+  absl::Status warmUpIn(const Registered &entry);
   /// `result` of a call, once NCCL is done with it. `lock` is open meanwhile.
   absl::Status settle(std::unique_lock<std::mutex> &lock, ncclResult_t result,
                       const char *call);
   absl::Status checkLocked(ncclResult_t &state);
+  /// Ends the communicator where it is.
+  void drop();
 
   const NcclApi &api;
   const std::shared_ptr<CudaContext> gpu;
@@ -78,6 +91,8 @@ private:
   std::mutex mutex; // of what follows, and of every call of NCCL
   ncclComm_t comm = nullptr;
   std::vector<Registered> registered;
+  std::string not_registered; // why nothing is; empty: it is
+  bool windows = true;        // unless NCCL has refused one
   absl::Status failed;
 };
 
