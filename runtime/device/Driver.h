@@ -69,6 +69,11 @@ public:
 
   /// Refuses what there is no memory for.
   virtual absl::Status checkMemory(const MemoryNeed &need) const = 0;
+  /// Refuses so many streams of an accelerator, of all ranks on it, of which
+  /// some wait for the host.
+  virtual absl::Status checkStreams(unsigned streams) const {
+    return absl::OkStatus();
+  }
 
   /// A name that all processes give the accelerator that this one does, and
   /// none another; empty where the device is the processor.

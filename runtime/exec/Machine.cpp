@@ -32,7 +32,7 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
   Machine machine;
   ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0), number));
   // Before libraries take time and memory; of all ranks later.
-  ZG_RETURN_IF_ERROR(machine.checkArenas(plan, Neighbours()));
+  ZG_RETURN_IF_ERROR(machine.checkRoom(plan, Neighbours()));
   ZG_ASSIGN_OR_RETURN(machine.in_use_before, machine.driver->memoryInUse());
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan, options));
   ZG_ASSIGN_OR_RETURN(machine.in_use_loaded, machine.driver->memoryInUse());
@@ -73,9 +73,9 @@ absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {
   return found;
 }
 
-absl::Status Machine::checkArenas(const plan::Plan &plan,
-                                  const Neighbours &neighbours,
-                                  uint64_t besides) const {
+absl::Status Machine::checkRoom(const plan::Plan &plan,
+                                const Neighbours &neighbours,
+                                uint64_t besides) const {
   MemoryNeed need;
   need.pinned = besides * neighbours.on_machine;
   for (const plan::Arena &arena : plan.arenas()) {
@@ -85,7 +85,14 @@ absl::Status Machine::checkArenas(const plan::Plan &plan,
       need.pinned += arena.bytes() * neighbours.on_machine;
     }
   }
-  return driver->checkMemory(need);
+  ZG_RETURN_IF_ERROR(driver->checkMemory(need));
+  if (plan.devices_size() == 1) {
+    return absl::OkStatus();
+  }
+  auto streams = std::count_if(
+      plan.streams().begin(), plan.streams().end(),
+      [](const plan::Stream &stream) { return stream.device() == 0; });
+  return driver->checkStreams(unsigned(streams) * neighbours.on_device);
 }
 
 unsigned zerograph::threadsOf(unsigned asked, unsigned ranks) {

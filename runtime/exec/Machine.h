@@ -52,11 +52,12 @@ struct Machine {
 
   /// Of ranks that are processes, all of which call it.
   absl::StatusOr<Neighbours> neighbours(ControlPlane &control) const;
-  /// Refuses arenas that there is no memory for, those of neighbours too.
-  /// `besides`: what each rank has of the machine's memory besides, in bytes.
-  absl::Status checkArenas(const plan::Plan &plan,
-                           const Neighbours &neighbours = {},
-                           uint64_t besides = 0) const;
+  /// Refuses arenas that there is no memory for, and streams that the device
+  /// has no queues for, those of neighbours too. `besides`: what each rank has
+  /// of the machine's memory besides, in bytes.
+  absl::Status checkRoom(const plan::Plan &plan,
+                         const Neighbours &neighbours = {},
+                         uint64_t besides = 0) const;
 };
 
 /// Threads of a rank: as asked for, or 0, its share of the processors.

@@ -136,7 +136,7 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
            std::filesystem::path(options.plan_path).parent_path().string()}));
   Runs runs(plan, *data);
   sayWhatIsLeft(*data, runs, *sources, plan.micro_batch(), options);
-  ZG_RETURN_IF_ERROR(machine.checkArenas(plan));
+  ZG_RETURN_IF_ERROR(machine.checkRoom(plan));
   ZG_ASSIGN_OR_RETURN(
       std::unique_ptr<SafetensorsWriter> writer,
       SafetensorsWriter::create(options.output, entriesOf(plan, runs)));

@@ -129,8 +129,8 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
     here.on_gpus = makeGpuGroup(*session.machine.module, controls);
     auto ranks = unsigned(controls.size());
     Neighbours neighbours{ranks, ranks, 1};
-    ZG_RETURN_IF_ERROR(session.machine.checkArenas(session.plan(), neighbours,
-                                                   checkpointCopy(session, 0)));
+    ZG_RETURN_IF_ERROR(session.machine.checkRoom(session.plan(), neighbours,
+                                                 checkpointCopy(session, 0)));
     ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
     return here;
   }
@@ -153,7 +153,7 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
         here.collectives(rank).abort(status);
       })));
   for (unsigned rank = 0; rank < gpus; ++rank) {
-    ZG_RETURN_IF_ERROR(here.machine(rank).checkArenas(
+    ZG_RETURN_IF_ERROR(here.machine(rank).checkRoom(
         session.plan(), {1, gpus, 1}, checkpointCopy(session, rank)));
   }
   ZG_RETURN_IF_ERROR(sayWhere(session, {1, gpus, 1}));

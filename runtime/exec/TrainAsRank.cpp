@@ -195,8 +195,8 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                       session.machine.neighbours(control));
   ZG_RETURN_IF_ERROR(agree(
       control, "looking for memory",
-      session.machine.checkArenas(loaded.plan, neighbours,
-                                  checkpointCopy(session, control.rank()))));
+      session.machine.checkRoom(loaded.plan, neighbours,
+                                checkpointCopy(session, control.rank()))));
   ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
   RankRun run(session, session.machine, used, control);
   ZG_RETURN_IF_ERROR(run.run());

@@ -45,7 +45,7 @@ absl::Status Trainer::prepare() {
   }
   if (!options.machine) {
     ZG_ASSIGN_OR_RETURN(own_machine, Machine::open(plan));
-    ZG_RETURN_IF_ERROR(own_machine.checkArenas(plan));
+    ZG_RETURN_IF_ERROR(own_machine.checkRoom(plan));
     options.machine = &own_machine;
   }
   ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));

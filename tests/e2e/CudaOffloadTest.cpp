@@ -13,6 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <chrono>
+#include <cstdlib>
+
 namespace zerograph::testing {
 namespace {
 
@@ -105,26 +108,69 @@ INSTANTIATE_TEST_SUITE_P(
     All, CudaOffload,
     ::testing::Range(0, int((matrixFile() ? matrix() : sample()).size())));
 
-TEST(CudaOffloadGraphs, AreNotOfAWholeProgram) {
-  Training training = make("mlp-digits", 1, 0, 1, "fp32");
-  training.also = [](CompileOptions &options) {
-    options.offload_optimizer = "cpu";
-  };
-  training.target = "cuda:emulated";
-  Scratch scratch;
-  auto plan = compileInto(training, scratch.path + "/plan");
-  ASSERT_TRUE(plan);
-  emulator::Gpu gpu(1);
+/// What goes wrong with one plan.
+class CudaOffloadErrors : public ::testing::Test {
+protected:
+  absl::Status errorOf(Training training, TrainOptions options) {
+    training = offloaded(training);
+    training.target = "cuda:emulated";
+    Scratch scratch;
+    auto plan = compileInto(training, scratch.path + "/plan");
+    if (!plan) {
+      return absl::OkStatus();
+    }
+    emulator::Gpu gpu(1);
+    options.data = {dataOf(training)};
+    options.plan_path = scratch.path + "/plan";
+    options.progress = false;
+    absl::Status status = train(*plan, options).status();
+    EXPECT_EQ(gpu.complaint(), "");
+    EXPECT_EQ(gpu.leftovers(), "");
+    return status;
+  }
+  static void expectPart(const absl::Status &status, const std::string &part) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+  }
+
+  Training one = make("mlp-digits", 1, 0, 1, "fp32");
   TrainOptions options;
-  options.data = {dataOf(training)};
-  options.plan_path = scratch.path + "/plan";
+};
+
+TEST_F(CudaOffloadErrors, NoGraphOfAWholeProgram) {
   options.steps = 1;
   options.graphs = Graphs::All;
-  absl::StatusOr<TrainResult> result = train(*plan, options);
-  EXPECT_NE(result.status().message().find(
-                "is put in order with the host, which helps the GPU"),
-            std::string::npos)
-      << result.status();
+  expectPart(errorOf(one, options),
+             "is put in order with the host, which helps the GPU");
+}
+
+/// It is named, and ends what the GPU does: nothing is left.
+TEST_F(CudaOffloadErrors, AStepOfTheHostThatFails) {
+  // The first update is infinite, which the host makes.
+  one.also = [](CompileOptions &compile) {
+    compile.optimizer = "sgd";
+    compile.momentum = 0.9;
+    compile.weight_decay = 3e38;
+    compile.lr = 1e4;
+  };
+  options.steps = 3;
+  options.graphs = Graphs::Off;
+  options.debug_nonfinite = true;
+  options.deadline_seconds = 20;
+  auto begin = std::chrono::steady_clock::now();
+  expectPart(errorOf(one, options), "inf, the first value that is not finite. "
+                                    "The update made it");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+/// In one queue a stream that awaits the host holds up those behind it.
+TEST_F(CudaOffloadErrors, MoreStreamsThanQueues) {
+  options.steps = 1;
+  expectPart(errorOf(make("mlp-digits", 16, 1, 1, "fp32"), options),
+             "let fewer ranks share a GPU");
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
+  expectPart(errorOf(one, options), "unset CUDA_DEVICE_MAX_CONNECTIONS");
+  unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  EXPECT_TRUE(errorOf(one, options).ok());
 }
 
 } // namespace

@@ -41,10 +41,20 @@ struct DeviceCalls : Calls {
     return needDevice(device);
   }
   static int deviceAttribute(int *value, int attribute, int) {
-    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 8
-             : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 4
-                                                                       : 0;
-    return 0;
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = 8;
+      return 0;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = 4;
+      return 0;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+      *value = gpu->reports_fabric;
+      return gpu->reports_fabric ? 0 : kError; // as a driver before 12.4
+    default:
+      *value = 0;
+      return 0;
+    }
   }
   // A context is its GPU's number, from 1.
   static int retain(CUcontext *context, int device) {

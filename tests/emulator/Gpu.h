@@ -48,7 +48,9 @@ public:
   void failCall(const std::string &function, uint64_t number);
   /// From now on there is no memory that other processes could be given, as in
   /// sandboxes.
-  void refuseHandles() { refuses_handles = true; }
+  void refuseHandles(int types = ~0) { refused_handles = types; }
+  /// Its NVLink reaches other machines.
+  void reportFabric() { reports_fabric = true; }
 
   /// What memory a GPU says that it has, of which libraries take theirs. More
   /// can be allocated all the same.
@@ -165,7 +167,8 @@ private:
   uint64_t identity; // with their numbers it names the GPUs
   uint64_t memory_bytes = uint64_t(16) << 30;
   std::map<unsigned, uint64_t> library_bytes; // of memory, by device
-  bool refuses_handles = false;
+  int refused_handles = 0;
+  bool reports_fabric = false;
   mutable std::mutex mutex;
   /// Something was enqueued, or ended.
   std::condition_variable_any changed;

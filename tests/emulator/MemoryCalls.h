@@ -52,7 +52,7 @@ struct MemoryCalls : Calls {
     if (needNoRecording() || bytes == 0 ||
         wanted->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
         wanted->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        (gpu->refuses_handles && wanted->requestedHandleTypes != 0)) {
+        (wanted->requestedHandleTypes & gpu->refused_handles) != 0) {
       return kError;
     }
     int result = give(gpu->memory.create(bytes), *handle);

@@ -4,7 +4,12 @@
 
 #include "runtime/device/cuda/Libraries.h"
 
+#include "absl/strings/numbers.h"
+
+#include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
+#include <string>
 
 using namespace zerograph;
 
@@ -14,7 +19,11 @@ constexpr const char kLibrary[] = "libcuda.so.1";
 /// The first that reads PTX 7.8.
 constexpr int kLeastVersion = 11080;
 
+constexpr const char kQueues[] = "CUDA_DEVICE_MAX_CONNECTIONS";
+
 absl::StatusOr<const CudaApi *> load() {
+  // The driver's own choice, 8, is fewer than ranks that share a GPU need.
+  setenv(kQueues, std::to_string(kMostCudaQueues).c_str(), /*overwrite=*/0);
   // Never closed: what it has started does not end before the process.
   void *library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -61,6 +70,14 @@ void zerograph::setCudaApi(const CudaApi *api) { api_of_process.replace(api); }
 
 absl::StatusOr<const CudaApi *> zerograph::cudaApi() {
   return api_of_process.get();
+}
+
+unsigned zerograph::cudaQueues() {
+  const char *given = std::getenv(kQueues);
+  unsigned queues = 0;
+  return given && absl::SimpleAtoi(given, &queues) && queues > 0
+             ? std::min(queues, kMostCudaQueues)
+             : kMostCudaQueues;
 }
 
 absl::Status zerograph::cudaStatus(const CudaApi &api, CUresult result,

@@ -74,9 +74,12 @@ inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 inline constexpr int
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110;
+/// Since CUDA 12.4; earlier drivers return an error.
+inline constexpr int CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128;
 inline constexpr int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
 inline constexpr int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
 inline constexpr int CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1;
+inline constexpr int CU_MEM_HANDLE_TYPE_FABRIC = 8;
 inline constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
 inline constexpr int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
 inline constexpr int CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1;
@@ -172,8 +175,15 @@ struct CudaApi {
 };
 
 /// The driver of this machine, opened once; or an error that says what is
-/// missing. Thread-safe.
+/// missing. Before it opens the driver it sets CUDA_DEVICE_MAX_CONNECTIONS,
+/// where the user did not, to the most that there is. Thread-safe; the first
+/// call before other threads read the environment.
 absl::StatusOr<const CudaApi *> cudaApi();
+
+/// Queues of the hardware that the streams of this process share on a GPU, as
+/// CUDA_DEVICE_MAX_CONNECTIONS says.
+inline constexpr unsigned kMostCudaQueues = 32;
+unsigned cudaQueues();
 
 /// From now on `cudaApi` gives this one, which outlives its users. For tests.
 void setCudaApi(const CudaApi *api);

@@ -4,6 +4,8 @@
 
 #include "runtime/device/cuda/CudaMemory.h"
 
+#include <cstring>
+
 using namespace zerograph;
 
 namespace {
@@ -28,6 +30,11 @@ public:
                                     ? makePinnedMemory(context, room)
                                     : makeGpuMemory(context, room));
     begin = memory->address();
+    if (std::byte *own = addressOnHost()) {
+      auto *words = reinterpret_cast<uint32_t *>(own);
+      std::fill(words, words + room / 4, kPattern);
+      return absl::OkStatus();
+    }
     ZG_CUDA(context->api, cuMemsetD32, begin, kPattern, room / 4);
     return arrived();
   }
@@ -38,16 +45,28 @@ public:
   absl::Status write(uint64_t offset, const void *from,
                      uint64_t count) override {
     ZG_RETURN_IF_ERROR(check(offset, count));
+    if (std::byte *own = addressOnHost()) {
+      std::memcpy(own + offset, from, count);
+      return absl::OkStatus();
+    }
     ZG_CUDA(context->api, cuMemcpyHtoD, begin + offset, from, count);
     return arrived();
   }
   absl::Status read(uint64_t offset, void *to, uint64_t count) const override {
     ZG_RETURN_IF_ERROR(check(offset, count));
+    if (const std::byte *own = addressOnHost()) {
+      std::memcpy(to, own + offset, count);
+      return absl::OkStatus();
+    }
     ZG_CUDA(context->api, cuMemcpyDtoH, to, begin + offset, count);
     return absl::OkStatus();
   }
   absl::Status fill(uint64_t offset, uint64_t count) override {
     ZG_RETURN_IF_ERROR(check(offset, count));
+    if (std::byte *own = addressOnHost()) {
+      std::memset(own + offset, 0, count);
+      return absl::OkStatus();
+    }
     ZG_CUDA(context->api, cuMemsetD8, begin + offset, 0, count);
     return arrived();
   }

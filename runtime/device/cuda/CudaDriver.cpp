@@ -49,6 +49,26 @@ public:
         "zerograph inspect)"));
   }
 
+  /// Streams in one queue of the hardware wait for each other: one that awaits
+  /// the host may hold up another, for which the host waits.
+  absl::Status checkStreams(unsigned streams) const override {
+    unsigned queues = cudaQueues();
+    if (streams <= queues) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the ranks on the GPU have ", streams,
+        " streams, which wait for the "
+        "host's part of the plan, and the GPU gives this process ",
+        queues,
+        " queues (CUDA_DEVICE_MAX_CONNECTIONS), so that two would wait for "
+        "each "
+        "other: ",
+        streams <= kMostCudaQueues
+            ? "unset CUDA_DEVICE_MAX_CONNECTIONS"
+            : "let fewer ranks share a GPU, or compile without offload"));
+  }
+
   absl::StatusOr<std::string> accelerator() const override {
     return uuidOf(context->api, context->device);
   }

@@ -46,6 +46,15 @@ private:
     wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, context->device};
+    // Where NVLink connects machines, NCCL gives memory to others by such
+    // handles alone. A driver that does not know them says that by an error.
+    int fabric = 0;
+    if (api.cuDeviceGetAttribute(
+            &fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
+            context->device) == CUDA_SUCCESS &&
+        fabric != 0) {
+      wanted.requestedHandleTypes |= CU_MEM_HANDLE_TYPE_FABRIC;
+    }
     int reachable = 0;
     ZG_CUDA(api, cuDeviceGetAttribute, &reachable,
             CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
@@ -54,14 +63,19 @@ private:
     return absl::OkStatus();
   }
 
-  /// Machines refuse memory that network cards could reach, and sandboxes such
-  /// as other processes could open.
+  /// Machines refuse memory for other machines where IMEX gives no channel, and
+  /// memory that network cards could reach, and sandboxes such as other
+  /// processes could open.
   absl::Status create(CUmemGenericAllocationHandle &handle) {
     auto attempt = [&] { return api.cuMemCreate(&handle, size, &wanted, 0); };
     CUresult result = attempt();
     auto refused = [&] {
       return result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY;
     };
+    if (refused() && wanted.requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) {
+      wanted.requestedHandleTypes &= ~CU_MEM_HANDLE_TYPE_FABRIC;
+      result = attempt();
+    }
     if (refused() && wanted.allocFlags.gpuDirectRDMACapable) {
       wanted.allocFlags.gpuDirectRDMACapable = 0;
       result = attempt();

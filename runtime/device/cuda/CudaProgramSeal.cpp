@@ -119,9 +119,14 @@ absl::Status CudaProgram::recordWhole() {
   }
   watch.add(streams.front(), std::move(mark));
   for (unsigned slot = 0; slot < std::size(whole); ++slot) {
-    ZG_ASSIGN_OR_RETURN(whole[slot],
-                        CudaGraph::record(context, streams.front(),
-                                          [&] { return issueWhole(slot); }));
+    auto recorded = CudaGraph::record(context, streams.front(),
+                                      [&] { return issueWhole(slot); });
+    if (!recorded.ok()) {
+      return annotate(recorded.status(),
+                      "--graph all records the whole program, which --graph "
+                      "compute does without");
+    }
+    whole[slot] = *std::move(recorded);
   }
   return absl::OkStatus();
 }
