@@ -37,6 +37,7 @@ void addCleanup(OpPassManager &passes) {
 /// stands before sharding.
 void addReassociations(OpPassManager &passes) {
   passes.addNestedPass<nn::ProgramOp>(nn::createSimplifyScatter());
+  passes.addNestedPass<nn::ProgramOp>(nn::createShiftMoments());
 }
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {

@@ -18,8 +18,7 @@ namespace {
 /// [N, C, places] -> the mean of each channel, [1, C, 1].
 Value channelMean(Emitter &emit, Value x) {
   Shape shape = Emitter::shapeOf(x);
-  Value sum = emit.reduce(ReduceKind::sum, x, {2}, true);
-  sum = emit.reduce(ReduceKind::sum, sum, {0}, true);
+  Value sum = emit.reduce(ReduceKind::sum, x, {0, 2}, true);
   return emit.mul(sum, 1.0 / static_cast<double>(shape[0] * shape[2]));
 }
 

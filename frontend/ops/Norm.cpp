@@ -92,32 +92,88 @@ void emitRmsNormalization(Op &op) {
   op.set(0, op.emit.reshape(y, shape));
 }
 
-/// Each channel of each sample is normalized over its places.
-void emitInstanceNormalization(Op &op) {
+/// The channels of each sample, in `groups` of neighbours, each normalized over
+/// all its places, and then scaled and shifted: `perGroup` by numbers of the
+/// groups, else of the channels.
+void emitGroups(Op &op, int64_t groups, bool perGroup, mlir::Type compute) {
   Emitter &emit = op.emit;
   Value x = op.value(0);
   Shape shape = Emitter::shapeOf(x);
-  if (shape.size() < 3 || !Emitter::isFloat(x)) {
-    fail("needs floats of shape [samples, channels, places...], not ",
-         shapeText(shape));
-  }
-  checkPerChannel(op, 1, 2, shape[1]);
-  int64_t rows = shape[0] * shape[1], places = elementCount(shape) / rows;
+  checkPerChannel(op, 1, 2, perGroup ? groups : shape[1]);
+  int64_t rows = shape[0] * groups, places = elementCount(shape) / rows;
   mlir::Type element = Emitter::elementOf(x);
-  mlir::Type statistics = emit.tensorType({rows, 1}, element);
-  Value flat = emit.reshape(x, {rows, places});
+  mlir::Type statistics = emit.tensorType({rows, 1}, compute);
+  Value flat = emit.convert(emit.reshape(x, {rows, places}), compute);
   auto norm = emit.builder.create<nn::LayerNormOp>(
       emit.location, mlir::TypeRange{flat.getType(), statistics, statistics},
-      mlir::ValueRange{flat, emit.splat(1, {places}, element),
-                       emit.splat(0, {places}, element)},
+      mlir::ValueRange{flat, emit.splat(1, {places}, compute),
+                       emit.splat(0, {places}, compute)},
       llvm::ArrayRef<mlir::NamedAttribute>{emit.builder.getNamedAttr(
           "epsilon",
           emit.builder.getF64FloatAttr(op.floatAttribute("epsilon", 1e-5f)))});
   Shape channel(shape.size() - 1, 1);
   channel[0] = shape[1];
-  Value y = emit.reshape(norm.getResult(), shape);
-  y = emit.mul(y, emit.reshape(op.value(1), channel));
-  op.set(0, emit.add(y, emit.reshape(op.value(2), channel)));
+  auto ofChannels = [&](int input) {
+    Value value = emit.convert(op.value(input), element);
+    if (perGroup) {
+      value = emit.broadcastTo(emit.reshape(value, {groups, 1}),
+                               {groups, shape[1] / groups});
+    }
+    return emit.reshape(value, channel);
+  };
+  Value y = emit.reshape(emit.convert(norm.getResult(), element), shape);
+  y = emit.mul(y, ofChannels(1));
+  op.set(0, emit.add(y, ofChannels(2)));
+}
+
+void checkImages(Op &op) {
+  if (op.shape(0).size() < 3 || !Emitter::isFloat(op.value(0))) {
+    fail("needs floats of shape [samples, channels, places...], not ",
+         shapeText(op.shape(0)));
+  }
+}
+
+void emitInstanceNormalization(Op &op) {
+  checkImages(op);
+  emitGroups(op, op.shape(0)[1], /*perGroup=*/false,
+             Emitter::elementOf(op.value(0)));
+}
+
+/// ONNX's own function takes the square of the mean from the mean of squares.
+void emitGroupNormalization(Op &op) {
+  checkImages(op);
+  int64_t groups = op.intAttribute("num_groups", 0), channels = op.shape(0)[1];
+  if (groups < 1 || channels % groups != 0) {
+    fail("num_groups is ", groups, ", which does not divide ", channels,
+         " channels");
+  }
+  emitGroups(op, groups, /*perGroup=*/op.opset() < 21,
+             computeType(op, Emitter::elementOf(op.value(0))));
+}
+
+/// ONNX's own function takes the square of the mean from the mean of squares.
+void emitMeanVarianceNormalization(Op &op) {
+  Emitter &emit = op.emit;
+  Value x = op.value(0);
+  if (!Emitter::isFloat(x)) {
+    fail("needs floats");
+  }
+  std::vector<int64_t> axes = op.intsAttribute("axes");
+  if (axes.empty()) {
+    axes = {0, 2, 3};
+  }
+  int64_t count = 1;
+  for (int64_t &axis : axes) {
+    axis = normalizeAxis(axis, Emitter::rankOf(x));
+    count *= Emitter::shapeOf(x)[axis];
+  }
+  auto mean = [&](Value y) {
+    return emit.mul(emit.reduce(ReduceKind::sum, y, axes, true), 1.0 / count);
+  };
+  Value centered = emit.sub(x, mean(x));
+  Value deviation =
+      emit.unary(UnaryKind::sqrt, mean(emit.mul(centered, centered)));
+  op.set(0, emit.div(centered, emit.add(deviation, 1e-9)));
 }
 
 /// Divides by the first or second norm along an axis; zeros stay zeros.
@@ -138,9 +194,11 @@ void emitLpNormalization(Op &op) {
 }
 
 const OpDef kOps[] = {
+    {"GroupNormalization", 18, emitGroupNormalization},
     {"InstanceNormalization", 6, emitInstanceNormalization},
     {"LayerNormalization", 17, emitLayerNormalization},
     {"LpNormalization", 1, emitLpNormalization},
+    {"MeanVarianceNormalization", 9, emitMeanVarianceNormalization},
     {"RMSNormalization", 23, emitRmsNormalization},
 };
 

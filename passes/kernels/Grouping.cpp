@@ -96,6 +96,23 @@ void Grouping::merge(unsigned into, unsigned other) {
   b.mergedInto = into;
 }
 
+/// Whether a member of level `reader` may read one of level `read` in this way,
+/// other than element by element.
+static bool fitsRows(Relation::Kind kind, Level read, Level reader) {
+  switch (kind) {
+  case Relation::Rows:
+    return read == Level::Row && reader == Level::Full;
+  case Relation::First:
+    return read == Level::Full && reader == Level::Row;
+  case Relation::RowsFirst:
+    return read == Level::Full && reader == Level::Full;
+  case Relation::Same:
+  case Relation::Other:
+    return false;
+  }
+  llvm_unreachable("all relations are listed");
+}
+
 /// Joins the group `own`, which `op` is in and whose operands it reads at
 /// `slot`, with `other`, if all `uses` of `other` allow it.
 bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
@@ -127,6 +144,11 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
       continue;
     }
     int64_t columns = std::max(sa.columns, sb.columns);
+    for (const Use &use : uses) {
+      if (columns == 0 && use.relation.kind == Relation::RowsFirst) {
+        columns = use.relation.columns;
+      }
+    }
     // A buffer that is read in shorter pieces would have to be copied: the
     // result is stored instead, once.
     if (columns != 0 && ((lift != Other && a.evenRun % columns != 0) ||
@@ -140,8 +162,8 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
       if (use.relation.kind == Relation::Same) {
         return read == reader;
       }
-      return use.relation.kind == Relation::Rows && read == Level::Row &&
-             reader == Level::Full && use.relation.columns == columns;
+      return use.relation.columns == columns &&
+             fitsRows(use.relation.kind, read, reader);
     });
     if (!fits) {
       continue;
@@ -151,6 +173,7 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
     } else if (lift == Own) {
       liftToRows(b, columns);
     }
+    b.space.columns = columns;
     merge(own, other);
     return true;
   }

@@ -67,10 +67,18 @@ Value KernelWriter::operandAt(Value value, Level level) {
   if (result) {
     return result;
   }
-  Value member = computed.lookup(trace(value).root);
+  Source source = trace(value);
+  Value member = computed.lookup(source.root);
   ArrayRef<int64_t> shape = spec.shapeAt(level);
   if (!member) {
     return result = reshaped(reading(value), shape);
+  }
+  Relation::Kind relation = relate(source).kind;
+  if (relation == Relation::First || relation == Relation::RowsFirst) {
+    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    member = inside.create<nn::SliceOp>(
+        value.getLoc(), withShape(member, spec.shapeAt(Level::Row)), member,
+        starts, steps);
   }
   if (shapeOf(member) == shape) {
     return result = member;

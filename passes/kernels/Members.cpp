@@ -64,6 +64,27 @@ bool kernels::isPadded(ArrayRef<Operation *> chain) {
   return llvm::any_of(chain, [](Operation *op) { return isa<nn::PadOp>(op); });
 }
 
+/// Of views that begin with the first element of each row, if that is what
+/// `dims` run over.
+static Relation relateToFirst(ArrayRef<ViewDim> dims, int64_t elements) {
+  Relation relation{Relation::First, elements};
+  if (!dims.empty() && dims.front().stride > 1) {
+    relation.columns = dims.front().stride;
+    if (dims.front().size * relation.columns != elements) {
+      return {};
+    }
+    dims = dims.drop_front();
+  }
+  if (!dims.empty()) {
+    relation.kind = Relation::RowsFirst;
+    if (dims.size() != 1 || dims.front().stride != 0 ||
+        dims.front().size != relation.columns) {
+      return {};
+    }
+  }
+  return relation;
+}
+
 Relation kernels::relate(const Source &source) {
   FailureOr<View> view = identityView(source.root);
   for (Operation *op : source.chain) {
@@ -82,7 +103,7 @@ Relation kernels::relate(const Source &source) {
       dims.front().stride == 1) {
     dims.erase(dims.begin());
   } else if (elements != 1) {
-    return {};
+    return relateToFirst(dims, elements);
   }
   if (dims.empty()) {
     return {Relation::Same, 1};

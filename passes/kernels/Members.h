@@ -44,9 +44,11 @@ bool isPadded(ArrayRef<Operation *> chain);
 /// How the end of a chain of views runs over the elements of its root.
 struct Relation {
   enum Kind {
-    Same,  ///< Element i is element i.
-    Rows,  ///< Element i is element i / columns.
-    Other, ///< Anything else.
+    Same,      ///< Element i is element i.
+    Rows,      ///< Element i is element i / columns.
+    First,     ///< Element i is element i * columns, the first of its row.
+    RowsFirst, ///< Element i is element i / columns * columns.
+    Other,     ///< Anything else.
   };
   Kind kind = Other;
   int64_t columns = 0;

@@ -13,9 +13,8 @@ def Decompose : Pass<"nn-decompose", "::mlir::zg::nn::ProgramOp"> {
     and rewrites all.
 
     - `softmax`: `e = exp(x - max)`, `e * (1 / sum(e))`, one reciprocal a row.
-    - `layer_norm`: `mean = sum(x) * (1/C)`, `d = x - mean`,
-      `rstd = 1 / sqrt(sum(d * d) * (1/C) + epsilon)`,
-      `(d * rstd) * scale + bias`.
+    - `layer_norm`: mean and variance as of `nn-shift-moments`, `d = x - mean`,
+      `rstd = 1 / sqrt(variance + epsilon)`, `(d * rstd) * scale + bias`.
     - `softmax_cross_entropy`: `log_sum = log(sum(exp(x - max)))`,
       `loss = log_sum + (max - sum(select(iota == label, x, 0)))`.
     - their gradient ops: as each op's description says, in this order of
@@ -152,6 +151,41 @@ def WidenProducts : Pass<"nn-widen-products", "::mlir::zg::nn::ProgramOp"> {
   }];
   let constructor = "::mlir::zg::nn::createWidenProducts()";
   let statistics = [Statistic<"widened", "widened", "Products of f32">];
+}
+
+def ShiftMoments : Pass<"nn-shift-moments", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Keeps the digits of means that elements are taken from.";
+  let description = [{
+    Norms, variances and standard deviations take `x - mean(x)`, whoever wrote
+    them. A plain mean is rounded as numbers of its size are, and leaves noise of
+    equal ones. Where a program takes the mean of x along some dimensions from x,
+    in either order, with `x0` the first of the n elements of a mean:
+
+        %mean = sum(x) * (1/n)                     // or sum(x) / n
+        %d = x - %mean
+        %variance = sum(%d * %d) * (1/n)
+        // becomes
+        %near = x0 + sum(x - x0) * (1/n)
+        %far = x - %near
+        %rest = sum(%far) * (1/n)
+        %mean = %near + %rest
+        %d = %far - %rest
+        %variance = max(sum(%far * %far) * (1/n) - %rest * %rest, 0)
+
+    Of equal elements `%rest`, `%d` and the variance are 0; of others `%rest` is
+    what `%near` lost by rounding. A sum of squares that is not divided by n
+    becomes the variance times n. Means that nothing is taken from stay plain.
+    `layer_norm` gets its mean and variance so where it is decomposed.
+
+    Runs after `nn-differentiate`, so that gradients are those of plain means,
+    and after `canonicalize` and `cse`, which make one sum of equal ones.
+
+    reassociates: adds up other numbers, in the same order. It is no option and
+    runs before the graph is sharded.
+  }];
+  let statistics = [
+    Statistic<"shifted", "shifted", "Means that are computed otherwise">
+  ];
 }
 
 def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::zg::nn::ProgramOp"> {

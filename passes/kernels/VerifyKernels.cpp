@@ -96,7 +96,10 @@ LogicalResult verifyRows(nn::KernelOp kernel) {
     columns = shapeOf(reduce.getOperand()).back();
   });
   for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
-    elements = std::max(elements, elementsOf(value));
+    if (elementsOf(value) > elements) {
+      elements = elementsOf(value);
+      columns = shapeOf(value).empty() ? 0 : shapeOf(value).back();
+    }
   }
   for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
     int64_t own = elementsOf(value);

@@ -95,6 +95,26 @@ TEST(Rows, LayerNormWithStatistics) {
   }
 }
 
+// Rows without what they begin with, and what they begin with: no sum of the
+// row is needed for either.
+const char *kFirstOfRows = R"(
+nn.program @f(%x: tensor<RxCxf32>) {
+  %0:2 = nn.kernel rows (%a = %x) : (tensor<RxCxf32>) -> (tensor<RxCxf32>, tensor<Rx1xf32>) {
+    %e = nn.unary neg %a : tensor<RxCxf32> -> tensor<RxCxf32>
+    %first = nn.slice %e [0, 0] step [1, 1] : tensor<RxCxf32> -> tensor<Rx1xf32>
+    %rows = nn.broadcast %first : tensor<Rx1xf32> -> tensor<RxCxf32>
+    %d = nn.binary sub %e, %rows : tensor<RxCxf32>
+    nn.yield %d, %first : tensor<RxCxf32>, tensor<Rx1xf32>
+  }
+  nn.return
+})";
+
+TEST(Rows, WhatTheyBeginWith) {
+  for (int cols : {2, 32, 133, 5000}) {
+    expectMatchesInterpreter(shaped(kFirstOfRows, 6, cols));
+  }
+}
+
 // The loss reads the logit of the label by comparing with an iota.
 const char *kCrossEntropy = R"(
 nn.program @f(%x: tensor<RxCxf32>, %l: tensor<Rx1xi64>) {

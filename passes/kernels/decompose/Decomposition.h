@@ -64,6 +64,15 @@ struct ShiftedExponential {
 };
 ShiftedExponential shiftedExponential(NNBuilder &b, Value x);
 
+/// The mean and the variance, sum((x - mean)^2) / n, of the n elements along
+/// `dims`, which stay with size 1; and x - mean, for which the mean is not
+/// rounded. Where all n are equal, the mean is that number and the others are
+/// 0.
+struct Moments {
+  Value mean, variance, centered;
+};
+Moments momentsOf(NNBuilder &b, Value x, ArrayRef<int64_t> dims);
+
 } // namespace mlir::zg::nn
 
 #endif // ZEROGRAPH_PASSES_KERNELS_DECOMPOSE_DECOMPOSITION_H

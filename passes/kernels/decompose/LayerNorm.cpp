@@ -26,10 +26,10 @@ Value sumColumns(Value x, NNBuilder &b) {
 Replacement layerNorm(LayerNormOp op, NNBuilder &b) {
   Value x = op.getOperand();
   ArrayRef<int64_t> shape = shapeOf(x);
-  double overC = 1.0 / shape.back();
-  Value mean = b.scale(b.sumRows(x), overC);
+  Moments moments = momentsOf(b, x, {static_cast<int64_t>(shape.size()) - 1});
+  Value mean = moments.mean, variance = moments.variance;
+  // As the gradient op takes it from x, so that both can be one.
   Value centered = b.sub(x, b.broadcast(mean, shape));
-  Value variance = b.scale(b.sumRows(b.mul(centered, centered)), overC);
   Value deviation = b.unary(
       UnaryKind::sqrt, b.shift(variance, op.getEpsilon().convertToDouble()));
   Value rstd = b.unary(UnaryKind::reciprocal, deviation);

@@ -96,7 +96,7 @@ private:
   void addOp() {
     Item x = pick();
     std::string type = typeOf(x.shape);
-    switch (below(12)) {
+    switch (below(13)) {
     case 0:
     case 1:
     case 2: {
@@ -197,6 +197,28 @@ private:
       std::string into = kind > 0 ? " into " + as(pick(), to) : "";
       add(to, std::string("nn.scatter ") + kinds[kind] + " %ids, " + x.name +
                   into + " : tensor<4xi64>, " + type + " -> " + typeOf(to));
+      return;
+    }
+    case 11: { // Rows without what they begin with, and their sums.
+      int columns = x.shape.back();
+      Shape flat = {elements(x.shape) / columns, columns};
+      Shape one = {flat[0], 1};
+      Item rows = {as(x, flat), flat};
+      Item first = {add(one, "nn.slice " + rows.name +
+                                 " [0, 0] step [1, 1] : " + typeOf(flat) +
+                                 " -> " + typeOf(one)),
+                    one};
+      std::string shifted =
+          add(flat, "nn.binary sub " + rows.name + ", " + as(first, flat) +
+                        " : " + typeOf(flat));
+      if (columns == 1) {
+        return;
+      }
+      std::string sum =
+          add(one, "nn.reduce sum " + shifted + " [1] : " + typeOf(flat) +
+                       " -> " + typeOf(one));
+      add(one,
+          "nn.binary add " + first.name + ", " + sum + " : " + typeOf(one));
       return;
     }
     default: { // A product, which no kernel may reach across.

@@ -20,16 +20,29 @@ nn.program @softmax(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
 
 // The mean is a sum times 1/8; the variance sums squares around it.
 
+// The first element of a row is subtracted before they are added up, and what
+// is left of the mean afterwards corrects both results.
+
 // CHECK-LABEL: nn.program @layer_norm
 // CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf32>
 // CHECK-DAG: %[[C:.*]] = nn.constant dense<1.250000e-01> : tensor<4x1xf32>
 // CHECK-DAG: %[[EPS:.*]] = nn.constant dense<9.99999974E-6> : tensor<4x1xf32>
-// CHECK: %[[SUM:.*]] = nn.reduce sum %[[X]] [1]
-// CHECK: %[[MEAN:.*]] = nn.binary mul %[[SUM]], %[[C]]
+// CHECK-DAG: %[[ZERO:.*]] = nn.constant dense<0.000000e+00> : tensor<4x1xf32>
+// CHECK: %[[FIRST:.*]] = nn.slice %[[X]] [0, 0] step [1, 1] : tensor<4x8xf32> -> tensor<4x1xf32>
+// CHECK: %[[FROM:.*]] = nn.binary sub %[[X]]
+// CHECK: %[[SUM:.*]] = nn.reduce sum %[[FROM]] [1]
+// CHECK: %[[SHIFT:.*]] = nn.binary mul %[[SUM]], %[[C]]
+// CHECK: %[[NEAR:.*]] = nn.binary add %[[FIRST]], %[[SHIFT]]
 // CHECK: %[[D:.*]] = nn.binary sub %[[X]]
+// CHECK: %[[LEFT:.*]] = nn.reduce sum %[[D]] [1]
+// CHECK: %[[REST:.*]] = nn.binary mul %[[LEFT]], %[[C]]
 // CHECK: %[[SQUARES:.*]] = nn.binary mul %[[D]], %[[D]]
 // CHECK: %[[SUM2:.*]] = nn.reduce sum %[[SQUARES]] [1]
-// CHECK: %[[VAR:.*]] = nn.binary mul %[[SUM2]], %[[C]]
+// CHECK: %[[SQUARE:.*]] = nn.binary mul %[[SUM2]], %[[C]]
+// CHECK: %[[REST2:.*]] = nn.binary mul %[[REST]], %[[REST]]
+// CHECK: %[[DIFFERENCE:.*]] = nn.binary sub %[[SQUARE]], %[[REST2]]
+// CHECK: %[[VAR:.*]] = nn.binary max %[[DIFFERENCE]], %[[ZERO]]
+// CHECK: %[[MEAN:.*]] = nn.binary add %[[NEAR]], %[[REST]]
 // CHECK: %[[SHIFTED:.*]] = nn.binary add %[[VAR]], %[[EPS]]
 // CHECK: %[[ROOT:.*]] = nn.unary sqrt %[[SHIFTED]]
 // CHECK: %[[RSTD:.*]] = nn.unary reciprocal %[[ROOT]]
