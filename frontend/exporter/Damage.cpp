@@ -3,22 +3,19 @@
 #include "frontend/exporter/Damage.h"
 
 #include "frontend/base/Error.h"
+#include "frontend/exporter/FxCall.h"
+#include "frontend/graph/GradientPath.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "runtime/base/Text.h"
 
 namespace zerograph::frontend {
 
-/// What a user of somebody else's file can do.
-static const char *const kWayOut =
-    " If you cannot export it again, --allow-exporter-damage trains the file "
-    "as it is: ";
-
-/// `list` is refused, with what to do about it, or, if the user allows damage,
-/// a warning.
-static void refuseOrWarn(const std::string &list, const std::string &remedy,
-                         const ImportOptions &options, ImportReport &report) {
+void refuseOrWarn(const std::string &list, const std::string &remedy,
+                  const ImportOptions &options, ImportReport &report) {
   if (!options.allow_exporter_damage) {
     fail(list, "\n", remedy);
   }
@@ -132,7 +129,117 @@ static void warnOfComputed(const ExporterSignature &signature,
   }
 }
 
-void checkDamage(const ExporterSignature &signature,
+/// The weights of spectral norms whose power iteration the file lacks. In a
+/// file that has it, one of the two vectors is computed from the other.
+static std::vector<std::string>
+fixedSpectralNorms(const Graph &graph, const std::set<std::string> &trained) {
+  std::vector<std::string> found;
+  auto holds = [&](const std::string &name) {
+    return graph.initializers.count(name) != 0;
+  };
+  for (const std::string &weight : trained) {
+    absl::string_view stem = weight;
+    if (absl::ConsumeSuffix(&stem, "_orig")) {
+      if (holds(absl::StrCat(stem, "_u")) && holds(absl::StrCat(stem, "_v"))) {
+        found.push_back(weight);
+      }
+    } else if (absl::ConsumeSuffix(&stem, ".original") &&
+               absl::StrContains(stem, "parametrizations.")) {
+      if (holds(absl::StrCat(stem, ".0._u")) &&
+          holds(absl::StrCat(stem, ".0._v"))) {
+        found.push_back(weight);
+      }
+    }
+  }
+  return found;
+}
+
+static void checkSpectralNorms(const Graph &graph,
+                               const std::set<std::string> &trained,
+                               const ImportOptions &options,
+                               ImportReport &report) {
+  std::vector<std::string> found = fixedSpectralNorms(graph, trained);
+  if (found.empty()) {
+    return;
+  }
+  refuseOrWarn(
+      absl::StrCat("the spectral norm of ", listOf(found, 8),
+                   " was exported in evaluation mode, in which nothing follows "
+                   "the weight's greatest singular value"),
+      absl::StrCat("Remove it before you export "
+                   "(torch.nn.utils.remove_spectral_norm).",
+                   kWayOut,
+                   "its vectors are not changed; name them by --freeze, as the "
+                   "older exporter does not tell them from parameters"),
+      options, report);
+}
+
+/// Buffers that a forward pass changes and the loss depends on. Those of a
+/// normalization in training mode are its outputs.
+static void checkBuffers(const Graph &graph, const std::string &loss,
+                         const ImportOptions &options, ImportReport &report) {
+  std::set<std::string> origins = graph.originsOf(loss);
+  std::vector<std::string> found;
+  for (const auto &[value, buffer] : changedBuffers(graph)) {
+    const onnx::NodeProto &node = graph.proto.node(graph.producer.at(value));
+    if (origins.count(buffer) != 0 && node.op_type() != "BatchNormalization") {
+      found.push_back(
+          absl::StrCat("'", buffer, "' (node '", nodeName(node), "')"));
+    }
+  }
+  if (found.empty()) {
+    return;
+  }
+  refuseOrWarn(
+      absl::StrCat("each forward pass changes buffers that the loss depends "
+                   "on, as a spectral norm does: ",
+                   listOf(found, 8)),
+      absl::StrCat("They would stay as they are, and gradients would flow "
+                   "through what PyTorch computes without. Remove what changes "
+                   "them before you export "
+                   "(torch.nn.utils.parametrize.remove_parametrizations), or "
+                   "make them inputs of the model.",
+                   kWayOut, "the buffers are not changed"),
+      options, report);
+}
+
+/// Results of detach() through which gradients of what is trained would flow.
+static void checkDetached(const Graph &graph, int64_t opset,
+                          const std::set<std::string> &trained,
+                          const std::string &loss, const ImportOptions &options,
+                          ImportReport &report) {
+  std::vector<int> detached;
+  for (int n = 0; n < graph.proto.node_size(); ++n) {
+    if (fxCallOf(graph.proto.node(n)).isOf("detach")) {
+      detached.push_back(n);
+    }
+  }
+  if (detached.empty()) {
+    return;
+  }
+  GradientPath gradient(graph, opset);
+  std::vector<bool> reached = gradient.nodesReachedFrom(trained);
+  std::vector<bool> reaching = gradient.nodesReaching(loss);
+  std::vector<std::string> found;
+  for (int n : detached) {
+    if (reached[n] && reaching[n]) {
+      found.push_back(absl::StrCat("'", nodeName(graph.proto.node(n)), "'"));
+    }
+  }
+  if (found.empty()) {
+    return;
+  }
+  refuseOrWarn(
+      absl::StrCat("detach() stops gradients of what is trained at node ",
+                   listOf(found, 8), ", which is not supported"),
+      absl::StrCat("Make what is detached an input of the model, computed with "
+                   "the data, or freeze what it is computed from (--freeze).",
+                   kWayOut, "gradients flow through it"),
+      options, report);
+}
+
+void checkDamage(const Graph &graph, int64_t opset,
+                 const ExporterSignature &signature, const std::string &loss,
                  const std::set<std::string> &trained,
                  const ImportOptions &options, ImportReport &report) {
   for (const std::string &name : signature.absent) {
@@ -144,6 +251,9 @@ void checkDamage(const ExporterSignature &signature,
   checkMerged(signature, trained, options, report);
   checkLost(signature, options, report);
   checkFolded(signature, trained, options, report);
+  checkSpectralNorms(graph, trained, options, report);
+  checkBuffers(graph, loss, options, report);
+  checkDetached(graph, opset, trained, loss, options, report);
   warnOfComputed(signature, report);
 }
 

@@ -4,6 +4,7 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/exporter/Damage.h"
+#include "frontend/exporter/Embedding.h"
 #include "frontend/exporter/FoldedWeights.h"
 #include "frontend/exporter/ParameterNames.h"
 #include "frontend/exporter/ParameterUses.h"
@@ -294,7 +295,8 @@ std::vector<Parameter> decideParameters(const ModelFile &file,
     }
   }
   findFoldedWeights(file, graph, signature);
-  checkDamage(signature, trained, options, report);
+  checkDamage(graph, file.opset, signature, loss, trained, options, report);
+  checkEmbeddings(graph, trained, options, report);
   return parameters;
 }
 

@@ -14,18 +14,11 @@ namespace zerograph::frontend {
 
 namespace {
 
-template <typename Proto>
-const std::string *metadata(const Proto &proto, absl::string_view key) {
-  for (const auto &entry : proto.metadata_props()) {
-    if (entry.key() == key) {
-      return &entry.value();
-    }
-  }
-  return nullptr;
-}
-
 constexpr char kSignature[] =
     "pkg.torch.export.ExportedProgram.graph_signature";
+
+/// The kind of a value that becomes a buffer.
+constexpr char kChanges[] = "BUFFER_MUTATION";
 
 /// All `%name` in the text of an fx node.
 void collectNames(absl::string_view text, std::set<std::string> &names) {
@@ -101,6 +94,23 @@ std::optional<Entry> entryOf(absl::string_view line) {
 }
 
 } // namespace
+
+std::map<std::string, std::string> changedBuffers(const Graph &graph) {
+  std::map<std::string, std::string> changed;
+  const std::string *text = metadata(graph.proto, kSignature);
+  if (text == nullptr || !absl::StrContains(*text, kChanges)) {
+    return changed;
+  }
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    std::optional<Entry> entry = entryOf(line);
+    if (entry && entry->kind == kChanges &&
+        graph.producer.count(entry->placeholder) != 0 &&
+        graph.initializers.count(entry->target) != 0) {
+      changed[entry->placeholder] = entry->target;
+    }
+  }
+  return changed;
+}
 
 ExporterSignature readSignature(const Graph &graph) {
   ExporterSignature signature;

@@ -41,6 +41,21 @@ struct ExporterSignature {
 
 ExporterSignature readSignature(const Graph &graph);
 
+/// What each forward pass leaves in buffers of the module: value of the graph
+/// -> initializer, which has that value in the next pass.
+std::map<std::string, std::string> changedBuffers(const Graph &graph);
+
+/// What a graph or a node says under this key; null if it says nothing.
+template <typename Proto>
+const std::string *metadata(const Proto &proto, const char *key) {
+  for (const auto &entry : proto.metadata_props()) {
+    if (entry.key() == key) {
+      return &entry.value();
+    }
+  }
+  return nullptr;
+}
+
 /// What the exporter says a node was made from, as torch.fx writes it; null if
 /// it says nothing.
 const std::string *fxNodeOf(const onnx::NodeProto &node);

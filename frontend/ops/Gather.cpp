@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/emit/Synthesize.h"
+#include "frontend/exporter/Embedding.h"
 #include "frontend/ops/Index.h"
+
+#include "passes/ir/nn/Padding.h"
 
 #include <algorithm>
 
@@ -35,6 +38,27 @@ int64_t gatherAxis(Op &op) {
   return normalizeAxis(op.intAttribute("axis", 0), op.shape(0).size());
 }
 
+/// Rows of the table by `indices`. PyTorch gives the row of an embedding's
+/// padding_idx no gradient.
+Value lookUp(Op &op, Value table, Value indices,
+             std::optional<int64_t> padding) {
+  Value rows = op.emit.gather(table, indices);
+  if (padding) {
+    rows.getDefiningOp()->setAttr(mlir::zg::nn::kPaddingAttr,
+                                  op.emit.builder.getI64IntegerAttr(*padding));
+  }
+  return rows;
+}
+
+bool holds(const HostTensor &indices, std::optional<int64_t> row) {
+  for (int64_t i = 0; row && i < indices.size(); ++i) {
+    if (indices.intAt(i) == *row) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void emitGather(Op &op) {
   int64_t axis = gatherAxis(op);
   Shape shape = gatherShape(op, axis);
@@ -42,11 +66,12 @@ void emitGather(Op &op) {
     return;
   }
   int64_t size = op.shape(0)[axis];
+  std::optional<int64_t> padding = paddingRow(op.proto());
   if (const HostTensor *indices = op.host(1)) {
     // Evenly spaced constant rows are a slice; its gradient needs no scatter.
     HostTensor rows = checkedIndices(op, *indices, size);
     std::optional<Progression> run = asProgression(rows);
-    if (run && run->step != 0) {
+    if (run && run->step != 0 && !holds(rows, padding)) {
       Value part = op.emit.sliceAxis(op.value(0), axis, run->first, rows.size(),
                                      run->step);
       op.set(0, op.emit.reshape(part, shape));
@@ -54,7 +79,7 @@ void emitGather(Op &op) {
     }
   }
   Value table = op.emit.moveAxis(op.value(0), axis, 0);
-  Value result = op.emit.gather(table, indexValue(op, 1, size));
+  Value result = lookUp(op, table, indexValue(op, 1, size), padding);
   // [indices..., rest...] -> the indices' dims to `axis`.
   int64_t rank = op.shape(1).size();
   std::vector<int64_t> order;

@@ -1,6 +1,7 @@
 //===- Index.cpp - gradients of table look-ups ----------------------------===//
 
 #include "passes/differentiate/rules/Groups.h"
+#include "passes/ir/nn/Padding.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -10,11 +11,26 @@ namespace {
 // Both ops clamp an index into the table, so the sum is the transpose of gather
 // for every index.
 
+/// The gradient of the rows, zero where they are the padding.
+Value withoutPadding(GatherOp op, Gradient &g, IntegerAttr padding) {
+  Value indices = op.getIndices();
+  Value isPadding = g.builder.create<CompareOp>(
+      g.location,
+      RankedTensorType::get(shapeOf(indices), g.builder.getI1Type()),
+      CompareKind::eq, indices, g.splat(indices, padding.getInt()));
+  SmallVector<int64_t> shape(shapeOf(indices));
+  shape.resize(shapeOf(op).size(), 1);
+  Value broadcast = g.broadcast(g.reshape(isPadding, shape), shapeOf(op));
+  return g.zeroIf(broadcast, g.of());
+}
+
 LogicalResult gatherRule(GatherOp op, Gradient &g) {
   if (g.wants(0)) {
+    auto padding = op->getAttrOfType<IntegerAttr>(kPaddingAttr);
+    Value rows = padding ? withoutPadding(op, g, padding) : g.of();
     g.set(0, g.builder.create<ScatterOp>(g.location, op.getTable().getType(),
                                          ScatterKind::sum, op.getIndices(),
-                                         g.of(), /*into=*/Value()));
+                                         rows, /*into=*/Value()));
   }
   return success();
 }

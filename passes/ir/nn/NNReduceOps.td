@@ -216,7 +216,8 @@ def NN_GatherOp : NN_PureOp<"gather", [NN_View, NN_Moves]> {
     }
     ```
     `result[i..., r...] = table[ids[i...], r...]`. An index outside the table
-    is clamped into it: nothing is read out of bounds.
+    is clamped into it: nothing is read out of bounds. If it has the attribute
+    `nn.padding = ROW : i64`, its gradient leaves that row of the table out.
 
     **Lifespan**: import to kernel forming, where it moves into a `nn.kernel`.
 
