@@ -2,6 +2,7 @@
 
 #include "codegen/plan/PlanParts.h"
 #include "codegen/plan/PlanTypes.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/zero/Passes.h"
 
 using namespace mlir;
@@ -68,6 +69,13 @@ uint32_t streamNumber(sched::Stream stream, PlanIndex &index,
   return entry->second;
 }
 
+/// "node_mul_411 in layers.1.mlp (modeling_llama.py:176)"
+std::string nameOf(sched::Step step) {
+  std::string name = step.getLabel().str();
+  std::string place = nn::placeOf(step.getLoc());
+  return place.empty() ? name : name + " in " + place;
+}
+
 LogicalResult writeCollective(sched::Collective op, const plan::Plan &plan,
                               plan::Step &step) {
   step.set_sequence(op.getSequence());
@@ -111,7 +119,7 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
     for (Value await : step.getAwaits()) {
       out.add_waits(steps.at(await));
     }
-    out.set_name(step.getLabel().str());
+    out.set_name(nameOf(step));
     if (auto reason = step->getAttrOfType<StringAttr>("reason")) {
       out.set_reason(reason.str());
     }

@@ -3,6 +3,7 @@
 #include "frontend/walk/Importer.h"
 
 #include "frontend/exporter/MaskedAssignment.h"
+#include "frontend/exporter/Place.h"
 #include "frontend/walk/CheckAssignment.h"
 
 #include "absl/strings/match.h"
@@ -30,7 +31,11 @@ Importer::Importer(MLIRContext &context, const ModelFile &file,
       graph(file.graph()), builder(&context) {}
 
 Location Importer::locationOf(const onnx::NodeProto &node) {
-  return NameLoc::get(builder.getStringAttr(nodeName(node)));
+  nn::CodePlace place = placeOf(node);
+  // A node of a body or a function was made where the outermost one was.
+  return nn::locationOf(&context, nodeName(node),
+                        place.known() ? place
+                                      : placeOf(graph.proto.node(current)));
 }
 
 Slot &Importer::slotOf(const std::string &name) {
@@ -160,18 +165,23 @@ void Importer::reportStable() {
       listOf(stableNodes, kMaxStableNodes)));
 }
 
+std::string Importer::describeNode(const onnx::NodeProto &node) {
+  std::string place = nn::placeOf(locationOf(node));
+  return absl::StrCat("node '", nodeName(node), "' (", node.op_type(), ")",
+                      place.empty() ? "" : " in ", place);
+}
+
 void Importer::addProblem(const onnx::NodeProto &node,
                           const std::string &problem) {
-  problems.push_back(absl::StrCat(
-      "node '", nodeName(node), "' (", node.op_type(), "): ", problem,
-      onGradientPath[current] ? " [on the gradient path]"
-                              : " [not on the gradient path]"));
+  problems.push_back(absl::StrCat(describeNode(node), ": ", problem,
+                                  onGradientPath[current]
+                                      ? " [on the gradient path]"
+                                      : " [not on the gradient path]"));
 }
 
 void Importer::addWarning(const onnx::NodeProto &node,
                           const std::string &text) {
-  report.warnings.push_back(absl::StrCat("node '", nodeName(node), "' (",
-                                         node.op_type(), "): ", text));
+  report.warnings.push_back(absl::StrCat(describeNode(node), ": ", text));
 }
 
 void Importer::tryNode(const onnx::NodeProto &node) {

@@ -155,6 +155,8 @@ private:
   std::string pickLoss() const;
   std::string pickScores() const;
   mlir::Location locationOf(const onnx::NodeProto &node);
+  /// "node 'y' (Gather) in layers.1 (model.py:61)", for people.
+  std::string describeNode(const onnx::NodeProto &node);
 
   mlir::MLIRContext &context;
   const ModelFile &file;

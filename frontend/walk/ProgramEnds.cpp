@@ -5,6 +5,7 @@
 #include "frontend/graph/Inputs.h"
 
 #include "mlir/IR/Verifier.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
 
 #include <set>
@@ -223,8 +224,9 @@ void Importer::noteFiles(ArrayRef<Attribute> arguments) {
 void Importer::verifyModule() {
   std::string diagnostics;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    absl::StrAppend(&diagnostics, "\n  ", nn::nameOf(diagnostic.getLocation()),
-                    ": ", diagnostic.str());
+    absl::StrAppend(&diagnostics, "\n  ",
+                    nn::describe(diagnostic.getLocation()), ": ",
+                    diagnostic.str());
     return success();
   });
   if (failed(verify(*module))) {

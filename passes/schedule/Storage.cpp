@@ -7,8 +7,18 @@ using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
 std::string mlir::zg::sched::labelOf(Operation *op) {
-  std::string name = nn::nameOf(op->getLoc());
-  return name.empty() ? op->getName().getStringRef().str() : name;
+  if (std::string name = nn::nameOf(op->getLoc()); !name.empty()) {
+    return name;
+  }
+  std::string kind = op->getName().getStringRef().str();
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    bool named = !nn::nameOf(user->getLoc()).empty();
+    if (named && (!first || user->isBeforeInBlock(first))) {
+      first = user;
+    }
+  }
+  return first ? kind + " for " + nn::nameOf(first->getLoc()) : kind;
 }
 
 Storage::Storage(nn::ProgramOp function, SliceTable &slices)

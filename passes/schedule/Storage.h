@@ -15,9 +15,10 @@ namespace mlir::zg::sched {
 /// rest is decided in one backward walk, consumers before producers: a consumer
 /// that wants its operand in a place (a pack, an in-place gather, an update of
 /// a state, a reduction that adds to a sum, a scatter into a table, a write of
-/// what was read from a file) asks for it, and the producer gets it unless it is
-/// taken, or its bytes are read later as what they were. Who was refused gets a
-/// slice of its own, and the consumer copies. An nn.constant has no place.
+/// what was read from a file) asks for it, and the producer gets it unless it
+/// is taken, or its bytes are read later as what they were. Who was refused
+/// gets a slice of its own, and the consumer copies. An nn.constant has no
+/// place.
 class Storage {
 public:
   Storage(nn::ProgramOp function, SliceTable &slices);
@@ -75,7 +76,8 @@ private:
   std::optional<unsigned> loss;
 };
 
-/// Of a step: its location's name, or its kind.
+/// Of a step: its location's name. Without one its kind, and what first reads
+/// its result: "nn.kernel for node_add".
 std::string labelOf(Operation *op);
 
 } // namespace mlir::zg::sched

@@ -1,6 +1,7 @@
 //===- GatherPlacement.cpp - when parameters are gathered, released -------===//
 
 #include "passes/zero/GatherPlacement.h"
+#include "passes/ir/nn/Locations.h"
 
 #include "passes/ir/nn/Queries.h"
 
@@ -32,7 +33,7 @@ struct Use {
 
 std::string describe(const Gather &gather, StringRef unit,
                      Operation *firstUser) {
-  std::string name = nn::nameOf(firstUser->getLoc());
+  std::string name = nn::describe(firstUser->getLoc());
   if (name.empty()) {
     name = firstUser->getName().getStringRef().str();
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
 
 namespace zerograph {
@@ -11,7 +12,7 @@ namespace zerograph {
 Diagnostics::Diagnostics(mlir::MLIRContext &context)
     : handler(&context, [this](mlir::Diagnostic &diagnostic) {
         std::string message = diagnostic.str();
-        std::string name = mlir::zg::nn::nameOf(diagnostic.getLocation());
+        std::string name = mlir::zg::nn::describe(diagnostic.getLocation());
         if (!name.empty()) {
           message = absl::StrCat(name, ": ", message);
         }

@@ -2,6 +2,9 @@
 
 #include "tools/compiler/DumpDirectory.h"
 
+#include "runtime/base/Status.h"
+#include "tools/compiler/DumpText.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "mlir/IR/OperationSupport.h"
@@ -21,20 +24,12 @@ absl::Status DumpDirectory::open() {
   return absl::OkStatus();
 }
 
-absl::Status DumpDirectory::write(const std::string &phase,
-                                  mlir::ModuleOp module) {
-  if (directory.empty()) {
-    return absl::OkStatus();
-  }
-  std::string path =
-      absl::StrFormat("%s/%02d-%s.mlir", directory, next++, phase);
+static absl::Status writeText(const std::string &path,
+                              const std::string &text) {
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
   if (!error) {
-    mlir::OpPrintingFlags flags;
-    flags.enableDebugInfo();
-    module.print(file, flags);
-    file << "\n";
+    file << text;
     file.close();
     error = file.error();
   }
@@ -44,6 +39,27 @@ absl::Status DumpDirectory::write(const std::string &phase,
         absl::StrCat("--dump-ir: cannot write ", path, ": ", error.message()));
   }
   return absl::OkStatus();
+}
+
+absl::Status DumpDirectory::write(const std::string &phase,
+                                  mlir::ModuleOp module) {
+  if (directory.empty()) {
+    return absl::OkStatus();
+  }
+  std::string name = absl::StrFormat("%02d-%s", next++, phase);
+  std::string whole = absl::StrCat(name, ".whole.mlir"), text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo();
+  module.print(stream, flags);
+  text = withPlaces(text + "\n");
+  std::string shortened = withoutLongConstants(text, whole);
+  if (shortened != text) {
+    ZG_RETURN_IF_ERROR(writeText(absl::StrCat(directory, "/", whole), text));
+    shortened = absl::StrCat("// Constants longer than a line are in ", whole,
+                             ", which zerograph-opt reads.\n", shortened);
+  }
+  return writeText(absl::StrCat(directory, "/", name, ".mlir"), shortened);
 }
 
 } // namespace zerograph

@@ -11,7 +11,9 @@
 namespace zerograph {
 
 /// Writes `DIR/00-import.mlir`, `DIR/01-...`: each readable, and runnable by
-/// zerograph-opt, alone. Does nothing where the directory is empty.
+/// zerograph-opt, alone. One with constants longer than a line leaves these out
+/// and says so; `DIR/00-import.whole.mlir` has them. Does nothing where the
+/// directory is empty.
 class DumpDirectory {
 public:
   explicit DumpDirectory(std::string directory)

@@ -1,0 +1,47 @@
+//===- Locations.h - the ONNX node an op came from, and its code ----------===//
+//
+// An op's location is a NameLoc with the name of the ONNX node that it came
+// from. Where the file says who made the node, the place in the user's code is
+// its child:
+//
+//   loc("node_mul_411"(fused<"layers.1.mlp">["modeling_llama.py":176:0]))
+//
+// Ops of the backward graph have the forward op's location as a child, kernels
+// those of all that they compute, fused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_IR_NN_LOCATIONS_H
+#define ZEROGRAPH_PASSES_IR_NN_LOCATIONS_H
+
+#include "mlir/IR/Location.h"
+
+#include <string>
+
+namespace mlir::zg::nn {
+
+/// A place in the code that a model was exported from.
+struct CodePlace {
+  std::string module; ///< path of a module: "layers.1.mlp"; or empty
+  std::string file;   ///< without its folder; empty: unknown
+  unsigned line = 0;
+
+  bool known() const { return !module.empty() || !file.empty(); }
+};
+
+/// The location of a node of this name, which was made there.
+Location locationOf(MLIRContext *context, StringRef name,
+                    const CodePlace &place);
+
+/// "layers.1.mlp (modeling_llama.py:176)", "modeling_llama.py:176" or
+/// "layers.1.mlp"; empty where nothing says it. Of a kernel, the first place.
+std::string placeOf(Location location);
+
+/// `nameOf` (NNDialect.h) and `placeOf` for people: "node_mul_411 in
+/// layers.1.mlp (modeling_llama.py:176)"; the name alone where the place is not
+/// known.
+std::string describe(Location location);
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_IR_NN_LOCATIONS_H
