@@ -1,4 +1,4 @@
-//===- Suggest.cpp - which name was meant ---------------------------------===//
+//===- Suggest.cpp - names in messages ------------------------------------===//
 
 #include "frontend/base/Suggest.h"
 
@@ -16,16 +16,7 @@ std::string suggestFor(const std::string &pattern,
       literal += letter;
     }
   }
-  // One edit in three letters is a slip; more is another name.
-  size_t least = literal.size() / 3 + 1;
-  const std::string *best = nullptr;
-  for (const std::string &name : names) {
-    size_t edits = editDistance(literal, name, Match::part);
-    if (edits < least) {
-      least = edits;
-      best = &name;
-    }
-  }
+  const std::string *best = nearest(literal, names);
   if (best != nullptr) {
     return absl::StrCat("; did you mean '", *best, "'?");
   }
@@ -33,6 +24,18 @@ std::string suggestFor(const std::string &pattern,
     return "; there are none";
   }
   return absl::StrCat("; there are ", listOf(names, 5));
+}
+
+std::string listLines(const std::vector<std::string> &items) {
+  constexpr size_t kMost = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(items.size(), kMost); ++i) {
+    absl::StrAppend(&text, "\n  ", items[i]);
+  }
+  if (items.size() > kMost) {
+    absl::StrAppend(&text, "\n  and ", items.size() - kMost, " more");
+  }
+  return text;
 }
 
 } // namespace zerograph::frontend

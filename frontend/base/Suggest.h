@@ -1,4 +1,4 @@
-//===- Suggest.h - which name was meant -----------------------------------===//
+//===- Suggest.h - names in messages --------------------------------------===//
 
 #ifndef ZEROGRAPH_FRONTEND_BASE_SUGGEST_H
 #define ZEROGRAPH_FRONTEND_BASE_SUGGEST_H
@@ -13,6 +13,10 @@ namespace zerograph::frontend {
 /// "; there are a, b and 3 more".
 std::string suggestFor(const std::string &pattern,
                        const std::vector<std::string> &names);
+
+/// Each of the first ten on a line of its own, indented, and how many more
+/// there are.
+std::string listLines(const std::vector<std::string> &items);
 
 } // namespace zerograph::frontend
 

@@ -3,12 +3,11 @@
 #include "frontend/export/PlaceWeights.h"
 
 #include "frontend/base/Error.h"
+#include "frontend/base/Suggest.h"
 #include "frontend/export/Tensors.h"
 #include "frontend/exporter/ConstantWeights.h"
 #include "frontend/file/ExternalData.h"
 #include "frontend/file/TensorBytes.h"
-
-#include "absl/strings/str_join.h"
 
 using onnx::TensorProto;
 
@@ -128,7 +127,10 @@ void addNotes(const Places &places, const onnx::GraphProto &graph,
   for (const auto &[what, names] :
        {std::pair("rounded to the 16 bits that the model has them in: ",
                   places.rounded),
-        std::pair("as in the model, for no weight has their name: ", kept),
+        std::pair(
+            "kept as they are in the model, since the weights have no such "
+            "names: ",
+            kept),
         std::pair("not read, as the model has no such initializer: ",
                   places.left_out)}) {
     if (!names.empty()) {
@@ -148,8 +150,8 @@ size_t placeWeights(ModelFile &file, const std::string &output,
   if (!places.problems.empty()) {
     fail(places.problems.size(),
          places.problems.size() == 1 ? " weight does" : " weights do",
-         " not fit the model; are they of another one?\n  ",
-         absl::StrJoin(places.problems, "\n  "));
+         " not fit the model; are they of another one?",
+         listLines(places.problems));
   }
   std::map<const TensorProto *, std::string> external;
   for (const auto &[name, tensor] : places.tensors) {

@@ -3,6 +3,7 @@
 #include "frontend/exporter/Damage.h"
 
 #include "frontend/base/Error.h"
+#include "frontend/base/Suggest.h"
 #include "frontend/exporter/FxCall.h"
 #include "frontend/graph/GradientPath.h"
 
@@ -38,8 +39,8 @@ static void checkMerged(const ExporterSignature &signature,
   refuseOrWarn(
       absl::StrCat(merged.size(),
                    " parameters were merged with equal ones or renamed by the "
-                   "exporter:\n  ",
-                   absl::StrJoin(merged, "\n  ")),
+                   "exporter:",
+                   listLines(merged)),
       absl::StrCat(
           "Training would tie them, and weights would not load back. Export "
           "again with torch.onnx.export(..., dynamo=False, "
@@ -61,7 +62,7 @@ static void checkFolded(const ExporterSignature &signature,
       folded.push_back(
           absl::StrCat(weight.name, " (node '", weight.reader,
                        "' reads it; made of a parameter that is gone, one of: ",
-                       absl::StrJoin(weight.candidates, ", "), ")"));
+                       listOf(weight.candidates, 10), ")"));
     } else if (trained.count(weight.parameter) != 0) {
       folded.push_back(absl::StrCat(weight.name, " (node '", weight.reader,
                                     "' reads it; made of parameter '",
@@ -74,8 +75,8 @@ static void checkFolded(const ExporterSignature &signature,
   refuseOrWarn(
       absl::StrCat(folded.size(),
                    " weights were computed of parameters by the exporter's "
-                   "optimizer, which took these for constants:\n  ",
-                   absl::StrJoin(folded, "\n  ")),
+                   "optimizer, which took these for constants:",
+                   listLines(folded)),
       absl::StrCat("Training would leave these as they are, and no gradient "
                    "would go from there to the parameters. Export again with "
                    "torch.onnx.export(..., optimize=False).",
@@ -102,8 +103,8 @@ static void checkLost(const ExporterSignature &signature,
           signature.damaged.size(),
           " parameters of the exported program are gone from the file; the "
           "exporter's optimizer took initializers for constants and merged, "
-          "dropped or renamed them:\n  ",
-          absl::StrJoin(signature.damaged, "\n  ")),
+          "dropped or renamed them:",
+          listLines(signature.damaged)),
       absl::StrCat("Training would tie or lose them. Export again with "
                    "torch.onnx.export(..., optimize=False).",
                    kWayOut,
@@ -124,7 +125,7 @@ static void warnOfComputed(const ExporterSignature &signature,
         "'", matrix.name, "', by which node '", matrix.reader,
         "' multiplies, is taken for a constant. If it was computed of a "
         "parameter that is gone (",
-        absl::StrJoin(signature.absent, ", "),
+        listOf(signature.absent, 10),
         "), that is not trained: export with optimize=False"));
   }
 }
@@ -242,11 +243,12 @@ void checkDamage(const Graph &graph, int64_t opset,
                  const ExporterSignature &signature, const std::string &loss,
                  const std::set<std::string> &trained,
                  const ImportOptions &options, ImportReport &report) {
-  for (const std::string &name : signature.absent) {
+  if (!signature.absent.empty()) {
     report.notes.push_back(absl::StrCat(
-        "the exported module's parameter '", name,
-        "' is not in the file under this name, and no node reads it: it is "
-        "tied to one that the file holds, or unused; nothing to do"));
+        "parameters of the exported module that the file does not hold under "
+        "their names, and that no node reads: ",
+        listOf(signature.absent, 10),
+        "; they are tied to ones that it holds, or unused: nothing to do"));
   }
   checkMerged(signature, trained, options, report);
   checkLost(signature, options, report);

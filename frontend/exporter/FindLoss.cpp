@@ -7,7 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
+#include "runtime/base/Text.h"
 
 namespace zerograph::frontend {
 
@@ -45,7 +45,7 @@ std::string outputNames(const Graph &graph) {
   for (const auto &output : graph.proto.output()) {
     names.push_back(output.name());
   }
-  return absl::StrJoin(names, ", ");
+  return listOf(names, 10);
 }
 
 std::string findLoss(const Graph &graph, const std::string &wanted) {
@@ -63,7 +63,7 @@ std::string findLoss(const Graph &graph, const std::string &wanted) {
          ": there is no output of that name; there are ", outputNames(graph));
   }
   if (candidates.size() > 1 && !absl::c_linear_search(candidates, "loss")) {
-    fail("several outputs could be the loss: ", absl::StrJoin(candidates, ", "),
+    fail("several outputs could be the loss: ", listOf(candidates, 10),
          "; choose one with --loss-output NAME");
   }
   return candidates.empty()       ? ""

@@ -1,5 +1,6 @@
 //===- Arguments.cpp - inputs and parameters of the program ---------------===//
 
+#include "frontend/exporter/SharedInput.h"
 #include "frontend/graph/GradientPath.h"
 #include "frontend/graph/InputValues.h"
 #include "frontend/graph/Inputs.h"
@@ -37,6 +38,9 @@ void Importer::addInputs() {
 }
 
 void Importer::addParameters() {
+  if (!loss.empty() && options.added_loss.empty()) {
+    checkSharedInput(graph, options, report);
+  }
   parameters = decideParameters(file, graph, loss, options, report);
   decideHalves();
   std::set<std::string> trained;

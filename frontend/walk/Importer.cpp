@@ -18,8 +18,9 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Most lines of one error.
-constexpr size_t kMaxProblems = 100;
+/// Most lines of one error, and most nodes that one of them names.
+constexpr size_t kMaxProblems = 10;
+constexpr size_t kMaxProblemNodes = 5;
 /// Most nodes that the note on stable forms names.
 constexpr size_t kMaxStableNodes = 6;
 
@@ -173,10 +174,18 @@ std::string Importer::describeNode(const onnx::NodeProto &node) {
 
 void Importer::addProblem(const onnx::NodeProto &node,
                           const std::string &problem) {
-  problems.push_back(absl::StrCat(describeNode(node), ": ", problem,
-                                  onGradientPath[current]
-                                      ? " [on the gradient path]"
-                                      : " [not on the gradient path]"));
+  std::string text = absl::StrCat(problem, onGradientPath[current]
+                                               ? " [on the gradient path]"
+                                               : " [not on the gradient path]");
+  ++problem_count;
+  auto same = llvm::find_if(problems, [&](const Problem &other) {
+    return other.type == node.op_type() && other.text == text;
+  });
+  if (same == problems.end()) {
+    same = problems.insert(
+        same, {node.op_type(), text, nn::placeOf(locationOf(node)), {}});
+  }
+  same->nodes.push_back(absl::StrCat("'", nodeName(node), "'"));
 }
 
 void Importer::addWarning(const onnx::NodeProto &node,
@@ -206,13 +215,24 @@ void Importer::walk() {
   if (problems.empty()) {
     return;
   }
-  size_t count = problems.size();
-  if (count > kMaxProblems) {
-    problems.resize(kMaxProblems);
-    problems.push_back("...");
+  std::vector<std::string> lines;
+  for (const Problem &problem : problems) {
+    if (lines.size() == kMaxProblems) {
+      lines.push_back(
+          absl::StrCat("and ", problems.size() - kMaxProblems, " more"));
+      break;
+    }
+    bool one = problem.nodes.size() == 1;
+    const std::string &place = problem.place;
+    lines.push_back(absl::StrCat(
+        one ? "node " : "nodes ", listOf(problem.nodes, kMaxProblemNodes), " (",
+        problem.type, ")",
+        place.empty() ? ""
+                      : absl::StrCat(one ? " in " : ", the first in ", place),
+        ": ", problem.text));
   }
-  fail(count, count == 1 ? " node" : " nodes", " cannot be imported:\n  ",
-       absl::StrJoin(problems, "\n  "));
+  fail(problem_count, problem_count == 1 ? " node" : " nodes",
+       " cannot be imported:\n  ", absl::StrJoin(lines, "\n  "));
 }
 
 OwningOpRef<ModuleOp> Importer::run() {

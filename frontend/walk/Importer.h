@@ -84,7 +84,7 @@ public:
   /// Adds a line to the one error with which the import will end.
   void addProblem(const onnx::NodeProto &node, const std::string &problem);
   void addWarning(const onnx::NodeProto &node, const std::string &text);
-  size_t problemCount() const { return problems.size(); }
+  size_t problemCount() const { return problem_count; }
   /// "input 'a', initializer 'b'": what a value depends on.
   std::string describeOrigins(const std::string &name) const;
   /// The node at which a value that depends on constants alone is not known.
@@ -180,7 +180,13 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> keptOf;     ///< argument by value
   std::vector<bool> onGradientPath;                    ///< one per node
   int current = 0; ///< the node that the walk is at
-  std::vector<std::string> problems;
+  /// What is wrong with nodes of one operator: said once of all of them.
+  struct Problem {
+    std::string type, text, place; ///< `place`: of the first node
+    std::vector<std::string> nodes;
+  };
+  std::vector<Problem> problems;
+  size_t problem_count = 0; ///< of nodes
   int emitDepth = 0;
   std::map<double, int> dropouts; ///< ratio -> how many nodes have it
   int64_t randomNumbers = 0;

@@ -4,7 +4,7 @@
 #include "frontend/walk/Importer.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
+#include "runtime/base/Text.h"
 
 namespace zerograph::frontend {
 
@@ -31,7 +31,7 @@ std::string Importer::pickScores() const {
       floats.push_back(output.name());
     }
   }
-  std::string list = absl::StrJoin(names, ", ");
+  std::string list = listOf(names, 10);
   if (!options.loss_on.empty()) {
     auto made = graph.producer.find(options.loss_on);
     bool value = made != graph.producer.end() &&

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,22 @@ inline size_t editDistance(std::string_view given, std::string_view text,
     least = std::min(least, column.back());
   }
   return match == Match::whole ? column.back() : least;
+}
+
+/// The name that `given` is most nearly, or a part of; null where none is near:
+/// one edit in three letters is a slip, more is another name.
+inline const std::string *nearest(std::string_view given,
+                                  const std::vector<std::string> &names) {
+  size_t least = given.size() / 3 + 1;
+  const std::string *best = nullptr;
+  for (const std::string &name : names) {
+    size_t edits = editDistance(given, name, Match::part);
+    if (edits < least) {
+      least = edits;
+      best = &name;
+    }
+  }
+  return best;
 }
 
 } // namespace zerograph

@@ -129,7 +129,8 @@ g (float[4, 8] x) => (float loss, float[4, 8] other)
 
 // What is behind a node that failed is checked with the types that ONNX infers.
 TEST(RefusedGraph, NodesBehindUnsupportedOnesAreCheckedToo) {
-  expectRefused(R"(
+  expectRefused(
+      R"(
 g (float[2, 3, 8, 8] x, int64[2, 3, 8, 8] i, float[3] s) => (float[2, 3, 8, 8] y, float[2, 3, 8, 8] z, int64[4, k] n) {
   r = Constant <value_float = 1.5> ()
   t = Constant <value = bool {1}> ()
@@ -139,9 +140,26 @@ g (float[2, 3, 8, 8] x, int64[2, 3, 8, 8] i, float[3] s) => (float[2, 3, 8, 8] y
   [many] n = NonZero(a)
   [fits] z = Mul(b, s)
 })",
-                {"5 nodes cannot be imported", "node 'times' (ScatterElements)",
-                 "node 'drop' (Dropout)", "node 'deep' (ScatterElements)",
-                 "node 'many' (NonZero)", "node 'fits' (Mul)"});
+      {"5 nodes cannot be imported", "nodes 'times', 'deep' (ScatterElements)",
+       "node 'drop' (Dropout)", "node 'many' (NonZero)", "node 'fits' (Mul)"});
+}
+
+/// A model has twenty of a kind: what is wrong with them is said once.
+TEST(RefusedGraph, WhatIsWrongWithManyIsSaidOnce) {
+  std::string nodes, last = "x";
+  for (int i = 0; i < 20; ++i) {
+    std::string next = "y" + std::to_string(i);
+    nodes += "  [n" + std::to_string(i) + "] " + next +
+             " = ScatterElements <reduction = \"mean\"> (" + last + ", i, x)\n";
+    last = next;
+  }
+  Imported imported = import("g (float[4] x, int64[4] i) => (float[4] " + last +
+                             ") {\n" + nodes + "}");
+  expectRefused(imported, {"20 nodes cannot be imported:\n  nodes 'n0', 'n1', "
+                           "'n2', 'n3', 'n4' and 15 more (ScatterElements): "
+                           "'mean' is not one of"});
+  std::string message = imported.error();
+  EXPECT_EQ(message.find("'mean' is not"), message.rfind("'mean' is not"));
 }
 
 TEST(RefusedGraph, ScattersThatMeanNothing) {
