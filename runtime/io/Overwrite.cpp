@@ -2,6 +2,8 @@
 
 #include "runtime/io/Overwrite.h"
 
+#include "runtime/io/TensorFile.h"
+
 #include <filesystem>
 #include <set>
 
@@ -67,9 +69,7 @@ zerograph::arrayFiles(const std::string &name,
     std::error_code error; // of what is no folder, or may not be listed: none
     for (fs::directory_iterator it(path, error), end; !error && it != end;
          it.increment(error)) {
-      std::string extension = it->path().extension();
-      if (extension == ".npy" || extension == ".safetensors" ||
-          extension == ".parquet") {
+      if (holdsArrays(it->path().string())) {
         files.push_back({name, it->path().string()});
       }
     }

@@ -138,13 +138,17 @@ plan::ElementType zerograph::safetensorsType(const std::string &name) {
 absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path,
                                                       Metadata *metadata) {
   ZG_ASSIGN_OR_RETURN(auto file, File::openForReading(path));
+  std::string begin(std::min<uint64_t>(file->bytes(), 512), '\0');
+  ZG_RETURN_IF_ERROR(file->read(0, begin.size(), begin.data()));
   if (file->bytes() < 8) {
     return bad(path, absl::StrCat("it has ", file->bytes(), " bytes"));
   }
-  char prefix[8];
-  ZG_RETURN_IF_ERROR(file->read(0, sizeof(prefix), prefix));
-  uint64_t length = littleEndian(prefix, sizeof(prefix));
+  uint64_t length = littleEndian(begin.data(), 8);
   if (length > kLongestHeader || length > file->bytes() - 8) {
+    if (std::optional<KnownFormat> known = knownFormat(begin)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": it is ", known->what, "; ", known->remedy));
+    }
     return bad(path,
                absl::StrCat("a header of ", length, " bytes in a file of ",
                             file->bytes(), " (at most ", kLongestHeader, ")"));

@@ -2,6 +2,9 @@
 
 #include "runtime/io/Shard.h"
 
+#include "runtime/base/EditDistance.h"
+#include "runtime/base/Text.h"
+
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -37,6 +40,52 @@ bool sameShape(const plan::Input &input, const std::vector<uint64_t> &shape) {
   return true;
 }
 
+/// "'label'" of an array that may be the input under another name: the one
+/// whose name is nearly the input's, or the only one that fits. Empty: there is
+/// none.
+std::string likelyArray(const TensorFile &tensors, const plan::Input &input,
+                        const std::vector<std::string> &extra) {
+  std::vector<std::string> fitting;
+  for (const std::string &name : extra) {
+    const TensorExtent &array = tensors.at(name);
+    if (array.type == input.type() && sameShape(input, array.shape)) {
+      fitting.push_back(name);
+    }
+  }
+  if (const std::string *near = nearest(input.name(), extra)) {
+    return *near;
+  }
+  return fitting.size() == 1 ? fitting.front() : "";
+}
+
+/// What the file has instead of the inputs that are missing, and what to do.
+std::string arraysInstead(const std::string &path, const TensorFile &tensors,
+                          const std::vector<const plan::Input *> &missing,
+                          const std::vector<std::string> &extra) {
+  if (extra.empty() && missing.empty()) {
+    return "";
+  }
+  std::string text = extra.empty()
+                         ? "; it has no other arrays"
+                         : absl::StrCat("; it also has ", listOf(extra, 10));
+  std::vector<std::string> pairs;
+  for (const plan::Input *input : missing) {
+    std::string name = likelyArray(tensors, *input, extra);
+    if (!name.empty()) {
+      pairs.push_back(absl::StrCat("'", name, "' '", input->name(), "'"));
+    }
+  }
+  if (!pairs.empty()) {
+    absl::StrAppend(&text, "; call ", listOf(pairs, 10), " there, if it is so");
+  }
+  if (!missing.empty() && fs::path(path).extension() == ".npy") {
+    absl::StrAppend(&text,
+                    "; put the .npy files of all inputs into one folder, "
+                    "and give that");
+  }
+  return text;
+}
+
 /// `seen`: samples of the inputs before, if any had them; and of this one.
 absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
                         uint64_t micro_batch, std::optional<uint64_t> &seen) {
@@ -54,7 +103,10 @@ absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
     return absl::InvalidArgumentError(absl::StrCat(
         "input '", input.name(), "' is ", plan::ElementType_Name(array.type),
         " ", shapeText(array.shape), ", expected ",
-        plan::ElementType_Name(input.type()), " ", expectedShape(input)));
+        plan::ElementType_Name(input.type()), " ", expectedShape(input),
+        sameShape(input, array.shape)
+            ? "; no type is converted here: array.astype() does"
+            : ""));
   }
   if (!input.per_sample()) {
     return absl::OkStatus();
@@ -83,8 +135,8 @@ absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
   return absl::OkStatus();
 }
 
-/// The .safetensors or .parquet files of a folder; none of a folder of .npy
-/// files, or of what is no folder.
+/// The files of a folder that hold samples; none of a folder of .npy files,
+/// which is one file, or of what is no folder.
 absl::StatusOr<std::vector<std::string>> filesIn(const std::string &path) {
   std::vector<std::string> files;
   std::set<std::string> kinds;
@@ -95,10 +147,11 @@ absl::StatusOr<std::vector<std::string>> filesIn(const std::string &path) {
   for (fs::directory_iterator it(path, error), end; !error && it != end;
        it.increment(error)) {
     std::string kind = it->path().extension();
-    if (kind == ".npy" || kind == ".safetensors" || kind == ".parquet") {
-      kinds.insert(kind);
+    if (!holdsArrays(it->path().string())) {
+      continue;
     }
-    if (kind == ".safetensors" || kind == ".parquet") {
+    kinds.insert(kind);
+    if (kind != ".npy") {
       files.push_back(it->path().string());
     }
   }
@@ -142,16 +195,20 @@ absl::StatusOr<Shard> Shard::open(const std::string &path,
   Shard shard;
   shard.path = path;
   std::vector<std::string> problems;
+  std::vector<const plan::Input *> missing;
   std::optional<uint64_t> seen; // samples of the inputs so far
   std::set<std::string> names;
   for (const plan::Input &input : plan.inputs()) {
     names.insert(input.name());
     absl::Status status = checkInput(tensors, input, plan.micro_batch(), seen);
-    if (!status.ok()) {
-      problems.push_back(std::string(status.message()));
+    if (status.ok()) {
+      shard.arrays.push_back(tensors.at(input.name()));
       continue;
     }
-    shard.arrays.push_back(tensors.at(input.name()));
+    problems.push_back(std::string(status.message()));
+    if (absl::IsNotFound(status)) {
+      missing.push_back(&input);
+    }
   }
   for (const auto &[name, extent] : tensors) {
     if (!names.count(name)) {
@@ -159,12 +216,9 @@ absl::StatusOr<Shard> Shard::open(const std::string &path,
     }
   }
   if (!problems.empty()) {
-    if (!shard.extra.empty()) {
-      problems.push_back(absl::StrCat("the file also holds ",
-                                      absl::StrJoin(shard.extra, ", ")));
-    }
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", absl::StrJoin(problems, "; ")));
+        absl::StrCat(path, ": ", absl::StrJoin(problems, "; "),
+                     arraysInstead(path, tensors, missing, shard.extra)));
   }
   shard.samples = seen.value_or(0);
   return shard;

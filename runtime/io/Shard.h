@@ -7,9 +7,9 @@
 
 namespace zerograph {
 
-/// The files that `paths` stand for, in order: a folder of .safetensors files
-/// becomes these, in the order of their names' bytes. A folder of .npy files is
-/// one file.
+/// The files that `paths` stand for, in order: a folder of .safetensors, .npz,
+/// .parquet or .pt files becomes these, in the order of their names' bytes. A
+/// folder of .npy files is one file.
 absl::StatusOr<std::vector<std::string>>
 shardFiles(const std::vector<std::string> &paths);
 

@@ -2,6 +2,9 @@
 
 #include "runtime/io/TensorFile.h"
 
+#include "runtime/base/LittleEndian.h"
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -35,16 +38,33 @@ absl::StatusOr<TensorFile> zerograph::readTensors(const std::string &path) {
   }
   return std::filesystem::path(path).extension() == ".parquet"
              ? readParquet(path)
-             : readSafetensors(path);
+             : readWeights(path);
 }
 
 absl::StatusOr<TensorFile> zerograph::readWeights(const std::string &path,
                                                   Metadata *metadata) {
   ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
-  std::string begin(std::min<uint64_t>(file->bytes(), 4), '\0');
+  std::string begin(std::min<uint64_t>(file->bytes(), 64), '\0');
   ZG_RETURN_IF_ERROR(file->read(0, begin.size(), begin.data()));
-  // That of a ZIP file. As the length of a header it would be 64 MiB.
-  return begin == "PK\3\4" ? readTorch(path) : readSafetensors(path, metadata);
+  // As the length of a header these would be 64 MiB, and beyond any file.
+  if (absl::StartsWith(begin, "\x93NUMPY")) {
+    return readNpy(path);
+  }
+  if (!absl::StartsWith(begin, "PK\3\4")) {
+    return readSafetensors(path, metadata);
+  }
+  // The name of the first entry: numpy writes nothing but arrays, torch.save no
+  // such name.
+  uint64_t name = begin.size() < 30 ? 0 : littleEndian(begin.data() + 26, 2);
+  std::string first(name == 0 ? 0 : std::min(name, file->bytes() - 30), '\0');
+  ZG_RETURN_IF_ERROR(file->read(30, first.size(), first.data()));
+  return absl::EndsWith(first, ".npy") ? readNpz(path) : readTorch(path);
+}
+
+bool zerograph::holdsArrays(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension();
+  return extension == ".safetensors" || extension == ".parquet" ||
+         extension == ".npy" || extension == ".npz" || isTorchFile(path);
 }
 
 bool zerograph::isTorchFile(const std::string &path) {

@@ -6,10 +6,12 @@
 #include "runtime/io/File.h"
 #include "runtime/plan/Describe.h"
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +37,11 @@ using Metadata = std::map<std::string, std::string>;
 absl::StatusOr<TensorFile> readSafetensors(const std::string &path,
                                            Metadata *metadata = nullptr);
 
-/// The arrays of NAME.npy files in a folder.
+/// The array of NAME.npy, by that name; those of a folder of such files; and of
+/// a .npz file, as numpy.savez writes it, without compression.
+absl::StatusOr<TensorFile> readNpy(const std::string &path);
 absl::StatusOr<TensorFile> readNpyFolder(const std::string &path);
+absl::StatusOr<TensorFile> readNpz(const std::string &path);
 
 /// The columns of a Parquet file that are numbers, or lists of numbers of equal
 /// length, unpacked into a temporary file that lives as long as the process. An
@@ -47,16 +52,31 @@ absl::StatusOr<TensorFile> readParquet(const std::string &path);
 /// torch/TorchFile.h.
 absl::StatusOr<TensorFile> readTorch(const std::string &path);
 
+/// Whether a file of a folder is data, by its name.
+bool holdsArrays(const std::string &path);
 /// Whether a new file is to be one of torch.save: NAME.pt, .pth.
 bool isTorchFile(const std::string &path);
 
-/// The arrays of a .safetensors file, or of one of torch.save, which has no
-/// `metadata`; whatever the file is called.
+/// The arrays of a .safetensors, .npy or .npz file or of one of torch.save,
+/// which have no `metadata`; told apart by what they begin with, whatever the
+/// file is called.
 absl::StatusOr<TensorFile> readWeights(const std::string &path,
                                        Metadata *metadata = nullptr);
 
-/// One of them, by what `path` is.
+/// These, a folder of .npy files, or a .parquet file.
 absl::StatusOr<TensorFile> readTensors(const std::string &path);
+
+/// A kind of file that people take for another one.
+struct KnownFormat {
+  std::string what;     ///< "an HDF5 file"
+  std::string remedy;   ///< how its arrays become a file that is read as data
+  bool weights = false; ///< it likely holds a model's weights
+};
+inline constexpr char kPlanFormat[] = "a plan of Zerograph";
+inline constexpr char kModelFormat[] = "an ONNX model";
+/// The kind of a file that begins with `begin`, at least 16 bytes if it has
+/// them; nothing where that cannot be told.
+std::optional<KnownFormat> knownFormat(absl::string_view begin);
 
 /// Of a type as .safetensors files name it, "I64"; ELEMENT_INVALID: no input or
 /// parameter has it.

@@ -17,9 +17,9 @@ constexpr uint64_t kLargestDirectory = 100'000'000;
 constexpr uint64_t kLongestComment = 0xffff;
 
 absl::Status bad(const File &file, uint64_t offset, const std::string &what) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      file.path(), ": no valid ZIP file, as torch.save writes it: ", what,
-      " at byte ", offset));
+  return absl::InvalidArgumentError(
+      absl::StrCat(file.path(), ": no ZIP file that can be read: ", what,
+                   " at byte ", offset));
 }
 
 absl::StatusOr<std::string> readBytes(const File &file, uint64_t offset,
@@ -130,7 +130,8 @@ absl::Status checkEntry(const File &file, const std::string &name, uint64_t at,
   if (method != 0 || packed != entry.bytes) {
     return bad(file, at,
                absl::StrCat("'", name, "' is compressed (method ", method,
-                            "), and torch.save compresses nothing"));
+                            "); write it as numpy.savez and torch.save do, "
+                            "which compress nothing,"));
   }
   return absl::OkStatus();
 }

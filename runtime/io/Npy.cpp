@@ -1,7 +1,8 @@
-//===- NpyFolder.cpp - reads a folder of .npy files -----------------------===//
+//===- Npy.cpp - reads .npy files, alone, in a folder or in a .npz file ---===//
 
 #include "runtime/base/LittleEndian.h"
 #include "runtime/io/TensorFile.h"
+#include "runtime/io/torch/ZipFile.h"
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -160,13 +161,15 @@ private:
   std::set<std::string> seen;
 };
 
-absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
+/// The array of `size` bytes of `file` from `at` on; `path` is for messages.
+absl::StatusOr<TensorExtent> readArray(std::shared_ptr<File> file,
+                                       const std::string &path, uint64_t at,
+                                       uint64_t size) {
   TensorExtent extent;
-  ZG_ASSIGN_OR_RETURN(extent.file, File::openForReading(path));
-  uint64_t size = extent.file->bytes();
+  extent.file = std::move(file);
   char prefix[12] = {};
   ZG_RETURN_IF_ERROR(
-      extent.file->read(0, std::min<uint64_t>(size, 12), prefix));
+      extent.file->read(at, std::min<uint64_t>(size, 12), prefix));
   if (size < 12 || std::string(prefix, 6) != "\x93NUMPY") {
     return bad(path, "it does not begin as a .npy file");
   }
@@ -178,29 +181,52 @@ absl::StatusOr<TensorExtent> readNpy(const std::string &path) {
                                   length, " bytes"));
   }
   std::string header(length, '\0');
-  ZG_RETURN_IF_ERROR(extent.file->read(begin, length, header.data()));
+  ZG_RETURN_IF_ERROR(extent.file->read(at + begin, length, header.data()));
   ZG_RETURN_IF_ERROR(HeaderReader(path, header, extent).read());
-  extent.offset = begin + length;
+  extent.offset = at + begin + length;
+  uint64_t bytes = size - begin - length;
   if (!byteCount(extent.shape, elementSize(extent.type), extent.bytes) ||
-      extent.bytes != size - extent.offset) {
+      extent.bytes != bytes) {
     return bad(path, absl::StrCat("an array ", shapeText(extent.shape), " has ",
-                                  size - extent.offset, " bytes"));
+                                  bytes, " bytes"));
   }
   return extent;
 }
 
 } // namespace
 
+absl::StatusOr<TensorFile> zerograph::readNpy(const std::string &path) {
+  ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
+  ZG_ASSIGN_OR_RETURN(TensorExtent array,
+                      readArray(file, path, 0, file->bytes()));
+  return TensorFile{{std::filesystem::path(path).stem().string(), array}};
+}
+
+absl::StatusOr<TensorFile> zerograph::readNpz(const std::string &path) {
+  ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
+  ZG_ASSIGN_OR_RETURN(ZipEntries entries, readZip(*file));
+  TensorFile tensors;
+  for (const auto &[name, entry] : entries) {
+    absl::string_view array = name;
+    if (absl::ConsumeSuffix(&array, ".npy")) {
+      ZG_ASSIGN_OR_RETURN(
+          tensors[std::string(array)],
+          readArray(file, absl::StrCat(path, ": ", absl::CHexEscape(name)),
+                    entry.offset, entry.bytes));
+    }
+  }
+  return tensors;
+}
+
 absl::StatusOr<TensorFile> zerograph::readNpyFolder(const std::string &path) {
   TensorFile tensors;
   std::error_code error;
   for (std::filesystem::directory_iterator it(path, error), end;
        !error && it != end; it.increment(error)) {
-    if (it->path().extension() != ".npy") {
-      continue;
+    if (it->path().extension() == ".npy") {
+      ZG_ASSIGN_OR_RETURN(TensorFile array, readNpy(it->path().string()));
+      tensors.merge(array);
     }
-    ZG_ASSIGN_OR_RETURN(TensorExtent extent, readNpy(it->path().string()));
-    tensors.emplace(it->path().stem().string(), std::move(extent));
   }
   if (error) {
     return absl::UnavailableError(
