@@ -146,7 +146,7 @@ absl::Status zerograph::shareWeights(ControlPlane &control,
 
 absl::Status zerograph::gatherWeights(ControlPlane &control,
                                       const std::string &what,
-                                      SafetensorsWriter *writer,
+                                      const WeightSink &sink,
                                       const plan::Plan &plan,
                                       const WeightFileOptions &options,
                                       const RankMemory &memory) {
@@ -156,10 +156,6 @@ absl::Status zerograph::gatherWeights(ControlPlane &control,
   }
   ZG_ASSIGN_OR_RETURN(uint64_t rounds, roundsOf(control, what, own));
   if (control.rank() == 0) {
-    WeightSink sink = [&](const std::string &name, uint64_t offset,
-                          uint64_t bytes, const void *data) {
-      return writer->write(name, offset, bytes, data);
-    };
     ZG_RETURN_IF_ERROR(writeWeights(sink, plan, options, memory));
     for (uint64_t round = 0; round < rounds; ++round) {
       ZG_ASSIGN_OR_RETURN(std::vector<std::string> messages,

@@ -9,10 +9,10 @@
 namespace zerograph {
 
 /// Ranks that share no files give what they own to rank 0, which writes all of
-/// it; every rank calls it. `writer`: rank 0's, null elsewhere. Memory: a
-/// message of a MiB a rank.
+/// it; every rank calls it. `sink`: rank 0's is called, those of others are
+/// not. Memory: a message of a MiB a rank.
 absl::Status gatherWeights(ControlPlane &control, const std::string &what,
-                           SafetensorsWriter *writer, const plan::Plan &plan,
+                           const WeightSink &sink, const plan::Plan &plan,
                            const WeightFileOptions &options,
                            const RankMemory &memory);
 

@@ -59,7 +59,6 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   bool first = control.rank() == 0;
   if (first && !said_waiting && writer->isBusy()) {
     said_waiting = true;
-    session.log->endLine();
     session.say(absl::StrCat(
         "a checkpoint is due after ", position.steps,
         " steps while the one "

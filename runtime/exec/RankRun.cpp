@@ -30,16 +30,19 @@ absl::Status RankRun::run() {
     status = collectAdapters();
   }
   if (status.ok()) {
-    status = writeFile(session.options.save_weights, session.weights.get(),
-                       "saving weights", session.weightOptions());
+    status = writeFile({"saving weights", session.options.save_weights,
+                        session.weightOptions()},
+                       session.weights);
   }
   if (status.ok()) {
-    status = writeFile(session.options.save_adapters, session.adapters.get(),
-                       "saving adapters", Session::adapterOptions());
+    status = writeFile({"saving adapters", session.options.save_adapters,
+                        Session::adapterOptions()},
+                       session.adapters);
   }
   if (status.ok()) {
-    status = writeFile(session.options.dump_states, session.states.get(),
-                       "dumping optimizer states", Session::stateOptions());
+    status = writeFile({"dumping optimizer states", session.options.dump_states,
+                        Session::stateOptions()},
+                       session.states);
   }
   if (status.ok()) {
     status = checkpoints.finish(rank_result);
@@ -109,16 +112,16 @@ absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
                      number);
   };
   FileBatch batch = batchOf(step), next = batchOf(step + 1);
-  bool last = step + 1 == session.options.steps;
+  bool last = step + 1 == session.steps;
   ZG_RETURN_IF_ERROR(trainer->accumulate(batch, session.wantsToStop(),
                                          last ? nullptr : &next));
   // Before the update, which zeroes what micro-batches have accumulated.
   if (step == session.firstStep()) {
     ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
     ZG_RETURN_IF_ERROR(
-        writeFile(session.options.dump_gradients, session.gradients.get(),
-                  "dumping gradients",
-                  Session::gradientOptions(scale / trainer->lossScale())));
+        writeFile({"dumping gradients", session.options.dump_gradients,
+                   Session::gradientOptions(scale / trainer->lossScale())},
+                  session.gradients));
   }
   return trainer->update();
 }
@@ -145,7 +148,6 @@ absl::StatusOr<EvalRecord> RankRun::evaluate(uint64_t step) {
 void RankRun::sayNotFinite(uint64_t step, double loss) {
   if (!std::isfinite(loss) && !said_not_finite) {
     said_not_finite = true;
-    session.log->endLine();
     session.say(absl::StrCat("the loss of step ", step, " is ",
                              std::isnan(loss) ? "not a number" : "infinite",
                              "; the run goes on. --debug-nonfinite names what "
@@ -165,6 +167,9 @@ absl::Status RankRun::recordStep(const StepRecord &record) {
   if (session.events) {
     ZG_RETURN_IF_ERROR(session.events->add(record.step, numbersOf(record)));
   }
+  if (session.progress) {
+    session.progress->add(record);
+  }
   if (session.options.on_step) {
     session.options.on_step(record);
   }
@@ -172,7 +177,10 @@ absl::Status RankRun::recordStep(const StepRecord &record) {
 }
 
 absl::Status RankRun::trainSteps() {
-  uint64_t first = session.firstStep(), steps = session.options.steps;
+  uint64_t first = session.firstStep(), steps = session.steps;
+  if (rank() == 0) {
+    session.begin();
+  }
   for (uint64_t step = first; step < steps; ++step) {
     TrafficCount before = collectives.traffic();
     Clock::time_point begin = Clock::now();
@@ -223,7 +231,6 @@ absl::Status RankRun::trainSteps() {
 
 void RankRun::saySkipped() const {
   if (skipped > 0) {
-    session.log->endLine();
     session.say(absl::StrCat(skipped, " of ", session.result.losses.size(),
                              " steps updated nothing, since their gradients "
                              "were not all finite"));
@@ -249,32 +256,22 @@ absl::Status RankRun::collectAdapters() {
 
 /// The run ends with this step because it was asked to.
 void RankRun::noteStop(uint64_t step) {
-  if (rank() == 0 && step + 1 < session.options.steps) {
+  if (rank() == 0 && step + 1 < session.steps) {
     session.result.stopped = true;
     session.result.stop_signal = session.signal ? session.signal->number() : 0;
   }
 }
 
-absl::Status RankRun::writeFile(const std::string &path,
-                                SafetensorsWriter *writer,
-                                const std::string &what,
-                                const WeightFileOptions &options) {
-  if (path.empty()) {
+absl::Status RankRun::writeFile(const SaveRequest &request,
+                                std::unique_ptr<SafetensorsWriter> &writer) {
+  if (request.path.empty()) {
     return absl::OkStatus();
   }
-  if (!control.inOneProcess()) {
-    ZG_RETURN_IF_ERROR(gatherWeights(control, what, writer, session.plan(),
-                                     options, trainer->memory()));
-  } else {
-    ZG_RETURN_IF_ERROR(
-        writeWeights(*writer, session.plan(), options, trainer->memory()));
-    ZG_RETURN_IF_ERROR(control.barrier(what));
+  ZG_ASSIGN_OR_RETURN(
+      std::string elsewhere,
+      saveFile(control, request, writer, session.plan(), trainer->memory()));
+  if (rank() == 0 && !elsewhere.empty()) {
+    session.result.elsewhere.push_back(elsewhere);
   }
-  if (rank() != 0) {
-    return absl::OkStatus();
-  }
-  control.setBusy(true);
-  absl::Status status = writer->commit();
-  control.setBusy(false);
-  return status;
+  return absl::OkStatus();
 }

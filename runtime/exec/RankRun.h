@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_RANKRUN_H
 
 #include "runtime/exec/RankCheckpoints.h"
+#include "runtime/exec/SaveFile.h"
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Trainer.h"
 
@@ -36,9 +37,8 @@ private:
   absl::StatusOr<StepResult> trainStep(uint64_t step);
   /// Into `session.merged`, on every rank.
   absl::Status collectAdapters();
-  absl::Status writeFile(const std::string &path, SafetensorsWriter *writer,
-                         const std::string &what,
-                         const WeightFileOptions &options);
+  absl::Status writeFile(const SaveRequest &request,
+                         std::unique_ptr<SafetensorsWriter> &writer);
   absl::StatusOr<EvalRecord> evaluate(uint64_t step);
   absl::Status recordStep(const StepRecord &record);
   void sayNotFinite(uint64_t step, double loss);

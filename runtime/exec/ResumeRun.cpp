@@ -136,13 +136,14 @@ absl::Status zerograph::checkResumedData(const Session &session) {
         " was made: the run goes on with other bits, and BatchNorm normalizes "
         "by other samples"));
   }
-  if (session.options.steps < run.steps) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the run of ", path, " has made ", run.steps,
-                     " steps, and ", session.options.steps,
-                     " are wanted in all: --steps counts those before too"));
+  if (session.steps < run.steps) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the run of ", path, " has made ", run.steps, " steps, and ",
+        session.steps,
+        " are wanted in all: --steps and --epochs count those before "
+        "too"));
   }
-  if (session.options.steps == run.steps) {
+  if (session.steps == run.steps) {
     session.say(absl::StrCat("all ", run.steps,
                              " steps have been made already: none is left"));
   }
@@ -160,9 +161,6 @@ absl::Status zerograph::openCheckpoints(Session &session) {
   const TrainOptions &options = session.options;
   if (options.checkpoint.empty()) {
     return absl::OkStatus();
-  }
-  if (options.steps == 0) {
-    session.say("--checkpoint has no effect: no step is made");
   }
   ZG_ASSIGN_OR_RETURN(session.checkpoints,
                       CheckpointFolder::open(options.checkpoint));

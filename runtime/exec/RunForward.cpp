@@ -2,13 +2,13 @@
 
 #include "runtime/exec/RunForward.h"
 
+#include "runtime/base/Text.h"
+
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Staging.h"
 #include "runtime/io/Overwrite.h"
-
-#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -111,7 +111,7 @@ void sayWhatIsLeft(const DataSource &data, const Runs &runs,
   }
   if (!data.superfluous().empty()) {
     say(absl::StrCat(data.name(), ": no input of the model: ",
-                     absl::StrJoin(data.superfluous(), ", ")));
+                     listOf(data.superfluous(), 10)));
   }
 }
 

@@ -6,8 +6,6 @@
 #include "runtime/exec/ResumeRun.h"
 #include "runtime/io/Overwrite.h"
 
-#include "absl/strings/str_join.h"
-
 #include <cstdio>
 #include <filesystem>
 
@@ -73,28 +71,27 @@ absl::Status createOutputs(Session &session) {
     ZG_ASSIGN_OR_RETURN(session.events, EventFile::open(options.tensorboard));
   }
   ZG_ASSIGN_OR_RETURN(session.log,
-                      TrainLog::open(options.log, options.steps,
-                                     options.progress, session.firstStep()));
+                      TrainLog::open(options.log, session.firstStep()));
   return openCheckpoints(session);
 }
 
 void saySuperfluous(const Session &session, const DataSource &data) {
   if (!data.superfluous().empty()) {
     session.say(absl::StrCat(data.name(), ": no input of the model: ",
-                             absl::StrJoin(data.superfluous(), ", ")));
+                             listOf(data.superfluous(), 10)));
   }
 }
 
 /// Opens the data, and counts the steps of the run.
 absl::Status openData(Session &session) {
-  TrainOptions &options = session.options;
+  const TrainOptions &options = session.options;
   ZG_ASSIGN_OR_RETURN(session.data,
                       DataSource::open(options.data, session.plan()));
   const DataSource &data = *session.data;
   session.order.emplace(data, options.shuffle);
-  options.steps =
-      options.epochs ? *options.epochs * data.steps() : options.steps;
-  session.result.steps = options.steps;
+  session.steps =
+      options.steps.value_or(options.epochs.value_or(1) * data.steps());
+  session.result.steps = session.steps;
   session.result.first_step = session.firstStep();
   if (data.rest() > 0) {
     session.say(absl::StrCat(
@@ -141,9 +138,6 @@ absl::Status openEvaluation(Session &session) {
   ZG_ASSIGN_OR_RETURN(session.evaluation,
                       Evaluation::open(options.eval_data, session.plan()));
   saySuperfluous(session, session.evaluation->data());
-  if (options.steps == 0) {
-    session.say("--eval-data has no effect: no step is made");
-  }
   options.eval_every = options.eval_every.value_or(session.data->steps());
   session.result.eval_rounds = session.evaluation->rounds();
   return session.evaluation->check(session.process, session.processes);
@@ -174,7 +168,7 @@ absl::Status openFiles(Session &session) {
   if (!options.save_weights.empty() && hasAdapters(plan)) {
     session.merged = std::make_unique<AdapterValues>(plan);
   }
-  ZG_RETURN_IF_ERROR(session.order->check(*session.data, options.steps,
+  ZG_RETURN_IF_ERROR(session.order->check(*session.data, session.steps,
                                           session.process, session.processes));
   if (std::string where = session.data->countedFromEnd(); !where.empty()) {
     session.say(absl::StrCat(
@@ -235,10 +229,29 @@ void Session::say(const std::string &text) const {
   if (!first()) {
     return;
   }
+  if (progress) {
+    progress->endLine();
+  }
   if (options.say) {
     options.say(text);
   } else {
     std::fprintf(stderr, "note: %s\n", text.c_str());
+  }
+}
+
+void Session::begin() {
+  if (!first()) {
+    return;
+  }
+  RunBegin run{steps, firstStep(), data->samplesOfStep()};
+  if (options.on_begin) {
+    options.on_begin(run);
+  }
+  if (!options.quiet) {
+    progress = std::make_unique<Progress>(
+        ProgressRun{run.steps, run.first_step, run.samples,
+                    run.samples * tokensOfSample(plan())},
+        options.print_every);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/exec/EventFile.h"
 #include "runtime/exec/LossScaler.h"
 #include "runtime/exec/Machine.h"
+#include "runtime/exec/Progress.h"
 #include "runtime/exec/SampleOrder.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/exec/Trace.h"
@@ -27,8 +28,9 @@ struct Session {
   /// Of the processes of the run; the one with rank 0 writes and speaks.
   unsigned process = 0, processes = 1;
   bool first() const { return process == 0; }
-  /// `steps` and `eval_every` also where epochs decide them.
+  /// `eval_every` also where epochs decide it.
   TrainOptions options;
+  uint64_t steps = 0; ///< in all
   Machine machine;
   std::unique_ptr<DataSource> data;
   std::optional<SampleOrder> order;
@@ -48,6 +50,7 @@ struct Session {
   /// each rank writes its part.
   std::unique_ptr<AdapterValues> merged;
   std::unique_ptr<TrainLog> log;      // null unless first()
+  std::unique_ptr<Progress> progress; // or null
   std::unique_ptr<EventFile> events;  // or null
   std::unique_ptr<TraceFile> trace;   // or null
   std::unique_ptr<StopSignal> signal; // or null
@@ -76,13 +79,16 @@ struct Session {
   /// Whether an evaluation follows the step.
   bool evaluatesAfter(uint64_t step) const {
     return evaluation &&
-           ((step + 1) % *options.eval_every == 0 || step + 1 == options.steps);
+           ((step + 1) % *options.eval_every == 0 || step + 1 == steps);
   }
   bool wantsToStop() const {
     return (signal && signal->requested()) ||
            (options.stop && options.stop->load());
   }
+  /// Ends the line of progress first.
   void say(const std::string &text) const;
+  /// Called when the first step is next.
+  void begin();
 };
 
 /// Opens and checks all of it; what is written, in process 0 alone. Each

@@ -19,10 +19,17 @@
 
 namespace zerograph {
 
+/// A run that begins.
+struct RunBegin {
+  uint64_t steps = 0;      ///< in all, with those that earlier runs made
+  uint64_t first_step = 0; ///< how many these are
+  uint64_t samples = 0;    ///< of a step
+};
+
 struct TrainOptions {
-  uint64_t steps = options::Train().steps;
-  /// Instead of `steps`: as many as whole passes over the data take.
-  std::optional<uint64_t> epochs;
+  /// At most one of them: steps, or as many as whole passes over the data take.
+  /// Neither is one pass.
+  std::optional<uint64_t> steps, epochs;
   /// Gives each epoch an order of its own; none: that of the data.
   std::optional<uint64_t> shuffle;
   /// .safetensors files, folders of these, or folders of .npy files, whose
@@ -90,12 +97,17 @@ struct TrainOptions {
   bool graphs_given = false;
   /// Instead of the learning rates of the plan's groups.
   std::optional<double> learning_rate;
-  /// A line of rate and time left on standard error where it is a terminal.
-  bool progress = true;
+  /// Nothing is shown of the steps.
+  bool quiet = false;
+  /// Progress has a line after every so many steps (Progress.h).
+  std::optional<uint64_t> print_every;
   /// SIGINT, SIGTERM or SIGUSR1 ends the run after the step.
   bool handle_interrupt = true;
   /// Ends the run after the step while true; may be null.
   const std::atomic<bool> *stop = nullptr;
+  /// Told when all is opened, read and checked and the first step is next, by
+  /// rank 0's thread; may be null.
+  std::function<void(const RunBegin &)> on_begin;
   /// Told of each finished step, by rank 0's thread; may be null.
   std::function<void(const StepRecord &)> on_step;
   /// Told what the user should know; by default to standard error.
@@ -149,6 +161,9 @@ struct TrainResult {
   uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
   std::vector<RankResult> ranks;
   CheckpointTimes checkpoints;
+  /// Of each file that could not be written where it was wanted: why, and where
+  /// it is instead.
+  std::vector<std::string> elsewhere;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none
   uint64_t peak_rss_bytes = 0; // of the process; of several, the most

@@ -24,22 +24,6 @@ std::string number(double value) {
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
-/// "2 h 05 m", "3 m 20 s", "12 s".
-std::string duration(double seconds) {
-  auto whole = int64_t(std::ceil(seconds));
-  char text[48];
-  if (whole >= 3600) {
-    std::snprintf(text, sizeof(text), "%ld h %02ld m", long(whole / 3600),
-                  long(whole / 60 % 60));
-  } else if (whole >= 60) {
-    std::snprintf(text, sizeof(text), "%ld m %02ld s", long(whole / 60),
-                  long(whole % 60));
-  } else {
-    std::snprintf(text, sizeof(text), "%ld s", long(whole));
-  }
-  return text;
-}
-
 } // namespace
 
 std::string zerograph::toJson(const StepRecord &record) {
@@ -78,14 +62,10 @@ std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
 }
 
 absl::StatusOr<std::unique_ptr<TrainLog>>
-TrainLog::open(const std::string &path, uint64_t steps, bool progress,
-               uint64_t first_step) {
+TrainLog::open(const std::string &path, uint64_t first_step) {
   std::unique_ptr<TrainLog> log(new TrainLog);
   log->path = path;
-  log->steps = steps;
   log->first_step = first_step;
-  log->progress = progress && isatty(STDERR_FILENO);
-  log->begin = std::chrono::steady_clock::now();
   if (!path.empty()) {
     log->created = access(path.c_str(), F_OK) != 0;
     log->file = std::fopen(path.c_str(), "ae");
@@ -125,15 +105,7 @@ absl::Status TrainLog::findKept() {
   return absl::OkStatus();
 }
 
-void TrainLog::endLine() {
-  if (drawn) {
-    std::fputc('\n', stderr);
-    drawn = false;
-  }
-}
-
 TrainLog::~TrainLog() {
-  endLine();
   if (file) {
     std::fclose(file);
     if (created && !started) {
@@ -159,12 +131,6 @@ absl::Status TrainLog::start() {
 }
 
 absl::Status TrainLog::add(const StepRecord &record) {
-  if (record.eval) {
-    eval_loss = record.eval->loss;
-  }
-  if (progress) {
-    draw(record);
-  }
   if (!file) {
     return absl::OkStatus();
   }
@@ -176,29 +142,4 @@ absl::Status TrainLog::add(const StepRecord &record) {
         absl::StrCat(path, ": cannot write: ", std::strerror(errno)));
   }
   return absl::OkStatus();
-}
-
-void TrainLog::draw(const StepRecord &record) {
-  auto now = std::chrono::steady_clock::now();
-  bool last = record.step + 1 == steps;
-  if (drawn && !last && now - last_drawn < std::chrono::milliseconds(100)) {
-    return;
-  }
-  last_drawn = now;
-  drawn = true;
-  double elapsed = std::chrono::duration<double>(now - begin).count();
-  double each = elapsed / double(record.step + 1 - first_step);
-  std::string eval;
-  if (eval_loss) {
-    char text[48];
-    std::snprintf(text, sizeof(text), "eval_loss %.5g  ", *eval_loss);
-    eval = text;
-  }
-  std::fprintf(stderr,
-               "\rstep %llu/%llu  loss %.5g  %s%.4g samples/s  %s left \x1b[K",
-               static_cast<unsigned long long>(record.step + 1),
-               static_cast<unsigned long long>(steps), record.loss,
-               eval.c_str(), record.samples_per_s,
-               duration(each * double(steps - record.step - 1)).c_str());
-  std::fflush(stderr);
 }

@@ -43,40 +43,31 @@ std::string toJson(const StepRecord &record);
 /// What TensorBoard shows of it, with the names that the log has.
 std::vector<NamedNumber> numbersOf(const StepRecord &record);
 
-/// The log file, a line a step, and on a terminal the progress line. A run that
-/// fails before its first step leaves the file as it was, or none. One that
-/// goes on from another keeps the lines of steps before its first one.
+/// The log file, a line a step. A run that fails before its first step leaves
+/// the file as it was, or none. One that goes on from another keeps the lines
+/// of steps before its first one.
 class TrainLog {
 public:
-  /// An empty path: no file. `progress`: draw on standard error where that is
-  /// a terminal.
+  /// An empty path: no file.
   static absl::StatusOr<std::unique_ptr<TrainLog>>
-  open(const std::string &path, uint64_t steps, bool progress,
-       uint64_t first_step = 0);
+  open(const std::string &path, uint64_t first_step = 0);
   ~TrainLog();
 
   absl::Status add(const StepRecord &record);
   /// Removes what an earlier run wrote of the steps that this one makes, if no
   /// record has yet: there was nothing to log.
   absl::Status start();
-  /// Ends the progress line, where there is one: something else is to be said.
-  void endLine();
 
 private:
   TrainLog() = default;
-  void draw(const StepRecord &record);
   absl::Status findKept();
 
   std::string path;
   std::FILE *file = nullptr;
   bool created = false; // no file was there
   bool started = false; // what was there is gone
-  uint64_t steps = 0, first_step = 0;
+  uint64_t first_step = 0;
   off_t kept = 0; // bytes of the steps before the first one
-  bool progress = false;
-  bool drawn = false;
-  std::chrono::steady_clock::time_point begin, last_drawn;
-  std::optional<double> eval_loss; // the latest
 };
 
 } // namespace zerograph

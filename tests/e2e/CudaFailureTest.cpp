@@ -78,7 +78,7 @@ protected:
     loaded = std::move(*parsed);
     options.steps = 2;
     options.data = {dataOf(training)};
-    options.progress = false;
+    options.quiet = true;
     options.handle_interrupt = false;
     options.say = [](const std::string &) {};
   }

@@ -183,7 +183,7 @@ Outcome trainModel(const Training &training) {
     options.dump_gradients = scratch.path + "/gradients.safetensors";
   }
   options.nvme_path = scratch.path; // for plans that ask for it
-  options.progress = false;
+  options.quiet = true;
   options.handle_interrupt = false;
   options.deadline_seconds = 120;
   options.say = [](const std::string &) {};

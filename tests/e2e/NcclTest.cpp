@@ -128,7 +128,7 @@ protected:
     options.deadline_seconds = 60;
     options.data = {std::string(ZEROGRAPH_MODELS) +
                     "/mlp-digits/batches.safetensors"};
-    options.progress = false;
+    options.quiet = true;
     options.handle_interrupt = false;
     options.say = [this](const std::string &text) { said += text; };
   }

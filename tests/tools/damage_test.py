@@ -67,8 +67,8 @@ class Damage(Case):
 
     def test_other_files(self):
         self.refused("verify", "nothing", parts=["nothing", "No such file"])
-        self.refused("verify", ".", parts=["Is a directory"])
-        self.refused("verify", MLP_DATA, parts=["not a Zerograph plan"])
+        self.refused("verify", ".", parts=[". is a folder, expected a plan"])
+        self.refused("verify", MLP_DATA, parts=["is a .safetensors file"])
         self.refused("train", "nothing", "--data", MLP_DATA,
                      parts=["nothing", "No such file"])
 

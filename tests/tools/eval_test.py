@@ -40,9 +40,10 @@ class Evaluate(Training):
         self.assertEqual(records[0]["eval_samples"], 16)
         self.assertGreater(records[0]["eval_ms"], 0)
         line = f"eval_loss {records[0]['eval_loss']:.6f}"
-        self.assertIn(f"step 0 loss {records[0]['loss']:.6f} {line}\n",
-                      result.stdout)
-        self.assertIn(f"{line} after step 0\n", result.stdout)
+        self.assertRegex(result.stdout,
+                         rf"(?m)^step 1/\d+  loss {records[0]['loss']:.6f} .* "
+                         rf" {line}  ")
+        self.assertIn(f"{line} after step 1\n", result.stdout)
         records, _ = self.train("--lr", "0.1", "--steps", "3", *ranks,
                                 "--eval-data", "e", "--eval-every", "1")
         again, _ = self.train("--lr", "0", "--load-weights", "w", *ranks,

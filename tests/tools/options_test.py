@@ -33,6 +33,14 @@ class Commands(Case):
     def test_values_that_are_none(self):
         self.refused(*COMPILE, "--lr", "abc", codes=(2,),
                      parts=["--lr is 'abc', expected a number"])
+        self.refused(*COMPILE, "--zero", "4", codes=(2,),
+                     parts=["--zero is '4', expected 0 to 3"])
+        for value in ("0", "x"):
+            self.refused("train", MLP, "--data", MLP_DATA, "--steps", value,
+                         codes=(2,), parts=[f"--steps is '{value}', expected "
+                                            "at least 1"])
+        self.refused("train", MLP, MLP_DATA, "--data", MLP_DATA, codes=(2,),
+                     parts=["unexpected argument", "samples are given by"])
         self.refused(*COMPILE, "--lr", codes=(2,),
                      parts=["--lr needs a value"])
         for file in "options_test.py", ".":
@@ -43,7 +51,8 @@ class Commands(Case):
     def test_a_plan_is_no_model(self):
         plan = self.compile_mlp()
         self.refused("run", plan, "--data", MLP_DATA, "-o", "x",
-                     parts=[plan + " is a plan, not a model"])
+                     parts=[plan + " is a plan of Zerograph, expected an "
+                            "ONNX model"])
 
     def test_options_that_a_plan_has_already(self):
         self.refused("train", "x.zgplan", "--lr", "1", codes=(2,),
@@ -234,7 +243,7 @@ class CompileOptions(Case):
     def test_models_that_are_none(self):
         for model, parts in (("no.onnx", ["No such file"]),
                              (".", ["a folder"]),
-                             (MLP_DATA, ["not an ONNX file"])):
+                             (MLP_DATA, ["expected an ONNX model"])):
             self.refused("compile", model, "-o", "x", "--micro-batch", "8",
                          parts=parts)
         self.refused("compile", MLP, "-o", "x",

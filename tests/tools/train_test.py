@@ -1,5 +1,6 @@
 """`train`: its log, its progress, how it is stopped, and what it keeps."""
 
+import fcntl
 import json
 import os
 import pty
@@ -9,6 +10,8 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
+import termios
 import time
 
 from onnx_bytes import DOUBLE, linear
@@ -30,7 +33,8 @@ class Train(Case):
         return self.succeeds("train", model, "--data", data, *SGD, *options)
 
     def test_the_log(self):
-        result = self.train("--steps", "5", "--log", "log.jsonl")
+        result = self.train("--steps", "5", "--log", "log.jsonl",
+                            "--print-every", "1")
         records = self.records()
         self.assertEqual([r["step"] for r in records], list(range(5)))
         with open(self.path("log.jsonl")) as file:
@@ -47,10 +51,12 @@ class Train(Case):
             for key in ("loss", "step_ms", "samples_per_s"):
                 digits = re.search(f'"{key}": ([^,}}]*)', line).group(1)
                 self.assertEqual(float(digits), float(repr(record[key])))
-        # The same losses on standard output, rounded, as they happen.
+        # The same losses on standard output, rounded, as they happen; there
+        # steps are counted from 1.
         self.assertEqual(
-            re.findall(r"^step (\d+) loss (.*)$", result.stdout, re.M),
-            [(str(r["step"]), f"{r['loss']:.6f}") for r in records])
+            re.findall(r"^step (\d+)/5  loss (\S+)  lr 0.1  \S+ samples/s  "
+                       r"\d+ s left$", result.stdout, re.M),
+            [(str(r["step"] + 1), f"{r['loss']:.6f}") for r in records])
 
     def test_clipping(self):
         self.train("--steps", "3", "--log", "plain.jsonl")
@@ -85,12 +91,13 @@ class Train(Case):
         # Another first step alone, whatever the number of ranks and the stage.
         self.train("--steps", "1", "--schedule", "constant", "--warmup-steps",
                    "5", "--save-weights", "none")
-        self.train("--steps", "0", "--save-weights", "start")
+        self.succeeds("train", MLP, "--data", MLP_DATA, *SGD[:-1], "0",
+                      "--steps", "1", "--save-weights", "start")
         self.assertEqual(read_tensors(self.path("none")),
                          read_tensors(self.path("start")))
 
     def test_the_report(self):
-        result = self.train("--steps", "2")
+        result = self.train("--steps", "2", "--save-weights", "w")
         self.assertEqual(result.stderr, "")
         self.assertNotIn("\r", result.stdout)
         measured = re.findall(r"^  .*?([\d,]+) +([\d,]+)$", result.stdout,
@@ -122,9 +129,120 @@ class Train(Case):
             self.assertLess(abs(found - weight), 1e-14)
 
     def test_no_step(self):
-        self.train("--steps", "0", "--save-weights", "w", "--log", "log.jsonl")
-        self.assertEqual(self.records(), [])
-        self.assertEqual(len(read_tensors(self.path("w"))), 4)
+        self.refused("train", MLP, "--data", MLP_DATA, *SGD, "--steps", "0",
+                     "--save-weights", "w", codes=(2,), parts=["--steps"])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_one_epoch_where_nothing_says_more(self):
+        said = self.train("--log", "log.jsonl", "--save-weights", "w",
+                          "--schedule", "linear").stderr
+        self.assertEqual(said, "note: neither --steps nor --epochs is given: "
+                         "one epoch, 40 steps of 16 samples\n")
+        self.assertEqual([r["step"] for r in self.records()], list(range(40)))
+        once = read_tensors(self.path("w"))
+        said = self.train("--epochs", "1", "--save-weights", "w", "--schedule",
+                          "linear").stderr
+        self.assertEqual((read_tensors(self.path("w")), said), (once, ""))
+
+    def test_a_run_that_keeps_nothing(self):
+        """Said before the first step, and after the last."""
+        result = self.train("--steps", "2")
+        self.assertEqual(
+            result.stderr,
+            "warning: the trained weights will not be kept: give "
+            "--save-weights FILE or --checkpoint DIR\n"
+            "note: the trained weights were not kept: neither --save-weights "
+            "nor --checkpoint was given\n")
+        for keeps in (["--save-weights", "w"], ["--checkpoint", "c"],
+                      ["--lora", "2:*", "--save-adapters", "a"]):
+            result = self.train("--steps", "2", *keeps)
+            self.assertNotIn("kept", result.stderr)
+
+    def steps_printed(self, *options):
+        said = self.train(*options, "--save-weights", "w").stdout
+        return [int(step) for step in re.findall(r"^step (\d+)/", said, re.M)]
+
+    def test_progress_in_a_file(self):
+        """A line now and then, the last one too."""
+        self.assertEqual(self.steps_printed("--steps", "25"),
+                         [1, 2, 5, 10, 20, 25])
+        self.assertEqual(self.steps_printed("--steps", "5", "--print-every",
+                                            "2"), [2, 4, 5])
+        result = self.train("--steps", "25", "--quiet", "--save-weights", "w")
+        self.assertEqual((result.stdout, result.stderr), ("", ""))
+        # What may be wrong is said all the same.
+        result = self.succeeds("train", MLP, "--data", MLP_DATA, "--steps",
+                               "25", "--micro-batch", "8", "--quiet",
+                               "--prefetch", "1")
+        self.assertEqual(result.stdout, "")
+        self.assertIn("warning: --prefetch has no effect", result.stderr)
+        self.assertIn("warning: the trained weights will not", result.stderr)
+        self.assertNotIn("note", result.stderr)
+
+    def test_tokens_a_second(self):
+        folder = os.path.join(MODELS, "gpt2-nano")
+        result = self.succeeds(
+            "train", os.path.join(folder, "model.onnx"), "--data",
+            os.path.join(folder, "batches.safetensors"), "--micro-batch", "2",
+            "--steps", "2", "--save-weights", "w")
+        rates = re.findall(r"  ([\d.,]+) samples/s  ([\d.,]+) tokens/s  ",
+                           result.stdout)
+        self.assertEqual(len(rates), 2, result.stdout)
+        for samples, tokens in rates:
+            samples, tokens = (float(rate.replace(",", ""))
+                               for rate in (samples, tokens))
+            self.assertAlmostEqual(tokens / samples / 64, 1, delta=0.02)
+
+    def test_three_notes_and_what_matters_first(self):
+        with open(self.path("ds.json"), "w") as file:
+            json.dump({"zero_optimization": {"stage": 2, "prefetch_bucket_size":
+                                             5}}, file)
+        arrays = {name: rows(a, 0, 50)
+                  for name, a in read_tensors(MLP_DATA).items()}
+        write_tensors(self.path("d"), {**arrays, "more": arrays["labels"]})
+        options = ["train", MLP, "--data", "d", "--micro-batch", "8",
+                   "--prefetch", "1", "--reduce", "last"]
+        said = self.succeeds(*options).stderr.splitlines()
+        before = said[:-1]
+        self.assertEqual(len(before), 3, said)
+        self.assertTrue(all(line.startswith("warning: ") for line in before))
+        self.assertRegex(before[-1], r" \(--notes has \d more\)$")
+        self.assertTrue(any("will not be kept" in line for line in before))
+        said = self.succeeds(*options, "--notes").stderr
+        for part in ("will not be kept", "--prefetch has no effect",
+                     "--reduce last has no effect", "the last 2 samples",
+                     "no input of the model: more", "one epoch"):
+            self.assertEqual(said.count(part), 1, said)
+
+    def test_weights_whose_folder_is_gone_are_put_elsewhere(self):
+        for gone, environment in (
+                ("out", {}),
+                (".", {"TMPDIR": tempfile.mkdtemp(dir=self.folder)})):
+            here = self.path("here")
+            os.makedirs(os.path.join(here, "out"), exist_ok=True)
+            process = subprocess.Popen(
+                [ZEROGRAPH, "train", MLP, "--data", MLP_DATA, *SGD, "--steps",
+                 "100000000", "--print-every", "1", "--save-weights", "out/w"],
+                cwd=here, env={**os.environ, **environment}, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            process.stdout.readline()
+            shutil.rmtree(os.path.normpath(os.path.join(here, gone)))
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 1, said)
+            where = re.search(r"saving weights: out/w: .*; the file is in (\S+) "
+                              "instead\n", said)[1]
+            self.assertEqual(os.path.dirname(where),
+                             environment.get("TMPDIR", here))
+            self.assertEqual(len(read_tensors(where)), 4)
+
+    def test_a_folder_that_cannot_be_written_is_found_before_the_run(self):
+        options = self.without_privileges()
+        os.mkdir(self.path("out"), 0o500)
+        said = self.refused("train", MLP, "--data", MLP_DATA, *SGD, "--steps",
+                            "2", "--save-weights", "out/w", **options).stderr
+        self.assertIn("Permission denied", said)
 
     def test_data_wraps_around(self):
         # With a rate of 0 the second pass repeats the first.
@@ -175,7 +293,8 @@ class Train(Case):
                                      "3"]),
                               ("c", ["--seed", "6"])):
             result = self.succeeds(*arguments[:-2], "--init-missing",
-                                   "normal:0.02", "--steps", "0",
+                                   "normal:0.02", "--steps", "1",
+                                   "--optimizer", "sgd", "--lr", "0",
                                    "--save-weights", name, *options)
             files.append(read_tensors(self.path(name)))
             # A few names of many.
@@ -274,9 +393,12 @@ class Stop(Case):
 
 class Terminal(Case):
 
-    def in_terminal(self, *arguments):
-        """All that a terminal gets."""
+    def in_terminal(self, *arguments, columns=0):
+        """All that a terminal gets, one of so many columns."""
         master, slave = pty.openpty()
+        if columns:
+            fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                        struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen([ZEROGRAPH, *arguments], cwd=self.folder,
                                    stdin=subprocess.DEVNULL, stdout=slave,
                                    stderr=slave)
@@ -298,17 +420,29 @@ class Terminal(Case):
     def test_progress(self):
         text = self.in_terminal("train", MLP, "--data", MLP_DATA, *SGD,
                                 "--steps", "400")
-        lines = re.findall(r"\rstep (\d+)/400  loss \S+  (\S+) samples/s  "
-                           r"([\d hms]+) left", text)
+        lines = re.findall(r"\rstep (\d+)/400  loss \S+  lr 0.1  (\S+) "
+                           r"samples/s  ([\d hms]+) left", text)
         self.assertGreaterEqual(len(lines), 2, text)
         self.assertEqual(lines[-1][0], "400")
         self.assertEqual(lines[-1][2], "0 s")
         for _, rate, _ in lines:
-            self.assertGreater(float(rate), 0)
+            self.assertGreater(float(rate.replace(",", "")), 0)
         # The losses are in that line, and not said twice.
-        self.assertIsNone(re.search(r"^step \d+ loss", text, re.M))
+        self.assertIsNone(re.search(r"^step ", text, re.M))
         # The report begins on a line of its own.
-        self.assertRegex(text, r"\nloss \S+ at step 0")
+        self.assertRegex(text, r"\nloss \S+ at step 1, \S+ at step 400")
+
+    def test_lines_that_stay(self):
+        text = self.in_terminal("train", MLP, "--data", MLP_DATA, *SGD,
+                                "--steps", "40", "--print-every", "20")
+        self.assertEqual(re.findall(r"\nstep (\d+)/40", text), ["20", "40"])
+
+    def test_a_narrow_terminal(self):
+        """A line that wraps could not be drawn over."""
+        text = self.in_terminal("train", MLP, "--data", MLP_DATA, *SGD,
+                                "--steps", "40", columns=30)
+        for line in re.findall(r"\r(step [^\r\n\x1b]*)", text):
+            self.assertLess(len(line), 30)
 
     def test_what_is_said_has_its_own_line(self):
         text = self.in_terminal("train", MLP, "--data", MLP_DATA,
@@ -316,7 +450,7 @@ class Terminal(Case):
         self.assertRegex(text, r"\r\nnote: the loss of step \d+ is "
                                r"(not a number|infinite); the run goes on\. "
                                r"--debug-nonfinite names what made it so\r\n")
-        self.assertEqual(text.count("note:"), 1)
+        self.assertEqual(text.count("note: the loss"), 1)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ class WrongData(Case):
         self.refused("train", self.plan, "--data", "no.safetensors",
                      parts=["no.safetensors", "No such file"])
         self.refused("train", self.plan, "--data", self.plan,
-                     parts=["no valid safetensors"])
+                     parts=["it is a plan of Zerograph"])
         self.refused("train", self.plan, "--data", GPT_DATA,
                      parts=["'x' is missing", "'labels' is I64 [160, 64]",
-                            "also holds input_ids"])
+                            "it also has input_ids"])
 
     def test_other_types_and_shapes(self):
         dtype, shape, data = self.arrays["x"]
@@ -62,8 +62,9 @@ class WrongData(Case):
             self.assertFalse(os.path.exists(self.path("w")))
             self.assertFalse(os.path.exists(self.path("log")))
             # Not of data that is not read.
-            self.succeeds("train", self.plan, "--data", "data.safetensors",
-                          "--steps", str(sample // 16))
+            if sample >= 16:
+                self.succeeds("train", self.plan, "--data", "data.safetensors",
+                              "--steps", str(sample // 16))
 
     def test_an_index_that_counts_from_the_end_is_said(self):
         arrays = read_tensors(GPT_DATA)

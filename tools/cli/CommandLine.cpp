@@ -6,12 +6,15 @@
 #include "runtime/base/Version.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/device/Driver.h"
+#include "tools/cli/Notes.h"
 #include "tools/cli/OptionTable.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 #include <algorithm>
 #include <chrono>
@@ -114,10 +117,34 @@ std::string suggestion(const std::string &given,
   return best.empty() ? "" : absl::StrCat("; did you mean ", best, "?");
 }
 
+/// "--steps is 'x', expected 1 to 1024", of "--steps: Value x not in range 1 to
+/// 1024"; a bound that nobody reaches is left out. Empty: it says another
+/// thing.
+std::string rangeMessage(const std::string &text) {
+  std::vector<std::string> sides =
+      absl::StrSplit(text, absl::MaxSplits(" not in range ", 1));
+  std::vector<std::string> named =
+      absl::StrSplit(sides.front(), absl::MaxSplits(": Value ", 1));
+  if (sides.size() != 2 || named.size() != 2) {
+    return "";
+  }
+  std::vector<std::string> bounds =
+      absl::StrSplit(sides[1], absl::MaxSplits(" to ", 1));
+  double most = 0;
+  bool bounded =
+      bounds.size() == 2 && absl::SimpleAtod(bounds[1], &most) && most < 1e9;
+  return absl::StrCat(named[0], " is '", named[1], "', expected ",
+                      bounded ? sides[1]
+                              : absl::StrCat("at least ", bounds.front()));
+}
+
 /// CLI11 counts the arguments of all occurrences together, and speaks of its
 /// types.
 std::string messageOf(const CLI::ParseError &error) {
   std::string text = error.what();
+  if (std::string range = rangeMessage(text); !range.empty()) {
+    return range;
+  }
   size_t at = text.find(": At Most 1 required but received");
   if (at != std::string::npos) {
     return text.substr(0, at) + " is given more than once";
@@ -195,6 +222,7 @@ int CommandLine::fail(const CLI::App *command, const std::string &message,
   if (!last) {
     leaveItToRank0();
   }
+  releaseNotes(); // they may tell why
   std::string name;
   for (; command && command != &app; command = command->get_parent()) {
     name = absl::StrCat(" ", command->get_name(), name);
@@ -207,6 +235,9 @@ int CommandLine::fail(const CLI::App *command, const std::string &message,
 bool CommandLine::reportExtras(const CLI::App &command) const {
   std::vector<std::string> names;
   collectOptions(command, names);
+  auto takes = [&](const char *option) {
+    return std::find(names.begin(), names.end(), option) != names.end();
+  };
   bool any = false, after_unknown = false;
   for (const std::string &extra : command.remaining(true)) {
     bool option = absl::StartsWith(extra, "-");
@@ -221,7 +252,10 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
                             : "; 'zerograph compile' takes it, and the plan "
                               "has it from there"));
     } else if (!after_unknown) {
-      fail(&command, absl::StrCat("unexpected argument '", extra, "'"));
+      fail(
+          &command,
+          absl::StrCat("unexpected argument '", extra, "'",
+                       takes("--data") ? "; samples are given by --data" : ""));
     }
     // What follows an unknown option is likely its value.
     after_unknown = option && !absl::StrContains(extra, '=');
@@ -310,10 +344,10 @@ int CommandLine::run(int argc, char **argv) {
 void sayFindings(const std::vector<std::string> &warnings,
                  const std::vector<std::string> &notes) {
   for (const std::string &warning : warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    warn(warning);
   }
   for (const std::string &note : notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+    say(Matter::Compilation, note);
   }
 }
 

@@ -8,7 +8,9 @@
 #include "absl/strings/str_split.h"
 #include "options/Lora.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
 #include "tools/cli/ModelFacts.h"
+#include "tools/cli/Notes.h"
 #include "tools/cli/OffloadFlags.h"
 #include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/PrecisionFlags.h"
@@ -16,7 +18,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace zerograph {
 
@@ -45,10 +46,10 @@ void sayNotAsWritten(const std::string &path, const config::Config &config) {
       }
     }
     if (!names.empty()) {
-      std::fprintf(stderr, "note: %s: %s: %s; 'zerograph explain %s' says %s\n",
-                   path.c_str(), std::string(nameOf(does)).c_str(),
-                   absl::StrJoin(names, ", ").c_str(), path.c_str(),
-                   does == config::Does::Differently ? "how" : "why");
+      say(Matter::Run,
+          absl::StrCat(path, ": ", nameOf(does), ": ", listOf(names, 10),
+                       "; 'zerograph explain ", path, "' says ",
+                       does == config::Does::Differently ? "how" : "why"));
     }
   }
 }
@@ -112,21 +113,18 @@ bool CompileFlags::isGiven(const std::string &option) const {
 void CompileFlags::sayWithoutEffect() const {
   for (const char *option : {"--prefetch", "--persistence-threshold"}) {
     if (isGiven(option) && options.zero_stage < 3) {
-      std::fprintf(stderr,
-                   "warning: %s has no effect with --zero %d; it is for "
-                   "--zero 3\n",
-                   option, int(options.zero_stage));
+      warn(absl::StrCat(option, " has no effect with --zero ",
+                        options.zero_stage, "; it is for --zero 3"));
     }
   }
   bool library =
       options.matmul == "library" || options.convolution == "library";
   if (options.allow_tf32 &&
       (options.target.rfind("cuda", 0) != 0 || !library)) {
-    std::fprintf(stderr,
-                 "warning: --allow-tf32 has no effect with --target %s and "
-                 "--matmul %s; it is for products and convolutions by cuda's "
-                 "libraries\n",
-                 options.target.c_str(), options.matmul.c_str());
+    warn(absl::StrCat("--allow-tf32 has no effect with --target ",
+                      options.target, " and --matmul ", options.matmul,
+                      "; it is for products and convolutions by cuda's "
+                      "libraries"));
   }
 }
 
@@ -144,9 +142,9 @@ absl::Status CompileFlags::checkReduce() const {
   }
   bool alone = isGiven("--ranks") && options.ranks == 1;
   if (options.accumulate == 1 || alone) {
-    std::fprintf(stderr, "warning: --reduce last has no effect with %s\n",
-                 alone ? "--ranks 1: there is nobody to reduce with"
-                       : "--accumulate 1: there is one reduction a step");
+    warn(absl::StrCat("--reduce last has no effect with ",
+                      alone ? "--ranks 1: there is nobody to reduce with"
+                            : "--accumulate 1: there is one reduction a step"));
   }
   return absl::OkStatus();
 }
@@ -194,10 +192,8 @@ absl::Status CompileFlags::checkLoss() {
     }
   }
   if (!kind.empty() && !classes && options.loss_mean == "tokens") {
-    std::fprintf(stderr,
-                 "warning: --loss-mean tokens has no effect with --loss %s, "
-                 "which counts as many numbers in each micro-batch\n",
-                 kind.c_str());
+    warn(absl::StrCat("--loss-mean tokens has no effect with --loss ", kind,
+                      ", which counts as many numbers in each micro-batch"));
     options.loss_mean = "micro-batches";
   }
   return absl::OkStatus();
@@ -248,7 +244,7 @@ absl::Status CompileFlags::readConfig(const std::string &model,
   ZG_RETURN_IF_ERROR(addModel(model, known));
   ZG_ASSIGN_OR_RETURN(ConfigFile file, takeConfig(path, known));
   for (const std::string &note : file.notes) {
-    std::fprintf(stderr, "note: %s: %s\n", path.c_str(), note.c_str());
+    say(Matter::Run, absl::StrCat(path, ": ", note));
   }
   if (!file.problems.empty()) {
     return absl::InvalidArgumentError(

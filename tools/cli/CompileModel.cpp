@@ -3,11 +3,14 @@
 #include "tools/cli/CompileModel.h"
 
 #include "frontend/Import.h"
+#include "runtime/base/EditDistance.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
 #include "runtime/device/Driver.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/Shard.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/InputFile.h"
 
 #include <filesystem>
 #include <fstream>
@@ -51,6 +54,36 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
+/// An error where an input that has no array has a dim that only it could tell:
+/// its name in the data is another.
+absl::Status needArrays(const std::vector<frontend::InputSignature> &inputs,
+                        const std::vector<std::string> &data,
+                        const CompileOptions &options) {
+  ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(data));
+  std::vector<std::string> names;
+  for (const auto &[name, array] : tensors) {
+    names.push_back(name);
+  }
+  for (const frontend::InputSignature &input : inputs) {
+    for (const frontend::InputDim &dim : input.dims) {
+      if (dim.value >= 0 || options.dims.count(dim.name) > 0 ||
+          options.inputs.count(input.name) > 0 ||
+          tensors.count(input.name) > 0) {
+        continue;
+      }
+      const std::string *near = nearest(input.name, names);
+      return absl::InvalidArgumentError(
+          absl::StrCat(data.front(), ": input '", input.name,
+                       "' is missing, and with it the size of dim ", dim.name,
+                       "; it has ", listOf(names, 10),
+                       near ? absl::StrCat("; call '", *near, "' '", input.name,
+                                           "' there, if it is so")
+                            : ""));
+    }
+  }
+  return absl::OkStatus();
+}
+
 /// Before compiling `plan` is empty: then the model alone is looked at.
 absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                           const std::string &plan_path) {
@@ -84,16 +117,6 @@ absl::Status checkDevice(const CompileOptions &options) {
   return listAccelerators(target).status();
 }
 
-absl::Status checkIsNoPlan(const std::string &model) {
-  return !isPlan(model)
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(
-                   model,
-                   " is a plan, not a model: give the MODEL.onnx that "
-                   "it was made of, or train with it: `zerograph train ",
-                   model, "`"));
-}
-
 void removeOldPlan(const std::string &path, const std::string &model) {
   if (isPlan(path) && !sameFile(path, model)) {
     std::error_code ignored; // the first error is the one to tell
@@ -119,14 +142,14 @@ absl::Status bindSizes(CompileOptions &options,
                      "--micro-batch N (or --dim ",
                      batch, "=N)"));
   }
-  return absl::OkStatus();
+  return data.empty() ? absl::OkStatus() : needArrays(inputs, data, options);
 }
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,
                                            const std::vector<std::string> &data,
                                            const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
-  ZG_RETURN_IF_ERROR(checkIsNoPlan(options.model));
+  ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
   ZG_RETURN_IF_ERROR(bindSizes(options, data));
   ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
   sayFindings(result.warnings, result.notes);

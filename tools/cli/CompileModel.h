@@ -28,10 +28,6 @@ absl::Status checkDevice(const CompileOptions &options);
 /// no plan, and `model` itself.
 void removeOldPlan(const std::string &path, const std::string &model);
 
-/// Refuses a plan given where a model is expected: its bytes are no model's
-/// either, but saying so would not help.
-absl::Status checkIsNoPlan(const std::string &model);
-
 } // namespace zerograph
 
 #endif // ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H

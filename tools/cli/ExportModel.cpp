@@ -6,6 +6,7 @@
 #include "tools/cli/CompileFlags.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/ExportFiles.h"
+#include "tools/cli/InputFile.h"
 #include "tools/cli/TrainedWeights.h"
 #include "tools/compiler/TrainingGraph.h"
 
@@ -111,7 +112,7 @@ absl::StatusOr<int> runExport(ExportFlags &flags) {
   ZG_ASSIGN_OR_RETURN(CompileOptions compile, flags.compile.resolve());
   compile.model = flags.files.back();
   ZG_RETURN_IF_ERROR(checkOutputPath(compile.output));
-  ZG_RETURN_IF_ERROR(checkIsNoPlan(compile.model));
+  ZG_RETURN_IF_ERROR(checkInputFile(compile.model, Input::Model));
   ZG_RETURN_IF_ERROR(flags.given.training_graph
                          ? exportTrainingGraph(std::move(compile))
                          : exportWeights(flags.files[0], compile, flags.given));

@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Inspect.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/InputFile.h"
 #include "tools/cli/Kernels.h"
 #include "tools/cli/OptionTable.h"
 
@@ -87,6 +88,7 @@ void addInspect(CommandLine &line) {
                   "with --disk-tbw how many days the disk lasts")
       ->check(checks::positive.validator);
   line.onRun(command, [options]() -> absl::StatusOr<int> {
+    ZG_RETURN_IF_ERROR(checkInputFile(options->path, Input::Plan));
     ZG_ASSIGN_OR_RETURN(LoadedPlan plan, readPlan(options->path));
     absl::StatusOr<std::string> said = text(plan, *options);
     if (!said.ok()) {

@@ -5,6 +5,7 @@
 #include "frontend/Import.h"
 #include "runtime/base/Status.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/InputFile.h"
 
 namespace zerograph {
 namespace {
@@ -24,7 +25,7 @@ std::optional<int64_t> commonLength(const std::vector<int64_t> &lengths) {
 } // namespace
 
 absl::Status addModel(const std::string &model, config::Known &known) {
-  ZG_RETURN_IF_ERROR(checkIsNoPlan(model));
+  ZG_RETURN_IF_ERROR(checkInputFile(model, Input::Model));
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(model));
   if (frontend::batchDim(inputs).empty() && !inputs.empty() &&

@@ -4,8 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/Status.h"
-
-#include <cstdio>
+#include "tools/cli/Notes.h"
 
 namespace zerograph {
 namespace {
@@ -36,9 +35,8 @@ absl::Status checkOffloadOfGradients(const options::Compile &options) {
                      "lie in one place; leave one out"));
   }
   if (options.accumulate == 1) {
-    std::fprintf(stderr, "warning: --offload-gradients has no effect with "
-                         "--accumulate 1: nothing is kept from one micro-batch "
-                         "to the next\n");
+    warn("--offload-gradients has no effect with --accumulate 1: nothing is "
+         "kept from one micro-batch to the next");
   }
   return absl::OkStatus();
 }

@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "options/Groups.h"
 #include "runtime/base/Status.h"
+#include "tools/cli/Notes.h"
 
 #include <cmath>
-#include <cstdio>
 
 namespace zerograph {
 namespace {
@@ -44,10 +44,8 @@ absl::Status checkGroups(const options::Compile &options) {
   }
   if (options.no_decay &&
       options::weightDecay(options.optimizer, options.weight_decay) == 0) {
-    std::fprintf(stderr,
-                 "warning: --no-decay has no effect: --optimizer %s "
-                 "has no --weight-decay\n",
-                 options.optimizer.c_str());
+    warn(absl::StrCat("--no-decay has no effect: --optimizer ",
+                      options.optimizer, " has no --weight-decay"));
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,8 @@
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/GivenOptions.h"
+#include "tools/cli/InputFile.h"
+#include "tools/cli/Notes.h"
 #include "tools/cli/TemporaryFolder.h"
 
 #include <cstdio>
@@ -52,7 +54,8 @@ absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
 
 absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(needOneProcess());
-  ZG_RETURN_IF_ERROR(checkIsNoPlan(flags.compile.model));
+  holdNotes();
+  ZG_RETURN_IF_ERROR(checkInputFile(flags.compile.model, Input::Model));
   ZG_RETURN_IF_ERROR(needsOption(flags.command, "names", "load-weights"));
   ZG_RETURN_IF_ERROR(checkDevice(flags.compile));
   ZG_RETURN_IF_ERROR(bindNames(flags.compile));
@@ -78,12 +81,11 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
   run.plan_path = folder.path() + "/plan";
   run.model_path = flags.compile.model;
-  run.say = [](const std::string &text) {
-    std::fprintf(stderr, "note: %s\n", text.c_str());
-  };
+  run.say = [](const std::string &text) { say(Matter::Run, text); };
   ZG_ASSIGN_OR_RETURN(
       CompileResult compiled,
       compileModel(flags.compile, flags.given.data, run.plan_path));
+  releaseNotes(flags.given.notes ? SIZE_MAX : kMostNotes);
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));
   ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
   ZG_ASSIGN_OR_RETURN(ForwardResult result, runForward(plan, run));

@@ -8,9 +8,9 @@
 #include "absl/strings/str_replace.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/schedules/Schedule.h"
+#include "tools/cli/Notes.h"
 #include "tools/compiler/Schedule.h"
 
-#include <cstdio>
 #include <vector>
 
 namespace zerograph {
@@ -58,11 +58,10 @@ void sayUpsideDown(const options::Compile &options, const ScheduleKind &kind) {
   };
   for (const auto &row : kRows) {
     if (kind.uses(row.field) && row.low > options.lr) {
-      absl::FPrintF(stderr,
-                    "warning: %s %g is above --lr %g, the peak of --schedule "
-                    "%s: the rate rises where it is to fall, and falls where "
-                    "it is to rise\n",
-                    row.option, row.low, options.lr, kind.name);
+      warn(absl::StrFormat(
+          "%s %g is above --lr %g, the peak of --schedule %s: the rate rises "
+          "where it is to fall, and falls where it is to rise",
+          row.option, row.low, options.lr, kind.name));
     }
   }
 }
@@ -122,11 +121,9 @@ absl::Status checkScheduleOptions(
 void sayShortSchedule(const plan::Schedule &schedule) {
   if (findSchedule(schedule.kind())->uses("total_steps") &&
       schedule.total_steps() < schedule.warmup_steps()) {
-    std::fprintf(stderr,
-                 "warning: the schedule ends at step %llu, before its warm-up, "
-                 "--warmup-steps %llu, has reached --lr\n",
-                 static_cast<unsigned long long>(schedule.total_steps()),
-                 static_cast<unsigned long long>(schedule.warmup_steps()));
+    warn(absl::StrCat("the schedule ends at step ", schedule.total_steps(),
+                      ", before its warm-up, --warmup-steps ",
+                      schedule.warmup_steps(), ", has reached --lr"));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "tools/cli/TrainFlags.h"
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Describe.h"
@@ -10,12 +11,12 @@
 #include "runtime/plan/Traffic.h"
 #include "runtime/state/MadeValues.h"
 #include "tools/cli/GivenOptions.h"
+#include "tools/cli/Notes.h"
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <unistd.h>
 
 namespace zerograph {
 namespace {
@@ -123,13 +124,13 @@ void report(const plan::Plan &plan, const TrainResult &result) {
     return; // no step, nothing measured
   }
   absl::PrintF("loss %s at step %u, %s at step %u\n",
-               lossText(result.losses.front()), result.first_step,
+               lossText(result.losses.front()), result.first_step + 1,
                lossText(result.losses.back()),
-               result.first_step + result.losses.size() - 1);
+               result.first_step + result.losses.size());
   if (!result.eval_losses.empty()) {
     auto last = std::prev(result.eval_losses.end());
     absl::PrintF("eval_loss %s after step %u\n", lossText(last->second),
-                 last->first);
+                 last->first + 1);
   }
   absl::PrintF("\n");
   absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
@@ -179,15 +180,17 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
                                  ? options.save_adapters
                                  : options.save_weights;
   const std::string &checkpoint = result.checkpoints.last;
-  std::fprintf(
-      stderr, "note: stopped%s after %llu of %llu steps; %s%s\n", by.c_str(),
-      static_cast<unsigned long long>(result.first_step + result.losses.size()),
-      static_cast<unsigned long long>(result.steps),
-      saved.empty() ? "no weights were to be saved"
-                    : absl::StrCat("the weights are in ", saved).c_str(),
-      checkpoint.empty()
-          ? ""
-          : absl::StrCat("; --resume ", checkpoint, " goes on").c_str());
+  say(Matter::Run,
+      absl::StrCat("stopped", by, " after ",
+                   result.first_step + result.losses.size(), " of ",
+                   result.steps, " steps; ",
+                   saved.empty() ? "no weights were to be saved"
+                   : result.elsewhere.empty()
+                       ? absl::StrCat("the weights are in ", saved)
+                       : "the weights are where the error says",
+                   checkpoint.empty()
+                       ? ""
+                       : absl::StrCat("; --resume ", checkpoint, " goes on")));
 }
 
 } // namespace
@@ -250,26 +253,57 @@ absl::Status TrainFlags::prepare(const MadePlan &made) {
   options::copy(given, options);
   options.plan_path = made.path;
   options.model_path = made.model;
-  if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) {
-    options.on_step = [](const StepRecord &record) {
-      absl::PrintF("step %u loss %s%s%s\n", record.step, lossText(record.loss),
-                   record.skipped ? " update skipped" : "",
-                   record.eval ? " eval_loss " + lossText(record.eval->loss)
-                               : "");
-      std::fflush(stdout);
-    };
-  }
+  options.say = [this](const std::string &text) {
+    if (!given.quiet) {
+      say(Matter::Run, text);
+    }
+  };
+  options.on_begin = [this](const RunBegin &run) { sayBeginning(run); };
   return absl::OkStatus();
 }
 
-/// Reports; gives the exit status.
-int TrainFlags::tell(const plan::Plan &plan, const TrainResult &result) const {
-  report(plan, result);
-  if (!result.stopped) {
-    return 0;
+bool TrainFlags::keepsWeights() const {
+  return !given.save_weights.empty() || !given.save_adapters.empty() ||
+         !given.checkpoint.empty();
+}
+
+/// The last words before the first step.
+void TrainFlags::sayBeginning(const RunBegin &run) const {
+  if (!given.steps && !given.epochs) {
+    say(Matter::Run,
+        absl::StrCat("neither --steps nor --epochs is given: one epoch, ",
+                     run.steps, " steps of ", run.samples, " samples"));
   }
-  sayStopped(result, options);
-  return 128 + result.stop_signal;
+  if (!keepsWeights()) {
+    warn("the trained weights will not be kept: give --save-weights FILE or "
+         "--checkpoint DIR");
+  }
+  if (given.quiet) {
+    releaseNotes(SIZE_MAX, Matter::Warning);
+  } else {
+    releaseNotes(given.notes ? SIZE_MAX : kMostNotes);
+  }
+}
+
+/// Reports; gives the exit status.
+absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
+                                     const TrainResult &result) const {
+  if (!given.quiet) {
+    report(plan, result);
+    if (!keepsWeights()) {
+      std::fflush(stdout); // the report comes first
+      say(Matter::Run, "the trained weights were not kept: neither "
+                       "--save-weights nor --checkpoint was given");
+    }
+  }
+  if (result.stopped) {
+    sayStopped(result, options);
+  }
+  if (!result.elsewhere.empty()) {
+    std::fflush(stdout);
+    return absl::UnavailableError(absl::StrJoin(result.elsewhere, "\n  "));
+  }
+  return result.stopped ? 128 + result.stop_signal : 0;
 }
 
 absl::StatusOr<int> TrainFlags::runHere(const MadePlan &made) {
@@ -292,7 +326,10 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
   ZG_ASSIGN_OR_RETURN(
       TrainResult result,
       trainAsRank(made.plan, options, processes.collectives(), control));
-  return control.rank() == 0 ? tell(made.plan.plan, result) : 0;
+  if (control.rank() != 0) {
+    return 0;
+  }
+  return tell(made.plan.plan, result);
 }
 
 absl::StatusOr<int> TrainFlags::run(CommandLine &line,
@@ -301,6 +338,7 @@ absl::StatusOr<int> TrainFlags::run(CommandLine &line,
   // has been learned. In the end it is said that not all could be written.
   std::signal(SIGPIPE, SIG_IGN);
   ZG_RETURN_IF_ERROR(parse());
+  holdNotes();
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
   if (!launch) {
     ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(std::nullopt));

@@ -21,18 +21,18 @@ public:
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
   bool evaluates() const { return !given.eval_data.empty(); }
   std::vector<std::string> &data() { return given.data; }
-  uint64_t steps() const { return given.steps; }
   /// Also by the file of --config, once that is read.
   const std::string &nvmePath() const { return given.nvme_path; }
-  /// Instead of steps, where the data decides how many these are.
-  std::optional<uint64_t> epochs() const { return given.epochs; }
+  /// Where they are known before the data is.
+  std::optional<uint64_t> steps() const { return given.steps; }
+  /// Where there are no steps().
+  uint64_t epochs() const { return given.epochs.value_or(1); }
 
-  /// Trains with what `source` gives and reports on standard output: each
-  /// step's loss as it ends (not on a terminal, where the progress line has
-  /// it), then memory and traffic, predicted and measured. Where a launcher
-  /// started this process, it is one rank; rank 0 alone makes the plan, and
-  /// speaks. Gives the exit status: 0, or 128 and the number of the signal that
-  /// ended the run early, as shells count.
+  /// Trains with what `source` gives and reports on standard output: progress
+  /// (Progress.h), then memory and traffic, predicted and measured. Where a
+  /// launcher started this process, it is one rank; rank 0 alone makes the
+  /// plan, and speaks. Gives the exit status: 0, or 128 and the number of the
+  /// signal that ended the run early, as shells count.
   absl::StatusOr<int> run(CommandLine &line, const PlanSource &source);
 
 private:
@@ -40,7 +40,10 @@ private:
   absl::StatusOr<int> runHere(const MadePlan &made);
   absl::StatusOr<int> runAsRank(Processes &processes, const PlanSource &source);
   absl::Status prepare(const MadePlan &made);
-  int tell(const plan::Plan &plan, const TrainResult &result) const;
+  void sayBeginning(const RunBegin &run) const;
+  bool keepsWeights() const;
+  absl::StatusOr<int> tell(const plan::Plan &plan,
+                           const TrainResult &result) const;
 
   CLI::App &command;
   options::Train given;

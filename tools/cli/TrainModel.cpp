@@ -8,6 +8,7 @@
 #include "runtime/plan/schedules/Schedule.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/InputFile.h"
 #include "tools/cli/ScheduleFlags.h"
 #include "tools/cli/TemporaryFolder.h"
 #include "tools/cli/TrainFlags.h"
@@ -35,10 +36,9 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
   ZG_RETURN_IF_ERROR(compile.readConfig(model, ranks));
-  bool ends = train.epochs() && !compile.isGiven("--total-steps");
-  ZG_ASSIGN_OR_RETURN(
-      CompileOptions options,
-      compile.resolve(train.epochs() ? kUnknownSteps : train.steps()));
+  bool ends = !train.steps() && !compile.isGiven("--total-steps");
+  ZG_ASSIGN_OR_RETURN(CompileOptions options,
+                      compile.resolve(train.steps().value_or(kUnknownSteps)));
   ZG_RETURN_IF_ERROR(compile.checkFolder(train.nvmePath()));
   if (compile.needsFolder()) {
     ZG_RETURN_IF_ERROR(probeFolder(train.nvmePath()).status());
@@ -58,7 +58,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   ZG_ASSIGN_OR_RETURN(CompileResult result,
                       compileModel(options, train.data(), made.path));
   if (ends && result.plan.schedule().total_steps() > 0) {
-    ZG_RETURN_IF_ERROR(endWithData(result.plan, *train.epochs(), train.data()));
+    ZG_RETURN_IF_ERROR(endWithData(result.plan, train.epochs(), train.data()));
   }
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
@@ -81,6 +81,7 @@ void addTrainModel(CommandLine &line) {
       if (isModel(*path)) {
         return makePlan(*path, *compile, *train, ranks);
       }
+      ZG_RETURN_IF_ERROR(checkInputFile(*path, Input::ModelOrPlan));
       ZG_ASSIGN_OR_RETURN(MadePlan made, readPlanToTrain(*path));
       if (std::string given = compile->given(); !given.empty()) {
         return absl::InvalidArgumentError(absl::StrCat(

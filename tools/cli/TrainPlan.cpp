@@ -3,6 +3,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/InputFile.h"
 #include "tools/cli/TrainFlags.h"
 
 namespace zerograph {
@@ -27,10 +28,12 @@ void addTrainPlan(CommandLine &line) {
   auto flags = std::make_shared<TrainFlags>(command);
   line.addFile(command, "PLAN", "A plan", *path, flags->data());
   line.onRun(command, [path, flags, &line] {
-    return flags->run(line, {[path](std::optional<unsigned>) {
-                               return readPlanToTrain(*path);
-                             },
-                             [path] { return deviceOfPlan(*path); }});
+    return flags->run(
+        line, {[path](std::optional<unsigned>) -> absl::StatusOr<MadePlan> {
+                 ZG_RETURN_IF_ERROR(checkInputFile(*path, Input::Plan));
+                 return readPlanToTrain(*path);
+               },
+               [path] { return deviceOfPlan(*path); }});
   });
 }
 

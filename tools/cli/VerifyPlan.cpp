@@ -4,6 +4,7 @@
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Verify.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/InputFile.h"
 
 #include <cstdio>
 #include <memory>
@@ -17,6 +18,7 @@ void addVerify(CommandLine &line) {
   auto path = std::make_shared<std::string>();
   command.add_option("PLAN", *path, "A plan")->required();
   line.onRun(command, [path]() -> absl::StatusOr<int> {
+    ZG_RETURN_IF_ERROR(checkInputFile(*path, Input::Plan));
     ZG_ASSIGN_OR_RETURN(LoadedPlan loaded, readPlan(*path));
     absl::Status status = verifyPlan(loaded.plan);
     if (!status.ok()) {

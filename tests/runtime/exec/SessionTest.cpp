@@ -37,7 +37,7 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
   options.load_weights = folder / "w.safetensors";
   options.save_weights = folder / "out.safetensors";
   options.threads = 1;
-  options.progress = false;
+  options.quiet = true;
   options.handle_interrupt = false;
   writeZeros(options.data[0], "x", {60, 8}, 480);
   writeZeros(options.load_weights, "w", {500}, 500);

@@ -52,7 +52,7 @@ protected:
     options.load_weights = path("w.safetensors");
     options.save_weights = path("out.safetensors");
     options.log = path("log.jsonl");
-    options.progress = false;
+    options.quiet = true;
     options.threads = 1;
     options.steps = 5;
     options.deadline_seconds = 20;

@@ -1,0 +1,23 @@
+//===- InputFile.h - the file that a command is about ---------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_INPUTFILE_H
+#define ZEROGRAPH_TOOLS_CLI_INPUTFILE_H
+
+#include "absl/status/status.h"
+
+#include <string>
+
+namespace zerograph {
+
+/// What a file must be. `train` takes a model by its name, NAME.onnx, and else
+/// a plan.
+enum class Input { Model, Plan, ModelOrPlan };
+
+/// An error where `path` is clearly something else than `wanted`: a folder,
+/// weights, a text. What is not there, or cannot be told, fails when it is
+/// read.
+absl::Status checkInputFile(const std::string &path, Input wanted);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_INPUTFILE_H

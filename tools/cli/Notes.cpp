@@ -1,0 +1,70 @@
+//===- Notes.cpp - what a command says besides its result -----------------===//
+
+#include "tools/cli/Notes.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace zerograph {
+namespace {
+
+using Note = std::pair<Matter, std::string>;
+
+/// Standard error is the process's, and so is what waits for it.
+struct Held {
+  std::mutex mutex;
+  bool holds = false;
+  std::vector<Note> notes;
+};
+Held &held() {
+  static Held held;
+  return held;
+}
+
+void print(const Note &note, const std::string &end = "") {
+  std::fprintf(stderr, "%s: %s%s\n",
+               note.first == Matter::Warning ? "warning" : "note",
+               note.second.c_str(), end.c_str());
+}
+
+} // namespace
+
+void say(Matter matter, const std::string &text) {
+  std::lock_guard<std::mutex> lock(held().mutex);
+  Note note = {matter, text};
+  if (!held().holds) {
+    print(note);
+    return;
+  }
+  std::vector<Note> &notes = held().notes;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+    notes.push_back(std::move(note));
+  }
+}
+
+void holdNotes() {
+  std::lock_guard<std::mutex> lock(held().mutex);
+  held().holds = true;
+}
+
+void releaseNotes(size_t most, Matter least) {
+  std::lock_guard<std::mutex> lock(held().mutex);
+  held().holds = false;
+  std::vector<Note> notes = std::exchange(held().notes, {});
+  std::erase_if(notes, [&](const Note &note) { return note.first > least; });
+  std::stable_sort(
+      notes.begin(), notes.end(),
+      [](const Note &a, const Note &b) { return a.first < b.first; });
+  size_t shown = std::min(most, notes.size());
+  for (size_t i = 0; i < shown; ++i) {
+    bool cut = i + 1 == shown && shown < notes.size();
+    print(notes[i], cut ? " (--notes has " +
+                              std::to_string(notes.size() - shown) + " more)"
+                        : "");
+  }
+}
+
+} // namespace zerograph

@@ -1,0 +1,35 @@
+//===- Notes.h - what a command says besides its result -------------------===//
+
+#ifndef ZEROGRAPH_TOOLS_CLI_NOTES_H
+#define ZEROGRAPH_TOOLS_CLI_NOTES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace zerograph {
+
+/// What is said of a command on standard error: warnings, that something may be
+/// wrong; notes of the run and its options, that it may be other than was
+/// thought; and notes of how the model is compiled. What comes first matters
+/// most.
+enum class Matter { Warning, Run, Compilation };
+
+/// Says "note: TEXT" or "warning: TEXT", or keeps it for `releaseNotes`. Any
+/// thread may call these functions.
+void say(Matter matter, const std::string &text);
+inline void warn(const std::string &text) { say(Matter::Warning, text); }
+
+/// Keeps what is said from here on, so that what matters most can come first.
+void holdNotes();
+/// Before a run; more are not read.
+constexpr size_t kMostNotes = 3;
+
+/// Says what was kept, each text once, and at most `most` of them, with the
+/// number of the others; of what matters less than `least`, nothing. Then `say`
+/// speaks at once again.
+void releaseNotes(size_t most = SIZE_MAX, Matter least = Matter::Compilation);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_CLI_NOTES_H
