@@ -12,20 +12,51 @@
 namespace zerograph::config {
 namespace {
 
-/// What Transformers fills in where its arguments do not say it either, of keys
-/// that change a training; and what the option must be, where it does not take
-/// that.
+/// What Transformers fills in where its arguments are not given: the defaults
+/// of TrainingArguments, by `HfTrainerDeepSpeedConfig` of its file
+/// integrations/deepspeed.py, version 5.23. DeepSpeed takes no warm-up of 0
+/// steps.
 constexpr struct {
-  const char *path, *theirs, *bound;
-} kTransformers[] = {{"optimizer.params.lr", "5e-05", ""},
-                     {"optimizer.params.weight_decay", "0", ""},
-                     // DeepSpeed does not take it either.
-                     {"scheduler.params.warmup_num_steps", "0", "at least 1"}};
+  const char *path, *theirs;
+} kTransformers[] = {{"train_micro_batch_size_per_gpu", "8"},
+                     {"gradient_accumulation_steps", "1"},
+                     {"gradient_clipping", "1"},
+                     {"optimizer.params.lr", "5e-05"},
+                     {"optimizer.params.betas", "[0.9, 0.999]"},
+                     {"optimizer.params.eps", "1e-8"},
+                     {"optimizer.params.weight_decay", "0"},
+                     {"scheduler.params.warmup_min_lr", "0"},
+                     {"scheduler.params.warmup_max_lr", "5e-05"},
+                     {"scheduler.params.warmup_num_steps", "1"},
+                     {"fp16.enabled", "false"},
+                     {"bf16.enabled", "false"}};
+
+bool isNumber(const Key &key) {
+  return key.type == Type::Number || key.type == Type::Integer;
+}
 
 } // namespace
 
+/// The command line and the model are arguments of Transformers that are given.
+void Translation::fillInDefaults(Given &found) {
+  const Key &key = *found.key;
+  bool known_already = given(key.option) || (key.option == "micro-batch" &&
+                                             known.model_batch.has_value());
+  for (auto [path, theirs] : kTransformers) {
+    if (key.path == path && !known_already) {
+      int line = found.value.line;
+      found.value = parseValue(absl::StrCat("value: ", theirs))->children[0];
+      found.value.line = line;
+      found.note = absl::StrCat("auto: ", theirs, ", Transformers' default");
+    }
+  }
+}
+
 void Translation::fillIn() {
   for (Given &found : all) {
+    if (found.value.isAuto() && known.like_transformers) {
+      fillInDefaults(found);
+    }
     int64_t size = known.hidden_size.value_or(0);
     int64_t number = ofHiddenSize(found.key->path, size);
     if (found.value.isAuto() && number > 0) {
@@ -51,9 +82,9 @@ void Translation::sayDefault(const Given &found, const std::string &text) {
     return;
   }
   say(absl::StrCat("auto: ", text, ", the default of --", key.option));
-  for (auto [path, theirs, bound] : kTransformers) {
-    if (key.path == path && text != theirs) {
-      config.autos.push_back({key.path, key.option, text, theirs, bound});
+  for (auto [path, theirs] : kTransformers) {
+    if (key.path == path && isNumber(key) && text != theirs) {
+      config.autos.push_back({key.path, key.option, text, theirs});
     }
   }
 }

@@ -122,6 +122,11 @@ extern const Converter cycleMomentum;
 extern const Converter cycleBound;
 extern const Converter decayMomentum;
 
+// MonitorKeys.cpp
+
+/// Whether there are files for TensorBoard, and in which folder.
+extern const Converter tensorboard;
+
 // What converters ask.
 
 /// The optimizer of the run, by its name here: the command line's, or the

@@ -15,6 +15,10 @@ namespace {
 absl::StatusOr<std::string> contentOf(const std::string &path) {
   constexpr uintmax_t kMost = 1 << 20;
   std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is a folder, expected a file of DeepSpeed or Accelerate"));
+  }
   if (!std::filesystem::is_regular_file(path, error)) {
     return absl::NotFoundError(
         absl::StrCat(path, ": there is no such configuration file"));
@@ -28,6 +32,10 @@ absl::StatusOr<std::string> contentOf(const std::string &path) {
   content << file.rdbuf();
   if (!file) {
     return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  }
+  if (content.str().find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": it is no text, expected a file of DeepSpeed or Accelerate"));
   }
   return content.str();
 }

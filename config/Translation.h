@@ -53,7 +53,6 @@ struct Meaning {
 struct Auto {
   std::string key, option;
   std::string ours, theirs;
-  std::string bound; ///< which of theirs the option does not take; or empty
 };
 
 /// What is known besides the file.
@@ -66,6 +65,8 @@ struct Known {
   std::map<std::string, std::string> options;
   std::optional<int64_t> model_batch; ///< that the model fixes
   std::optional<int64_t> hidden_size; ///< the model's, if it has one
+  /// What is auto is what Transformers fills in without arguments.
+  bool like_transformers = false;
 };
 
 /// Samples of a step and what they are made of, where known.
@@ -126,6 +127,7 @@ private:
   const Given *find(absl::string_view path) const;
   void translate(const Given &found);
   void fillIn();
+  void fillInDefaults(Given &found);
   void sayAuto(const Given &found);
   void apply(const Given &found);
   void linkSettings(const Given &found);

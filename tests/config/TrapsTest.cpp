@@ -96,17 +96,65 @@ TEST(Traps, AutoIsNotAlwaysWhatTransformersFillsIn) {
     std::vector<std::string> lines;
     for (const Auto &one : readGood(text).autos) {
       lines.push_back(absl::StrCat(one.key, " --", one.option, " ", one.ours,
-                                   ", not ", one.theirs, " ", one.bound));
+                                   ", not ", one.theirs));
     }
     return lines;
   };
   EXPECT_THAT(autosOf("\"auto\""),
               testing::ElementsAre(
-                  "optimizer.params.lr --lr 0.001, not 5e-05 ",
-                  "optimizer.params.weight_decay --weight-decay 0.01, not 0 ",
+                  "optimizer.params.lr --lr 0.001, not 5e-05",
+                  "optimizer.params.weight_decay --weight-decay 0.01, not 0",
                   "scheduler.params.warmup_num_steps --warmup-steps 1000, "
-                  "not 0 at least 1"));
+                  "not 1"));
   EXPECT_EQ(autosOf("0.1").size(), 2u); // which is the rate
+}
+
+/// A file for Transformers' Trainer, with nothing said to it, as
+/// HfTrainerDeepSpeedConfig leaves it.
+TEST(Traps, AutoCanBeWhatTransformersFillsIn) {
+  const char *kFile = R"({"train_micro_batch_size_per_gpu": "auto",
+      "train_batch_size": "auto", "gradient_accumulation_steps": "auto",
+      "gradient_clipping": "auto", "bf16": {"enabled": "auto"},
+      "optimizer": {"type": "AdamW", "params": {
+      "lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto"}},
+      "scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": "auto",
+      "warmup_max_lr": "auto", "warmup_num_steps": "auto"}}})";
+  Known known;
+  known.like_transformers = true;
+  Config config = readGood(kFile, known);
+  EXPECT_EQ(valueOf(config, "micro-batch"), "8");
+  EXPECT_EQ(valueOf(config, "accumulate"), "1");
+  EXPECT_EQ(valueOf(config, "clip-norm"), "1");
+  EXPECT_EQ(valueOf(config, "lr"), "5e-05");
+  EXPECT_EQ(valueOf(config, "betas"), "0.9,0.999");
+  EXPECT_EQ(valueOf(config, "eps"), "1e-08");
+  EXPECT_EQ(valueOf(config, "weight-decay"), "0");
+  EXPECT_EQ(valueOf(config, "warmup-steps"), "1");
+  EXPECT_EQ(valueOf(config, "precision"), "");
+  EXPECT_TRUE(config.autos.empty());
+  EXPECT_THAT(meaningOf(config, "scheduler.params.warmup_max_lr").text,
+              HasSubstr("auto: 5e-05, Transformers' default"));
+  // What the command line says is what Transformers is told.
+  known.options = {{"lr", "0.01"}, {"weight-decay", "0.1"}};
+  config = readGood(kFile, known);
+  EXPECT_EQ(valueOf(config, "lr"), "");
+  EXPECT_EQ(valueOf(config, "weight-decay"), "");
+  EXPECT_EQ(valueOf(config, "micro-batch"), "8");
+}
+
+TEST(Traps, TensorboardHasAFolderOfItsJob) {
+  const char *kOn = R"({"tensorboard": {"enabled": true%}})";
+  auto folderOf = [&](const char *keys) {
+    std::string text = kOn;
+    text.replace(text.find('%'), 1, keys);
+    return valueOf(readGood(text), "tensorboard");
+  };
+  EXPECT_EQ(folderOf(""), "DeepSpeedJobName");
+  EXPECT_EQ(folderOf(R"(, "output_path": "runs/", "job_name": "one")"),
+            "runs/one");
+  EXPECT_EQ(valueOf(readGood(R"({"tensorboard": {"output_path": "runs"}})"),
+                    "tensorboard"),
+            "");
 }
 
 TEST(Traps, AFixedLossScaleHasNoWindow) {

@@ -56,6 +56,14 @@ TEST(Write, SaysWhatOptionsSay) {
   expectSame({{"optimizer", "adam"}}, {{"lr", "0.001"}, {"accumulate", "1"}});
 }
 
+TEST(Write, SaysWhatWatchesARun) {
+  expectSame({{"tensorboard", "runs/one"}, {"print-every", "20"}},
+             {{"optimizer", "adamw"},
+              {"lr", "0.001"},
+              {"weight-decay", "0.01"},
+              {"accumulate", "1"}});
+}
+
 TEST(Write, SaysSchedules) {
   Options defaults = {{"optimizer", "adamw"},
                       {"lr", "0.1"},

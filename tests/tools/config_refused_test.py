@@ -107,8 +107,10 @@ class Refused(ConfigCase):
     def test_files_that_are_none(self):
         self.write("{\n\"a\": [\n", "open.json")
         self.write("", "empty.json")
-        for name, part in (("none.json", "there is no such"), (".", "no such"),
+        self.write("[1, 2]", "list.json")
+        for name, part in (("none.json", "there is no such"), (".", "is a folder"),
                            ("open.json", "line"), ("empty.json", "mapping"),
+                           ("list.json", "expected one mapping"),
                            ("/dev/zero", "no such")):
             self.refused("explain", name, parts=[name, part])
             self.refused("compile", MLP, "-o", "x", "--config", name,

@@ -4,10 +4,12 @@ import json
 import os
 import re
 import shlex
+import shutil
+import subprocess
 
 from configs import AS_OPTIONS, GOOD, ConfigCase
 from onnx_bytes import linear
-from support import GPT, MLP, MLP_DATA, main
+from support import BIN, GPT, MLP, MLP_DATA, main
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))), "config", "examples")
@@ -22,8 +24,10 @@ class Applied(ConfigCase):
         self.assertIn("note: ds.json: train_batch_size 32 / (8 x 2) makes "
                       "--ranks 2", said)
         self.assertIn("note: ds.json: no effect: "
-                      "zero_optimization.overlap_comm, steps_per_print; "
+                      "zero_optimization.overlap_comm; "
                       "'zerograph explain ds.json' says why\n", said)
+        self.assertIn("note: ds.json: 'steps_per_print' (ds.json, line 23) is "
+                      "for the run: train PLAN --print-every 10\n", said)
         self.assertIn("applied differently: zero_optimization."
                       "reduce_bucket_size; ", said)
         self.assertNotEqual(plan, self.compiles_to("c", "--micro-batch", "8")[0])
@@ -185,6 +189,8 @@ class Applied(ConfigCase):
         options = command[3:]
         at = options.index("--data")
         del options[at:at + 2]
+        at = options.index("--print-every")  # which is for the run
+        del options[at:at + 2]
         self.assertEqual(plan, self.compiles_to("b", *options)[0])
 
     def test_the_file_that_is_written_does_the_same(self):
@@ -247,6 +253,58 @@ class Applied(ConfigCase):
             self.assertRegex(told, rf'{type_}.enabled = "auto" +--precision '
                              f"{type_}; auto: as the command line says")
 
+    def test_the_printed_equivalent_runs(self):
+        """By a shell, as it is printed."""
+        for source, name in ((MLP, "it's a model.onnx"),
+                             (MLP_DATA, "some data.safetensors")):
+            shutil.copy(source, self.path(name))
+        trained = ["it's a model.onnx", "--data", "some data.safetensors"]
+        trainer = {"train_micro_batch_size_per_gpu": "auto",
+                   "gradient_clipping": "auto", "bf16": {"enabled": "auto"},
+                   "optimizer": {"type": "AdamW", "params": {
+                       "lr": "auto", "betas": "auto", "weight_decay": "auto"}},
+                   "scheduler": {"type": "WarmupLR", "params": {
+                       "warmup_max_lr": "auto", "warmup_num_steps": "auto"}}}
+        watched = {"enabled": True, "output_path": "runs of us",
+                   "job_name": "it's one"}
+        for config, explain, train in (
+                ({**GOOD, "tensorboard": watched}, [], []),
+                ({**GOOD, "bf16": {"enabled": True}},
+                 ["--group", "*bias:lr=0.1"], ["--group", "*bias:lr=0.1"]),
+                (trainer, ["--like", "transformers"],
+                 ["--micro-batch", "8", "--lr", "5e-5", "--weight-decay", "0",
+                  "--warmup-steps", "1"])):
+            self.write(config)
+            told = self.succeeds("explain", "ds.json", *trained,
+                                 *explain).stdout
+            command = told.rstrip().splitlines()[-1]
+            result = subprocess.run(
+                command + " --steps 3 --save-weights a", shell=True,
+                cwd=self.folder, capture_output=True, text=True, timeout=300,
+                env={**os.environ, "PATH": BIN + ":" + os.environ["PATH"]})
+            self.assertEqual(result.returncode, 0, command + result.stderr)
+            self.succeeds("train", *trained, "--config", "ds.json", *train,
+                          "--steps", "3", "--save-weights", "b")
+            self.assertEqual(self.bytes_of("a"), self.bytes_of("b"), command)
+        self.assertEqual(len(os.listdir(self.path("runs of us", "it's one"))),
+                         2)
+        self.write({"zero_optimization": {"stage": 1}})
+        told = self.succeeds("explain", "ds.json").stdout
+        self.assertIn(" --micro-batch N", told)
+
+    def test_like_transformers_is_of_a_file(self):
+        self.refused("explain", "--like", "transformers", "--zero", "1",
+                     parts=["--like says what auto means in a file"])
+        self.refused("explain", "--like", "others", codes=(2,),
+                     parts=["--like"])
+
+    def test_steps_per_print_is_applied(self):
+        self.write({**GOOD, "steps_per_print": 2})
+        said = self.succeeds("train", MLP, "--data", MLP_DATA, "--config",
+                             "ds.json", "--steps", "5").stdout
+        self.assertEqual(re.findall(r"(?m)^step (\d)/5", said),
+                         ["2", "4", "5"])
+
     def test_auto_where_transformers_has_another_number(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
                     "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
@@ -257,8 +315,9 @@ class Applied(ConfigCase):
                          "--config", "ds.json"]):
             result = self.succeeds(*command)
             self.assertIn("auto is the default here: warmup_num_steps 1000; "
-                          "Transformers fills in its arguments, by default 0: "
-                          "give --warmup-steps (at least 1)\n",
+                          "Transformers fills in its arguments, by default 1: "
+                          "give --warmup-steps; 'zerograph explain --like "
+                          "transformers' says all of them\n",
                           result.stdout + result.stderr)
             result = self.succeeds(*command, "--warmup-steps", "2")
             self.assertNotIn("auto is the default",

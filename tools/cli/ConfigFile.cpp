@@ -38,9 +38,7 @@ std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
       std::string name = one.key.substr(one.key.rfind('.') + 1);
       ours.push_back(absl::StrCat(name, " ", one.ours));
       theirs.push_back(one.theirs);
-      options.push_back(absl::StrCat(
-          "--", one.option,
-          one.bound.empty() ? "" : absl::StrCat(" (", one.bound, ")")));
+      options.push_back(absl::StrCat("--", one.option));
     }
   }
   return ours.empty()
@@ -49,7 +47,9 @@ std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
                    "auto is the default here: ", absl::StrJoin(ours, ", "),
                    "; Transformers fills in its arguments, by default ",
                    absl::StrJoin(theirs, ", "), ": give ",
-                   absl::StrJoin(options, ", "));
+                   absl::StrJoin(options, ", "),
+                   "; 'zerograph explain --like transformers' says all of "
+                   "them");
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 #include <cstdio>
 
@@ -30,6 +31,12 @@ struct ExplainFlags {
     command.add_option("FILE", files,
                        "a DeepSpeed or Accelerate file, and MODEL.onnx; "
                        "without: writes the DeepSpeed file of the options");
+    command
+        .add_option("--like", like,
+                    "transformers: what is auto in a DeepSpeed file is what "
+                    "Transformers' Trainer fills in by default")
+        ->type_name("transformers")
+        ->check(CLI::IsMember({"transformers"}));
     compile.emplace(command, kTrains);
     CLI::Option_group *group =
         command.add_option_group("train", "Training options");
@@ -43,6 +50,7 @@ struct ExplainFlags {
   std::optional<CompileFlags> compile;
   options::Train train;
   std::vector<std::string> files;
+  std::string like;
 };
 
 /// As a shell would need it.
@@ -51,7 +59,9 @@ std::string quoted(const std::string &text) {
                                     "abcdefghijklmnopqrstuvwxyz"
                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "0123456789.,_-+=/:") == std::string::npos;
-  return plain ? text : absl::StrCat("'", text, "'");
+  return plain ? text
+               : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}),
+                              "'");
 }
 
 /// "--zero 3"; a flag has no value.
@@ -128,19 +138,25 @@ void printKeys(CLI::App &command, const ConfigFile &file) {
 }
 
 /// The command that does the same without the file.
-void printCommand(const ExplainFlags &flags, const std::string &model) {
+void printCommand(const ExplainFlags &flags, const std::string &model,
+                  const config::Known &known) {
   std::vector<std::string> parts = {
       "zerograph train", model.empty() ? "MODEL.onnx" : quoted(model)};
   for (const auto &[name, value] : optionsGiven(flags.command)) {
     const CLI::Option *option = optionNamed(flags.command, name);
     for (const std::string &one : option->results()) { // --dim has several
-      if (name != "config") {
+      if (name != "config" && name != "like") {
         parts.push_back(asOption(flags.command, name, one));
       }
     }
   }
   if (flags.train.data.empty()) {
     parts.push_back("--data DATA");
+  }
+  bool sized = flags.compile->isGiven("--micro-batch") ||
+               flags.compile->isGiven("--dim") || known.model_batch;
+  if (!sized) {
+    parts.push_back("--micro-batch N");
   }
   if (flags.compile->needsFolder() && flags.train.nvme_path.empty()) {
     parts.push_back("--nvme-path DIR");
@@ -173,6 +189,7 @@ absl::Status printPlan(const ExplainFlags &flags, CompileOptions options) {
 absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
                                 const std::string &model) {
   config::Known known = knownOf(flags.command, std::nullopt);
+  known.like_transformers = !flags.like.empty();
   if (!model.empty()) {
     ZG_RETURN_IF_ERROR(addModel(model, known));
   }
@@ -202,7 +219,7 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
     checked->model = model;
     ZG_RETURN_IF_ERROR(printPlan(flags, *std::move(checked)));
   }
-  printCommand(flags, model);
+  printCommand(flags, model, known);
   return 0;
 }
 
@@ -264,6 +281,10 @@ absl::StatusOr<int> explain(ExplainFlags &flags) {
   }
   if (!path.empty()) {
     return explainFile(flags, path, model);
+  }
+  if (given.erase("like") > 0) {
+    return absl::InvalidArgumentError(
+        "--like says what auto means in a file: give a DeepSpeed file");
   }
   if (given.empty()) {
     return absl::InvalidArgumentError(
