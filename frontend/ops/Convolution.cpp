@@ -168,8 +168,8 @@ void emitConvTranspose(Op &op) {
 }
 
 const OpDef kOps[] = {
-    {"Conv", 11, emitConv},
-    {"ConvTranspose", 11, emitConvTranspose},
+    {"Conv", 1, emitConv},
+    {"ConvTranspose", 1, emitConvTranspose},
 };
 
 } // namespace

@@ -6,9 +6,11 @@
 
 namespace zerograph::frontend {
 
-const OpDef *findOp(const std::string &name, int64_t opset) {
+using Index = llvm::StringMap<std::vector<const OpDef *>>;
+
+static const Index &operatorIndex() {
   static const auto *index = [] {
-    auto *map = new llvm::StringMap<std::vector<const OpDef *>>();
+    auto *map = new Index;
     for (llvm::ArrayRef<OpDef> table :
          {unaryOps(),      binaryOps(),    variadicOps(),    trigonometryOps(),
           activationOps(), logicOps(),     bitsOps(),        castOps(),
@@ -25,9 +27,21 @@ const OpDef *findOp(const std::string &name, int64_t opset) {
     }
     return map;
   }();
+  return *index;
+}
+
+std::set<std::string> operatorNames() {
+  std::set<std::string> names;
+  for (llvm::StringRef name : operatorIndex().keys()) {
+    names.insert(name.str());
+  }
+  return names;
+}
+
+const OpDef *findOp(const std::string &name, int64_t opset) {
   const OpDef *newest = nullptr;
-  auto found = index->find(name);
-  if (found != index->end()) {
+  auto found = operatorIndex().find(name);
+  if (found != operatorIndex().end()) {
     for (const OpDef *def : found->second) {
       if (def->since <= opset &&
           (newest == nullptr || def->since > newest->since)) {

@@ -8,6 +8,9 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <set>
+#include <string>
+
 namespace zerograph::frontend {
 
 // One table per family of operators; findOp searches them all.
@@ -47,6 +50,9 @@ llvm::ArrayRef<OpDef> randomOps();
 llvm::ArrayRef<OpDef> recurrentOps();
 llvm::ArrayRef<OpDef> controlFlowOps();
 llvm::ArrayRef<OpDef> scanOps();
+
+/// The operators that some table has, in some version.
+std::set<std::string> operatorNames();
 
 /// Fails unless the inputs first to last hold one number per channel.
 void checkPerChannel(Op &op, int first, int last, int64_t channels);

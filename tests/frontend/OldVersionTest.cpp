@@ -1,8 +1,14 @@
 //===- OldVersionTest.cpp - operators as they were before ai.onnx 13 ------===//
 
+#include "frontend/file/ModelFile.h"
+#include "frontend/ops/Ops.h"
 #include "tests/frontend/Evaluate.h"
 
+#include "onnx/defs/schema.h"
+
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace zerograph::frontend::testing {
 
@@ -78,6 +84,20 @@ g (float[5] x) => (float[4] y, float[2] top) {
   EXPECT_EQ(results[1], (Numbers{5, 1}));
 }
 
+TEST(OldVersion, ConvolutionsHadTheSameAttributes) {
+  for (int opset : {7, 10}) {
+    Imported imported = importAt(opset, R"(
+g (float[1, 1, 4] x, float[1, 1, 2] w, float[1] b)
+  => (float[1, 1, 2] y, float[1, 1, 5] z) {
+  y = Conv <strides = [2]> (x, w, b)
+  z = ConvTranspose (x, w, b)
+})");
+    auto results = runAll(imported, {{1, 2, 3, 4}, {10, 1}, {100}});
+    EXPECT_EQ(results[0], (Numbers{112, 134}));
+    EXPECT_EQ(results[1], (Numbers{110, 121, 132, 143, 104}));
+  }
+}
+
 TEST(OldVersion, DropoutIsOff) {
   Imported imported = importAt(11, R"(
 g (float[2] x) => (float[2] y) { [drop] y = Dropout <ratio = 0.5> (x) })");
@@ -86,6 +106,37 @@ g (float[2] x) => (float[2] y) { [drop] y = Dropout <ratio = 0.5> (x) })");
   EXPECT_NE(imported.report.warnings[0].find("'drop' (Dropout): dropout with "
                                              "ratio 0.5 stays off"),
             std::string::npos);
+}
+
+// Of the operators that the importer knows, these versions are refused, of all
+// that a file of a supported operator set can mean.
+TEST(OldVersion, KnowsEveryVersionOfItsOperators) {
+  const std::map<std::string, std::string> refused = {
+      {"Scan 8", "its inputs have a batch dimension: another operator"},
+      {"Scatter 11", "deprecated: ScatterElements took its place"},
+      {"Upsample 10", "deprecated: Resize took its place"},
+  };
+  std::set<std::string> known = operatorNames(), found;
+  EXPECT_GT(known.size(), 150u);
+  for (const std::string &name : known) {
+    for (int opset = kMinOpset; opset <= kMaxOpset; ++opset) {
+      const auto *schema = onnx::OpSchemaRegistry::Schema(name, opset);
+      bool supported =
+          schema != nullptr && !schema->Deprecated() &&
+          (findOp(name, opset) != nullptr || schema->HasFunction() ||
+           schema->HasContextDependentFunction());
+      if (schema == nullptr || supported) {
+        continue;
+      }
+      std::string version = name + " " + std::to_string(schema->SinceVersion());
+      found.insert(version);
+      EXPECT_TRUE(refused.count(version))
+          << version << " is refused in " << opset;
+    }
+  }
+  for (const auto &[version, reason] : refused) {
+    EXPECT_TRUE(found.count(version)) << version << " is not refused";
+  }
 }
 
 TEST(OldVersion, RefusesWhatCameLater) {
