@@ -1,8 +1,8 @@
 //===- TrackSamples.cpp - tells which dimension holds samples -------------===//
 
 #include "passes/differentiate/Passes.h"
-#include "passes/differentiate/Samples.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/Samples.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_TRACKSAMPLES
@@ -34,7 +34,9 @@ Samples lead(Op op, Samples samples) {
     Value back = b.reshape(result, whole);
     result.replaceAllUsesExcept(back, back.getDefiningOp());
   }
-  return Samples::at(samples.dim + 1);
+  samples.outer = 1;
+  ++samples.dim;
+  return samples;
 }
 
 struct TrackSamplesPass

@@ -4,8 +4,9 @@ import json
 import os
 import struct
 
-from support import (Case, MLP, MLP_DATA, ZEROGRAPH_RUN, main, read_tensors,
-                     rows, write_tensors)
+from onnx_bytes import linear, node
+from support import (Case, MLP, MLP_DATA, MODELS, ZEROGRAPH_RUN, main,
+                     read_tensors, rows, write_tensors)
 from tensorboard_test import steps as board_steps
 
 SGD = ["--micro-batch", "8", "--optimizer", "sgd"]
@@ -51,6 +52,29 @@ class Evaluate(Training):
         self.assertAlmostEqual(records[2]["eval_loss"], again[0]["loss"],
                                delta=1e-7)
         self.assertEqual(len({r["eval_loss"] for r in records}), 3)
+
+    def test_samples_that_depend_on_others_are_named(self):
+        """As those that a contrastive loss compares; a mean is no such."""
+        together = [node("scale", "Mul", ["x", "w"], ["y"]),
+                    node("t", "Transpose", ["y"], ["z"]),
+                    node("pairs", "MatMul", ["y", "z"], ["s"]),
+                    node("mean", "ReduceMean", ["s"], ["loss"],
+                         {"keepdims": 0})]
+        for nodes, said in ((together, True), (None, False)):
+            with open(self.path("m.onnx"), "wb") as file:
+                file.write(linear(nodes=nodes))
+            result = self.succeeds("compile", "m.onnx", "-o", "p",
+                                   "--micro-batch", "4", "--evaluate")
+            (self.assertIn if said else self.assertNotIn)(
+                "warning: the evaluated loss of a sample depends on the other "
+                "samples of its micro-batch, through node 'pairs' (nn.matmul)",
+                result.stderr)
+        for example in "mlp-digits", "gpt2-nano", "resnet-mini":
+            result = self.succeeds(
+                "compile", os.path.join(MODELS, example, "model.onnx"), "-o",
+                "p", "--micro-batch", "2", "--evaluate",
+                *(["--dim", "seq=8"] if "gpt" in example else []))
+            self.assertNotIn("depends on the other", result.stderr)
 
     def test_adapters_are_evaluated(self):
         self.write("d", 0, 16)

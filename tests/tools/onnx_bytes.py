@@ -44,12 +44,18 @@ def value_info(name, dims, dtype=FLOAT):
     return [(1, name), (2, [(1, [(1, dtype), (2, shape)])])]
 
 
-def node(name, op, inputs, outputs, ints={}):
-    """`ints`: attributes of one whole number."""
+def node(name, op, inputs, outputs, ints={}, texts={},
+         lists={}):
+    """`ints`: attributes of one whole number; `texts`: of a text;
+    `lists`: of whole numbers."""
     return ([(1, text) for text in inputs] + [(2, text) for text in outputs] +
             [(3, name), (4, op)] +
             [(5, [(1, key), (20, 2), (3, value)])
-             for key, value in ints.items()])
+             for key, value in ints.items()] +
+            [(5, [(1, key), (20, 3), (4, value)])
+             for key, value in texts.items()] +
+            [(5, [(1, key), (20, 7)] + [(8, value) for value in values])
+             for key, values in lists.items()])
 
 
 def tensor(name, dims, values, dtype=FLOAT):

@@ -13,14 +13,15 @@
 #include "tools/cli/InputFile.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/TemporaryFolder.h"
+#include "tools/compiler/MixedSamples.h"
 
 #include <cstdio>
 
 namespace zerograph {
 namespace {
 
-/// Of a micro-batch that nothing else decides.
-constexpr uint64_t kMostSamples = 32;
+/// Most samples of a run that nothing else decides.
+constexpr int64_t kMostSamples = 32;
 
 struct RunFlags {
   explicit RunFlags(CLI::App &app) : command(app) {
@@ -33,23 +34,71 @@ struct RunFlags {
   options::Train given;
 };
 
-/// What the data's samples suggest, where nobody says; 0: nothing does.
-absl::StatusOr<int64_t> inferMicroBatch(const RunFlags &flags) {
+/// What is known of the samples before the model is compiled.
+struct Given {
+  std::string dim;   ///< of the samples; empty: none is symbolic
+  int64_t count = 0; ///< in the data; 0: not known
+};
+
+absl::StatusOr<Given> givenSamples(const RunFlags &flags) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(flags.compile.model));
-  std::string batch = frontend::batchDim(inputs);
-  if (batch.empty() || flags.compile.dims.count(batch)) {
-    return 0;
-  }
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(flags.given.data));
-  for (const frontend::InputSignature &input : inputs) {
-    auto array = tensors.find(input.name);
-    if (!input.dims.empty() && input.dims[0].name == batch &&
-        array != tensors.end() && !array->second.shape.empty()) {
-      return int64_t(std::min(array->second.shape[0], kMostSamples));
+  Given given{frontend::batchDim(inputs)};
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> files,
+                      shardFiles(flags.given.data));
+  for (const std::string &file : files) {
+    ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays({file}));
+    for (const frontend::InputSignature &input : inputs) {
+      auto array = tensors.find(input.name);
+      if (!given.dim.empty() && !input.dims.empty() &&
+          input.dims[0].name == given.dim && array != tensors.end() &&
+          !array->second.shape.empty()) {
+        given.count += int64_t(array->second.shape[0]);
+        break;
+      }
     }
   }
-  return 0;
+  return given;
+}
+
+/// Decides how many samples a run takes, where nobody says: all that there are
+/// where they depend on each other, else at most kMostSamples.
+absl::Status decideMicroBatch(RunFlags &flags) {
+  ZG_ASSIGN_OR_RETURN(Given given, givenSamples(flags));
+  CompileOptions &options = flags.compile;
+  if (given.count == 0) {
+    return absl::OkStatus();
+  }
+  auto dim = options.dims.find(given.dim);
+  int64_t asked = options.micro_batch != 0    ? options.micro_batch
+                  : dim != options.dims.end() ? dim->second
+                                              : 0;
+  int64_t samples = asked != 0 ? asked : std::min(given.count, kMostSamples);
+  std::string mixed;
+  if (samples < given.count) {
+    CompileOptions probe = options;
+    probe.micro_batch = std::max<int64_t>(samples, 2); // one shows nothing
+    probe.dims.erase(given.dim);
+    ZG_RETURN_IF_ERROR(bindSizes(probe, flags.given.data));
+    ZG_ASSIGN_OR_RETURN(mixed, findMixedOutput(probe));
+  }
+  if (!mixed.empty() && asked == 0) {
+    samples = given.count;
+    sayFindings({}, {absl::StrCat("all ", given.count,
+                                  " samples are one run: each depends on "
+                                  "others (",
+                                  mixed, ")")});
+  } else if (!mixed.empty()) {
+    sayFindings({absl::StrCat("a run has ", asked, " of the ", given.count,
+                              " samples, and each depends on others (", mixed,
+                              "): the numbers are those of such runs; without "
+                              "--micro-batch, all samples are one run")},
+                {});
+  }
+  if (asked == 0) {
+    options.micro_batch = samples;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int> runModel(RunFlags flags) {
@@ -75,9 +124,7 @@ absl::StatusOr<int> runModel(RunFlags flags) {
       flags.compile.replaced.insert(name);
     }
   }
-  if (flags.compile.micro_batch == 0) {
-    ZG_ASSIGN_OR_RETURN(flags.compile.micro_batch, inferMicroBatch(flags));
-  }
+  ZG_RETURN_IF_ERROR(decideMicroBatch(flags));
   ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
   run.plan_path = folder.path() + "/plan";
   run.model_path = flags.compile.model;

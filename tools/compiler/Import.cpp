@@ -7,6 +7,7 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
+#include "tools/compiler/MixedSamples.h"
 
 namespace zerograph {
 namespace {
@@ -101,6 +102,14 @@ absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
   if (options.evaluate && !options.forward) {
     ZG_RETURN_IF_ERROR(addEvaluation(context, options, import,
                                      model.loss_output, *model.module));
+    if (std::string mixer = findMixedLoss(*model.module); !mixer.empty()) {
+      result.warnings.push_back(absl::StrCat(
+          "the evaluated loss of a sample depends on the other samples of its "
+          "micro-batch, through ",
+          mixer,
+          ": it is the mean over micro-batches, each on its own, and another "
+          "number with another --micro-batch"));
+    }
   }
   return model;
 }

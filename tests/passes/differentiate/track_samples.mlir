@@ -141,3 +141,26 @@ nn.program @forward(
   %d6, %m6 = nn.dropout %u4 ratio 0.1 number 6 : tensor<2x10xf32> -> tensor<2x10xi1>
   nn.return
 }
+
+// -----
+
+// Each sample reads and writes rows of its own, by an index that begins with
+// its place.
+
+// CHECK-LABEL: nn.program @forward
+// CHECK: nn.dropout %{{.*}} number 0 samples [0, 4] : tensor<4x3xf32>
+// CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<20x3xf32>
+nn.program @forward(
+    %x: tensor<4x5x3xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = true>}) {
+  %t = nn.reshape %x : tensor<4x5x3xf32> -> tensor<20x3xf32>
+  %n = nn.iota 0 : tensor<4xi64>
+  %five = nn.constant dense<5> : tensor<4xi64>
+  %b = nn.binary mul %n, %five : tensor<4xi64>
+  %r = nn.binary add %b, %i : tensor<4xi64>
+  %g = nn.gather %t, %r : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
+  %d0, %m0 = nn.dropout %g ratio 0.1 number 0 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %s = nn.scatter sum %r, %d0 : tensor<4xi64>, tensor<4x3xf32> -> tensor<20x3xf32>
+  %d1, %m1 = nn.dropout %s ratio 0.1 number 1 : tensor<20x3xf32> -> tensor<20x3xi1>
+  nn.return
+}

@@ -1,8 +1,10 @@
 //===- Samples.cpp - which dimension of a value holds the samples ---------===//
 
-#include "passes/differentiate/Samples.h"
+#include "passes/ir/nn/Samples.h"
 
+#include "mlir/IR/Matchers.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,15 +19,30 @@ int64_t product(ArrayRef<int64_t> shape) {
 } // namespace
 
 SampleAnalysis::SampleAnalysis(ProgramOp forward) {
+  SmallVector<Value> inputs;
   for (BlockArgument argument : forward.getArguments()) {
     auto input = forward.getArgAttrOfType<InputAttr>(argument.getArgNumber(),
                                                      kInputAttr);
     if (input && input.getPerSample()) {
-      samples = shapeOf(argument).front();
-      known[argument] = Samples::at(0);
+      inputs.push_back(argument);
     }
   }
-  for (Operation &op : forward.getBody().front().without_terminator()) {
+  follow(forward.getBody().front(), inputs);
+}
+
+SampleAnalysis::SampleAnalysis(Block &body, ValueRange inputs) {
+  follow(body, inputs);
+}
+
+void SampleAnalysis::follow(Block &body, ValueRange inputs) {
+  for (Value input : inputs) {
+    samples = shapeOf(input).front();
+    known[input] = Samples::at(0);
+  }
+  for (Operation &op : body) {
+    if (op.getNumResults() == 0) {
+      continue; // the end of the program
+    }
     Samples all = compute(&op);
     for (Value value : op.getResults()) {
       // Of a row's statistics, say, the rows being those of several samples.
@@ -34,6 +51,30 @@ SampleAnalysis::SampleAnalysis(ProgramOp forward) {
       known[value] = has ? all : Samples::mixedBy(&op);
     }
   }
+}
+
+Operation *SampleAnalysis::mixerBehind(Value value) const {
+  SetVector<Operation *> ops;
+  auto visit = [&](Value operand) {
+    if (Operation *op = operand.getDefiningOp()) {
+      ops.insert(op);
+    }
+  };
+  visit(value);
+  Operation *first = nullptr;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    Operation *op = ops[i];
+    llvm::for_each(op->getOperands(), visit);
+    Samples all = of(op->getResult(0));
+    auto sum = dyn_cast<ReduceOp>(op);
+    bool adds = sum && sum.getKind() == ReduceKind::sum;
+    bool mixes = all.kind == Samples::At ? all.mixer != nullptr
+                                         : all.mixer == op && !adds;
+    if (mixes && (!first || all.mixer->isBeforeInBlock(first))) {
+      first = all.mixer;
+    }
+  }
+  return first;
 }
 
 Samples SampleAnalysis::compute(Operation *op) const {
@@ -47,6 +88,9 @@ Samples SampleAnalysis::compute(Operation *op) const {
     return shapeOf(op->getResult(0)).empty() ? Samples::mixedBy(op)
                                              : Samples::at(0);
   }
+  if (isa<SoftmaxOp, SoftmaxCrossEntropyOp, LayerNormOp>(op)) {
+    return throughRows(op);
+  }
   if (keepsSamples(op)) {
     return joinOperands(op);
   }
@@ -54,7 +98,6 @@ Samples SampleAnalysis::compute(Operation *op) const {
       .Case<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
             CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp>(
           [&](auto concrete) { return through(concrete); })
-      .Case([&](LayerNormOp norm) { return of(norm.getOperand()); })
       // It depends on where samples are, not on what they hold.
       .Case([&](RandomLikeOp random) {
         Samples like = of(random.getOperand());
@@ -73,9 +116,11 @@ Samples SampleAnalysis::join(Operation *op, ArrayRef<Samples> parts) const {
         (part.dim != result.dim || part.outer != result.outer)) {
       return Samples::mixedBy(op);
     }
+    Operation *mixer = result.mixer ? result.mixer : part.mixer;
     if (part.kind == Samples::At || result.kind == Samples::None) {
       result = part;
     }
+    result.mixer = mixer;
   }
   return result;
 }
@@ -86,6 +131,13 @@ Samples SampleAnalysis::joinOperands(Operation *op) const {
     parts.push_back(of(operand));
   }
   return join(op, parts);
+}
+
+/// Of what computes with rows, the last dimension of its operands.
+Samples SampleAnalysis::throughRows(Operation *op) const {
+  Samples all = joinOperands(op);
+  int64_t last = shapeOf(op->getOperand(0)).size() - 1;
+  return all.isAt(last) ? all.alsoMixedBy(op) : all;
 }
 
 /// The dimension that holds the samples and what of it lies before them, so
@@ -102,7 +154,9 @@ Samples SampleAnalysis::through(ReshapeOp op) const {
     int64_t leading = product(shape.take_front(dim));
     int64_t outer = before / leading;
     if (outer * leading == before && size % (outer * samples) == 0) {
-      return Samples::at(dim, outer);
+      from.dim = dim;
+      from.outer = outer;
+      return from;
     }
   }
   return Samples::mixedBy(op);
@@ -186,6 +240,112 @@ Samples SampleAnalysis::through(ConvolutionOp op) const {
   return kept ? of(op.getLhs()) : Samples::mixedBy(op);
 }
 
+/// Where `slice` takes a part of what was put together, that part.
+static Value slicedPart(SliceOp slice) {
+  auto concat = slice.getOperand().getDefiningOp<ConcatOp>();
+  if (!concat) {
+    return {};
+  }
+  int64_t dim = concat.getDim(), start = slice.getStarts()[dim];
+  for (Value part : concat.getOperands()) {
+    int64_t size = shapeOf(part)[dim];
+    if (start < size) {
+      bool whole = start + shapeOf(slice)[dim] <= size;
+      return whole && slice.getSteps()[dim] == 1 ? part : Value();
+    }
+    start -= size;
+  }
+  return {};
+}
+
+static std::optional<int64_t> splatInteger(Value value) {
+  DenseElementsAttr attribute;
+  if (!matchPattern(value, m_Constant(&attribute)) || !attribute.isSplat() ||
+      !isa<IntegerType>(attribute.getElementType())) {
+    return std::nullopt;
+  }
+  return attribute.getSplatValue<APInt>().getSExtValue();
+}
+
+/// The number k where each element of `value` is k times its place in dimension
+/// `dim`, of as many places as there are samples: an index that is in range
+/// already may be checked or moved.
+static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
+                                              int64_t samples) {
+  Operation *op = value.getDefiningOp();
+  if (!op || shapeOf(value)[dim] != samples) {
+    return std::nullopt;
+  }
+  auto follow = [&](Value operand, int64_t of) {
+    return multipleOfPlace(operand, of, samples);
+  };
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    return int64_t(iota.getDim()) == dim ? std::optional<int64_t>(1)
+                                         : std::nullopt;
+  }
+  if (auto binary = dyn_cast<BinaryOp>(op)) {
+    std::optional<int64_t> number = splatInteger(binary.getRhs());
+    std::optional<int64_t> place =
+        number ? follow(binary.getLhs(), dim) : std::nullopt;
+    bool mul = binary.getKind() == BinaryKind::mul;
+    bool keeps = (binary.getKind() == BinaryKind::max && number <= 0) ||
+                 (binary.getKind() == BinaryKind::min && number >= samples - 1);
+    return !place  ? place
+           : mul   ? std::optional<int64_t>(*place * *number)
+           : keeps ? place
+                   : std::nullopt;
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    ArrayRef<int64_t> from = shapeOf(reshape.getOperand());
+    int64_t before = product(shapeOf(value).take_front(dim));
+    for (int64_t i = 0; i < int64_t(from.size()); ++i) {
+      if (from[i] == samples && product(from.take_front(i)) == before) {
+        return follow(reshape.getOperand(), i);
+      }
+    }
+    return std::nullopt;
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    return follow(transpose.getOperand(), transpose.getPermutation()[dim]);
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (slice.getStarts()[dim] != 0 || slice.getSteps()[dim] != 1) {
+      return std::nullopt;
+    }
+    Value part = slicedPart(slice);
+    return follow(part ? part : slice.getOperand(), dim);
+  }
+  if (auto select = dyn_cast<SelectOp>(op)) {
+    return follow(select.getOnFalse(), dim); // the other: what is below 0
+  }
+  return isa<ConvertOp, BroadcastOp>(op) ? follow(op->getOperand(0), dim)
+                                         : std::nullopt;
+}
+
+/// The dimension of the row numbers `rows` by which each sample reads rows of
+/// its own in a table of `size` rows, in whose front the samples are: a term of
+/// the sum is the place of the sample times the rows that it has.
+std::optional<int64_t> SampleAnalysis::ownRows(Value rows, int64_t size) const {
+  SmallVector<Value> terms{rows};
+  for (size_t i = 0; i < terms.size(); ++i) {
+    auto sum = terms[i].getDefiningOp<BinaryOp>();
+    if (sum && sum.getKind() == BinaryKind::add) {
+      terms.append({sum.getLhs(), sum.getRhs()});
+    }
+  }
+  Samples from = of(rows);
+  for (Value term : terms) {
+    for (int64_t dim = 0; dim < int64_t(shapeOf(term).size()); ++dim) {
+      bool there =
+          from.kind == Samples::None || (from.isAt(dim) && from.outer == 1);
+      if (there && multipleOfPlace(term, dim, samples) == size / samples) {
+        return dim;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 /// The dimensions of the indices, then the table's but its first.
 Samples SampleAnalysis::through(GatherOp op) const {
   Samples table = of(op.getTable()), indices = of(op.getIndices());
@@ -197,18 +357,27 @@ Samples SampleAnalysis::through(GatherOp op) const {
     table.dim += shapeOf(op.getIndices()).size() - 1;
     return table;
   }
+  if (table.isAt(0) && table.outer == 1) {
+    if (auto dim = ownRows(op.getIndices(), shapeOf(op.getTable())[0])) {
+      return join(op, {Samples::at(*dim).alsoMixedBy(table.mixer), indices});
+    }
+  }
   return Samples::mixedBy(op);
 }
 
 /// What lies within a row of the updates keeps its place, and so does all that
 /// is in the table already.
 Samples SampleAnalysis::through(ScatterOp op) const {
-  Samples updates = of(op.getUpdates());
+  Samples updates = of(op.getUpdates()), indices = of(op.getIndices());
   int64_t leading = shapeOf(op.getIndices()).size();
-  if (of(op.getIndices()).kind != Samples::None ||
-      (updates.kind == Samples::At && updates.dim < leading)) {
+  auto own = ownRows(op.getIndices(), shapeOf(op)[0]);
+  if (own && (updates.kind == Samples::None || updates.isAt(*own))) {
+    updates = Samples::at(0).alsoMixedBy(join(op, {indices, updates}).mixer);
+  } else if (indices.kind != Samples::None ||
+             (updates.kind == Samples::At && updates.dim < leading)) {
     updates = Samples::mixedBy(op);
+  } else {
+    updates.dim += 1 - leading;
   }
-  updates.dim += 1 - leading;
   return op.getInto() ? join(op, {of(op.getInto()), updates}) : updates;
 }

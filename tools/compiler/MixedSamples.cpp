@@ -1,0 +1,58 @@
+//===- MixedSamples.cpp - whether samples are computed alone --------------===//
+
+#include "tools/compiler/MixedSamples.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "passes/Registration.h"
+#include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Samples.h"
+#include "runtime/base/Status.h"
+#include "tools/compiler/Import.h"
+
+namespace zerograph {
+namespace {
+
+using namespace mlir::zg;
+
+std::string describe(mlir::Operation *op) {
+  return absl::StrCat("node '", nn::nameOf(op->getLoc()), "' (",
+                      op->getName().getStringRef().str(), ")");
+}
+
+} // namespace
+
+absl::StatusOr<std::string> findMixedOutput(const CompileOptions &options) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  CompileOptions forward = options;
+  forward.forward = true;
+  CompileResult said; // again when the model is compiled
+  ZG_ASSIGN_OR_RETURN(ImportedModel model,
+                      importForPlan(context, forward, said));
+  auto program =
+      model.module->lookupSymbol<nn::ProgramOp>(nn::kForwardFunction);
+  nn::SampleAnalysis samples(program);
+  mlir::ValueRange results = program.front().getTerminator()->getOperands();
+  for (auto [i, value] : llvm::enumerate(results)) {
+    mlir::Operation *mixer = samples.of(value).mixer;
+    if (mixer && program.getResultAttr(i, nn::kPerSampleAttr)) {
+      auto name =
+          program.getResultAttrOfType<mlir::StringAttr>(i, nn::kOutputAttr);
+      return absl::StrCat("output '", name.str(), "', through ",
+                          describe(mixer));
+    }
+  }
+  return "";
+}
+
+std::string findMixedLoss(mlir::ModuleOp module) {
+  auto program = module.lookupSymbol<nn::ProgramOp>(nn::kEvaluateFunction);
+  nn::SampleAnalysis samples(program);
+  mlir::Operation *mixer =
+      samples.mixerBehind(program.front().getTerminator()->getOperand(0));
+  return mixer ? describe(mixer) : "";
+}
+
+} // namespace zerograph
