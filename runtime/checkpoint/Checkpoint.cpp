@@ -25,7 +25,8 @@ std::string heldBy(const CheckpointIndex &index, size_t file) {
       }
     }
   }
-  return absl::StrCat("it has pieces of ", listOf(names));
+  return names.empty() ? "no tensor has a piece in it"
+                       : absl::StrCat("it has pieces of ", listOf(names));
 }
 
 } // namespace

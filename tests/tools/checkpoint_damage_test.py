@@ -8,8 +8,9 @@ import time
 
 from checkpoints import Checkpoints, index_of
 from mpi import FULL
+from onnx_bytes import linear
 from support import (MLP, MLP_DATA, ZEROGRAPH_RUN, limit_file_size, main,
-                     read_tensors)
+                     read_tensors, write_tensors)
 
 
 class Damage(Checkpoints):
@@ -92,6 +93,19 @@ class Damage(Checkpoints):
                      parts=["rank-00001.safetensors: cannot open"])
         os.unlink(os.path.join(self.last, "index.json"))
         self.found("step-00000002/index.json: cannot open")
+
+    def test_a_file_that_has_no_piece_of_a_tensor(self):
+        """Of four elements the second rank has none."""
+        with open(self.path("linear.onnx"), "wb") as file:
+            file.write(linear())
+        write_tensors(self.path("x"), {"x": ("F32", [4, 4], bytes(64))})
+        self.succeeds("train", "linear.onnx", "--data", "x", "--ranks", "2",
+                      "--zero", "1", "--micro-batch", "2", "--steps", "1",
+                      "--checkpoint", "few")
+        os.unlink(self.path("few", "step-00000001", "rank-00001.safetensors"))
+        self.refused("checkpoint", "verify", "few", codes=(1,), lines=0,
+                     parts=["rank-00001.safetensors: cannot open",
+                            "(no tensor has a piece in it)"])
 
     def test_what_is_left_over_is_removed(self):
         left = self.path("c", "step-00000003.writing")
