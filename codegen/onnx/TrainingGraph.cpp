@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "runtime/base/Text.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -219,7 +220,7 @@ absl::Status Writer::addOps() {
         random.size(), random.size() == 1 ? " node draws" : " nodes draw",
         " random numbers, which are others in each runtime; --dropout 0 turns "
         "dropout off:\n  ",
-        absl::StrJoin(random, "\n  ")));
+        linesOf(random)));
   }
   for (Operation &op : program.front().without_terminator()) {
     const OnnxForm *form = findForm(&op);
@@ -236,7 +237,7 @@ absl::Status Writer::addOps() {
              : absl::UnimplementedError(absl::StrCat(
                    problems.size(),
                    problems.size() == 1 ? " op has" : " ops have",
-                   " no form in ONNX:\n  ", absl::StrJoin(problems, "\n  ")));
+                   " no form in ONNX:\n  ", linesOf(problems)));
 }
 
 /// Each under a name that says what it is.

@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "runtime/base/Text.h"
 
@@ -39,8 +38,8 @@ static void checkMerged(const ExporterSignature &signature,
   refuseOrWarn(
       absl::StrCat(merged.size(),
                    " parameters were merged with equal ones or renamed by the "
-                   "exporter:",
-                   listLines(merged)),
+                   "exporter:\n  ",
+                   linesOf(merged)),
       absl::StrCat(
           "Training would tie them, and weights would not load back. Export "
           "again with torch.onnx.export(..., dynamo=False, "
@@ -75,8 +74,8 @@ static void checkFolded(const ExporterSignature &signature,
   refuseOrWarn(
       absl::StrCat(folded.size(),
                    " weights were computed of parameters by the exporter's "
-                   "optimizer, which took these for constants:",
-                   listLines(folded)),
+                   "optimizer, which took these for constants:\n  ",
+                   linesOf(folded)),
       absl::StrCat("Training would leave these as they are, and no gradient "
                    "would go from there to the parameters. Export again with "
                    "torch.onnx.export(..., optimize=False).",
@@ -103,8 +102,8 @@ static void checkLost(const ExporterSignature &signature,
           signature.damaged.size(),
           " parameters of the exported program are gone from the file; the "
           "exporter's optimizer took initializers for constants and merged, "
-          "dropped or renamed them:",
-          listLines(signature.damaged)),
+          "dropped or renamed them:\n  ",
+          linesOf(signature.damaged)),
       absl::StrCat("Training would tie or lose them. Export again with "
                    "torch.onnx.export(..., optimize=False).",
                    kWayOut,

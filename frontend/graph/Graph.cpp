@@ -5,6 +5,7 @@
 #include "frontend/base/Error.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 
@@ -123,11 +124,8 @@ void Graph::indexReads(const std::set<std::string> &defined, bool isBody) {
     use(output.name(), "graph output ");
   }
   if (!missing.empty()) {
-    std::string list;
-    for (const std::string &line : missing) {
-      absl::StrAppend(&list, "\n  ", line);
-    }
-    fail("values that no node, input or initializer defines:", list);
+    fail("values that no node, input or initializer defines:\n  ",
+         linesOf(missing));
   }
 }
 

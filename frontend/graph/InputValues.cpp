@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/Text.h"
 
 #include <cmath>
 
@@ -91,7 +92,7 @@ readInputValues(const Graph &graph,
     }
   }
   if (!problems.empty()) {
-    fail(absl::StrJoin(problems, "\n  "));
+    fail(linesOf(problems));
   }
   return result;
 }

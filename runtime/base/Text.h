@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,18 @@ inline std::string listOf(const std::vector<std::string> &names,
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (shown < names.size()) {
     absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  }
+  return text;
+}
+
+/// "a\n  b\n  c\n  and 4 more": the lines of an error that lists problems.
+inline std::string linesOf(const std::vector<std::string> &problems,
+                           size_t most = 10) {
+  size_t shown = std::min(problems.size(), most);
+  std::string text =
+      absl::StrJoin(problems.begin(), problems.begin() + shown, "\n  ");
+  if (shown < problems.size()) {
+    absl::StrAppend(&text, "\n  and ", problems.size() - shown, " more");
   }
   return text;
 }

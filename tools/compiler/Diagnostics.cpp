@@ -3,9 +3,9 @@
 #include "tools/compiler/Diagnostics.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "runtime/base/Text.h"
 
 namespace zerograph {
 
@@ -39,7 +39,7 @@ absl::Status Diagnostics::status(const std::string &during) const {
   // A user's mistake is found by the importer or names a node; what a verify
   // pass finds is the compiler's own.
   return absl::FailedPreconditionError(
-      absl::StrCat(during, ":\n  ", absl::StrJoin(errors, "\n  ")));
+      absl::StrCat(during, ":\n  ", linesOf(errors)));
 }
 
 } // namespace zerograph
