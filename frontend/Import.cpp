@@ -42,11 +42,7 @@ readInputs(const std::string &path) {
   return guarded(path, [&] {
     std::unique_ptr<ModelFile> file = readModel(path);
     Graph graph(file->graph());
-    std::vector<InputSignature> signatures;
-    for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
-      signatures.push_back(signatureOf(*input));
-    }
-    return signatures;
+    return signaturesOf(fedInputs(graph));
   });
 }
 

@@ -46,6 +46,8 @@ struct ImportOptions {
   /// What it is of, an output or a value on the way to one (empty: `logits`, or
   /// the only output of floats); the input that it compares with, maybe added.
   std::string loss_on, labels = "labels";
+  /// The names of its dims, "time,batch,classes"; empty: found out.
+  std::string loss_dims;
   int64_t ignore_index = -100;
   double label_smoothing = 0;
   std::string class_weights; ///< "W1,W2,...", or empty

@@ -25,6 +25,11 @@ struct InternalError : ImportError {
   using ImportError::ImportError;
 };
 
+/// A value of the program would have no elements, which only a constant can be.
+struct EmptyTensor : ImportError {
+  using ImportError::ImportError;
+};
+
 /// A constant would be too large to compute while importing: the op becomes
 /// part of the program instead.
 struct TooLarge : std::runtime_error {

@@ -26,16 +26,4 @@ std::string suggestFor(const std::string &pattern,
   return absl::StrCat("; there are ", listOf(names, 5));
 }
 
-std::string listLines(const std::vector<std::string> &items) {
-  constexpr size_t kMost = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(items.size(), kMost); ++i) {
-    absl::StrAppend(&text, "\n  ", items[i]);
-  }
-  if (items.size() > kMost) {
-    absl::StrAppend(&text, "\n  and ", items.size() - kMost, " more");
-  }
-  return text;
-}
-
 } // namespace zerograph::frontend

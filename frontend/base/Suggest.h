@@ -14,10 +14,6 @@ namespace zerograph::frontend {
 std::string suggestFor(const std::string &pattern,
                        const std::vector<std::string> &names);
 
-/// Each of the first ten on a line of its own, indented, and how many more
-/// there are.
-std::string listLines(const std::vector<std::string> &items);
-
 } // namespace zerograph::frontend
 
 #endif // ZEROGRAPH_FRONTEND_BASE_SUGGEST_H

@@ -32,8 +32,9 @@ std::optional<double> Emitter::splatOf(Value value) {
 
 RankedTensorType Emitter::tensorType(const Shape &shape, Type element) {
   if (elementCount(shape) == 0) {
-    fail("shape ", shapeText(shape),
-         " is empty, which is only supported for constants");
+    throw EmptyTensor(
+        absl::StrCat("shape ", shapeText(shape),
+                     " is empty, which is only supported for constants"));
   }
   return RankedTensorType::get(shape, element);
 }

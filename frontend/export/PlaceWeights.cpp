@@ -9,6 +9,8 @@
 #include "frontend/file/ExternalData.h"
 #include "frontend/file/TensorBytes.h"
 
+#include "runtime/base/Text.h"
+
 using onnx::TensorProto;
 
 namespace zerograph::frontend {
@@ -119,7 +121,7 @@ void addNotes(const Places &places, const onnx::GraphProto &graph,
               std::vector<std::string> &notes) {
   std::vector<std::string> kept;
   for (const TensorProto &tensor : graph.initializer()) {
-    if (isFloatType(tensor.data_type()) &&
+    if (isFloatType(tensor.data_type()) && elementCount(shapeOf(tensor)) != 0 &&
         places.tensors.count(tensor.name()) == 0) {
       kept.push_back(tensor.name());
     }
@@ -150,8 +152,8 @@ size_t placeWeights(ModelFile &file, const std::string &output,
   if (!places.problems.empty()) {
     fail(places.problems.size(),
          places.problems.size() == 1 ? " weight does" : " weights do",
-         " not fit the model; are they of another one?",
-         listLines(places.problems));
+         " not fit the model; are they of another one?\n  ",
+         linesOf(places.problems));
   }
   std::map<const TensorProto *, std::string> external;
   for (const auto &[name, tensor] : places.tensors) {

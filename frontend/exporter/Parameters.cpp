@@ -9,10 +9,10 @@
 #include "frontend/exporter/ParameterNames.h"
 #include "frontend/exporter/ParameterUses.h"
 #include "frontend/exporter/Patterns.h"
+#include "frontend/file/TensorBytes.h"
 #include "frontend/graph/GradientPath.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "runtime/base/Text.h"
 
 #include <optional>
@@ -55,6 +55,9 @@ public:
       if (typeBytes(tensor.data_type()) == 0) {
         continue; // reported where a node reads it
       }
+      if (elementCount(shapeOf(tensor)) == 0) {
+        continue; // there is nothing to train
+      }
       if (std::optional<Decision> decision = decide(tensor)) {
         parameters.push_back({&tensor, decision->trainable, decision->reason,
                               uses.moduleOf(tensor.name()), uses.initOf(tensor),
@@ -80,14 +83,13 @@ private:
     if (decision) {
       return decision;
     }
+    if (!isReadable(file, tensor)) {
+      return Decision{false, kUnreadableConstant};
+    }
     // A large table is an argument even though it is never trained.
-    Shape shape(tensor.dims().begin(), tensor.dims().end());
-    if (elementCount(shape) * typeBytes(tensor.data_type()) >
+    if (elementCount(shapeOf(tensor)) * typeBytes(tensor.data_type()) >
         mlir::zg::nn::kMaxConstantBytes) {
       return Decision{false, "a constant above 64 KiB"};
-    }
-    if (!isReadable(file, tensor)) {
-      return Decision{false, "a constant whose file is not there"};
     }
     return std::nullopt;
   }
@@ -254,7 +256,7 @@ private:
     lora.addUnused(adaptable, problems);
     lora.addLate(problems);
     if (!problems.empty()) {
-      fail(absl::StrJoin(problems, "\n  "));
+      fail(linesOf(problems));
     }
   }
 

@@ -11,6 +11,11 @@
 
 namespace zerograph::frontend {
 
+/// The reason of an argument that is none of the model's parameters and whose
+/// values nobody has.
+inline constexpr char kUnreadableConstant[] =
+    "a constant whose values are not there";
+
 /// An initializer that becomes an argument of the program.
 struct Parameter {
   const onnx::TensorProto *tensor = nullptr;

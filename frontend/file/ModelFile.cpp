@@ -8,6 +8,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "onnx/inliner/inliner.h"
+#include "runtime/base/Text.h"
 
 #include <cerrno>
 #include <climits>
@@ -167,13 +168,9 @@ void checkDomains(const onnx::GraphProto &graph) {
   std::set<std::string> foreign;
   collectForeign(graph, foreign);
   if (!foreign.empty()) {
-    std::string list;
-    for (const auto &entry : foreign) {
-      absl::StrAppend(&list, "\n  ", entry);
-    }
     fail("operators outside ai.onnx are not supported: export without "
-         "runtime-specific fusion:",
-         list);
+         "runtime-specific fusion:\n  ",
+         linesOf({foreign.begin(), foreign.end()}));
   }
 }
 

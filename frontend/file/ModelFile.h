@@ -51,8 +51,8 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path);
 void checkShapes(const onnx::GraphProto &graph);
 
 /// Where the bytes of an initializer lie, plain and little-endian; nothing if
-/// the file holds them in another encoding. Checks external locations, and the
-/// size of the files that exist.
+/// the file holds them in another encoding, or not at all. Checks external
+/// locations, and the size of the files that exist.
 std::optional<ByteRange> locate(const ModelFile &file,
                                 const onnx::TensorProto &tensor);
 
@@ -68,7 +68,7 @@ std::string readBytes(const onnx::TensorProto &tensor, const ModelFile *file);
 std::vector<std::string> externalNotes(const ModelFile &file);
 
 /// Whether readTensor may succeed: the bytes are embedded, or their file
-/// exists.
+/// exists. False also of a model that was exported without weights.
 bool isReadable(const ModelFile &file, const onnx::TensorProto &tensor);
 
 /// Little-endian bytes of an embedded tensor in any encoding.

@@ -24,6 +24,14 @@ int64_t byteCount(const TensorProto &tensor) {
   return elementCount(shapeOf(tensor)) * size;
 }
 
+bool hasNoData(const TensorProto &tensor) {
+  return tensor.data_location() != TensorProto::EXTERNAL &&
+         tensor.raw_data().empty() && tensor.float_data().empty() &&
+         tensor.double_data().empty() && tensor.int32_data().empty() &&
+         tensor.int64_data().empty() && tensor.uint64_data().empty() &&
+         tensor.string_data().empty() && elementCount(shapeOf(tensor)) != 0;
+}
+
 namespace {
 
 /// Repeated field -> little-endian bytes of `To`.

@@ -17,6 +17,9 @@ std::optional<ByteRange> locate(const ModelFile &file,
   if (isExternal(tensor)) {
     return openExternal(file, tensor).range;
   }
+  if (hasNoData(tensor)) {
+    return std::nullopt;
+  }
   auto found = file.embedded.find(tensor.name());
   if (found == file.embedded.end()) {
     return std::nullopt;
@@ -31,13 +34,18 @@ std::optional<ByteRange> locate(const ModelFile &file,
 
 bool isReadable(const ModelFile &file, const TensorProto &tensor) {
   if (!isExternal(tensor)) {
-    return true;
+    return !hasNoData(tensor);
   }
   return openExternal(file, tensor).file >= 0;
 }
 
 std::string readBytes(const TensorProto &tensor, const ModelFile *file) {
   int64_t bytes = byteCount(tensor);
+  if (hasNoData(tensor)) {
+    fail("tensor '", tensor.name(), "' of shape ", shapeText(shapeOf(tensor)),
+         " is needed while importing, but the file has no values of it: export "
+         "the model again with real values for what is no parameter");
+  }
   if (!isExternal(tensor)) {
     return littleEndianBytes(tensor);
   }

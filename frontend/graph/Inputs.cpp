@@ -4,7 +4,10 @@
 
 #include "frontend/base/Error.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/Text.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -60,6 +63,49 @@ InputSignature signatureOf(const onnx::ValueInfoProto &input) {
   return signature;
 }
 
+static bool isCalledBatch(const std::string &name) {
+  return absl::StrContains(absl::AsciiStrToLower(name), "batch");
+}
+
+/// Fails where samples would be taken along another dim than the one that is
+/// called so, as of [time, batch, features].
+static void checkSamplesLead(const std::vector<InputSignature> &signatures) {
+  std::string samples = batchDim(signatures);
+  if (samples.empty() || isCalledBatch(samples)) {
+    return;
+  }
+  for (const InputSignature &input : signatures) {
+    for (size_t axis = 1; axis < input.dims.size(); ++axis) {
+      const std::string &name = input.dims[axis].name;
+      if (!input.dims[axis].named || !isCalledBatch(name)) {
+        continue;
+      }
+      std::vector<std::string> dims;
+      for (const InputDim &dim : input.dims) {
+        dims.push_back(dim.name.empty() ? absl::StrCat(dim.value) : dim.name);
+      }
+      fail("input '", input.name, "' is [", absl::StrJoin(dims, ", "),
+           "]: its dim '", name, "' is at place ", axis,
+           ", and samples must lead every input; '", samples,
+           "' would be taken for them. Export a module that takes '",
+           input.name,
+           "' samples first and transposes it, as `def forward(self, x): "
+           "return self.model(x.transpose(0, ",
+           axis, "))`, and write the data so");
+    }
+  }
+}
+
+std::vector<InputSignature>
+signaturesOf(const std::vector<const onnx::ValueInfoProto *> &inputs) {
+  std::vector<InputSignature> signatures;
+  for (const onnx::ValueInfoProto *input : inputs) {
+    signatures.push_back(signatureOf(*input));
+  }
+  checkSamplesLead(signatures);
+  return signatures;
+}
+
 /// `dims`, and the number of samples for each leading dim without a name.
 static std::map<std::string, int64_t>
 withSamples(const std::vector<InputSignature> &signatures,
@@ -87,7 +133,7 @@ checkGiven(const std::map<std::string, int64_t> &given,
       }
       fail("--dim ", name, "=", size, ": no input has a dim of that name; ",
            names.empty() ? "all dims are fixed"
-                         : "there are " + absl::StrJoin(names, ", "));
+                         : "there are " + listOf(names, 10));
     }
     if (size < 1) {
       fail("--dim ", name, "=", size, ": a size is at least 1");
@@ -108,17 +154,16 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
   }
   checkGiven(given, report.dims);
   std::map<std::string, int64_t> dims = withSamples(signatures, given);
-  std::string open;
+  std::vector<std::string> open;
   for (const auto &[name, uses] : report.dims) {
     if (dims.count(name) == 0) {
-      absl::StrAppend(&open, "\n  ", name, " (", absl::StrJoin(uses, ", "),
-                      ")");
+      open.push_back(absl::StrCat(name, " (", listOf(uses), ")"));
     }
   }
   if (!open.empty()) {
     fail("dims without a size; give each with --dim NAME=SIZE, or train with "
-         "data that decides them:",
-         open);
+         "data that decides them:\n  ",
+         linesOf(open));
   }
   std::vector<Shape> shapes;
   for (const InputSignature &input : signatures) {

@@ -16,6 +16,11 @@ std::vector<const onnx::ValueInfoProto *> fedInputs(const Graph &graph);
 /// supported type and known rank.
 InputSignature signatureOf(const onnx::ValueInfoProto &input);
 
+/// Those of all inputs; throws ImportError also if the names of dims say that
+/// samples are behind another dim.
+std::vector<InputSignature>
+signaturesOf(const std::vector<const onnx::ValueInfoProto *> &inputs);
+
 /// Shapes of all inputs if symbolic dims have the sizes `given`; fills
 /// report.dims. Throws one ImportError with all dims that have no size, or for
 /// a name in `given` that is no dim.

@@ -136,6 +136,9 @@ void emitConcatFromSequence(Op &op) {
   std::vector<Value> parts;
   int64_t axis = 0;
   for (Slot &slot : sequenceOf(op, 0)) {
+    if (!fresh && slot.host && slot.host->size() == 0) {
+      continue;
+    }
     Value part = op.materialize(slot);
     Shape shape = Emitter::shapeOf(part);
     axis = normalizeAxis(op.intAttribute("axis", 0), shape.size() + fresh);

@@ -3,6 +3,8 @@
 #include "frontend/emit/AddedLoss.h"
 #include "frontend/graph/Inputs.h"
 #include "frontend/walk/Importer.h"
+#include "frontend/walk/ScoreDims.h"
+#include "passes/ir/nn/Samples.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
@@ -58,6 +60,40 @@ static void checkScores(const Graph &graph, const std::string &name,
   }
 }
 
+/// The file's names of the dims of a value, "" for a dim without one.
+static std::vector<std::string> dimNames(const Graph &graph,
+                                         const std::string &name) {
+  std::vector<std::string> names;
+  for (const auto *values :
+       {&graph.proto.output(), &graph.proto.value_info()}) {
+    auto found = absl::c_find_if(
+        *values, [&](const auto &value) { return value.name() == name; });
+    if (found != values->end()) {
+      for (const auto &dim : found->type().tensor_type().shape().dim()) {
+        names.push_back(dim.dim_param());
+      }
+      return names;
+    }
+  }
+  return names;
+}
+
+/// Where the scores hold samples and classes.
+ScoreDims Importer::scoreDimsOf(const AddedLoss &wanted, Value scores) {
+  Scores known{loss, Emitter::shapeOf(scores), dimNames(graph, loss),
+               batchDim(inputs), std::nullopt};
+  if (known.names.size() != known.shape.size()) {
+    known.names.clear();
+  }
+  nn::SampleAnalysis samples(*body, sampleInputs());
+  nn::Samples place = samples.of(scores);
+  if (place.kind == nn::Samples::At && samples.count() > 1 &&
+      samples.count() == known.shape[place.dim]) {
+    known.tracked = place.dim;
+  }
+  return decideScoreDims(known, wanted, options.loss_dims);
+}
+
 /// An input of the program behind the others, with samples in front.
 Value Importer::addLabels(const Shape &shape, Type element, Location location) {
   InputSignature signature;
@@ -74,7 +110,8 @@ Value Importer::addLabels(const Shape &shape, Type element, Location location) {
     if (shape.empty() || shape[0] != samples) {
       fail("--loss ", options.added_loss, ": '", loss, "' needs labels ",
            shapeText(shape), ", whose first dim is not that of the ", samples,
-           " samples of a micro-batch: export an output that leads with them");
+           " samples of a micro-batch: say by --loss-dims which dim is batch, "
+           "as time,batch,classes, or export an output that has one");
     }
     signature.dims[0] = leader->dims[0];
   }
@@ -106,6 +143,13 @@ Value Importer::labelsOf(const AddedLoss &wanted, Value scores,
     }
     return addLabels(shape, element, location);
   }
+  if (!batchDim(inputs).empty() &&
+      !isBatchDim(known->dims, batchDim(inputs), inputs)) {
+    fail("--labels ", options.labels, ": the input's first dim is ",
+         known->dims.empty() ? "none" : "'" + known->dims[0].name + "'",
+         ", expected '", batchDim(inputs),
+         "', the samples': export the model so that its labels lead with them");
+  }
   Value labels = slotOf(options.labels).value;
   bool fits = wanted.ofClasses() != Emitter::isFloat(labels);
   if (Emitter::shapeOf(labels) != shape || !fits) {
@@ -113,7 +157,8 @@ Value Importer::labelsOf(const AddedLoss &wanted, Value scores,
          shapeText(Emitter::shapeOf(labels)), ", but --loss ", wanted.kind,
          " of '", loss, "' ", shapeText(Emitter::shapeOf(scores)), " needs ",
          wanted.ofClasses() ? "integers" : "floats", " of shape ",
-         shapeText(shape));
+         shapeText(shape),
+         ": does --loss-dims say rightly which dim is classes?");
   }
   return labels;
 }
@@ -136,16 +181,20 @@ void Importer::addLoss() {
   if (!Emitter::isFloat(scores)) {
     fail("--loss-on ", loss, ": it holds no floats");
   }
+  ScoreDims dims = scoreDimsOf(wanted, scores);
+  Shape shape = Emitter::shapeOf(scores);
+  Emitter emit(builder, location);
+  scores = emit.transpose(scores, dims.order(shape.size()));
   Value labels = labelsOf(wanted, scores,
                           NameLoc::get(builder.getStringAttr(options.labels)));
-  Emitter emit(builder, location);
   addedLoss = emitLoss(emit, wanted, scores, labels);
-  Shape shape = Emitter::shapeOf(scores);
-  std::string classes;
+  std::string places =
+      dims.batch == 0 ? ""
+                      : absl::StrCat(", whose dim ", dims.batch, " is samples");
   if (wanted.ofClasses()) {
-    int64_t axis = AddedLoss::classAxis(shape.size());
-    boundInput(labels, {0, shape[axis] - 1, {wanted.ignored}});
-    classes = absl::StrCat(", whose dim ", axis, " is classes");
+    boundInput(labels, {0, shape[*dims.classes] - 1, {wanted.ignored}});
+    absl::StrAppend(&places, places.empty() ? ", whose dim " : " and dim ",
+                    *dims.classes, " is classes");
   }
   std::string positions =
       !wanted.ofClasses() || shape.size() != 3 ? ""
@@ -153,7 +202,7 @@ void Importer::addLoss() {
                      : ", each position with its own label (--shift-labels: "
                        "with that of the next, as causal models need)";
   note(absl::StrCat("the loss is ", wanted.kind, " of '", loss, "' ",
-                    shapeText(shape), classes, ", with input '", options.labels,
+                    shapeText(shape), places, ", with input '", options.labels,
                     "' ", shapeText(Emitter::shapeOf(labels)), positions));
   noteOwnLoss();
 }

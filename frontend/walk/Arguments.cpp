@@ -22,9 +22,7 @@ void Importer::addInputs() {
   llvm::erase_if(fed, [&](const auto *input) {
     return options.inputs.count(input->name()) != 0;
   });
-  for (const onnx::ValueInfoProto *input : fed) {
-    inputs.push_back(signatureOf(*input));
-  }
+  inputs = signaturesOf(fed);
   inputShapes = bindDims(inputs, options.dims, report);
   indexUses.resize(inputs.size());
   size_t i = 0;
@@ -67,10 +65,6 @@ void Importer::addParameters() {
 void Importer::addParameter(const Parameter &parameter) {
   const onnx::TensorProto &tensor = *parameter.tensor;
   Shape shape(tensor.dims().begin(), tensor.dims().end());
-  if (elementCount(shape) == 0) {
-    fail("initializer '", tensor.name(), "' of shape ", shapeText(shape),
-         " is empty");
-  }
   auto type = RankedTensorType::get(
       shape, elementTypeOf(&context, computedType(tensor.data_type())));
   slots[tensor.name()].value = body->addArgument(

@@ -106,8 +106,9 @@ Value Importer::materialize(Slot &slot, Location location) {
     fail("reads a value that is not there");
   }
   if (slot.host->size() == 0) {
-    fail("reads a constant of shape ", shapeText(slot.host->shape()),
-         ", which is empty");
+    throw EmptyTensor(absl::StrCat("reads a constant of shape ",
+                                   shapeText(slot.host->shape()),
+                                   ", which is empty"));
   }
   if (slot.node != nullptr) {
     location = locationOf(*slot.node);

@@ -7,7 +7,6 @@
 #include "frontend/walk/CheckAssignment.h"
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "onnx/defs/schema.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Text.h"
@@ -18,8 +17,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Most lines of one error, and most nodes that one of them names.
-constexpr size_t kMaxProblems = 10;
+/// Most nodes that one line of an error names.
 constexpr size_t kMaxProblemNodes = 5;
 /// Most nodes that the note on stable forms names.
 constexpr size_t kMaxStableNodes = 6;
@@ -87,7 +85,13 @@ void Importer::importNode(const onnx::NodeProto &node) {
   if (def->fold != nullptr && op.allConstant() && foldNode(*def, op)) {
     return;
   }
-  def->emit(op);
+  try {
+    def->emit(op);
+  } catch (const EmptyTensor &) {
+    if (!setEmpty(node)) {
+      throw;
+    }
+  }
   for (int i = 0; i < node.output_size(); ++i) {
     const std::string &output = node.output(i);
     if (output.empty()) {
@@ -217,11 +221,6 @@ void Importer::walk() {
   }
   std::vector<std::string> lines;
   for (const Problem &problem : problems) {
-    if (lines.size() == kMaxProblems) {
-      lines.push_back(
-          absl::StrCat("and ", problems.size() - kMaxProblems, " more"));
-      break;
-    }
     bool one = problem.nodes.size() == 1;
     const std::string &place = problem.place;
     lines.push_back(absl::StrCat(
@@ -232,7 +231,7 @@ void Importer::walk() {
         ": ", problem.text));
   }
   fail(problem_count, problem_count == 1 ? " node" : " nodes",
-       " cannot be imported:\n  ", absl::StrJoin(lines, "\n  "));
+       " cannot be imported:\n  ", linesOf(lines));
 }
 
 OwningOpRef<ModuleOp> Importer::run() {

@@ -18,10 +18,14 @@
 namespace onnx {
 class OpSchema;
 }
+namespace mlir::zg::nn {
+class SampleAnalysis;
+}
 
 namespace zerograph::frontend {
 
 struct AddedLoss;
+struct ScoreDims;
 
 /// Imports one model. Every ONNX name becomes a Slot: a constant on the host, a
 /// value of the program, or, on demand, both. A node whose inputs are all
@@ -132,13 +136,27 @@ private:
   /// failed.
   void addPlaceholders(const onnx::NodeProto &node);
   bool describeInputs(const onnx::NodeProto &node, onnx::GraphProto &single);
+  /// What ONNX infers of the outputs of a node, by name; nothing where that
+  /// fails.
+  std::vector<onnx::ValueInfoProto> inferOutputs(const onnx::NodeProto &node);
+  /// Makes the outputs constants without elements. False if ONNX does not infer
+  /// that all that are used are.
+  bool setEmpty(const onnx::NodeProto &node);
   void addLoss();
   void noteOwnLoss();
+  ScoreDims scoreDimsOf(const AddedLoss &wanted, mlir::Value scores);
   mlir::Value labelsOf(const AddedLoss &wanted, mlir::Value scores,
                        mlir::Location location);
   mlir::Value addLabels(const Shape &shape, mlir::Type element,
                         mlir::Location location);
   void finish();
+  /// The input by whose leading size inputs with samples are known where all
+  /// sizes are fixed: the labels if they are known, else the first.
+  size_t anchorInput() const;
+  /// The inputs whose leading dim is samples.
+  llvm::SmallVector<mlir::Value> sampleInputs() const;
+  bool hasSamplesInFront(const onnx::ValueInfoProto &output, mlir::Value value,
+                         const nn::SampleAnalysis &samples);
   llvm::SmallVector<mlir::Attribute> addResults();
   mlir::Value resultOf(const std::string &output);
   void eraseUnused();
@@ -148,6 +166,7 @@ private:
   /// None: an empty one.
   nn::AdapterAttr adapterOf(const Parameter &parameter);
   void noteFiles(llvm::ArrayRef<mlir::Attribute> arguments);
+  void noteMadeConstants();
   void verifyModule();
   void reportDropouts();
   void reportStable();

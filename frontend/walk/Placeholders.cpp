@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/base/Error.h"
 #include "frontend/walk/Importer.h"
 
 #include "absl/strings/match.h"
@@ -56,18 +57,25 @@ bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
   });
 }
 
-/// The shape that was inferred for an output, if it is of floats and known.
-std::optional<Shape> inferredFloats(const onnx::ValueInfoProto &info) {
+/// The shape that was inferred for an output, if it is known and possible.
+std::optional<Shape> inferredShape(const onnx::ValueInfoProto &info) {
   const auto &tensor = info.type().tensor_type();
-  if (!info.type().has_tensor_type() || !tensor.has_shape() ||
-      !isFloatType(tensor.elem_type())) {
+  if (!info.type().has_tensor_type() || !tensor.has_shape()) {
     return std::nullopt;
   }
   Shape shape;
   for (const auto &dim : tensor.shape().dim()) {
-    shape.push_back(dim.has_dim_value() ? dim.dim_value() : 0);
+    if (!dim.has_dim_value()) {
+      return std::nullopt;
+    }
+    shape.push_back(dim.dim_value());
   }
-  return elementCount(shape) != 0 ? std::optional(shape) : std::nullopt;
+  try {
+    elementCount(shape);
+  } catch (const ImportError &) {
+    return std::nullopt;
+  }
+  return shape;
 }
 
 } // namespace
@@ -98,17 +106,12 @@ bool Importer::describeInputs(const onnx::NodeProto &node,
   return !op.hasInput(0) || !breaksInference(node, op.shape(0).size());
 }
 
-void Importer::addPlaceholders(const onnx::NodeProto &node) {
-  for (const std::string &output : node.output()) {
-    if (!output.empty()) {
-      slotOf(output) = Slot();
-      slotOf(output).failed = true;
-    }
-  }
+std::vector<onnx::ValueInfoProto>
+Importer::inferOutputs(const onnx::NodeProto &node) {
   try {
     const onnx::OpSchema *schema = schemaOf(node);
     if (schema == nullptr) {
-      return;
+      return {};
     }
     schema->Verify(node); // inference trusts the node
     onnx::ModelProto model;
@@ -117,21 +120,54 @@ void Importer::addPlaceholders(const onnx::NodeProto &node) {
     onnx::GraphProto &single = *model.mutable_graph();
     *single.add_node() = node;
     if (!describeInputs(node, single)) {
-      return;
+      return {};
     }
     onnx::shape_inference::InferShapes(model);
-    Emitter emit(builder, locationOf(node));
-    for (const onnx::ValueInfoProto &info : single.value_info()) {
-      std::optional<Shape> shape = inferredFloats(info);
-      if (shape) {
-        mlir::Type element = elementTypeOf(
-            &context, computedType(info.type().tensor_type().elem_type()));
-        slotOf(info.name()).value = emit.splat(0, *shape, element);
-        slotOf(info.name()).failed = false;
-      }
-    }
+    return {single.value_info().begin(), single.value_info().end()};
   } catch (const std::exception &) {
-    // Nothing is known of the outputs: nodes that need them are not checked.
+    return {};
+  }
+}
+
+bool Importer::setEmpty(const onnx::NodeProto &node) {
+  std::map<std::string, HostTensor> found;
+  for (const onnx::ValueInfoProto &info : inferOutputs(node)) {
+    std::optional<Shape> shape = inferredShape(info);
+    int32_t type = info.type().tensor_type().elem_type();
+    if (shape && elementCount(*shape) == 0 && typeBytes(type) != 0) {
+      found.emplace(info.name(), HostTensor(type, *shape));
+    }
+  }
+  for (const std::string &output : node.output()) {
+    if (!output.empty() && found.count(output) == 0) {
+      return false;
+    }
+  }
+  for (auto &[name, tensor] : found) {
+    slotOf(name) = Slot();
+    slotOf(name).host = share(std::move(tensor));
+  }
+  return true;
+}
+
+/// Where nothing is known of the outputs, nodes that need them are not checked.
+void Importer::addPlaceholders(const onnx::NodeProto &node) {
+  for (const std::string &output : node.output()) {
+    if (!output.empty()) {
+      slotOf(output) = Slot();
+      slotOf(output).failed = true;
+    }
+  }
+  Emitter emit(builder, locationOf(node));
+  for (const onnx::ValueInfoProto &info : inferOutputs(node)) {
+    std::optional<Shape> shape = inferredShape(info);
+    int32_t type = info.type().tensor_type().elem_type();
+    if (shape && isFloatType(type) && elementCount(*shape) != 0) {
+      Slot &slot = slotOf(info.name());
+      slot.value =
+          emit.splat(0, *shape, elementTypeOf(&context, computedType(type)));
+      slot.failed = false;
+    }
   }
 }
 

@@ -7,6 +7,8 @@
 #include "mlir/IR/Verifier.h"
 #include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Samples.h"
+#include "runtime/base/Text.h"
 
 #include <set>
 #include <unistd.h>
@@ -64,6 +66,11 @@ Value Importer::resultOf(const std::string &output) {
   if (slot.isSequence) {
     fail("graph output '", output, "' is a sequence");
   }
+  if (slot.host && slot.host->size() == 0) {
+    fail("graph output '", output, "' has shape ",
+         shapeText(slot.host->shape()),
+         ", which is empty: export the model without it");
+  }
   Value value = materialize(slot, location);
   if (output != loss || addedLoss) {
     return value;
@@ -77,6 +84,57 @@ Value Importer::resultOf(const std::string &output) {
   return Emitter(builder, location).reshape(value, {});
 }
 
+size_t Importer::anchorInput() const {
+  size_t anchor = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    // A loss bounds the range of its labels, and the last bounded input is
+    // taken for them.
+    if (indexUses[i].whole || indexUses[i].parts) {
+      anchor = i;
+    }
+  }
+  return anchor;
+}
+
+SmallVector<Value> Importer::sampleInputs() const {
+  std::vector<bool> samples =
+      perSample(inputs, inputShapes, anchorInput(), report);
+  SmallVector<Value> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (samples[i]) {
+      values.push_back(body->getArgument(i));
+    }
+  }
+  return values;
+}
+
+/// Warns where the file says so and is wrong.
+bool Importer::hasSamplesInFront(const onnx::ValueInfoProto &output,
+                                 Value value,
+                                 const nn::SampleAnalysis &samples) {
+  if (!leadsWithSamples(output, inputs)) {
+    return false;
+  }
+  Shape shape = Emitter::shapeOf(value);
+  nn::Samples place = samples.of(value);
+  bool elsewhere = place.kind == nn::Samples::At && samples.count() > 1 &&
+                   (place.dim != 0 || place.outer != 1);
+  if (!shape.empty() && shape[0] == samples.count() && !elsewhere) {
+    return true;
+  }
+  report.warnings.push_back(absl::StrCat(
+      "output '", output.name(), "' has shape ", shapeText(shape),
+      ", whose first dim the file calls '",
+      output.type().tensor_type().shape().dim(0).dim_param(),
+      "', as that of samples, of which a micro-batch has ", samples.count(),
+      ", but ",
+      elsewhere ? absl::StrCat("they are in dim ", place.dim)
+                : "it has another size",
+      ": the output is taken as one of each micro-batch; export the model with "
+      "the right names of dims (dynamic_axes, dynamic_shapes)"));
+  return false;
+}
+
 /// Returns the graph's outputs and what parameters are in the next micro-batch;
 /// gives the attributes of these results.
 SmallVector<Attribute> Importer::addResults() {
@@ -84,9 +142,13 @@ SmallVector<Attribute> Importer::addResults() {
   SmallVector<Attribute> resultAttributes;
   for (const auto &output : graph.proto.output()) {
     results.push_back(resultOf(output.name()));
+  }
+  nn::SampleAnalysis samples(*body, sampleInputs());
+  for (const auto &[output, value] :
+       llvm::zip_equal(graph.proto.output(), results)) {
     NamedAttrList attributes;
     attributes.append(nn::kOutputAttr, builder.getStringAttr(output.name()));
-    if (leadsWithSamples(output, inputs)) {
+    if (hasSamplesInFront(output, value, samples)) {
       attributes.append(nn::kPerSampleAttr, builder.getUnitAttr());
     }
     resultAttributes.push_back(attributes.getDictionary(&context));
@@ -122,14 +184,7 @@ void Importer::eraseUnused() {
 }
 
 void Importer::addInputAttributes(SmallVector<Attribute> &attributes) {
-  size_t anchor = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    // The labels decide if they are known. A loss bounds the range of its
-    // labels, and the last bounded input is taken for them.
-    if (indexUses[i].whole || indexUses[i].parts) {
-      anchor = i;
-    }
-  }
+  size_t anchor = anchorInput();
   std::vector<bool> samples = perSample(inputs, inputShapes, anchor, report);
   if (options.micro_batch > 0 && report.batch_dim.empty()) {
     checkFixedBatch(inputs, inputShapes, anchor, options.micro_batch);
@@ -164,7 +219,7 @@ Attribute Importer::attributeOf(const Parameter &parameter) {
   if (auto range = locate(file, *parameter.tensor)) {
     source = nn::SourceAttr::get(&context, builder.getStringAttr(range->file),
                                  range->offset, range->length);
-  } else {
+  } else if (isReadable(file, *parameter.tensor)) {
     report.inline_weights.push_back(
         {name, littleEndianBytes(*parameter.tensor)});
   }
@@ -204,11 +259,15 @@ void Importer::noteFiles(ArrayRef<Attribute> arguments) {
     report.notes.push_back(std::move(note));
   }
   std::set<std::string> files;
+  std::vector<std::string> absent;
   for (Attribute argument : arguments) {
     auto parameter = cast<DictionaryAttr>(argument).getAs<nn::ParameterAttr>(
         nn::kParameterAttr);
     if (parameter && parameter.getSource()) {
       files.insert(parameter.getSource().getFile().str());
+    } else if (parameter && !isReadable(file, *graph.initializers.at(
+                                                  parameter.getName().str()))) {
+      absent.push_back("'" + parameter.getName().str() + "'");
     }
   }
   for (const std::string &name : files) {
@@ -218,6 +277,30 @@ void Importer::noteFiles(ArrayRef<Attribute> arguments) {
           "' is not beside the model: to train, put it there, or give "
           "--load-weights or --init-missing"));
     }
+  }
+  if (!absent.empty()) {
+    report.notes.push_back(
+        absl::StrCat("the model has no values of ", listOf(absent),
+                     ": to train, give --load-weights or --init-missing"));
+  }
+  noteMadeConstants();
+}
+
+/// What --init-missing makes are weights to begin with, which a constant is
+/// not.
+void Importer::noteMadeConstants() {
+  std::vector<std::string> constants;
+  for (const Parameter &parameter : parameters) {
+    if (parameter.reason == kUnreadableConstant) {
+      constants.push_back("'" + parameter.tensor->name() + "'");
+    }
+  }
+  if (!constants.empty()) {
+    report.warnings.push_back(absl::StrCat(
+        "no file has the values of ", listOf(constants),
+        ", constants that are not trained: to train, give them by "
+        "--load-weights; --init-missing would make others, with which the "
+        "model computes something else"));
   }
 }
 

@@ -39,6 +39,53 @@ TEST(ExternalData, NeedNotExist) {
             std::string::npos);
 }
 
+// As of a model that was exported without weights: its shapes are enough.
+TEST(ExternalData, ATensorNeedHaveNoData) {
+  onnx::ModelProto model = parse(kSmall);
+  model.mutable_graph()->mutable_initializer(0)->clear_float_data();
+  Imported imported = importFile(write(model));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_FALSE(imported.parameter("w").getSource());
+  EXPECT_TRUE(imported.report.inline_weights.empty());
+  EXPECT_EQ(imported.report.notes,
+            (std::vector<std::string>{
+                "the model has no values of 'w': to train, give "
+                "--load-weights or --init-missing"}));
+}
+
+// Its values cannot be made, as those of a parameter can.
+TEST(ExternalData, AConstantWithoutDataIsNamed) {
+  const char *text = R"(
+g (float[n, 4] x) => (float loss) <float[4] w = {1,2,3,4}, int64[1] size = {4}>
+{
+  y = Mul(x, w)
+  s = Cast <to = 1> (size)
+  z = Mul(y, s)
+  loss = ReduceMean<keepdims = 0>(z)
+})";
+  onnx::ModelProto model = parse(text);
+  model.mutable_graph()->mutable_initializer(1)->clear_int64_data();
+  ImportOptions options;
+  options.dims["n"] = 2;
+  Imported imported = importFile(write(model), options);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  ASSERT_EQ(imported.report.warnings.size(), 1u);
+  EXPECT_NE(imported.report.warnings[0].find("'size'"), std::string::npos);
+  EXPECT_NE(imported.report.warnings[0].find("--init-missing would make"),
+            std::string::npos);
+  // Where it decides a shape, nothing can be planned.
+  model = parse(R"(
+g (float[n, 4] x) => (float loss) <float[4] w = {1,2,3,4}, int64[2] size = {-1, 2}>
+{
+  y = Mul(x, w)
+  z = Reshape(y, size)
+  loss = ReduceMean<keepdims = 0>(z)
+})");
+  model.mutable_graph()->mutable_initializer(1)->clear_int64_data();
+  expectRefused(importFile(write(model), options),
+                {"node", "(Reshape)", "'size'"});
+}
+
 TEST(ExternalData, LocationsOutsideAreRefused) {
   expectRefused(importExternal({}), {"'w'", "is empty"});
   expectRefused(importExternal({{"location", "/etc/passwd"}}), {"relative"});

@@ -164,6 +164,54 @@ TEST(FixedBatch, IsWhatMicroBatchMustSay) {
                 options);
 }
 
+//===----------------------------------------------------------------------===//
+// Which dim holds the samples
+//===----------------------------------------------------------------------===//
+
+TEST(Samples, MustLeadAnInputThatNamesThem) {
+  const char *text = R"(
+g (float[time, batch, 3] x) => (float[time, batch, 3] y) { y = Neg(x) })";
+  ImportOptions options;
+  options.dims = {{"time", 5}, {"batch", 2}};
+  expectRefused(text,
+                {"input 'x' is [time, batch, 3]",
+                 "its dim 'batch' is at place 1",
+                 "'time' would be taken for them", "x.transpose(0, 1)"},
+                options);
+}
+
+// The file's names of an output's dims may be wrong.
+TEST(Samples, AnOutputLeadsWithThemOnlyWhereItDoes) {
+  auto isPerSample = [](int64_t batch, const std::string &output,
+                        std::string *warning = nullptr) {
+    ImportOptions options;
+    options.dims["batch"] = batch;
+    Imported imported = import("g (float[batch, 5, 3] x) => (float" + output +
+                                   " y) { y = Transpose<perm = [1, 0, 2]>(x) }",
+                               options);
+    EXPECT_TRUE(imported.status.ok()) << imported.error();
+    if (warning != nullptr) {
+      EXPECT_EQ(imported.report.warnings.size(), 1u);
+      *warning = imported.report.warnings.front();
+    } else {
+      EXPECT_TRUE(imported.report.warnings.empty());
+    }
+    return imported.function().getResultAttr(0, mlir::zg::nn::kPerSampleAttr) !=
+           nullptr;
+  };
+  EXPECT_FALSE(isPerSample(2, "[5, batch, 3]"));
+  std::string warning;
+  EXPECT_FALSE(isPerSample(1, "[batch, 5, 3]", &warning));
+  EXPECT_NE(warning.find("output 'y' has shape 5x1x3, whose first dim the file "
+                         "calls 'batch', as that of samples, of which a "
+                         "micro-batch has 1, but it has another size"),
+            std::string::npos)
+      << warning;
+  // Though the sizes agree.
+  EXPECT_FALSE(isPerSample(5, "[batch, 5, 3]", &warning));
+  EXPECT_NE(warning.find("they are in dim 1"), std::string::npos) << warning;
+}
+
 } // namespace
 
 } // namespace zerograph::frontend::testing

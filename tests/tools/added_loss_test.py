@@ -69,6 +69,96 @@ class AddedLoss(Case):
                     self.assertTrue(math.isclose(a, b, rel_tol=1e-10,
                                                  abs_tol=1e-13), (a, b))
 
+    def test_the_dims_may_be_in_any_order(self):
+        """The losses and gradients of PyTorch, of scores that have samples or
+        classes elsewhere."""
+        with open(os.path.join(FOLDER, "reference.json")) as file:
+            cases = json.load(file)
+        orders = {"time,batch,classes": (1, 0, 2),
+                  "batch,classes,length": (0, 2, 1),
+                  "classes,length,batch": (2, 1, 0)}
+        tried = 0
+        for case in cases:
+            shape = shape_of(case["z"])
+            if len(shape) != 3:
+                continue
+            for names, order in orders.items():
+                with self.subTest((case["options"], names)):
+                    self.write_dims(case, order, names.split(","))
+                    self.train("--loss", *case["options"], "--micro-batch",
+                               str(shape[0]), "--loss-dims", names)
+                    self.assertAlmostEqual(self.loss(), case["loss"],
+                                           delta=1e-12)
+                    data = read_tensors(
+                        self.path("gradients.safetensors"))["z"][2]
+                    got = struct.unpack("<%dd" % (len(data) // 8), data)
+                    wanted = self.moved(case["gradient"], order)
+                    for a, b in zip(got, wanted, strict=True):
+                        self.assertTrue(math.isclose(a, b, rel_tol=1e-10,
+                                                     abs_tol=1e-13), (a, b))
+                    tried += 1
+        self.assertGreaterEqual(tried, 6)
+
+    @staticmethod
+    def moved(values, order):
+        """The elements of three dims, in another order."""
+        shape = shape_of(values)
+        sizes = [shape[dim] for dim in order]
+        result = []
+        for a in range(sizes[0]):
+            for b in range(sizes[1]):
+                for c in range(sizes[2]):
+                    at = [0, 0, 0]
+                    for dim, place in zip(order, (a, b, c)):
+                        at[dim] = place
+                    result.append(values[at[0]][at[1]][at[2]])
+        return result
+
+    def write_dims(self, case, order, names):
+        """As write_scores, of samples x, one number each, that are added to
+        z of other dims."""
+        shape = shape_of(case["z"])
+        sizes = [shape[dim] for dim in order]
+        # [batch, 1, 1] -> as z has it.
+        perm = {0: [0, 1, 2], 1: [1, 0, 2], 2: [1, 2, 0]}[order.index(0)]
+        with open(self.path("scores.onnx"), "wb") as file:
+            file.write(model(
+                [node("move", "Transpose", ["x"], ["m"], lists={"perm": perm}),
+                 node("add", "Add", ["m", "z"], ["scores"])],
+                [tensor("z", sizes, self.moved(case["z"], order), DOUBLE)],
+                [value_info("x", ["batch", 1, 1], DOUBLE)],
+                [value_info("scores", [
+                    "batch" if name == "batch" else size
+                    for name, size in zip(names, sizes)], DOUBLE)]))
+        labels = flat(case["labels"])
+        write_tensors(self.path("data.safetensors"), {
+            "x": ("F64", [shape[0], 1, 1], bytes(8 * shape[0])),
+            "labels": ("I64", shape_of(case["labels"]),
+                       struct.pack("<%dq" % len(labels), *labels))})
+
+    def test_a_file_that_names_its_dims_needs_no_option(self):
+        """Though the sizes agree with another order."""
+        with open(os.path.join(FOLDER, "reference.json")) as file:
+            case = next(case for case in json.load(file)
+                        if len(shape_of(case["z"])) == 3)
+        # As many positions as samples.
+        case = {**case, "z": [each[:2] for each in case["z"]],
+                "labels": [each[:2] for each in case["labels"]]}
+        self.write_dims(case, (1, 0, 2), ["time", "batch", "classes"])
+        base = ["--loss", "cross_entropy", "--micro-batch", "2"]
+        result = self.train(*base)
+        self.assertIn("whose dim 1 is samples and dim 2 is classes, with input "
+                      "'labels' 2x2", result.stderr)
+        loss = self.loss()
+        self.write_scores(case)
+        self.train("--loss", "cross_entropy")
+        self.assertAlmostEqual(self.loss(), loss, delta=1e-12)
+        self.write_dims(case, (1, 0, 2), ["time", "batch", "classes"])
+        self.refused("train", "scores.onnx", "--data", "data.safetensors",
+                     *base, "--loss-dims", "batch,time,classes", lines=0,
+                     parts=["--loss-dims batch,time,classes says that dim 0 of "
+                            "'scores' 2x2x5 (2, batch, 5)", "in dim 1"])
+
     def test_one_binary_weight_is_for_all(self):
         bce = ["--loss", "bce_with_logits"]
         self.write_scores({"z": [[0.5, -1.0], [2.0, 0.25]],
@@ -180,7 +270,11 @@ class AddedLoss(Case):
                  ["input has shape 2x2", "integers of shape 2"]),
                 (["--loss", "cross_entropy", "--labels", "z"],
                  ["no input"]),
-                (["--loss", "mean"], ["--loss"])):
+                (["--loss", "mean"], ["--loss"]),
+                (["--loss-dims", "batch,classes"],
+                 ["--loss-dims is for --loss"]),
+                (["--loss", "cross_entropy", "--loss-dims", "batch,c"],
+                 ["must be called classes"])):
             with self.subTest(options):
                 self.refused(*base, *options, lines=0, parts=parts)
 

@@ -166,7 +166,7 @@ class CompileOptions(Case):
                  ["--betas is for adam, adamw, lamb and lion; adagrad does"]),
                 (["--optimizer", "sgd", "--nesterov"],
                  ["--nesterov needs --momentum"]),
-                (["--dim", "batch=4"], ["batch is 4", "makes it 8"]),
+                (["--dim", "batch=4"], ["'batch' is 4", "but 8"]),
                 (["--dim", "bath=4"], ["bath", "there are batch"]),
                 (["--dim", "batch"], ["--dim batch: expected NAME=SIZE"]),
                 (["--loss-output", "los"], ["los", "there are loss, logits"]),

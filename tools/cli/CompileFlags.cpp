@@ -176,6 +176,7 @@ absl::Status CompileFlags::checkLoss() {
     bool fits;
   } kRows[] = {
       {"--loss-on", "--loss", !kind.empty()},
+      {"--loss-dims", "--loss", !kind.empty()},
       {"--labels", "--loss", !kind.empty()},
       {"--shift-labels", "--loss cross_entropy or nll", classes},
       {"--ignore-index", "--loss cross_entropy or nll", classes},

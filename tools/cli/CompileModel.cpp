@@ -18,23 +18,55 @@
 namespace zerograph {
 namespace {
 
-/// Enters `size` for dim `name`; an error if it was given otherwise.
-absl::Status bindDim(std::map<std::string, int64_t> &dims,
-                     const std::string &name, int64_t size,
-                     const std::string &why) {
-  auto [it, inserted] = dims.emplace(name, size);
-  if (inserted || it->second == size) {
-    return absl::OkStatus();
+/// The sizes of dims by name, and where each comes from.
+class Sizes {
+public:
+  explicit Sizes(std::map<std::string, int64_t> &dims) : dims(dims) {
+    for (const auto &[name, size] : dims) {
+      origins[name] = {absl::StrCat("--dim ", name, "=", size), false};
+    }
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "dim ", name, " is ", it->second, ", but ", why, " makes it ", size,
-      ": give one of them, or make both equal"));
-}
+
+  absl::Status addOption(const std::string &name, int64_t size,
+                         const std::string &option) {
+    return add(name, size, {absl::StrCat(option, " ", size), false});
+  }
+  absl::Status addArray(const std::string &name, int64_t size,
+                        const std::string &array, size_t axis) {
+    return add(name, size,
+               {absl::StrCat("array '", array, "' in its dim ", axis), true});
+  }
+
+private:
+  struct Origin {
+    std::string text;
+    bool array;
+  };
+
+  absl::Status add(const std::string &name, int64_t size, Origin origin) {
+    auto [it, inserted] = dims.emplace(name, size);
+    if (inserted) {
+      origins[name] = origin;
+    }
+    if (it->second == size) {
+      return absl::OkStatus();
+    }
+    const Origin &first = origins.at(name);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dim '", name, "' is ", it->second, " by ", first.text, ", but ", size,
+        " by ", origin.text, ": ",
+        first.array    ? "the model has one size for both, so the data must"
+        : origin.array ? "leave the option out, or give data of its size"
+                       : "give one of them, or make both equal"));
+  }
+
+  std::map<std::string, int64_t> &dims;
+  std::map<std::string, Origin> origins;
+};
 
 absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
                           const std::string &batch,
-                          const std::vector<std::string> &data,
-                          std::map<std::string, int64_t> &dims) {
+                          const std::vector<std::string> &data, Sizes &sizes) {
   ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(data));
   for (const frontend::InputSignature &input : inputs) {
     auto it = tensors.find(input.name);
@@ -46,8 +78,8 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
       bool samples =
           axis == 0 && frontend::isBatchDim(input.dims, batch, inputs);
       if (dim.value < 0 && !samples) {
-        ZG_RETURN_IF_ERROR(bindDim(dims, dim.name, it->second.shape[axis],
-                                   absl::StrCat("array '", input.name, "'")));
+        ZG_RETURN_IF_ERROR(
+            sizes.addArray(dim.name, it->second.shape[axis], input.name, axis));
       }
     }
   }
@@ -129,12 +161,13 @@ absl::Status bindSizes(CompileOptions &options,
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   std::string batch = frontend::batchDim(inputs);
+  Sizes sizes(options.dims);
   if (options.micro_batch > 0 && !batch.empty()) {
     ZG_RETURN_IF_ERROR(
-        bindDim(options.dims, batch, options.micro_batch, "--micro-batch"));
+        sizes.addOption(batch, options.micro_batch, "--micro-batch"));
   }
   if (!data.empty()) {
-    ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, data, options.dims));
+    ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, data, sizes));
   }
   if (!batch.empty() && !options.dims.count(batch)) {
     return absl::InvalidArgumentError(

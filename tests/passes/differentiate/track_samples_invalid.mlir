@@ -49,7 +49,7 @@ nn.program @forward(
   %a = nn.binary add %x, %t : tensor<4x4xf32> loc("both")
   // expected-error @+1 {{cannot be followed through node 'both' (nn.binary)}}
   %10, %m10 = nn.dropout %a ratio 0.1 number 10 : tensor<4x4xf32> -> tensor<4x4xi1>
-  %o = nn.iota 0 : tensor<4xi64>
+  %o = nn.constant dense<[3, 2, 1, 0]> : tensor<4xi64>
   %h = nn.scatter max %o, %x into %w : tensor<4xi64>, tensor<4x4xf32> -> tensor<4x4xf32> loc("spread")
   // expected-error @+1 {{cannot be followed through node 'spread' (nn.scatter)}}
   %11, %m11 = nn.dropout %h ratio 0.1 number 11 : tensor<4x4xf32> -> tensor<4x4xi1>
