@@ -220,7 +220,7 @@ absl::Status Writer::addOps() {
         random.size(), random.size() == 1 ? " node draws" : " nodes draw",
         " random numbers, which are others in each runtime; --dropout 0 turns "
         "dropout off:\n  ",
-        linesOf(random)));
+        zerograph::linesOf(random)));
   }
   for (Operation &op : program.front().without_terminator()) {
     const OnnxForm *form = findForm(&op);
@@ -237,7 +237,7 @@ absl::Status Writer::addOps() {
              : absl::UnimplementedError(absl::StrCat(
                    problems.size(),
                    problems.size() == 1 ? " op has" : " ops have",
-                   " no form in ONNX:\n  ", linesOf(problems)));
+                   " no form in ONNX:\n  ", zerograph::linesOf(problems)));
 }
 
 /// Each under a name that says what it is.

@@ -42,7 +42,8 @@ class Options(Checkpoints):
         self.assertEqual(len(self.names()), 40)
 
     def test_the_copy_is_what_is_saved(self):
-        said = self.succeeds(*self.RUN, "--checkpoint", "c").stdout
+        said = self.succeeds(*self.RUN, "--checkpoint", "c",
+                             "--steps", "1").stdout
         copied = int(next(line for line in said.splitlines()
                           if "read for checkpoints" in line
                           ).split()[-1].replace(",", ""))
@@ -79,7 +80,7 @@ class Options(Checkpoints):
                             " c/step-00000004"])
 
     def test_another_micro_batch_is_said(self):
-        self.succeeds(*self.RUN, "--checkpoint", "c")
+        self.succeeds(*self.RUN, "--checkpoint", "c", "--steps", "1")
         for ranks in (1, 2):
             said = self.succeeds(
                 "train", MLP, "--data", MLP_DATA, "--micro-batch",
@@ -128,7 +129,7 @@ class Options(Checkpoints):
                       "--steps", "1")
         said = self.succeeds(*self.RUN, "--resume", "c", "--steps", "2",
                              "--load-weights", "w", "--init-missing",
-                             "normal:1", "--lr", "0.5").stderr
+                             "normal:1", "--lr", "0.5", "--notes").stderr
         self.assertIn("--load-weights has no effect", said)
         self.assertIn("--init-missing has no effect", said)
         self.assertIn("groups/0/learning_rate is 0.5, was 0.001", said)
@@ -174,7 +175,8 @@ class Options(Checkpoints):
         shutil.copytree(os.path.dirname(MLP), self.path("m"))
         self.succeeds("compile", "m/model.onnx", "-o", "p", "--micro-batch",
                       "8")
-        self.succeeds("train", "p", "--data", MLP_DATA, "--checkpoint", "c")
+        self.succeeds("train", "p", "--data", MLP_DATA, "--checkpoint", "c",
+                      "--steps", "1")
         shutil.rmtree(self.path("m"))
         self.succeeds("train", "p", "--data", MLP_DATA, "--resume", "c",
                       "--steps", "2")
