@@ -137,7 +137,7 @@ RULES = {
         "a file is read as it is, whatever is made of it",
     ),
     "frontend/graph": (
-        ["frontend/base", "frontend/file", IMPORT],
+        ["frontend/base", "frontend/file", IMPORT, "runtime/base"],
         "the graph is an index over what the file holds; it knows no exporter "
         "and emits nothing",
     ),

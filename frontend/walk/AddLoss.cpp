@@ -201,9 +201,12 @@ void Importer::addLoss() {
       : wanted.shift ? ", each position with the label of the next"
                      : ", each position with its own label (--shift-labels: "
                        "with that of the next, as causal models need)";
-  note(absl::StrCat("the loss is ", wanted.kind, " of '", loss, "' ",
-                    shapeText(shape), places, ", with input '", options.labels,
-                    "' ", shapeText(Emitter::shapeOf(labels)), positions));
+  // No other note matters as much: it comes first.
+  report.notes.insert(
+      report.notes.begin(),
+      absl::StrCat("the loss is ", wanted.kind, " of '", loss, "' ",
+                   shapeText(shape), places, ", with input '", options.labels,
+                   "' ", shapeText(Emitter::shapeOf(labels)), positions));
   noteOwnLoss();
 }
 

@@ -320,6 +320,7 @@ class ExternalData(BadInput):
         self.write("m.onnx", linear(
             tensor("w", [4], {"location": "w.bin"}) +
             [(13, [(1, "location"), (2, "v.bin")])]))
+        os.remove(self.path("p"))
         self.unchanged(*self.compiling(),
                        parts=["'w'", "location is given twice"])
 
