@@ -219,7 +219,8 @@ class AddedLoss(Case):
         result = self.succeeds(
             "train", os.path.join(FOLDER, "language.onnx"), "--data",
             "ids.safetensors", "--micro-batch", "4", "--loss",
-            "cross_entropy", "--labels", "input_ids", "--shift-labels")
+            "cross_entropy", "--labels", "input_ids", "--shift-labels",
+            "--notes")
         self.assertIn("note: the loss is cross_entropy of 'logits' 4x12x32"
                       ", whose dim 2 is classes, with input "
                       "'input_ids' 4x12, each position with the label of the "

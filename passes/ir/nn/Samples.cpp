@@ -267,6 +267,29 @@ static std::optional<int64_t> splatInteger(Value value) {
   return attribute.getSplatValue<APInt>().getSExtValue();
 }
 
+static std::optional<int64_t> multiplied(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_mul_overflow(a, b, &result) ? std::nullopt
+                                               : std::optional(result);
+}
+
+/// What multipleOfPlace gives for literal data.
+static std::optional<int64_t> multipleOfPlace(DenseIntElementsAttr literal,
+                                              int64_t dim) {
+  ArrayRef<int64_t> shape = literal.getType().getShape();
+  int64_t after = ShapedType::getNumElements(shape.drop_front(dim + 1));
+  int64_t factor = 0;
+  for (auto [i, element] : llvm::enumerate(literal.getValues<APInt>())) {
+    int64_t place = int64_t(i) / after % shape[dim];
+    int64_t number = element.getSExtValue();
+    factor = place == 1 && factor == 0 ? number : factor;
+    if (multiplied(place, factor) != number) {
+      return std::nullopt;
+    }
+  }
+  return factor;
+}
+
 /// The number k where each element of `value` is k times its place in dimension
 /// `dim`, of as many places as there are samples: an index that is in range
 /// already may be checked or moved.
@@ -279,6 +302,10 @@ static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
   auto follow = [&](Value operand, int64_t of) {
     return multipleOfPlace(operand, of, samples);
   };
+  DenseIntElementsAttr literal;
+  if (matchPattern(value, m_Constant(&literal))) {
+    return multipleOfPlace(literal, dim);
+  }
   if (auto iota = dyn_cast<IotaOp>(op)) {
     return int64_t(iota.getDim()) == dim ? std::optional<int64_t>(1)
                                          : std::nullopt;
@@ -288,10 +315,13 @@ static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
     std::optional<int64_t> place =
         number ? follow(binary.getLhs(), dim) : std::nullopt;
     bool mul = binary.getKind() == BinaryKind::mul;
-    bool keeps = (binary.getKind() == BinaryKind::max && number <= 0) ||
-                 (binary.getKind() == BinaryKind::min && number >= samples - 1);
+    bool keeps =
+        place && *place >= 0 &&
+        ((binary.getKind() == BinaryKind::max && *number <= 0) ||
+         (binary.getKind() == BinaryKind::min &&
+          multiplied(*place, samples - 1).value_or(INT64_MAX) <= *number));
     return !place  ? place
-           : mul   ? std::optional<int64_t>(*place * *number)
+           : mul   ? multiplied(*place, *number)
            : keeps ? place
                    : std::nullopt;
   }

@@ -150,6 +150,7 @@ nn.program @forward(
 // CHECK-LABEL: nn.program @forward
 // CHECK: nn.dropout %{{.*}} number 0 samples [0, 4] : tensor<4x3xf32>
 // CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<20x3xf32>
+// CHECK: nn.dropout %{{.*}} number 2 samples [0, 4] : tensor<4x3xf32>
 nn.program @forward(
     %x: tensor<4x5x3xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = true>}) {
@@ -162,5 +163,14 @@ nn.program @forward(
   %d0, %m0 = nn.dropout %g ratio 0.1 number 0 : tensor<4x3xf32> -> tensor<4x3xi1>
   %s = nn.scatter sum %r, %d0 : tensor<4xi64>, tensor<4x3xf32> -> tensor<20x3xf32>
   %d1, %m1 = nn.dropout %s ratio 0.1 number 1 : tensor<20x3xf32> -> tensor<20x3xi1>
+  // The places as literal data, put beside the index and taken out again.
+  %p = nn.constant dense<[[0], [5], [10], [15]]> : tensor<4x1xi64>
+  %c = nn.reshape %i : tensor<4xi64> -> tensor<4x1xi64>
+  %j = nn.concat %p, %c dim 1 : tensor<4x1xi64>, tensor<4x1xi64> -> tensor<4x2xi64>
+  %p1 = nn.slice %j [0, 0] step [1, 1] : tensor<4x2xi64> -> tensor<4x1xi64>
+  %p2 = nn.reshape %p1 : tensor<4x1xi64> -> tensor<4xi64>
+  %r2 = nn.binary add %i, %p2 : tensor<4xi64>
+  %g2 = nn.gather %t, %r2 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
+  %d2, %m2 = nn.dropout %g2 ratio 0.1 number 2 : tensor<4x3xf32> -> tensor<4x3xi1>
   nn.return
 }
