@@ -122,7 +122,7 @@ protected:
     emulator::Gpu gpu(1);
     options.data = {dataOf(training)};
     options.plan_path = scratch.path + "/plan";
-    options.progress = false;
+    options.quiet = true;
     absl::Status status = train(*plan, options).status();
     EXPECT_EQ(gpu.complaint(), "");
     EXPECT_EQ(gpu.leftovers(), "");

@@ -130,7 +130,7 @@ class Models(Training):
         for options in (["--zero", "0"], ["--ranks", "2", "--zero", "3"],
                         ["--dropout", "0.4"]):
             records, _ = self.train(
-                "--lr", "0", "--eval-data", "e", *options,
+                "--lr", "0", "--steps", "1", "--eval-data", "e", *options,
                 model=os.path.join(DROPOUT, "model.onnx"), data=data,
                 compile=["--micro-batch", "1", "--optimizer", "sgd"])
             self.assertLess(abs(records[0]["eval_loss"] - reference), 1e-5)
@@ -147,8 +147,9 @@ class Models(Training):
             gpt = ["--micro-batch", "4", "--precision", "bf16"]
             expected, _ = self.train("--lr", "0", "--accumulate", "2", model=GPT,
                                      data="e", compile=gpt)
-            records, _ = self.train("--lr", "0", "--eval-data", "e", *options,
-                                    model=GPT, data="e", compile=gpt)
+            records, _ = self.train("--lr", "0", "--steps", "1", "--eval-data",
+                                    "e", *options, model=GPT, data="e",
+                                    compile=gpt)
             self.assertAlmostEqual(records[0]["eval_loss"],
                                    expected[0]["loss"], delta=1e-6)
 

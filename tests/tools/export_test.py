@@ -27,9 +27,9 @@ class Export(Case):
         with open(self.path("log")) as file:
             return [json.loads(line)["loss"] for line in file]
 
-    def train(self, model, data, *options):
+    def train(self, model, data, *options, lr="0.1"):
         self.succeeds("train", model, "--data", data, "--optimizer", "sgd",
-                      "--lr", "0.1", "--log", "log", "--save-weights", "w",
+                      "--lr", lr, "--log", "log", "--save-weights", "w",
                       *options)
         return self.losses()
 
@@ -74,7 +74,7 @@ class Export(Case):
         """With the model's own weights the bytes are the model's."""
         for model, data in ((MLP, MLP_DATA), (SDPA, GPT_DATA)):
             self.train(model, data, "--micro-batch", "2", "--steps", "1",
-                       "--lr", "0")
+                       lr="0")
             name = os.path.basename(model)
             os.makedirs(self.path("out"), exist_ok=True)
             self.succeeds("export", "w", model, "-o",
@@ -175,7 +175,7 @@ class Export(Case):
                 (["w", "m.onnx"], ["--output"]),
                 (["m.onnx", "-o", "out.onnx"], ["expected two files", "1 is"]),
                 (["w", "m.onnx", "x", "-o", "o"], ["3 are given"]),
-                (["m.onnx", "w", "-o", "out.onnx"], ["m.onnx"]),
+                (["m.onnx", "w", "-o", "out.onnx"], ["expected an ONNX model"]),
                 (["w", "none.onnx", "-o", "o"], ["none.onnx: cannot open"]),
                 (["none", "m.onnx", "-o", "o"], ["none"]),
                 (["w", "m.onnx", "-o", "o", "--dim", "batch=2", "--train", "x"],

@@ -55,7 +55,7 @@ class Nvme(Case):
                       *self.leave("option"))
         self.assertEqual(self.left("config"), self.left("option"))
         os.rename(self.path("disk"), self.path("other"))
-        said = self.succeeds(*run, "--nvme-path", "other").stderr
+        said = self.succeeds(*run, "--nvme-path", "other", "--notes").stderr
         self.assertIn("--nvme-path other of the command line wins over", said)
         said = self.succeeds("compile", MLP, "-o", "x.zgplan", "--micro-batch",
                              "8", "--config", "ds.json").stderr
