@@ -55,10 +55,9 @@ public:
       if (typeBytes(tensor.data_type()) == 0) {
         continue; // reported where a node reads it
       }
-      if (elementCount(shapeOf(tensor)) == 0) {
-        continue; // there is nothing to train
-      }
-      if (std::optional<Decision> decision = decide(tensor)) {
+      std::optional<Decision> decision = decide(tensor);
+      // An empty one has nothing to train.
+      if (decision && elementCount(shapeOf(tensor)) != 0) {
         parameters.push_back({&tensor, decision->trainable, decision->reason,
                               uses.moduleOf(tensor.name()), uses.initOf(tensor),
                               decision->adapter});

@@ -5,6 +5,7 @@
 #include "frontend/base/Error.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace zerograph::frontend {

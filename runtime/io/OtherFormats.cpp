@@ -24,7 +24,10 @@ const KnownFormat kPickle = {
     /*weights=*/true};
 
 const std::pair<absl::string_view, KnownFormat> kFormats[] = {
-    {"\x80", kPickle},
+    {"\x80\x02", kPickle},
+    {"\x80\x03", kPickle},
+    {"\x80\x04", kPickle},
+    {"\x80\x05", kPickle},
     {"PK\3\4", {"a ZIP file, as torch.save writes it", "", /*weights=*/true}},
     {"\x89HDF\r\n", {"an HDF5 file", kSave, /*weights=*/true}},
     {"\x1f\x8b", {"compressed by gzip", "unpack it first"}},
@@ -48,6 +51,9 @@ bool isSafetensors(absl::string_view begin) {
 } // namespace
 
 std::optional<KnownFormat> zerograph::knownFormat(absl::string_view begin) {
+  if (isSafetensors(begin)) {
+    return KnownFormat{"a .safetensors file", "", /*weights=*/true};
+  }
   for (const auto &[first, format] : kFormats) {
     if (absl::StartsWith(begin, first)) {
       return format;
@@ -58,14 +64,12 @@ std::optional<KnownFormat> zerograph::knownFormat(absl::string_view begin) {
                        "give it as the FILE to train, its name ending in "
                        ".onnx"};
   }
-  if (isSafetensors(begin)) {
-    return KnownFormat{"a .safetensors file", "", /*weights=*/true};
-  }
-  bool text =
-      begin.size() >= 8 &&
-      std::none_of(begin.begin(), begin.end(), [](unsigned char c) {
-        return c < 0x80 && !absl::ascii_isprint(c) && !absl::ascii_isspace(c);
-      });
+  bool text = begin.size() >= 8 &&
+              std::none_of(begin.begin(), begin.end(), [](unsigned char c) {
+                return c < 0x80
+                           ? !absl::ascii_isprint(c) && !absl::ascii_isspace(c)
+                           : c >= 0xf8; // no byte of UTF-8
+              });
   return text ? std::optional(KnownFormat{"a text, as CSV or JSON", kSave})
               : std::nullopt;
 }

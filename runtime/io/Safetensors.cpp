@@ -145,7 +145,8 @@ absl::StatusOr<TensorFile> zerograph::readSafetensors(const std::string &path,
   }
   uint64_t length = littleEndian(begin.data(), 8);
   if (length > kLongestHeader || length > file->bytes() - 8) {
-    if (std::optional<KnownFormat> known = knownFormat(begin)) {
+    bool cut = begin.size() > 8 && begin[8] == '{'; // not of another format
+    if (std::optional<KnownFormat> known = knownFormat(begin); known && !cut) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": it is ", known->what, "; ", known->remedy));
     }

@@ -157,7 +157,7 @@ TEST(RefusedGraph, WhatIsWrongWithManyIsSaidOnce) {
                              ") {\n" + nodes + "}");
   expectRefused(imported, {"20 nodes cannot be imported:\n  nodes 'n0', 'n1', "
                            "'n2', 'n3', 'n4' and 15 more (ScatterElements): "
-                           "'mean' is not one of"});
+                           "reduction 'mean' is not one of"});
   std::string message = imported.error();
   EXPECT_EQ(message.find("'mean' is not"), message.rfind("'mean' is not"));
 }

@@ -152,7 +152,7 @@ TEST_F(DataSourceTest, EveryMismatchIsSaidAtOnce) {
        {"input 'ids' is I64 [30, 2], expected F32 [samples, 2]",
         "input 'mask' is F32 [4], expected F32 [5]",
         "input 'weight' is missing, expected F32 [samples]",
-        "the file also holds more"}) {
+        "it also has more"}) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   }
 }
