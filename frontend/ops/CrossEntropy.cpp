@@ -52,7 +52,8 @@ private:
   const NodeProto *boundedLog(const std::string &name) {
     std::string log = beside(made(name, "Max", 2), -100);
     if (const NodeProto *clip = made(name, "Clip", 2);
-        clip && isNumber(clip->input(1), -100)) {
+        clip && isNumber(clip->input(1), -100) &&
+        (clip->input_size() < 3 || clip->input(2).empty())) {
       log = clip->input(0);
     }
     return log.empty() ? nullptr : made(log, "Log", 1);

@@ -26,6 +26,15 @@ bool isCompared(OpOperand &use) {
          (moves(user) && llvm::any_of(user->getUses(), isCompared));
 }
 
+/// Whether the reader is a cross entropy, whose gradient divides by 1 - p:
+/// where p is nearly 1, rounding would leave nothing of that.
+bool isProbability(OpOperand &use) {
+  Operation *user = use.getOwner();
+  auto binary = dyn_cast<BinaryOp>(user);
+  return (binary && binary.getKind() == BinaryKind::cross_entropy) ||
+         (moves(user) && llvm::any_of(user->getUses(), isProbability));
+}
+
 class Narrowing {
 public:
   Narrowing(ProgramOp micro, Type half) : micro(micro), half(half) {}
@@ -42,7 +51,8 @@ public:
       visit(&op);
       for (Value result : op.getResults()) {
         if (active.contains(result) && !statistics.contains(result) &&
-            elementOf(result).isF32() && !narrowSource(result)) {
+            elementOf(result).isF32() && !narrowSource(result) &&
+            llvm::none_of(result.getUses(), isProbability)) {
           narrow(result, loss);
         }
       }
@@ -78,9 +88,9 @@ private:
     }
   }
 
-  /// Gives readers behind the loss the rounded number, and so a cross entropy:
-  /// its gradient takes exp(x - lse) for probabilities, which add up to 1 only
-  /// where both read the same x.
+  /// Gives readers after the loss the rounded number, and so a softmax cross
+  /// entropy: its gradient takes exp((x - max) - log_sum) for probabilities,
+  /// which add up to 1 only where both read the same x.
   void narrow(Value value, Operation *loss) {
     SmallVector<OpOperand *> uses;
     bool saved = false;

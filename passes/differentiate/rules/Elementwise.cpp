@@ -133,10 +133,12 @@ void powRule(BinaryOp op, Gradient &g) {
       Value slope = g.mul(g.of(), g.mul(n, power));
       known = g.zeroIf(g.compare(CompareKind::eq, n, zero), slope);
       if (signOf(x) == Sign::NotNegative) { // a root, see above
-        Value root = g.binary(BinaryKind::logical_and,
-                              g.compare(CompareKind::eq, x, zero),
-                              g.compare(CompareKind::lt, n, g.splat(n, 1)));
-        known = g.zeroIf(root, known);
+        Value fraction = g.binary(BinaryKind::logical_and,
+                                  g.compare(CompareKind::lt, zero, n),
+                                  g.compare(CompareKind::lt, n, g.splat(n, 1)));
+        known = g.zeroIf(g.binary(BinaryKind::logical_and, fraction,
+                                  g.compare(CompareKind::eq, x, zero)),
+                         known);
       }
     }
     g.set(0, known);

@@ -346,7 +346,12 @@ static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
     return follow(part ? part : slice.getOperand(), dim);
   }
   if (auto select = dyn_cast<SelectOp>(op)) {
-    return follow(select.getOnFalse(), dim); // the other: what is below 0
+    // An index counts from the end where it is below 0, which no place is.
+    auto negative = select.getCondition().getDefiningOp<CompareOp>();
+    bool ofIndex = negative && negative.getKind() == CompareKind::lt &&
+                   negative.getLhs() == select.getOnFalse() &&
+                   splatInteger(negative.getRhs()) == 0;
+    return ofIndex ? follow(select.getOnFalse(), dim) : std::nullopt;
   }
   return isa<ConvertOp, BroadcastOp>(op) ? follow(op->getOperand(0), dim)
                                          : std::nullopt;

@@ -54,3 +54,26 @@ nn.program @micro(%labels: tensor<4x1xi64> {nn.input = #nn.input<"labels", per_s
   nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
 }
 }
+
+// -----
+
+// A probability is not rounded: near 1 its gradient divides by 1 - p.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: %[[P:.+]] = nn.unary tanh %w
+// CHECK-NOT: bf16>
+// CHECK: nn.binary cross_entropy %[[P]], %t
+// CHECK: nn.binary sub %[[P]], %t
+module attributes {nn.precision = bf16} {
+nn.program @micro(%t: tensor<4x8xf32> {nn.input = #nn.input<"t", per_sample = true>},
+    %w: tensor<4x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}, tensor<4x8xf32> {nn.gradient = "w"}) {
+  %p = nn.unary tanh %w : tensor<4x8xf32> -> tensor<4x8xf32>
+  %each = nn.binary cross_entropy %p, %t : tensor<4x8xf32>
+  %rows = nn.reduce sum %each [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+  %s = nn.reduce sum %rows [0] : tensor<4x1xf32> -> tensor<1x1xf32>
+  %loss = nn.reshape %s : tensor<1x1xf32> -> tensor<f32>
+  %g = nn.binary sub %p, %t : tensor<4x8xf32>
+  nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
+}
+}
