@@ -5,9 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/Config/llvm-config.h"
+
 #include <cstdint>
 #include <sys/random.h>
 #include <vector>
+
+#if LLVM_VERSION_MAJOR != 19
+#error "look at lld's BitcodeCompiler (ELF/LTO.h) before you take this for it"
+#endif
 
 namespace lld::elf {
 

@@ -6,6 +6,8 @@
 
 #include "absl/algorithm/container.h"
 
+#include <set>
+
 namespace zerograph::frontend {
 
 namespace {
@@ -38,13 +40,34 @@ bool sameType(const onnx::ValueInfoProto &a, const onnx::ValueInfoProto &b) {
                        });
 }
 
+/// Whether `name` has the numbers of the input, as labels have: in another
+/// shape, cut, or with others where they do not count.
+bool hasNumbersOf(const Graph &graph, const std::string &name,
+                  const std::string &input) {
+  static const auto *const kKeep = new std::set<std::string>{
+      "Cast",    "Clip",  "Flatten", "Identity",  "Max",       "Pad",
+      "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze", "Where"};
+  if (name == input) {
+    return true;
+  }
+  auto found = graph.producer.find(name);
+  if (found == graph.producer.end()) {
+    return false;
+  }
+  const onnx::NodeProto &node = graph.proto.node(found->second);
+  return kKeep->count(node.op_type()) > 0 &&
+         absl::c_any_of(node.input(), [&](const std::string &operand) {
+           return hasNumbersOf(graph, operand, input);
+         });
+}
+
 /// The node that compares what is computed from an input with that input.
 const onnx::NodeProto *comparedWithItself(const Graph &graph,
                                           const std::string &input) {
   for (int n : graph.order) {
     const onnx::NodeProto &node = graph.proto.node(n);
     int labels = labelsOf(node);
-    if (labels > 0 && graph.originsOf(node.input(labels)).count(input) > 0 &&
+    if (labels > 0 && hasNumbersOf(graph, node.input(labels), input) &&
         graph.originsOf(node.input(0)).count(input) > 0) {
       return &node;
     }

@@ -17,7 +17,7 @@ std::vector<const onnx::ValueInfoProto *> fedInputs(const Graph &graph);
 InputSignature signatureOf(const onnx::ValueInfoProto &input);
 
 /// Those of all inputs; throws ImportError also if the names of dims say that
-/// samples are behind another dim.
+/// samples come after another dim.
 std::vector<InputSignature>
 signaturesOf(const std::vector<const onnx::ValueInfoProto *> &inputs);
 

@@ -203,9 +203,10 @@ std::string optionsText() {
 int architectureOf(const plan::Target &target) {
   int number = 0;
   for (absl::string_view feature : target.features()) {
-    if (absl::ConsumePrefix(&feature, "sm_") &&
-        !absl::SimpleAtoi(feature, &number)) {
-      number = 0;
+    if (absl::ConsumePrefix(&feature, "sm_")) { // "sm_90a" is of 90
+      size_t digits =
+          std::min(feature.find_first_not_of("0123456789"), feature.size());
+      (void)absl::SimpleAtoi(feature.substr(0, digits), &number);
     }
   }
   return number;

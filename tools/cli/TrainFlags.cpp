@@ -2,6 +2,8 @@
 
 #include "tools/cli/TrainFlags.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/Status.h"
@@ -212,6 +214,17 @@ absl::Status TrainFlags::parse() {
     if (has && given.checkpoint.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, " has no effect without --checkpoint DIR"));
+    }
+  }
+  for (const auto &[name, file] :
+       {std::pair("--save-weights", given.save_weights),
+        std::pair("--save-adapters", given.save_adapters)}) {
+    if (absl::EndsWith(file, ".pt") || absl::EndsWith(file, ".pth") ||
+        absl::EndsWith(file, ".onnx")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " ", file,
+          ": it writes .safetensors; 'zerograph checkpoint convert' makes a "
+          ".pt, and 'zerograph export' an .onnx"));
     }
   }
   if (given.convert_precision && given.resume.empty()) {

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kFirstPause(50), kLongestPause(1000);
 /// After which a user may want to know why nothing happens.
 constexpr std::chrono::seconds kPatience(10);
 /// Who listens on one of several ports and says nothing is not waited for.
-constexpr std::chrono::seconds kAnswer(3);
+constexpr std::chrono::seconds kAnswer(10);
 
 Clock::duration durationOf(std::chrono::duration<double> seconds) {
   return std::chrono::duration_cast<Clock::duration>(
