@@ -22,7 +22,7 @@ constexpr uint64_t kMostBytes = 64 << 10;
 struct Case {
   const char *name, *model;
   int64_t batch, sequence;
-  std::string target = "host:x86-64-v3", precision = "bf16";
+  std::string target = "host:native", precision = "bf16";
   int64_t ranks = 1, stage = 0;
   bool offload = false;
 };
@@ -82,8 +82,8 @@ const char *const kLlama = "structure/llama3-8b.onnx";
 INSTANTIATE_TEST_SUITE_P(
     All, Literals,
     ::testing::Values(
-        Case{"Nano", kNano, 8, 64, "host:x86-64-v3", "fp32"},
-        Case{"NanoOffloaded", kNano, 8, 64, "host:x86-64-v3", "fp32", 2, 3,
+        Case{"Nano", kNano, 8, 64, "host:native", "fp32"},
+        Case{"NanoOffloaded", kNano, 8, 64, "host:native", "fp32", 2, 3,
              /*offload=*/true},
         Case{"NanoOnCuda", kNano, 8, 64, "cuda:sm_90", "bf16", 2, 2},
         Case{"NanoOffloadedOnCuda", kNano, 8, 64, "cuda:sm_90", "fp32", 2, 3,
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SmallOnCudaInF32", kSmall, 8, 1024, "cuda:sm_90", "fp32"},
         Case{"SmallOffloaded", kSmall, 8, 1024, "cuda:sm_90", "bf16", 8, 3,
              /*offload=*/true},
-        Case{"Llama", kLlama, 1, 8192, "host:x86-64-v3", "bf16", 8, 3},
+        Case{"Llama", kLlama, 1, 8192, "host:native", "bf16", 8, 3},
         Case{"LlamaOnCuda", kLlama, 1, 8192, "cuda:sm_90", "bf16", 8, 3}),
     [](const auto &info) { return std::string(info.param.name); });
 

@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -90,6 +91,25 @@ std::vector<Training> trainings() {
   return {make(2, 1, 1), make(2, 2, 2), make(3, 3, 1), make(2, 3, 2)};
 }
 
+/// The plan as ranks of one process run it: they read each other's memory, so
+/// that an all-reduce does not touch its staging.
+plan::Plan asRunHere(plan::Plan plan) {
+  for (plan::Program &program : *plan.mutable_programs()) {
+    for (plan::Step &step : *program.mutable_steps()) {
+      auto *accesses = step.mutable_accesses();
+      accesses->erase(
+          std::remove_if(accesses->begin(), accesses->end(),
+                         [&](const plan::Access &access) {
+                           return step.has_all_reduce() &&
+                                  plan.slices(access.slice()).slice_class() ==
+                                      plan::STAGING;
+                         }),
+          accesses->end());
+    }
+  }
+  return plan;
+}
+
 /// Of the tables, those after which a run can begin.
 std::vector<Mutation> mutations() {
   const std::set<std::string> kinds = {"waits", "offsets", "misplaced",
@@ -131,7 +151,7 @@ TEST(CudaMutations, WhatNothingOrdersIsReported) {
         Random random(++seed);
         plan::Plan plan = original;
         std::optional<std::string> change = mutation.apply(plan, random);
-        auto loose = change ? unordered(plan) : std::nullopt;
+        auto loose = change ? unordered(asRunHere(plan)) : std::nullopt;
         if (!loose) {
           continue;
         }
