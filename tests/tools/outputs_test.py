@@ -202,9 +202,13 @@ class Outputs(Case):
                                 files)):
             for option in ("--log", "--trace", "--save-weights"):
                 for name in names:
+                    format_first = (option == "--save-weights" and
+                                    name.endswith(".onnx"))
                     self.unharmed([*command, "--data", GPT_DATA, option, name],
                                   files, lines=0,
-                                  parts=[option, "would write over"])
+                                  parts=[option, "writes .safetensors"
+                                         if format_first else
+                                         "would write over"])
         for name in files:
             self.unharmed(["compile", files[0], "-o", name, "--micro-batch",
                            "2", "--dim", "seq=64"], files, lines=0,
