@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 
 #include <set>
+#include <vector>
 
 namespace zerograph::frontend {
 
@@ -47,18 +48,24 @@ bool hasNumbersOf(const Graph &graph, const std::string &name,
   static const auto *const kKeep = new std::set<std::string>{
       "Cast",    "Clip",  "Flatten", "Identity",  "Max",       "Pad",
       "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze", "Where"};
-  if (name == input) {
-    return true;
+  std::set<std::string> seen = {name};
+  std::vector<std::string> open = {name};
+  while (!open.empty()) {
+    auto found = graph.producer.find(open.back());
+    open.pop_back();
+    if (found == graph.producer.end()) {
+      continue;
+    }
+    const onnx::NodeProto &node = graph.proto.node(found->second);
+    if (kKeep->count(node.op_type()) > 0) {
+      for (const std::string &operand : node.input()) {
+        if (seen.insert(operand).second) {
+          open.push_back(operand);
+        }
+      }
+    }
   }
-  auto found = graph.producer.find(name);
-  if (found == graph.producer.end()) {
-    return false;
-  }
-  const onnx::NodeProto &node = graph.proto.node(found->second);
-  return kKeep->count(node.op_type()) > 0 &&
-         absl::c_any_of(node.input(), [&](const std::string &operand) {
-           return hasNumbersOf(graph, operand, input);
-         });
+  return seen.count(input) > 0;
 }
 
 /// The node that compares what is computed from an input with that input.
