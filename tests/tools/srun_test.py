@@ -123,9 +123,10 @@ class SameBits(Srun):
         # Which has variables of a job, and is a process of its own.
         with open(self.path("script"), "w") as file:
             file.write("#!/bin/sh\n" + " ".join(
-                [ZEROGRAPH, *MLP_RUN, "--ranks", "2", "--log", "one"]) + "\n" +
-                " ".join(["srun", "--mpi=pmix", ZEROGRAPH, *MLP_RUN, "--log",
-                          "two"]) + "\n")
+                [ZEROGRAPH, *MLP_RUN, "--steps", "1", "--ranks", "2", "--log",
+                 "one"]) + "\n" +
+                " ".join(["srun", "--mpi=pmix", ZEROGRAPH, *MLP_RUN, "--steps",
+                          "1", "--log", "two"]) + "\n")
         result = self.run_program("--wait", "-n", "2", "-o", "out", "script",
                                   program="sbatch", env=self.environment)
         with open(self.path("out")) as file:

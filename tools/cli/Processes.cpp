@@ -7,7 +7,6 @@
 #include "runtime/exec/StopSignal.h"
 #include "runtime/plan/Mesh.h"
 #include "tools/cli/GivenOptions.h"
-#include "tools/cli/Notes.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,7 +60,8 @@ std::map<std::string, std::string> givenOptions(const CLI::App &command) {
 absl::StatusOr<std::shared_ptr<Processes>>
 Processes::join(const Launch &launch, double deadline_seconds) {
   if (launch.rank == 0 && !launch.doubt.empty()) {
-    say(Matter::Run, launch.doubt);
+    // At once: MPI may end the process before notes are released.
+    std::fprintf(stderr, "note: %s\n", launch.doubt.c_str());
   }
   std::shared_ptr<Processes> processes(new Processes(launch));
   std::chrono::duration<double> deadline(deadline_seconds);
