@@ -12,8 +12,8 @@
 namespace zerograph::config {
 namespace {
 
-/// What Transformers fills in where its arguments are not given: the defaults
-/// of TrainingArguments, by `HfTrainerDeepSpeedConfig` of its file
+/// Lists what Transformers fills in if its arguments are not given: the
+/// defaults of TrainingArguments, by `HfTrainerDeepSpeedConfig` of its file
 /// integrations/deepspeed.py, version 5.23. DeepSpeed takes no warm-up of 0
 /// steps.
 constexpr struct {

@@ -124,7 +124,7 @@ extern const Converter decayMomentum;
 
 // MonitorKeys.cpp
 
-/// Whether there are files for TensorBoard, and in which folder.
+/// Translates whether files for TensorBoard are written, and to which folder.
 extern const Converter tensorboard;
 
 // What converters ask.

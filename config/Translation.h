@@ -65,7 +65,7 @@ struct Known {
   std::map<std::string, std::string> options;
   std::optional<int64_t> model_batch; ///< that the model fixes
   std::optional<int64_t> hidden_size; ///< the model's, if it has one
-  /// What is auto is what Transformers fills in without arguments.
+  /// Fills in "auto" as Transformers does without arguments.
   bool like_transformers = false;
 };
 

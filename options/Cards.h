@@ -45,7 +45,7 @@ inline constexpr Card kCards[] = {
     {"b300", 103, 275040 - 800, true},
 };
 
-/// What a process needs of a card besides the plan's arena. A context: 300 to
+/// A process needs more of a card than the plan's arena. A context takes 300 to
 /// 543 MiB (pytorch issues 107667, 81257).
 inline constexpr int64_t kContextMib = 600;
 /// Machine code of cuBLASLt, cuDNN and the plan, graphs, and rounding: an

@@ -71,7 +71,7 @@ std::string runLld(ArrayRef<const char *> arguments) {
   }
   std::string said;
   llvm::raw_string_ostream stream(said);
-  // Where lld would end the process, it returns.
+  // Makes lld return where it would end the process.
   llvm::CrashRecoveryContext::Enable();
   lld::Result result =
       lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});

@@ -19,8 +19,8 @@ struct AddedLoss {
 
   /// Whether labels are numbers of classes.
   bool ofClasses() const { return kind == "cross_entropy" || kind == "nll"; }
-  /// Which axis of scores of this rank, whose first is samples, has the
-  /// classes: the last of three, as a language model's, else 1.
+  /// Returns the axis of the classes, for scores of this rank whose first axis
+  /// is samples: the last of three, as a language model's, else 1.
   static int64_t classAxis(int64_t rank) { return rank == 3 ? 2 : 1; }
   /// Of the labels, for scores of this shape.
   Shape labelShape(Shape scores) const;

@@ -15,7 +15,7 @@ inline constexpr char kProjectionAdvice[] =
     "LSTM if its output is to be smaller; or, to keep the model as it is, "
     "write the cell out in plain operations, in a Python loop over the steps";
 
-/// What a user of somebody else's file can do.
+/// Tells users of somebody else's file what they can do.
 inline constexpr char kWayOut[] =
     " If you cannot export it again, --allow-exporter-damage trains the file "
     "as it is: ";

@@ -39,7 +39,7 @@ void checkEmbeddings(const Graph &graph, const std::set<std::string> &trained,
                      const ImportOptions &options, ImportReport &report) {
   std::vector<std::string> scaled, shortened;
   for (const onnx::NodeProto &node : graph.proto.node()) {
-    // Of all nodes that a call became, the one that reads the table's rows.
+    // A call becomes several nodes; this one reads the table's rows.
     if (node.op_type() != "Gather" || node.input_size() < 1) {
       continue;
     }

@@ -21,7 +21,7 @@ int64_t axisOf(const onnx::NodeProto &node) {
   return 0;
 }
 
-/// Whether a node finds the place of the extreme along `axis`.
+/// Returns whether a node finds the place of the extreme along `axis`.
 bool hasPlace(const Graph &graph, const onnx::NodeProto &node, int64_t axis,
               int64_t rank) {
   const char *finder = node.op_type() == "ReduceMax" ? "ArgMax" : "ArgMin";

@@ -9,10 +9,10 @@
 
 namespace zerograph::frontend {
 
-/// Whether the first of equal extremes gets the whole gradient of a ReduceMax
-/// or ReduceMin along `axes` (not negative) of an input of `rank` dims. PyTorch
-/// does so in max(dim) and min(dim), which return the place too; its amax and
-/// amin, and max and min of everything, share the gradient.
+/// Returns whether the first of equal extremes gets the whole gradient of a
+/// ReduceMax or ReduceMin along `axes` (not negative) of an input of `rank`
+/// dims. PyTorch does so in max(dim) and min(dim), which return the place too;
+/// its amax and amin, and max and min of everything, share the gradient.
 ///
 /// The newer exporter says which function a node is. Otherwise it is max(dim)
 /// if an ArgMax finds the place, or if the older exporter reduces one axis: it

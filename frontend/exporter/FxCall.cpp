@@ -22,7 +22,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// What follows `mark` in `text`; empty if the mark is not there.
+/// Returns what follows `mark` in `text`; empty if the mark is not there.
 absl::string_view after(absl::string_view text, absl::string_view mark) {
   size_t at = text.find(mark);
   return at == absl::string_view::npos ? "" : text.substr(at + mark.size());

@@ -15,15 +15,16 @@ struct FxCall {
   std::string target;                 ///< "aten.embedding.default"
   std::vector<std::string> arguments; ///< by position: "%ids", "1", "[0, 1]"
 
-  /// Whether it calls this operator of aten, in any overload.
+  /// Returns whether it calls this operator of aten, in any overload.
   bool isOf(const std::string &name) const;
   /// Argument i as a number; `otherwise` if there is none, or if it is not one.
   int64_t number(size_t i, int64_t otherwise) const;
-  /// Whether argument i is given and true.
+  /// Returns whether argument i is given and true.
   bool isTrue(size_t i) const;
 };
 
-/// What the newer exporter says of the node; of others an empty call.
+/// Returns the call that the newer exporter wrote into the node, else an empty
+/// one.
 FxCall fxCallOf(const onnx::NodeProto &node);
 
 } // namespace zerograph::frontend

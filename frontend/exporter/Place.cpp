@@ -17,7 +17,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// What the exporter calls the module of nodes that it made by itself.
+/// The exporter gives this name to the module of nodes that it made by itself.
 constexpr char kNoModule[] = "_empty_nn_module_stack";
 
 /// The last but one of "['', 'layers.1', 'layers.1.mlp', 'mul_3']": the last is
@@ -33,7 +33,7 @@ std::string moduleOf(absl::string_view scopes) {
   return std::string(names[names.size() - 2]);
 }
 
-/// Whether a user who reads "linear.py:134" would learn nothing.
+/// Returns whether a user who reads "linear.py:134" would learn nothing.
 bool isOfPyTorch(absl::string_view file) {
   return absl::StrContains(file, "-packages/torch/") ||
          absl::StrContains(file, "/torch/nn/") ||
@@ -48,8 +48,8 @@ void setLine(CodePlace &place, absl::string_view file, absl::string_view line) {
   }
 }
 
-/// Of lines `File "/path/model.py", line 61, in forward`, outermost first, with
-/// the code between them.
+/// Reads lines `File "/path/model.py", line 61, in forward`, outermost first,
+/// with the code between them.
 void readTrace(absl::string_view trace, CodePlace &place) {
   for (absl::string_view text : absl::StrSplit(trace, '\n')) {
     text = absl::StripLeadingAsciiWhitespace(text);
@@ -64,7 +64,7 @@ void readTrace(absl::string_view trace, CodePlace &place) {
   }
 }
 
-/// Of lines `/path/model.py(61): forward`, innermost first.
+/// Reads lines `/path/model.py(61): forward`, innermost first.
 void readComment(absl::string_view comment, CodePlace &place) {
   for (absl::string_view text : absl::StrSplit(comment, '\n')) {
     size_t close = text.find("): "), open = text.rfind('(', close);

@@ -13,8 +13,8 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Which operand of the node has the classes that another, of scores, is
-/// compared with; 0: it does nothing of the kind.
+/// Returns the operand that has the classes with which scores, another operand,
+/// are compared; 0 if the node compares nothing.
 int labelsOf(const onnx::NodeProto &node) {
   bool loss = node.op_type() == "SoftmaxCrossEntropyLoss" ||
               node.op_type() == "NegativeLogLikelihoodLoss" ||
@@ -22,7 +22,7 @@ int labelsOf(const onnx::NodeProto &node) {
   return loss && node.input_size() > 1 ? 1 : 0;
 }
 
-/// Whether something reads more of the input than its shape.
+/// Returns whether something reads more of the input than its shape.
 bool isRead(const Graph &graph, const std::string &input) {
   auto users = graph.users.find(input);
   return users != graph.users.end() &&
@@ -41,8 +41,8 @@ bool sameType(const onnx::ValueInfoProto &a, const onnx::ValueInfoProto &b) {
                        });
 }
 
-/// Whether `name` has the numbers of the input, as labels have: in another
-/// shape, cut, or with others where they do not count.
+/// Returns whether `name` has the numbers of the input, as labels have: in
+/// another shape, cut, or with others where they do not count.
 bool hasNumbersOf(const Graph &graph, const std::string &name,
                   const std::string &input) {
   static const auto *const kKeep = new std::set<std::string>{

@@ -41,11 +41,11 @@ struct ExporterSignature {
 
 ExporterSignature readSignature(const Graph &graph);
 
-/// What each forward pass leaves in buffers of the module: value of the graph
-/// -> initializer, which has that value in the next pass.
+/// Returns the buffers that a forward pass changes: value of the graph ->
+/// initializer, which has that value in the next pass.
 std::map<std::string, std::string> changedBuffers(const Graph &graph);
 
-/// What a graph or a node says under this key; null if it says nothing.
+/// Returns a graph's or a node's metadata of this key, or null.
 template <typename Proto>
 const std::string *metadata(const Proto &proto, const char *key) {
   for (const auto &entry : proto.metadata_props()) {

@@ -12,8 +12,8 @@ namespace zerograph::frontend {
 Shape shapeOf(const onnx::TensorProto &tensor);
 /// Bytes that its shape and type need; fails on an unsupported type.
 int64_t byteCount(const onnx::TensorProto &tensor);
-/// Whether a tensor that has elements comes without their values, as of a model
-/// that was exported without weights.
+/// Returns whether a tensor that has elements comes without their values, as of
+/// a model that was exported without weights.
 bool hasNoData(const onnx::TensorProto &tensor);
 /// The elements that little-endian `bytes`, byteCount of them, stand for.
 HostTensor decode(const onnx::TensorProto &tensor, const std::string &bytes);

@@ -40,7 +40,8 @@ private:
                : slot.value && Emitter::splatOf(slot.value) == number;
   }
 
-  /// What is left of `node` if one of its two inputs is a number; else "".
+  /// Returns the other input of `node` if one of its two is this number, else
+  /// "".
   std::string beside(const NodeProto *node, double number) {
     return !node                              ? ""
            : isNumber(node->input(1), number) ? node->input(0)
@@ -59,7 +60,7 @@ private:
     return log.empty() ? nullptr : made(log, "Log", 1);
   }
 
-  /// Whether `name` is 1 - p.
+  /// Returns whether `name` is 1 - p.
   bool isComplement(const std::string &name, const std::string &p) {
     if (const NodeProto *sub = made(name, "Sub", 2)) {
       return isNumber(sub->input(0), 1) && sub->input(1) == p;
@@ -69,7 +70,7 @@ private:
     return neg && neg->input(0) == p;
   }
 
-  /// Whether `name` is t - 1.
+  /// Returns whether `name` is t - 1.
   bool isLessOne(const std::string &name, const std::string &t) {
     const NodeProto *sub = made(name, "Sub", 2);
     return sub ? sub->input(0) == t && isNumber(sub->input(1), 1)

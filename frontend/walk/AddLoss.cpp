@@ -78,7 +78,7 @@ static std::vector<std::string> dimNames(const Graph &graph,
   return names;
 }
 
-/// Where the scores hold samples and classes.
+/// Finds the dimensions in which the scores hold samples and classes.
 ScoreDims Importer::scoreDimsOf(const AddedLoss &wanted, Value scores) {
   Scores known{loss, Emitter::shapeOf(scores), dimNames(graph, loss),
                batchDim(inputs), std::nullopt};

@@ -136,8 +136,8 @@ private:
   /// failed.
   void addPlaceholders(const onnx::NodeProto &node);
   bool describeInputs(const onnx::NodeProto &node, onnx::GraphProto &single);
-  /// What ONNX infers of the outputs of a node, by name; nothing where that
-  /// fails.
+  /// Returns what ONNX infers of the outputs of a node, by name; nothing if
+  /// that fails.
   std::vector<onnx::ValueInfoProto> inferOutputs(const onnx::NodeProto &node);
   /// Makes the outputs constants without elements. False if ONNX does not infer
   /// that all that are used are.
@@ -199,7 +199,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> keptOf;     ///< argument by value
   std::vector<bool> onGradientPath;                    ///< one per node
   int current = 0; ///< the node that the walk is at
-  /// What is wrong with nodes of one operator: said once of all of them.
+  /// One problem of several nodes of an operator, reported once.
   struct Problem {
     std::string type, text, place; ///< `place`: of the first node
     std::vector<std::string> nodes;

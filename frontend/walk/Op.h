@@ -100,7 +100,7 @@ public:
   /// Output i is the slot itself, also if it failed.
   void setSlot(int i, const Slot &slot);
   NamedSlot namedSlot(int i);
-  /// What any name stands for that nodes before this one read.
+  /// Returns the slot of any name that nodes before this one read.
   Slot &slotOf(const std::string &name);
   /// A slot as a value of the program.
   mlir::Value materialize(Slot &slot);
@@ -146,8 +146,8 @@ public:
   bool isOfTorchScript() const;
   /// Whether the gradient passes at the bounds of this Clip, Max or Min.
   bool passesAtBounds() const;
-  /// Whether the first of equal extremes gets the whole gradient of this
-  /// ReduceMax or ReduceMin along `axes`.
+  /// Returns whether the first of equal extremes gets the whole gradient of
+  /// this ReduceMax or ReduceMin along `axes`.
   bool choosesFirst(const std::vector<int64_t> &axes);
   /// Whether the user accepts what an exporter is known to have damaged.
   bool allowsExporterDamage() const;

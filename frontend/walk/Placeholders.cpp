@@ -150,7 +150,7 @@ bool Importer::setEmpty(const onnx::NodeProto &node) {
   return true;
 }
 
-/// Where nothing is known of the outputs, nodes that need them are not checked.
+/// Nodes that need an output of which nothing is known are not checked.
 void Importer::addPlaceholders(const onnx::NodeProto &node) {
   for (const std::string &output : node.output()) {
     if (!output.empty()) {

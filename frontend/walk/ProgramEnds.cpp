@@ -286,8 +286,8 @@ void Importer::noteFiles(ArrayRef<Attribute> arguments) {
   noteMadeConstants();
 }
 
-/// What --init-missing makes are weights to begin with, which a constant is
-/// not.
+/// Notes constants without values: --init-missing makes initial weights, which
+/// they are not.
 void Importer::noteMadeConstants() {
   std::vector<std::string> constants;
   for (const Parameter &parameter : parameters) {

@@ -137,7 +137,7 @@ ScoreDims decideScoreDims(const Scores &scores, const AddedLoss &loss,
   if (!loss.ofClasses() || rank < 2) {
     return dims;
   }
-  // Where it is once the samples are in front.
+  // The axis is counted with the samples moved to the front.
   int64_t axis = AddedLoss::classAxis(rank);
   dims.classes = axis <= dims.batch ? axis - 1 : axis;
   if (rank > 2 && !loss.shift) {

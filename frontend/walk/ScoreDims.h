@@ -10,7 +10,7 @@
 
 namespace zerograph::frontend {
 
-/// What is known of scores that a loss is added to.
+/// The scores that a loss is added to, as far as they are known.
 struct Scores {
   std::string name;
   Shape shape;

@@ -96,8 +96,8 @@ void Grouping::merge(unsigned into, unsigned other) {
   b.mergedInto = into;
 }
 
-/// Whether a member of level `reader` may read one of level `read` in this way,
-/// other than element by element.
+/// Returns whether a member of level `reader` may read one of level `read` in
+/// this way, other than element by element.
 static bool fitsRows(Relation::Kind kind, Level read, Level reader) {
   switch (kind) {
   case Relation::Rows:

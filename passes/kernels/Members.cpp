@@ -17,7 +17,8 @@ namespace {
 /// stored: a tensor that would be large, only if it has many more.
 constexpr unsigned kMaxFreeOps = 24, kMaxFreeOpsOfLarge = 256;
 
-/// Whether a tensor costs more to read than costly ops to compute again.
+/// Returns whether a tensor costs more to read than costly ops to compute
+/// again.
 bool isLarge(Value value) {
   return nn::tensorBytes(value.getType()) > nn::kMaxConstantBytes;
 }
@@ -64,8 +65,8 @@ bool kernels::isPadded(ArrayRef<Operation *> chain) {
   return llvm::any_of(chain, [](Operation *op) { return isa<nn::PadOp>(op); });
 }
 
-/// Of views that begin with the first element of each row, if that is what
-/// `dims` run over.
+/// Relates views that begin with the first element of each row; another kind of
+/// `dims` gives Other.
 static Relation relateToFirst(ArrayRef<ViewDim> dims, int64_t elements) {
   Relation relation{Relation::First, elements};
   if (!dims.empty() && dims.front().stride > 1) {

@@ -17,7 +17,7 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// Whether every element of `value` is `number`, rounded to its type.
+/// Returns whether every element of `value` is `number`, rounded to its type.
 bool isEverywhere(Value value, double number) {
   SplatElementsAttr splat;
   if (!matchPattern(value, m_Constant(&splat))) {
@@ -58,7 +58,7 @@ double countOf(ReduceOp sum) {
                 sum.getType().getNumElements());
 }
 
-/// What divides the sum by how many elements it adds up.
+/// Returns the ops that divide the sum by the number of elements it adds up.
 SmallVector<BinaryOp> meansOf(ReduceOp sum) {
   double count = countOf(sum);
   SmallVector<BinaryOp> means = usersOf<BinaryOp>(sum);
@@ -113,7 +113,8 @@ SmallVector<ReduceOp> squaresOf(BinaryOp centered, ReduceOp sum) {
   return squares;
 }
 
-/// Whether the program takes a mean that follows from the sum from elements.
+/// Shifts the means that follow from the sum, if the program takes them from
+/// elements. Returns whether it does.
 bool shift(ReduceOp sum) {
   SmallVector<BinaryOp> means = meansOf(sum);
   SmallVector<BinaryOp> centerings = centeringsOf(sum, means);
@@ -162,7 +163,7 @@ struct ShiftMomentsPass : nn::impl::ShiftMomentsBase<ShiftMomentsPass> {
     if (count == 0) {
       return markAllAnalysesPreserved();
     }
-    // What was replaced must not look as if it were needed.
+    // Erases what was replaced, or it would look as if it were needed.
     Block &body = getOperation().getBody().front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
       if (isOpTriviallyDead(&op)) {

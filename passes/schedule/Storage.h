@@ -76,8 +76,8 @@ private:
   std::optional<unsigned> loss;
 };
 
-/// Of a step: its location's name. Without one its kind, and what first reads
-/// its result: "nn.kernel for node_add".
+/// Labels a step by its location's name; without one by its kind and by what
+/// first reads its result: "nn.kernel for node_add".
 std::string labelOf(Operation *op);
 
 } // namespace mlir::zg::sched

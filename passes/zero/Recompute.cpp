@@ -195,7 +195,7 @@ private:
 
   /// What is computed again reads what is kept by another name: by the same one
   /// it would be the same op, and kept itself. What is made of literals is not
-  /// kept: behind another name, it would be.
+  /// kept; a recall of it would be.
   void recall(Value value, size_t index, OpBuilder &builder,
               IRMapping &again) const {
     if (again.contains(value) || unitOf.contains(value) ||

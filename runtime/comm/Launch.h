@@ -26,7 +26,8 @@ struct MeetingPlace {
   /// Rank 0 listens on the first of them that nobody else has, and the others
   /// try all; the same on every rank.
   std::vector<uint16_t> ports;
-  /// What said so, for messages: "MASTER_ADDR and MASTER_PORT".
+  /// Names what the place was taken from, for messages: "MASTER_ADDR and
+  /// MASTER_PORT".
   std::string source;
   /// Names the run, since two may come to one port; the same on every rank,
   /// and empty where the launcher has no name for it.

@@ -8,8 +8,8 @@
 
 namespace zerograph {
 
-/// What progress is of: the steps of a run, those before it, and what a step
-/// takes.
+/// The run whose progress is shown: its steps, those before it, and the samples
+/// and tokens of a step.
 struct ProgressRun {
   uint64_t steps = 0, first_step = 0;
   uint64_t samples = 0; ///< of a step
@@ -40,7 +40,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// What was shown last, from where the next rate counts.
+  /// The last line that was shown; the next rate counts from there.
   struct Shown {
     uint64_t done;
     Clock::time_point at;

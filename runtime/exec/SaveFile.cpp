@@ -53,8 +53,8 @@ public:
   }
 
 private:
-  /// What was wrong with the file, or nothing: the same for all ranks, which go
-  /// on to give what they hold.
+  /// Returns what was wrong with the file, or nothing. It is the same for all
+  /// ranks, which go on to give what they hold.
   absl::StatusOr<std::string> writeOnce() {
     absl::Status status;
     WeightSink sink = [&](const std::string &name, uint64_t offset,

@@ -161,8 +161,8 @@ struct TrainResult {
   uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
   std::vector<RankResult> ranks;
   CheckpointTimes checkpoints;
-  /// Of each file that could not be written where it was wanted: why, and where
-  /// it is instead.
+  /// Has a text for each file that could not be written where it was wanted:
+  /// why, and where it is instead.
   std::vector<std::string> elsewhere;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none

@@ -11,7 +11,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Of a header: its upper half.
+/// The upper half of a header's length is zero.
 constexpr absl::string_view kNoLength("\0\0\0\0", 4);
 
 constexpr char kSave[] =

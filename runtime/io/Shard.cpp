@@ -58,7 +58,8 @@ std::string likelyArray(const TensorFile &tensors, const plan::Input &input,
   return fitting.size() == 1 ? fitting.front() : "";
 }
 
-/// What the file has instead of the inputs that are missing, and what to do.
+/// Says what the file has instead of the inputs that are missing, and what to
+/// do.
 std::string arraysInstead(const std::string &path, const TensorFile &tensors,
                           const std::vector<const plan::Input *> &missing,
                           const std::vector<std::string> &extra) {

@@ -52,7 +52,7 @@ absl::StatusOr<TensorFile> readParquet(const std::string &path);
 /// torch/TorchFile.h.
 absl::StatusOr<TensorFile> readTorch(const std::string &path);
 
-/// Whether a file of a folder is data, by its name.
+/// Returns whether a file of a folder is data, by its name.
 bool holdsArrays(const std::string &path);
 /// Whether a new file is to be one of torch.save: NAME.pt, .pth.
 bool isTorchFile(const std::string &path);

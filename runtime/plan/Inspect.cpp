@@ -191,8 +191,8 @@ Json trafficJson(const plan::Plan &plan) {
   return json;
 }
 
-/// Where each slice lies, and in each program the first and the last step that
-/// touch it; a carried one lives always.
+/// Lists where each slice lies, and in each program the first and the last step
+/// that touch it; a carried one lives always.
 Json slicesJson(const plan::Plan &plan) {
   Json list = Json::array();
   for (const plan::Slice &slice : plan.slices()) {

@@ -9,8 +9,8 @@
 
 namespace zerograph {
 
-/// What a plan was compiled with: model, target, ranks, optimizer, schedule,
-/// inputs.
+/// Reports what a plan was compiled with: model, target, ranks, optimizer,
+/// schedule, inputs.
 nlohmann::ordered_json settingsJson(const LoadedPlan &loaded);
 
 /// How the option `--reduction` has it.

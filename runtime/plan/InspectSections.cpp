@@ -80,8 +80,8 @@ Text together(const std::vector<Text> &parts) {
   };
 }
 
-/// Of each arena: bytes by class at the peak of each program, and each class at
-/// a peak of its own.
+/// Lists for each arena the bytes by class at the peak of each program, and
+/// each class at a peak of its own.
 std::string classes(const Json &report, bool exact) {
   std::string out;
   for (const Json &arena : report["memory"]["arenas"]) {

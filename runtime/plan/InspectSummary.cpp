@@ -82,7 +82,7 @@ std::string parametersText(const plan::Plan &plan) {
                       absl::StrJoin(types, ", "));
 }
 
-/// What decides the numbers of a step besides the model.
+/// Says what decides the numbers of a step besides the model.
 std::string updateText(const plan::Plan &plan) {
   if (isForward(plan)) {
     return "none: it runs forward only";
@@ -190,7 +190,7 @@ std::string findingsText(const plan::Plan &plan) {
              : absl::StrCat(waste->size(), " (--findings): ", waste->front());
 }
 
-/// Where to read on.
+/// Lists the options that show more.
 std::string optionsText() {
   std::string text;
   for (const InspectSection &section : inspectSections()) {

@@ -162,7 +162,7 @@ TEST_F(CudaOffloadErrors, AStepOfTheHostThatFails) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-/// In one queue a stream that awaits the host holds up those behind it.
+/// In one queue a stream that awaits the host holds up those after it.
 TEST_F(CudaOffloadErrors, MoreStreamsThanQueues) {
   options.steps = 1;
   expectPart(errorOf(make("mlp-digits", 16, 1, 1, "fp32"), options),

@@ -129,7 +129,7 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                {"--output (its weights)", extraWeightsPath(plan_path)}});
 }
 
-/// Whether a file begins as plans do.
+/// Returns whether a file begins as plans do.
 bool isPlan(const std::string &path) {
   constexpr absl::string_view kMagic = "ZGPLAN";
   std::error_code ignored; // what cannot be looked at fails when it is read

@@ -41,8 +41,8 @@ std::string beginOf(const std::string &path) {
   return begin;
 }
 
-/// What to do about a file that begins so; nothing: it is what is wanted, or
-/// cannot be told.
+/// Says what to do about a file that begins so; nothing if it is what is
+/// wanted, or cannot be told.
 std::optional<std::string> remedyFor(const std::string &path,
                                      const KnownFormat &known, Input wanted) {
   if (known.what == kPlanFormat) {

@@ -9,8 +9,8 @@
 
 namespace zerograph {
 
-/// What a file must be. `train` takes a model by its name, NAME.onnx, and else
-/// a plan.
+/// The kind that a file must be of. `train` takes a model by its name,
+/// NAME.onnx, and else a plan.
 enum class Input { Model, Plan, ModelOrPlan };
 
 /// An error where `path` is clearly something else than `wanted`: a folder,

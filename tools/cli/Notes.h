@@ -9,10 +9,9 @@
 
 namespace zerograph {
 
-/// What is said of a command on standard error: warnings, that something may be
-/// wrong; notes of the run and its options, that it may be other than was
-/// thought; and notes of how the model is compiled. What comes first matters
-/// most.
+/// The kinds of messages on standard error, the most important first: warnings,
+/// that something may be wrong; notes of the run and its options, that it may
+/// be other than was thought; and notes of how the model is compiled.
 enum class Matter { Warning, Run, Compilation };
 
 /// Says "note: TEXT" or "warning: TEXT", or keeps it for `releaseNotes`. Any

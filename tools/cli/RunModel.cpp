@@ -34,7 +34,7 @@ struct RunFlags {
   options::Train given;
 };
 
-/// What is known of the samples before the model is compiled.
+/// The samples, as far as they are known before the model is compiled.
 struct Given {
   std::string dim;   ///< of the samples; empty: none is symbolic
   int64_t count = 0; ///< in the data; 0: not known

@@ -23,9 +23,9 @@ public:
   std::vector<std::string> &data() { return given.data; }
   /// Also by the file of --config, once that is read.
   const std::string &nvmePath() const { return given.nvme_path; }
-  /// Where they are known before the data is.
+  /// Returns the steps, if they are known before the data is.
   std::optional<uint64_t> steps() const { return given.steps; }
-  /// Where there are no steps().
+  /// Returns the epochs to train if there are no steps().
   uint64_t epochs() const { return given.epochs.value_or(1); }
 
   /// Trains with what `source` gives and reports on standard output: progress

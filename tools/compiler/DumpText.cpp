@@ -1,6 +1,6 @@
 //===- DumpText.cpp - a dump as people read it ----------------------------===//
 //
-// The table of locations that MLIR writes behind a module:
+// MLIR writes a table of locations after a module:
 //
 //   #loc1 = loc("modeling_llama.py":176:0)
 //   #loc2 = loc(fused<"layers.1.mlp">[#loc1])
@@ -81,7 +81,7 @@ private:
     return "";
   }
 
-  /// Of `"file":12:0` or an alias of that.
+  /// Returns "file:12" of `"file":12:0` or of an alias of that.
   std::string lineOf(string_view text) {
     if (absl::StartsWith(text, "#")) {
       text = bodies[text.substr(0, text.find(']'))];

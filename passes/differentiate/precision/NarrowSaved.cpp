@@ -26,8 +26,8 @@ bool isCompared(OpOperand &use) {
          (moves(user) && llvm::any_of(user->getUses(), isCompared));
 }
 
-/// Whether the reader is a cross entropy, whose gradient divides by 1 - p:
-/// where p is nearly 1, rounding would leave nothing of that.
+/// Returns whether the reader is a cross entropy, whose gradient divides by 1 -
+/// p: where p is nearly 1, rounding would leave nothing of that.
 bool isProbability(OpOperand &use) {
   Operation *user = use.getOwner();
   auto binary = dyn_cast<BinaryOp>(user);

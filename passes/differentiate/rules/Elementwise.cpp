@@ -21,8 +21,9 @@ Value rootGradient(Value x, Value y, Gradient &g) {
              : slope;
 }
 
-/// Of y = log(x). Where a clamp, a maximum or a select takes another value, no
-/// gradient comes to y, and none passes: at 0 the quotient would be 0 / 0.
+/// Returns the gradient of x in y = log(x). If a clamp, a maximum or a select
+/// takes another value, no gradient comes to y, and none passes: at 0 the
+/// quotient would be 0 / 0.
 Value logGradient(Value x, Value y, Gradient &g) {
   Value slope = g.div(g.of(), x);
   bool bounded = llvm::any_of(y.getUsers(), [](Operation *user) {

@@ -22,7 +22,7 @@ Sign ofNumber(double x) {
   return x > 0 ? Sign::Positive : x == 0 ? Sign::NotNegative : Sign::Any;
 }
 
-/// What rounding to zero, or a sum of nothing, leaves.
+/// Returns the sign after rounding, or after a sum of nothing: it may be 0.
 Sign maybeZero(Sign sign) { return std::min(sign, Sign::NotNegative); }
 
 class Signs {
@@ -103,7 +103,7 @@ private:
     return least;
   }
 
-  /// Of truths as numbers; of other integers nothing is known.
+  /// Truth values become 0 or 1; nothing is known of other integers.
   static Sign ofInteger(ConvertOp convert) {
     return elementOf(convert.getOperand()).isInteger(1) ? Sign::NotNegative
                                                         : Sign::Any;

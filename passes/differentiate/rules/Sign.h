@@ -7,13 +7,13 @@
 
 namespace mlir::zg::nn {
 
-/// Of all elements; a NaN may be among them whatever is known.
+/// The sign of all elements; a NaN may be among them whatever is known.
 enum class Sign { Any, NotNegative, Positive };
 
-/// What the ops that compute a value say of its sign: squares, magnitudes,
-/// exponentials and lower bounds, and what sums, products and views make of
-/// them. Data (inputs and frozen parameters) that weigh such numbers are taken
-/// for weights, which are not negative.
+/// Derives the sign of a value from the ops that compute it: squares,
+/// magnitudes, exponentials and lower bounds, and what sums, products and views
+/// make of them. Data (inputs and frozen parameters) that weigh such numbers
+/// are taken for weights, which are not negative.
 Sign signOf(Value value);
 
 } // namespace mlir::zg::nn

@@ -45,7 +45,7 @@ void SampleAnalysis::follow(Block &body, ValueRange inputs) {
     }
     Samples all = compute(&op);
     for (Value value : op.getResults()) {
-      // Of a row's statistics, say, the rows being those of several samples.
+      // Statistics of rows that span several samples, for example, are mixed.
       bool has = all.kind != Samples::At ||
                  shapeOf(value)[all.dim] % (all.outer * samples) == 0;
       known[value] = has ? all : Samples::mixedBy(&op);
@@ -106,9 +106,9 @@ Samples SampleAnalysis::compute(Operation *op) const {
       .Default([&](auto) { return Samples::mixedBy(op); });
 }
 
-/// Of element-by-element work: statistics over samples, say, and the values
-/// they normalize. Where the samples of a part are known, so are those of the
-/// whole.
+/// Joins the parts of an elementwise op, such as statistics over samples and
+/// the values they normalize. If the samples of a part are known, so are those
+/// of the whole.
 Samples SampleAnalysis::join(Operation *op, ArrayRef<Samples> parts) const {
   Samples result;
   for (const Samples &part : parts) {
@@ -133,7 +133,7 @@ Samples SampleAnalysis::joinOperands(Operation *op) const {
   return join(op, parts);
 }
 
-/// Of what computes with rows, the last dimension of its operands.
+/// Follows an op that computes with rows, the last dimension of its operands.
 Samples SampleAnalysis::throughRows(Operation *op) const {
   Samples all = joinOperands(op);
   int64_t last = shapeOf(op->getOperand(0)).size() - 1;
@@ -240,7 +240,7 @@ Samples SampleAnalysis::through(ConvolutionOp op) const {
   return kept ? of(op.getLhs()) : Samples::mixedBy(op);
 }
 
-/// Where `slice` takes a part of what was put together, that part.
+/// Returns the part of a concatenation that `slice` takes, or null.
 static Value slicedPart(SliceOp slice) {
   auto concat = slice.getOperand().getDefiningOp<ConcatOp>();
   if (!concat) {
@@ -273,7 +273,7 @@ static std::optional<int64_t> multiplied(int64_t a, int64_t b) {
                                                : std::optional(result);
 }
 
-/// What multipleOfPlace gives for literal data.
+/// Does for literal data what the other multipleOfPlace does for ops.
 static std::optional<int64_t> multipleOfPlace(DenseIntElementsAttr literal,
                                               int64_t dim) {
   ArrayRef<int64_t> shape = literal.getType().getShape();
@@ -400,8 +400,8 @@ Samples SampleAnalysis::through(GatherOp op) const {
   return Samples::mixedBy(op);
 }
 
-/// What lies within a row of the updates keeps its place, and so does all that
-/// is in the table already.
+/// Elements within a row of the updates keep their place, and so does what the
+/// table has already.
 Samples SampleAnalysis::through(ScatterOp op) const {
   Samples updates = of(op.getUpdates()), indices = of(op.getIndices());
   int64_t leading = shapeOf(op.getIndices()).size();

@@ -39,10 +39,10 @@ struct Samples {
 /// one sample cannot be mixed.
 class SampleAnalysis {
 public:
-  /// Of a whole program; its attributes say which inputs have samples.
+  /// Analyzes a whole program; its attributes say which inputs have samples.
   explicit SampleAnalysis(ProgramOp forward);
-  /// Of the ops that `body` has so far; `inputs` have samples in front, as many
-  /// each.
+  /// Analyzes the ops that `body` has so far; `inputs` have samples in front,
+  /// as many each.
   SampleAnalysis(Block &body, ValueRange inputs);
 
   /// Of a value of the program.

@@ -23,13 +23,13 @@ constexpr auto kPause = std::chrono::microseconds(50);
 constexpr auto kGrace = std::chrono::seconds(10);
 /// NCCL finds no use for less.
 constexpr uint64_t kWarmBytes = 16;
-/// Of an arena, of all ranks together, and at least of each: in an exchange of
-/// less NCCL takes protocols that copy.
+/// The bytes of an arena that a warm-up exchanges, of all ranks together, and
+/// the least of each: for less, NCCL uses protocols that copy.
 constexpr uint64_t kWarmArena = 256 << 20, kWarmLeast = 256 << 10;
 /// Versions that may hang; see decideRegistration.
 constexpr int kFirstThatLoses = 22400, kFirstThatDoesNot = 23200;
 
-/// What a refusal begins with: of a rank's own, or since another has left.
+/// A refusal begins with one of these: it is a rank's own, or another has left.
 constexpr const char kCause[] = "1", kConsequence[] = "2";
 
 } // namespace
@@ -329,8 +329,8 @@ absl::StatusOr<std::string> NcclComm::makeWindow(Registered &entry) {
                       "), so all ranks exchange without");
 }
 
-/// What NCCL allocates when an address range is used first: peers' memory,
-/// opened here. With as much as it registers, which it does not do for little.
+/// Makes NCCL open peers' memory, which it does when an address range is first
+/// used, and only for exchanges that are large enough.
 /// An arena begins with NaN, and has it after.
 absl::Status NcclComm::warmUpIn(const Registered &entry) {
   uint64_t world = control.world();

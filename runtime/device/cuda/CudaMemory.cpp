@@ -46,7 +46,7 @@ private:
     wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, context->device};
-    // Where NVLink connects machines, NCCL gives memory to others by such
+    // If NVLink connects machines, NCCL gives memory to others by such
     // handles alone. A driver that does not know them says that by an error.
     int fabric = 0;
     if (api.cuDeviceGetAttribute(

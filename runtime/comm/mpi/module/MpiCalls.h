@@ -28,12 +28,12 @@ enum {
 /// `requests`: 8 bytes for each request, aligned to 8, in which MPI's own lie
 /// one after the other from the first; `at` counts them.
 struct MpiCalls {
-  /// What the library calls itself, as a string; needs no launcher.
+  /// Writes the library's name and version as a string; needs no launcher.
   void (*version)(char *text);
-  /// What an error code means, as a string.
+  /// Writes what an error code means, as a string.
   void (*explain)(int code, char *text);
 
-  /// MPI_Init_thread. Where it sets `*threads` to 0 this MPI does not allow a
+  /// MPI_Init_thread. If it sets `*threads` to 0, this MPI does not allow a
   /// process to have other threads.
   int (*start)(int *rank, int *world, int *threads);
   /// `peer`: a rank or kMpiAnyPeer.
