@@ -43,6 +43,7 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
                           plan::Plan &plan) {
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
+  plan.set_graph_hash(info.graph_hash);
   // What only runs forward is updated by nothing.
   zero::LayoutOp layout = zero::layoutOf(module);
   if (layout && layout.getGroups()) {

@@ -20,6 +20,8 @@ struct PlanInfo {
   std::string model;
   /// The model's folder, as given: where parameters lie.
   std::string folder;
+  /// Of the model's file; see runtime/io/GraphHash.h.
+  uint64_t graph_hash = 0;
   bool dump_gradients = false;
   /// Of the learning rates, where the plan trains.
   zerograph::plan::Schedule schedule;

@@ -2,6 +2,8 @@
 
 #include "runtime/state/SourceFiles.h"
 
+#include "runtime/io/GraphHash.h"
+
 #include <filesystem>
 
 using namespace zerograph;
@@ -34,23 +36,42 @@ std::string SourceFiles::pathOf(const plan::Source &source) {
   return "";
 }
 
+absl::Status SourceFiles::checkGraph(const std::string &folder) {
+  std::string model = folder + plan.model();
+  std::error_code ignored; // a model that cannot be looked at is not compared
+  if (plan.graph_hash() == 0 || !checked_folders.insert(folder).second ||
+      !std::filesystem::is_regular_file(model, ignored)) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(uint64_t hash, graphHash(model));
+  return hash == plan.graph_hash()
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(absl::StrCat(
+                   model, ": its graph is another than the one that the plan "
+                          "was made from; compile again, or put the old file "
+                          "there"));
+}
+
 absl::StatusOr<std::shared_ptr<File>>
 SourceFiles::open(const plan::Source &source, const std::string &path) {
   std::shared_ptr<File> &file = files[path];
   if (file) {
     return file;
   }
+  std::string folder = path.substr(0, path.size() - source.file().size());
   if (source.folder().empty() || source.file() == plan.model()) {
     // The plan's own, or the model that the user named: links are theirs.
     ZG_ASSIGN_OR_RETURN(file, File::openForReading(path));
   } else {
-    std::string folder = path.substr(0, path.size() - source.file().size());
     ZG_ASSIGN_OR_RETURN(file, File::openBeneath(folder, source.file()));
   }
   if (source.file_bytes() != 0 && file->bytes() != source.file_bytes()) {
     return absl::FailedPreconditionError(absl::StrCat(
         path, " has ", file->bytes(), " bytes, and had ", source.file_bytes(),
         " when the plan was made: it is another file; compile again"));
+  }
+  if (!source.folder().empty()) {
+    ZG_RETURN_IF_ERROR(checkGraph(folder));
   }
   return file;
 }

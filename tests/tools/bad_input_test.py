@@ -239,6 +239,24 @@ class ExternalData(BadInput):
         self.unchanged("train", "p", "--data", "d.safetensors",
                        parts=["'w' has 16 bytes", "w.bin of 12 bytes"])
 
+    def test_another_graph(self):
+        self.external(location="w.bin")
+        self.write("w.bin", self.values)
+        self.succeeds(*self.compiling())
+        training = ["train", "p", "--data", "d.safetensors", "--steps", "1"]
+        # Other weights of the same graph are what training further gives.
+        self.write("w.bin", self.values[::-1])
+        self.succeeds(*training)
+        model = linear(tensor("w", [4], {"location": "w.bin"}))
+        self.assertEqual(model.count(b"Mul"), 1)
+        self.write("m.onnx", model.replace(b"Mul", b"Sub"))
+        self.unchanged(*training,
+                       parts=["./m.onnx: its graph is another than the one "
+                              "that the plan was made from"])
+        # Weights that came without their model are taken as they are.
+        os.remove(self.path("m.onnx"))
+        self.succeeds(*training)
+
     def test_what_leaves_the_folder(self):
         os.mkdir(self.path("in"))
         self.write("secret", self.values)

@@ -11,6 +11,7 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
+#include "runtime/io/GraphHash.h"
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/CheckPlan.h"
@@ -67,9 +68,10 @@ absl::Status checkDump(const CompileOptions &options) {
 }
 
 /// What a plan says besides its steps.
-mlir::zg::PlanInfo planInfoOf(const CompileOptions &options,
-                              const CompileResult &result) {
+absl::StatusOr<mlir::zg::PlanInfo> planInfoOf(const CompileOptions &options,
+                                              const CompileResult &result) {
   mlir::zg::PlanInfo info;
+  ZG_ASSIGN_OR_RETURN(info.graph_hash, graphHash(options.model));
   info.model = llvm::sys::path::filename(options.model).str();
   info.folder = llvm::sys::path::parent_path(options.model).str();
   if (info.folder.empty()) {
@@ -124,8 +126,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     return result;
   }
 
-  auto plan = mlir::zg::writePlan(module, *target.code, *target.helper,
-                                  planInfoOf(options, result));
+  ZG_ASSIGN_OR_RETURN(mlir::zg::PlanInfo info, planInfoOf(options, result));
+  auto plan = mlir::zg::writePlan(module, *target.code, *target.helper, info);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }
