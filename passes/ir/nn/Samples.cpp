@@ -357,15 +357,76 @@ static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
                                          : std::nullopt;
 }
 
-/// The dimension of the row numbers `rows` by which each sample reads rows of
-/// its own in a table of `size` rows, in whose front the samples are: a term of
-/// the sum is the place of the sample times the rows that it has.
+/// Returns the smallest and the largest element of `value`, if literal data,
+/// places and multiples of them tell.
+static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
+  DenseIntElementsAttr literal;
+  if (matchPattern(value, m_Constant(&literal))) {
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (const APInt &element : literal.getValues<APInt>()) {
+      low = std::min(low, element.getSExtValue());
+      high = std::max(high, element.getSExtValue());
+    }
+    return std::pair(low, high);
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
+    return std::pair<int64_t, int64_t>(0, shapeOf(iota)[iota.getDim()] - 1);
+  }
+  if (auto binary = dyn_cast_or_null<BinaryOp>(op)) {
+    auto of = boundsOf(binary.getLhs());
+    std::optional<int64_t> number = splatInteger(binary.getRhs());
+    if (!of || !number || *number < 0 || binary.getKind() != BinaryKind::mul) {
+      return std::nullopt;
+    }
+    auto low = multiplied(of->first, *number);
+    auto high = multiplied(of->second, *number);
+    return low && high ? std::optional(std::pair(*low, *high)) : std::nullopt;
+  }
+  if (auto slice = dyn_cast_or_null<SliceOp>(op)) {
+    Value part = slicedPart(slice);
+    return boundsOf(part ? part : slice.getOperand());
+  }
+  return isa_and_nonnull<ReshapeOp, TransposeOp, ConvertOp, BroadcastOp>(op)
+             ? boundsOf(op->getOperand(0))
+             : std::nullopt;
+}
+
+/// Returns whether the sum of `terms` without `place` can stay within the
+/// `size` rows of a sample. Data are trusted to keep it there.
+static bool staysWithin(ArrayRef<Value> terms, Value place, int64_t size) {
+  int64_t low = 0, high = 0;
+  bool known = true;
+  for (Value term : terms) {
+    auto bounds = boundsOf(term);
+    if (term == place) {
+      place = {}; // the next one like it counts
+    } else if (!bounds) {
+      known = false;
+    } else if (__builtin_add_overflow(low, bounds->first, &low) ||
+               __builtin_add_overflow(high, bounds->second, &high)) {
+      return false;
+    }
+  }
+  return known ? low >= 0 && high < size : high - low < size;
+}
+
+/// Returns the dimension of the row numbers `rows` by which each sample reads
+/// rows of its own in a table of `size` rows, in whose front the samples are: a
+/// term of the sum is the place of the sample times the rows that it has, and
+/// the others stay within these.
 std::optional<int64_t> SampleAnalysis::ownRows(Value rows, int64_t size) const {
-  SmallVector<Value> terms{rows};
-  for (size_t i = 0; i < terms.size(); ++i) {
-    auto sum = terms[i].getDefiningOp<BinaryOp>();
+  SmallVector<Value> sums{rows}, terms;
+  while (!sums.empty()) {
+    Value value = sums.pop_back_val();
+    auto sum = value.getDefiningOp<BinaryOp>();
+    if (terms.size() + sums.size() > 64) {
+      return std::nullopt; // as many again for each sum of a sum with itself
+    }
     if (sum && sum.getKind() == BinaryKind::add) {
-      terms.append({sum.getLhs(), sum.getRhs()});
+      sums.append({sum.getRhs(), sum.getLhs()});
+    } else {
+      terms.push_back(value);
     }
   }
   Samples from = of(rows);
@@ -373,7 +434,8 @@ std::optional<int64_t> SampleAnalysis::ownRows(Value rows, int64_t size) const {
     for (int64_t dim = 0; dim < int64_t(shapeOf(term).size()); ++dim) {
       bool there =
           from.kind == Samples::None || (from.isAt(dim) && from.outer == 1);
-      if (there && multipleOfPlace(term, dim, samples) == size / samples) {
+      if (there && multipleOfPlace(term, dim, samples) == size / samples &&
+          staysWithin(terms, term, size / samples)) {
         return dim;
       }
     }

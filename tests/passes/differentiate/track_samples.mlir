@@ -151,6 +151,7 @@ nn.program @forward(
 // CHECK: nn.dropout %{{.*}} number 0 samples [0, 4] : tensor<4x3xf32>
 // CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<20x3xf32>
 // CHECK: nn.dropout %{{.*}} number 2 samples [0, 4] : tensor<4x3xf32>
+// CHECK: nn.dropout %{{.*}} number 3 samples [0, 4] : tensor<4x3xf32>
 nn.program @forward(
     %x: tensor<4x5x3xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = true>}) {
@@ -172,5 +173,9 @@ nn.program @forward(
   %r2 = nn.binary add %i, %p2 : tensor<4xi64>
   %g2 = nn.gather %t, %r2 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
   %d2, %m2 = nn.dropout %g2 ratio 0.1 number 2 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %last = nn.constant dense<[4, 0, 1, 4]> : tensor<4xi64>
+  %r3 = nn.binary add %b, %last : tensor<4xi64>
+  %g3 = nn.gather %t, %r3 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
+  %d3, %m3 = nn.dropout %g3 ratio 0.1 number 3 : tensor<4x3xf32> -> tensor<4x3xi1>
   nn.return
 }

@@ -55,3 +55,43 @@ nn.program @forward(
   %11, %m11 = nn.dropout %h ratio 0.1 number 11 : tensor<4x4xf32> -> tensor<4x4xi1>
   nn.return
 }
+
+// -----
+
+// Row numbers that begin with a sample's place and end in another sample's rows.
+
+nn.program @forward(
+    %x: tensor<4x5x3xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = true>}) {
+  %t = nn.reshape %x : tensor<4x5x3xf32> -> tensor<20x3xf32>
+  %n = nn.iota 0 : tensor<4xi64>
+  %five = nn.constant dense<5> : tensor<4xi64>
+  %b = nn.binary mul %n, %five : tensor<4xi64>
+  %above = nn.constant dense<[5, 4, 0, 0]> : tensor<4xi64>
+  %r0 = nn.binary add %b, %above : tensor<4xi64>
+  %g0 = nn.gather %t, %r0 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32> loc("above")
+  // expected-error @+1 {{cannot be followed through node 'above' (nn.gather)}}
+  %0, %m0 = nn.dropout %g0 ratio 0.1 number 0 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %below = nn.constant dense<[0, -1, 4, 4]> : tensor<4xi64>
+  %r1 = nn.binary add %below, %b : tensor<4xi64>
+  %g1 = nn.gather %t, %r1 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32> loc("below")
+  // expected-error @+1 {{cannot be followed through node 'below' (nn.gather)}}
+  %1, %m1 = nn.dropout %g1 ratio 0.1 number 1 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %back = nn.binary add %b, %i : tensor<4xi64>
+  %r2 = nn.binary add %back, %b : tensor<4xi64>
+  %g2 = nn.gather %t, %r2 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32> loc("twice")
+  // expected-error @+1 {{cannot be followed through node 'twice' (nn.gather)}}
+  %2, %m2 = nn.dropout %g2 ratio 0.1 number 2 : tensor<4x3xf32> -> tensor<4x3xi1>
+  %two = nn.constant dense<2> : tensor<5xi64>
+  %line = nn.iota 0 : tensor<5xi64>
+  %steps = nn.binary mul %line, %two : tensor<5xi64>
+  %e = nn.reshape %steps : tensor<5xi64> -> tensor<1x5xi64>
+  %e4 = nn.broadcast %e : tensor<1x5xi64> -> tensor<4x5xi64>
+  %c = nn.reshape %b : tensor<4xi64> -> tensor<4x1xi64>
+  %c5 = nn.broadcast %c : tensor<4x1xi64> -> tensor<4x5xi64>
+  %r3 = nn.binary add %c5, %e4 : tensor<4x5xi64>
+  %g3 = nn.gather %t, %r3 : tensor<20x3xf32>, tensor<4x5xi64> -> tensor<4x5x3xf32> loc("steps")
+  // expected-error @+1 {{cannot be followed through node 'steps' (nn.gather)}}
+  %3, %m3 = nn.dropout %g3 ratio 0.1 number 3 : tensor<4x5x3xf32> -> tensor<4x5x3xi1>
+  nn.return
+}
