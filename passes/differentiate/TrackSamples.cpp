@@ -1,6 +1,7 @@
 //===- TrackSamples.cpp - tells which dimension holds samples -------------===//
 
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNBuilder.h"
 #include "passes/ir/nn/Samples.h"
 
@@ -82,10 +83,9 @@ struct TrackSamplesPass
             << nameOf(op.getLoc())
             << "': dropout needs the samples of its input in one dimension, "
                "so that its random numbers do not depend on how samples are "
-               "divided, and they cannot be followed through node '"
-            << nameOf(samples.mixer->getLoc()) << "' ("
-            << samples.mixer->getName()
-            << "); turn dropout off (--dropout 0) or move it before that "
+               "divided, and they cannot be followed through "
+            << describe(samples.mixer)
+            << "; turn dropout off (--dropout 0) or move it before that "
                "node";
         signalPassFailure();
         break;

@@ -5,22 +5,14 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Registration.h"
 #include "passes/differentiate/Passes.h"
-#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/Samples.h"
 #include "runtime/base/Status.h"
 #include "tools/compiler/Import.h"
 
 namespace zerograph {
-namespace {
 
 using namespace mlir::zg;
-
-std::string describe(mlir::Operation *op) {
-  return absl::StrCat("node '", nn::nameOf(op->getLoc()), "' (",
-                      op->getName().getStringRef().str(), ")");
-}
-
-} // namespace
 
 absl::StatusOr<std::string> findMixedOutput(const CompileOptions &options) {
   mlir::DialectRegistry registry;
@@ -41,7 +33,7 @@ absl::StatusOr<std::string> findMixedOutput(const CompileOptions &options) {
       auto name =
           program.getResultAttrOfType<mlir::StringAttr>(i, nn::kOutputAttr);
       return absl::StrCat("output '", name.str(), "', through ",
-                          describe(mixer));
+                          nn::describe(mixer));
     }
   }
   return "";
@@ -52,7 +44,7 @@ std::string findMixedLoss(mlir::ModuleOp module) {
   nn::SampleAnalysis samples(program);
   mlir::Operation *mixer =
       samples.mixerBehind(program.front().getTerminator()->getOperand(0));
-  return mixer ? describe(mixer) : "";
+  return mixer ? nn::describe(mixer) : "";
 }
 
 } // namespace zerograph

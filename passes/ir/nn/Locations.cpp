@@ -47,3 +47,9 @@ std::string nn::describe(Location location) {
   std::string name = nameOf(location), place = placeOf(location);
   return place.empty() ? name : name + " in " + place;
 }
+
+std::string nn::describe(Operation *op) {
+  return ("node '" + nameOf(op->getLoc()) + "' (" +
+          op->getName().getStringRef() + ")")
+      .str();
+}

@@ -14,7 +14,7 @@
 #ifndef ZEROGRAPH_PASSES_IR_NN_LOCATIONS_H
 #define ZEROGRAPH_PASSES_IR_NN_LOCATIONS_H
 
-#include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 
 #include <string>
 
@@ -41,6 +41,9 @@ std::string placeOf(Location location);
 /// layers.1.mlp (modeling_llama.py:176)"; the name alone where the place is not
 /// known.
 std::string describe(Location location);
+
+/// Returns "node 'node_mul_411' (nn.binary)".
+std::string describe(Operation *op);
 
 } // namespace mlir::zg::nn
 
