@@ -36,6 +36,12 @@ Value powerOfTwo(Lanes &l, Type type, Value e) {
   return l.b.create<arith::BitcastOp>(type, bits);
 }
 
+/// Returns x within [low, high], as `limit < x ? limit : x`, which keeps a NaN.
+Value clamp(Lanes &l, Value x, Value low, Value high) {
+  x = l.select(l.compare(FP::OLT, high, x), high, x);
+  return l.select(l.compare(FP::OGT, low, x), low, x);
+}
+
 /// x = n ln 2 + r with |r| <= ln 2 / 2.
 struct Exponent {
   Value n, r;
@@ -51,13 +57,11 @@ Exponent reduceExponent(Lanes &l, Value x) {
 
 /// x = n ln 2 + r; exp(r) by a polynomial of degree 6,
 /// then 2^n in two halves so that neither leaves the range of exponents.
-/// `limit < x ? limit : x` keeps a NaN. Below 2^-126 the result is 0.
+/// Below 2^-126 the result is 0.
 Value expF32(Lanes &l, Value x) {
   Type type = x.getType();
   Value high = l.real(type, 88.7228394f), low = l.real(type, -87.3365402f);
-  Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
-  clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
-  auto [n, r] = reduceExponent(l, clamped);
+  auto [n, r] = reduceExponent(l, clamp(l, x, low, high));
   Value p = l.polynomial(r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2,
                              1.66664720e-1, 4.99999851e-1, 1.0, 1.0});
   Type i32 = i32Like(l, x);
@@ -172,9 +176,7 @@ Value emitLog1p(Lanes &l, Value x) {
 Value expm1F32(Lanes &l, Value x) {
   Type type = x.getType();
   Value high = l.real(type, 88.7228394f), low = l.real(type, -30.0);
-  Value clamped = l.select(l.compare(FP::OLT, high, x), high, x);
-  clamped = l.select(l.compare(FP::OGT, low, clamped), low, clamped);
-  auto [n, r] = reduceExponent(l, clamped);
+  auto [n, r] = reduceExponent(l, clamp(l, x, low, high));
   Value q = l.polynomial(r, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2,
                              1.66664720e-1, 4.99999851e-1});
   Value t = l.fma(l.mul(r, r), q, r);
