@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::zg;
 
-/// What is known, and which of it GPUs of `text`, "sm_100", "sm_90a", run.
+/// Says what is known, and which of it GPUs of `text`, "sm_100", "sm_90a", run.
 static std::string whichThereAre(StringRef text) {
   std::string known =
       "known are sm_80 (A100, A10, RTX 30 and later), sm_90 (H100 and later) "

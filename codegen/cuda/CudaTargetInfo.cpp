@@ -19,7 +19,7 @@ namespace {
 /// launch: a second one, to add up parts of it, cannot pay.
 constexpr double kWorthWorkspace = 1e6;
 
-/// What NVIDIA's manual recommends for cuBLAS's workspace
+/// Returns what NVIDIA's manual recommends for cuBLAS's workspace
 /// ("cublasSetWorkspace"). The emulator's writes over all that it gets.
 int64_t workspaceBytes(StringRef architecture) {
   if (architecture == kEmulated) {

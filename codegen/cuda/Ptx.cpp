@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace mlir::zg;
 
-/// What both architectures have, and drivers since CUDA 11.8 read.
+/// The version that both architectures have and that drivers since CUDA 11.8
+/// read.
 static constexpr const char *kPtxVersion = "+ptx78";
 
 static std::unique_ptr<llvm::TargetMachine>

@@ -114,7 +114,7 @@ private:
   unsigned alignmentOf(Type storage, int64_t together) const;
   /// Elements that the chunks of a contiguous leaf lie at multiples of.
   int64_t togetherOf(const Node *node) const;
-  /// Of one lane: `then` where the mask is set, else `otherwise`.
+  /// Returns, for one lane, `then` where the mask is set, else `otherwise`.
   Value where(Value mask, llvm::function_ref<Value()> then, Value otherwise);
   Value basePointer(Value base);
   Value rowIndex(int64_t suffix, const ViewDim &dim, bool outermost);

@@ -210,8 +210,8 @@ Value emitToHalf(Lanes &l, Type half, Value x) {
     Value value = l.b.create<arith::TruncFOp>(l.like(x.getType(), half), x);
     return l.b.create<arith::BitcastOp>(bits, value);
   }
-  // What is cut off, plus all ones but the last, carries where it is over a
-  // half, or is one and the last bit kept is odd. A NaN stays one.
+  // The bits that are cut off, plus all ones but the last, carry where they are
+  // over a half, or are one and the last bit kept is odd. A NaN stays one.
   Type word = l.like(x.getType(), l.b.getI32Type());
   Value whole = l.b.create<arith::BitcastOp>(word, x);
   Value sixteen = l.integer(word, 16);

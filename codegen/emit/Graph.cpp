@@ -32,7 +32,8 @@ void printKey(llvm::raw_ostream &os, const View &view) {
   }
 }
 
-/// What makes two nodes equal. Types are unique objects, so are attributes.
+/// Returns a key that only equal nodes share. Types are unique objects, so are
+/// attributes.
 std::string keyOf(const Node &node) {
   std::string key;
   llvm::raw_string_ostream os(key);

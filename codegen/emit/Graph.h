@@ -21,8 +21,8 @@ namespace mlir::zg::emit {
 struct Domain {
   int64_t rows = 1;
   int64_t cols = 1;
-  /// Of a kernel that reduces rows: the rows are so many runs, one behind the
-  /// other, and each is reduced on its own.
+  /// The runs of a kernel that reduces rows: they lie one behind the other, and
+  /// each is reduced on its own.
   int64_t runs = 1;
 };
 
@@ -44,8 +44,8 @@ struct Access {
   }
 };
 
-/// What an expression runs over: each element of the domain, one a row, or one
-/// a column.
+/// The elements that an expression runs over: each element of the domain, one a
+/// row, or one a column.
 enum class Extent { Full, Row, Column };
 
 /// How often a node changes: once a kernel, a row, or with each column.

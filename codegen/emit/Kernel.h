@@ -12,7 +12,7 @@ namespace mlir::zg::emit {
 /// Refuses a kernel that reads or makes a tensor without elements.
 LogicalResult checkNotEmpty(Operation *op);
 
-/// What kernel `number` of a module is called: "k0_rows", "k1_matmul".
+/// Returns the name of kernel `number` of a module: "k0_rows", "k1_matmul".
 std::string kernelSymbol(unsigned number, Operation *op);
 
 } // namespace mlir::zg::emit

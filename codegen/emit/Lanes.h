@@ -37,7 +37,7 @@ public:
   const int64_t width;
   const IntegerType indexType;
 
-  /// Of one lane: the element.
+  /// Returns a vector of lanes; of one lane, the element itself.
   Type vectorOf(Type element) const;
   /// `element` as a vector if `like` is one.
   Type like(Type like, Type element) const;

@@ -15,7 +15,7 @@
 
 namespace mlir::zg::emit {
 
-/// What a unary op makes of a float.
+/// Emits a unary op of a float.
 Value emitFloatUnary(Lanes &lanes, nn::UnaryKind kind, Value x);
 Value emitPow(Lanes &lanes, Value x, Value y);
 

@@ -34,7 +34,7 @@ Value exclusiveOr(Lanes &l, Value x, Value y) {
   return l.b.create<arith::XOrIOp>(x, y);
 }
 
-/// What a round works on: the counter's four words, then the key's two.
+/// The words that a round works on: the counter's four, then the key's two.
 using State = std::array<Value, 6>;
 
 State round(Lanes &l, const State &s) {

@@ -14,7 +14,7 @@ static void writeTarget(const HostTarget &host, plan::Target &target) {
   StringRef(host.features).split(features, ',', -1, /*KeepEmpty=*/false);
   llvm::sort(features);
   for (StringRef feature : features) {
-    // What is switched off is not needed.
+    // A feature that is switched off is not needed.
     if (!feature.starts_with("-")) {
       target.add_features(feature.ltrim('+').str());
     }

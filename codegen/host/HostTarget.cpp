@@ -39,8 +39,8 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
   std::set<std::string> features;
   std::string isa;
   if (text == "native") {
-    // Of what the processor has, only what generated kernels can use: a plan
-    // should not demand more of a machine than it needs.
+    // Takes, of what the processor has, only what generated kernels can use: a
+    // plan should not demand more of a machine than it needs.
     llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
     for (llvm::StringRef feature :
          llvm::concat<const llvm::StringLiteral>(kV3, kV4)) {

@@ -14,16 +14,17 @@ class TargetMachine;
 
 namespace mlir::zg {
 
-/// What instructions generated code may use.
+/// The instructions that generated code may use.
 struct HostTarget {
   /// A processor name for tuning alone; empty means generic. Never derived
   /// from the machine: virtual ones lie about it.
   std::string cpu;
   /// LLVM's list, such as "+avx2,+fma", sorted.
   std::string features;
-  /// What the library is held to, as oneDNN calls it; empty: nothing.
+  /// The instruction set that the library is held to, as oneDNN calls it;
+  /// empty: nothing.
   std::string isa = "";
-  /// Whether plans call the library at all.
+  /// True if plans call the library at all.
   bool library = true;
 };
 

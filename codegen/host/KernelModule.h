@@ -50,7 +50,7 @@ public:
 private:
   MLIRContext *context;
   HostTarget target;
-  /// Of some kernels each, so that they are compiled side by side.
+  /// Modules of some kernels each, so that they are compiled side by side.
   std::vector<OwningOpRef<ModuleOp>> modules;
   unsigned count = 0;
 };

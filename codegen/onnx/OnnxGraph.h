@@ -31,7 +31,7 @@ public:
   /// Keeps a name for what has it already; false if it is taken.
   bool reserve(StringRef name) { return taken.emplace(name.str(), 0).second; }
 
-  /// What follows is the form of this op.
+  /// Says that what follows is the form of this op.
   void begin(Operation *op);
 
   /// The name of a value, all of whose elements are there.

@@ -8,8 +8,8 @@
 
 namespace mlir::zg {
 
-/// Behind a parameter's name: its gradient, and what a micro-batch makes of it
-/// (a running statistic).
+/// The suffixes of a parameter's name: for its gradient, and for what a
+/// micro-batch makes of it (a running statistic).
 inline constexpr char kGradientSuffix[] = ".gradient";
 inline constexpr char kNextSuffix[] = ".next";
 

@@ -148,7 +148,7 @@ LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
   return success();
 }
 
-/// Of what lives in a slice.
+/// Returns the type of what lives in a slice.
 plan::ElementType elementTypeOf(sched::SliceOp op) {
   return planType(
       cast<RankedTensorType>(op.getTensorAttr().getValue()).getElementType());

@@ -22,7 +22,8 @@ using google::protobuf::Message;
 
 namespace {
 
-/// What all steps, or all collectives, have: `plan::Step` itself says it.
+/// Returns whether all steps, or all collectives, have the attribute:
+/// `plan::Step` itself says it.
 bool isCommon(StringRef attribute) {
   return llvm::is_contained({"accesses", "group", "label",
                              "operandSegmentSizes", "reason", "sequence",

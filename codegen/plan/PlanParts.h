@@ -32,9 +32,9 @@ LogicalResult writeAxes(Operation *op, ArrayAttr names,
 LogicalResult writeDeclarations(ModuleOp module, const PlanInfo &info,
                                 zerograph::plan::Plan &plan, PlanIndex &index);
 
-/// What a step does: the message of `step` that is named as the op is, each of
-/// its fields by the attribute of that name. Fails, on the op, where an
-/// attribute has no field or a field no attribute.
+/// Writes what a step does: fills the message of `step` that is named as the op
+/// is, each of its fields by the attribute of that name. Fails, on the op,
+/// where an attribute has no field or a field no attribute.
 LogicalResult writeOperation(sched::Step op, const PlanIndex &index,
                              zerograph::plan::Step &step);
 

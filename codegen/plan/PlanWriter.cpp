@@ -44,7 +44,7 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
   plan.set_graph_hash(info.graph_hash);
-  // What only runs forward is updated by nothing.
+  // A program that only runs forward updates nothing.
   zero::LayoutOp layout = zero::layoutOf(module);
   if (layout && layout.getGroups()) {
     for (auto group :
@@ -84,7 +84,8 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   return success();
 }
 
-/// What launches of the kernel must bring: its operands, then its results.
+/// Writes what launches of the kernel must bring: its operands, then its
+/// results.
 LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
   auto add = [&](Type type, plan::Mode mode) {
     plan::Operand &operand = *entry.add_operands();
@@ -132,7 +133,8 @@ LogicalResult writeKernels(ModuleOp module, DeviceCode &code,
 
 } // namespace
 
-/// Of the device, and of the host if it has anything to do.
+/// Finishes the code of the device, and that of the host if it has anything to
+/// do.
 static LogicalResult finish(DeviceCode &code, DeviceCode &helper,
                             plan::Plan &plan) {
   bool helps = llvm::any_of(plan.streams(), [](const plan::Stream &stream) {

@@ -14,7 +14,7 @@
 
 namespace mlir::zg {
 
-/// What a plan says and the IR does not.
+/// The facts that a plan states and the IR does not.
 struct PlanInfo {
   /// File name of the model, without its folder.
   std::string model;
@@ -23,7 +23,7 @@ struct PlanInfo {
   /// Of the model's file; see runtime/io/GraphHash.h.
   uint64_t graph_hash = 0;
   bool dump_gradients = false;
-  /// Of the learning rates, where the plan trains.
+  /// The schedule of learning rates, where the plan trains.
   zerograph::plan::Schedule schedule;
   bool skip_nonfinite = false;
   /// As the options of these names.

@@ -40,11 +40,11 @@ std::pair<Value, Value> divide(Lanes &l, Value x, int64_t by);
 
 /// How the threads of a launch share a kernel.
 struct Threads {
-  /// Of each block.
+  /// The threads of each block.
   int64_t block = kBlock;
   /// Elements that a thread computes together.
   int64_t width = 1;
-  /// Whether the launch has the kernel's scratch.
+  /// True if the launch has the kernel's scratch.
   bool scratch = false;
 };
 
@@ -80,8 +80,8 @@ public:
   Value shuffleXor(Value value, int32_t bit);
   /// i32: bit i is the condition of thread i.
   Value ballot(Value condition);
-  /// What the warp's threads have read or written, they have before any of them
-  /// goes on.
+  /// Completes what the warp's threads read or write before any of them goes
+  /// on.
   void syncWarp();
 
   /// The same for the threads of the block, all of which come here.

@@ -62,7 +62,8 @@ private:
   Lanes &l;
   const MatmulLoops &product;
   Tile tile;
-  /// Of this block in the result: the batch, the first row and column.
+  /// The place of this block in the result: the batch, the first row and
+  /// column.
   Value batch, firstRow, firstCol;
   std::optional<TileOperand> lhs, rhs;
 };

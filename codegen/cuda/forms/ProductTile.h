@@ -25,8 +25,8 @@ struct Tile {
   Value placeOf(Lanes &l, int64_t size, Value thread, int64_t group) const;
 };
 
-/// Of each batch: `extent` rows of the left operand, or columns of the right
-/// one, by k. Either numbers of k lie side by side, or the others do.
+/// The operand of each batch: `extent` rows of the left operand, or columns of
+/// the right one, by k. Either numbers of k lie side by side, or the others do.
 struct OperandShape {
   Type element;
   int64_t extent, k;
@@ -52,7 +52,8 @@ public:
   SmallVector<Value> column(Value buffer, Value k, Value thread);
 
 private:
-  /// What part `number` of this thread is: the first of `together` elements.
+  /// The place of part `number` of this thread: the first of `together`
+  /// elements.
   struct Place {
     Value k, other;
   };

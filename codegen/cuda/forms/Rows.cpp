@@ -101,7 +101,7 @@ protected:
   }
 
 private:
-  /// Of each reduction what it is in every segment.
+  /// Maps each reduction to what it is in every segment.
   llvm::DenseMap<Node *, Value> shared;
 };
 

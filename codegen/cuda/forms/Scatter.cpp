@@ -20,8 +20,8 @@ using IP = arith::CmpIPredicate;
 
 namespace {
 
-/// Of every update two i32 in scratch: the next one of its row, or the number
-/// of updates; and whether it is the first.
+/// Keeps two i32 in scratch for every update: the next one of its row, or the
+/// number of updates; and whether it is the first.
 class Lists {
 public:
   Lists(CudaBody &body, int64_t updates)
@@ -83,7 +83,8 @@ CudaLaunch emitLists(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   body.forWarp(updates, [&](Value own, Value lane) {
     Value row = scatter.enterUpdate(body, own), none = l.index(updates);
     Value no = l.integer(b.getI1Type(), 0);
-    // Of those that this thread sees: the first after `own`, any before it.
+    // Finds, among those that this thread sees, the first after `own` and any
+    // before it.
     SmallVector<Value> seen = body.loop(
         lane, none, kWarp, {none, no}, [&](Value other, ValueRange carried) {
           Value same = l.compare(IP::eq, scatter.enterUpdate(body, other), row);

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::cuda;
 
-/// Whether neighbouring columns are read as neighbours, or as one.
+/// Returns whether neighbouring columns are read as neighbours, or as one.
 static bool isVectorRead(const Node &node) {
   auto bounded = [](const ViewDim &dim) { return dim.isBounded(); };
   auto repeated = [](const ViewDim &dim) { return dim.stride == 0; };

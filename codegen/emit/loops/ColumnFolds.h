@@ -1,6 +1,6 @@
 //===- ColumnFolds.h - what a kernel over columns reduces -----------------===//
 //
-// Of a shape [O, R, C] each of the O runs of R rows has columns of its own: a
+// Each of the O runs of R rows of a shape [O, R, C] has columns of its own: a
 // kernel has O x C columns.
 //
 //===----------------------------------------------------------------------===//

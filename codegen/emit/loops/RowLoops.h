@@ -46,7 +46,8 @@ protected:
   /// c / (threads * width). They combine
   /// with those 16 and then 32 further on, then 8, 4, 2 and 1.
   virtual Value combineChains(ArrayRef<Value> chains, Combine combine) = 0;
-  /// What one thread does for all, after all have read what they need.
+  /// Lets one thread do for all what `emit` emits, after all have read what
+  /// they need.
   virtual void once(llvm::function_ref<void()> emit) { emit(); }
   /// Where there are groups: keeps what the reductions of a sweep are in a
   /// segment that this one has computed, ...

@@ -32,7 +32,7 @@ struct RowSweeps {
   bool hasReductions = false;
   std::optional<Graph> graph;
   SmallVector<Sweep> sweeps;
-  /// Of one element a row.
+  /// The results that have one element a row.
   SmallVector<RowResult> rowResults;
 
   /// Once. An error names the op that cannot be in the kernel.
@@ -43,8 +43,9 @@ struct RowSweeps {
   /// Moreover, all of them are one row.
   bool isFlat() const { return isElementwise() && domain.rows == 1; }
 
-  /// Of `chunks` that a turn of a loop could handle, as many as it should: long
-  /// bodies are not unrolled as far, as it would only cost compile time.
+  /// Returns how many of the `chunks` that a turn of a loop could handle it
+  /// should: long bodies are not unrolled as far, as it would only cost compile
+  /// time.
   int64_t unrolled(const Sweep &sweep, int64_t chunks);
 
 private:

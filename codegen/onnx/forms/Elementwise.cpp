@@ -249,7 +249,7 @@ void compareForm(CompareOp op, OnnxGraph &graph) {
             op.getKind() == CompareKind::ne ? graph.node("Not", {y}) : y);
 }
 
-/// Of booleans: where the condition holds the first, else the second.
+/// Selects from booleans: where the condition holds the first, else the second.
 std::string selectBools(ArrayRef<std::string> in, OnnxGraph &graph) {
   std::string otherwise =
       graph.node("And", {graph.node("Not", {in[0]}), in[2]});

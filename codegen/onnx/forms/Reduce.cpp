@@ -22,7 +22,8 @@ StringRef reduceOperator(ReduceKind kind) {
   llvm_unreachable("a kind without an operator");
 }
 
-/// What runtimes reduce: an i1 or an integer of few bits becomes an int32.
+/// Returns the type that runtimes reduce: an i1 or an integer of few bits
+/// becomes an int32.
 Type computedType(Type element) {
   bool narrow =
       isa<IntegerType>(element) && element.getIntOrFloatBitWidth() < 32;
