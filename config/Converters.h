@@ -25,7 +25,7 @@ struct Converter {
   void (*automatic)(const Given &found, Translation &to) = nullptr;
   /// Writes the key into a DeepSpeed file. Null: `FileWriter::putGiven`.
   void (*write)(const Key &key, FileWriter &file) = nullptr;
-  /// Of keys that switch a section on: whether the command line does, or
+  /// Says, of keys that switch a section on, whether the command line does, or
   /// switches it off. Null, or nothing: the file decides.
   std::optional<bool> (*switched)(const Key &key,
                                   const Translation &to) = nullptr;
@@ -43,7 +43,7 @@ void readUnless(const std::string &reason, const Given &found, Translation &to);
 
 // Batch.cpp
 
-/// Of the four numbers of a batch, which are reconciled together.
+/// Reconciles the four numbers of a batch together.
 extern const Converter batch;
 
 // GradientKeys.cpp
@@ -61,9 +61,10 @@ extern const Converter wire;
 
 /// true: the type that the section is named after.
 extern const Converter precision;
-/// Of a dynamic loss scale.
+/// Converts a dynamic loss scale.
 extern const Converter dynamicScale;
-/// Whether steps that are not finite are skipped: with bf16, if not said.
+/// Decides whether steps that are not finite are skipped: with bf16, if not
+/// said.
 extern const Converter overflow;
 /// Masters and states of bf16: both or none.
 extern const Converter masters;
@@ -87,7 +88,7 @@ extern const Converter offloadOptimizer;
 extern const Converter offloadParam;
 /// How much of the optimizer's states is offloaded.
 extern const Converter offloadRatio;
-/// Of what lies in files: the key's option has its value.
+/// Converts what lies in files: the key's option has its value.
 extern const Converter nvme;
 /// Likewise, of their folder.
 extern const Converter nvmePath;
@@ -116,8 +117,8 @@ extern const Converter total;
 
 // CycleKeys.cpp
 
-/// Whether OneCycle changes Adam's betas, the bounds of the first, and what
-/// becomes of it behind the cycle.
+/// Convert whether OneCycle changes Adam's betas, the bounds of the first, and
+/// what becomes of it behind the cycle.
 extern const Converter cycleMomentum;
 extern const Converter cycleBound;
 extern const Converter decayMomentum;
@@ -127,12 +128,12 @@ extern const Converter decayMomentum;
 /// Translates whether files for TensorBoard are written, and to which folder.
 extern const Converter tensorboard;
 
-// What converters ask.
+// Questions that converters ask.
 
 /// The optimizer of the run, by its name here: the command line's, or the
 /// file's.
 std::string optimizerOf(const Translation &to);
-/// Whether the run has this schedule of DeepSpeed's from the file.
+/// Returns whether the run has this schedule of DeepSpeed's from the file.
 bool isSchedule(const Translation &to, absl::string_view type);
 /// Why a key of the file's optimizer has no effect where the command line has
 /// another, which does not use it; or empty. Likewise of the schedule, and of
@@ -144,10 +145,10 @@ std::string replacedPrecision(const Key &key, const Translation &to);
 std::string rateOfSchedule(const Translation &to);
 /// Why the loss scale never changes; empty where it is dynamic.
 std::string fixedScale(const Translation &to);
-/// Whether the schedule changes the betas.
+/// Returns whether the schedule changes the betas.
 bool cyclesBetas(const Translation &to);
-/// What Transformers makes of a model's hidden size where the key is auto; 0:
-/// of this key nothing.
+/// Returns what Transformers makes of a model's hidden size where the key is
+/// auto; 0: of this key nothing.
 int64_t ofHiddenSize(absl::string_view path, int64_t size);
 
 } // namespace zerograph::config

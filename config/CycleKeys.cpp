@@ -12,7 +12,7 @@
 namespace zerograph::config {
 namespace {
 
-/// Whether the command line says that no beta is cycled.
+/// Returns whether the command line says that no beta is cycled.
 bool cyclesNothing(const Translation &to) {
   double most = 1;
   std::optional<std::string> given = to.given("cycle-max-momentum");
@@ -36,7 +36,8 @@ bool cyclesBetas(const Translation &to) {
 
 namespace {
 
-/// Whether the betas are cycled as DeepSpeed does, whose second is 0.99.
+/// Returns whether the betas are cycled as DeepSpeed does, whose second is
+/// 0.99.
 bool cyclesAsThere(const FileWriter &file) {
   double most = 0;
   auto both = options::betas(file.value("optimizer"), file.value("betas"));

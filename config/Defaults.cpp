@@ -14,7 +14,7 @@ bool Translation::isMissing(absl::string_view path) const {
   return found == nullptr || found->value.isNull();
 }
 
-/// Of an option that no key sets; what the command line gives stays.
+/// Sets an option that no key sets; what the command line gives stays.
 void Translation::setDefault(const char *option, const char *value,
                              const char *whose) {
   if (!given(option)) {
@@ -22,7 +22,8 @@ void Translation::setDefault(const char *option, const char *value,
   }
 }
 
-/// What DeepSpeed does where a key is missing, and people are surprised by.
+/// Adds what DeepSpeed does where a key is missing, and people are surprised
+/// by.
 void Translation::addDeepSpeedDefaults() {
   if (isMissing("gradient_clipping") && !given("clip-norm")) {
     setDefault("clip-norm", "1", "DeepSpeed's default");
@@ -83,7 +84,8 @@ void Translation::sayAutoPrecision() {
   }
 }
 
-/// Of PyTorch's GradScaler, which Accelerate takes without DeepSpeed.
+/// Adds the numbers of PyTorch's GradScaler, which Accelerate takes without
+/// DeepSpeed.
 void Translation::addGradScaler() {
   if (precision() != "fp16" || !fixedScale(*this).empty()) {
     return;

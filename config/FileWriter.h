@@ -22,7 +22,7 @@ public:
       : given(given) {}
 
   bool has(const std::string &option) const { return given.count(option) > 0; }
-  /// What the option is given, or its default.
+  /// Returns what the option is given, or its default.
   std::string value(const std::string &option) const;
   /// The same as a whole number; 0 where it is none.
   int64_t integer(const std::string &option) const;

@@ -180,7 +180,7 @@ void Flatten::addMixedPrecision(const Given &found) {
   }
 }
 
-/// What kind of run Accelerate is asked for.
+/// Checks what kind of run Accelerate is asked for.
 void Flatten::checkKind() {
   auto kind = std::find_if(given.begin(), given.end(), [](const Given &found) {
     return found.key->path == "distributed_type";

@@ -16,12 +16,12 @@ public:
   /// Adds what a file of Accelerate holds, but not the file that it names.
   void addAccelerate(const Value &root, const std::string &file);
 
-  /// What Accelerate takes where nothing says it; after all files.
+  /// Adds what Accelerate takes where nothing says it; called after all files.
   void addDefaults(const std::string &file);
 
   std::vector<Given> given;
   std::vector<std::string> problems, unknown; ///< apart, for who lists keys
-  /// Whether DeepSpeed would train: not by a file of Accelerate that asks for
+  /// True if DeepSpeed would train: not by a file of Accelerate that asks for
   /// nothing but ranks.
   bool deepspeed = true;
 
@@ -40,7 +40,7 @@ private:
   std::vector<std::pair<std::string, std::string>> sections;
 };
 
-/// Whether a file's keys are Accelerate's.
+/// Returns whether a file's keys are Accelerate's.
 bool isAccelerate(const Value &root);
 
 } // namespace zerograph::config

@@ -40,7 +40,7 @@ std::vector<Alias> makeAliases() {
   };
 }
 
-/// Whether `enabled` is in `value`, and somewhere true.
+/// Finds out whether `enabled` is in `value`, and somewhere true.
 void lookForEnabled(const Value &value, bool &there, bool &on) {
   for (const Value &child : value.children) {
     if (child.name == "enabled") {

@@ -17,7 +17,7 @@ struct Given;
 
 enum class Type { Bool, Integer, Number, Text, List, Any, Section };
 
-/// What a key does here.
+/// The effect that a key has here.
 enum class Does { Applied, Differently, NoEffect, OutOfScope, Refused };
 
 /// Whose files have a key.
@@ -46,8 +46,8 @@ struct Alias {
 const std::vector<Key> &keys();
 const std::vector<Alias> &aliases();
 
-/// Of a path: "stage" of "zero_optimization.stage", and the section that it is
-/// in, or "".
+/// Return the two parts of a path: "stage" of "zero_optimization.stage", and
+/// the section that it is in, or "".
 absl::string_view leafOf(absl::string_view path);
 absl::string_view parentOf(absl::string_view path);
 
@@ -63,11 +63,12 @@ absl::string_view nameOf(Type type);
 /// "applied differently".
 absl::string_view nameOf(Does does);
 
-/// Whether `value` has the type; null and auto have each.
+/// Returns whether `value` has the type; null and auto have each.
 bool hasType(const Value &value, Type type);
 
-/// Whether `value` asks for something that the default does not: a section
-/// without `enabled: true` anywhere, but with `enabled`, asks for nothing.
+/// Returns whether `value` asks for something that the default does not: a
+/// section without `enabled: true` anywhere, but with `enabled`, asks for
+/// nothing.
 bool asks(const Value &value, const Key &key);
 
 } // namespace zerograph::config

@@ -18,7 +18,7 @@ bool isOfGathers(const Key &key) {
   return key.path == "zero_optimization.allgather_bucket_size";
 }
 
-/// Of a size that Transformers would make.
+/// Says of a size what follows from auto: one that Transformers would make.
 void sizeOfAuto(const Given &found, Translation &to) {
   if (ofHiddenSize(found.key->path, 2) > 0) {
     to.say("auto: Transformers makes it of the model's hidden size; nothing "

@@ -31,7 +31,8 @@ std::string placeOf(const char *what, const Translation &to) {
 
 bool isChosen(const Translation &to) { return to.given("offload") == "auto"; }
 
-/// Whether `--offload auto` chooses, and not the key, of which this is said.
+/// Returns whether `--offload auto` chooses, and not the key, of which this is
+/// said.
 bool isChosenInstead(const Given &found, Translation &to) {
   if (!isChosen(to)) {
     return false;
@@ -70,15 +71,16 @@ std::optional<bool> offloadSwitched(const Key &key, const Translation &to) {
                         : std::nullopt;
 }
 
-/// Whether `what` may lie in files: it does so by `--offload auto` only where
-/// the host has a limit.
+/// Returns whether `what` may lie in files: it does so by `--offload auto` only
+/// where the host has a limit.
 bool mayUseFiles(const char *what, const Translation &to) {
   return isChosen(to)
              ? options::parseMemory(to.given("memory").value_or(""), 1).host > 0
              : placeOf(what, to) == "nvme";
 }
 
-/// Whether something may lie in files, of the section of a key or of both.
+/// Returns whether something may lie in files, of the section of a key or of
+/// both.
 bool usesFiles(const Given &found, const Translation &to) {
   for (const char *what : {"optimizer", "param"}) {
     std::string section = absl::StrCat("zero_optimization.offload_", what);

@@ -30,14 +30,14 @@ void setWhereMissing(const Given &found, Translation &to, const char *parameter,
   }
 }
 
-/// Of the file's type, in small letters; "" where it has none.
+/// Returns the file's type, in small letters; "" where it has none.
 std::string typeInFile(const Translation &to) {
   const Value *type = to.value("optimizer.type");
   std::string name = type != nullptr ? absl::AsciiStrToLower(type->text) : "";
   return name == "adam" && flag(to, "adam_w_mode", true) ? "adamw" : name;
 }
 
-/// Whether an optimizer of ours reads a parameter of the file's.
+/// Returns whether an optimizer of ours reads a parameter of the file's.
 bool takes(const std::string &kind, absl::string_view parameter) {
   if (parameter == "betas") {
     return options::uses(kind, "beta1");

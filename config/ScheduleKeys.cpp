@@ -11,7 +11,7 @@
 namespace zerograph::config {
 namespace {
 
-/// What schedules are called here, and there.
+/// The names of schedules here, and there.
 constexpr std::pair<const char *, const char *> kSchedules[] = {
     {"warmup", "WarmupLR"},
     {"warmup-decay", "WarmupDecayLR"},
@@ -51,7 +51,8 @@ std::string notBuilt(absl::string_view type) {
          "others are not built yet";
 }
 
-/// What the file's schedule is called here; empty: it has none that is built.
+/// Returns what the file's schedule is called here; empty: it has none that is
+/// built.
 std::string scheduleInFile(const Translation &to) {
   const Value *type = to.value("scheduler.type");
   for (auto [ours, theirs] : kSchedules) {
@@ -80,7 +81,7 @@ const char *peakKey(const Translation &to) {
   return has ? key : nullptr;
 }
 
-/// What WarmupDecayLR takes for the peak where nobody says it.
+/// Returns whether WarmupDecayLR takes a peak of its own, as nobody says one.
 bool hasDecaysPeak(const Translation &to) {
   return isSchedule(to, "WarmupDecayLR") &&
          to.isMissing("scheduler.params.warmup_max_lr");
@@ -143,7 +144,7 @@ void writeScheduleType(const Key &key, FileWriter &file) {
   }
 }
 
-/// Of a schedule that DeepSpeed does not have, there are no numbers either.
+/// Writes no numbers either of a schedule that DeepSpeed does not have.
 void writeOfSchedule(const Key &key, FileWriter &file) {
   if (file.wrote("scheduler.type")) {
     file.putGiven(key);

@@ -11,7 +11,7 @@
 namespace zerograph::config {
 namespace {
 
-/// Whether the switch of a section is on.
+/// Returns whether the switch of a section is on.
 bool isOn(const Value *value) {
   return value != nullptr && !value->isNull() && !value->isAuto() &&
          value->boolean() != false &&

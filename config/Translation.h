@@ -39,7 +39,7 @@ struct Setting {
   bool by_default = false;
 };
 
-/// What a key means here.
+/// The meaning of a key here.
 struct Meaning {
   std::string key, value, file;
   int line = 0;
@@ -55,7 +55,7 @@ struct Auto {
   std::string ours, theirs;
 };
 
-/// What is known besides the file.
+/// The facts that are known besides the file.
 struct Known {
   std::optional<int64_t> ranks;
   std::string ranks_from; ///< "--ranks", "the processes that were started"
@@ -102,9 +102,10 @@ public:
   bool isMissing(absl::string_view path) const;
   bool isAuto(absl::string_view path) const;
   int64_t stage() const;
-  /// What the run computes with: the command line's, or the file's; or fp32.
+  /// Returns what the run computes with: the command line's, or the file's; or
+  /// fp32.
   std::string precision() const;
-  /// What the command line gives an option, which wins over every key.
+  /// Returns what the command line gives an option, which wins over every key.
   std::optional<std::string> given(const std::string &option) const;
   /// Gives an option its value. Two keys may disagree where the command line
   /// decides.

@@ -48,8 +48,8 @@ struct Value {
 /// two. Errors name the line. At most 100,000 values, 64 of them in each other.
 absl::StatusOr<Value> parseValue(absl::string_view text);
 
-/// Of hjson, in which commas may be missing or too many, keys without quotes
-/// and comments of three kinds, the same in YAML, line for line.
+/// Translates hjson, in which commas may be missing or too many, keys without
+/// quotes and comments of three kinds, to YAML, line for line.
 absl::StatusOr<std::string> yamlOfHjson(absl::string_view text);
 
 /// The shortest text that reads back as `number`.

@@ -16,8 +16,9 @@ struct Written {
   std::vector<std::string> notes; ///< on what it means otherwise there
 };
 
-/// Of options without dashes, with their values as on a command line. What is
-/// not given has our default, which the file says where DeepSpeed's is another.
+/// Writes a file from options without dashes, with their values as on a command
+/// line. What is not given has our default, which the file says where
+/// DeepSpeed's is another.
 Written writeDeepSpeed(const std::map<std::string, std::string> &given);
 
 /// An option's default as text; empty where it has none.
