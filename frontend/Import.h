@@ -22,7 +22,7 @@ struct AdapterWish {
   std::string pattern; ///< a glob
 };
 
-/// What the user decides about an import.
+/// The user's decisions about an import.
 struct ImportOptions {
   /// Sizes of symbolic dims by name; an unnamed dim is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
@@ -34,8 +34,8 @@ struct ImportOptions {
   /// Glob patterns over initializer names. `train` not empty: nothing else is
   /// trained. `freeze` wins over everything.
   std::vector<std::string> train, freeze;
-  /// Of --lora. Not empty: weights that match are marked for the first wish,
-  /// and else only what `train` names is trained.
+  /// The adapters of --lora. Not empty: weights that match are marked for the
+  /// first wish, and else only what `train` names is trained.
   std::vector<AdapterWish> adapters;
   double lora_alpha = 8;
   /// Name of the graph output to minimize; empty: inferred.
@@ -43,8 +43,9 @@ struct ImportOptions {
   /// The loss to add to a model without one: cross_entropy, nll, mse, l1, huber
   /// or bce_with_logits, as PyTorch's functions. Empty: none.
   std::string added_loss;
-  /// What it is of, an output or a value on the way to one (empty: `logits`, or
-  /// the only output of floats); the input that it compares with, maybe added.
+  /// The value that the loss is of, an output or a value on the way to one
+  /// (empty: `logits`, or the only output of floats); the input that it
+  /// compares with, maybe added.
   std::string loss_on, labels = "labels";
   /// The names of its dims, "time,batch,classes"; empty: found out.
   std::string loss_dims;
@@ -71,7 +72,7 @@ struct ImportOptions {
   bool allow_exporter_damage = false;
 };
 
-/// What became of one initializer that the program keeps as an argument.
+/// The decision on one initializer that the program keeps as an argument.
 struct ParameterDecision {
   std::string name;
   bool trainable;
@@ -86,7 +87,7 @@ struct InlineWeight {
   std::string bytes; ///< little-endian, in the type that the file has
 };
 
-/// What an import found and decided.
+/// The findings and decisions of an import.
 struct ImportReport {
   std::vector<ParameterDecision> parameters;
   std::vector<std::string> warnings;
@@ -138,7 +139,7 @@ absl::StatusOr<std::vector<int64_t>> readVectorLengths(const std::string &path);
 /// Empty: no leading dim is symbolic.
 std::string batchDim(const std::vector<InputSignature> &inputs);
 
-/// Whether the first of `dims` is the samples' by its name: its name is
+/// Returns whether the first of `dims` is the samples' by its name: its name is
 /// `batch`, which batchDim gives, or the file names neither. (--dim may still
 /// give it another size.)
 bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,

@@ -20,7 +20,7 @@ struct ImportError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What was imported is not valid: a mistake of the importer's own.
+/// The imported program is not valid: a mistake of the importer's own.
 struct InternalError : ImportError {
   using ImportError::ImportError;
 };

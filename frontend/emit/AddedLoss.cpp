@@ -87,7 +87,7 @@ Value binaryCrossEntropy(Emitter &emit, const AddedLoss &loss, Value x,
                   emit.mul(positive, softplus(emit, minus)));
 }
 
-/// Of a difference: half its square up to 1, then a line.
+/// Returns the loss of a difference: half its square up to 1, then a line.
 Value huber(Emitter &emit, Value difference) {
   Value size = emit.unary(UnaryKind::abs, difference);
   return emit.select(emit.compare(CompareKind::lt, size, 1.0),

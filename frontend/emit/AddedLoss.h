@@ -7,22 +7,24 @@
 
 namespace zerograph::frontend {
 
-/// What the user wants, by names of PyTorch, whose functions these are.
+/// The loss that the user wants, by names of PyTorch, whose functions these
+/// are.
 struct AddedLoss {
   std::string kind; ///< cross_entropy, nll, mse, l1, huber, bce_with_logits
   int64_t ignored = -100;
   double smoothing = 0;
-  /// Of each class; of bce_with_logits its pos_weight. Empty: 1 each.
+  /// The weight of each class; of bce_with_logits its pos_weight. Empty: 1
+  /// each.
   std::vector<double> weights;
   /// The scores of a position are compared with the label of the next.
   bool shift = false;
 
-  /// Whether labels are numbers of classes.
+  /// Returns whether labels are numbers of classes.
   bool ofClasses() const { return kind == "cross_entropy" || kind == "nll"; }
   /// Returns the axis of the classes, for scores of this rank whose first axis
   /// is samples: the last of three, as a language model's, else 1.
   static int64_t classAxis(int64_t rank) { return rank == 3 ? 2 : 1; }
-  /// Of the labels, for scores of this shape.
+  /// Returns the shape of the labels, for scores of this shape.
   Shape labelShape(Shape scores) const;
 };
 

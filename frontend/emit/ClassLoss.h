@@ -16,13 +16,13 @@ struct ClassRows {
   int64_t count, classes;
 };
 
-/// Of scores [N..., C, ...] with the classes along `axis`, and labels of the
-/// same shape without it. Throws ImportError if they do not fit.
+/// Makes rows of scores [N..., C, ...] with the classes along `axis`, and
+/// labels of the same shape without it. Throws ImportError if they do not fit.
 ClassRows classRows(Emitter &emit, mlir::Value scores, mlir::Value labels,
                     int64_t axis);
 
-/// What each row adds to a loss, [R, 1], and what it counts in the mean; null:
-/// 1 each.
+/// The number that each row adds to a loss, [R, 1], and what it counts in the
+/// mean; null: 1 each.
 struct RowLoss {
   mlir::Value loss, weight;
 };

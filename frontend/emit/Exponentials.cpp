@@ -46,7 +46,7 @@ Value logSumExp(Emitter &emit, Value x, const std::vector<int64_t> &axes,
 }
 
 Value logAddExp(Emitter &emit, Value x, Value y) {
-  // Of two equal infinities the difference would be NaN.
+  // The difference of two equal infinities would be NaN.
   Value equal = emit.compare(CompareKind::eq, x, y);
   Value apart = emit.sub(x, y);
   apart = emit.select(equal, emit.splatLike(0, apart), apart);

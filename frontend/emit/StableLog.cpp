@@ -48,7 +48,7 @@ Value belowOne(Value value) {
   return beside ? operandOf(beside, UnaryKind::neg) : Value();
 }
 
-/// Whether a value is x less a maximum: its exponential is at most 1.
+/// Returns whether a value is x less a maximum: its exponential is at most 1.
 bool isShifted(Value value) {
   nn::BinaryOp sub = binaryOf(value, BinaryKind::sub);
   Value bound = sub ? sub.getRhs() : Value();
@@ -166,7 +166,8 @@ private:
     return second ? logAddExp(emit, first, second) : Value();
   }
 
-  /// Of a sum of exponentials and a positive number, together.
+  /// Makes the logarithm of a sum of exponentials and a positive number,
+  /// together.
   Value withNumber(BinaryKind kind, Value sum, double number) {
     bool known = kind == BinaryKind::add || kind == BinaryKind::mul ||
                  kind == BinaryKind::div;

@@ -87,8 +87,7 @@ Value affine(Emitter &emit, const HostTensor &tensor) {
   return emit.add(sum, base);
 }
 
-/// What a causal mask is: one value where column <= row + shift, else
-/// another.
+/// A causal mask: one value where column <= row + shift, else another.
 struct Band {
   int64_t inside, outside; ///< elements that have these values
   int64_t rowDim, columnDim, shift;

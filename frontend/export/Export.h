@@ -1,7 +1,7 @@
 //===- Export.h - trained weights into a model's own file -----------------===//
 //
-// What an exported model is to consist of. Nothing here writes a file: that is
-// the caller's.
+// Decides what an exported model consists of. Nothing here writes a file: that
+// is the caller's.
 //
 //===----------------------------------------------------------------------===//
 

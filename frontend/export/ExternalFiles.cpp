@@ -70,7 +70,7 @@ void checkShared(const std::string &location, std::vector<Source::Tenant> all) {
   }
 }
 
-/// Of a file that is not there every byte that is read must be new.
+/// Checks that every byte that is read of a file that is not there is new.
 void checkComplete(const std::string &location, const Source &source) {
   std::vector<std::string> missing;
   for (const Source::Tenant &tenant : source.tenants) {

@@ -22,17 +22,17 @@ void makeInference(ModelFile &file, const ExportOptions &options,
 void setEvaluationMode(onnx::GraphProto &graph, int64_t opset,
                        std::vector<std::string> &notes);
 
-/// What a loss is computed from: values that depend on trained parameters, and
-/// that nodes read which depend on labels too. Labels are inputs behind which
-/// no parameter is used. Where such a value is only a view of another one, it
-/// is that. Empty: no input is known to be labels; then `candidates` are the
-/// values behind which no parameter is used.
+/// Returns what a loss is computed from: values that depend on trained
+/// parameters, and that nodes read which depend on labels too. Labels are
+/// inputs behind which no parameter is used. Where such a value is only a view
+/// of another one, it is that. Empty: no input is known to be labels; then
+/// `candidates` are the values behind which no parameter is used.
 std::vector<std::string> lossInputs(const ModelFile &file,
                                     const std::string &loss,
                                     std::vector<std::string> &candidates);
 
-/// Of inputs of which outputs need nothing but Shapes: lets these measure other
-/// inputs, where one has the same dims by name or by size.
+/// Lets Shapes measure other inputs than those of which outputs need nothing
+/// else, where one has the same dims by name or by size.
 void measureOthers(onnx::GraphProto &graph, int64_t opset);
 
 /// Removes what no output needs: nodes, initializers, descriptions of values;

@@ -24,7 +24,7 @@ bool isView(const onnx::NodeProto &node) {
   return views->count(node.op_type()) != 0;
 }
 
-/// What the values on the way to the loss depend on.
+/// Knows what the values on the way to the loss depend on.
 class Dependences {
 public:
   Dependences(const Graph &graph, const std::set<std::string> &trained)
@@ -123,7 +123,7 @@ private:
   std::set<int> users;
 };
 
-/// Whether `value` is computed from one of `others`.
+/// Returns whether `value` is computed from one of `others`.
 bool isBehind(const Graph &graph, const std::string &value,
               const std::set<std::string> &others) {
   std::vector<std::string> work{value};
@@ -146,7 +146,7 @@ bool isBehind(const Graph &graph, const std::string &value,
   return false;
 }
 
-/// What `value` is a view of.
+/// Returns what `value` is a view of.
 std::string behindViews(const Graph &graph, const Dependences &depends,
                         std::string value) {
   for (auto made = graph.producer.find(value); made != graph.producer.end();

@@ -43,7 +43,7 @@ std::vector<std::string> measured(const onnx::NodeProto &shape,
   return {dims.begin() + start, dims.begin() + std::max(start, end)};
 }
 
-/// Whether the Shape can measure `other` instead; then it does.
+/// Makes the Shape measure `other` instead; returns whether it can.
 bool measure(onnx::NodeProto &shape, const std::vector<std::string> &wanted,
              const onnx::ValueInfoProto &other, int64_t opset) {
   std::vector<std::string> dims = dimsOf(other);

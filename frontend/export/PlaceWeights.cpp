@@ -21,7 +21,8 @@ bool isFloatName(const std::string &dtype) {
   return dtype == "F32" || dtype == "F16" || dtype == "BF16";
 }
 
-/// What keeps a weight from being the values of a tensor; empty: nothing.
+/// Returns what keeps a weight from being the values of a tensor; empty:
+/// nothing.
 std::string mismatch(const TrainedWeight &weight, const TensorProto &tensor) {
   const char *dtype = safetensorsName(tensor.data_type());
   Shape shape = shapeOf(tensor);
@@ -43,15 +44,15 @@ std::string mismatch(const TrainedWeight &weight, const TensorProto &tensor) {
                             " among the weights");
 }
 
-/// What the importer makes tensors of though the file has none of that name:
-/// constants in the bodies of functions.
+/// Returns what the importer makes tensors of though the file has none of that
+/// name: constants in the bodies of functions.
 std::map<std::string, TensorProto *> tensorsOfCalls(onnx::ModelProto &model) {
   inlineFunctions(model);
   takeConstantWeights(*model.mutable_graph());
   return namedTensors(*model.mutable_graph());
 }
 
-/// What is wrong with weights that no tensor has the name of.
+/// Says what is wrong with weights that no tensor has the name of.
 void explainUnknown(const ModelFile &file,
                     const std::vector<std::string> &unknown,
                     std::vector<std::string> &problems) {

@@ -8,7 +8,7 @@
 
 namespace zerograph::frontend {
 
-/// What to do about an LSTM with proj_size.
+/// The advice on what to do about an LSTM with proj_size.
 inline constexpr char kProjectionAdvice[] =
     "ONNX has no such LSTM, and PyTorch's exporter leaves the projection's "
     "weights (weight_hr_l0) out. Use proj_size=0, with a Linear behind the "

@@ -13,7 +13,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Whether PyTorch's exporter wrote that the output is the loss.
+/// Returns whether PyTorch's exporter wrote that the output is the loss.
 bool isMarkedAsLoss(const onnx::ValueInfoProto &output) {
   return absl::c_any_of(output.metadata_props(), [](const auto &entry) {
     return entry.key() == "pkg.torch.export.graph_signature.OutputSpec.kind" &&
@@ -21,7 +21,8 @@ bool isMarkedAsLoss(const onnx::ValueInfoProto &output) {
   });
 }
 
-/// Whether an output is one float, or of floats and made by a loss operator.
+/// Returns whether an output is one float, or of floats and made by a loss
+/// operator.
 bool mayBeLoss(const Graph &graph, const onnx::ValueInfoProto &output) {
   const auto &type = output.type().tensor_type();
   if (!output.type().has_tensor_type() || !isFloatType(type.elem_type())) {

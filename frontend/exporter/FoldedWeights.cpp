@@ -22,7 +22,7 @@ namespace {
 /// More dims are not permuted: there are too many ways.
 constexpr size_t kMaxRank = 5;
 
-/// Whether `copy` is Transpose(original, order).
+/// Returns whether `copy` is Transpose(original, order).
 bool isTransposed(const std::string &copy, const Shape &shape,
                   const std::string &original, const Shape &from,
                   const std::vector<size_t> &order, size_t element) {
@@ -50,8 +50,8 @@ bool isSplat(const std::string &bytes, size_t element) {
                                                 bytes.size() - element) == 0;
 }
 
-/// Whether the exporter named a value by an operator that arranges or scales
-/// what is there: "permute", "mul_3". It names a computed table "cos".
+/// Returns whether the exporter named a value by an operator that arranges or
+/// scales what is there: "permute", "mul_3". It names a computed table "cos".
 bool isOfOperand(absl::string_view name) {
   static const std::set<absl::string_view> operators = {
       "clone",     "contiguous", "div",         "expand",   "mul",

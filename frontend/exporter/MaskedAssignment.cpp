@@ -73,7 +73,7 @@ private:
                               : search.behind(nonZero->input(0), {"Identity"});
   }
 
-  /// Whether a Shape is of all dimensions.
+  /// Returns whether a Shape is of all dimensions.
   static bool isWhole(const NodeProto &shape) {
     for (const auto &attribute : shape.attribute()) {
       if (attribute.name() != "start" || attribute.i() != 0) {
@@ -117,8 +117,8 @@ private:
     return made;
   }
 
-  /// What the updates are taken from: a tensor of x's shape, one element, or
-  /// one row (the walk checks the shape); "" if this is not known.
+  /// Returns what the updates are taken from: a tensor of x's shape, one
+  /// element, or one row (the walk checks the shape); "" if this is not known.
   std::string everywhere(const std::string &updates, const Mask &mask) {
     // There are as many updates as places. If all are one number, it does not
     // matter how they are arranged or which of them are taken.

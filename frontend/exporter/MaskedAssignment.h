@@ -17,7 +17,7 @@ namespace zerograph::frontend {
 /// Nothing reads the places then, unless other nodes do.
 void selectMaskedAssignments(onnx::GraphProto &graph);
 
-/// Whether the function above made the node.
+/// Returns whether the function above made the node.
 bool isOfMaskedAssignment(const onnx::NodeProto &node);
 
 } // namespace zerograph::frontend

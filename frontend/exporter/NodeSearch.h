@@ -25,11 +25,11 @@ public:
   /// so many inputs; else null.
   const onnx::NodeProto *producer(const std::string &name, const char *type,
                                   int inputs = 1) const;
-  /// What `name` is made of by operators of these types: follows their first
-  /// inputs.
+  /// Returns what `name` is made of by operators of these types: follows their
+  /// first inputs.
   std::string behind(std::string name,
                      const std::set<std::string> &types) const;
-  /// Whether `name` is a constant of one element.
+  /// Returns whether `name` is a constant of one element.
   bool isOneElement(const std::string &name) const;
 
 private:

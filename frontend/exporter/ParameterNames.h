@@ -12,17 +12,17 @@ namespace zerograph::frontend {
 /// Names that frameworks give to state that is not trained.
 bool isBufferName(const std::string &name);
 
-/// Of these, "attn.mask" and "causal_masks", which a parameter may be called
-/// too. A "mask_token" is one.
+/// Returns whether the name is one of a mask, "attn.mask" or "causal_masks",
+/// which a parameter may be called too. A "mask_token" is one.
 bool isMaskName(const std::string &name);
 
-/// Whether PyTorch's own modules give a parameter this name: "fc.weight",
-/// "rnn.bias_hh_l0", "attn.in_proj_weight".
+/// Returns whether PyTorch's own modules give a parameter this name:
+/// "fc.weight", "rnn.bias_hh_l0", "attn.in_proj_weight".
 bool isParameterName(const std::string &name);
 
-/// Whether the initializer is one number with a name such as nodes have,
-/// "/head/Constant_1" or "onnx::Mul_7", and not a parameter's, "head.scale":
-/// then an exporter made it of a constant.
+/// Returns whether the initializer is one number with a name such as nodes
+/// have, "/head/Constant_1" or "onnx::Mul_7", and not a parameter's,
+/// "head.scale": then an exporter made it of a constant.
 bool looksLikeConstant(const onnx::TensorProto &tensor);
 
 } // namespace zerograph::frontend

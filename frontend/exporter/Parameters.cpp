@@ -146,15 +146,15 @@ private:
                               : &*absl::c_find_if(options.adapters, of);
   }
 
-  /// Whether it is a parameter where nothing names it.
+  /// Returns whether it is a parameter where nothing names it.
   bool isUnnamedParameter(const onnx::TensorProto &tensor) const {
     return isListed(tensor.name()) ||
            (!signature.present && !looksLikeConstant(tensor) &&
             isReached(tensor.name()));
   }
 
-  /// Of an initializer that --train, though it or --lora is given, does not
-  /// name.
+  /// Decides on an initializer that --train, though it or --lora is given, does
+  /// not name.
   std::optional<Decision> decideUnnamed(const onnx::TensorProto &tensor) const {
     if (isUnnamedParameter(tensor)) {
       return Decision{false, options.train.empty()
@@ -164,7 +164,7 @@ private:
     return std::nullopt;
   }
 
-  /// Of an initializer that the user says nothing of.
+  /// Decides on an initializer that the user says nothing of.
   std::optional<Decision> decideByFile(const onnx::TensorProto &tensor) {
     const std::string &name = tensor.name();
     bool reached = isReached(name);
@@ -216,13 +216,13 @@ private:
         listOf(unlikely, 8), ". --freeze NAME keeps one as it is"));
   }
 
-  /// Whether the exporter lists it as a parameter.
+  /// Returns whether the exporter lists it as a parameter.
   bool isListed(const std::string &name) const {
     auto kind = signature.kinds.find(name);
     return kind != signature.kinds.end() && kind->second == "PARAMETER";
   }
 
-  /// Whether the loss's gradient reaches it.
+  /// Returns whether the loss's gradient reaches it.
   bool isReached(const std::string &name) const {
     auto found = graph.users.find(name);
     return found != graph.users.end() &&
@@ -232,7 +232,7 @@ private:
            });
   }
 
-  /// Whether a batch normalization makes new running statistics of it.
+  /// Returns whether a batch normalization makes new running statistics of it.
   bool isRunningStatistic(const std::string &name) const {
     bool moved = false;
     uses.each(name, [&](const onnx::NodeProto &node, int i) {

@@ -26,7 +26,7 @@ struct Parameter {
   /// One of the options' wishes: what is to be trained beside it; or null.
   const AdapterWish *adapter = nullptr;
 
-  /// Whether the loss's gradient is to flow to where it is used.
+  /// Returns whether the loss's gradient is to flow to where it is used.
   bool isTrained() const { return trainable || adapter != nullptr; }
 };
 

@@ -15,13 +15,13 @@ struct FoldedWeight {
   std::vector<std::string> candidates; ///< which the file does not hold
 };
 
-/// What the TorchScript exporter merged or renamed.
+/// A parameter that the TorchScript exporter merged or renamed.
 struct MergedParameter {
   std::string initializer; ///< that the file holds
   std::string what;        ///< for people
 };
 
-/// What PyTorch's exporter wrote about the program it exported.
+/// The notes that PyTorch's exporter wrote about the program it exported.
 struct ExporterSignature {
   bool present = false;
   /// Initializer name -> PARAMETER, BUFFER, CONSTANT_TENSOR, ...
@@ -33,7 +33,7 @@ struct ExporterSignature {
   /// PARAMETERs without an initializer that no node mentions: another name of
   /// a tied parameter, or unused.
   std::vector<std::string> absent;
-  /// What findFoldedWeights found.
+  /// The weights that findFoldedWeights found.
   std::vector<FoldedWeight> folded;
   /// Other matrices that the exporter computed, most likely of no parameter.
   std::vector<FoldedWeight> computed;
@@ -56,11 +56,12 @@ const std::string *metadata(const Proto &proto, const char *key) {
   return nullptr;
 }
 
-/// What the exporter says a node was made from, as torch.fx writes it; null if
-/// it says nothing.
+/// Returns what the exporter says a node was made from, as torch.fx writes it;
+/// null if it says nothing.
 const std::string *fxNodeOf(const onnx::NodeProto &node);
 
-/// Whether PyTorch's older exporter wrote the model: it leaves no signature.
+/// Returns whether PyTorch's older exporter wrote the model: it leaves no
+/// signature.
 bool isOfTorchScript(const onnx::ModelProto &model);
 
 } // namespace zerograph::frontend

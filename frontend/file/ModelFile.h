@@ -67,8 +67,8 @@ std::string readBytes(const onnx::TensorProto &tensor, const ModelFile *file);
 /// Notes for the user: what external data says and the importer ignores.
 std::vector<std::string> externalNotes(const ModelFile &file);
 
-/// Whether readTensor may succeed: the bytes are embedded, or their file
-/// exists. False also of a model that was exported without weights.
+/// Returns whether readTensor may succeed: the bytes are embedded, or their
+/// file exists. False also of a model that was exported without weights.
 bool isReadable(const ModelFile &file, const onnx::TensorProto &tensor);
 
 /// Little-endian bytes of an embedded tensor in any encoding.

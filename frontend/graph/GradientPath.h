@@ -14,8 +14,8 @@ public:
   GradientPath(const Graph &graph, int64_t opset)
       : graph(graph), opset(opset) {}
 
-  /// What node n reads and a gradient flows to: of its inputs, and of what its
-  /// bodies capture.
+  /// Returns what node n reads and a gradient flows to: of its inputs, and of
+  /// what its bodies capture.
   std::vector<std::string> reads(int n) const;
   /// Nodes that a gradient of `output` flows through. One bool per node.
   std::vector<bool> nodesReaching(const std::string &output) const;

@@ -16,7 +16,7 @@ namespace zerograph::frontend {
 /// Name of a node for people: its own, else that of its first output.
 std::string nodeName(const onnx::NodeProto &node);
 
-/// Whether the node tells a shape or a size, whatever its input holds.
+/// Returns whether the node tells a shape or a size, whatever its input holds.
 bool isMeasure(const onnx::NodeProto &node);
 
 /// An index over a graph, or over the body of a node. `graph` must outlive it.
@@ -33,7 +33,7 @@ public:
   std::vector<int> order; ///< nodes that outputs need, inputs first
   /// Node -> its branches or its body.
   std::map<int, std::vector<Graph>> bodies;
-  /// What a body reads from the graphs around it.
+  /// The names that a body reads from the graphs around it.
   std::set<std::string> captured;
 
   /// All names that node n reads: its inputs, and what its bodies capture.
@@ -51,7 +51,8 @@ private:
   void sort();
   /// The nodes that outputs need, inputs first.
   std::vector<int> depthFirst() const;
-  /// Whether each of `nodes` stands behind those whose outputs it reads.
+  /// Returns whether each of `nodes` stands behind those whose outputs it
+  /// reads.
   bool isOrder(const std::vector<int> &nodes) const;
 };
 

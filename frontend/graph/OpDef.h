@@ -13,8 +13,8 @@ namespace zerograph::frontend {
 class Graph;
 class Op;
 
-/// Whether a gradient can flow from the outputs of a node of `graph` to its
-/// input i.
+/// Says whether a gradient can flow from the outputs of a node of `graph` to
+/// its input i.
 using GradientRule = bool (*)(const Graph &graph, const onnx::NodeProto &node,
                               int i);
 

@@ -22,8 +22,8 @@ Value channelMean(Emitter &emit, Value x) {
   return emit.mul(sum, 1.0 / static_cast<double>(shape[0] * shape[2]));
 }
 
-/// Whether a value was computed by a reduction, like the statistics of a batch
-/// and unlike those that a module stores.
+/// Returns whether a value was computed by a reduction, like the statistics of
+/// a batch and unlike those that a module stores.
 bool isReduced(Value value) {
   llvm::SmallVector<Value> work{value};
   llvm::SmallPtrSet<mlir::Operation *, 8> seen;
@@ -39,7 +39,7 @@ bool isReduced(Value value) {
   return false;
 }
 
-/// Whether the node normalizes by the statistics of the batch.
+/// Returns whether the node normalizes by the statistics of the batch.
 bool isTraining(Op &op) {
   if (op.intAttribute("spatial", 1) == 0) {
     fail("spatial=0 is not supported");
@@ -89,9 +89,10 @@ Channels channelsOf(Op &op, mlir::Type wide, int64_t count) {
   return {channel[1], channel[2], channel[3], channel[4], wide};
 }
 
-/// Whether an evaluation normalizes by the statistics that the module stores,
-/// which then stay as they are. A module without any uses the batch's in
-/// evaluation too: its exporter wants no new ones, or the graph computes them.
+/// Returns whether an evaluation normalizes by the statistics that the module
+/// stores, which then stay as they are. A module without any uses the batch's
+/// in evaluation too: its exporter wants no new ones, or the graph computes
+/// them.
 bool evaluatesByStored(Op &op) {
   if (!op.evaluates() || !op.wantsOutput(1) || !op.wantsOutput(2) ||
       isReduced(op.value(3)) || isReduced(op.value(4))) {

@@ -41,7 +41,8 @@ Value inOrder(Emitter &emit, const Term &term, const std::string &labels) {
   return emit.reshape(emit.transpose(term.value, order), shape);
 }
 
-/// Of a label that is repeated, keeps the elements where its indices are equal.
+/// Keeps, where a label is repeated, the elements whose indices of it are
+/// equal.
 void takeDiagonals(Emitter &emit, Term &term) {
   for (size_t i = 0; i < term.labels.size(); ++i) {
     size_t again = term.labels.find(term.labels[i], i + 1);

@@ -47,7 +47,8 @@ protected:
   /// inputBias has added.
   virtual State step(const Direction &direction, Value x,
                      const State &before) = 0;
-  /// What is added to the input's part of all steps at once; may be null.
+  /// Returns what is added to the input's part of all steps at once; may be
+  /// null.
   virtual Value inputBias(const Direction &direction);
 
   Value gate(Value all, int64_t k) {
@@ -73,8 +74,8 @@ private:
   void checkInput(int i, const char *what, const Shape &expected);
   Value initialState(int i, int64_t direction);
   void runDirection(int64_t d, bool backwards);
-  /// What a step gives: `after.h`. But behind a sequence's end the state stays
-  /// as it was `before`, and the step gives zeros.
+  /// Returns what a step gives: `after.h`. But behind a sequence's end the
+  /// state stays as it was `before`, and the step gives zeros.
   Value holdAtEnd(State &after, const State &before, int64_t time);
 
   int64_t steps = 0, batch = 0, inputSize = 0;

@@ -45,7 +45,7 @@ int64_t reducedCount(const Shape &shape, const std::vector<int64_t> &axes) {
   return count;
 }
 
-/// What an operator computes around a reduction along `axes`.
+/// The function that an operator computes around a reduction along `axes`.
 using Body = Value (*)(Emitter &, Value x, const std::vector<int64_t> &axes,
                        bool keep);
 
@@ -130,7 +130,7 @@ struct Total {
     }
   }
 
-  /// Of no elements: the least number for max, and so on.
+  /// Sets the result of no elements: the least number for max, and so on.
   void setEmpty(Fold kind) {
     constexpr double top = std::numeric_limits<double>::infinity();
     number = kind == Fold::prod  ? 1
@@ -141,7 +141,7 @@ struct Total {
   }
 };
 
-/// Whether the reduction of no elements is a number of the type.
+/// Returns whether the reduction of no elements is a number of the type.
 bool hasEmptyValue(Fold kind, const HostTensor &x) {
   return kind != Fold::mean &&
          (x.isFloat() || kind == Fold::sum || kind == Fold::prod);

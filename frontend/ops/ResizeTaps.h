@@ -21,7 +21,8 @@ struct Axis {
   double scale;
   double start = 0, end = 1;               ///< region, for crop_and_resize
   std::vector<std::vector<Tap>> taps = {}; ///< one list per output element
-  /// Of crop_and_resize: which output elements lie outside of the input.
+  /// True for the output elements of crop_and_resize that lie outside of the
+  /// input.
   std::vector<bool> outside = {};
 };
 

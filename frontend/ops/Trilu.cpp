@@ -10,7 +10,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Of the diagonal; what lies beyond a matrix is at its edge.
+/// Returns the shift of the diagonal; what lies beyond a matrix is at its edge.
 int64_t shiftOf(Op &op, int64_t rows, int64_t columns) {
   int64_t k = op.hasInput(1) ? op.constant(1, "k").intAt(0) : 0;
   return std::clamp(k, -rows, columns);

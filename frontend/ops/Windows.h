@@ -15,7 +15,7 @@ struct Window {
 
   /// Elements from the first to the last that a window touches.
   int64_t extent() const { return (size - 1) * dilation + 1; }
-  /// Whether each window is the element of its number.
+  /// Returns whether each window is the element of its number.
   bool isIdentity() const {
     return size == 1 && stride == 1 && low == 0 && count == input;
   }

@@ -122,7 +122,8 @@ Value Importer::addLabels(const Shape &shape, Type element, Location location) {
                               RankedTensorType::get(shape, element), location);
 }
 
-/// What the scores are compared with: an input of the model, or a new one.
+/// Returns what the scores are compared with: an input of the model, or a new
+/// one.
 Value Importer::labelsOf(const AddedLoss &wanted, Value scores,
                          Location location) {
   Shape shape = wanted.labelShape(Emitter::shapeOf(scores));

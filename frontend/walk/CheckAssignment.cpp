@@ -4,8 +4,8 @@
 
 namespace zerograph::frontend {
 
-/// Whether a value of shape `row` is one row of x, and the mask chooses whole
-/// rows: the last dims are x's in `row`, and 1 in `mask`.
+/// Returns whether a value of shape `row` is one row of x, and the mask chooses
+/// whole rows: the last dims are x's in `row`, and 1 in `mask`.
 static bool isRowOf(Shape row, Shape mask, const Shape &x) {
   if (row.size() > x.size() || mask.size() > x.size()) {
     return false;

@@ -16,7 +16,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// What the schema says of input `i`; null behind the last.
+/// Returns what the schema says of input `i`; null behind the last.
 const onnx::OpSchema::FormalParameter *formalOf(const onnx::OpSchema &schema,
                                                 int i) {
   const auto &formals = schema.inputs();
@@ -53,7 +53,8 @@ bool takes(const onnx::OpSchema &schema, int input, int32_t type) {
                                    lists(*formal, onnx::TensorProto::FLOAT16)));
 }
 
-/// Whether the importer knows an operator as it is in this operator set.
+/// Returns whether the importer knows an operator as it is in this operator
+/// set.
 bool isSupported(const onnx::OpSchema &schema, int64_t opset) {
   return findOp(schema.Name(), opset) != nullptr || schema.HasFunction() ||
          schema.HasContextDependentFunction();
@@ -76,7 +77,7 @@ std::string adviseNewer(const onnx::NodeProto &node, int64_t opset,
   return "";
 }
 
-/// What to do about an input of a type that the operator does not take.
+/// Says what to do about an input of a type that the operator does not take.
 std::string adviseOnType(const onnx::NodeProto &node, int i, int32_t type,
                          int64_t opset) {
   if (node.op_type() == "SoftmaxCrossEntropyLoss" && i == 1 &&

@@ -68,7 +68,7 @@ outerNames(const onnx::FunctionProto &function, const onnx::NodeProto &call) {
   return names;
 }
 
-/// Whether a mask may hide everything from a query.
+/// Returns whether a mask may hide everything from a query.
 bool mayMaskRows(const onnx::NodeProto &attention) {
   auto has = [&](int i) {
     return i < attention.input_size() && !attention.input(i).empty();

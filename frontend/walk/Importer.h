@@ -53,7 +53,7 @@ public:
   const ImportOptions &importOptions() const { return options; }
   /// See Op.
   std::string onlyReader(const std::string &name) const;
-  /// Whether an initializer of this name is trained.
+  /// Returns whether an initializer of this name is trained.
   bool isTrained(const std::string &name) const;
   /// Adds a note to the report, once.
   void note(const std::string &text);

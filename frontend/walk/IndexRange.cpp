@@ -33,7 +33,7 @@ IndexRange IndexRange::join(const IndexRange &other) const {
   return either;
 }
 
-/// Whether a conversion keeps every value.
+/// Returns whether a conversion keeps every value.
 static bool keepsValues(nn::ConvertOp op) {
   auto from = dyn_cast<IntegerType>(Emitter::elementOf(op.getOperand()));
   auto to = dyn_cast<IntegerType>(Emitter::elementOf(op.getResult()));

@@ -18,14 +18,14 @@ struct IndexRange {
   bool contains(int64_t value) const {
     return (value >= low && value <= high) || ignored.count(value) != 0;
   }
-  /// What both contain.
+  /// Returns what both contain.
   IndexRange meet(const IndexRange &other) const;
-  /// What either contains, and all between the two.
+  /// Returns what either contains, and all between the two.
   IndexRange join(const IndexRange &other) const;
 };
 
-/// What the uses of an input say: those of the whole input, and those of parts
-/// of it, which say nothing about the other parts.
+/// The bounds that the uses of an input say: those of the whole input, and
+/// those of parts of it, which say nothing about the other parts.
 struct IndexUses {
   std::optional<IndexRange> whole, parts;
 };

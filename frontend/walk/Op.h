@@ -20,8 +20,8 @@ namespace zerograph::frontend {
 class Importer;
 class Op;
 
-/// What an ONNX name stands for: a constant that the importer knows, a value of
-/// the program, or both; or a sequence of these.
+/// The thing that an ONNX name stands for: a constant that the importer knows,
+/// a value of the program, or both; or a sequence of these.
 struct Slot {
   std::shared_ptr<const HostTensor> host;
   mlir::Value value;
@@ -76,7 +76,7 @@ public:
   /// Shape and ONNX type of input i, constant or not.
   Shape shape(int i);
   int32_t type(int i);
-  /// Whether all inputs are constants.
+  /// Returns whether all inputs are constants.
   bool allConstant();
 
   bool hasAttribute(const char *name) const;
@@ -125,7 +125,7 @@ public:
   /// The ratio of a dropout: the user's if there is one, else `ofFile`, which
   /// is 0 if the dropout is off. Counts the dropout for the report.
   double decideDropout(double ofFile);
-  /// Whether the user gives all dropouts a ratio.
+  /// Returns whether the user gives all dropouts a ratio.
   bool setsDropout() const;
   /// A number that gives an op random numbers of its own: 0, 1, ... in the
   /// order of the walk.
@@ -136,20 +136,22 @@ public:
   /// The operator of the one node that reads output i; "" if there is none or
   /// more than one, and within bodies.
   std::string onlyReader(int i) const;
-  /// Whether input i is a parameter that is trained.
+  /// Returns whether input i is a parameter that is trained.
   bool isTrained(int i) const;
-  /// Whether the import has a loss to minimize.
+  /// Returns whether the import has a loss to minimize.
   bool hasLoss() const;
-  /// Whether the program evaluates, instead of training.
+  /// Returns whether the program evaluates, instead of training.
   bool evaluates() const;
-  /// Whether PyTorch's TorchScript exporter wrote the model.
+  /// Returns whether PyTorch's TorchScript exporter wrote the model.
   bool isOfTorchScript() const;
-  /// Whether the gradient passes at the bounds of this Clip, Max or Min.
+  /// Returns whether the gradient passes at the bounds of this Clip, Max or
+  /// Min.
   bool passesAtBounds() const;
   /// Returns whether the first of equal extremes gets the whole gradient of
   /// this ReduceMax or ReduceMin along `axes`.
   bool choosesFirst(const std::vector<int64_t> &axes);
-  /// Whether the user accepts what an exporter is known to have damaged.
+  /// Returns whether the user accepts what an exporter is known to have
+  /// damaged.
   bool allowsExporterDamage() const;
   /// Tells the user that this node is computed otherwise than it is written, as
   /// a stable form (emit/StableLog.h); once for all nodes.

@@ -46,8 +46,8 @@ onnx::TensorProto toProto(const HostTensor &host, const std::string &name) {
   return tensor;
 }
 
-/// Whether ONNX's inference would crash: it divides by the number of heads, and
-/// indexes dims by the axis, as the file has them.
+/// Returns whether ONNX's inference would crash: it divides by the number of
+/// heads, and indexes dims by the axis, as the file has them.
 bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
   return llvm::any_of(node.attribute(), [&](const auto &attribute) {
     return absl::EndsWith(attribute.name(), "num_heads")

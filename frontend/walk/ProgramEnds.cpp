@@ -17,7 +17,8 @@ using namespace mlir;
 
 namespace zerograph::frontend {
 
-/// Whether the name of the output's first dim says that it is the samples'.
+/// Returns whether the name of the output's first dim says that it is the
+/// samples'.
 static bool leadsWithSamples(const onnx::ValueInfoProto &output,
                              const std::vector<InputSignature> &inputs) {
   const auto &shape = output.type().tensor_type().shape();
@@ -35,7 +36,7 @@ NamedAttrList Importer::attributesOf(size_t i, bool perSample) {
   SmallVector<int64_t> ignored;
   const IndexUses &uses = indexUses[i];
   if (uses.whole || uses.parts) {
-    // What the uses of parts allow, together, is a bound of the whole too.
+    // The uses of parts, together, bound the whole too.
     IndexRange range = uses.whole.value_or(IndexRange());
     if (uses.parts) {
       range = range.meet(*uses.parts);
