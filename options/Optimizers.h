@@ -7,8 +7,8 @@
 
 namespace zerograph::options {
 
-/// Of one optimizer, what everything that knows optimizers reads. How it
-/// computes is passes/differentiate/Optimizer.cpp's.
+/// The facts of one optimizer that everything that knows optimizers reads. How
+/// it computes is passes/differentiate/Optimizer.cpp's.
 struct Optimizer {
   std::string_view name;      // as `--optimizer` has it
   std::string_view deepspeed; // in DeepSpeed's files
@@ -46,8 +46,8 @@ constexpr Optimizer optimizerOf(std::string_view name) {
   return found != nullptr ? *found : Optimizer{};
 }
 
-/// Whether an optimizer uses a number: lr, weight_decay, momentum, eps, beta1,
-/// beta2.
+/// Returns whether an optimizer uses a number: lr, weight_decay, momentum, eps,
+/// beta1, beta2.
 constexpr bool uses(std::string_view optimizer, std::string_view number) {
   Optimizer one = optimizerOf(optimizer);
   bool betas = number == "beta1" || number == "beta2";

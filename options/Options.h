@@ -21,19 +21,19 @@
 
 namespace zerograph::options {
 
-/// What decides a plan, with its defaults.
+/// The options that decide a plan, with its defaults.
 struct Compile {
 #define ZG_COMPILE_OPTION(type, field, value, ...) type field = value;
 #include "options/Options.def"
 };
 
-/// What decides a run, with its defaults.
+/// The options that decide a run, with its defaults.
 struct Train {
 #define ZG_TRAIN_OPTION(type, field, value, ...) type field = value;
 #include "options/Options.def"
 };
 
-/// What decides an export alone, with its defaults.
+/// The options that decide an export alone, with its defaults.
 struct Export {
 #define ZG_EXPORT_OPTION(type, field, value, ...) type field = value;
 #include "options/Options.def"
@@ -84,33 +84,33 @@ parseBetas(std::string_view text) {
   return betas;
 }
 
-/// What `--betas` means: where it was not given, the optimizer's default.
-/// Nothing if it is not two numbers in [0, 1).
+/// Returns what `--betas` means: where it was not given, the optimizer's
+/// default. Nothing if it is not two numbers in [0, 1).
 inline std::optional<std::pair<double, double>>
 betas(std::string_view optimizer, std::string_view given) {
   return parseBetas(!given.empty() ? given
                                    : optimizerOf(optimizer).default_betas);
 }
 
-/// What `--eps` means: where it was not given, the optimizer's default.
+/// Returns what `--eps` means: where it was not given, the optimizer's default.
 inline double epsilon(std::string_view optimizer, double given) {
   return !std::isnan(given) ? given : optimizerOf(optimizer).default_eps;
 }
 
-/// What `--weight-decay` means: where it was not given, the optimizer's
+/// Returns what `--weight-decay` means: where it was not given, the optimizer's
 /// default.
 inline double weightDecay(std::string_view optimizer, double given) {
   return !std::isnan(given) ? given
                             : optimizerOf(optimizer).default_weight_decay;
 }
 
-/// What `--warmup-steps` means: DeepSpeed's schedules begin with one.
+/// Returns what `--warmup-steps` means: DeepSpeed's schedules begin with one.
 inline int64_t warmupSteps(std::string_view schedule,
                            std::optional<int64_t> given) {
   return given.value_or(schedule.substr(0, 6) == "warmup" ? 1000 : 0);
 }
 
-/// What `--skip-nonfinite` means: a scaled loss overflows now and then.
+/// Returns what `--skip-nonfinite` means: a scaled loss overflows now and then.
 template <typename Options>
 bool skipsNonfinite(const Options &options) {
   return options.skip_nonfinite || options.precision == "fp16";
