@@ -48,7 +48,7 @@ std::string code(const std::string &text) {
   return text.empty() ? "" : absl::StrCat("`", text, "`");
 }
 
-/// What a key does, by the options that there are.
+/// Says what a key does, by the options that there are.
 std::string does(CLI::App &command, const Key &key) {
   std::string text(nameOf(key.does));
   if (key.option.empty()) {

@@ -30,8 +30,8 @@ struct Options {
   unsigned steps = 3;
 };
 
-/// What is no copy of files does nothing, in its place: others still wait for
-/// it.
+/// Makes every step but copies of files do nothing, in its place: others still
+/// wait for it.
 void keepFileCopies(plan::Plan &plan) {
   for (plan::Program &program : *plan.mutable_programs()) {
     for (plan::Step &step : *program.mutable_steps()) {

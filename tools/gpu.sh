@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What to run first on a machine with an NVIDIA GPU: builds; what the machine
-# has; the tests that need a GPU; NCCL with two ranks on one card; NVIDIA's
-# checkers, where they are installed; times. All is run, whatever fails,
-# and said at the end. PEERS=PYTHON: also torch.compile's times.
+# Runs what should be run first on a machine with an NVIDIA GPU: builds; what
+# the machine has; the tests that need a GPU; NCCL with two ranks on one card;
+# NVIDIA's checkers, where they are installed; times. All is run, whatever
+# fails, and said at the end. PEERS=PYTHON: also torch.compile's times.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 tools/build.sh || exit

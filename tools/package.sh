@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 export CCACHE_DIR=${CCACHE_DIR:-$HOME/.cache/zerograph-ccache}
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 GLIBC=2.35
-# What is linked into the programs.
+# The packages that are linked into the programs.
 LINKED=(libmlir-19-dev liblld-19-dev libprotobuf-dev libabsl-dev libcli11-dev
   nlohmann-json3-dev libyaml-cpp-dev libxxhash-dev liburing-dev zlib1g-dev
   libzstd-dev)

@@ -19,7 +19,7 @@ done
 tools/setup.sh --tests
 tools/build.sh
 failed=0
-# What fails here doesn't keep the tests from running; the last lines say it
+# A failure here doesn't keep the tests from running; the last lines say it
 # again, as a log that is cut keeps those.
 found=
 if [[ -n $fuzz ]] && ! tools/fuzz.sh "$fuzz" 2>build/fuzz.log; then
@@ -34,7 +34,7 @@ export ZEROGRAPH_FULL=$full
 if [[ -n $full ]]; then limit=7200; else limit=900; fi
 ctest --output-on-failure --timeout "$limit" || failed=1
 if [[ -n $full ]]; then
-  # What has passed counts for these very programs.
+  # A test that has passed counts for these very programs.
   built=$(cat bin/e2e_cuda_test bin/zerograph-run tests/emulator/lib/libcuda.so.1 |
     sha256sum | cut -c 1-16)
   ZEROGRAPH_MATRIX=matrix-$built bin/e2e_cuda_test --gtest_brief=1 \

@@ -67,7 +67,7 @@ absl::Status checkDump(const CompileOptions &options) {
              : absl::OkStatus();
 }
 
-/// What a plan says besides its steps.
+/// Returns what a plan says besides its steps.
 absl::StatusOr<mlir::zg::PlanInfo> planInfoOf(const CompileOptions &options,
                                               const CompileResult &result) {
   mlir::zg::PlanInfo info;
@@ -150,7 +150,7 @@ absl::StatusOr<CompileResult> compileOnce(const CompileOptions &options) {
   return compileIn(context, options);
 }
 
-/// Whether its buffers fit into `--memory`.
+/// Returns whether the plan's buffers fit into `--memory`.
 bool fits(const CompileOptions &given) {
   CompileOptions options = given;
   options.packs_only = true;

@@ -21,7 +21,7 @@
 
 namespace zerograph {
 
-/// What `zerograph compile` takes, and what is not an option of it.
+/// Everything that `zerograph compile` takes, also what is not an option of it.
 struct CompileOptions : options::Compile {
   std::string model; ///< path of the .onnx file
 

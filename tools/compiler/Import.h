@@ -10,8 +10,8 @@
 
 namespace zerograph {
 
-/// What the frontend takes of the options. INVALID_ARGUMENT names a `--lora`
-/// that is not one.
+/// Returns what the frontend takes of the options. INVALID_ARGUMENT names a
+/// `--lora` that is not one.
 absl::StatusOr<frontend::ImportOptions>
 importOptionsOf(const CompileOptions &options);
 

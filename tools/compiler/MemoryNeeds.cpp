@@ -10,7 +10,7 @@
 
 using namespace zerograph;
 
-/// Whether a state of this role, or any, lies in memory of the host.
+/// Returns whether a state of this role, or any, lies in memory of the host.
 static bool keepsOnHost(const plan::Plan &plan, absl::string_view role = "") {
   for (const plan::Unit &unit : plan.units()) {
     for (const plan::State &state : unit.states()) {

@@ -15,7 +15,7 @@ public:
   explicit Fields(plan::Schedule &schedule)
       : schedule(schedule), kind(findSchedule(schedule.kind())) {}
 
-  /// Of other types there are none.
+  /// Sets a field, unless schedules of this kind have none of that name.
   template <typename T>
   void set(const char *name, const T &value) {
     const auto *field = schedule.GetDescriptor()->FindFieldByName(name);

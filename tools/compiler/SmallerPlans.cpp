@@ -153,16 +153,16 @@ std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
   return all;
 }
 
-/// Whether nothing but the optimizer is offloaded, so that a share of it can
-/// be.
+/// Returns whether nothing but the optimizer is offloaded, so that a share of
+/// it can be.
 bool offloadsTheOptimizerAlone(const CompileOptions &options) {
   return options.offload_optimizer != kNone && options.offload_param == kNone &&
          options.offload_gradients == kNone;
 }
 
-/// What is changed or, with `shares`, where a share of the optimizer's states
-/// is enough, the change with the least of its quarters; nothing where none
-/// fits.
+/// Returns what is changed or, with `shares`, where a share of the optimizer's
+/// states is enough, the change with the least of its quarters; nothing where
+/// none fits.
 std::optional<ChangedOptions> leastThatFits(const ChangedOptions &whole,
                                             bool shares, Fits fits) {
   bool enough = fits(whole.options);
@@ -209,7 +209,7 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
 
 std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   std::vector<ChangedOptions> all = smallerPlans(options);
-  // Of the device, none needs less than those that offload all. Where these do
+  // None needs less of the device than those that offload all. Where these do
   // not fit, the others need not be tried; but they may need less of the host.
   auto mostOffloaded = [](const ChangedOptions &changed) {
     return changed.options.offload_param != kNone;

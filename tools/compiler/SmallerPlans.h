@@ -12,8 +12,8 @@
 
 namespace zerograph {
 
-/// Whether the plan of such options needs no more than `--memory`. It is asked
-/// of one after the other, since an answer takes most of a compilation.
+/// Says whether the plan of such options needs no more than `--memory`. It is
+/// asked of one after the other, since an answer takes most of a compilation.
 using Fits = absl::FunctionRef<bool(const CompileOptions &)>;
 
 /// Options with what they are changed in, as it is asked for: "--zero 3

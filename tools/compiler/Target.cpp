@@ -47,7 +47,8 @@ Convolver convolverOf(const CompileOptions &options,
                 "--convolution generated does without"};
 }
 
-/// Of the host that helps a device: it makes updates, and calls no library.
+/// Makes the code of the host that helps a device: it makes updates, and calls
+/// no library.
 std::unique_ptr<zg::DeviceCode> helperCode(mlir::MLIRContext *context,
                                            zg::HostTarget target) {
   target.library = false;

@@ -14,18 +14,20 @@
 
 namespace zerograph {
 
-/// What a device brings: the answers that passes ask for, and the code.
+/// The parts that a device brings: the answers that passes ask for, and the
+/// code.
 struct Target {
   std::unique_ptr<mlir::zg::TargetInfo> info;
   std::unique_ptr<mlir::zg::DeviceCode> code;
-  /// Of the host that helps the device.
+  /// The code of the host that helps the device.
   std::unique_ptr<mlir::zg::DeviceCode> helper;
-  /// What users of such plans should know.
+  /// Notes that users of such plans should read.
   std::vector<std::string> notes;
 };
 
-/// Of --target, --matmul and --convolution. `convolves`: the model does; the
-/// default of --convolution looks for cuDNN then. The context outlives it.
+/// Opens the target of --target, --matmul and --convolution. `convolves`: the
+/// model does; the default of --convolution looks for cuDNN then. The context
+/// outlives it.
 absl::StatusOr<Target> openTarget(const CompileOptions &options, bool convolves,
                                   mlir::MLIRContext *context);
 
