@@ -42,13 +42,14 @@ void addReassociations(OpPassManager &passes) {
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
-  // Behind the cleanup, which makes products of weights plain.
+  // Runs behind the cleanup, which makes products of weights plain.
   passes.addPass(nn::createAddAdapters());
   passes.addPass(nn::createTrackSamples());
   auto sum = take<nn::SumLossOptions>(options);
   sum.loss = options.loss;
   passes.addPass(nn::createSumLoss(sum));
-  // Behind the cleanup, which would give the uses of a parameter one rounding.
+  // Runs behind the cleanup, which would give the uses of a parameter one
+  // rounding.
   passes.addPass(
       nn::createLowerPrecision(take<nn::LowerPrecisionOptions>(options)));
   nn::DifferentiateOptions differentiate;
@@ -81,7 +82,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
   // Early in a fused step, so that no update waits for it.
   passes.addPass(zero::createMeanByCount());
-  // Behind the programs of training, whose units it reads.
+  // Come behind the programs of training, whose units it reads.
   passes.addPass(zero::createEvaluate());
   passes.addPass(zero::createOneRank());
   passes.addPass(zero::createFileStates());
@@ -124,7 +125,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
-  // Behind CSE, which would merge conversions that are to be made twice.
+  // Runs behind CSE, which would merge conversions that are to be made twice.
   passes.addNestedPass<nn::ProgramOp>(nn::createWidenProducts(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());
   // Again, behind CSE, as what follows.

@@ -17,7 +17,7 @@ namespace mlir::zg {
 
 class TargetInfo;
 
-/// What decides a training plan's passes.
+/// The options that decide a training plan's passes.
 struct TrainingOptions {
   /// Empty: inferred. See `nn-differentiate`.
   std::string loss;

@@ -19,7 +19,7 @@ public:
   ArrayRef<Step> steps() const { return stepList; }
   unsigned index(Operation *step) const { return indices.lookup(step); }
   const VectorClocks &clocks() const { return vectorClocks; }
-  /// Whether step `a` is always done when step `b` begins.
+  /// Returns whether step `a` is always done when step `b` begins.
   bool before(unsigned a, unsigned b) const {
     return vectorClocks.before(a, b);
   }

@@ -40,7 +40,8 @@ Extent extentOf(const std::vector<unsigned> &uses, const VectorClocks &clocks) {
   return extent;
 }
 
-/// Whether all uses of the one that reaches that far are before the other's.
+/// Returns whether all uses of the one that reaches that far are before the
+/// other's.
 bool allBefore(const unsigned *reach, const Extent &other) {
   for (size_t s = 0; s < other.ready.size(); ++s) {
     if (reach[s] > other.ready[s]) {
@@ -66,8 +67,8 @@ std::vector<int64_t> liveBytes(const std::vector<PackedBuffer> &buffers,
   return delta;
 }
 
-/// What the ranks are made of: T = most bytes live during the buffer's life,
-/// W = its length, A = W x size, Z = size.
+/// The numbers that the ranks are made of: T = most bytes live during the
+/// buffer's life, W = its length, A = W x size, Z = size.
 struct Features {
   int64_t t, w, a, z;
 };

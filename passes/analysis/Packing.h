@@ -63,7 +63,7 @@ Conflicts findConflicts(const std::vector<PackedBuffer> &buffers,
                         const std::vector<VectorClocks> &clocks);
 
 struct Packing {
-  /// Of each buffer, multiples of the alignment.
+  /// The offset of each buffer, multiples of the alignment.
   std::vector<int64_t> offsets;
   /// End of the highest buffer.
   int64_t peak = 0;

@@ -30,18 +30,18 @@ class TargetInfo {
 public:
   virtual ~TargetInfo() = default;
 
-  /// Whether the device computes a composite whole, by a library or a form of
-  /// kernel of its own. If not, it is rewritten to core ops. `type` is the
-  /// first operand's, which is the same of the op and of its gradient op: so
-  /// both are kept, or neither.
+  /// Returns whether the device computes a composite whole, by a library or a
+  /// form of kernel of its own. If not, it is rewritten to core ops. `type` is
+  /// the first operand's, which is the same of the op and of its gradient op:
+  /// so both are kept, or neither.
   virtual bool keeps(nn::Composite composite, RankedTensorType type) const = 0;
 
-  /// Whether the library multiplies matrices of this element type, those of
-  /// f16 and bf16 also to f32; if not, a kernel is generated, and the rest is
-  /// not asked.
+  /// Returns whether the library multiplies matrices of this element type,
+  /// those of f16 and bf16 also to f32; if not, a kernel is generated, and the
+  /// rest is not asked.
   virtual bool hasMatmul(Type elementType) const = 0;
 
-  /// Whether the library multiplies f16 or bf16 only once they are f32.
+  /// Returns whether the library multiplies f16 or bf16 only once they are f32.
   bool multipliesWidened(Type half) const {
     return !hasMatmul(half) && hasMatmul(Float32Type::get(half.getContext()));
   }
@@ -51,8 +51,9 @@ public:
   virtual llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
 
-  /// Whether the library computes convolutions of this element type, f32 or
-  /// f64; if not, they become products of matrices before kernels are formed.
+  /// Returns whether the library computes convolutions of this element type,
+  /// f32 or f64; if not, they become products of matrices before kernels are
+  /// formed.
   virtual bool hasConvolution(Type elementType) const = 0;
 
   /// As matmulScratchBytes.
@@ -64,12 +65,12 @@ public:
   /// reduce_scatter: many, where an exchange takes long to begin.
   virtual int64_t exchangeBytes(int64_t ranks) const { return 1 << 20; }
 
-  /// Whether an all_reduce needs room for the values of every rank: ranks do
-  /// not see each other's memory.
+  /// Returns whether an all_reduce needs room for the values of every rank:
+  /// ranks do not see each other's memory.
   virtual bool stagesSums() const { return false; }
 
-  /// Whether the collective library adds gradients up, in an order of its own,
-  /// in place of the canonical fold.
+  /// Returns whether the collective library adds gradients up, in an order of
+  /// its own, in place of the canonical fold.
   virtual bool reducesInAnyOrder() const { return false; }
 
   /// Bytes that the launches of a generated kernel, an nn.kernel or nn.matmul,

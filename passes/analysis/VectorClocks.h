@@ -21,7 +21,7 @@ public:
   /// The last step added begins only when the earlier `step` is done.
   void await(unsigned step);
 
-  /// Whether `a` is always done when `b` begins.
+  /// Returns whether `a` is always done when `b` begins.
   bool before(unsigned a, unsigned b) const {
     return a < b && clocks[b * streams + streamOf[a]] > positionOf[a];
   }

@@ -58,7 +58,7 @@ private:
     }
   }
 
-  /// Whether this is the matrix that other products take.
+  /// Returns whether this is the matrix that other products take.
   bool keeps(ArrayRef<int64_t> shape, bool swapped) {
     SmallVector<int64_t> stored(shape);
     if (swapped) {
@@ -101,7 +101,7 @@ public:
   LogicalResult reportDiffering();
 
 private:
-  /// What the weights of a pattern became.
+  /// The outcome for the weights of a pattern.
   struct Outcome {
     int64_t rank = 0;
     unsigned adapted = 0;
@@ -116,7 +116,7 @@ private:
     Products products(weight);
     bool unwanted = training && !training->adapted.contains(name);
     if (unwanted || !products.fit() || isHalf(elementOf(weight))) {
-      // What evaluation doesn't read can't change its loss.
+      // A weight that evaluation doesn't read can't change its loss.
       if (!training || (!unwanted && products.other)) {
         outcome.left.push_back(why(name, weight, products));
       }

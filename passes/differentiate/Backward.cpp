@@ -168,7 +168,7 @@ private:
   SmallVector<Operation *> path;
   /// Ops of the path that use a value and are not yet visited.
   DenseMap<Value, unsigned> usesLeft;
-  /// Of each value, last use first. Never iterated.
+  /// The contributions to each value, last use first. Never iterated.
   DenseMap<Value, SmallVector<Value>> contributions;
 };
 

@@ -98,7 +98,7 @@ Update buildLamb(NNBuilder &b, const OptimizerOptions &options, Value parameter,
   return {/*parameter=*/{}, {mean, variance}, direction};
 }
 
-/// What is known of a kind: its name in options/Optimizers.h, and the states it
+/// The facts of a kind: its name in options/Optimizers.h, and the states it
 /// keeps besides what momentum needs.
 struct KindInfo {
   OptimizerOptions::Kind kind;
@@ -190,7 +190,7 @@ std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
                 .str());
   }
   if (options.kind == OptimizerOptions::lamb) {
-    // What lies between parameters must not become 0 / 0.
+    // The elements between parameters must not become 0 / 0.
     collect(require(options.eps > 0, "eps", options.eps, "above 0"));
     collect(require(options.lamb_min_coeff >= 0 &&
                         options.lamb_min_coeff <= options.lamb_max_coeff,

@@ -9,10 +9,10 @@
 
 namespace mlir::zg::nn {
 
-/// What PyTorch's torch.optim.SGD, Adam, AdamW and Adagrad take, without the
-/// single-purpose flags (dampening, lr_decay and initial_accumulator_value are
-/// 0, amsgrad and maximize are off), Lion as its authors published it, and LAMB
-/// as DeepSpeed has it.
+/// The numbers that PyTorch's torch.optim.SGD, Adam, AdamW and Adagrad take,
+/// without the single-purpose flags (dampening, lr_decay and
+/// initial_accumulator_value are 0, amsgrad and maximize are off), Lion as its
+/// authors published it, and LAMB as DeepSpeed has it.
 struct OptimizerOptions {
   enum Kind { sgd, adam, adamw, lion, adagrad, lamb };
   Kind kind = sgd;
@@ -85,8 +85,8 @@ struct Update {
   /// The new one; of lamb null, see `direction`.
   Value parameter;
   SmallVector<Value> states;
-  /// Of lamb. How far to go along it depends on the norms of a whole parameter,
-  /// of which a shard may have a part: see zero/TrustRatio.h.
+  /// The direction of lamb. How far to go along it depends on the norms of a
+  /// whole parameter, of which a shard may have a part: see zero/TrustRatio.h.
   Value direction = {};
 };
 

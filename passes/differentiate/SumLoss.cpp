@@ -70,7 +70,7 @@ bool hasOneElement(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements() == 1;
 }
 
-/// Whether the single number follows from what was added up.
+/// Returns whether the single number follows from what was added up.
 bool isBehindSum(Value value) {
   Operation *op = value.getDefiningOp();
   return op && hasOneElement(value) &&
@@ -78,8 +78,8 @@ bool isBehindSum(Value value) {
           llvm::any_of(op->getOperands(), isBehindSum));
 }
 
-/// Whether the sums of two halves of the samples add up to that of all. What is
-/// computed of one sample before anything is added up is a sum of one.
+/// Returns whether the sums of two halves of the samples add up to that of all.
+/// What is computed of one sample before anything is added up is a sum of one.
 bool isSum(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isBehindSum(value) || isProduct(op)) {

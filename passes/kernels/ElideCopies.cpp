@@ -16,8 +16,8 @@ using namespace mlir::zg;
 
 namespace {
 
-/// Whether something writes into the buffer after it was made, itself or under
-/// another shape.
+/// Returns whether something writes into the buffer after it was made, itself
+/// or under another shape.
 bool isOverwritten(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
     auto reduce = dyn_cast<zero::ReduceScatterOp>(user);

@@ -27,7 +27,7 @@ bool Grouping::reaches(unsigned from, unsigned to) const {
       if (next == to) {
         return true;
       }
-      // What a closed group reads is closed.
+      // Closes what a closed group reads.
       if (nodes[next].open && seen.insert(next)) {
         stack.push_back(next);
       }
@@ -235,8 +235,8 @@ void Grouping::addMember(Operation *op, Space space, Level slot, Level level,
   }
 }
 
-/// Whether a group of column reductions reads another group, or what that one
-/// reads.
+/// Returns whether a group of column reductions reads another group, or what
+/// that one reads.
 bool Grouping::readsMuchOf(const Node &node, unsigned other) const {
   return llvm::any_of(node.reads,
                       [&](unsigned read) { return find(read) == other; }) ||

@@ -30,7 +30,7 @@ namespace mlir::zg::kernels {
 
 using nn::KernelForm;
 
-/// What a member has a value for: every element, or every row.
+/// The places that a member has a value for: every element, or every row.
 enum class Level { Full, Row };
 
 /// An iteration space of `elements`, cut into rows of `columns` elements by a
@@ -43,10 +43,10 @@ struct Space {
 struct Group {
   KernelForm form = KernelForm::rows;
   Space space;
-  /// Of a rows group: its rows can be read without copies only if their columns
-  /// divide this (`evenRunOf`).
+  /// The run of a rows group: its rows can be read without copies only if their
+  /// columns divide this (`evenRunOf`).
   int64_t evenRun = 0;
-  /// Of a columns group.
+  /// The reduction of a columns group.
   Reduction reduction;
   /// In block order.
   SmallVector<Operation *> members;
@@ -93,7 +93,7 @@ private:
   };
 
   unsigned find(unsigned id) const;
-  /// Whether `from` reads `to`, perhaps through other open groups.
+  /// Returns whether `from` reads `to`, perhaps through other open groups.
   bool reaches(unsigned from, unsigned to) const;
   unsigned create(Operation *op, KernelForm form, Space space, Level level);
   int64_t evenRunOfOperands(Operation *op, Space space);

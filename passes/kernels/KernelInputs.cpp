@@ -51,7 +51,8 @@ void Materializer::readIndices(KernelSpec &spec, nn::GatherOp gather) {
   }
 }
 
-/// What rows are brought into comes from a buffer, which the result may take.
+/// Reads the table that rows are brought into: it comes from a buffer, which
+/// the result may take.
 void Materializer::readTable(KernelSpec &spec, nn::ScatterOp scatter) {
   Value table = stripReshapes(scatter.getInto());
   spec.inputs.leaves.insert(table);
@@ -110,7 +111,7 @@ void Materializer::splitGather(KernelSpec &spec, nn::GatherOp gather) {
   demandCopy(rows);
 }
 
-/// What cannot be read through its views is copied first.
+/// Copies first what cannot be read through its views.
 void Materializer::splitUnreadable(KernelSpec &spec,
                                    ArrayRef<Operand> operands) {
   auto isRead = [&](const Operand &operand) {

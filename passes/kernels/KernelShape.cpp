@@ -24,7 +24,7 @@ void addBoundaries(const View &view, std::set<int64_t> &boundaries) {
   }
 }
 
-/// Whether each boundary divides the next.
+/// Returns whether each boundary divides the next.
 bool isChain(const std::set<int64_t> &boundaries) {
   int64_t previous = 1;
   for (int64_t boundary : boundaries) {

@@ -144,7 +144,7 @@ void Materializer::specifyBlock() {
       }
     }
   }
-  // What is certain comes first: choices depend on it.
+  // Choices depend on what is certain, which comes first.
   for (Value value : outside) {
     if (grouping.groupOf(value.getDefiningOp())) {
       stored.insert(value);

@@ -33,7 +33,7 @@ struct KernelSpec {
   const Group *group = nullptr;
   /// Members that the results need, in block order.
   llvm::SetVector<Operation *> members;
-  /// What is read from buffers, and what is computed again.
+  /// The values that are read from buffers, and what is computed again.
   Inputs inputs;
   /// The shape that members run over, and that of the row level.
   SmallVector<int64_t> shape, rowShape;
@@ -68,7 +68,7 @@ private:
     llvm::SetVector<Operation *> ops;
     llvm::SetVector<Value> leaves;
     int64_t newBytes = 0;
-    /// What is padded is read from a copy of it, where there is one.
+    /// True if what is padded is read from a copy of it, where there is one.
     bool fromCopies = false;
   };
 

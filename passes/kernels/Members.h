@@ -25,11 +25,11 @@ using nn::isLiteral;
 using nn::isPlainView;
 using nn::stripReshapes;
 
-/// What neither is in a kernel nor can move into one.
+/// Returns whether the op neither is in a kernel nor can move into one.
 bool isOutside(Operation *op);
 
-/// Whether the use needs no kernel that makes the value: zeros that a program
-/// returns, or writes to a file, are filled in there.
+/// Returns whether the use needs no kernel that makes the value: zeros that a
+/// program returns, or writes to a file, are filled in there.
 bool isFilled(OpOperand &use);
 
 /// Where a value comes from: `chain` leads from `root`, which is no plain

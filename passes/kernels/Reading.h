@@ -11,17 +11,17 @@
 
 namespace mlir::zg::kernels {
 
-/// What a kernel takes from outside: the values it reads from buffers, and the
-/// ops that it computes again, at their own shapes. A value that is neither is
-/// a view, an expression of constants, or a member.
+/// The inputs that a kernel takes from outside: the values it reads from
+/// buffers, and the ops that it computes again, at their own shapes. A value
+/// that is neither is a view, an expression of constants, or a member.
 struct Inputs {
   llvm::SetVector<Value> leaves;
   llvm::SetVector<Operation *> recomputed;
 };
 
-/// Whether each element of `value` has an address formula in every leaf when
-/// its elements are counted by `shape` (by its own if none). `onLeaf` is given
-/// the view of each leaf.
+/// Returns whether each element of `value` has an address formula in every leaf
+/// when its elements are counted by `shape` (by its own if none). `onLeaf` is
+/// given the view of each leaf.
 bool isReadable(Value value, const Inputs &inputs,
                 std::optional<ArrayRef<int64_t>> shape = std::nullopt,
                 llvm::function_ref<void(const View &)> onLeaf = nullptr);

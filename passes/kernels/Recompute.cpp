@@ -21,8 +21,9 @@ bool haveOneUse(ArrayRef<Operation *> ops) {
   return llvm::all_of(ops, [](Operation *op) { return op->hasOneUse(); });
 }
 
-/// Whether the value lies in a gathered buffer that is gone, in the original
-/// order, when the kernel runs. To read it there would keep the buffer.
+/// Returns whether the value lies in a gathered buffer that is gone, in the
+/// original order, when the kernel runs. To read it there would keep the
+/// buffer.
 bool isReleasedBefore(Value value, const KernelSpec &spec) {
   auto view = value.getDefiningOp<zero::ViewOp>();
   Operation *place = spec.members.empty() ? spec.results.front().getDefiningOp()
@@ -95,8 +96,8 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
   return true;
 }
 
-/// Whether the attempt costs less than a buffer, and the kernel can read what
-/// it needs: `inputs`, which are the kernel's, get it.
+/// Returns whether the attempt costs less than a buffer, and the kernel can
+/// read what it needs: `inputs`, which are the kernel's, get it.
 bool Materializer::fits(const KernelSpec &spec, const Source &source,
                         Inputs &inputs, const Attempt &attempt) const {
   if (attempt.leaves.size() > kMaxRecomputedLeaves ||

@@ -22,7 +22,7 @@ nn::ScatterOp foldable(Value value) {
              : nn::ScatterOp();
 }
 
-/// Of two scatters, the second adds into the first.
+/// Folds a sum of two scatters: the second adds into the first.
 bool fold(nn::BinaryOp add) {
   Value x = add.getLhs();
   nn::ScatterOp scatter = foldable(add.getRhs());

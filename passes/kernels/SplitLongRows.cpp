@@ -89,8 +89,8 @@ private:
                                     dim);
   }
 
-  /// Of [rows, segments] one number a row. The order of sums is that of the
-  /// segments, which a running sum keeps; max and min have none.
+  /// Folds [rows, segments] to one number a row. The order of sums is that of
+  /// the segments, which a running sum keeps; max and min have none.
   Value fold(Value segments) {
     int64_t count = cast<RankedTensorType>(segments.getType()).getDimSize(1);
     if (op.getKind() != ReduceKind::sum) {

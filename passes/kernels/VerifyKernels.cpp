@@ -28,7 +28,7 @@ bool isMember(Operation *op) {
   return isElementwise(op) || isa<nn::ReduceOp>(op);
 }
 
-/// What the kernels of every form obey.
+/// Verifies what the kernels of every form obey.
 LogicalResult verifyCommon(nn::KernelOp kernel) {
   LogicalResult result = success();
   for (Operation &op : kernel.getBody().front()) {

@@ -26,7 +26,7 @@ Value convert(OpBuilder &builder, Location location, Value value,
       location, RankedTensorType::get(type.getShape(), element), value);
 }
 
-/// Whether the op is widened where it has halves.
+/// Returns whether the op is widened where it has halves.
 bool isWidened(Operation *op, const TargetInfo &target) {
   if (auto matmul = dyn_cast<nn::MatmulOp>(op)) {
     // Libraries that take half matrices add in f32. For one of f32 alone

@@ -17,7 +17,7 @@ namespace mlir::zg::sched {
 
 namespace {
 
-/// Of what is not carried: the step where most is live, and what that is.
+/// The step where most of what is not carried is live, and how much that is.
 struct Peak {
   Step step;
   int64_t bytes = 0;
@@ -113,7 +113,8 @@ private:
         carried += llvm::alignTo(slice.getBytes(), kSliceAlignment);
       }
     }
-    // Of no op: it would print all of it. Of no place: that is a file's graph.
+    // Names no op, which would print all of it, and no place, which is a file's
+    // graph.
     auto diagnostic = emitError(UnknownLoc::get(&getContext()), "a rank needs ")
                       << needed << " bytes of " << where << " memory ("
                       << sizeText(uint64_t(needed)) << "), but the limit is "

@@ -18,14 +18,16 @@ namespace {
 // --sched-pack
 //===----------------------------------------------------------------------===//
 
-/// Of 128 x 512 floats: products of larger matrices are cut for all threads.
+/// The bytes of 128 x 512 floats: products of larger matrices are cut for all
+/// threads.
 constexpr int64_t kHeldBytes = 256 << 10;
 
-/// Of a file, and of the memory that it is read to: so that the disk can write
-/// to it and read from it. The runtime's kFilePage.
+/// The alignment of a file, and of the memory that it is read to: so that the
+/// disk can write to it and read from it. The runtime's kFilePage.
 constexpr int64_t kFileAlignment = 4096;
 
-/// Whether a device may compute the step in fewer parts than it has threads.
+/// Returns whether a device may compute the step in fewer parts than it has
+/// threads.
 bool isLibraryCall(Step step) {
   return isa<MatmulOp, ConvolutionOp>(step.getOperation());
 }
@@ -86,9 +88,9 @@ private:
     }
   }
 
-  /// Of two library calls that follow each other on a stream, what the first is
-  /// the last to use is held until the second is done. Else its bytes were
-  /// what the second writes, and the two could not run at once.
+  /// Holds what a library call is the last to use until the next one on its
+  /// stream is done. Else its bytes were what the second writes, and the two
+  /// could not run at once.
   void hold(const HappensBefore &order, unsigned program, Buffers &held) {
     llvm::SmallDenseMap<Stream, unsigned> last;
     for (unsigned index = 0; index < order.steps().size(); ++index) {

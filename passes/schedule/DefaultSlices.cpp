@@ -17,8 +17,8 @@ static zero::ReduceScatterOp reductionOf(Value value) {
   return {};
 }
 
-/// What brings the value, or takes it, as a unit's parameters or the sum of its
-/// gradients; or null.
+/// Returns what brings the value, or takes it, as a unit's parameters or the
+/// sum of its gradients; or null.
 static zero::FetchOp fetchOf(Value value) {
   auto ofUnit = [](Operation *op) {
     auto fetch = dyn_cast_or_null<zero::FetchOp>(op);
@@ -35,7 +35,7 @@ static zero::FetchOp fetchOf(Value value) {
   return {};
 }
 
-/// Whether it brings a sum of gradients that the host or a file keeps.
+/// Returns whether it brings a sum of gradients that the host or a file keeps.
 static bool bringsGradients(zero::FetchOp fetch) {
   auto argument =
       dyn_cast<BlockArgument>(zero::beforeTransfers(fetch.getOperand()));
@@ -60,8 +60,8 @@ static Value inFile(Value value) {
   return {};
 }
 
-/// What crosses between device and host, or between the host and a file, lies
-/// in pinned memory.
+/// Returns where a value lies: in pinned memory if it crosses between device
+/// and host, or between the host and a file.
 Space Storage::spaceOf(Value value) const {
   bool crosses = isa<zero::OffloadOp, zero::ReadOp>(value.getDefiningOp()) ||
                  llvm::any_of(value.getUsers(), [](Operation *user) {

@@ -76,7 +76,7 @@ public:
 
   LogicalResult verify(int64_t rank) {
     if (rank == 1) {
-      // What all ranks access alike was looked at.
+      // The slices that all ranks access alike were looked at.
       llvm::erase_if(uses,
                      [&](const Use &use) { return !differing[use.slice]; });
     }
@@ -116,8 +116,8 @@ private:
 
   ArrayRef<Step> steps;
   SmallVector<Use> uses; // in the steps' order
-  // Of each slice: what this rank has written, and whether ranks access it each
-  // in their own way.
+  // Says of each slice what this rank has written, and whether ranks access it
+  // each in their own way.
   std::vector<ByteSet> written;
   std::vector<bool> differing;
 };

@@ -10,7 +10,7 @@ using namespace mlir::zg::sched;
 
 LogicalResult StepEmitter::launch(Operation *op) {
   bool onHost = storage.onHost(op);
-  // What launches of the host leave for each other: nothing.
+  // Launches of the host leave nothing for each other.
   FailureOr<int64_t> scratch =
       onHost ? FailureOr<int64_t>(0) : target.kernelScratchBytes(op);
   if (failed(scratch)) {

@@ -13,8 +13,8 @@ int64_t elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// Whether element i of the value reaches results at place i alone, whichever
-/// way it goes.
+/// Returns whether element i of the value reaches results at place i alone,
+/// whichever way it goes.
 bool keepsPlaces(Value value, DenseSet<Value> &visited) {
   if (!visited.insert(value).second) {
     return true;
@@ -25,7 +25,7 @@ bool keepsPlaces(Value value, DenseSet<Value> &visited) {
   });
 }
 
-/// Whether the value, perhaps reshaped, has that one use and no other.
+/// Returns whether the value, perhaps reshaped, has that one use and no other.
 bool usedOnlyBy(Value value, OpOperand &use) {
   while (value.hasOneUse()) {
     OpOperand &only = *value.getUses().begin();
@@ -73,8 +73,8 @@ bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
     return false;
   }
   Block &body = kernel.getBody().front();
-  // What is not elementwise, such as a reduction, makes several passes over a
-  // row; a result of the first may not overwrite what a later one reads.
+  // An op that is not elementwise, such as a reduction, makes several passes
+  // over a row; a result of the first may not overwrite what a later one reads.
   int64_t size = elements(kernel.getResult(result));
   for (Operation &op : body.without_terminator()) {
     if (nn::isPlainView(&op) || nn::isLiteral(&op)) {

@@ -7,10 +7,10 @@
 
 namespace mlir::zg::sched {
 
-/// Whether result `result` of the kernel may have the storage of operand
-/// `operand`: the kernel is elementwise and element i of the operand is read
-/// only where element i of the result is computed, or the operand is the table
-/// that a scatter goes into.
+/// Returns whether result `result` of the kernel may have the storage of
+/// operand `operand`: the kernel is elementwise and element i of the operand is
+/// read only where element i of the result is computed, or the operand is the
+/// table that a scatter goes into.
 bool canShareStorage(nn::KernelOp kernel, unsigned operand, unsigned result);
 
 /// The operand of the kernel whose storage its result should have, since the

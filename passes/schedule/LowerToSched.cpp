@@ -28,7 +28,8 @@ struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
       }
       function.erase();
     }
-    // What runs, then what it uses, then the layout, for the reader's sake.
+    // Puts what runs first, then what it uses, then the layout, for the
+    // reader's sake.
     Block *body = module.getBody();
     SmallVector<Operation *> ordered;
     llvm::append_range(ordered, module.getOps<SliceOp>());

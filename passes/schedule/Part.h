@@ -22,7 +22,7 @@ Value wholeOf(Value value, const SliceTable &slices);
 Part shardPart(Value flat, int64_t unit, int64_t segment,
                const SliceTable &slices);
 
-/// Of a tensor, or of what a handle will give.
+/// Return the bytes of a tensor, or of what a handle will give.
 int64_t bytesOf(Value value);
 int64_t elementBytesOf(Value value);
 

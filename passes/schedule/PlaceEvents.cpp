@@ -50,7 +50,7 @@ SmallVector<Life> livesOf(ProgramOp program) {
   return sorted;
 }
 
-/// Of each packed slice, those whose bytes it takes over.
+/// Finds, of each packed slice, those whose bytes it takes over.
 Predecessors findPredecessors(ProgramOp program) {
   Predecessors predecessors;
   SmallVector<Life> open;

@@ -65,8 +65,8 @@ unsigned Storage::firstOverwrite(Value value) const {
 // Requests
 //===----------------------------------------------------------------------===//
 
-/// Whether writing `value` to `want` spares every old value of a state there
-/// that is still read.
+/// Returns whether writing `value` to `want` spares every old value of a state
+/// there that is still read.
 bool Storage::keepsOldValues(Value value, Place want) {
   Operation *producer = value.getDefiningOp();
   unsigned written = position(producer);
@@ -158,7 +158,8 @@ void Storage::bindTable(nn::KernelOp kernel) {
   }
   Value whole = wholeOf(table->get(), slices);
   for (OpOperand &operand : kernel->getOpOperands()) {
-    // What is read while the result is written must not be the table.
+    // An operand that is read while the result is written must not be the
+    // table.
     if (&operand != table && wholeOf(operand.get(), slices) == whole) {
       return;
     }
@@ -198,7 +199,7 @@ void Storage::bindOperands(Operation *op) {
   if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
     bindTable(kernel);
   }
-  // What the host or a file brings is added to where it arrives.
+  // Adds to what the host or a file brings where it arrives.
   auto reduce = dyn_cast<zero::ReduceScatterOp>(op);
   if (reduce && reduce.getAccumulator() && !reduce.getInPlace()) {
     request(reduce.getAccumulator(), place(reduce.getResult()), position(op));

@@ -49,7 +49,7 @@ public:
   /// Those of the module's `zero.layout`, perhaps none.
   ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
   int64_t world() const { return mesh.ranks(); }
-  /// Of a collective's group.
+  /// Returns the number of ranks in a collective's group.
   int64_t ranks(ArrayAttr group) const { return *mesh.ranks(group); }
   /// Ranks that a unit's shards are spread over.
   int64_t ranks(int64_t unit) const {

@@ -177,8 +177,8 @@ LogicalResult StepEmitter::pack(zero::PackOp op) {
   return success();
 }
 
-/// What could not be computed where it is kept is copied there. States that
-/// are copied from are copied from first.
+/// Copies what could not be computed where it is kept to there. States that are
+/// copied from are copied from first.
 LogicalResult StepEmitter::finish(nn::ReturnOp op) {
   struct Move {
     Place from, to;

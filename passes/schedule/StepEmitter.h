@@ -41,8 +41,8 @@ private:
   LogicalResult launch(Operation *op);
   LogicalResult matmul(nn::MatmulOp op);
   LogicalResult convolution(nn::ConvolutionOp op);
-  /// What a kernel or library call with `scratch` bytes of workspace touches.
-  /// Fails where an operand is a constant.
+  /// Returns what a kernel or library call with `scratch` bytes of workspace
+  /// touches. Fails where an operand is a constant.
   FailureOr<Accesses> computeAccesses(Operation *op, int64_t scratch);
   LogicalResult pack(zero::PackOp op);
   template <typename Op>
@@ -56,13 +56,14 @@ private:
   void write(zero::WriteOp op);
   LogicalResult finish(nn::ReturnOp op);
 
-  /// What computes the op.
+  /// Returns the stream that computes the op.
   Stream streamOf(Operation *op) const {
     return storage.onHost(op) ? Stream::update : Stream::compute;
   }
-  /// What copies between two spaces, or within one.
+  /// Returns the stream that copies between two spaces, or within one.
   Stream streamOf(Place from, Place to) const;
-  /// What copies and fills within the memory that a slice lies in.
+  /// Returns the stream that copies and fills within the memory that a slice
+  /// lies in.
   Stream streamOf(Place place) const;
   void copy(Place from, Place to, int64_t bytes, StringRef label,
             StringAttr reason = {});

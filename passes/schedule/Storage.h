@@ -32,7 +32,7 @@ public:
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
   /// Where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
-  /// Whether the host computes the op.
+  /// Returns whether the host computes the op.
   bool onHost(Operation *op) const { return sides.onHost(op); }
 
 private:

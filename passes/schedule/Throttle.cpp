@@ -25,8 +25,8 @@ bool isGradients(SliceOp slice) {
   return slice.getSliceClass() == SliceClass::grad && !slice.getCarried();
 }
 
-/// What crosses between device and host, but for single numbers; or between a
-/// file and the host.
+/// Returns whether the slice crosses between device and host, but for single
+/// numbers; or between a file and the host.
 bool crosses(SliceOp slice) {
   return slice.getSpace() == Space::pinned && !slice.getCarried() &&
          slice.getSliceClass() != SliceClass::scalar;
@@ -46,7 +46,7 @@ bool isSum(SliceOp slice) {
          slice.getSpace() == Space::device && !slice.getCarried();
 }
 
-/// Whether the host computes with what lies there.
+/// Returns whether the host computes with what lies there.
 bool isUpdated(SliceOp slice) {
   return llvm::any_of(slice->getUsers(), [](Operation *user) {
     auto step = dyn_cast<Step>(user);
@@ -54,8 +54,8 @@ bool isUpdated(SliceOp slice) {
   });
 }
 
-/// What buffers are counted by: each, or all states that are read of a segment
-/// for one update, which needs them together.
+/// The key that buffers are counted by: each, or all states that are read of a
+/// segment for one update, which needs them together.
 using Key = std::tuple<const void *, int64_t, int64_t>;
 Key keyOf(SliceOp slice, std::optional<Stream> filling) {
   return filling == Stream::read && isUpdated(slice) &&
@@ -65,8 +65,8 @@ Key keyOf(SliceOp slice, std::optional<Stream> filling) {
              : Key(slice.getAsOpaquePointer(), -1, -1);
 }
 
-/// Whether the step brings parameters, or a sum of gradients, to a buffer of
-/// the program.
+/// Returns whether the step brings parameters, or a sum of gradients, to a
+/// buffer of the program.
 bool bringsForUse(Step step) {
   return isa<AllGatherOp>(step.getOperation()) ||
          (step.getStream() == Stream::fetch && !step.slice(1).getCarried());
@@ -126,7 +126,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
   void bound(ProgramOp program, function_ref<bool(SliceOp)> counts,
              std::optional<Stream> filling = {}) {
     std::vector<PassedBuffers> buffers; // by first write
-    // Of slices: which of them; none where another stream fills it.
+    // The group of each slice; none where another stream fills it.
     DenseMap<Value, std::optional<size_t>> groups;
     std::map<Key, size_t> numbers;
     for (auto step : program.getOps<Step>()) {

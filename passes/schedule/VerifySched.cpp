@@ -120,7 +120,7 @@ private:
     });
   }
 
-  /// Of which one writes.
+  /// Verifies two touches of which one writes.
   LogicalResult verifyPair(Touch a, Touch b) {
     if (a.step == b.step || order.before(a.step, b.step) ||
         order.before(b.step, a.step)) {

@@ -14,8 +14,8 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// Whether the op is computed with 16 bits. A product over one element adds
-/// nothing up, as of positions by frequencies: it is a multiplication.
+/// Returns whether the op is computed with 16 bits. A product over one element
+/// adds nothing up, as of positions by frequencies: it is a multiplication.
 bool isLowered(Operation *op) {
   if (!isProduct(op) || !elementOf(op->getResult(0)).isF32()) {
     return false;
@@ -26,8 +26,8 @@ bool isLowered(Operation *op) {
                             .front() > 1;
 }
 
-/// Whether all that reads a frozen parameter multiplies by it, or takes rows of
-/// it: it is a weight, and no table of angles or a mask.
+/// Returns whether all that reads a frozen parameter multiplies by it, or takes
+/// rows of it: it is a weight, and no table of angles or a mask.
 bool isWeight(Value value) {
   return !value.use_empty() &&
          llvm::all_of(value.getUses(), [](OpOperand &use) {
@@ -134,7 +134,7 @@ private:
     result.replaceAllUsesExcept(again, narrow.getDefiningOp());
   }
 
-  /// What moves numbers of 16 bits needs no more.
+  /// Lowers a move of numbers, which needs no more than 16 bits.
   void lowerMove(Operation *op) {
     Value result = op->getResult(0);
     SmallVector<std::pair<OpOperand *, Value>> sources;
@@ -218,7 +218,7 @@ struct LowerPrecisionPass
     }
     getOperation()->setAttr(kPrecisionAttr, TypeAttr::get(half));
     Lowering(program, half).run();
-    // What is evaluated is what is trained.
+    // Lowers the evaluation as well: it is of what is trained.
     if (auto evaluate =
             getOperation().lookupSymbol<ProgramOp>(kEvaluateFunction)) {
       Lowering(evaluate, half).run();

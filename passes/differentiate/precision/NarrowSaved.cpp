@@ -18,8 +18,8 @@ int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// Whether the reader asks which numbers are equal: rounded and unrounded ones
-/// are not.
+/// Returns whether the reader asks which numbers are equal: rounded and
+/// unrounded ones are not.
 bool isCompared(OpOperand &use) {
   Operation *user = use.getOwner();
   return isa<CompareOp>(user) ||

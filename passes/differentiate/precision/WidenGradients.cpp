@@ -50,7 +50,7 @@ Value widened(OpBuilder &builder, Value narrow) {
       narrow);
 }
 
-/// What is added up, or moved, to become `gradient`.
+/// Widens what is added up, or moved, to become `gradient`.
 void widenParts(OpBuilder &builder, Value gradient) {
   Operation *op = gradient.getDefiningOp();
   if (!op || !op->hasOneUse()) {

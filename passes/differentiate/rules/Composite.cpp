@@ -36,9 +36,9 @@ LogicalResult softmaxRule(SoftmaxOp op, Gradient &g) {
   return success();
 }
 
-/// What reaches layer_norm's operand through its statistics, added to what its
-/// result brings: dmean / C, and -drstd * rstd^2 * n / C with
-/// n = (x - mean) * rstd.
+/// Returns what reaches layer_norm's operand through its statistics, added to
+/// what its result brings: dmean / C, and -drstd * rstd^2 * n / C, where n is
+/// (x - mean) * rstd.
 Value throughStatistics(LayerNormOp op, Value sum, Gradient &g) {
   ArrayRef<int64_t> shape = shapeOf(op.getOperand());
   double overC = 1.0 / shape.back();
@@ -91,8 +91,8 @@ LogicalResult softmaxCrossEntropyRule(SoftmaxCrossEntropyOp op, Gradient &g) {
   return success();
 }
 
-/// What was kept is scaled, what was not is zero: the same op, with the same
-/// random numbers.
+/// Scales what was kept and zeroes the rest: the same op, with the same random
+/// numbers.
 LogicalResult dropoutRule(DropoutOp op, Gradient &g) {
   if (Value dy = g.of(0); dy && g.wants(0)) {
     g.set(0, g.builder

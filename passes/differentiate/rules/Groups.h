@@ -9,8 +9,9 @@
 
 namespace mlir::zg::nn {
 
-/// Of an op whose every result element is the extremum or the product of a
-/// group of operand elements: what is reduced, or scattered to one place.
+/// The groups of an op whose every result element is the extremum or the
+/// product of a group of operand elements: what is reduced, or scattered to one
+/// place.
 struct Groups {
   struct Member {
     unsigned operand; ///< its number, for Gradient
@@ -19,7 +20,7 @@ struct Groups {
   SmallVector<Member, 2> members;
   /// The groups' elements, brought together; one value a member.
   std::function<Value(ReduceKind, ArrayRef<Value>)> combine;
-  /// What each element's group has, for the elements of member `i`.
+  /// Gives what each element's group has, for the elements of member `i`.
   std::function<Value(Value, unsigned)> spread;
 };
 

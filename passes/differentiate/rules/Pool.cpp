@@ -55,14 +55,14 @@ public:
   }
 
 private:
-  /// Whether an element of block j is one of window j + e.
+  /// Returns whether an element of block j is one of window j + e.
   bool sees(int64_t e) const {
     int64_t first = std::max<int64_t>(low - e * stride, 0);
     int64_t last = std::min(low - e * stride + block - 1, lastPlace);
     return last >= first && last / dilation * dilation >= first;
   }
 
-  /// What comes to each element from window j + e.
+  /// Returns what comes to each element from window j + e.
   Value ofWindow(int64_t e) const {
     // Where there is no such window the gradient is 0, whatever its place.
     Value gradient = ofBlocks(g.of(), e);

@@ -8,7 +8,7 @@
 
 namespace mlir::zg::nn {
 
-/// What a rule sees besides its op. A rule is a function
+/// Everything that a rule sees besides its op. A rule is a function
 /// `LogicalResult rule(Op op, Gradient &g)`; it reads only the op's own
 /// operands, results and attributes, what the program makes of the results, and
 /// the sign of the operands (Sign.h).
@@ -34,8 +34,8 @@ private:
   MutableArrayRef<Value> ofOperands;
 };
 
-/// Whether it puts zeros where its other operand, a softmax, is not a number.
-/// A softmax is so in whole rows: where all of attention is masked.
+/// Returns whether it puts zeros where its other operand, a softmax, is not a
+/// number. A softmax is so in whole rows: where all of attention is masked.
 bool givesZeroForNaN(SelectOp select);
 
 /// The interface of `Op` by a rule.

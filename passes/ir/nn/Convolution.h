@@ -37,7 +37,7 @@ struct Convolution {
   /// before the input does.
   int64_t high(unsigned place) const;
 
-  /// Whether all fits; what does not is an error of `op`.
+  /// Checks that all fits; what does not is an error of `op`.
   LogicalResult verify(Operation *op) const;
 };
 

@@ -20,7 +20,7 @@ def NN_IntTensor : StaticShapeTensorOf<[NN_Int]>;
 def NN_BoolTensor : StaticShapeTensorOf<[I1]>;
 def NN_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
 
-// What is printed names its results; see nameResults.
+// A printed op names its results; see nameResults.
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([
           DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>],

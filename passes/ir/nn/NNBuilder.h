@@ -11,7 +11,7 @@ namespace mlir::zg::nn {
 ArrayRef<int64_t> shapeOf(Value value);
 /// The element type of a value of the nn dialect.
 Type elementOf(Value value);
-/// Whether a value's elements are floating-point numbers.
+/// Returns whether a value's elements are floating-point numbers.
 bool isFloat(Value value);
 
 /// Builds nn ops at one location, at the insertion point of an `OpBuilder`.

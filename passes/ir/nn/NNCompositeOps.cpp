@@ -28,7 +28,7 @@ LogicalResult ScalarOp::verify() {
   return success();
 }
 
-/// Of what tells an op's random numbers from another's.
+/// Verifies what tells an op's random numbers from another's.
 static LogicalResult verifyNumber(Operation *op, int64_t number) {
   if (number < 0 || number > UINT32_MAX) {
     return op->emitOpError("has number ")
@@ -46,7 +46,7 @@ LogicalResult RandomUniformOp::verify() {
   return verifyNumber(*this, getNumber());
 }
 
-/// Of where an op that is given its random numbers has samples.
+/// Verifies where an op that is given its random numbers has samples.
 static LogicalResult verifySamples(Operation *op, RankedTensorType type,
                                    std::optional<ArrayRef<int64_t>> samples) {
   if (samples && !samples->empty() &&
@@ -149,7 +149,7 @@ static LogicalResult verifySoftmax(Operation *op) {
 LogicalResult SoftmaxOp::verify() { return verifySoftmax(*this); }
 LogicalResult SoftmaxGradOp::verify() { return verifySoftmax(*this); }
 
-/// Of a layer_norm or its gradient.
+/// Verifies a layer_norm or its gradient.
 static LogicalResult verifyNorm(Operation *op, RankedTensorType x,
                                 RankedTensorType scale, RankedTensorType mean,
                                 RankedTensorType rstd) {
@@ -180,7 +180,8 @@ LogicalResult LayerNormGradOp::verify() {
                     tensor(getMean()), tensor(getRstd()));
 }
 
-/// Of a softmax_cross_entropy or its gradient. `rows` have a number a row.
+/// Verifies a softmax_cross_entropy or its gradient. `rows` have a number a
+/// row.
 static LogicalResult verifyCrossEntropy(Operation *op, RankedTensorType logits,
                                         RankedTensorType labels,
                                         ValueRange rows) {

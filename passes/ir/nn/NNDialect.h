@@ -39,7 +39,7 @@ void nameResults(Operation *op, ArrayRef<StringRef> names,
 
 namespace mlir::zg::nn {
 
-/// Behind a weight's name: the matrices of its adapter.
+/// The suffixes of a weight's name, for the matrices of its adapter.
 inline constexpr llvm::StringLiteral kAdapterA = ".lora_A";
 inline constexpr llvm::StringLiteral kAdapterB = ".lora_B";
 
@@ -81,8 +81,8 @@ int64_t elementBytes(Type elementType);
 /// Bytes of a statically shaped tensor in memory.
 int64_t tensorBytes(Type tensorType);
 
-/// What is printed as the name of a value that is called `text`, perhaps a path
-/// or a label with spaces.
+/// Returns what is printed as the name of a value that is called `text`,
+/// perhaps a path or a label with spaces.
 std::string printedName(StringRef text);
 
 /// The ONNX name an op came from, or the op's own name where there is none.

@@ -18,9 +18,9 @@ class NN_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 // Elementwise functions
 //===----------------------------------------------------------------------===//
 
-// What is said of a function beside its name and number: which elements it
-// takes; whether it costs so much more than a load that nothing should compute
-// it again; whether it is a test, which gives i1 instead of what it takes.
+// Says of a function, beside its name and number, which elements it takes;
+// whether it costs so much more than a load that nothing should compute it
+// again; whether it is a test, which gives i1 instead of what it takes.
 // NNFunctions.h has it as tables.
 class NN_FunctionCase<string name, int number, code elements, bit costly,
                       bit test> : NN_Case<name, number> {

@@ -95,7 +95,7 @@ static void printTable(OpAsmPrinter &printer, Entries &&entries, Print print) {
   printer << ')';
 }
 
-/// What arguments and results mean.
+/// Prints what arguments and results mean.
 static void printMeanings(OpAsmPrinter &printer, ProgramOp op) {
   bool arguments = hasAny(op.getArgAttrs());
   bool results = hasAny(op.getResAttrs());

@@ -193,9 +193,9 @@ def NN_PoolOp : NN_PureOp<"pool"> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Of the last element of a window.
+    /// Returns the place of the last element of a window.
     int64_t getLastPlace() { return (getWindow() - 1) * getDilation(); }
-    /// Of the pooled dimension, with what is outside and seen.
+    /// Returns the size of the pooled dimension, with what is outside and seen.
     int64_t getPaddedSize() {
       int64_t last = getResult().getType().getDimSize(getDim()) - 1;
       return std::max<int64_t>(

@@ -1,6 +1,6 @@
 //===- NNTraits.h - the traits of nn ops ----------------------------------===//
 //
-// What each says is told in NNTraits.td; ask for it through Queries.h.
+// NNTraits.td tells what each says; ask for it through Queries.h.
 //
 //===----------------------------------------------------------------------===//
 

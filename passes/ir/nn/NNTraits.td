@@ -1,6 +1,6 @@
 //===- NNTraits.td - what an op tells of itself by being it ---------------===//
 //
-// What only classifies an op is said once, here and on the op; passes and
+// Traits say what only classifies an op, once, here and on the op; passes and
 // codegen ask for it through Queries.h. An op without a trait is treated with
 // care: it shares no kernel, overwrites nothing, and its samples are unknown.
 //

@@ -22,13 +22,13 @@ class ParameterAttr;
 class ProgramOp;
 enum class KernelForm : uint32_t;
 
-/// Whether element i of the result is made of elements i of the operands alone:
-/// unary, binary, compare, select, convert, random_uniform.
+/// Returns whether element i of the result is made of elements i of the
+/// operands alone: unary, binary, compare, select, convert, random_uniform.
 bool isElementwise(Operation *op);
 /// Costs so much more than a load that nothing should compute it again. What is
 /// not elementwise does.
 bool isCostly(Operation *op);
-/// Whether a kernel may write the op's result over what it reads.
+/// Returns whether a kernel may write the op's result over what it reads.
 bool mayOverwrite(Operation *op);
 
 /// reshape, broadcast, transpose, slice, pad, gather.
@@ -36,32 +36,35 @@ bool isView(Operation *op);
 /// The same without gather, which is a view that is not worth repeating: it
 /// counts as a member of a kernel.
 bool isPlainView(Operation *op);
-/// Whether the op gives a parameter another shape or type, so that its users
-/// read the parameter: reshape, broadcast, transpose, slice, convert.
+/// Returns whether the op gives a parameter another shape or type, so that its
+/// users read the parameter: reshape, broadcast, transpose, slice, convert.
 bool recastsParameter(Operation *op);
 /// constant, iota.
 bool isLiteral(Operation *op);
-/// Whether all bytes of a constant are zero, as of +0.0.
+/// Returns whether all bytes of a constant are zero, as of +0.0.
 bool isZeroBytes(Value value);
-/// Whether the op is a call of the device's library, so in no kernel.
+/// Returns whether the op is a call of the device's library, so in no kernel.
 bool isLibraryCall(Operation *op);
 /// The form of the kernel that the op has to itself; none: it shares one, or is
 /// in none.
 std::optional<KernelForm> ownForm(Operation *op);
 
-/// Whether the op computes with numbers, so that halves are widened for it.
+/// Returns whether the op computes with numbers, so that halves are widened for
+/// it.
 bool computes(Operation *op);
 /// matmul, convolution.
 bool isProduct(Operation *op);
 /// broadcast, reshape, transpose, slice, gather, concat, select.
 bool moves(Operation *op);
-/// Whether the result has the samples of a batch where the operands have them.
+/// Returns whether the result has the samples of a batch where the operands
+/// have them.
 bool keepsSamples(Operation *op);
 
 /// The value whose bytes `value` is under another shape.
 Value stripReshapes(Value value);
 
-/// Whether every micro-batch makes a new value of the parameter with this name.
+/// Returns whether every micro-batch makes a new value of the parameter with
+/// this name.
 bool hasNextValue(ProgramOp program, StringAttr parameter);
 
 /// The same parameter, which is not trained.

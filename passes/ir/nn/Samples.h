@@ -8,7 +8,7 @@
 
 namespace mlir::zg::nn {
 
-/// What is known of the samples in a value.
+/// The facts that are known of the samples in a value.
 struct Samples {
   enum Kind {
     None,  ///< It depends on no per-sample input.
@@ -45,7 +45,7 @@ public:
   /// as many each.
   SampleAnalysis(Block &body, ValueRange inputs);
 
-  /// Of a value of the program.
+  /// Returns the samples of a value of the program.
   Samples of(Value value) const { return known.lookup(value); }
   /// The op by which what `value` is computed from mixes samples other than by
   /// adding them up, as a mean loss does; null: there is none.

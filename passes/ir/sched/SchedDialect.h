@@ -32,7 +32,7 @@ namespace detail {
 /// Names the results of `op`, for the text that is printed, after the buffer or
 /// the step.
 void nameResults(Operation *op, OpAsmSetValueNameFn setName);
-/// What the interface Step checks for every step.
+/// Checks what the interface Step checks for every step.
 LogicalResult verifyStep(Operation *op);
 } // namespace detail
 
@@ -62,8 +62,8 @@ ArenaAttr arenaOf(ModuleOp module, Space space);
 /// Where a packed slice begins; arenas lie far apart.
 int64_t addressOf(SliceOp slice);
 
-/// Whether two accesses of one slice can touch the same byte on one of `world`
-/// ranks. Conservative: ranges are taken over all ranks.
+/// Returns whether two accesses of one slice can touch the same byte on one of
+/// `world` ranks. Conservative: ranges are taken over all ranks.
 bool overlap(AccessAttr a, AccessAttr b, int64_t world);
 
 /// Two accesses that must not run at the same time if they touch the same byte.

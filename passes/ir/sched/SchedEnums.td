@@ -15,9 +15,10 @@ class Sched_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 
 def Sched_Stream : Sched_Enum<"Stream", "queue of steps that run in order", [
   Sched_Case<"compute", 0>, Sched_Case<"gather", 1>, Sched_Case<"scatter", 2>,
-  // Of copies to pinned memory and from it; and what the host computes.
+  // Streams of copies to pinned memory and from it, and of what the host
+  // computes.
   Sched_Case<"offload", 3>, Sched_Case<"fetch", 4>, Sched_Case<"update", 5>,
-  // Of copies from a file to pinned memory, and back.
+  // Streams of copies from a file to pinned memory, and back.
   Sched_Case<"read", 6>, Sched_Case<"write", 7>
 ]>;
 def Sched_StreamAttr : EnumAttr<Sched_Dialect, Sched_Stream, "stream">;

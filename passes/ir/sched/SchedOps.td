@@ -10,7 +10,7 @@ include "passes/ir/sched/SchedAttrs.td"
 include "passes/ir/sched/SchedInterfaces.td"
 include "passes/ir/zero/ZeroAttrs.td"
 
-// What is printed names its results; see nameResults.
+// A printed op names its results; see nameResults.
 class Sched_Op<string mnemonic, list<Trait> traits = []>
     : Op<Sched_Dialect, mnemonic, !listconcat([
           DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>],

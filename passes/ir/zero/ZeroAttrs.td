@@ -140,7 +140,7 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
                         DefaultValuedParameter<"bool", "false">:$local,
                         OptionalParameter<"::mlir::StringAttr">:$block);
   let extraClassDeclaration = [{
-    /// Of the block that the unit is, or is a part of.
+    /// Returns the name of the block that the unit is, or is a part of.
     ::llvm::StringRef blockName() const {
       return (getBlock() ? getBlock() : getName()).getValue();
     }

@@ -50,13 +50,14 @@ inline constexpr int64_t kAlignElements = nn::kSquareBlock;
 /// Roles of a StateAttr that are no optimizer state.
 inline constexpr llvm::StringLiteral kParamRole = "param";
 inline constexpr llvm::StringLiteral kGradRole = "grad";
-/// What the update works on where parameters have 16 bits, rounded from it.
+/// The state that the update works on where parameters have 16 bits, rounded
+/// from it.
 inline constexpr llvm::StringLiteral kMasterRole = "master";
 inline constexpr llvm::StringLiteral kLossRole = "loss";
 inline constexpr llvm::StringLiteral kStopRole = "stop";
-/// What the sum of losses is divided by, where it is not their number; f64.
+/// The divisor of the sum of losses, where it is not their number; f64.
 inline constexpr llvm::StringLiteral kLossCountRole = "loss_count";
-/// Of the mean gradient, before it is clipped; f64, of no unit.
+/// The norm of the mean gradient, before it is clipped; f64, of no unit.
 inline constexpr llvm::StringLiteral kNormRole = "gradient_norm";
 
 /// The mesh of the module that `op` is, or is in; one rank where it has none (a
@@ -72,7 +73,8 @@ ArrayAttr unitsOf(Operation *op);
 /// does.
 Space spaceOf(StateAttr state, ArrayAttr units);
 
-/// What is printed as the name of a state: that of its unit and the role.
+/// Returns what is printed as the name of a state: that of its unit and the
+/// role.
 std::string printedName(StateAttr state, ArrayAttr units);
 
 /// First element of a segment in its unit's flat buffer.

@@ -20,7 +20,7 @@ def Zero_StayAttr : EnumAttr<Zero_Dialect, Zero_Stay, "stay">;
 def Zero_Space
     : I32EnumAttr<"Space", "kind of memory",
                   [I32EnumAttrCase<"device", 0>,
-                   // Of the host; the device copies from it and to it.
+                   // Memory of the host; the device copies from it and to it.
                    I32EnumAttrCase<"pinned", 1>,
                    I32EnumAttrCase<"host", 2>,
                    // A file of the rank, which the host reads and writes.

@@ -9,7 +9,7 @@ include "passes/ir/zero/ZeroAttrs.td"
 def Zero_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def Zero_Flat : 1DTensorOf<[AnyFloat, AnySignlessInteger]>;
 
-// What is printed names its results; see nameResults.
+// A printed op names its results; see nameResults.
 class Zero_Op<string mnemonic, list<Trait> traits = []>
     : Op<Zero_Dialect, mnemonic, !listconcat([
           DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>],

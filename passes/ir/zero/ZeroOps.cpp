@@ -46,8 +46,8 @@ Type elementType(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
-/// What the module says about `unit`. Fails, with a diagnostic, where the
-/// module has no such unit; null where it has no units at all (a test that
+/// Returns what the module says about `unit`. Fails, with a diagnostic, where
+/// the module has no such unit; null where it has no units at all (a test that
 /// looks at one op).
 FailureOr<ParamUnitAttr> findUnit(Operation *op, int64_t unit) {
   ArrayAttr units = unitsOf(op);
@@ -138,7 +138,7 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
   return success();
 }
 
-/// Of buffer and shard.
+/// Verifies the types of buffer and shard.
 LogicalResult verifySameType(Operation *op, Value flat, Value shard) {
   if (elementType(flat) != elementType(shard)) {
     return op->emitOpError("element types differ: ")
@@ -245,7 +245,7 @@ LogicalResult ReduceScatterOp::verify() {
   return verifyPart(*this, getUnit(), getSegment(), getFlat(), getResult());
 }
 
-/// Of a transfer between device, host and file.
+/// Verifies a transfer between device, host and file.
 template <typename Op>
 static LogicalResult verifyTransfer(Op op) {
   int64_t moved = nn::tensorBytes(op.getType());

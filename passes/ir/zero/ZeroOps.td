@@ -299,7 +299,7 @@ def Zero_ReduceScatterOp : Zero_CollectiveOp<"reduce_scatter"> {
     - `in_place` has no accumulator.
   }];
   let extraClassDeclaration = [{
-    /// Whether what travels has less bits than the sum.
+    /// Returns whether what travels has less bits than the sum.
     bool rounds();
   }];
   let arguments = (ins Zero_Flat:$flat, Optional<Zero_Flat>:$accumulator,

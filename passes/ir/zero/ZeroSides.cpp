@@ -34,7 +34,7 @@ static Side sideOf(Space space) {
   llvm_unreachable("all spaces are handled");
 }
 
-/// Of what is no state: the device's.
+/// Returns the side of a state; of what is none, the device's.
 static Side sideOf(StateAttr state, nn::ProgramOp program) {
   return state ? sideOf(spaceOf(state, unitsOf(program))) : Side::Device;
 }

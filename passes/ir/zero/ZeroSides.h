@@ -10,8 +10,8 @@ namespace mlir::zg::zero {
 /// Whose memory a value lies in, or the file of the rank. Literals lie in none.
 enum class Side { None, Device, Host, File };
 
-/// Whether the op of a program is such that the host may compute it; else the
-/// device does, or nobody: a literal.
+/// Returns whether the op of a program is such that the host may compute it;
+/// else the device does, or nobody: a literal.
 bool mayBeOnHost(Operation *op);
 
 /// Where a program's argument lies, and a result that replaces a state.
@@ -30,20 +30,20 @@ public:
 
   Side of(Value value) const { return sides.lookup(value); }
   bool onHost(Value value) const { return of(value) == Side::Host; }
-  /// Whether the host computes the op.
+  /// Returns whether the host computes the op.
   bool onHost(Operation *op) const { return hosted.contains(op); }
 
 private:
   void visit(Operation *op);
-  /// Of an op whose operands lie nowhere.
+  /// Takes the side of an op whose operands lie nowhere.
   void takeFromUsers(Operation *op);
 
   DenseMap<Value, Side> sides;
   DenseSet<Operation *> hosted;
 };
 
-/// What was offloaded, fetched, read or written, where it came from; any other
-/// value itself.
+/// Returns where an offloaded, fetched, read or written value came from; any
+/// other value itself.
 Value beforeTransfers(Value value);
 
 /// An error where what is computed on one side takes memory of the other, or is

@@ -1,7 +1,7 @@
 //===- Convolution.cpp - convolutions by products of matrices -------------===//
 //
-// Of N samples and `groups` groups, with T places in a window and O windows in
-// an image: a gather lays what each window sees side by side, as the matrix
+// A gather lays what each window sees side by side, for N samples and `groups`
+// groups, T places in a window and O windows in an image, as the matrix
 // [C / groups * T, N * O] of each group, so that
 //   output  = weights * seen              chains in ascending (channel, place)
 //   weights = output's gradient * seen^T  chains in ascending (sample, window)
@@ -130,7 +130,7 @@ struct Windows {
     return windowsFirst ? b.reshape(sum, {o, t}) : b.reshape(sum, {t, o});
   }
 
-  /// What they see of `x`, [N, groups * C, image...], as
+  /// Returns what the windows see of `x`, [N, groups * C, image...], as
   /// [groups, C * T, N * O], or with windows first [groups, N * O, C * T].
   Value see(Value x, int64_t groups, bool windowsFirst, NNBuilder &b) const {
     ArrayRef<int64_t> shape = shapeOf(x);
@@ -148,7 +148,7 @@ struct Windows {
   }
 
 private:
-  /// Of samples and channels, what lies at these places: [..., N, C].
+  /// Returns what, of samples and channels, lies at these places: [..., N, C].
   static Value gather(Value x, Value places, NNBuilder &b) {
     ArrayRef<int64_t> shape = shapeOf(x);
     Value flat = b.reshape(x, {shape[0], shape[1], product(placesOf(shape))});
@@ -169,7 +169,7 @@ Value asMatrix(Value weights, int64_t groups, NNBuilder &b) {
                    {groups, shape[0] / groups, product(shape.drop_front())});
 }
 
-/// Of each group, rows for columns, and every window read backwards.
+/// Exchanges rows and columns in each group, and reads every window backwards.
 Value turnRound(Value weights, int64_t groups, NNBuilder &b) {
   ArrayRef<int64_t> shape = shapeOf(weights);
   int64_t k = shape[0] / groups, c = shape[1];

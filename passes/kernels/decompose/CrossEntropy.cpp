@@ -8,7 +8,7 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// Whether an element of the logits is the one of its row's label.
+/// Tells whether an element of the logits is the one of its row's label.
 Value isAtLabel(Value labels, ArrayRef<int64_t> shape, NNBuilder &b) {
   Value wanted = b.broadcast(labels, shape);
   Value classes = b.iota(shape, elementOf(labels), 1);

@@ -9,7 +9,7 @@
 
 namespace mlir::zg::nn {
 
-/// What replaces the results of an op, one value each; none where it stays.
+/// The values that replace the results of an op, one each; none where it stays.
 using Replacement = SmallVector<Value, 3>;
 
 /// A decomposition is a function `Replacement build(Op op, NNBuilder &b)`. It

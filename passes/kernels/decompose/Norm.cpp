@@ -12,8 +12,8 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// Whether the limbs of a block lie in a column, blocks side by side, or in
-/// a row of their own.
+/// Tells whether the limbs of a block lie in a column, blocks side by side, or
+/// in a row of their own.
 enum class Layout { column, row };
 
 /// Numbers of limbs beside those of blocks.
@@ -36,7 +36,7 @@ Value numbers(NNBuilder &b, Layout layout, function_ref<double(int)> ofLimb,
       b.location, type, DenseElementsAttr::get(type, ArrayRef<double>(values)));
 }
 
-/// What limb `i` counts.
+/// Returns what limb `i` counts.
 double unitOf(int i) { return std::ldexp(1.0, kLimbBits * i - kLimbsBegin); }
 
 /// One number a block.
