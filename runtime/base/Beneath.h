@@ -24,7 +24,7 @@
 
 namespace zerograph {
 
-/// Whether the words of `file` stay in the folder they are relative to.
+/// Checks that the words of `file` stay in the folder they are relative to.
 inline absl::Status checkBeneath(const std::string &file) {
   if (file.empty()) {
     return absl::InvalidArgumentError("is empty");

@@ -12,7 +12,7 @@
 
 namespace zerograph {
 
-/// What `editDistance` compares with.
+/// The extent of the text that `editDistance` compares with.
 enum class Match { whole, part };
 
 /// Fewest letters to insert, remove or replace that turn `given` into `text`

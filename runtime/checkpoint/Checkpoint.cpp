@@ -14,7 +14,7 @@ using namespace zerograph;
 
 namespace {
 
-/// What is lost with a file.
+/// Returns what is lost with a file.
 std::string heldBy(const CheckpointIndex &index, size_t file) {
   std::vector<std::string> names;
   for (const CheckpointTensor &tensor : index.tensors) {

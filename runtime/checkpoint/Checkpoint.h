@@ -25,7 +25,7 @@ public:
 
   const std::string &path() const { return folder; }
   const CheckpointIndex &index() const { return index_; }
-  /// Of all files but the index.
+  /// Returns the bytes of all files but the index.
   uint64_t bytes() const;
 
   /// Null if there is none.

@@ -45,7 +45,8 @@ std::optional<uint64_t> stepsOf(absl::string_view name) {
   return steps;
 }
 
-/// What a run leaves that was killed while it wrote or removed a checkpoint.
+/// Returns whether the name is one of what a run leaves that was killed while
+/// it wrote or removed a checkpoint.
 bool isLeftover(absl::string_view name) {
   return (absl::ConsumeSuffix(&name, kWriting) ||
           absl::ConsumeSuffix(&name, kRemoving)) &&

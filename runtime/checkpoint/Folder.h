@@ -21,7 +21,7 @@ std::string checkpointName(uint64_t steps);
 /// it has, until the checkpoint is published.
 std::string shardName(uint32_t rank);
 std::string partName(uint32_t rank);
-/// Of a shard's name; nothing if it is none.
+/// Returns the rank in a shard's name; nothing if it is none.
 std::optional<uint32_t> rankOfShard(const std::string &name);
 
 /// One that is whole, and stays so.
@@ -30,11 +30,13 @@ struct PublishedCheckpoint {
   uint64_t steps = 0;
 };
 
-/// What is published in a folder, ascending. An error if it cannot be listed.
+/// Returns what is published in a folder, ascending. An error if it cannot be
+/// listed.
 absl::StatusOr<std::vector<PublishedCheckpoint>>
 publishedIn(const std::string &folder);
 
-/// Whether a folder is a checkpoint itself, and no folder of checkpoints.
+/// Returns whether a folder is a checkpoint itself, and no folder of
+/// checkpoints.
 bool isCheckpoint(const std::string &path);
 
 /// The checkpoint itself, or all that are published in a folder, ascending; an
@@ -53,13 +55,13 @@ absl::Status renameFolder(const std::string &from, const std::string &to);
 /// thread-safe.
 class CheckpointFolder {
 public:
-  /// Of the process that publishes: makes the folder where there is none, is
-  /// the only one that writes there while this lives, and removes what runs
-  /// that were killed have left.
+  /// Opens the folder for the process that publishes: makes it where there is
+  /// none, is the only one that writes there while this lives, and removes what
+  /// runs that were killed have left.
   static absl::StatusOr<std::unique_ptr<CheckpointFolder>>
   open(const std::string &path);
-  /// Of another process. An error if the folder is not the very one that was
-  /// opened by the process with this token.
+  /// Opens the folder for another process. An error if the folder is not the
+  /// very one that was opened by the process with this token.
   static absl::StatusOr<std::unique_ptr<CheckpointFolder>>
   join(const std::string &path, const std::string &token);
   ~CheckpointFolder();

@@ -15,11 +15,11 @@ namespace zerograph {
 
 /// The format that this build writes, and the only one that it reads.
 inline constexpr uint64_t kIndexVersion = 1;
-/// Of a piece's bytes, those that one checksum is of: who needs a few elements
-/// of a large tensor reads at most this much beside them.
+/// The bytes of a piece that one checksum is of: who needs a few elements of a
+/// large tensor reads at most this much beside them.
 inline constexpr uint64_t kChecksumBytes = 4 << 20;
 
-/// Of fp16's dynamic loss scale, in the words of DeepSpeed's.
+/// The state of fp16's dynamic loss scale, in the words of DeepSpeed's.
 struct SavedLossScale {
   double scale = 1;
   int64_t steps = 0;
@@ -41,9 +41,11 @@ struct CheckpointRun {
   uint64_t samples = 0, samples_per_step = 0; // samples 0: not known
   uint64_t micro_batch = 0; // samples of a rank's, on which bits depend
   std::string optimizer;    // kind, "adamw"
-  /// What a run may change on purpose (Resume.h), as JSON; for comparing.
+  /// The settings that a run may change on purpose (Resume.h), as JSON; for
+  /// comparing.
   std::string settings = "{}";
-  /// What a file of the weights says of adapters among them (Adapters.h).
+  /// The metadata that a file of the weights has of adapters among them
+  /// (Adapters.h).
   Metadata adapters;
   uint32_t ranks = 1;
   /// For people: when, of which model, by which plan and program.
@@ -77,8 +79,8 @@ struct CheckpointTensor {
   std::vector<CheckpointPiece> pieces; // ascending; each element once
 
   bool isValues() const { return role == "param" || role == "master"; }
-  /// Whether it is what files of weights have: of what each rank has its own,
-  /// rank 0's.
+  /// Returns whether it is what files of weights have: of what each rank has
+  /// its own, rank 0's.
   bool isWeight() const { return isValues() && rank.value_or(0) == 0; }
   /// "'fc1.weight' (exp_avg)".
   std::string text() const;
@@ -112,17 +114,18 @@ std::string pieceKey(const CheckpointTensor &tensor, uint64_t first,
 
 /// XXH3 (64 bits).
 uint64_t checksumOf(const void *data, uint64_t bytes);
-/// Of `data` as pieces have them.
+/// Returns the checksums of `data` as pieces have them.
 std::vector<uint64_t> checksumsOf(const std::byte *data, uint64_t bytes);
 
 /// As the text of a file, whose last line is the checksum of all before it.
 std::string textOf(const CheckpointIndex &index);
 
-/// Of the text of `path`, which errors name. Every index, size and range is in
-/// bounds and every name a name of ours; but a rank's part has only its pieces.
+/// Parses the text of `path`, which errors name. Every index, size and range is
+/// in bounds and every name a name of ours; but a rank's part has only its
+/// pieces.
 absl::StatusOr<CheckpointIndex> parseIndexPart(const std::string &path,
                                                const std::string &text);
-/// Of a whole index: besides, the pieces of each tensor cover it, and the
+/// Parses a whole index: besides, the pieces of each tensor cover it, and the
 /// pieces in each file cover that.
 absl::StatusOr<CheckpointIndex> parseIndex(const std::string &path,
                                            const std::string &text);

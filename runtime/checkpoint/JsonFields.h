@@ -15,7 +15,8 @@
 
 namespace zerograph {
 
-/// Of bytes, elements and steps: sums of a few of them do not overflow.
+/// The largest count of bytes, elements and steps: sums of a few of them do not
+/// overflow.
 inline constexpr uint64_t kMostCount = uint64_t(1) << 62;
 
 /// The fields of one JSON object. What is wrong first is kept, and every field

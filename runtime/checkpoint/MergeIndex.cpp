@@ -12,7 +12,7 @@ namespace {
 
 /// By which tensors are ordered, and told apart.
 auto keyOf(const CheckpointTensor &tensor) {
-  // Of a parameter there is one of values, whatever its role is called.
+  // A parameter has one tensor of values, whatever its role is called.
   return std::make_tuple(tensor.name, !tensor.isValues(),
                          tensor.isValues() ? std::string() : tensor.role,
                          tensor.rank);

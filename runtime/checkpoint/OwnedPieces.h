@@ -19,13 +19,13 @@ struct OwnedPiece {
 /// A state that a checkpoint holds, as a tensor without pieces.
 CheckpointTensor tensorOf(const plan::Unit &unit, const plan::State &state,
                           const plan::Parameter &parameter, unsigned rank);
-/// Whether it is one: what the update works on. Parameters that are rounded
-/// from masters, and gradients, follow from others.
+/// Returns whether it is saved: it is what the update works on. Parameters that
+/// are rounded from masters, and gradients, follow from others.
 bool isSaved(const plan::Unit &unit, const plan::State &state);
 
-/// What this rank writes: all ranks together write each element of every
-/// parameter and optimizer state once; of what each rank has its own, each its
-/// own. Larger elements come first.
+/// Returns what this rank writes: all ranks together write each element of
+/// every parameter and optimizer state once; of what each rank has its own,
+/// each its own. Larger elements come first.
 std::vector<OwnedPiece> ownedPieces(const plan::Plan &plan,
                                     const RankMemory &memory);
 

@@ -32,7 +32,7 @@ json jsonOf(const google::protobuf::Message &message) {
 /// Most differences that a message lists.
 constexpr size_t kMost = 10;
 
-/// What is compared, by kind of difference.
+/// The tensors that differ, by kind of difference.
 struct Differences {
   std::vector<std::string> missing, superfluous, shapes, precision, types;
 
@@ -100,7 +100,7 @@ std::string zerograph::optimizerOf(const plan::Plan &plan) {
   return plan.groups_size() > 0 ? plan.groups(0).kind() : "";
 }
 
-/// Of what each rank has its own: its own, or rank 0's.
+/// Finds a tensor; of what each rank has its own, its own or rank 0's.
 const CheckpointTensor *Resume::find(const CheckpointTensor &wanted) const {
   const CheckpointTensor *found =
       checkpoint.find(wanted.name, wanted.isValues(), wanted.role, wanted.rank);

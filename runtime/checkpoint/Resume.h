@@ -28,7 +28,7 @@ public:
   /// Thread-safe.
   absl::Status initialize(const RankMemory &memory) const;
 
-  /// What the user should know.
+  /// Returns what the user should know.
   const std::vector<std::string> &notes() const { return said; }
 
 private:

@@ -7,7 +7,7 @@
 
 namespace zerograph {
 
-/// What was looked at.
+/// The checkpoint that was looked at.
 struct VerifiedCheckpoint {
   CheckpointRun run;
   uint64_t tensors = 0, pieces = 0, bytes = 0;

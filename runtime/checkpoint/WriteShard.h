@@ -9,7 +9,7 @@
 
 namespace zerograph {
 
-/// What a piece is of.
+/// The tensor that a piece is of.
 struct ShardPiece {
   const CheckpointTensor *tensor = nullptr; // without pieces
   uint64_t first = 0, elements = 0;         // at least one

@@ -28,7 +28,8 @@ using Clock = std::chrono::steady_clock;
 /// processor is idle, it gets a tenth of one.
 constexpr int kNicer = 10;
 
-/// Of this thread alone, on Linux. Whatever comes of it, it can write.
+/// Lowers the priority, on Linux of this thread alone. Whether or not that
+/// succeeds, it can write.
 void beNicer() {
   errno = 0;
   int own = getpriority(PRIO_PROCESS, 0);

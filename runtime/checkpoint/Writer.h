@@ -35,10 +35,10 @@ public:
   absl::Status save(const CheckpointRun &run,
                     const std::function<absl::Status()> &given_up);
 
-  /// Whether one is being written: by this rank or, on which this one waits,
-  /// by another.
+  /// Returns whether one is being written: by this rank or, on which this one
+  /// waits, by another.
   bool isBusy();
-  /// What went wrong since, if anything did.
+  /// Returns what went wrong since, if anything did.
   absl::Status failure();
   /// Until it is not busy, or `given_up`, which is asked now and then, is an
   /// error. Gives the first error.
@@ -46,7 +46,7 @@ public:
 
   /// Memory for the copy and for a piece of a file.
   uint64_t bytes() const { return copy_bytes + staging_bytes; }
-  /// What the last `save` has copied or read.
+  /// Returns how much the last `save` has copied or read.
   uint64_t copied() const { return copied_bytes; }
   /// Milliseconds that the thread took for the last one.
   double lastMilliseconds();

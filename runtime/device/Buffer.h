@@ -41,7 +41,7 @@ private:
   friend absl::StatusOr<std::byte *> hostAddress(const DeviceRange &range);
 };
 
-/// Of device memory in memory of the process, at a time.
+/// The bytes of device memory that are in memory of the process at a time.
 constexpr uint64_t kBlockBytes = 256 << 10;
 
 /// Bytes [offset, offset + bytes) of a buffer: what everybody but its device

@@ -33,16 +33,16 @@ class Module {
 public:
   virtual ~Module() = default;
 
-  /// What was chosen on this machine and decides bits, as a library's version
-  /// and its algorithms: the same on every rank, or the run is refused. Empty
-  /// where the plan decides everything.
+  /// Returns what was chosen on this machine and decides bits, as a library's
+  /// version and its algorithms: the same on every rank, or the run is refused.
+  /// Empty where the plan decides everything.
   virtual std::string choices() const { return {}; }
 };
 
 /// A stream of the plan: an order among the steps that name it.
 struct StreamBinding {
   std::string name;
-  /// Whether its steps are shared by all threads that the device has for a
+  /// True if its steps are shared by all threads that the device has for a
   /// rank; else one works on each.
   bool computes = false;
 };
@@ -59,13 +59,13 @@ struct Timepoint {
 
 /// One step to bind.
 struct StepBinding {
-  /// What to do; outlives the program.
+  /// The step to do; outlives the program.
   const plan::Step *step = nullptr;
   /// Its place in the plan's program, for messages.
   uint32_t number = 0;
   /// Its accesses on this rank, in their order.
   std::vector<DeviceRange> ranges;
-  /// Of ProgramBinding::streams.
+  /// An index of ProgramBinding::streams.
   unsigned stream = 0;
   /// Steps before it in this list that must be done, by their places in it.
   std::vector<uint32_t> waits;
@@ -73,12 +73,12 @@ struct StepBinding {
   /// collective, as Collectives have bound it. A device with threads for
   /// streams calls it on the stream's thread, where it may block.
   std::unique_ptr<Operation> operation;
-  /// What it awaits of the rank's other devices, and what it tells them when
-  /// all that it writes is there.
+  /// The points that it awaits of the rank's other devices, and the one that it
+  /// tells them when all that it writes is there.
   std::vector<Timepoint> awaits;
   std::optional<Timepoint> publishes;
-  /// Of a copy: where the bytes that it has moved are added up; null where
-  /// nobody asks.
+  /// The place, for a copy, where the bytes that it has moved are added up;
+  /// null where nobody asks.
   std::atomic<uint64_t> *moved = nullptr;
 };
 
@@ -110,7 +110,7 @@ struct CrossingCount {
   uint64_t written = 0; // and back
 };
 
-/// What is done behind a step, by its place in the list that was bound.
+/// A function to call behind a step, by its place in the list that was bound.
 using StepCallback = std::function<absl::Status(uint32_t place)>;
 
 /// A program with everything that running it needs. One program of a device
@@ -139,7 +139,8 @@ public:
   /// From now on runs note when each step is worked on; of an accelerator,
   /// where nothing is enqueued as graphs.
   virtual void recordTimes() = 0;
-  /// Of the last run, one a step of the list; empty where nothing is recorded.
+  /// Returns the times of the last run, one a step of the list; empty where
+  /// nothing is recorded.
   virtual std::vector<StepTime> times() const = 0;
 
   /// From now on `callback` is called behind each step, when all that it writes

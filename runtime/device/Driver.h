@@ -9,19 +9,20 @@
 
 namespace zerograph {
 
-/// What of a program a device with queues records once, to enqueue it at once.
+/// The part of a program that a device with queues records once, to enqueue it
+/// at once.
 enum class Graphs {
   Off,
   Compute, // steps of one stream between which no other stream waits
   All,     // whole programs, with NCCL's collectives, of a process a rank
 };
 
-/// Of arenas that are files.
+/// Options of arenas that are files.
 struct FileOptions {
   std::string folder;
   uint64_t block_bytes = 1 << 20; // of a request at most; whole pages
   unsigned depth = 8;             // requests under way at once
-  /// Whether io_uring is tried first. Threads read and write elsewhere.
+  /// True if io_uring is tried first. Threads read and write elsewhere.
   bool uring = true;
 };
 
@@ -30,7 +31,7 @@ struct DeviceOptions {
   unsigned rank = 0;
   /// Threads that share a step of a stream that computes.
   unsigned threads = 1;
-  /// Of an accelerator.
+  /// The part that an accelerator records.
   Graphs graphs = Graphs::Compute;
   /// The longest that an accelerator may go without finishing a step.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
@@ -40,7 +41,7 @@ struct DeviceOptions {
   unsigned ranks = 1, processes = 1;
 };
 
-/// What may be said of how a plan is opened.
+/// Choices for how a plan is opened.
 struct LoadOptions {
   /// File with the algorithms that the device's library multiplies by: read or,
   /// where there is none, written. Empty: the library chooses.
@@ -80,7 +81,8 @@ public:
   virtual absl::StatusOr<std::string> accelerator() const {
     return std::string();
   }
-  /// What it calls itself, "NVIDIA H200"; empty where it is the processor.
+  /// Returns what it calls itself, "NVIDIA H200"; empty where it is the
+  /// processor.
   virtual absl::StatusOr<std::string> model() const { return std::string(); }
 
   /// Bytes of the accelerator's own memory that are in use, by other processes
@@ -95,7 +97,7 @@ public:
 absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
                                                    unsigned number = 0);
 
-/// What a folder offers files of ranks.
+/// The support that a folder has for files of ranks.
 struct FileSupport {
   std::string filesystem; // "ext4"; empty: of no known name
   uint64_t free = 0;      // bytes
@@ -107,8 +109,8 @@ struct FileSupport {
 /// made.
 absl::StatusOr<FileSupport> probeFolder(const std::string &folder);
 
-/// Whether an accelerator of this process did not come back. Then what runs
-/// when a process exits may wait for it for ever: end by std::_Exit.
+/// Returns whether an accelerator of this process did not come back. Then what
+/// runs when a process exits may wait for it for ever: end by std::_Exit.
 bool lostAccelerator();
 
 /// The accelerators of a device's kind that this process may use, at least one:

@@ -15,20 +15,20 @@ struct WorkTime {
   int64_t begin = 0, end = 0;
 };
 
-/// What a run tells a step.
+/// Everything that a run tells a step.
 struct Issue {
   /// The device's own handle of the stream (a CUstream); null where the stream
   /// is the thread that issues.
   void *stream = nullptr;
-  /// Of the program's two slots, the one that the run reads.
+  /// The one of the program's two slots that the run reads.
   unsigned slot = 0;
   /// Where an operation that waits for other ranks says when it did not; null
   /// where nobody asks.
   WorkTime *work = nullptr;
 };
 
-/// Whether a device may record what an operation enqueues, as a CUDA graph, and
-/// enqueue the record in later runs.
+/// Says whether a device may record what an operation enqueues, as a CUDA
+/// graph, and enqueue the record in later runs.
 enum class Replay {
   Never, // it takes a turn among ranks when it is issued
   Whole, // with all of its program, in a record for each of the slots

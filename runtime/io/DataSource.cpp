@@ -55,7 +55,7 @@ std::optional<Illegal> firstIllegal(const void *data, uint64_t count,
   }
 }
 
-/// Whether two arrays of one type and shape have the same bytes.
+/// Returns whether two arrays of one type and shape have the same bytes.
 absl::StatusOr<bool> sameBytes(const TensorExtent &a, const TensorExtent &b) {
   std::vector<std::byte> left, right;
   for (uint64_t at = 0; at < a.bytes; at += kBytesAtOnce) {

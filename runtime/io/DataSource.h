@@ -11,8 +11,8 @@
 
 namespace zerograph {
 
-/// Whether data are trained on, in whole steps, or evaluated, in micro-batches,
-/// of which the last may be incomplete.
+/// Says whether data are trained on, in whole steps, or evaluated, in
+/// micro-batches, of which the last may be incomplete.
 enum class Purpose { Training, Evaluation };
 
 /// Arrays for the inputs of a plan, in one file or several: samples are counted
@@ -31,7 +31,7 @@ public:
   open(const std::vector<std::string> &paths, const plan::Plan &plan,
        Purpose purpose = Purpose::Training);
 
-  /// What to call the data in a message.
+  /// Returns what to call the data in a message.
   const std::string &name() const { return name_; }
   /// Samples of all files.
   uint64_t samples() const { return total; }
@@ -71,7 +71,7 @@ private:
                                    std::byte *data) const;
   absl::Status checkValues(const Shard &shard, int input, uint64_t first,
                            uint64_t count, const void *data) const;
-  /// Of one sample; of an input without samples, all.
+  /// Returns the bytes of one sample; of an input without samples, all.
   uint64_t bytesOf(int input) const { return bytes[size_t(input)]; }
 
   std::string name_;

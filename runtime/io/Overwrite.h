@@ -18,8 +18,8 @@ struct NamedFile {
   std::string path;
 };
 
-/// Whether both paths lead to one file, or would once it is created: through
-/// symbolic links, hard links and other spellings.
+/// Returns whether both paths lead to one file, or would once it is created:
+/// through symbolic links, hard links and other spellings.
 bool sameFile(const std::string &a, const std::string &b);
 
 /// An error if one of `outputs` is one of `inputs`, or two outputs are the

@@ -71,7 +71,8 @@ private:
 };
 
 absl::StatusOr<TensorFile> unpack(const std::string &path) {
-  // What is no file, or not there, has the same message as other formats.
+  // A path that is no file, or not there, has the same message as other
+  // formats.
   ZG_RETURN_IF_ERROR(File::openForReading(path).status());
   ZG_ASSIGN_OR_RETURN(parquet::ReadColumns read, findModule(path));
   Unpacking unpacking(path);

@@ -28,10 +28,10 @@ public:
   /// Bytes [offset, offset + bytes) of the array `name`. Thread-safe.
   absl::Status write(const std::string &name, uint64_t offset, uint64_t bytes,
                      const void *data);
-  /// What the file begins with, before the arrays.
+  /// Returns what the file begins with, before the arrays.
   const std::string &header() const { return header_text; }
   uint64_t bytes() const { return file->bytes(); }
-  /// Of an array's first byte, in the file.
+  /// Returns the place of an array's first byte, in the file.
   uint64_t offsetOf(const std::string &name) const {
     return places.at(name).offset;
   }

@@ -54,7 +54,7 @@ absl::StatusOr<TensorFile> readTorch(const std::string &path);
 
 /// Returns whether a file of a folder is data, by its name.
 bool holdsArrays(const std::string &path);
-/// Whether a new file is to be one of torch.save: NAME.pt, .pth.
+/// Returns whether a new file is to be one of torch.save: NAME.pt, .pth.
 bool isTorchFile(const std::string &path);
 
 /// The arrays of a .safetensors, .npy or .npz file or of one of torch.save,
@@ -78,8 +78,8 @@ inline constexpr char kModelFormat[] = "an ONNX model";
 /// them; nothing where that cannot be told.
 std::optional<KnownFormat> knownFormat(absl::string_view begin);
 
-/// Of a type as .safetensors files name it, "I64"; ELEMENT_INVALID: no input or
-/// parameter has it.
+/// Returns the type that .safetensors files name so, "I64"; ELEMENT_INVALID: no
+/// input or parameter has it.
 plan::ElementType safetensorsType(const std::string &name);
 /// "[2, 3]".
 std::string shapeText(absl::Span<const uint64_t> shape);

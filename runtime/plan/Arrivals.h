@@ -9,7 +9,8 @@
 
 namespace zerograph {
 
-/// What arrives in a slice: an input of the plan, or a scalar, or neither.
+/// The thing that arrives in a slice: an input of the plan, or a scalar, or
+/// neither.
 struct Arrival {
   const plan::Input *input = nullptr;
   const plan::Scalar *scalar = nullptr;
@@ -17,10 +18,10 @@ struct Arrival {
 
   explicit operator bool() const { return input || scalar; }
   bool isStopFlag() const;
-  /// Whether it says which shards are the rank's.
+  /// Returns whether it says which shards are the rank's.
   bool isPlace() const;
-  /// Whether it differs from rank to rank: samples, what numbers them, and the
-  /// wish to stop.
+  /// Returns whether it differs from rank to rank: samples, what numbers them,
+  /// and the wish to stop.
   bool isRanksOwn() const;
 };
 

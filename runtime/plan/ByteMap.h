@@ -61,7 +61,7 @@ public:
     }
   }
 
-  /// Whether some byte of [begin, end) has a value.
+  /// Returns whether some byte of [begin, end) has a value.
   bool touches(uint64_t begin, uint64_t end) const {
     bool found = false;
     visit(begin, end, [&](uint64_t, uint64_t, const Value &) { found = true; });

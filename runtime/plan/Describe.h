@@ -15,7 +15,7 @@ namespace zerograph {
 /// Bytes of one element; 0 for a value that is no element type.
 uint64_t elementSize(plan::ElementType type);
 
-/// Of the elements of C.
+/// Returns the type of the elements of C.
 plan::ElementType resultType(const plan::Matmul &matmul);
 /// A parameter's own type, in which files hold it.
 plan::ElementType ownType(const plan::Unit &unit,
@@ -38,7 +38,8 @@ absl::string_view opName(const plan::Step &step);
 /// The name of a step's stream. Any index is safe.
 std::string streamName(const plan::Plan &plan, const plan::Step &step);
 
-/// Whether a plan of valid programs trains nothing: it has a program FORWARD.
+/// Returns whether a plan of valid programs trains nothing: it has a program
+/// FORWARD.
 bool isForward(const plan::Plan &plan);
 
 /// How often a program runs in one step of training: `accumulate` times for

@@ -41,8 +41,8 @@ public:
     return before(a, b) || before(b, a);
   }
 
-  /// Of each stream, how many steps have finished when `step` starts; itself
-  /// counts.
+  /// Returns, of each stream, how many steps have finished when `step` starts;
+  /// itself counts.
   const Clock &clock(size_t step) const { return clocks[step]; }
   uint8_t stream(size_t step) const { return streams[step]; }
   /// 1 for the first step of a stream.

@@ -54,7 +54,7 @@ uint64_t peakOf(const plan::Plan &plan, int arena);
 /// of which a library may leave the last bytes unused.
 uint64_t writtenEnd(const plan::Plan &plan, int arena);
 
-/// What ZeRO shards, in device memory, each at its own peak.
+/// The bytes that ZeRO shards, in device memory, each at its own peak.
 struct ModelState {
   uint64_t parameters = 0; // classes param_shard and gathered together
   uint64_t gradients = 0;  // grad and grad_shard together

@@ -26,7 +26,7 @@ inline constexpr uint32_t kMaxWorld = 1 << 16;
 using Strides = std::array<uint64_t, kMaxAxes>;
 using Axes = google::protobuf::RepeatedField<uint32_t>;
 
-/// Of a plan whose axes are valid.
+/// The mesh of a plan whose axes are valid.
 class Mesh {
 public:
   explicit Mesh(const plan::Plan &plan);
@@ -44,7 +44,8 @@ public:
 
   /// Where an access begins, relative to its offset.
   Strides strides(const plan::Access &access) const;
-  /// Of something that is cut evenly over `axes` into parts of this size.
+  /// Returns the strides of something that is cut evenly over `axes` into parts
+  /// of this size.
   Strides shardStrides(const Axes &axes, uint64_t part) const;
   uint64_t offset(const Strides &strides, uint32_t rank) const;
   /// The largest offset of all ranks.

@@ -32,8 +32,8 @@ absl::Status needReducible(plan::ElementType wire,
 /// Products of other types are generated kernels.
 absl::Span<const plan::ElementType> multiplied(const plan::Target &device);
 
-/// Whether a device's library takes convolutions of this type. Those of other
-/// types are generated products.
+/// Returns whether a device's library takes convolutions of this type. Those of
+/// other types are generated products.
 bool canConvolve(const plan::Target &device, plan::ElementType type);
 
 /// The scalars that a runtime computes. `step` counts the steps of the run,
@@ -56,8 +56,8 @@ enum class ScalarKind {
   rank,        // of those that share units: which shards are this one's
 };
 
-/// Whether a scalar can be of this type: i64 where it is a whole number, f32 as
-/// the stop flag, else f32 or f64.
+/// Returns whether a scalar can be of this type: i64 where it is a whole
+/// number, f32 as the stop flag, else f32 or f64.
 constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
   switch (kind) {
   case ScalarKind::seed:
@@ -72,7 +72,8 @@ constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
   }
 }
 
-/// Whether it is of a group of parameters, and each group may have another.
+/// Returns whether it is of a group of parameters, and each group may have
+/// another.
 constexpr bool isOfGroup(ScalarKind kind) {
   return kind == ScalarKind::learning_rate || kind == ScalarKind::step_size ||
          kind == ScalarKind::bias_correction2_sqrt ||
@@ -82,7 +83,7 @@ constexpr bool isOfGroup(ScalarKind kind) {
 /// The scalar of this name, if there is one.
 std::optional<ScalarKind> scalarKind(absl::string_view name);
 
-/// Whether the plan makes random numbers, of the run's seed.
+/// Returns whether the plan makes random numbers, of the run's seed.
 bool isRandom(const plan::Plan &plan);
 
 /// All their names, for messages.

@@ -24,7 +24,8 @@ struct UnitTraffic {
   int64_t reduce_bytes = 0;
 };
 
-/// Whether the parameters of a unit live as shards, and are gathered for use.
+/// Returns whether the parameters of a unit live as shards, and are gathered
+/// for use.
 bool isSharded(const plan::Plan &plan, const plan::Unit &unit) {
   for (const plan::State &state : unit.states()) {
     if (roleOf(state) == Role::Param &&
@@ -130,7 +131,7 @@ public:
   }
 
 private:
-  /// What is sharded is gathered once in forward and once in backward, says the
+  /// A sharded unit is gathered once in forward and once in backward, says the
   /// textbook, in every micro-batch.
   void noteUses(const UnitTraffic &unit, int64_t once) {
     int64_t more = unit.gathers - 2 * int64_t(plan.accumulate());

@@ -33,8 +33,8 @@ std::optional<Way> wayOf(const plan::Plan &plan, const plan::Step &step);
 /// does not evaluate.
 Traffic evaluationTraffic(const plan::Plan &plan);
 
-/// Whether gradients are reduced once a step, behind its last micro-batch of
-/// several, not after each.
+/// Returns whether gradients are reduced once a step, behind its last
+/// micro-batch of several, not after each.
 bool reducesLast(const plan::Plan &plan);
 
 } // namespace zerograph

@@ -78,7 +78,7 @@ void UnitParts::holdWhatIsReceived(const plan::Step &step) {
   }
 }
 
-/// What is gathered has the role of the states that it is gathered from.
+/// Gives what is gathered the role of the states that it is gathered from.
 void UnitParts::nameWhatIsGathered(const plan::Step &step) {
   for (int i = 1; step.has_all_gather() && i < step.accesses_size(); i += 2) {
     uint32_t index = step.accesses(i).slice();

@@ -20,9 +20,10 @@ namespace zerograph {
 
 enum class Role { Param, Master, Gradient, Optimizer };
 
-/// Of a state.
+/// Returns the role of a state.
 Role roleOf(const plan::State &state);
-/// What holds a unit's parameters to their last bit: its master, if it has one.
+/// Returns the role of what holds a unit's parameters to their last bit: its
+/// master, if it has one.
 Role roleOfValues(const plan::Unit &unit);
 
 /// Elements [begin + offset of the rank, + elements) of a unit's flat buffer.
@@ -46,9 +47,9 @@ struct UnitPart {
 /// "gradients [256 + rank * 256, + 256) of unit 1 (b)".
 std::string describe(const plan::Plan &plan, const UnitPart &part);
 
-/// Of all slices of a plan with valid units and slices. A state says what it
-/// holds; other slices say it by class, unit and segment. What a buffer holds
-/// that is gathered or reduced into follows from the collective.
+/// Tells the parts of all slices of a plan with valid units and slices. A state
+/// says what it holds; other slices say it by class, unit and segment. What a
+/// buffer holds that is gathered or reduced into follows from the collective.
 class UnitParts {
 public:
   explicit UnitParts(const plan::Plan &plan);

@@ -30,8 +30,8 @@ absl::Status validateKernels(const plan::Plan &plan);
 absl::Status validateUnits(const plan::Plan &plan);
 /// Adapters of parameters. Units must be valid.
 absl::Status validateAdapters(const plan::Plan &plan);
-/// What the runtime writes before a program and reads after it. Slices and
-/// programs must be valid.
+/// Validate what the runtime writes before a program and reads after it. Slices
+/// and programs must be valid.
 absl::Status validateInputs(const plan::Plan &plan);
 absl::Status validateScalars(const plan::Plan &plan);
 absl::Status validateSlots(const plan::Plan &plan);

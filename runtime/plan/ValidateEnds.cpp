@@ -1,6 +1,6 @@
 //===- ValidateEnds.cpp - inputs, outputs, scalars and totals -------------===//
 //
-// What passes between the runtime and a program, by its declaration.
+// Validates what passes between the runtime and a program, by its declaration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ absl::Status needNumber(const plan::Plan &plan, uint32_t slice,
   return absl::OkStatus();
 }
 
-/// Of an input or an output: a name of its own, and a dense tensor in a slice.
+/// Checks that an input or an output has a name of its own, and a dense tensor
+/// in a slice.
 template <typename End>
 absl::Status needTensor(const plan::Plan &plan, const End &end,
                         absl::string_view what, std::set<std::string> &names) {
@@ -52,7 +53,7 @@ absl::Status needTensor(const plan::Plan &plan, const End &end,
   return absl::OkStatus();
 }
 
-/// Of what the runtime reads when a program has ended.
+/// Checks a slice that the runtime reads when a program has ended.
 absl::Status needCarried(const plan::Plan &plan, uint32_t slice,
                          absl::string_view what) {
   if (!plan.slices(int(slice)).carried()) {
@@ -62,7 +63,8 @@ absl::Status needCarried(const plan::Plan &plan, uint32_t slice,
   return absl::OkStatus();
 }
 
-/// Of an input or a scalar: each program that reads it copies it in.
+/// Checks a slice of an input or a scalar: each program that reads it copies it
+/// in.
 absl::Status needNotCarried(const plan::Plan &plan, uint32_t slice,
                             absl::string_view name) {
   if (plan.slices(int(slice)).carried()) {

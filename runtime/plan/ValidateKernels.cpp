@@ -48,8 +48,8 @@ absl::Status validateOperands(const plan::Kernel &kernel) {
   return absl::OkStatus();
 }
 
-/// What every GPU has: threads of a block, and bytes that they share without
-/// being asked.
+/// The limits that every GPU has: threads of a block, and bytes that they share
+/// without being asked.
 constexpr uint32_t kMostThreads = 1024, kMostShared = 48 << 10;
 
 absl::Status validateLaunch(const plan::CudaLaunch &launch) {
@@ -92,7 +92,7 @@ absl::Status validateKernel(const plan::Plan &plan,
   return validateOperands(kernel);
 }
 
-/// Whether a module holds code that its device can load.
+/// Returns whether a module holds code that its device can load.
 bool fitsItsDevice(const plan::Plan &plan, const plan::Module &module) {
   const plan::Target &device = plan.devices(int(module.device()));
   if (device.device() == "cuda") {

@@ -41,7 +41,8 @@ public:
     return absl::OkStatus();
   }
 
-  /// What outlives a program has a meaning: else nobody sets it, or saves it.
+  /// Checks that what outlives a program has a meaning: else nobody sets it, or
+  /// saves it.
   absl::Status needAll() const {
     for (int i = 0; i < plan.slices_size(); ++i) {
       if (plan.slices(i).carried() && meanings.count(uint32_t(i)) == 0) {

@@ -183,7 +183,8 @@ absl::Status validateStates(const plan::Plan &plan, const plan::Unit &unit) {
   return absl::OkStatus();
 }
 
-/// What a rank changes by itself is whole on it, and nothing trains it.
+/// Checks that what a rank changes by itself is whole on it, and that nothing
+/// trains it.
 absl::Status validateLocal(const plan::Unit &unit) {
   if (!unit.local()) {
     return absl::OkStatus();

@@ -38,9 +38,9 @@ namespace zerograph {
 /// second for 10,000 steps on 8 streams.
 absl::Status verifyPlan(const plan::Plan &plan);
 
-/// Of a plan that is safe, what is done for nothing, a line each: waits for the
-/// own stream, gathers of what is everywhere, results and reductions that
-/// nobody uses, lives longer than their uses. Otherwise verifyPlan's error.
+/// Returns what a safe plan does for nothing, a line each: waits for the own
+/// stream, gathers of what is everywhere, results and reductions that nobody
+/// uses, lives longer than their uses. Otherwise verifyPlan's error.
 absl::StatusOr<std::vector<std::string>> findWaste(const plan::Plan &plan);
 
 } // namespace zerograph

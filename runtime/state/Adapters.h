@@ -13,13 +13,14 @@
 
 namespace zerograph {
 
-/// Whether it is a matrix of an adapter, which begins as its `init` says.
+/// Returns whether it is a matrix of an adapter, which begins as its `init`
+/// says.
 bool isOfAdapter(const plan::Parameter &parameter);
-/// Whether the plan has such.
+/// Returns whether the plan has such.
 bool hasAdapters(const plan::Plan &plan);
 
-/// What a file of the plan's adapters says of them: their ranks and alpha, by
-/// PEFT's names. Nothing if there are none.
+/// Returns what a file of the plan's adapters says of them: their ranks and
+/// alpha, by PEFT's names. Nothing if there are none.
 Metadata metadataOfAdapters(const plan::Plan &plan);
 /// An error where a file that has this metadata has adapters, and the plan has
 /// none or adds them with another alpha.

@@ -52,7 +52,7 @@ uint16_t toF16(float value) {
   int exponent = magnitude < 0x1p-14f ? -14 : std::ilogb(magnitude);
   auto fraction =
       uint16_t(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  // Of a normal number the leading bit adds one to the exponent, and so does a
+  // The leading bit of a normal number adds one to the exponent, and so does a
   // fraction that was rounded up to the next power of 2.
   return uint16_t(sign | (((exponent + 14) << 10) + fraction));
 }

@@ -10,8 +10,8 @@
 
 namespace zerograph {
 
-/// Whether elements of one type can become those of another: any type its own,
-/// and F32, BF16 and F16 each other.
+/// Returns whether elements of one type can become those of another: any type
+/// its own, and F32, BF16 and F16 each other.
 bool canConvert(plan::ElementType from, plan::ElementType to);
 
 /// Writes `count` elements as another type, rounded to nearest even as

@@ -23,7 +23,7 @@ public:
   /// zeros. Thread-safe.
   absl::Status initialize(const RankMemory &memory) const;
 
-  /// What the user should know: unused arrays, parameters made up.
+  /// Returns what the user should know: unused arrays, parameters made up.
   const std::vector<std::string> &notes() const { return said; }
 
 private:

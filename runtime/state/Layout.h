@@ -20,7 +20,7 @@ struct RankMemory {
     const plan::Slice &slice = plan.slices(int(index));
     return {arenas[slice.arena()], slice.offset(), slice.bytes()};
   }
-  /// What this rank touches by an access.
+  /// Returns what this rank touches by an access.
   DeviceRange access(const plan::Plan &plan, const plan::Access &access) const {
     Mesh mesh(plan);
     uint64_t begin = mesh.offset(mesh.strides(access), rank);
@@ -36,7 +36,8 @@ struct HeldRange {
   DeviceRange bytes;
 };
 
-/// What a range holds of one parameter: elements [first, first + count).
+/// The part of one parameter that a range holds: elements [first, first +
+/// count).
 struct ParameterPart {
   const plan::Unit *unit = nullptr;
   const plan::State *state = nullptr;
@@ -60,10 +61,10 @@ std::vector<HeldRange> heldRanges(const plan::Plan &plan,
                                   const plan::State &state,
                                   const RankMemory &memory);
 
-/// What the rank writes to files: over all ranks each element once. Of a state
-/// that all hold whole, a rank's part is its shard of each segment, which is
-/// right even where other parts are not gathered yet; what is not trained may
-/// differ between ranks, and rank 0's is written.
+/// Returns what the rank writes to files: over all ranks each element once. Of
+/// a state that all hold whole, a rank's part is its shard of each segment,
+/// which is right even where other parts are not gathered yet; what is not
+/// trained may differ between ranks, and rank 0's is written.
 std::vector<HeldRange> ownedRanges(const plan::Plan &plan,
                                    const plan::Unit &unit,
                                    const plan::State &state,

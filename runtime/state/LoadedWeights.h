@@ -25,7 +25,7 @@ struct FileWeight {
   absl::Status read(uint64_t first, uint64_t count, std::byte *to) const;
 };
 
-/// What a file of weights has for a model.
+/// The weights that a file has for a model.
 struct LoadedWeights {
   std::string path, map; // the map's is empty where there is none
   /// By the names of initializers: those of the map or, where it does not say,
@@ -39,9 +39,9 @@ struct LoadedWeights {
   const FileWeight *find(const std::string &initializer) const;
 };
 
-/// What a .safetensors file, or one of torch.save, holds by the names of the
-/// map in the file `map`, or by its own if that is empty. An error where it
-/// lacks a tensor that the map names. Reads headers only; `metadata` may be
+/// Returns what a .safetensors file, or one of torch.save, holds by the names
+/// of the map in the file `map`, or by its own if that is empty. An error where
+/// it lacks a tensor that the map names. Reads headers only; `metadata` may be
 /// null.
 absl::StatusOr<LoadedWeights> loadWeights(const std::string &path,
                                           const std::string &map,

@@ -17,7 +17,7 @@ absl::StatusOr<double> parseInitMissing(const std::string &text);
 
 /// How values are made up.
 struct MadeValues {
-  /// Of normal numbers; of what begins otherwise, unused.
+  /// The deviation of normal numbers; unused where values begin otherwise.
   double deviation = 0;
   uint64_t seed = 0;
 

@@ -8,8 +8,8 @@ using namespace zerograph;
 
 namespace {
 
-/// Of an IEEE format of `Bits`: the magnitude that is infinity; what is above
-/// it is NaN.
+/// Finds numbers of an IEEE format of `Bits` from the magnitude that is
+/// infinity; what is above it is NaN.
 template <typename Bits>
 std::optional<NotFinite> find(const std::byte *data, uint64_t count,
                               Bits infinity, bool infinite_allowed) {

@@ -14,8 +14,8 @@ std::vector<std::string> problemsOf(const Origins &origins,
                                     const InitializeOptions &options,
                                     const LoadedWeights &loaded);
 
-/// What the user should know where it can: files elsewhere, arrays that are not
-/// read, parameters that keep their values or are made up.
+/// Returns what the user should know where it can: files elsewhere, arrays that
+/// are not read, parameters that keep their values or are made up.
 std::vector<std::string> notesOn(const Origins &origins, const plan::Plan &plan,
                                  const InitializeOptions &options,
                                  const LoadedWeights &loaded);

@@ -25,8 +25,8 @@ std::vector<uint64_t> shapeOf(const plan::Parameter &parameter) {
   return {parameter.shape().begin(), parameter.shape().end()};
 }
 
-/// What to do about a weight of another shape than the one expected, both as
-/// files have them.
+/// Says what to do about a weight of another shape than the one expected, both
+/// as files have them.
 std::string adviceOn(const LoadedWeights &loaded, const FileWeight &weight,
                      const std::vector<uint64_t> &expected) {
   std::vector<uint64_t> turned(expected.rbegin(), expected.rend());
@@ -105,7 +105,7 @@ absl::Status Search::find(const plan::Unit &unit,
   return makeUp(unit, parameter);
 }
 
-/// Of the file of weights.
+/// Takes a parameter from the file of weights.
 absl::Status Search::take(const plan::Unit &unit,
                           const plan::Parameter &parameter,
                           const FileWeight &weight) {
@@ -113,7 +113,7 @@ absl::Status Search::take(const plan::Unit &unit,
   if (!canConvert(type, own) || weight.shape != shapeOf(parameter)) {
     return unfit(loaded, weight, parameter, own);
   }
-  // What is asked for by --precision is no news.
+  // A rounding that is asked for by --precision is no news.
   if (type != own && own == heldType(unit) && own != plan::F32) {
     origins.rounded.push_back(parameter.name());
   }

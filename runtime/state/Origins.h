@@ -17,7 +17,8 @@ namespace zerograph {
 struct InitializeOptions {
   /// A .safetensors file whose arrays replace what the plan names; or empty.
   std::string load_weights;
-  /// What that file calls them, a map as StateDictNames reads it; or empty.
+  /// The names that this file has for them, a map as StateDictNames reads it;
+  /// or empty.
   std::string names;
   /// Deviation of the normals for parameters without a source or whose file is
   /// not there; else they are an error.
@@ -35,7 +36,7 @@ struct Origins {
   /// has, and that are rounded to 16 bits; that are made up by `init_missing`;
   /// of adapters, that begin anew; that have no values at all.
   std::vector<std::string> absent, rounded, made, adapters, missing;
-  /// What is wrong with a parameter's values, one text each.
+  /// The faults of parameters' values, one text each.
   std::vector<std::string> unfit;
   /// See SourceFiles.
   std::set<std::string> absent_files;

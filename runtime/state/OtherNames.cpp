@@ -31,7 +31,7 @@ Names lackedBy(const LoadedWeights &loaded, const plan::Plan &plan) {
   return lacked;
 }
 
-/// What the plan does not know: by the map, and else.
+/// The names that the plan does not know: by the map, and else.
 struct Left {
   Names mapped, others;
 };

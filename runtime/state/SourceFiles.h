@@ -28,8 +28,8 @@ public:
   absl::StatusOr<std::optional<TensorExtent>>
   find(const plan::Parameter &parameter, plan::ElementType type);
 
-  /// What was looked for in vain; and what lies elsewhere than the plan says:
-  /// the path that it names -> where the file is.
+  /// Return what was looked for in vain, and what lies elsewhere than the plan
+  /// says: the path that it names -> where the file is.
   const std::set<std::string> &absent() const { return absent_files; }
   const std::map<std::string, std::string> &moved() const {
     return moved_files;

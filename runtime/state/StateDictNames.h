@@ -19,8 +19,8 @@ struct StateDictName {
   /// It is a matrix, and the model's is its transpose.
   bool transposed = false;
 
-  /// Of the tensor whose shape in the model this is. An error if that cannot be
-  /// transposed.
+  /// Returns the shape of the tensor whose shape in the model this is. An error
+  /// if that cannot be transposed.
   absl::StatusOr<std::vector<uint64_t>>
   shapeOf(const std::vector<uint64_t> &shape) const;
 };
@@ -33,7 +33,7 @@ public:
   static absl::StatusOr<StateDictNames> read(const std::string &path);
 
   bool empty() const { return names.empty(); }
-  /// What the file says, by initializer.
+  /// Returns what the file says, by initializer.
   const std::map<std::string, StateDictName> &all() const { return names; }
   StateDictName of(const std::string &initializer) const;
   /// Initializers in the file that are none of these, for a note; empty: none.

@@ -25,14 +25,15 @@ bool isWanted(const plan::Parameter &parameter,
                                 : !options.adapters_only;
 }
 
-/// What is merged loses nothing, whatever is held of it.
+/// Returns the type in which what is merged loses nothing, whatever is held of
+/// it.
 plan::ElementType typeIn(const plan::Unit &unit, const ParameterPart &part,
                          const WeightFileOptions &options) {
   return options.adapters_only ? ownType(unit, *part.parameter)
                                : part.state->type();
 }
 
-/// Whether what is written is not what the rank holds.
+/// Returns whether what is written is not what the rank holds.
 bool isMerged(const plan::Parameter &parameter,
               const WeightFileOptions &options) {
   return options.merged != nullptr && parameter.has_adapter();

@@ -12,15 +12,15 @@
 
 namespace zerograph {
 
-/// What a file of states holds. Parameters are their masters, where there are
-/// some.
+/// The content of a file of states. Parameters are their masters, where there
+/// are some.
 struct WeightFileOptions {
   Role role = Role::Param;
   bool trainable_only = false;
   /// Every F32 or F64 element is multiplied by it, rounded once to its type;
   /// 1 copies the bits of any type.
   double scale = 1;
-  /// Of parameters, those of adapters alone.
+  /// True if, of parameters, those of adapters alone are written.
   bool adapters_only = false;
   /// Not null: of parameters, weights with what their adapters add, and no
   /// adapters. It outlives the writing.

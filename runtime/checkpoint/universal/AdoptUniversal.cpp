@@ -30,7 +30,7 @@ struct Wanted {
   uint64_t elements = 0;
 };
 
-/// Of what each rank has its own, rank 0's.
+/// Returns what is wanted; of what each rank has its own, rank 0's.
 std::vector<Wanted> wantedBy(const plan::Plan &plan,
                              const StateDictNames &names) {
   std::vector<Wanted> wanted;
@@ -59,7 +59,7 @@ public:
 
   /// Adds to `problems` what is wrong with a tensor.
   void check(const Wanted &wanted);
-  /// What DeepSpeed's optimizer keeps and the plan's does not.
+  /// Checks what DeepSpeed's optimizer keeps and the plan's does not.
   void checkOthers();
   absl::Status status(const std::string &model) const;
   std::vector<std::string> notes() const;
@@ -69,7 +69,8 @@ public:
 
 private:
   bool isIn(const Wanted &wanted) const;
-  /// Of the checkpoint or, of values that it lacks, of the file of weights.
+  /// Finds the tensor of the checkpoint or, of values that it lacks, of the
+  /// file of weights.
   absl::StatusOr<TensorExtent> find(const Wanted &wanted) const;
 
   const UniversalCheckpoint &universal;

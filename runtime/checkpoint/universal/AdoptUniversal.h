@@ -9,7 +9,7 @@
 
 namespace zerograph {
 
-/// What DeepSpeed's layout does not say.
+/// Options for what DeepSpeed's layout does not say.
 struct AdoptOptions {
   StateDictNames names;
   /// Values that it lacks, by PyTorch's names; may be empty.

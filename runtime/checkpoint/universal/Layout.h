@@ -25,7 +25,7 @@ inline constexpr char kVersion[] = "0.19.8";
 inline constexpr char kLatest[] = "latest_universal";
 inline constexpr char kZero[] = "zero";
 inline constexpr char kOptimizerState[] = "optimizer_state.pt";
-/// Of ZeRO 1 and 2, and of 3.
+/// The files of ZeRO 1 and 2, and of 3.
 inline constexpr const char *kModelStates[] = {
     "mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00_model_states.pt"};
 
@@ -35,7 +35,7 @@ inline constexpr const char *kModelStates[] = {
 inline constexpr char kValues[] = "fp32";
 inline constexpr char kStep[] = "step";
 
-/// What such a file calls a tensor of ours.
+/// Returns what such a file calls a tensor of ours.
 inline std::string fileOf(const CheckpointTensor &tensor) {
   return tensor.isValues() ? kValues : tensor.role;
 }

@@ -11,9 +11,9 @@ namespace zerograph::universal {
 /// one, and DeepSpeed's own take it.
 absl::Status writeStep(uint64_t updates, const std::string &path);
 
-/// What ZeRO 1 and 2 read of the optimizer, and, in a dictionary in it, ZeRO 3.
-/// Nothing is said of rates: those of DeepSpeed's configuration stay. ZeRO 1
-/// and 2 load as many groups as there are here, so there is one for each
+/// Writes what ZeRO 1 and 2 read of the optimizer, and, in a dictionary in it,
+/// ZeRO 3. Nothing is said of rates: those of DeepSpeed's configuration stay.
+/// ZeRO 1 and 2 load as many groups as there are here, so there is one for each
 /// parameter; no run has more.
 absl::Status writeOptimizerState(uint64_t updates, size_t groups,
                                  bool torch_optimizer, const std::string &path);

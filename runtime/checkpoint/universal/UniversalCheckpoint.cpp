@@ -18,7 +18,7 @@ using Kind = PickleValue::Kind;
 
 namespace {
 
-/// Of objects that DeepSpeed saves beside tensors.
+/// Returns the classes of objects that DeepSpeed saves beside tensors.
 const std::set<std::string> &deepSpeedClasses() {
   static const auto *classes = new std::set<std::string>{
       "deepspeed.runtime.fp16.loss_scaler.LossScaler",

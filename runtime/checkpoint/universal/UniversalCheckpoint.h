@@ -10,10 +10,11 @@
 
 namespace zerograph {
 
-/// What DeepSpeed's ds_to_universal.py writes, or `writeUniversal`.
+/// A checkpoint that DeepSpeed's ds_to_universal.py writes, or
+/// `writeUniversal`.
 class UniversalCheckpoint {
 public:
-  /// Whether a folder is one, or names one as its newest.
+  /// Returns whether a folder is one, or names one as its newest.
   static bool isAt(const std::string &path);
   /// Reads all but tensors.
   static absl::StatusOr<UniversalCheckpoint> open(const std::string &path);
@@ -22,16 +23,16 @@ public:
   uint64_t steps() const { return steps_; }
   /// That the optimizer has made: fewer where steps were skipped.
   uint64_t updates() const { return updates_; }
-  /// Of a step, if that is known.
+  /// Returns the samples of a step, if that is known.
   std::optional<uint64_t> samplesOfStep() const { return samples; }
-  /// Of fp16, where it follows the overflows.
+  /// Returns the loss scale of fp16, where it follows the overflows.
   const std::optional<SavedLossScale> &lossScale() const { return scale; }
 
   /// Parameters, and what there is of each: "fp32", "exp_avg", ...
   const std::map<std::string, std::set<std::string>> &parameters() const {
     return files;
   }
-  /// Of ZeRO 3 without its shape.
+  /// Returns a tensor; of ZeRO 3 without its shape.
   absl::StatusOr<TensorExtent> tensor(const std::string &parameter,
                                       const std::string &file) const;
 

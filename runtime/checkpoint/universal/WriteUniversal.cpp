@@ -30,7 +30,7 @@ struct Parameter {
   }
 };
 
-/// Whether a folder can be called so.
+/// Returns whether a folder can be called so.
 bool isFolderName(const std::string &name) {
   return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
          name.find('/') == std::string::npos &&

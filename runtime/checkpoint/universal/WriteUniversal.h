@@ -18,7 +18,7 @@ struct UniversalOptions {
 struct WrittenUniversal {
   std::string path; // of the checkpoint, in the folder
   uint64_t parameters = 0;
-  /// What the user should know.
+  /// Notes that the user should read.
   std::vector<std::string> notes;
 };
 

@@ -38,7 +38,7 @@ public:
     ++number;
     return bool(std::getline(stream, line));
   }
-  /// What follows `beginning` in the next line.
+  /// Returns what follows `beginning` in the next line.
   absl::StatusOr<std::string> expect(const char *beginning) {
     if (!next() || line.rfind(beginning, 0) != 0) {
       return wrong(absl::StrCat("'", beginning, "...'"));

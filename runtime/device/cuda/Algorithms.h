@@ -42,14 +42,14 @@ public:
   /// No `path`: there is no file, and none is written. An error names the line.
   static absl::StatusOr<Algorithms> open(const std::string &path);
 
-  /// Whether there is a file, which decides.
+  /// Returns whether there is a file, which decides.
   bool decide() const { return found; }
   /// An error where it was written for something else than `here`.
   absl::Status check(const LibraryAlgorithms &here) const;
-  /// What it says of a library's kind.
+  /// Returns what it says of a library's kind.
   absl::StatusOr<std::string> of(const LibraryAlgorithms &here,
                                  const std::string &kind) const;
-  /// What a library has chosen.
+  /// Adds what a library has chosen.
   void add(LibraryAlgorithms chosen) { added.push_back(std::move(chosen)); }
   /// Writes what was added, if there was no file: it is there whole or not at
   /// all. An error where nothing was added, and a file was given.

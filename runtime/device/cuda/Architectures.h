@@ -7,8 +7,8 @@
 
 namespace zerograph {
 
-/// Of `--target cuda:sm_N`, ascending. A plan for one runs on GPUs of it and of
-/// all later ones.
+/// The architectures of `--target cuda:sm_N`, ascending. A plan for one runs on
+/// GPUs of it and of all later ones.
 inline constexpr int kArchitectures[] = {80, 90};
 
 /// The newest whose plans a GPU of compute capability `capability` (90 for 9.0)

@@ -58,7 +58,7 @@ private:
   const CublasLtApi &api;
   cublasLtHandle_t handle = nullptr;
   bool allow_tf32 = false;
-  /// Of what each slice of the plan begins at a multiple.
+  /// The bytes of which each slice of the plan begins at a multiple.
   std::vector<uint64_t> slice_alignments;
   std::map<std::string, Entry> products; // by the text of the kind
   std::string chosen;

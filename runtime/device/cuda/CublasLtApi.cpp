@@ -6,7 +6,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Of the newest major version that is known; the oldest is one before it.
+/// The newest major version that is known; the oldest is one before it.
 constexpr int kNewest = 13, kOldest = 12;
 
 /// A library of a later CUDA than the driver's does not start.

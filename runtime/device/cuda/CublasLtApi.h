@@ -23,7 +23,7 @@ using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque *;
 using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque *;
 using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque *;
 
-/// Of one library version, device and shape; may be written down.
+/// An algorithm of one library version, device and shape; may be written down.
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
 };

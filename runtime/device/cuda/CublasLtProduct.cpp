@@ -40,7 +40,7 @@ absl::StatusOr<Types> typesOf(plan::ElementType type, bool allow_tf32) {
 constexpr uint32_t kSchemes =
     CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
-/// Of which the first that can be used is taken.
+/// The number of candidates, of which the first that can be used is taken.
 constexpr int kCandidates = 8;
 
 } // namespace
@@ -71,7 +71,7 @@ CublasLtProduct::create(const CublasLtApi &api, cublasLtHandle_t handle,
   return product;
 }
 
-/// Of a row-major matrix: `rows` lines of `columns` elements, dense.
+/// Describes a row-major matrix: `rows` lines of `columns` elements, dense.
 absl::Status CublasLtProduct::makeLayout(Layout &layout, plan::ElementType type,
                                          uint64_t rows, uint64_t columns) {
   ZG_ASSIGN_OR_RETURN(Types types, typesOf(type, kind.allow_tf32));

@@ -45,7 +45,7 @@ public:
   /// One that was chosen before; an error where the library does not take it
   /// here, or where it would break what `choose` keeps.
   absl::Status take(const cublasLtMatmulAlgo_t &algorithm);
-  /// Of `choose` or `take`.
+  /// Returns the algorithm of `choose` or `take`.
   const cublasLtMatmulAlgo_t &algorithm() const { return chosen; }
 
   /// C = op(A) op(B), row-major and dense, on a stream. `workspace` has the
@@ -54,7 +54,7 @@ public:
                        CUdeviceptr workspace, CUstream stream) const;
 
 private:
-  /// What a descriptor of the library is ended with.
+  /// A descriptor of the library and the function that destroys it.
   template <typename T>
   using Owned = std::unique_ptr<T, cublasStatus_t (*)(T *)>;
   using Layout = Owned<cublasLtMatrixLayoutOpaque>;

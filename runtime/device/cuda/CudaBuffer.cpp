@@ -10,12 +10,12 @@ using namespace zerograph;
 
 namespace {
 
-/// What HostArena begins with, for the same reason.
+/// The pattern that HostArena begins with, for the same reason.
 constexpr uint32_t kPattern = 0x7fffffff;
 
 uint8_t patternAt(uint64_t offset) { return offset % 4 == 3 ? 0x7f : 0xff; }
 
-/// Of an arena; the driver gives pages and more.
+/// The most that an arena may be aligned to; the driver gives pages and more.
 constexpr uint64_t kMostAlignment = 4096;
 
 class CudaBuffer final : public Buffer {

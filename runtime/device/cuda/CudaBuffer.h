@@ -16,7 +16,7 @@ makeCudaBuffer(std::shared_ptr<CudaContext> context, plan::Space space,
 /// Where a range lies for the GPU; an error where the buffer is another
 /// device's, or ends before the range.
 absl::StatusOr<CUdeviceptr> cudaAddress(const DeviceRange &range);
-/// Of each of the ranges.
+/// Returns the address of each of the ranges.
 absl::StatusOr<std::vector<CUdeviceptr>>
 cudaAddresses(const std::vector<DeviceRange> &ranges);
 

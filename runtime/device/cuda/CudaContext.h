@@ -26,7 +26,7 @@ public:
   /// From now on nobody can enter it. For a GPU that does not come back: what
   /// is on it ends with the process, since to free it would wait for ever.
   void abandon() { abandoned = any_abandoned = true; }
-  /// Whether one of the process was abandoned.
+  /// Returns whether one of the process was abandoned.
   static bool anyAbandoned() { return any_abandoned; }
 
   /// "sm_90".

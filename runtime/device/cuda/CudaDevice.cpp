@@ -12,8 +12,8 @@ using namespace zerograph;
 
 namespace {
 
-/// What waits is more urgent than what computes: a collective that begins late
-/// delays everybody.
+/// A stream that waits is more urgent than one that computes: a collective that
+/// begins late delays everybody.
 constexpr int kUrgent = -1, kUsual = 0;
 
 class CudaDevice final : public Device {

@@ -114,7 +114,7 @@ absl::Status checkArchitecture(const plan::Target &target,
   for (const std::string &wanted : target.features()) {
     std::optional<int> needs = numberOf(wanted);
     std::optional<int> has = numberOf(context.architecture());
-    // Of another name, the driver says whether it loads it.
+    // The driver says whether it loads one of another name.
     if (needs && has && *has < *needs) {
       return absl::FailedPreconditionError(absl::StrCat(
           "this machine cannot run the plan: its kernels are for ", wanted,

@@ -15,7 +15,7 @@ public:
   virtual ~CudaMemory() = default;
 
   CUdeviceptr address() const { return begin; }
-  /// What the driver was asked for: whole granules.
+  /// Returns what the driver was asked for: whole granules.
   uint64_t allocated() const { return size; }
 
 protected:

@@ -27,7 +27,7 @@ public:
        const LoadOptions &options);
   ~CudaModule() override;
 
-  /// Of a kernel of the plan, one after the other.
+  /// Returns the launches of a kernel of the plan, one after the other.
   const std::vector<CudaLaunch> &launches(uint32_t kernel) const {
     return kernels[kernel];
   }

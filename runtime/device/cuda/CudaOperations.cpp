@@ -83,7 +83,7 @@ private:
   uint64_t bytes;
 };
 
-/// Of the slot that the run was given, each part to its place.
+/// Copies each part of the slot that the run was given to its place.
 class CopyInOperation final : public Operation {
 public:
   CopyInOperation(const CudaApi &api, const std::vector<CUdeviceptr> &addresses,

@@ -9,10 +9,11 @@ using namespace zerograph;
 
 namespace {
 
-/// What streams are given beyond what they have finished, about: the driver
-/// lets who gives more wait for room, and that without a deadline.
+/// The number of steps, about, that streams are given beyond what they have
+/// finished: the driver lets who gives more wait for room, and that without a
+/// deadline.
 constexpr uint64_t kMostAhead = 256;
-/// What collectives that were told to end may take for it.
+/// The time that collectives that were told to end may take for it.
 constexpr CudaWatch::Clock::duration kGrace = std::chrono::seconds(10);
 /// Releases whatever awaits a count: more than any stream counts, and still
 /// positive, since CU_STREAM_WAIT_VALUE_GEQ asks for int32(counter - value) >=
@@ -209,9 +210,10 @@ absl::Status CudaProgram::finish(uint32_t &number) {
   return result;
 }
 
-/// What was issued before a failure may use memory that is about to be freed.
-/// It ends when the collectives are told to end, or with the process. Marks say
-/// nothing of it: those that were not reached are as the run before left them.
+/// Awaits what was issued before a failure, which may use memory that is about
+/// to be freed. It ends when the collectives are told to end, or with the
+/// process. Marks say nothing of it: those that were not reached are as the run
+/// before left them.
 void CudaProgram::settle() {
   if (!context->enter().ok()) {
     return; // abandoned

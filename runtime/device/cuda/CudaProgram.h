@@ -50,14 +50,14 @@ public:
   void prepare() override {}
   void start(unsigned slot) override;
   absl::Status finish(uint32_t &failed) override;
-  /// What the other device counts will not come: streams that look at it go on,
-  /// with a program that has failed.
+  /// Says that what the other device counts will not come: streams that look at
+  /// it go on, with a program that has failed.
   void cancel() override;
   void dropRecords() override {
     whole[0].reset();
     whole[1].reset();
   }
-  /// Of steps that are enqueued one by one: without graphs.
+  /// Records times of steps that are enqueued one by one: without graphs.
   void recordTimes() override { timed = options.graphs == Graphs::Off; }
   std::vector<StepTime> times() const override { return step_times; }
   void afterSteps(StepCallback callback) override;
@@ -108,15 +108,16 @@ private:
   std::vector<Entry> entries;
   std::vector<CUstream> streams; // that have entries; the first is the origin
   std::vector<Segment> segments;
-  /// Of each slot, where the whole program is one graph.
+  /// The graph of each slot, where the whole program is one graph.
   std::unique_ptr<CudaGraph> whole[2];
-  /// What the other streams await of the origin, and it of them, in a whole.
+  /// The events that the other streams await of the origin, and it of them, in
+  /// a whole.
   CUevent fork = nullptr;
   std::vector<CUevent> joins; // of streams[i + 1]
   CUevent end = nullptr;
   CudaWatch watch;
-  /// Of each stream, recorded after a failure, when all that it was given is
-  /// to end.
+  /// The end of each stream, recorded after a failure, when all that it was
+  /// given is to end.
   std::vector<CUevent> ends;
   CudaWatch rest;
 
@@ -124,7 +125,7 @@ private:
   std::unique_ptr<CudaTimers> timers;
   std::vector<StepTime> step_times;
   StepCallback after;
-  /// Of each stream, recorded behind a step for `after`.
+  /// Marks of each stream, recorded behind a step for `after`.
   CudaWatch each;
   absl::Status result;
   uint32_t failed_step = 0;

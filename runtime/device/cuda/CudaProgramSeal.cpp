@@ -9,8 +9,8 @@ using namespace zerograph;
 
 namespace {
 
-/// What a stream is given between marks, at most: with fewer marks a run could
-/// not be kept from filling the driver's queues.
+/// The most steps that a stream is given between marks: with fewer marks a run
+/// could not be kept from filling the driver's queues.
 constexpr uint64_t kMostUnmarked = 64;
 
 } // namespace

@@ -8,12 +8,12 @@
 
 namespace zerograph {
 
-/// What decides where a program is cut.
+/// The facts that decide where a program is cut.
 struct SegmentStep {
   unsigned stream = 0;
-  /// Whether a graph can replay it.
+  /// True if a graph can replay it.
   bool replays = false;
-  /// Whether it awaits a step of another stream, or one awaits it.
+  /// True if it awaits a step of another stream, or one awaits it.
   bool awaits = false, awaited = false;
 };
 

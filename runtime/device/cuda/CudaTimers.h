@@ -18,7 +18,8 @@ public:
   absl::Status start(const CudaApi &api, CUstream stream);
   absl::Status begin(const CudaApi &api, size_t step, CUstream stream);
   absl::Status end(const CudaApi &api, size_t step, CUstream stream);
-  /// Of the run, which is over: nanoseconds of the steady clock.
+  /// Reads the times of the run, which is over: nanoseconds of the steady
+  /// clock.
   absl::Status read(const CudaApi &api, std::vector<StepTime> &times) const;
 
 private:

@@ -41,7 +41,7 @@ void CudaWatch::recorded(CUstream stream) {
   }
 }
 
-/// Of the marks that are due, the one that comes first in the program.
+/// Returns, of the marks that are due, the one that comes first in the program.
 const CudaMark *CudaWatch::firstDue() const {
   const CudaMark *first = nullptr;
   for (const Marks &marks : streams) {

@@ -23,7 +23,7 @@ struct CudaMark {
   uint64_t given = 1;
 };
 
-/// What is not done, and why.
+/// The step that is not done, and why.
 struct CudaUndone {
   absl::Status status;
   uint32_t first = 0, last = 0; // steps of which one is to blame

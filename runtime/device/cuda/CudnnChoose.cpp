@@ -10,12 +10,13 @@ using namespace zerograph;
 
 namespace {
 
-/// Of which the first that can be used is taken; the library names some forty.
+/// The number of candidates, of which the first that can be used is taken; the
+/// library names some forty.
 constexpr int64_t kCandidates = 128;
 /// Why engines were not taken, in a message.
 constexpr size_t kMostReasons = 12;
 
-/// What keeps an engine from being used, whatever the type.
+/// The notes that keep an engine from being used, whatever the type.
 constexpr std::pair<int32_t, const char *> kNever[] = {
     {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,
      "its sums are made in no fixed order"},

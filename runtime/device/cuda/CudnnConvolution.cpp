@@ -14,10 +14,10 @@ using Sizes = std::vector<int64_t>;
 /// The order of names in text too.
 enum { kInput, kWeights, kOutput };
 
-/// What the library calls a tensor; 0 may stand for none.
+/// Returns what the library calls a tensor; 0 may stand for none.
 constexpr int64_t idOf(int tensor) { return tensor + 1; }
 
-/// What the library calls a kind of convolution, and its parts.
+/// The names that the library has for a kind of convolution, and its parts.
 struct OperationNames {
   const char *name;
   cudnnBackendDescriptorType_t type;

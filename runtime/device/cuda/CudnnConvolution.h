@@ -39,7 +39,7 @@ struct ConvolutionKind {
 /// the thread's.
 class CudnnConvolution {
 public:
-  /// Of what a tensor begins at multiples: no access is wider.
+  /// The bytes of which a tensor begins at a multiple: no access is wider.
   static constexpr uint64_t kAlignment = 16;
 
   static absl::StatusOr<std::unique_ptr<CudnnConvolution>>
@@ -52,12 +52,12 @@ public:
   /// One that was chosen before; an error where the library does not take it
   /// here, or where it would break what `choose` keeps.
   absl::Status take(const CudnnEngine &engine);
-  /// Of `choose` or `take`.
+  /// Returns the engine of `choose` or `take`.
   const CudnnEngine &engine() const { return chosen; }
   uint64_t workspaceBytes() const { return needed; }
 
-  /// What it is executed with. Addresses of input, weights and output; the
-  /// workspace has the kind's bytes, 0 where these are 0.
+  /// Packs what it is executed with: addresses of input, weights and output;
+  /// the workspace has the kind's bytes, 0 where these are 0.
   absl::StatusOr<CudnnDescriptor> pack(const CUdeviceptr (&tensors)[3],
                                        CUdeviceptr workspace) const;
   /// On the stream of the device's handle, which nobody else uses meanwhile.

@@ -32,7 +32,7 @@ public:
                    const void *values);
   absl::Status set(cudnnBackendAttributeName_t name,
                    const std::vector<int64_t> &values);
-  /// Of an enumeration.
+  /// Sets an attribute of an enumeration.
   absl::Status set(cudnnBackendAttributeName_t name,
                    cudnnBackendAttributeType_t type, int32_t value);
   absl::Status set(cudnnBackendAttributeName_t name,

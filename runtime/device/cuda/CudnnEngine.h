@@ -10,7 +10,7 @@
 
 namespace zerograph {
 
-/// What the library calls an engine, and how it is set.
+/// The number by which the library knows an engine, and how it is set.
 struct CudnnEngine {
   int64_t index = 0;
   std::map<int32_t, int64_t> knobs; ///< by cudnnBackendKnobType_t

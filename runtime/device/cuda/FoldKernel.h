@@ -32,7 +32,7 @@ inline std::string foldSymbol(plan::ElementType wire) {
   return "fold_" + std::string(nameOf(wire));
 }
 
-/// Of what a plan needs such a kernel for.
+/// Returns the types that a plan needs such a kernel for.
 inline std::set<plan::ElementType> foldedWires(const plan::Plan &plan) {
   std::set<plan::ElementType> wires;
   forEachStep(plan, [&](int, int, const plan::Step &step) {

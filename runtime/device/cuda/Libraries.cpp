@@ -35,8 +35,9 @@ public:
     }
   }
 
-  /// Of an installation of Python: PREFIX/lib/python3.11/site-packages, or
-  /// Debian's dist-packages; the newest first.
+  /// Adds the folders of an installation of Python:
+  /// PREFIX/lib/python3.11/site-packages, or Debian's dist-packages; the newest
+  /// first.
   void addPrefix(const fs::path &prefix) {
     std::error_code none;
     std::vector<fs::path> versions;

@@ -17,7 +17,7 @@
 
 namespace zerograph {
 
-/// What is to be opened.
+/// The library that is to be opened.
 struct LibraryNames {
   std::string name; ///< "cuBLASLt": for messages
   /// Names of the file, the one to prefer first: "libcublasLt.so.13".
@@ -26,7 +26,7 @@ struct LibraryNames {
   std::vector<std::string> wheel_folders;
   /// The wheel, "nvidia-cublas": what `pip install` takes.
   std::string wheel;
-  /// What one that is too old needs; empty: a newer wheel.
+  /// The thing that one that is too old needs; empty: a newer wheel.
   std::string needs = {};
 };
 

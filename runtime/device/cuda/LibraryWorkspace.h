@@ -11,7 +11,7 @@
 
 namespace zerograph {
 
-/// What a library is given begins at a multiple of this, as cuBLASLt asks...
+/// A library gets memory that begins at a multiple of this, as cuBLASLt asks...
 inline constexpr uint64_t kWorkspaceAlignment = 256;
 /// ... and slices at multiples of 64: so many bytes are planned besides, and
 /// the library is told of what is left, the same wherever the slice lies.
@@ -23,7 +23,8 @@ constexpr uint64_t alignWorkspace(uint64_t at) {
          kWorkspaceAlignment;
 }
 
-/// Of a planned workspace, what the library is told; 0 where it has none.
+/// Returns how much of a planned workspace the library is told of; 0 where it
+/// has none.
 constexpr uint64_t usableWorkspace(uint64_t planned) {
   return planned > kWorkspaceSlack ? planned - kWorkspaceSlack : 0;
 }

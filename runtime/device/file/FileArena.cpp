@@ -30,8 +30,8 @@ uint64_t checksumOfZeros() {
   return sum;
 }
 
-/// Whether what lies behind the first page boundary of the file can be given to
-/// the disk where it is.
+/// Returns whether what lies behind the first page boundary of the file can be
+/// given to the disk where it is.
 bool isDirect(uint64_t offset, const void *memory) {
   return (reinterpret_cast<uintptr_t>(memory) - offset) % kFilePage == 0;
 }
@@ -276,7 +276,7 @@ absl::Status FileArena::read(uint64_t offset, void *to, uint64_t bytes) const {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// What the page has besides bytes [begin, end) of the file.
+/// Loads what the page has besides bytes [begin, end) of the file.
 absl::Status FileArena::loadEdge(uint64_t page, uint64_t begin, uint64_t end,
                                  std::byte *to) {
   uint64_t written = page + used[page / kFilePage];

@@ -1,7 +1,7 @@
 //===- FileArena.h - an arena in a file -----------------------------------===//
 //
-// What a rank keeps on NVMe. The file is made for one run: it has no name any
-// more when it is open, so nothing is left of it, however the run ends.
+// Holds what a rank keeps on NVMe. The file is made for one run: it has no name
+// any more when it is open, so nothing is left of it, however the run ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ public:
   std::string path() const;
 
 private:
-  /// What one thread reads or writes by, at a time.
+  /// The parts that one thread reads or writes by, at a time.
   struct Lane {
     std::unique_ptr<FileQueue> queue;
     std::vector<FileRequest> requests;

@@ -22,7 +22,7 @@ struct FileRequest {
   uint64_t bytes = 0;
 };
 
-/// Of an open file that outlives it. Used by one thread at a time.
+/// Requests to an open file that outlives it. Used by one thread at a time.
 class FileQueue {
 public:
   virtual ~FileQueue() = default;
@@ -44,8 +44,8 @@ std::unique_ptr<FileQueue> makeUringQueue(int file, unsigned depth);
 absl::StatusOr<std::unique_ptr<FileQueue>> makeThreadQueue(int file,
                                                            unsigned depth);
 
-/// Of a request: `result` is what the system gave, a count of 0 or a negative
-/// error number.
+/// Makes the error of a request: `result` is what the system gave, a count of 0
+/// or a negative error number.
 absl::Status requestError(const FileRequest &request, int64_t result);
 
 } // namespace zerograph

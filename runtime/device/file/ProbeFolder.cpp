@@ -11,7 +11,7 @@
 
 using namespace zerograph;
 
-/// Of statfs(2)'s type; empty: another one.
+/// Returns the name of statfs(2)'s type; empty: another one.
 static std::string nameOf(uint64_t type) {
   static constexpr std::pair<uint64_t, const char *> kNames[] = {
       {0xef53, "ext4"},      {0x58465342, "xfs"},     {0x9123683e, "btrfs"},

@@ -61,8 +61,8 @@ public:
   }
 
 private:
-  /// Whether the request is done, or has failed; else what is left of it is
-  /// given to the system again.
+  /// Returns whether the request is done, or has failed; else what is left of
+  /// it is given to the system again.
   bool finish(size_t number, int64_t result, absl::Status &status) {
     FileRequest &request = left[number];
     if (result == -EINTR || result == -EAGAIN) {

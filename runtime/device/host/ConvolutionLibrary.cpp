@@ -119,7 +119,7 @@ void bindPart(BoundPart &bound, plan::ConvolutionKind kind,
   }
 }
 
-/// Of the part that begins at `cut`.
+/// Returns the addresses of the part that begins at `cut`.
 Addresses addressesOf(const plan::Convolution &whole, ConvolutionAxis axis,
                       uint64_t cut, Addresses addresses) {
   auto offsets = partOffsets(whole, axis, cut);

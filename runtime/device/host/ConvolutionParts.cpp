@@ -56,8 +56,8 @@ uint64_t extentOf(const plan::Convolution &c, Axis axis) {
   return 0;
 }
 
-/// What the cuts are multiples of: whole vectors, also of the features of all
-/// groups in a part.
+/// Returns the number that the cuts are multiples of: whole vectors, also of
+/// the features of all groups in a part.
 uint64_t grainOf(const plan::Convolution &c, Axis axis) {
   switch (axis) {
   case Axis::samples:
@@ -71,7 +71,7 @@ uint64_t grainOf(const plan::Convolution &c, Axis axis) {
   return 1;
 }
 
-/// What cuts may be made at.
+/// Returns the number of places that cuts may be made at.
 uint64_t grainsOf(const plan::Convolution &c, Axis axis) {
   uint64_t grain = grainOf(c, axis);
   return (extentOf(c, axis) + grain - 1) / grain;

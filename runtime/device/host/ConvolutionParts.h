@@ -19,7 +19,7 @@ namespace zerograph {
 /// The tensors of a convolution, as indices.
 enum { kInput, kWeights, kOutput };
 
-/// What the parts divide among them.
+/// The dimension that the parts divide among them.
 enum class ConvolutionAxis { samples, features, channels, groups };
 
 struct ConvolutionCuts {

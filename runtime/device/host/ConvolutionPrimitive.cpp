@@ -27,7 +27,7 @@ std::array<memory::desc, 3> outsideOf(const PartShape &shape) {
   return outside;
 }
 
-/// What all three kinds are described by.
+/// The descriptors that all three kinds have.
 struct Description {
   Description(const plan::Convolution &c,
               const std::array<memory::desc, 3> &outside)

@@ -8,9 +8,9 @@
 
 namespace zerograph::onednn {
 
-/// What the calls of a part depend on: the part, which is a convolution of its
-/// own, and the whole, whose strides the part's tensors have. The samples of
-/// the whole are unset: no stride depends on them.
+/// The shapes that the calls of a part depend on: the part, which is a
+/// convolution of its own, and the whole, whose strides the part's tensors
+/// have. The samples of the whole are unset: no stride depends on them.
 struct PartShape {
   plan::Convolution part, whole;
 };
@@ -34,7 +34,8 @@ struct ConvolutionPrimitive {
   dnnl::memory::desc scratch; ///< of `compute`
 
   uint64_t movedBytes() const;
-  /// Of moved tensors, and of the calls, which come one after the other.
+  /// Returns the scratch of moved tensors, and of the calls, which come one
+  /// after the other.
   uint64_t scratchBytes() const;
 };
 

@@ -5,7 +5,7 @@
 
 namespace zerograph {
 
-/// What was seen of processors over some time.
+/// The use of processors over some time.
 struct Load {
   double others = 0;   // processors' worth of time that others used
   double runnable = 0; // threads of others that ran or waited to run

@@ -35,7 +35,7 @@ private:
 /// Where a range lies, for as long as its buffer lives; an error where the
 /// processor cannot address it, or the buffer ends before the range.
 absl::StatusOr<std::byte *> hostAddress(const DeviceRange &range);
-/// Of each of the ranges.
+/// Returns the address of each of the ranges.
 absl::StatusOr<std::vector<std::byte *>>
 hostAddresses(const std::vector<DeviceRange> &ranges);
 

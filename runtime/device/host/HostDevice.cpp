@@ -35,7 +35,8 @@ private:
   std::unique_ptr<Operation> inner;
 };
 
-/// What the plan does not tell is taken as written.
+/// Returns what a step touches; what the plan does not tell is taken as
+/// written.
 absl::StatusOr<std::vector<Touch>> touchesOf(const StepBinding &step) {
   std::vector<Touch> touches;
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,

@@ -22,7 +22,7 @@ constexpr uint64_t kBytesOfPart = 16 << 10;
 /// More parts than threads, so that others take over from one that is held up;
 /// not many, as a kernel over columns works best on wide parts.
 constexpr uint32_t kPartsOfThread = 2;
-/// Of copies and fills: a line of the cache.
+/// The grain of copies and fills: a line of the cache.
 constexpr uint64_t kLine = 64;
 
 uint32_t partsOf(const WorkerPool &pool, uint64_t grains, uint64_t bytes) {
@@ -94,7 +94,7 @@ private:
   Write write;
 };
 
-/// Of the slot that the run was given, each part to its place.
+/// Copies each part of the slot that the run was given to its place.
 class CopyInOperation final : public Operation {
 public:
   CopyInOperation(const std::vector<std::byte *> &addresses,

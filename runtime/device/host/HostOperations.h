@@ -8,8 +8,9 @@
 
 namespace zerograph {
 
-/// What `step` says, shared by the threads of `pool`, which outlives it, as do
-/// `module` and the step's buffers. Collectives are not the device's.
+/// Makes the operation of `step`, shared by the threads of `pool`, which
+/// outlives it, as do `module` and the step's buffers. Collectives are not the
+/// device's.
 absl::StatusOr<std::unique_ptr<Operation>>
 makeOperation(WorkerPool &pool, const Module *module, const StepBinding &step);
 

@@ -44,7 +44,8 @@ bool conflict(const std::vector<Touch> &some, const std::vector<Touch> &more) {
   return false;
 }
 
-/// What touches less is done sooner than another thread has begun with it.
+/// Returns whether a step touches enough: with less it is done sooner than
+/// another thread has begun with it.
 bool isWorthAThread(const std::vector<Touch> &touches) {
   constexpr int64_t kLeastBytes = 16 << 10;
   int64_t bytes = 0;
@@ -54,7 +55,7 @@ bool isWorthAThread(const std::vector<Touch> &touches) {
   return bytes >= kLeastBytes;
 }
 
-/// Whether the entry's parts leave some of `threads` without work.
+/// Returns whether the entry's parts leave some of `threads` without work.
 bool leavesIdle(const StreamEntry &entry, unsigned threads) {
   uint32_t parts = 0;
   for (const StreamStep &step : entry.steps) {

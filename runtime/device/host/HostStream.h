@@ -21,12 +21,12 @@ struct StreamStep {
   uint32_t number = 0;               // in the plan's program
 };
 
-/// What a stream does at once: a step, or several side by side, all of which
-/// have parts.
+/// The steps that a stream does at once: a step, or several side by side, all
+/// of which have parts.
 struct StreamEntry {
   std::vector<StreamStep> steps;
   std::vector<StreamPosition> waits;
-  /// Of other devices: counts to be reached, and one to be set.
+  /// Counts of other devices: some to be reached, and one to be set.
   struct Count {
     uint32_t *counter;
     uint32_t value;
@@ -35,7 +35,7 @@ struct StreamEntry {
   std::optional<Count> publishes;
 };
 
-/// What one program does on one stream, in order.
+/// The entries of one program on one stream, in order.
 using StreamProgram = std::vector<StreamEntry>;
 
 /// Runs entries in order on a thread of its own, whose operations a pool of

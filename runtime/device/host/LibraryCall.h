@@ -10,8 +10,8 @@
 
 namespace zerograph {
 
-/// Of cutMatmul and cutConvolution, on which the bits of a call depend: another
-/// number where one of them changes. A plan records it.
+/// The version of cutMatmul and cutConvolution, on which the bits of a call
+/// depend: another number where one of them changes. A plan records it.
 inline constexpr uint32_t kCutVersion = 2;
 
 /// "oneDNN 2.6.3".
@@ -23,7 +23,7 @@ std::string effectiveIsa();
 /// error if it cannot, or already did otherwise.
 absl::Status limitIsa(const std::string &isa);
 
-/// Whether oneDNN multiplies bf16 by instructions made for it.
+/// Returns whether oneDNN multiplies bf16 by instructions made for it.
 bool multipliesBf16();
 
 /// An operation with its operands' addresses, in parts.

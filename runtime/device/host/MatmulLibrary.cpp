@@ -15,7 +15,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// What a part's primitive depends on.
+/// The shape that a part's primitive depends on.
 struct PartShape {
   plan::ElementType type = plan::F32, sum = plan::F32; // of A and B, of C
   uint64_t batch = 1, m = 0, n = 0, k = 0;

@@ -36,9 +36,9 @@ struct MatmulPart {
 std::vector<MatmulPart> cutMatmul(uint64_t batch, uint64_t m, uint64_t n,
                                   uint64_t k);
 
-/// Whether B is first copied into the layout that the library likes best. It
-/// changes speed and scratch, not bits; plans take `automatic`, a rule by shape
-/// and ISA.
+/// Says whether B is first copied into the layout that the library likes best.
+/// It changes speed and scratch, not bits; plans take `automatic`, a rule by
+/// shape and ISA.
 enum class Packing { automatic, always, never };
 
 /// Scratch of all parts, a multiple of 64. Of types, only F32 and BF16 are this

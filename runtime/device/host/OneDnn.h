@@ -34,7 +34,7 @@ private:
   int before;
 };
 
-/// What the library wants of the beginnings and sizes of buffers.
+/// Rounds up to what the library wants of the beginnings and sizes of buffers.
 inline uint64_t roundUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// Primitives by what they depend on, made once. Lives as long as the process.

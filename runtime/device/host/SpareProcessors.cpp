@@ -85,7 +85,8 @@ SpareProcessors::Usage SpareProcessors::look() const {
   usage.time = secondsOf(CLOCK_MONOTONIC);
   usage.busy = double(stat.busy) / double(sysconf(_SC_CLK_TCK));
   usage.own = secondsOf(CLOCK_PROCESS_CPUTIME_ID);
-  // Of the machine's runnable threads, as many as we have of its processors.
+  // Counts as many of the machine's runnable threads as we have of its
+  // processors.
   usage.runnable =
       double(stat.runnable) * CPU_COUNT(&set) / std::max(1u, stat.all);
   usage.own_runnable = ownRunnable();

@@ -11,7 +11,7 @@
 
 namespace zerograph {
 
-/// What /proc/stat says (proc(5)).
+/// The numbers of /proc/stat (proc(5)).
 struct ProcessorStat {
   uint64_t busy = 0;     // clock ticks, of the processors of a set
   unsigned all = 0;      // processors of the machine

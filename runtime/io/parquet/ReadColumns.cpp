@@ -218,7 +218,8 @@ private:
   uint64_t rows = 0, row = 0;
   bool ended = false;
   std::vector<Column> columns;
-  // Of each column: in the table, bytes of an element, bytes so far.
+  // Hold, of each column: its place in the table, bytes of an element, bytes so
+  // far.
   std::vector<int> places;
   std::vector<unsigned> widths;
   std::vector<uint64_t> written;

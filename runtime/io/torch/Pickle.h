@@ -36,20 +36,23 @@ struct PickleValue {
   Kind kind = Kind::None;
   int64_t integer = 0; // of Boolean and Integer
   double real = 0;
-  /// Of Text; of Global and Object the name, "collections.OrderedDict".
+  /// The text of Text; of Global and Object the name,
+  /// "collections.OrderedDict".
   std::string text;
-  /// Of List and Tuple, or keys and values in turn of Dictionary and Object.
+  /// The items of List and Tuple, or keys and values in turn of Dictionary and
+  /// Object.
   std::vector<const PickleValue *> items;
-  /// Of Object and Persistent: a Tuple.
+  /// The arguments of Object and Persistent: a Tuple.
   const PickleValue *arguments = nullptr;
-  /// Of Object: what was set besides, if anything was.
+  /// The state of Object: what was set besides, if anything was.
   const PickleValue *state = nullptr;
   /// It is a part of another, and does not change any more.
   bool closed = false;
 
   /// A dictionary, also an OrderedDict.
   bool isMapping() const;
-  /// Of a mapping, the value of a key that is a text; null if there is none.
+  /// Returns, of a mapping, the value of a key that is a text; null if there is
+  /// none.
   const PickleValue *find(absl::string_view key) const;
   /// The item of a list or tuple; null if there is none.
   const PickleValue *at(size_t index) const;
@@ -60,10 +63,10 @@ struct PickleValue {
 /// The values of a pickle, read by protocol 2 without running anything.
 class Pickle {
 public:
-  /// Of `bytes`, which lie at `offset` of the file `path`; errors name both.
-  /// `globals`: the functions and classes that it may name. Every other one is
-  /// refused, as are operations that torch.save does not write. No value is a
-  /// part of itself.
+  /// Parses `bytes`, which lie at `offset` of the file `path`; errors name
+  /// both. `globals`: the functions and classes that it may name. Every other
+  /// one is refused, as are operations that torch.save does not write. No value
+  /// is a part of itself.
   static absl::StatusOr<std::unique_ptr<Pickle>>
   parse(const std::string &path, uint64_t offset, absl::string_view bytes,
         const std::set<std::string> &globals);

@@ -41,8 +41,8 @@ bool numbersOf(const PickleValue *value, std::vector<uint64_t> &numbers) {
   return true;
 }
 
-/// Whether elements follow one another, row by row. Strides of dims of one
-/// element do not matter.
+/// Returns whether elements follow one another, row by row. Strides of dims of
+/// one element do not matter.
 bool isPlain(const std::vector<uint64_t> &shape,
              const std::vector<uint64_t> &strides) {
   uint64_t expected = 1;
@@ -106,7 +106,8 @@ bool TorchFile::isTensor(const PickleValue &value) {
          (value.text == kTensor || value.text == kParameter);
 }
 
-/// Of ('storage', torch.FloatStorage, '0', 'cpu', 12), the bytes and the type.
+/// Returns, for ('storage', torch.FloatStorage, '0', 'cpu', 12), the bytes and
+/// the type.
 absl::StatusOr<ZipEntry> TorchFile::storage(const PickleValue &id,
                                             plan::ElementType &type,
                                             const std::string &name) const {

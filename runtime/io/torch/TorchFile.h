@@ -9,9 +9,9 @@
 
 namespace zerograph {
 
-/// What torch.save wrote, in the format of PyTorch 1.6 and later: a ZIP file of
-/// a pickle and of storages, which tensors are parts of. Nothing in it is
-/// executed. Immutable, so any thread may use it.
+/// A file that torch.save wrote, in the format of PyTorch 1.6 and later: a ZIP
+/// file of a pickle and of storages, which tensors are parts of. Nothing in it
+/// is executed. Immutable, so any thread may use it.
 class TorchFile {
 public:
   /// `classes`: names of classes, beside those of tensors, whose objects it may
@@ -22,7 +22,7 @@ public:
   const std::string &path() const { return file->path(); }
   const PickleValue &root() const { return pickle->root(); }
 
-  /// Whether a value is a tensor, or a parameter.
+  /// Returns whether a value is a tensor, or a parameter.
   static bool isTensor(const PickleValue &value);
   /// Where the elements of a tensor lie. A view whose elements do not follow
   /// one another is refused. `name`: of the tensor, for errors.

@@ -17,16 +17,16 @@ using namespace zerograph;
 
 namespace {
 
-/// What torch.save aligns storages to.
+/// The alignment that torch.save gives storages.
 constexpr uint64_t kAlignment = 64;
 /// The folder of all entries; torch.load takes any.
 constexpr char kFolder[] = "archive/";
 constexpr absl::string_view kByteOrder = "little";
-/// Of the format, which PyTorch has written since 1.6.
+/// The version of the format, which PyTorch has written since 1.6.
 constexpr absl::string_view kVersion = "3\n";
 
-/// Of ZIP: with fields of 64 bits; and the first day that it knows, so that the
-/// same content has the same bytes.
+/// The version of ZIP that has fields of 64 bits, and the first day that ZIP
+/// knows, so that the same content has the same bytes.
 constexpr uint64_t kZipVersion = 45;
 constexpr uint64_t kFirstDay = 0x21;
 /// A field with no meaning, which aligns what follows; torch.save has it too.
@@ -43,7 +43,7 @@ std::string record(const zip::Record &kind) {
   return bytes;
 }
 
-/// What an entry's header and its entry of the directory both have.
+/// Appends what an entry's header and its entry of the directory both have.
 void appendCommon(std::string &bytes, uint32_t checksum, size_t name,
                   uint64_t fields) {
   appendLittleEndian(bytes, kZipVersion, 2);
@@ -65,7 +65,7 @@ void beginField(std::string &bytes, uint64_t id, uint64_t count) {
 
 } // namespace
 
-/// Behind what there is already.
+/// Places an entry behind what there is already.
 void TorchWriter::place(std::string name, uint64_t bytes) {
   Entry entry;
   entry.name = kFolder + std::move(name);

@@ -166,7 +166,7 @@ absl::Status Unpickler::add(Parts parts, bool pairs) {
   return absl::OkStatus();
 }
 
-/// What a function returns, or a class makes, of a tuple of arguments.
+/// Makes what a function returns, or a class makes, of a tuple of arguments.
 absl::Status Unpickler::makeObject() {
   ZG_ASSIGN_OR_RETURN(PickleValue * arguments, popPart());
   ZG_ASSIGN_OR_RETURN(PickleValue * callable, pop());

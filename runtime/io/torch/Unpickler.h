@@ -49,12 +49,12 @@ private:
     return value;
   }
 
-  /// What lies above the last mark, as far as there is one.
+  /// Returns how much lies above the last mark, as far as there is one.
   size_t height() const {
     return stack.size() - (marks.empty() ? 0 : marks.back());
   }
   Popped pop();
-  /// What is to become a part of another.
+  /// Pops what is to become a part of another.
   Popped popPart() {
     ZG_ASSIGN_OR_RETURN(PickleValue * value, pop());
     value->closed = true;

@@ -12,7 +12,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Of a directory, and so of what is allocated for it.
+/// The largest directory, and so the most that is allocated for it.
 constexpr uint64_t kLargestDirectory = 100'000'000;
 constexpr uint64_t kLongestComment = 0xffff;
 

@@ -11,7 +11,7 @@
 
 namespace zerograph::zip {
 
-/// What a record begins with, and its bytes without names and fields.
+/// The bytes that a record begins with, and its bytes without names and fields.
 struct Record {
   const char *name;
   uint32_t signature;

@@ -29,7 +29,7 @@ double warmedUp(const plan::Schedule &schedule, double before) {
   return before / std::max(1.0, double(schedule.warmup_steps()));
 }
 
-/// Of a factor that goes from 1 to 0: the one that ends at min_lr.
+/// Turns a factor that goes from 1 to 0 into the one that ends at min_lr.
 double endingAt(double min_lr, double lr, double factor) {
   if (min_lr == 0 || lr == 0) {
     return factor;

@@ -50,8 +50,8 @@ std::string requireThat(bool holds, absl::string_view field, double value,
 
 namespace {
 
-/// Of any kind: numbers that could not be computed with, and fields that it
-/// does not use.
+/// Checks the fields of any kind: refuses numbers that could not be computed
+/// with, and fields that it does not use.
 std::string checkFields(const ScheduleKind &kind,
                         const plan::Schedule &schedule) {
   // Far below 2^53, so that each is a double.

@@ -23,7 +23,7 @@ struct ScheduleKind {
   absl::string_view name;
   /// The fields of plan::Schedule that it uses.
   std::vector<absl::string_view> fields;
-  /// What is wrong with these; empty: nothing.
+  /// Returns what is wrong with these; empty: nothing.
   std::string (*check)(const plan::Schedule &schedule);
   /// The rate of update `update`, counted from 1, of parameters whose own
   /// learning rate is `lr`. The schedule has been checked.

@@ -28,7 +28,7 @@ double warmupSteps(const plan::Schedule &schedule) {
   return std::max(2.0, double(schedule.warmup_steps()));
 }
 
-/// Of i = `call`, below `warmupSteps`.
+/// Returns the factor at i = `call`, below `warmupSteps`.
 double warmingGamma(const plan::Schedule &schedule, double call) {
   if (schedule.warmup_type() == "linear") {
     return call / warmupSteps(schedule);

@@ -46,7 +46,7 @@ public:
     return needStaging(plan, step, element);
   }
 
-  /// What was in staging doesn't matter.
+  /// The old content of staging doesn't matter.
   Effect effect(const plan::Step &step, int access) const override {
     return isStaging(step, access) ? Effect{false, true}
                                    : StepKind::effect(step, access);

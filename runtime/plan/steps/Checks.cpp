@@ -8,7 +8,7 @@
 namespace zerograph::steps {
 namespace {
 
-/// What libraries want of scratch.
+/// The alignment that libraries want of scratch.
 constexpr uint64_t kScratchAlignment = 64;
 
 } // namespace

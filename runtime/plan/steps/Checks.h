@@ -29,16 +29,16 @@ absl::Status needApart(const plan::Plan &plan, const plan::Step &step, int a,
 absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
                          int index, uint64_t element);
 
-/// Of a library call: two operands that are read, a result that is written and,
-/// if there are four accesses, scratch; what is written lies apart from the
-/// rest. Operands and result are of whole elements.
+/// Checks the accesses of a library call: two operands that are read, a result
+/// that is written and, if there are four accesses, scratch; what is written
+/// lies apart from the rest. Operands and result are of whole elements.
 absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
                                  uint64_t element);
 
 /// Axes that exist, in ascending order.
 absl::Status needAxes(const plan::Plan &plan,
                       const google::protobuf::RepeatedField<uint32_t> &axes);
-/// Of a collective: at least one of them.
+/// Checks the group of a collective: at least one of them.
 absl::Status needGroup(const plan::Plan &plan, const plan::Step &step);
 /// Accesses `whole` and `part` are a segment, the same on every rank of the
 /// group, and this rank's part of it, which lies apart or, of the same type, in

@@ -11,7 +11,7 @@ namespace {
 
 /// Accesses: two slots, then what is written.
 constexpr int kSlots = 2;
-/// Of each part of a slot.
+/// The alignment of each part of a slot.
 constexpr uint64_t kAlignment = 64;
 
 bool isWhole(const plan::Plan &plan, const plan::Access &access) {

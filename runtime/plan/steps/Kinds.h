@@ -76,8 +76,8 @@ protected:
     return step.accesses_size() / 2 * 2;
   }
 
-  /// What a rank receives where each sends to all others what the first of
-  /// every pair of accesses holds.
+  /// Returns the bytes that a rank receives where each sends to all others what
+  /// the first of every pair of accesses holds.
   static Checked fromOthers(const plan::Plan &plan, const plan::Step &step) {
     Checked bytes = 0;
     for (int i = 0; i < pairedAccesses(step); i += 2) {

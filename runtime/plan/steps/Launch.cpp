@@ -18,7 +18,8 @@ const plan::Kernel &kernelOf(const plan::Plan &plan, const plan::Step &step) {
   return plan.kernels(int(step.launch().kernel()));
 }
 
-/// What a launch writes is apart from the rest, except in-place results.
+/// Checks that what a launch writes is apart from the rest, except in-place
+/// results.
 absl::Status needApartOrInPlace(const plan::Plan &plan, const plan::Step &step,
                                 int read, int written) {
   const plan::Kernel &kernel = kernelOf(plan, step);
@@ -65,7 +66,7 @@ public:
       for (int j = 0;
            step.accesses(i).mode() != plan::READ && j < step.accesses_size();
            ++j) {
-        // Of two that are written, once.
+        // Checks two that are written once.
         if (i != j && (j < i || step.accesses(j).mode() == plan::READ)) {
           ZG_RETURN_IF_ERROR(needApartOrInPlace(plan, step, j, i));
         }

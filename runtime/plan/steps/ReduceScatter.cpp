@@ -42,7 +42,7 @@ public:
     return staged ? needStaging(plan, step) : absl::OkStatus();
   }
 
-  /// What was in staging doesn't matter.
+  /// The old content of staging doesn't matter.
   Effect effect(const plan::Step &step, int access) const override {
     return access == kStaging ? Effect{false, true}
                               : StepKind::effect(step, access);

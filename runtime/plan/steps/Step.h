@@ -19,7 +19,7 @@
 
 namespace zerograph {
 
-/// What a step does with an access.
+/// The effects that a step has with an access.
 struct Effect {
   bool reads = false;
   bool writes = false;
@@ -34,8 +34,8 @@ struct Traffic {
   Checked all() const { return gather + reduce + scalar; }
 };
 
-/// What ranks have in common of some bytes. Where values meet, the later of
-/// these is what they make.
+/// The agreement of ranks on some bytes. Where values meet, the later of these
+/// is what they make.
 enum class Sharing {
   Replicated, // the same on every rank
   Sharded,    // the rank's own part of something that ranks have together
@@ -55,7 +55,8 @@ public:
   virtual void close(const plan::Access &gradients) = 0;
 };
 
-/// What an access must be of: any bytes, bytes of no unit, or just this part.
+/// The part that an access must be of: any bytes, bytes of no unit, or just
+/// this part.
 struct Expected {
   bool any = true;
   std::optional<UnitPart> part;
@@ -70,7 +71,7 @@ public:
 
   /// "all_gather".
   virtual absl::string_view name() const = 0;
-  /// Whether every rank of a group takes part, in the one order.
+  /// Returns whether every rank of a group takes part, in the one order.
   virtual bool isCollective() const { return false; }
 
   /// OK, or what is wrong with the operation and its accesses. These, streams,
@@ -97,8 +98,8 @@ public:
   /// The access whose bytes are written to `access` as they are; none: -1.
   virtual int copied(int access) const { return -1; }
 
-  /// What ranks have in common afterwards. By default of all that is written
-  /// what they have of all that is read.
+  /// Sets what ranks have in common afterwards. By default they have of all
+  /// that is written what they have of all that is read.
   virtual void share(const plan::Step &step, SharingState &state) const;
 
   /// By default any part.
@@ -121,8 +122,8 @@ public:
   }                                                                            \
   }
 
-/// Of a step of a valid plan. A step without an operation has a kind that no
-/// plan may contain.
+/// Returns the kind of a step of a valid plan. A step without an operation has
+/// a kind that no plan may contain.
 const StepKind &kindOf(const plan::Step &step);
 
 inline bool isCollective(const plan::Step &step) {

@@ -105,7 +105,7 @@ private:
     }
   }
 
-  /// What a micro-batch adds to, it leaves in the sums.
+  /// Checks that what a micro-batch adds to, it leaves in the sums.
   void checkAdded(int p) {
     const plan::Program &program = plan.programs(p);
     CopiedSums copies(units, own);

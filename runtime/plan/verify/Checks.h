@@ -21,7 +21,8 @@
 
 namespace zerograph::verify {
 
-/// What was found. Keeps the first few of each check and counts the others.
+/// The problems that were found. Keeps the first few of each check and counts
+/// the others.
 class Problems {
 public:
   template <typename... Args>
@@ -42,8 +43,8 @@ private:
   size_t count = 0;
 };
 
-/// What a check found: problems make a plan unsafe; what is wasteful is not
-/// wrong, and a compiler should not make it.
+/// The findings of a check: problems make a plan unsafe; what is wasteful is
+/// not wrong, and a compiler should not make it.
 struct Findings {
   Problems problems;
   Problems waste;
@@ -72,7 +73,8 @@ void checkRaces(const Subject &subject, Findings &findings);
 /// Buffers that share bytes are used one after the other; carried ones share
 /// with none.
 void checkLifetimes(const Subject &subject, Findings &findings);
-/// What a program reads and does not carry was written in it before.
+/// Checks that what a program reads and does not carry was written in it
+/// before.
 void checkDefinitions(const Subject &subject, Findings &findings);
 /// Inputs and scalars are copied once a run from the program's own slots, which
 /// no step writes.

@@ -64,7 +64,7 @@ std::optional<CopiedSums::Part> CopiedSums::partRead(const plan::Step &step,
                                      : std::nullopt;
 }
 
-/// What was copied of bytes that are written now is old.
+/// Forgets what was copied of bytes that are written now.
 void CopiedSums::forget(const plan::Access &sum) {
   uint64_t first = sum.offset(), last = first + sum.bytes();
   for (auto &[slice, buffer] : copies) {

@@ -24,8 +24,8 @@ public:
   CopiedSums(const std::map<uint32_t, int> &sums, const std::set<uint32_t> &own)
       : sums(sums), own(own) {}
 
-  /// Whether access `index` of the step writes bytes of a sum, made of the same
-  /// bytes and of something else.
+  /// Returns whether access `index` of the step writes bytes of a sum, made of
+  /// the same bytes and of something else.
   bool goesBack(const plan::Step &step, int index) const;
 
   /// Takes in what the step does, which has number `s`. False if it adds

@@ -10,9 +10,9 @@
 
 namespace zerograph::verify {
 
-/// Of one program, whose steps are told in issue order: what its buffers hold
-/// that was read from a file, or is made to be written to one, and which bytes
-/// of it are updated.
+/// Tracks, in one program, whose steps are told in issue order, what its
+/// buffers hold that was read from a file, or is made to be written to one, and
+/// which bytes of it are updated.
 class FileBuffers {
 public:
   explicit FileBuffers(const Mesh &mesh) : mesh(&mesh) {}
@@ -23,7 +23,7 @@ public:
   }
   /// A slice holds what is made for a file.
   void make(uint32_t slice) { buffers[slice]; }
-  /// Whether the slice holds what was read, or is made for a file.
+  /// Returns whether the slice holds what was read, or is made for a file.
   bool holds(uint32_t slice) const { return buffers.count(slice) != 0; }
   /// Another step has written bytes of a slice that holds something.
   void update(const plan::Access &access) {
@@ -32,8 +32,8 @@ public:
       updated.assign(begin, end, true);
     });
   }
-  /// Whether what lies at `from` may be written to `to`: it is all that was
-  /// read from just there, or nothing was read to its buffer.
+  /// Returns whether what lies at `from` may be written to `to`: it is all that
+  /// was read from just there, or nothing was read to its buffer.
   bool mayReplace(const plan::Access &from, const plan::Access &to) const {
     auto found = buffers.find(from.slice());
     if (found == buffers.end()) {

@@ -22,9 +22,9 @@
 namespace zerograph::verify {
 namespace {
 
-/// What is not replicated. Of a buffer of which each rank has its own part,
-/// `parts` says where that is, and `rest` what the others' parts are: old, or a
-/// rank's own.
+/// The state of what is not replicated. Of a buffer of which each rank has its
+/// own part, `parts` says where that is, and `rest` what the others' parts are:
+/// old, or a rank's own.
 struct Content {
   Sharing sharing = Sharing::Replicated;
   std::optional<plan::Access> parts;
@@ -179,7 +179,7 @@ private:
            access.offset() + access.bytes() <= part.offset() + part.bytes();
   }
 
-  /// Of all ranks.
+  /// Returns the bytes that all ranks reach.
   std::pair<uint64_t, uint64_t> reach(const plan::Access &access) const {
     return {access.offset(), access.offset() +
                                  mesh.lastOffset(mesh.strides(access)) +

@@ -14,8 +14,8 @@
 
 namespace zerograph::verify {
 
-/// What a training step writes of the states of all ranks, byte by byte. Steps
-/// are told in issue order.
+/// Tracks what a training step writes of the states of all ranks, byte by byte.
+/// Steps are told in issue order.
 class StateWrites {
 public:
   StateWrites(const plan::Plan &plan, const Mesh &mesh, Problems &problems)
@@ -24,10 +24,11 @@ public:
   /// Step `s` of program `p` writes there: a problem if another step did.
   void add(int p, int s, const plan::Access &access);
 
-  /// Whether all these bytes are written by now.
+  /// Returns whether all these bytes are written by now.
   bool hasAll(const plan::Access &access) const;
 
-  /// Whether steps write all of a state of a trained unit: a problem if not.
+  /// Returns whether steps write all of a state of a trained unit: a problem if
+  /// not.
   bool checkWhole(int unit, const plan::State &state) const;
 
   /// All parameters of a unit that is each rank's own must be made anew; what

@@ -1,10 +1,11 @@
 //===- Totals.cpp - ranks agree on the loss and on stopping ---------------===//
 //
-// What totalsOf lists is summed over ranks: each by exactly one all_reduce in
-// the program of a micro-batch that trains or is evaluated, the sum of stop
-// flags from the flag that the runtime sets on this rank. Were one rank's own
-// value left, ranks would stop after different steps and wait for each other. A
-// rank that is alone agrees with itself: any one step may add its value.
+// Checks that what totalsOf lists is summed over ranks: each by exactly one
+// all_reduce in the program of a micro-batch that trains or is evaluated, the
+// sum of stop flags from the flag that the runtime sets on this rank. Were one
+// rank's own value left, ranks would stop after different steps and wait for
+// each other. A rank that is alone agrees with itself: any one step may add its
+// value.
 //
 //===----------------------------------------------------------------------===//
 

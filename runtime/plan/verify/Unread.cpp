@@ -1,6 +1,6 @@
 //===- Unread.cpp - nothing is done for nothing ---------------------------===//
 //
-// What a step writes is read by a later step, or carried, or dumped; and an
+// Finds what a step writes and no later step reads, or carries, or dumps. An
 // arena ends where its last slice does.
 //
 //===----------------------------------------------------------------------===//

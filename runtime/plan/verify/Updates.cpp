@@ -166,8 +166,8 @@ private:
     return true;
   }
 
-  /// What is copied to a state is what the host keeps of the same elements,
-  /// updated before.
+  /// Checks that what is copied to a state is what the host keeps of the same
+  /// elements, updated before.
   void checkBroughtBack(int p, int s, const plan::Access &from,
                         const UnitPart &to) {
     std::optional<UnitPart> part = parts.of(from);
@@ -217,7 +217,8 @@ private:
     }
   }
 
-  /// Of states and gradients, a step reads and writes the same elements.
+  /// Checks that, of states and gradients, a step reads and writes the same
+  /// elements.
   void checkSources(int p, int s, const plan::Step &step,
                     const UnitPart &updated) {
     for (int i = 0; i < step.accesses_size(); ++i) {

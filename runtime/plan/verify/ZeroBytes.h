@@ -32,7 +32,7 @@ public:
     return !reads;
   }
 
-  /// Whether an access, on any rank, touches zeros.
+  /// Returns whether an access, on any rank, touches zeros.
   bool touches(const plan::Access &access) const {
     auto it = bytes.find(access.slice());
     bool found = false;
@@ -42,7 +42,7 @@ public:
     return found;
   }
 
-  /// What an access writes on all ranks is zero from now on, or is not.
+  /// Says whether what an access writes on all ranks is zero from now on.
   void set(const plan::Access &access, bool zero) {
     visitRanks(access, [&](uint64_t begin, uint64_t end) {
       zero ? bytes[access.slice()].assign(begin, end, true)
