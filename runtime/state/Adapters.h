@@ -25,7 +25,7 @@ Metadata metadataOfAdapters(const plan::Plan &plan);
 /// An error where a file that has this metadata has adapters, and the plan has
 /// none or adds them with another alpha.
 absl::Status checkAdapters(const std::string &path, const Metadata &metadata,
-                        const plan::Plan &plan);
+                           const plan::Plan &plan);
 
 /// The adapters' matrices, whole, in the memory of the host.
 class AdapterValues {
