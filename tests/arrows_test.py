@@ -15,8 +15,8 @@ import pathlib
 import re
 import sys
 
-# What a device is to the rest of the runtime. Everything else in its folder is
-# of one device, and may have addresses of its memory.
+# The interfaces that a device is to the rest of the runtime. Everything else in
+# its folder is of one device, and may have addresses of its memory.
 DEVICE_INTERFACES = [
     "runtime/device/Buffer.h",
     "runtime/device/Device.h",
@@ -24,7 +24,8 @@ DEVICE_INTERFACES = [
     "runtime/device/Operation.h",
 ]
 
-# What a user of the frontend asks for and gets: its folders know that too.
+# The header of what a user of the frontend asks for and gets: its folders know
+# that too.
 IMPORT = "frontend/Import.h"
 
 # Folder -> (what it may include, why). The longest folder that holds a file
@@ -108,7 +109,7 @@ RULES = {
             "runtime/io",
             "runtime/state",
             "runtime/checkpoint",
-            # What train can be asked for.
+            # The options that train can be given.
             "options",
             *DEVICE_INTERFACES,
         ],
@@ -216,7 +217,7 @@ RULES = {
             "passes",
             "runtime/plan",
             "runtime/device/cuda/Architectures.h",
-            # What collectives launch, and no step names.
+            # The kernel that collectives launch, and no step names.
             "runtime/device/cuda/FoldKernel.h",
             # How a workspace lies, and what convolutions get.
             "runtime/device/cuda/CudnnWorkspace.h",

@@ -19,7 +19,7 @@ TREES = ["codegen", "config", "frontend", "models", "options", "passes", "runtim
 SOURCES = {".h", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
 LINES, WORDS, COLUMNS = 60, 600, 80
 
-# What looks like a file or a folder of this project, within `code`.
+# Matches what looks like a file or a folder of this project, within `code`.
 CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(
     r"(?:[\w.-]+/)*[\w-]+\.(?:h|cpp|td|proto|py|sh|mlir|md|txt|cmake)"

@@ -105,7 +105,7 @@ private:
   size_t count = 0;
 };
 
-/// What of `ops` no case before had.
+/// Returns those of `ops` that no case before had.
 std::vector<Operation *> newOnes(std::vector<Operation *> ops,
                                  std::set<std::string> &known) {
   llvm::erase_if(

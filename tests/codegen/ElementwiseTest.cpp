@@ -131,7 +131,7 @@ TEST(Elementwise, Pow) {
   }
 }
 
-/// Of probabilities up to 0 and 1, where no logarithm is below -100.
+/// Takes probabilities up to 0 and 1, where no logarithm is below -100.
 TEST(Elementwise, CrossEntropy) {
   std::vector<double> p, t;
   for (double probability : {0.0, 1e-30, 0.125, 0.5, 0.75, 1.0}) {

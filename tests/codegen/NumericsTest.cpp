@@ -152,8 +152,8 @@ nn.program @f(%x: tensor<2x9001xf32>) {
   }
 }
 
-// What nn-split-long-rows makes of a reduction: whole segments as rows, a
-// running sum of theirs, and what is left of the row.
+// The parts that nn-split-long-rows makes of a reduction: whole segments as
+// rows, a running sum of theirs, and what is left of the row.
 TEST(LongRows, SegmentsMayBeReducedApart) {
   const int64_t cols = 40000;
   std::mt19937 random(7);

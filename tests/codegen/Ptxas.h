@@ -8,12 +8,12 @@
 
 namespace mlir::zg::testing {
 
-/// What ptxas makes of a text.
+/// The result of ptxas for a text.
 struct Assembly {
   /// Empty, or what it says of a text that it does not assemble, or not without
   /// spills and local memory.
   std::string error;
-  /// Of each kernel, ascending.
+  /// The registers of each kernel, ascending.
   std::vector<int> registers;
   double seconds = 0;
 

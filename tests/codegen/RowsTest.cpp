@@ -167,7 +167,8 @@ nn.program @f(%p: tensor<7x11xf32>, %g: tensor<77xf32>, %s: tensor<f32>) {
   EXPECT_EQ(kernel.info().extent, 77);
 }
 
-// What one kernel computes in one go has the bits of three kernels in a row.
+// One kernel that computes all in one go gives the bits of three kernels in a
+// row.
 TEST(Rows, FusionDoesNotChangeBits) {
   std::string t = "tensor<9x75xf32>";
   auto kernelOf = [&](const std::string &lines) {

@@ -52,7 +52,7 @@ nn.program @micro(
   EXPECT_THAT(inputs, ::testing::ElementsAre("x", "w", "m"));
   EXPECT_EQ(model.graph().initializer(0).name(), "w");
   EXPECT_EQ(model.graph().initializer(0).raw_data(), std::string(8, '\1'));
-  // Of its own type, and without a value.
+  // The input is of its own type, and without a value.
   EXPECT_EQ(model.graph().input(2).type().tensor_type().elem_type(),
             onnx::TensorProto::FLOAT16);
   EXPECT_THAT(written->notes,

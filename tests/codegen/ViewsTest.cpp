@@ -84,7 +84,7 @@ TEST(Views, Pads) {
              "%r = nn.pad %a [1, 2] value 7.0 : f32 : tensor<3x20xf32> -> "
              "tensor<6x41xf32>\n",
              "tensor<6x41xf32>"));
-  // Of a repeated value, of a member, of booleans.
+  // Views of a repeated value, of a member, of booleans.
   expectMatchesInterpreter(
       kernel("tensor<3x1xf32>", kF,
              "%s = nn.broadcast %a : tensor<3x1xf32> -> tensor<3x20xf32>\n"

@@ -1,7 +1,8 @@
 //===- WidthTest.cpp - a device of any number of lanes --------------------===//
 //
-// What codegen/emit makes for one, two or four lanes has the bits of the host's
-// sixteen, tails included. The loops here are the plainest there are.
+// Tests that what codegen/emit makes for one, two or four lanes has the bits of
+// the host's sixteen, tails included. The loops here are the plainest there
+// are.
 //
 //===----------------------------------------------------------------------===//
 

@@ -49,8 +49,8 @@ TEST_F(TwoFiles, ThatDisagreeAreAnError) {
   EXPECT_EQ(config->problems.size(), 1u);
 }
 
-// What is missing is as by PyTorch, which neither clips nor skips, and whose
-// scaler has other numbers.
+// Settings that are missing are as by PyTorch, which neither clips nor skips,
+// and whose scaler has other numbers.
 TEST(Accelerate, WithoutDeepSpeedHasNoneOfItsDefaults) {
   for (const char *type : {"bf16", "fp16", "'no'"}) {
     std::string text =

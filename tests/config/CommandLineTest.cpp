@@ -125,7 +125,7 @@ TEST(CommandLine, ChoosesWhatIsOffloaded) {
   EXPECT_EQ(valueOf(config, "offload-optimizer"), "cpu");
 }
 
-/// What would be done without these options is not said.
+/// The notes leave out what would be done without these options.
 TEST(CommandLine, LeavesNoNoteThatIsFalse) {
   const char *kHalf = R"({"bf16": {"enabled": true}})";
   std::string notes = linesOf(readWith({}, kHalf).notes);

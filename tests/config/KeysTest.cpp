@@ -58,7 +58,8 @@ std::string fileOf(std::string path, const std::string &value) {
   return "{\"" + path + "\": " + text + "}";
 }
 
-/// What DeepSpeed does anyway is never refused, nor is what is left open.
+/// A key that asks for what DeepSpeed does anyway is never refused, nor is what
+/// is left open.
 TEST(Keys, AreTakenAtTheirDefaults) {
   for (const Key &key : keys()) {
     if (key.dialect != Dialect::DeepSpeed || key.type == Type::Section) {

@@ -28,7 +28,7 @@ inline std::string valueOf(const Config &config, const std::string &option) {
   return "";
 }
 
-/// What a key means; the test fails where it is not listed once.
+/// Returns what a key means; the test fails where it is not listed once.
 inline Meaning meaningOf(const Config &config, const std::string &key) {
   Meaning meaning;
   int count = 0;

@@ -83,7 +83,7 @@ TEST(Traps, ThePrecisionOfTheCommandLineSwitchesItsSectionOn) {
             "auto: as the command line says");
 }
 
-/// What our default is, and Transformers' another.
+/// An option whose default differs here from Transformers'.
 TEST(Traps, AutoIsNotAlwaysWhatTransformersFillsIn) {
   const char *kFile = R"({"optimizer": {"type": "AdamW", "params": {
       "lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto"}},
@@ -134,7 +134,7 @@ TEST(Traps, AutoCanBeWhatTransformersFillsIn) {
   EXPECT_TRUE(config.autos.empty());
   EXPECT_THAT(meaningOf(config, "scheduler.params.warmup_max_lr").text,
               HasSubstr("auto: 5e-05, Transformers' default"));
-  // What the command line says is what Transformers is told.
+  // Transformers is told what the command line says.
   known.options = {{"lr", "0.01"}, {"weight-decay", "0.1"}};
   config = readGood(kFile, known);
   EXPECT_EQ(valueOf(config, "lr"), "");

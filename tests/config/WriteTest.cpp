@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 using Options = std::map<std::string, std::string>;
 
-/// What is written means the same when it is read.
+/// Expects that what is written means the same when it is read.
 void expectSame(const Options &options, Options implied = {}) {
   Written file = writeDeepSpeed(options);
   EXPECT_THAT(file.without, ElementsAre()) << file.json;

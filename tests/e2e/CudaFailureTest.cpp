@@ -22,7 +22,8 @@
 namespace zerograph::testing {
 namespace {
 
-/// What ends something, whose failure nobody is told; and what tells errors.
+/// Calls that end something, whose failure nobody is told; and calls that tell
+/// errors.
 const std::set<std::string> kUntold = {"cuMemUnmap",
                                        "cuMemRelease",
                                        "cuMemAddressFree",

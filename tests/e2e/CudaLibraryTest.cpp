@@ -103,8 +103,8 @@ protected:
   std::string folder;
 };
 
-// What the library chooses by is the same, and so are its algorithms and the
-// bits. With a file of another stage too.
+// The library chooses by the same, so its algorithms and the bits are the same,
+// also with a file of another stage.
 TEST_F(CudaAlgorithms, DoNotDependOnStagesAndBuckets) {
   Training training{"mlp-digits"};
   training.ranks = 2;

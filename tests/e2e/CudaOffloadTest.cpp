@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, CudaOffload,
     ::testing::Range(0, int((matrixFile() ? matrix() : sample()).size())));
 
-/// What goes wrong with one plan.
+/// Tests what goes wrong with one plan.
 class CudaOffloadErrors : public ::testing::Test {
 protected:
   absl::Status errorOf(Training training, TrainOptions options) {

@@ -57,8 +57,8 @@ struct Scheduled {
   uint32_t seed;
 };
 
-/// Of the matrix each under one schedule of twenty; of the sample each under
-/// two.
+/// Returns each of the matrix under one schedule of twenty, and each of the
+/// sample under two.
 std::vector<Scheduled> makeSchedules() {
   std::vector<Scheduled> all;
   if (matrixFile()) {
@@ -109,7 +109,7 @@ TEST_P(Cuda, HasTheHostsBits) {
 INSTANTIATE_TEST_SUITE_P(All, Cuda,
                          ::testing::Range(size_t(0), scheduled().size()));
 
-/// Of one rank: collectives cannot be recorded.
+/// One rank trains: collectives cannot be recorded.
 TEST(CudaGraphs, OfWholePrograms) {
   for (int64_t accumulate : {1, 2}) {
     CudaTraining training;

@@ -87,7 +87,7 @@ void expectAccount(const plan::Plan &plan, const TrainResult &result,
     uint64_t bytes = 0;
     for (int arena = 0; arena < plan.arenas_size(); ++arena) {
       bytes += plan.arenas(arena).bytes();
-      // Of working space on top, a library may leave the end unused.
+      // A library may leave the end of working space on top unused.
       EXPECT_LE(rank.touched[arena], peakOf(plan, int(arena))) << what;
       EXPECT_GE(rank.touched[arena], writtenEnd(plan, arena)) << what;
     }

@@ -46,7 +46,7 @@ struct Training {
   uint64_t seed = 0;
   std::optional<double> learning_rate = std::nullopt; ///< instead of the run's
   std::optional<double> clip_norm = std::nullopt;     ///< instead of the run's
-  /// What else it is compiled with; the same for all that are compared.
+  /// Changes what else it is compiled with; the same for all that are compared.
   std::function<void(CompileOptions &)> also = nullptr;
   std::vector<std::string> lora = {}; ///< as `--lora` takes them
 

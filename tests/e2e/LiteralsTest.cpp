@@ -1,9 +1,9 @@
 //===- LiteralsTest.cpp - no plan makes tensors of nothing ----------------===//
 //
-// What follows from constants and positions alone, such as a causal mask, costs
-// a few instructions where it is read, and gigabytes of traffic as a tensor. So
-// no kernel without operands may write more than some KiB. Zero fills are steps
-// of their own, and random numbers read their seed.
+// A value that follows from constants and positions alone, such as a causal
+// mask, costs a few instructions where it is read, and gigabytes of traffic as
+// a tensor. So no kernel without operands may write more than some KiB. Zero
+// fills are steps of their own, and random numbers read their seed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 namespace zerograph::testing {
 namespace {
 
-/// What folding may make of constants is no larger either.
+/// Folding may make nothing larger of constants either.
 constexpr uint64_t kMostBytes = 64 << 10;
 
 struct Case {
@@ -48,7 +48,7 @@ protected:
     return compiled.ok() ? std::move(compiled->plan) : plan::Plan();
   }
 
-  /// Of a launch that reads nothing; else 0.
+  /// Returns the bytes that a launch writes which reads nothing; else 0.
   static uint64_t bytesOfNothing(const plan::Step &step) {
     uint64_t written = 0;
     for (int i = 0; i < step.accesses_size() && step.has_launch(); ++i) {

@@ -1,7 +1,7 @@
 //===- MomentsTest.cpp - norms of equal numbers and of common offsets -----===//
 //
 // Every operator and every way to write a norm, run and compared with float64.
-// Of equal numbers nothing is left, and a common offset costs no more than the
+// Nothing is left of equal numbers, and a common offset costs no more than the
 // rounding of one mean.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +39,7 @@ uint64_t ofHalf(uint64_t sample, uint64_t channel) {
   return sample * 2 + channel / (kChannels / 2);
 }
 
-/// Of a variance and what is centered.
+/// Divides what is centered by the root of a variance.
 const char *const kDivide = R"(
   epsilon = Constant <value_float = 1e-5> ()
   shifted = Add (variance, epsilon)

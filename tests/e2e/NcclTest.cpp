@@ -153,7 +153,7 @@ protected:
   std::map<std::string, uint64_t> calls;
 };
 
-/// What is said, and done without.
+/// Calls whose failure is said, and that are done without.
 const std::set<std::string> kSaid = {"ncclCommRegister",
                                      "ncclCommWindowRegister"};
 /// Asked after each group, and then as often as there is time.

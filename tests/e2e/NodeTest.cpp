@@ -1,9 +1,9 @@
 //===- NodeTest.cpp - ONNX's node tests, compiled and run -----------------===//
 //
-// What `zerograph run` does with a model, for each case: import, kernels, plan,
-// verification, execution on threads. Inputs that decide a shape are bound to
-// the test's values. What is refused is listed in node_tests_refused.txt, each
-// with its reason; nothing else may be.
+// Does what `zerograph run` does with a model, for each case: import, kernels,
+// plan, verification, execution on threads. Inputs that decide a shape are
+// bound to the test's values. What is refused is listed in
+// node_tests_refused.txt, each with its reason; nothing else may be.
 //
 //===----------------------------------------------------------------------===//
 

@@ -223,8 +223,8 @@ TEST(Offload, KeepsTheNormsOfAShare) {
   }
 }
 
-// What is on the device no more, and what crosses: a rank's shard of gradients
-// down, and as many parameters up.
+// Checks what is on the device no more, and what crosses: a rank's shard of
+// gradients down, and as many parameters up.
 TEST(Offload, MovesShardsAndKeepsNoStateOnTheDevice) {
   for (int64_t stage : {1, 2, 3}) {
     Training base = nano(2, 1);
@@ -248,8 +248,8 @@ TEST(Offload, MovesShardsAndKeepsNoStateOnTheDevice) {
   }
 }
 
-// What memory has no more but for two segments at a time, and what the file
-// gives and takes: all states, once a step.
+// Checks what memory has no more but for two segments at a time, and what the
+// file gives and takes: all states, once a step.
 TEST(Offload, KeepsStatesInAFile) {
   Training base = nano(2, 1);
   base.zero_stage = 2;

@@ -7,7 +7,7 @@
 
 namespace zerograph::testing {
 
-// Of a training, against PyTorch's float64 run of the same settings. Failed
+// Compare a training with PyTorch's float64 run of the same settings. Failed
 // expectations name the training.
 void expectLosses(const Training &training, const Outcome &outcome);
 void expectNorms(const Training &training, const Outcome &outcome);

@@ -22,9 +22,10 @@ bool full() {
   return value && *value;
 }
 
-/// Of one rank, in ONNX's convention. In float32 the last steps are another
-/// trajectory (see the test of resnet-mini), and ModelTrainingTest holds those
-/// of float64 to 1e-6; one update left out would be 0.01.
+/// Compares statistics of one rank, in ONNX's convention. In float32 the last
+/// steps are another trajectory (see the test of resnet-mini), and
+/// ModelTrainingTest holds those of float64 to 1e-6; one update left out would
+/// be 0.01.
 void expectStatistics(const Training &training, const Outcome &outcome) {
   Arrays expected = loadArrays(absl::StrCat(
       ZEROGRAPH_MODELS, "/", training.model, "/buffers_adamw.safetensors"));

@@ -45,8 +45,8 @@ void expectSameEverywhere(Training one, bool few) {
 
 constexpr const char *kPrecisions[] = {"fp32", "bf16", "fp16"};
 
-/// Of a combination of precision, stage, recomputation, ranks (a power of two)
-/// and micro-batches - 1.
+/// Makes the training of a combination of precision, stage, recomputation,
+/// ranks (a power of two) and micro-batches - 1.
 Training trainingOf(const Combination &cell) {
   Training training = nano(kPrecisions[cell[0]]);
   training.zero_stage = cell[1];
@@ -160,8 +160,8 @@ TEST(Precision, ASkippedStepChangesNothing) {
   }
 }
 
-// What is not a mean of means, nor an update element by element: the first
-// steps are skipped here too.
+// A loss that is no mean of means and an update that is not element by element:
+// the first steps are skipped here too.
 TEST(Precision, SkipsLambOfAMeanOverTokens) {
   Training training = nano("fp16");
   training.run = "lamb";
@@ -177,7 +177,7 @@ TEST(Precision, SkipsLambOfAMeanOverTokens) {
   EXPECT_FALSE(outcome.steps.back().skipped);
 }
 
-// What losses are multiplied by is divided out again, as their count is.
+// The scale of losses is divided out again, as their count is.
 TEST(Precision, TheScaleIsNotSeenInAMeanOverTokens) {
   Training training = nano("fp32");
   training.loss_mean = "tokens";
@@ -199,7 +199,7 @@ uint64_t gathered(const Outcome &outcome) {
   return outcome.result.ranks.at(0).first_step.gather;
 }
 
-// What ranks gather has half the bytes; what they add up has all of them.
+// Ranks gather half the bytes, and add up all of them.
 TEST(Precision, GathersHalfAsMuch) {
   for (int64_t stage : {1, 3}) {
     Training narrow = nano("fp32");
@@ -242,7 +242,7 @@ TEST(Precision, TrainsAsFloat64Does) {
         double difference =
             std::abs(outcome.result.losses[step] - expected[step]) /
             expected[0];
-        // What a step rounds, those behind it make more of.
+        // Later steps make more of what a step rounds.
         EXPECT_LT(difference, step < 5 ? tolerance : 5 * tolerance)
             << precision << " " << model << " step " << step;
         furthest = std::max(furthest, difference);

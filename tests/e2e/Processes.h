@@ -7,10 +7,9 @@
 
 namespace zerograph::testing {
 
-/// What `zerograph-run` under mpirun makes of the training: a process a rank,
-/// each with an emulated GPU, which exchange by emulated NCCL. Failed
-/// expectations say what went wrong, also for the emulators. Of the result
-/// there are the losses.
+/// Trains by `zerograph-run` under mpirun: a process a rank, each with an
+/// emulated GPU, which exchange by emulated NCCL. Failed expectations say what
+/// went wrong, also for the emulators. Of the result there are the losses.
 Outcome trainProcesses(const Training &training, uint32_t seed);
 
 } // namespace zerograph::testing

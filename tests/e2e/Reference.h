@@ -18,11 +18,12 @@ struct ReferenceRun {
   bool nesterov = false;
   std::vector<std::string> groups; ///< as `--group` takes them
   bool no_decay = false;
-  /// Of `--schedule cosine`; no total: the rate is constant.
+  /// The steps of `--schedule cosine`; no total: the rate is constant.
   int64_t total_steps = 0, warmup_steps = 0;
   double min_lr = 0;
   double max_norm = 0; ///< to which gradients are clipped; 0: they are not
-  // Of each step, computed in float64; norms where gradients are clipped.
+  // Numbers of each step, computed in float64; norms where gradients are
+  // clipped.
   std::vector<double> losses, norms;
   /// Parameter -> the norm of what all steps changed of it, in float64. Empty
   /// where it is not known.

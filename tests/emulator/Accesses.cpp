@@ -19,7 +19,7 @@ void Accesses::forget(const void *begin) {
   }
 }
 
-/// Whether what was done at `before` is done for who acts now.
+/// Returns whether what was done at `before` is done for who acts now.
 static bool isOrdered(const Moment &before, const Moment &now) {
   if (before.block != now.block) {
     return false;

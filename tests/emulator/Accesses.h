@@ -57,8 +57,8 @@ private:
     bool any = false;
     Moment moment;
   };
-  /// Of readers the last, the last of another thread in its warp, of another
-  /// warp in its block, and of another block: whoever writes, if a reader is
+  /// The last reader, the last of another thread in its warp, of another warp
+  /// in its block, and of another block: whoever writes, if a reader is
   /// unordered with it, one of these is.
   struct Cell {
     Touch write, read, otherThread, otherWarp, otherBlock;

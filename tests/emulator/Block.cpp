@@ -11,7 +11,8 @@
 
 using namespace zerograph::emulator;
 
-/// What memory that nobody has written holds: as a float it is no number.
+/// The byte that memory holds that nobody has written: as a float it is no
+/// number.
 static constexpr int kPoison = 0xff;
 
 /// The block that runs on this thread of the CPU.

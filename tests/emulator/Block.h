@@ -23,8 +23,8 @@ namespace zerograph::emulator {
 
 class Block {
 public:
-  /// What its threads touch is checked by `accesses`, also of the arrays that
-  /// they share.
+  /// Makes a block; `accesses` checks what its threads touch, also of the
+  /// arrays that they share.
   Block(Accesses &accesses, const std::vector<SharedArray> &arrays);
 
   /// Runs block `number` of `threads` threads, which all call `kernel`. The
@@ -47,13 +47,14 @@ public:
   void syncBlock();
 
 private:
-  /// What a warp does together: the threads of `mask` come to one instruction,
-  /// each with a value, and go on once all have come.
+  /// The state of what a warp does together: the threads of `mask` come to one
+  /// instruction, each with a value, and go on once all have come.
   struct Warp {
     uint32_t alive = 0, arrived = 0, mask = 0;
     const char *instruction = nullptr;
     uint64_t meetings = 0;
-    /// Of the meeting now and of the one before it, which some still read.
+    /// The values of the meeting now and of the one before it, which some still
+    /// read.
     uint32_t values[2][kWarp] = {};
     uint32_t syncs = 0;
   };
@@ -63,11 +64,11 @@ private:
   /// Ends the block with an error, from one of its threads.
   [[noreturn]] void fail(const std::string &what);
   void onEnd();
-  /// Of meetings, barriers and ends: what a turn of all threads must raise.
+  /// Counts meetings, barriers and ends: what a turn of all threads must raise.
   uint64_t progress() const;
   static void start(void *block);
 
-  /// What a shared array is aligned to.
+  /// The unit that a shared array is aligned to.
   struct alignas(16) Unit {
     char bytes[16];
   };

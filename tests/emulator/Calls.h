@@ -16,7 +16,8 @@ namespace zerograph::emulator {
 struct Calls {
   using Lock = std::lock_guard<std::mutex>;
 
-  /// What a complaint is to who calls; the rest is in Gpu::complaint.
+  /// The status that a complaint is to who calls; the rest is in
+  /// Gpu::complaint.
   static constexpr int kError = 1;
   static constexpr uint32_t kMostThreads = 1024;
 
@@ -66,7 +67,7 @@ struct Calls {
     return found == gpu->events.end() ? nullptr : found->second.get();
   }
 
-  /// What was asked for, or a complaint.
+  /// Gives what was asked for, or a complaint.
   template <typename T>
   static int give(const absl::StatusOr<uint64_t> &made, T &place) {
     if (!made.ok()) {
@@ -80,7 +81,7 @@ struct Calls {
     return needNoRecording() ? kError : done ? 0 : gpu->complain(otherwise);
   }
 
-  /// Whether a graph still records.
+  /// Returns whether a graph still records.
   static bool isOpen(const Gpu::Graph &graph) {
     return graph.branches.front().stream->records == &graph;
   }

@@ -23,7 +23,7 @@ namespace zerograph::emulator {
 /// Bytes that are told apart: slices of a plan begin at multiples of these.
 inline constexpr uint64_t kLine = 64;
 
-/// Of each stream, how many of its tasks are known to be done.
+/// Knows, of each stream, how many of its tasks are known to be done.
 class VectorClock {
 public:
   uint32_t at(uint32_t stream) const {

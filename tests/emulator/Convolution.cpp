@@ -76,7 +76,7 @@ public:
     }
   }
 
-  /// What is stored: for halves, by way of the workspace.
+  /// Stores a value: for halves, by way of the workspace.
   void store(char *to, char *workspace) {
     const size_t bytes = c.bytes(c.result);
     if (workspace && sums == Sums::Halves) {
@@ -94,7 +94,7 @@ public:
   }
 
 private:
-  /// Of all samples, features and channels.
+  /// Adds up all samples, features and channels.
   void addAll(int64_t at, int64_t window, int64_t tap) {
     const auto &[x, w, y] = c.tensors;
     const int64_t image = countOf(x, 2), taps = countOf(w, 2),

@@ -32,7 +32,7 @@ struct Convolution {
   std::string wrong() const;
   uint64_t elementBytes() const { return f64 ? 8 : 4; }
   uint64_t bytes(int tensor) const;
-  /// Of `Halves`.
+  /// Returns the bytes of `Halves`.
   uint64_t workspaceBytes() const { return 2 * bytes(result); }
   /// Tells them apart.
   std::string text() const;

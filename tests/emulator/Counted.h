@@ -5,7 +5,7 @@
 
 namespace zerograph::emulator {
 
-/// Whether two members are one.
+/// True if two members are one.
 template <auto Member, auto Other>
 inline constexpr bool isMember = false;
 template <auto Member>

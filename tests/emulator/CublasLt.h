@@ -25,7 +25,7 @@ public:
   CublasLt(const CublasLt &) = delete;
   CublasLt &operator=(const CublasLt &) = delete;
 
-  /// What a program left: "1 handles, 2 layouts"; empty if nothing.
+  /// Returns what a program left: "1 handles, 2 layouts"; empty if nothing.
   std::string leftovers() const;
   /// That were multiplied.
   uint64_t products() const { return product_count; }
@@ -42,7 +42,7 @@ private:
     uint32_t schemes = 7;
     uint32_t alignments[4] = {256, 256, 256, 256}; // of A, B, C, D
   };
-  /// What the 64 bytes of an algorithm say.
+  /// The content of the 64 bytes of an algorithm.
   struct Algorithm {
     uint64_t magic, problem, version;
     uint32_t id, parts, scheme, reserved;
@@ -53,8 +53,8 @@ private:
 
   /// Notes what is wrong; what a function returns then.
   cublasStatus_t refuse(const std::string &what);
-  /// Of a handle and its descriptors; an error complained of where one of them
-  /// is not, or where they do not go together.
+  /// Gathers the problem of a handle and its descriptors; complains where one
+  /// of them is not, or where they do not go together.
   bool gather(const char *call, const void *handle, const void *operation,
               const void *a, const void *b, const void *c, const void *d,
               Operation &result);
@@ -68,7 +68,7 @@ private:
   Gpu &gpu;
   size_t version;
   uint64_t product_count = 0;
-  /// Of products, ids of algorithms whose kernels have been loaded.
+  /// Holds, of products, ids of algorithms whose kernels have been loaded.
   std::set<std::pair<uint64_t, uint32_t>> loaded;
   std::set<const void *> handles;
   std::map<const void *, std::unique_ptr<Operation>> operations;

@@ -107,7 +107,7 @@ TEST_F(CublasLtMisuse, WhatIsRightIsNone) {
             "1 handles, 1 operations, 3 layouts, 1 preferences");
 }
 
-// What a schedule that does not name the reduction schemes gets.
+// A schedule that does not name the reduction schemes gets these.
 TEST_F(CublasLtMisuse, SumsInAnyOrderDiffer) {
   std::set<std::string> results;
   cublasLtMatmulAlgo_t algorithm = choose();

@@ -96,7 +96,7 @@ struct OneProduct {
   uint64_t offset(int access) const { return plan.slices(access).offset(); }
   uint64_t bytes(int access) const { return plan.slices(access).bytes(); }
 
-  /// Of element (i, j) of matrix `which` of C, in float64.
+  /// Returns element (i, j) of matrix `which` of C, in float64.
   double exact(const std::string &memory, uint64_t which, uint64_t i,
                uint64_t j) const {
     const plan::Matmul &of = matmul();
@@ -235,7 +235,7 @@ TEST_F(CublasLtTest, InAWorkspace) {
   EXPECT_TRUE(result(plain, one) != result(halves, other));
 }
 
-// What ranks compare: the version and what was chosen.
+// Ranks compare the version and what was chosen.
 TEST_F(CublasLtTest, ChoicesAreToldApart) {
   std::set<std::string> all;
   for (size_t version : {130100, 130101}) {
@@ -328,8 +328,8 @@ TEST_F(AlgorithmsTest, AreWrittenAndTakenAgain) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
 
-// Of the same product, the one that needs no workspace: not what the library
-// would choose.
+// The algorithm of the same product that needs no workspace: not what the
+// library would choose.
 TEST_F(AlgorithmsTest, AreThoseOfTheFile) {
   OneProduct plain(plan::F32, 1, 12, 10, 300, false, true);
   product.fine = plain.fine = true;

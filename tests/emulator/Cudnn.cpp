@@ -14,7 +14,7 @@ using namespace zerograph::emulator;
 
 namespace {
 
-/// What the workspace begins at a multiple of.
+/// The workspace begins at a multiple of this.
 constexpr uint64_t kWorkspaceAlignment = 16;
 
 bool overlaps(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {

@@ -24,7 +24,7 @@ struct CudnnEngineModel {
   std::vector<int32_t> notes, behavior;
   std::map<int32_t, int64_t> knobs; ///< and the most that each can be
   Convolution::Sums sums;
-  /// What finalizing its plan gives.
+  /// The status that finalizing its plan gives.
   cudnnStatus_t finalized = CUDNN_STATUS_SUCCESS;
 
   uint64_t workspaceBytes(const Convolution &convolution) const;
@@ -46,7 +46,7 @@ public:
   /// From now on finalizing any engine's plan gives this.
   void failEngines(cudnnStatus_t with) { engines_fail = with; }
 
-  /// What a program left: "1 handles, 2 descriptors"; empty if nothing.
+  /// Returns what a program left: "1 handles, 2 descriptors"; empty if nothing.
   std::string leftovers() const;
   /// That were computed.
   uint64_t convolutions() const { return convolution_count; }
@@ -55,7 +55,7 @@ public:
 
 private:
   friend struct CudnnCalls;
-  /// What an attribute was set to.
+  /// The value that an attribute was set to.
   struct Value {
     int type = 0;
     int64_t count = 0;
@@ -105,7 +105,7 @@ private:
   cudnnStatus_t engines_fail = CUDNN_STATUS_SUCCESS;
   uint64_t convolution_count = 0;
   std::set<int64_t> engines_used;
-  /// Of convolutions, engines whose kernels have been loaded.
+  /// Holds, of convolutions, engines whose kernels have been loaded.
   std::set<std::string> loaded;
   std::map<const void *, std::unique_ptr<Handle>> handles;
   std::map<const void *, std::unique_ptr<Descriptor>> descriptors;

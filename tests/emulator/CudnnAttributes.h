@@ -18,11 +18,12 @@ struct AttributeRule {
   bool needed = true;
 };
 
-/// Of a type of descriptor; empty where that is not emulated, or has none that
-/// are set.
+/// Returns the attributes of a type of descriptor; empty where that is not
+/// emulated, or has none that are set.
 std::vector<AttributeRule> attributesOf(int descriptor_type);
 
-/// Of the value of an attribute; 0 of a type that is not emulated.
+/// Returns the bytes of the value of an attribute; 0 of a type that is not
+/// emulated.
 size_t bytesOf(int attribute_type);
 
 /// Names of an operation's attributes.

@@ -136,7 +136,7 @@ std::string Cudnn::finishOperation(Descriptor &descriptor) {
   return c.wrong();
 }
 
-/// What it is made of gives it the convolution and the engine.
+/// Gives a descriptor the convolution and the engine of what it is made of.
 std::string Cudnn::finish(Descriptor &descriptor) {
   switch (descriptor.type) {
   case CUDNN_BACKEND_TENSOR_DESCRIPTOR:

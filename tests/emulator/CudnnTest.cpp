@@ -129,7 +129,7 @@ TEST_F(CudnnTest, TheSameBitsUnderAllSchedules) {
   }
 }
 
-// What ranks compare: the version, the GPU and what was chosen.
+// Ranks compare the version, the GPU and what was chosen.
 TEST_F(CudnnTest, ChoicesAreToldApart) {
   std::set<std::string> all;
   for (size_t version : {91900, 91901}) {

@@ -31,7 +31,7 @@ public:
 private:
   struct Fiber {
     char *stack = nullptr;
-    /// Of a fiber that does not run: where its registers lie.
+    /// The place of the registers of a fiber that does not run.
     void *top = nullptr;
     bool ended = true;
   };

@@ -112,7 +112,8 @@ bool Gpu::giveUp(const char *what) {
   return false;
 }
 
-/// What was launched of graphs has come by one call each.
+/// Awaits room for a call; what was launched of graphs has come by one call
+/// each.
 bool Gpu::awaitRoom(const Stream &stream) {
   auto full = [&] {
     auto calls = std::count_if(stream.tasks.begin(), stream.tasks.end(),

@@ -36,7 +36,7 @@ public:
   Gpu(const Gpu &) = delete;
   Gpu &operator=(const Gpu &) = delete;
 
-  /// What a program left: "2 streams, 1 allocation"; empty if nothing.
+  /// Returns what a program left: "2 streams, 1 allocation"; empty if nothing.
   std::string leftovers() const;
   /// The first thing that was wrong; empty if nothing was.
   const std::string &complaint() const { return wrong; }
@@ -52,8 +52,8 @@ public:
   /// Its NVLink reaches other machines.
   void reportFabric() { reports_fabric = true; }
 
-  /// What memory a GPU says that it has, of which libraries take theirs. More
-  /// can be allocated all the same.
+  /// Sets the memory that a GPU says it has, of which libraries take theirs.
+  /// More can be allocated all the same.
   void setMemory(uint64_t bytes) { memory_bytes = bytes; }
   /// The GPUs say that they are those of other processes too.
   void share() { identity = 0; }
@@ -87,7 +87,7 @@ private:
     VectorClock clock;
     const Graph *graph = nullptr; // that it was last recorded in, if one
   };
-  /// What a task has touched, by where the allocations begin.
+  /// The lines that a task has touched, by where the allocations begin.
   using Touched = std::map<uint64_t, Lines>;
   struct Task {
     std::string name;
@@ -96,12 +96,13 @@ private:
     Event *awaits = nullptr;
     Event *records = nullptr;
     uint64_t version = 0;
-    /// What the task needs besides, of what others do; null: nothing.
+    /// Returns whether others have done what the task needs besides; null:
+    /// nothing.
     std::function<bool()> ready{};
-    /// What the host knew when it issued the task.
+    /// The times that the host knew when it issued the task.
     VectorClock issued{};
-    /// Of a task that was recorded: makes it one of a launch of the graph,
-    /// which is then kept; null: it is the same in all of them.
+    /// Makes a task that was recorded one of a launch of the graph, which is
+    /// then kept; null: it is the same in all of them.
     std::function<void(Task &)> again{};
     std::shared_ptr<GraphExec> of{};
   };
@@ -126,7 +127,7 @@ private:
   /// Notes what is wrong, once.
   int complain(const std::string &what);
   bool isReady(const Task &task) const;
-  /// Whether a stream waits for what other threads or processes do.
+  /// Returns whether a stream waits for what other threads or processes do.
   bool awaitsOthers() const;
   void runTask(Stream &stream, Task &task);
   /// That of the thread's context.
@@ -142,13 +143,13 @@ private:
   int drain(Stream &stream);
   /// 0 where the thread has a context; else a complaint.
   int needContext();
-  /// Whether the thread has made a stream record.
+  /// Returns whether the thread has made a stream record.
   static bool isRecording();
-  /// Whether what a stream is given goes into a graph.
+  /// Returns whether what a stream is given goes into a graph.
   static bool records(CUstream stream);
   /// Which recording that is, of all, from 1; 0: none.
   static uint64_t recordingOf(CUstream stream);
-  /// Whether a recording, by that number, has not ended.
+  /// Returns whether a recording, by that number, has not ended.
   bool isOpen(uint64_t recording) const;
   /// Gives a stream a task as the driver's own calls do; `mutex` is locked.
   int enqueue(CUstream stream, Task task);
@@ -174,7 +175,7 @@ private:
   std::condition_variable_any changed;
   std::mt19937 random;
   Memory memory;
-  /// What memory was created as.
+  /// The properties that memory was created with.
   struct Created {
     unsigned device;
     int handle_types;

@@ -53,7 +53,7 @@ std::string Gpu::Graph::end() {
   return {};
 }
 
-/// What was recorded, on `stream` and the graph's own streams.
+/// Launches what was recorded, on `stream` and the graph's own streams.
 void Gpu::launchGraph(const std::shared_ptr<GraphExec> &graph, Stream &stream) {
   for (const Graph::Node &node : graph->nodes) {
     Task task = node.task;

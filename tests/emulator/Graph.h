@@ -28,7 +28,7 @@ struct Gpu::Graph {
   uint64_t number = 0;          // of all that were recorded
   std::vector<Branch> branches; // the first began to record
   std::vector<Node> nodes;      // in the order of the calls
-  /// What a stream that awaits an event knows.
+  /// The times that a stream knows that awaits an event.
   std::map<Event *, VectorClock> recorded;
 
   Branch &of(Stream &stream);

@@ -38,7 +38,7 @@ struct GraphCalls : Calls {
     *graph = handle<CUgraph_st>(ended);
     return error.empty() ? 0 : gpu->complain(error);
   }
-  /// What a driver leaves of a graph whose end has failed.
+  /// Leaves of a graph what a driver leaves whose end has failed.
   static void abandonCapture(CUstream stream) {
     CUgraph graph = nullptr;
     endCapture(stream, &graph);
@@ -100,7 +100,7 @@ struct GraphCalls : Calls {
     if (needContext() || found == gpu->executables.end()) {
       return kError;
     }
-    // What was launched of it goes on.
+    // Launches of it go on.
     (*found)->destroyed = true;
     (*found)->nodes.clear();
     gpu->dropEndedGraphs();

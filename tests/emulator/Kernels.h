@@ -33,13 +33,13 @@ class Kernels {
 public:
   /// Kernels of a module, which stays as it is.
   static absl::StatusOr<Kernels> compile(const llvm::Module &module);
-  /// Of the text of LLVM's code, as a plan for `cuda:emulated` has it.
+  /// Compiles the text of LLVM's code, as a plan for `cuda:emulated` has it.
   static absl::StatusOr<Kernels> compile(const char *text);
   Kernels(Kernels &&);
   ~Kernels();
 
-  /// Of each parameter of a kernel whether it is a pointer; nothing if there is
-  /// no such kernel.
+  /// Returns, of each parameter of a kernel, whether it is a pointer; nothing
+  /// if there is no such kernel.
   std::optional<std::vector<bool>> parameters(const std::string &symbol) const;
 
   /// Runs a launch, whose parameters are where the buffers begin: its blocks

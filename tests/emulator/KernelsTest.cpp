@@ -178,7 +178,7 @@ TEST(Kernels, SharedMemory) {
   expectRefused(
       throughShared("call void @llvm.nvvm.bar.warp.sync(i32 -1)\n", ""),
       "nothing puts the two in order");
-  // What others may still read is not written.
+  // A place that others may still read is not written.
   expectRefused(throughShared(barrier, "store i32 %v, ptr addrspace(3) %own\n"),
                 "nothing puts the two in order");
   expectRefused(R"(
@@ -211,7 +211,7 @@ TEST(Kernels, VectorsAreAlignedAsTheySay) {
   };
   EXPECT_TRUE(run(store(4, "16")).ok());
   expectRefused(store(2, "16"), "not aligned");
-  // Of these PTX makes several.
+  // PTX makes several of these.
   EXPECT_TRUE(run(store(2, "8")).ok());
   EXPECT_TRUE(run(store(1, "4")).ok());
   expectRefused(store(1, "8"), "not aligned");

@@ -1,9 +1,9 @@
 //===- Library.cpp - the emulator as NVIDIA's libraries -------------------===//
 //
-// What a program finds that opens NVIDIA's driver, cuBLASLt, cuDNN or NCCL,
-// with the folder of this file in LD_LIBRARY_PATH: one file with a name for
-// each. At the end of the process it says on standard error what was wrong, and
-// what was left.
+// The library that a program finds that opens NVIDIA's driver, cuBLASLt, cuDNN
+// or NCCL, with the folder of this file in LD_LIBRARY_PATH: one file with a
+// name for each. At the end of the process it says on standard error what was
+// wrong, and what was left.
 //
 //   ZEROGRAPH_EMULATOR_SEED  draws the schedules; 1 unless it is set
 //   ZEROGRAPH_EMULATOR_GPUS  how many GPUs there are; 1 unless it is set

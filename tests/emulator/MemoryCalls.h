@@ -101,9 +101,9 @@ struct MemoryCalls : Calls {
     return {name, set};
   }
 
-  // What the host gives and does not wait for goes to the default stream, for
-  // which no other waits: as with a real driver the call may return before the
-  // bytes are there.
+  // Memory that the host gives and does not wait for goes to the default
+  // stream, for which no other waits: as with a real driver the call may return
+  // before the bytes are there.
   static int toDevice(CUdeviceptr to, const void *from, size_t bytes) {
     Lock lock(gpu->mutex);
     if (needNoRecording()) {

@@ -9,7 +9,7 @@
 using namespace zerograph;
 using namespace zerograph::emulator;
 
-/// What a communicator has of a GPU's memory.
+/// The bytes that a communicator has of a GPU's memory.
 static constexpr uint64_t kBuffers = uint64_t(8) << 20;
 
 //===----------------------------------------------------------------------===//
@@ -68,7 +68,7 @@ static uint64_t messageOf(uint64_t window) {
   return (uint64_t(1) << 32) + window;
 }
 
-/// What a rank leaves whose communicator has ended.
+/// The count that a rank leaves whose communicator has ended.
 static constexpr uint64_t kGone = uint64_t(1) << 33;
 
 int Nccl::beginWindow(Comm &comm, uint64_t bytes) {
@@ -99,7 +99,7 @@ int Nccl::pollWindow(Comm &comm) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is there, and what tests ask for
+// Answers on what is there, and to what tests ask for
 //===----------------------------------------------------------------------===//
 
 Nccl::Shared Nccl::find(ncclComm_t comm) {

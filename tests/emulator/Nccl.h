@@ -1,16 +1,17 @@
 //===- Nccl.h - NCCL between emulated GPUs --------------------------------===//
 //
-// What a thread puts into a group is one launch, as with NCCL: a task on its
-// stream that begins, when what the rank sends is read, and one that ends, when
-// what it receives is written, once all ranks' have begun. Launches of a
-// communicator are matched by their order; ranks whose launches differ are an
-// error, and so are launches of a rank that neither its stream nor events put
-// in order, which NCCL may let overlap. Calls return before they are done, and
-// a launch is on its stream only when ncclCommGetAsyncError has said so.
+// The calls that a thread puts into a group are one launch, as with NCCL: a
+// task on its stream that begins, when what the rank sends is read, and one
+// that ends, when what it receives is written, once all ranks' have begun.
+// Launches of a communicator are matched by their order; ranks whose launches
+// differ are an error, and so are launches of a rank that neither its stream
+// nor events put in order, which NCCL may let overlap. Calls return before they
+// are done, and a launch is on its stream only when ncclCommGetAsyncError has
+// said so.
 //
-// What is given to a stream that records goes into the graph, whose launches
-// begin one each time: on all ranks, or on none. NCCL does not end, nor abort,
-// a communicator while a graph holds what it recorded, so that is an error.
+// A launch on a stream that records goes into the graph, whose launches begin
+// one each time: on all ranks, or on none. NCCL does not end, nor abort, a
+// communicator while a graph holds what it recorded, so that is an error.
 //
 // All ranks make a window, each of as many bytes, or wait for each other; one
 // whose communicator ends ends those of the others that wait for it.
@@ -33,7 +34,7 @@
 namespace zerograph::emulator {
 
 /// While it lives, `ncclApi` of this process gives the emulator. One at a time.
-/// What is wrong is a complaint of the GPU.
+/// The GPU complains of what is wrong.
 class Nccl {
 public:
   explicit Nccl(Gpu &gpu);
@@ -41,7 +42,7 @@ public:
   Nccl(const Nccl &) = delete;
   Nccl &operator=(const Nccl &) = delete;
 
-  /// What a program left: "1 communicators"; empty if nothing.
+  /// Returns what a program left: "1 communicators"; empty if nothing.
   std::string leftovers() const;
   /// Launches that have ended, of all ranks of this process.
   uint64_t launches() const;
@@ -65,12 +66,12 @@ public:
 private:
   friend struct NcclCalls;
 
-  /// What a call enqueues: `what`, still without its data.
+  /// The transfer that a call enqueues: `what`, still without its data.
   struct Transfer {
     Parcel::Item what;
     uint64_t from, to;
   };
-  /// What a group has put together.
+  /// The transfers that a group has put together.
   struct Launch {
     std::vector<Transfer> transfers;
     bool recorded = false; // for a graph
@@ -85,7 +86,7 @@ private:
     uint64_t launches = 0, begun = 0, ended = 0;
     /// Windows that it has begun to make, and that all ranks have.
     uint64_t windows = 0, windows_made = 0;
-    /// Of a call in progress: how often it will be said so, and what is then
+    /// Say of a call in progress how often it will be said so, and what is then
     /// put on a stream.
     unsigned polls = 0;
     CUstream stream = nullptr;

@@ -32,7 +32,7 @@ struct NcclCalls {
     CUstream stream;
     Nccl::Transfer transfer;
   };
-  /// What the thread has put into its group so far.
+  /// Returns what the thread has put into its group so far.
   static std::vector<Grouped> &grouped() {
     thread_local std::vector<Grouped> calls;
     return calls;

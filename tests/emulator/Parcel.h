@@ -38,7 +38,8 @@ struct Parcel {
   const Item *received(unsigned from, size_t n) const;
 };
 
-/// What `rank` can see not to fit among the parcels of all ranks; or empty.
+/// Returns what `rank` can see not to fit among the parcels of all ranks; or
+/// empty.
 std::string differenceOf(const std::vector<Parcel> &parcels, unsigned rank);
 
 } // namespace zerograph::emulator

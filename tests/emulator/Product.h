@@ -37,7 +37,7 @@ struct Product {
   /// Empty, or why the matrices are no product, or its types go not together.
   std::string wrong() const;
   uint64_t inner() const { return transpose_a ? a.rows : a.columns; }
-  /// Of the parts' sums.
+  /// Returns the bytes of the parts' sums.
   uint64_t workspaceBytes() const;
   void multiply(const char *a, const char *b, char *d, char *workspace,
                 std::mt19937 &random) const;

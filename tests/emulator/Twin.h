@@ -32,7 +32,7 @@ std::vector<SharedArray> makeTwin(llvm::Module &module);
 /// have.
 std::vector<std::string> missingInstructions(const llvm::Module &twin);
 
-/// What `makeTwin` names the function that calls a kernel.
+/// Returns what `makeTwin` names the function that calls a kernel.
 std::string callerOf(const std::string &kernel);
 
 } // namespace zerograph::emulator

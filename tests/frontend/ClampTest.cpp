@@ -6,8 +6,8 @@ namespace zerograph::frontend::testing {
 
 namespace {
 
-/// What compares x with its bounds: "lt gt" passes the gradient where they are
-/// equal, "le ge" does not; empty: ties are shared.
+/// Returns what compares x with its bounds: "lt gt" passes the gradient where
+/// they are equal, "le ge" does not; empty: ties are shared.
 std::string comparisons(const std::string &node, const std::string &version,
                         const std::string &made = "") {
   onnx::ModelProto model =

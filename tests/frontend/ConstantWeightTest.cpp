@@ -12,7 +12,7 @@ ImportOptions twoSamples() {
   return options;
 }
 
-/// Whether the parameter is there and trained.
+/// Returns whether the parameter is there and trained.
 bool isTrained(const Imported &imported, const std::string &name) {
   auto parameter = imported.parameter(name);
   return parameter && parameter.getTrainable();

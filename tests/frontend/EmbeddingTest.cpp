@@ -124,7 +124,8 @@ TEST(Buffer, ThatAForwardChangesIsRefused) {
   expectAllowed(write(model));
 }
 
-/// What the file does not hold, or the loss does not depend on, harms nothing.
+/// A buffer that the file does not hold, or the loss does not depend on, harms
+/// nothing.
 TEST(Buffer, ThatTheLossDoesNotNeedIsLeft) {
   for (const char *line : {"gone: BUFFER_MUTATION target='seen'\n",
                            "next: BUFFER_MUTATION target='gone'\n",

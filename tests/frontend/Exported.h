@@ -43,10 +43,10 @@ struct Exported {
   }
 };
 
-/// Of a file, to folder/out.onnx.
+/// Exports a file to folder/out.onnx.
 Exported exportFile(const std::string &path, const TrainedWeights &weights,
                     const ExportOptions &options = {});
-/// Of a model in ONNX's text format.
+/// Exports a model in ONNX's text format.
 Exported exportText(const std::string &text, const TrainedWeights &weights,
                     const ExportOptions &options = {});
 

@@ -6,8 +6,8 @@ namespace zerograph::frontend::testing {
 
 namespace {
 
-/// Whether the first of equal extremes gets the gradient of the first node.
-/// `made`: what the newer exporter says the node is.
+/// Returns whether the first of equal extremes gets the gradient of the first
+/// node. `made`: what the newer exporter says the node is.
 bool choosesFirst(const std::string &nodes, const std::string &producer = "",
                   const std::string &made = "",
                   const std::string &outputs = "float[2, 1] y") {

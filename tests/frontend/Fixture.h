@@ -48,7 +48,7 @@ Imported import(const std::string &text, ImportOptions options = {});
 /// The import failed, with all `parts` in its error.
 void expectRefused(const Imported &imported,
                    const std::vector<std::string> &parts);
-/// Of a model in ONNX's text format.
+/// Expects that a model in ONNX's text format is refused.
 void expectRefused(const std::string &text,
                    const std::vector<std::string> &parts,
                    const ImportOptions &options = {});

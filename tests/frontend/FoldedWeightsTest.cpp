@@ -68,7 +68,7 @@ TEST(FoldedWeights, AnotherShapeOfTheSameIsRefused) {
                 {"made of parameter 'w'"});
 }
 
-// Of its shape alone, a matrix of other numbers is a constant: so is one whose
+// A matrix of other numbers, of its shape alone, is a constant: so is one whose
 // numbers are all the same.
 TEST(FoldedWeights, AMatrixOfOtherNumbersIsAConstant) {
   for (const auto &[made, w] :

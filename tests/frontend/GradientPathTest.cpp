@@ -11,8 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// What a gradient flows to of the last node of a body of these nodes, whose
-/// inputs are a, b, c, d, e and whose initializers are v and w.
+/// Returns what a gradient flows to of the last node of a body of these nodes,
+/// whose inputs are a, b, c, d, e and whose initializers are v and w.
 Names readsOfLast(const std::string &nodes) {
   onnx::ModelProto model = parse(absl::StrCat(
       "g (float[4] a, float[4] b, int64[2] c, bool d, float[4] e) => "

@@ -62,7 +62,7 @@ TEST(Halves, ATrainedOneMakesTheProgramFloat32) {
   EXPECT_TRUE(w.getTrainable());
   EXPECT_TRUE(w.getType().isF16());
   EXPECT_EQ(w.getSource().getLength(), 4 * 2);
-  // Of casts only that of the data, which has the file's type, is left.
+  // Only the cast of the data, which has the file's type, is left.
   EXPECT_EQ(imported.count("nn.convert"), 1);
   EXPECT_TRUE(imported.has("%x: tensor<2x4xf16>"));
   for (mlir::Type type :

@@ -56,7 +56,7 @@ TEST(Pool, MaximaTellTheirPlaces) {
       (Numbers{0, 1, 3, 5, 6, 8, 9, 10}));
 }
 
-// What lies outside is no element, also where it is as small.
+// Places outside are no elements, also where it is as small.
 TEST(Pool, MaximaLieInside) {
   EXPECT_EQ(runAll(import("g (uint8[1, 2, 2, 2] x) => (uint8[1, 2, 2, 2] y, "
                           "int64[1, 2, 2, 2] at) { y, at = MaxPool "

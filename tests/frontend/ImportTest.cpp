@@ -145,7 +145,7 @@ TEST(Emission, AttentionOfNothingIsZero) {
 })"));
   EXPECT_EQ(run(masked, {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}),
             (Numbers{9, 10, 0, 0}));
-  // What is no number for another reason stays so.
+  // A value that is no number for another reason stays so.
   Numbers broken =
       run(masked, {{std::nan(""), 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}});
   EXPECT_TRUE(std::isnan(broken[0]) && std::isnan(broken[1]));
@@ -358,7 +358,7 @@ g (float[n, 5, 3, 4] x, int64[n, 3, 4] labels) => (float loss)
   EXPECT_EQ(imported.input(1).getIgnored(), llvm::ArrayRef<int64_t>(-1));
 }
 
-// What one use ignores another may index with; a value is legal if all of them
+// One use may index with what another ignores; a value is legal if all of them
 // allow it.
 TEST(Loss, IgnoredLabelsAreLegalWhereEveryUseAllowsThem) {
   Imported imported = import(

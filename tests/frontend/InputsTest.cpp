@@ -10,7 +10,7 @@ namespace {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// What depends on a sample rate, as models of speech do.
+/// A model that depends on a sample rate, as models of speech do.
 const char *const kRates = R"(
 g (float[2] x, int64 rate) => (float[2] y) {
   narrow = Constant <value_int = 8000> ()

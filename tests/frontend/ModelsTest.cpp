@@ -140,7 +140,7 @@ TEST(Models, InputsAreReadWithoutImport) {
 TEST(Models, LengthsOfVectorsAreReadWithoutImport) {
   auto lengths = readVectorLengths(model("gpt2-nano/model.onnx"));
   ASSERT_TRUE(lengths.ok()) << lengths.status();
-  // Of each block six of eight vectors, and the last norm.
+  // Six of eight vectors of each block, and the last norm.
   EXPECT_EQ(lengths->size(), 4u * 8 + 2);
   EXPECT_EQ(std::count(lengths->begin(), lengths->end(), 128), 4 * 6 + 2);
   EXPECT_FALSE(readVectorLengths("none.onnx").ok());

@@ -108,7 +108,7 @@ g (float[2] x) => (float[2] y) { [drop] y = Dropout <ratio = 0.5> (x) })");
             std::string::npos);
 }
 
-// Of the operators that the importer knows, these versions are refused, of all
+// These versions of the operators that the importer knows are refused, of all
 // that a file of a supported operator set can mean.
 TEST(OldVersion, KnowsEveryVersionOfItsOperators) {
   const std::map<std::string, std::string> refused = {

@@ -106,7 +106,7 @@ TEST(Dropout, SaysThatItsSeedIsNotUsed) {
             std::string::npos);
 }
 
-/// Of all values: how many, mean, variance, least and greatest.
+/// The moments of all values: mean, variance, least and greatest.
 struct Moments {
   double mean = 0, variance = 0, low = INFINITY, high = -INFINITY;
 
@@ -190,7 +190,8 @@ TEST(Random, BernoulliHitsAsOftenAsItsInputSays) {
   EXPECT_NE(results[0], results[1]);
 }
 
-// What has the shape of a constant, as of zeros, has samples in front as well.
+// A value with the shape of a constant, as of zeros, has samples in front as
+// well.
 TEST(Random, NumbersOfAConstantShapeDifferBetweenSamples) {
   std::vector<Numbers> results = drawLike(R"(
       s = Constant <value_ints = [40, 1]> ()

@@ -97,7 +97,7 @@ TEST(RefusedParameters, TheProjectionOfAnLstm) {
                  "proj_size=0", "plain operations"});
 }
 
-// What PyTorch's older exporter does to a module unless it is told to train.
+// PyTorch's older exporter does this to a module unless it is told to train.
 TEST(RefusedParameters, MergedOrRenamedByTheOlderExporter) {
   onnx::ModelProto model = parse(R"(
 g (float[4, 2] x) => (float loss)
@@ -131,7 +131,7 @@ g (float[4, 2] x) => (float loss)
                  "onnx::MatMul_7", "do_constant_folding=False",
                  "--allow-exporter-damage trains the file as it is"});
   expectAllowed(path);
-  // What stays as it is may have any name.
+  // A parameter that stays as it is may have any name.
   ImportOptions options;
   options.freeze = {"onnx::*"};
   expectRefused(importFile(path, options), {"1 parameters", "norm2.bias"});

@@ -91,7 +91,7 @@ TEST(RunningStatistics, ThatAreComputedAreNotKeptAndThatIsSaid) {
             std::string::npos);
 }
 
-// What exporters write of a BatchNorm that keeps no statistics: the batch's, as
+// Exporters write this of a BatchNorm that keeps no statistics: the batch's, as
 // inputs of the node, in either mode.
 TEST(RunningStatistics, OfTheBatchAreNoneThatNeedBeKept) {
   const std::string kStatistics = R"(

@@ -1,7 +1,7 @@
 //===- StableLogTest.cpp - logarithms of what exponentials make -----------===//
 //
-// What becomes of each form; tests/tools/losses_test.py compares numbers with
-// PyTorch's.
+// Tests what becomes of each form; tests/tools/losses_test.py compares numbers
+// with PyTorch's.
 //
 //===----------------------------------------------------------------------===//
 

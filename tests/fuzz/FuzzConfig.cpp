@@ -7,7 +7,8 @@
 
 using namespace zerograph;
 
-/// What is said of a key names settings that are there, each an option's.
+/// Checks that what is said of a key names settings that are there, each an
+/// option's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string text(reinterpret_cast<const char *>(data), size);
   // No file but this one: the others of this machine are no input.

@@ -19,7 +19,8 @@ namespace {
 
 constexpr unsigned kRanks = 3;
 
-/// What is read as a message is one: made again, it is the same bytes.
+/// Checks that what is read as a message is one: made again, it is the same
+/// bytes.
 template <typename Message>
 void readAs(const std::string &payload) {
   Message message;
@@ -29,7 +30,7 @@ void readAs(const std::string &payload) {
           "a message that is other bytes when it is made again");
 }
 
-/// What the hub sends is what ranks read.
+/// Requires that ranks can read what the hub sends.
 void requireSound(const Bytes &bytes) {
   FrameReader reader(kLongestPayload);
   std::vector<Frame> frames;

@@ -155,8 +155,8 @@ bool seedOfNames(const fs::path &folder) {
                R"({"a": "b", "c": {"name": "d", "transposed": true}})");
 }
 
-/// What three ranks say in turn, in pieces of 66 bytes: calls that meet, and
-/// ways to end.
+/// Writes what three ranks say in turn, in pieces of 66 bytes: calls that meet,
+/// and ways to end.
 bool seedsOfFrames(const fs::path &folder) {
   using namespace tcp;
   auto frame = [](FrameKind kind, const auto &message) {

@@ -29,7 +29,7 @@ size_t crossMessages(google::protobuf::Message &a, google::protobuf::Message &b,
 
 } // namespace zerograph::fuzz
 
-/// What libFuzzer calls where inputs are the bytes of a Message.
+/// Defines what libFuzzer calls where inputs are the bytes of a Message.
 #define ZG_FUZZ_MESSAGES(Message)                                              \
   extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,        \
                                             size_t maxSize, unsigned seed) {   \

@@ -23,8 +23,8 @@ protected:
   }
 };
 
-// What cannot be seen without a GPU: that the engines do what was understood of
-// them, without TF32.
+// Tests what cannot be seen without a GPU: that the engines do what was
+// understood of them, without TF32.
 TEST_F(GpuConvolution, AgreesWithLoops) {
   for (const ConvolutionShape &shape : convolutionShapes()) {
     for (plan::ConvolutionKind kind : kConvolutionKinds) {

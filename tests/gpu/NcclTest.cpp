@@ -1,7 +1,7 @@
 //===- NcclTest.cpp - NCCL with one rank on this machine's GPU ------------===//
 //
-// What every machine with a GPU can show of NCCL: it connects without blocking,
-// registers an arena, gathers into place, and ends.
+// Tests what every machine with a GPU can show of NCCL: it connects without
+// blocking, registers an arena, gathers into place, and ends.
 //
 //===----------------------------------------------------------------------===//
 

@@ -44,7 +44,7 @@ Change twice(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// What no program gets, in place of what it does.
+/// Gives a program what none gets, in place of what it does.
 Change somethingElse(plan::Plan &plan, Random &random) {
   At where = copyIn(plan, random);
   plan::Access &access =

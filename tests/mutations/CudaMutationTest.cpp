@@ -110,7 +110,7 @@ plan::Plan asRunHere(plan::Plan plan) {
   return plan;
 }
 
-/// Of the tables, those after which a run can begin.
+/// Returns those mutations of the tables after which a run can begin.
 std::vector<Mutation> mutations() {
   const std::set<std::string> kinds = {"waits", "offsets", "misplaced",
                                        "streams"};

@@ -17,7 +17,7 @@ plan::Input &anyInput(plan::Plan &plan, Random &random) {
   return *plan.mutable_inputs(int(random.below(plan.inputs_size())));
 }
 
-/// Of the same size, where there is one.
+/// Changes the type to one of the same size, where there is one.
 Change inputType(plan::Plan &plan, Random &random) {
   plan::Input &input = anyInput(plan, random);
   input.set_type(input.type() == plan::I64 ? plan::F64 : plan::I32);

@@ -160,7 +160,7 @@ Change carriedToo(plan::Plan &plan, Random &random) {
 // Classes and arenas
 //===----------------------------------------------------------------------===//
 
-/// Of buffers whose class says what is in them.
+/// Changes the class of buffers whose class says what is in them.
 Change otherClass(plan::Plan &plan, Random &random) {
   int i = slices(plan, random, [](const plan::Slice &slice) {
     return slice.slice_class() != plan::ACTIVATION &&

@@ -14,7 +14,7 @@ struct Mutation {
   const char *kind; // what it is about, for the table
   const char *name;
   std::optional<std::string> (*apply)(plan::Plan &plan, Random &random);
-  /// What a refusal may name as the cause, the most telling first.
+  /// The causes that a refusal may name, the most telling first.
   std::vector<std::string> causes;
   /// Kinds of step that it is claimed for, each by itself; none: it is not
   /// about steps, or about one kind alone.

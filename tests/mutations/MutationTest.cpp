@@ -46,7 +46,7 @@ std::vector<Training> trainings() {
       make("resnet-mini", "adamw", 2, 1),
       make("resnet-mini", "adamw", 2, 3),
   };
-  // What the host updates, and keeps.
+  // Plans with what the host updates, and keeps.
   for (auto [ranks, stage, accumulate] :
        {std::tuple(1, 0, 1), std::tuple(2, 1, 1), std::tuple(2, 3, 2)}) {
     all.push_back(make("gpt2-nano", "adamw", ranks, stage, accumulate));

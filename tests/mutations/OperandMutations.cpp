@@ -46,7 +46,7 @@ bool ofUnit(const plan::Plan &plan, const plan::Access &access) {
          of == plan::GATHERED || of == plan::GRAD || of == plan::GRAD_SHARD;
 }
 
-/// Whether ranks touch different bytes.
+/// Returns whether ranks touch different bytes.
 bool isPart(const plan::Plan &plan, const plan::Access &access) {
   return Mesh(plan).strides(access) != Strides{};
 }
@@ -90,7 +90,7 @@ Change otherRange(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// What collectives and updates touch of a unit.
+/// Shifts what collectives and updates touch of a unit.
 Change shiftOffset(plan::Plan &plan, Random &random) {
   for (const Operand &operand :
        operands(plan, random, [&](const plan::Step &step, int index) {
@@ -152,7 +152,7 @@ Change othersShard(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// What each rank has of its own, apart by another distance.
+/// Puts what each rank has of its own apart by another distance.
 Change otherStride(plan::Plan &plan, Random &random) {
   for (const Operand &operand :
        operands(plan, random, [&](const plan::Step &step, int index) {
@@ -197,7 +197,8 @@ Change kernelOperand(plan::Plan &plan, Random &random) {
                       operand.bytes(), " bytes");
 }
 
-/// Of the same size, where a unit or an input says what the bytes are.
+/// Changes a type to one of the same size, where a unit or an input says what
+/// the bytes are.
 Change kernelType(plan::Plan &plan, Random &random) {
   for (const Operand &operand :
        operands(plan, random, [&](const plan::Step &step, int index) {

@@ -235,7 +235,7 @@ Change sequenceOfNone(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// What two collectives of a kind do, one in the other's place.
+/// Makes each of two collectives of a kind do what the other does.
 Change swapCollectives(plan::Plan &plan, Random &random) {
   for (auto [a, b] : collectivePairs(plan, random)) {
     plan::Step &x = at(plan, a), &y = at(plan, b);

@@ -50,10 +50,12 @@ plan::Step &at(plan::Plan &plan, At where);
 /// "step 12 of "micro" (launch, h.0)".
 std::string nameOf(const plan::Plan &plan, At where);
 
-/// Whether a step reads, or writes, what was in its access number `index`.
+/// Returns whether a step reads, or writes, what was in its access number
+/// `index`.
 bool reads(const plan::Step &step, int index);
 bool writes(const plan::Step &step, int index);
-/// Whether two accesses share a byte on some rank: compared rank by rank.
+/// Returns whether two accesses share a byte on some rank: compared rank by
+/// rank.
 bool touch(const plan::Plan &plan, const plan::Access &a,
            const plan::Access &b);
 

@@ -17,7 +17,8 @@ namespace {
 
 using Change = std::optional<std::string>;
 
-/// What a later step reads and, of its buffer, one step alone writes.
+/// The access that a later step reads and, of its buffer, one step alone
+/// writes.
 struct Result {
   At by, reader;
 };
@@ -315,7 +316,7 @@ Change overGathered(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// Whether a step is "micro" and "update".
+/// Returns whether a step is "micro" and "update".
 bool isSplit(const plan::Plan &plan) {
   return plan.programs(0).kind() == plan::MICRO;
 }

@@ -161,7 +161,7 @@ TEST(Options, WeightDecayIsPyTorchsWhereNotGiven) {
   EXPECT_EQ(options::weightDecay("adamw", 0), 0);
 }
 
-/// What the help says that an option of `compile` may be.
+/// Returns what the help says that an option of `compile` may be.
 std::string valuesOf(const std::string &name) {
   options::Compile options;
   std::string values;
@@ -203,7 +203,7 @@ TEST(Options, AreComplete) {
   EXPECT_EQ(commands["dump-gradients"], kCompiles | kTrains);
 }
 
-/// What a command line of one command gives.
+/// Parses what a command line of one command gives.
 template <typename Fields>
 Fields parse(OptionCommands command, std::vector<std::string> arguments) {
   Fields fields;

@@ -53,7 +53,7 @@ void ShadowMemory::claim(int slice) {
   std::fill_n(of.first, of.count, ownerOf(slice));
 }
 
-/// What others have written there since stays.
+/// Poisons a slice; what others have written there since stays.
 void ShadowMemory::poison(int index) {
   const plan::Slice &slice = plan.slices(index);
   Words of = words(index);

@@ -19,7 +19,7 @@
 namespace zerograph::testing {
 namespace {
 
-/// What the ranks share.
+/// The state that ranks share.
 struct Common {
   const plan::Plan &plan;
   const Module &module;

@@ -72,7 +72,7 @@ TEST(Shadow, AccumulatingAndSegmentsRunClean) {
   expectClean(training, 2);
 }
 
-/// What became of mutants of a kind.
+/// The outcomes of mutants of a kind.
 struct Count {
   int tried = 0, found = 0, other_bits = 0, crashed = 0, passed = 0;
   /// By something else than the shadow memory.

@@ -1,6 +1,6 @@
 //===- ConvolutionCase.h - convolutions, and their results by loops -------===//
 //
-// What each library that convolves is compared with.
+// The loops that each library that convolves is compared with.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ struct ConvolutionShape {
                                 plan::ElementType type) const;
 };
 
-/// Of all kinds: strides, dilations, groups, uneven zeros, one to three places.
+/// Returns shapes of all kinds: strides, dilations, groups, uneven zeros, one
+/// to three places.
 const std::vector<ConvolutionShape> &convolutionShapes();
 inline constexpr plan::ConvolutionKind kConvolutionKinds[] = {
     plan::CONVOLVE, plan::INPUT_GRADIENT, plan::WEIGHTS_GRADIENT};
@@ -38,9 +39,9 @@ struct ConvolutionCase {
   ConvolutionCase(const ConvolutionShape &shape, plan::ConvolutionKind kind,
                   plan::ElementType type = plan::F32);
 
-  /// What is read, and what is written, of input, weights and output.
+  /// Returns what is read, and what is written, of input, weights and output.
   std::array<int, 3> order() const;
-  /// What is to be written.
+  /// Returns what is to be written.
   std::vector<double> expected() const;
   /// By how much a result differs at most, in parts of the largest element;
   /// infinite where it is not finite.

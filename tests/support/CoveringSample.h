@@ -12,7 +12,8 @@ namespace zerograph::testing {
 /// The number of a value, of each option.
 using Combination = std::vector<int64_t>;
 
-/// Of options with so many values; the last one's changes fastest.
+/// Returns all combinations of options with so many values; the last one's
+/// changes fastest.
 std::vector<Combination> allCombinations(const std::vector<int64_t> &values);
 
 /// Positions of combinations such that each two values of two options that meet

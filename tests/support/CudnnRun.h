@@ -18,7 +18,7 @@ struct OneConvolution : ConvolutionCase {
   uint64_t offset(int access) const { return plan.slices(access).offset(); }
   /// Operands; NaNs in the rest.
   std::string memory() const;
-  /// What lies in the memory of a run.
+  /// Returns what lies in the memory of a run.
   std::vector<double> result(const std::string &memory) const;
 
   plan::Plan plan;

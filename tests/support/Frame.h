@@ -9,7 +9,7 @@
 
 namespace mlir::zg::testing {
 
-/// What `nn.scalar` gives.
+/// The numbers that `nn.scalar` gives.
 inline constexpr double kSeed = 0x1234567890ABC, kStep = 7, kSampleBase = 12;
 
 /// Runs a block op by op; see Interpreter.h.

@@ -20,7 +20,7 @@ double convertScalar(Type from, Type to, double x);
 double roundTo(Type element, double x);
 
 nn::BinaryKind binaryOf(nn::ReduceKind kind);
-/// What a reduction of `element` begins with.
+/// Returns what a reduction of `element` begins with.
 double neutral(nn::ReduceKind kind, Type element);
 
 /// The number of a FloatAttr or IntegerAttr.

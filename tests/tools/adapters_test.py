@@ -79,7 +79,7 @@ class Adapters(Case):
                 str(stage), "--log", "log.jsonl", "--weight-decay",
                 str(adamw["weight_decay"]), *more]
         adapted = [*base, *self.options_of(reference)]
-        # What there is to begin with: of the rank and shape of each.
+        # Writes what there is to begin with: of the rank and shape of each.
         self.succeeds(*adapted, "--steps", "1", "--lr", "0", "--save-adapters",
                       "names.safetensors")
         names = read_tensors(self.path("names.safetensors"))

@@ -167,7 +167,7 @@ class AddedLoss(Case):
         loss = self.loss()
         self.train(*bce, "--class-weights", "3")
         self.assertEqual(self.loss(), loss)
-        # Of one number a sample, the samples are no classes.
+        # Scores of one number a sample have no classes.
         self.write_scores({"z": [0.5, -1.0, 2.0, 0.25],
                            "labels": [1.0, 0.0, 1.0, 1.0]})
         self.train(*bce, "--class-weights", "3")

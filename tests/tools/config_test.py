@@ -58,7 +58,7 @@ class Applied(ConfigCase):
             rates = [json.loads(line)["lr"] for line in file]
         # DeepSpeed asks its schedule for the rate of the step to come.
         self.assertEqual(rates, [0, 0, 5e-4, 1e-3, 7.5e-4, 5e-4])
-        # Of epochs the data says how long it is: 8 x 12 samples.
+        # The data say how long an epoch is: 8 x 12 samples.
         def rates_of(*options):
             self.succeeds(*train, *options, "--log", "log.jsonl")
             with open(self.path("log.jsonl")) as file:

@@ -23,7 +23,7 @@ class Cuda(Case):
     def trained(self, *options, seed=1):
         """Notes, except what compiling says of CUDA."""
         result = self.succeeds(*TRAIN, *CUDA, *options, **emulated(SEED=seed))
-        # What the emulator says at the end: nothing was wrong or left.
+        # The emulator says at the end that nothing was wrong or left.
         lines = result.stderr.splitlines()
         self.assertRegex(lines[-1], r"^emulated GPU: [1-9]\d* launches$")
         self.assertFalse(any("emulated GPU" in line for line in lines[:-1]),

@@ -27,7 +27,8 @@ class Dump(Case):
                     text = file.read()
                 whole = name.replace(".mlir", ".whole.mlir")
                 if whole in names:
-                    # What no parser takes, and where it is whole.
+                    # The head says that no parser takes this, and where it is
+                    # whole.
                     self.assertTrue(text.startswith(
                         "// Constants longer than a line are in " + whole))
                     self.assertRegex(text, 'dense<"0x[0-9A-F]+... see ' + whole)

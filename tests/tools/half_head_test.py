@@ -38,7 +38,7 @@ class HalfHead(Case):
             self.x[n * INPUTS + i] * self.weight[i * CLASSES + c]
             for i in range(INPUTS)) for c in range(CLASSES)]
             for n in range(SAMPLES)]
-        # Of every other sample the class that the model is sure of.
+        # Every other sample has the class that the model is sure of.
         self.labels = [row.index(max(row)) if n % 2 else n % CLASSES
                        for n, row in enumerate(logits)]
         self.logits = logits

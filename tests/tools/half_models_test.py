@@ -94,7 +94,7 @@ class HalfModels(Case):
                 for stage in "03":
                     parts = self.train("half", "--ranks", "2", "--zero", stage)
                     self.assertEqual((weights, losses), parts[:2])
-                # What is asked for wins.
+                # An option wins.
                 whole, _, said = self.train("half", "--precision", "fp32")
                 self.assertNotIn("--precision", said)
                 self.assertEqual(whole, self.train("wide")[0])

@@ -57,7 +57,8 @@ def describe(*processes):
 
 class Mpi(Case):
 
-    # What names a rank in the environment that its launcher gives it.
+    # The variable that names a rank in the environment that its launcher gives
+    # it.
     RANK = "OMPI_COMM_WORLD_RANK"
 
     def mpirun(self, ranks, *arguments, program=ZEROGRAPH):

@@ -18,8 +18,8 @@ HOSTS = {name: f"zg{os.getpid()}{name}" for name in "ab"}
 # A host's processes: in its network, under its name, with its own numbers.
 ENTER = """exec ip netns exec {host} unshare --uts --pid --fork --kill-child \
     sh -c 'hostname {host}; exec "$@"' {host} """
-# What mpirun starts its daemon on the other host with, in place of ssh:
-# AGENT ADDRESS COMMAND...
+# The program by which mpirun starts its daemon on the other host, in place of
+# ssh: AGENT ADDRESS COMMAND...
 AGENT = "#!/bin/sh\nshift\n" + ENTER + 'sh -c "$*"\n'
 
 
@@ -153,7 +153,7 @@ class Hosts(Mpi):
         self.assertGreater(took, self.DEADLINE - 0.2)
 
     def test_a_rank_stopped_on_the_other_host(self):
-        # Of the ranks that wait, one may be told by the other.
+        # One of the ranks that wait may be told by the other.
         other = (rf"waited {self.DEADLINE} s for rank 2 "
                  rf"\(process \d+ on {HOSTS['b']}\)")
         self.check(lambda ranks: os.kill(ranks[2], signal.SIGSTOP),

@@ -92,7 +92,7 @@ class SameBits(Mpi):
                        "--steps", "2"], "3")
 
     def test_ranks_that_own_unequal_parts(self):
-        # Of 300 elements rank 0 owns 256, rank 1 the rest, rank 2 none.
+        # Rank 0 owns 256 of 300 elements, rank 1 the rest, rank 2 none.
         with open(self.path("model.onnx"), "wb") as file:
             file.write(linear(tensor("w", [300], range(300)), ("n", 300)))
         write_tensors(self.path("data"), {"x": (
@@ -214,7 +214,7 @@ class Stop(Mpi):
         self.assertEqual(os.listdir(self.folder), [])
 
     def check(self, number, victim):
-        # Of a model whose steps take a while: they are done again.
+        # Takes a model whose steps last a while: they are done again.
         options = [*GPT_RUN, "--optimizer", "sgd", "--lr", "0.01"]
         launcher, ranks, errors = self.start(3, *options, "--zero", "3",
                                              "--save-weights", "w")

@@ -68,7 +68,7 @@ class Published(Case):
                 with open(file, "rb") as source:
                     samples.append((features(source.read()),
                                     kinds.index(kind)))
-        # Of every kind in every batch.
+        # Every batch has samples of every kind.
         samples = [sample for i in range(PER_KIND)
                    for sample in samples[i::PER_KIND]]
         count = len(samples)

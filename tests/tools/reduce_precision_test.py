@@ -78,7 +78,7 @@ class ReducePrecision(Case):
 
         exact = gradients("fp32")
         self.assertEqual(gradients("bf16"), [bf16(each) for each in exact])
-        # Of one micro-batch nothing is added to.
+        # Nothing is added to the gradients of one micro-batch.
         self.assertEqual(gradients("fp16"), [
             struct.unpack("<e", struct.pack("<e", each))[0] for each in exact])
 

@@ -10,7 +10,7 @@ import time
 
 NODES = ("zga", "zgb")
 SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-# Of an outer Slurm or MPI, where the tests run in one.
+# Variables of an outer Slurm or MPI, where the tests run in one.
 FOREIGN = ("SLURM_", "SRUN_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_", "OMPI_")
 
 CONFIGURATION = """\

@@ -216,7 +216,7 @@ class Refused(Srun):
 class Stop(Srun):
 
     def check(self, number, stop, *nodes):
-        # Of a model whose steps take a while: they are done again.
+        # Takes a model whose steps last a while: they are done again.
         options = [*GPT_RUN, "--optimizer", "sgd", "--lr", "0.01", "--zero",
                    "3"]
         launcher, ranks = self.begin(*nodes, ZEROGRAPH, *options)

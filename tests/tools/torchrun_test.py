@@ -215,7 +215,7 @@ class Ends(Torchrun):
                          r"ZEROGRAPH_PORT\): Connection refused")
 
     def test_a_killed_rank(self):
-        # Of three, of which the last does not come.
+        # Starts two of three ranks: the last does not come.
         plan = self.compile_cuda(3)
         for victim in 0, 1:
             ranks = [self.start(rank, 3, *self.train(plan))

@@ -170,7 +170,7 @@ class Train(Case):
                                             "2"), [2, 4, 5])
         result = self.train("--steps", "25", "--quiet", "--save-weights", "w")
         self.assertEqual((result.stdout, result.stderr), ("", ""))
-        # What may be wrong is said all the same.
+        # Warnings are given all the same.
         result = self.succeeds("train", MLP, "--data", MLP_DATA, "--steps",
                                "25", "--micro-batch", "8", "--quiet",
                                "--prefetch", "1")

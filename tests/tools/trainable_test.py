@@ -123,7 +123,7 @@ class Trainable(Case):
             "w seems to have another name for a weight",
             "'lm_head.weight' [256, 128] is not in it, "
             "'transformer.wte.weight' is", "rename it"])
-        # What has another shape is no such weight.
+        # A tensor of another shape is no such weight.
         weights["transformer.wte.weight"] = ("F32", [1], bytes(4))
         write_tensors(self.path("w"), weights)
         self.assertIn("keep the values", self.succeeds(

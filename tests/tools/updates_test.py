@@ -204,7 +204,7 @@ class UpdateOptions(Case):
         for each in library:
             self.assertRegex(text, f"\n  products +{each['type']} +"
                              f"{each['result']} +{each['steps']}\n")
-        # What softmax and norms keep of a row has 32 bits, all else 16.
+        # Softmax and norms keep 32 bits of a row, all else 16.
         self.assertLess(10 * self.kept(report)["f32"],
                         self.kept(report)["bf16"])
         self.assertRegex(text, r"\n  bf16 +\d+ +[\d.]+ .iB\n")

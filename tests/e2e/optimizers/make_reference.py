@@ -93,7 +93,7 @@ class Gpt2(torch.nn.Module):
         self.model = transformers.GPT2LMHeadModel(config)
 
     def loss(self, input_ids, labels):
-        # Of the next token: what the model computes itself.
+        # Computes the loss of the next token, as the model does itself.
         logits = self.model(input_ids).logits[:, :-1]
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1),
                                                  labels[:, 1:].flatten())

@@ -98,7 +98,7 @@ TEST(GradientConvention, ReducedExtremumGoesToTheFirst) {
   }
 }
 
-/// Of several dimensions, the last one is the fastest.
+/// The last of several dimensions is the fastest.
 TEST(GradientConvention, ReducedExtremumOfAMatrix) {
   auto result = gradients(
       {{1, 7, 7, 2}}, "%0 = nn.reshape %a : tensor<4xf64> -> tensor<2x2xf64>\n"

@@ -75,7 +75,8 @@ std::string keyOf(const NodeCase &test, const std::string &input) {
   return absl::StrCat(nodeOf(test).op_type(), " ", place - inputs.begin());
 }
 
-/// Whether a case of one node is of an operator with an entry and a function.
+/// Returns whether a case of one node is of an operator with an entry and a
+/// function.
 bool isOfInterest(const NodeCase &test) {
   const std::string &op = nodeOf(test).op_type();
   int opset = static_cast<int>(test.model.opset_import(0).version());

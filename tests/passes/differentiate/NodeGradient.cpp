@@ -24,7 +24,7 @@ namespace {
 
 constexpr int32_t kDouble = onnx::TensorProto::DOUBLE;
 
-/// Of Gelu's function, which has them in float32.
+/// The constants of Gelu's function, which has them in float32.
 constexpr double kConstants[] = {2 / std::numbers::pi, 0.044715};
 
 double withAllDigits(double value) {

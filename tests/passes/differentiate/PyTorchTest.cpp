@@ -119,7 +119,7 @@ TEST(PyTorchGradient, ReciprocalOfARoot) {
 // Binary cross entropy
 //===----------------------------------------------------------------------===//
 
-/// Of a probability p, made of x, and the target t.
+/// The cross entropy of a probability p, made of x, and the target t.
 const std::string kCrossEntropy =
     " lessOne = Sub (t, one) n = Neg (p) o = Add (n, one) l = Log (o) "
     "least = Expand (low, shape) b = Max (l, least) no = Mul (lessOne, b) "

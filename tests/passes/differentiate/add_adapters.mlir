@@ -59,8 +59,8 @@ nn.program @forward(
 
 // -----
 
-// What products alone do not multiply by is left as it is, and said; so is a
-// rank above that of the weight.
+// A weight that not only products multiply by is left as it is, and said; so is
+// a rank above that of the weight.
 
 // CHECK-LABEL: nn.program @forward
 // CHECK-NOT: table.lora

@@ -34,7 +34,7 @@ nn.program @forward(
 
 // -----
 
-// What reaches only another output is dropped, with its ops.
+// A value that reaches only another output is dropped, with its ops.
 
 // CHECK-LABEL: nn.program @micro
 // CHECK-NOT: tanh

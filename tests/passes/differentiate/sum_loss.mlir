@@ -28,7 +28,7 @@ nn.program @forward(
 
 // -----
 
-// Of an evaluation likewise.
+// The loss of an evaluation is summed likewise.
 
 // CHECK-LABEL: nn.program @evaluate
 // CHECK: %[[SUM:.+]] = nn.convert %s : tensor<f32> -> tensor<f64>

@@ -73,8 +73,8 @@ void expectSame(const std::string &text, double tolerance,
   }
 }
 
-/// Of a and b in one sum, of b and a whose limbs are added, and of b and the
-/// blocks of a.
+/// Programs with a and b in one sum, with b and a whose limbs are added, and
+/// with b and the blocks of a.
 constexpr const char *kSumsOfSquares = R"(
   nn.program @f(%a: tensor<512xf64>, %b: tensor<256xf64>)
       -> (tensor<1xf64>, tensor<1xf64>, tensor<2xf64>) {
@@ -350,7 +350,7 @@ TEST(Decompose, Convolution) {
   }
 }
 
-/// Of f32 the plain device has them.
+/// The plain device has those of f32.
 TEST(Decompose, LeavesConvolutionsOfTheLibrary) {
   std::string text =
       convolutionText({{2, 3, 8}, {4, 3, 3}, {1}, {1}, {1}, {1}}, "forward");

@@ -120,7 +120,7 @@ nn.program @everything(%x: tensor<2x3x8xf32>) -> tensor<1x1x1xf32> {
 
 // -----
 
-// Of two groups the last is reduced first.
+// The last of two groups is reduced first.
 
 // CHECK-LABEL: nn.program @apart
 // CHECK: nn.reduce sum %{{.*}} [1] : tensor<6x8xf32> -> tensor<6x1xf32>

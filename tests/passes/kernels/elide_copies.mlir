@@ -60,7 +60,8 @@ nn.program @chain(%x: tensor<4x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x4xf32> {
   nn.return %2 : tensor<2x4xf32>
 }
 
-// What moves, drops, repeats, reverses, pads or chooses elements is a copy.
+// An op that moves, drops, repeats, reverses, pads or chooses elements is a
+// copy.
 // CHECK-LABEL: nn.program @moves
 // CHECK-COUNT-6: nn.kernel rows
 // CHECK: nn.return

@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(nn.program(nn-form-kernels,nn-verify-kernels))' | FileCheck %s
 
-// What a product needs transposed is a kernel of views alone; a reshape of a
-// buffer stays outside.
+// An operand that a product needs transposed is a kernel of views alone; a
+// reshape of a buffer stays outside.
 // CHECK-LABEL: nn.program @copies
 // CHECK: %[[Q:.*]] = nn.kernel rows
 // CHECK-NEXT: nn.transpose

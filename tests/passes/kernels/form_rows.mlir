@@ -121,8 +121,8 @@ nn.program @zeros() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   nn.return %file, %zero, %down : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// What costs much and follows from places alone is made again by each kernel
-// that reads it, where it would be a large tensor.
+// A value that costs much and follows from places alone is made again by each
+// kernel that reads it, where it would be a large tensor.
 // CHECK-LABEL: nn.program @angles
 // CHECK-NEXT: nn.kernel rows (%{{[^,]*}} = %x) :
 // CHECK-NEXT: nn.iota

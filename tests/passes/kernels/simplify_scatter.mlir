@@ -48,8 +48,8 @@ nn.program @taken(%i: tensor<4xi64>, %rows: tensor<4x2xf32>, %x: tensor<8x2xf32>
   nn.return %2 : tensor<8x2xf32>
 }
 
-// What else needs the scatter, another operation, and one scatter that
-// is added to itself: as they were.
+// A scatter that something else needs, another operation, and a scatter that is
+// added to itself stay as they were.
 // CHECK-LABEL: nn.program @kept
 // CHECK-NOT: into
 // CHECK: nn.return

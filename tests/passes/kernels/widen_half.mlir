@@ -1,6 +1,6 @@
 // RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-widen-half))' | FileCheck %s
 
-// What computes does so in f32 and rounds once.
+// An op that computes does so in f32 and rounds once.
 // CHECK-LABEL: nn.program @computes
 // CHECK: %[[X:.*]] = nn.convert %x : tensor<4xf16> -> tensor<4xf32>
 // CHECK: %[[E:.*]] = nn.unary exp %[[X]] : tensor<4xf32> -> tensor<4xf32>
@@ -23,8 +23,8 @@ nn.program @compares(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xi1> {
   nn.return %0 : tensor<4xi1>
 }
 
-// What only moves numbers stays, and so does a product: of bf16 for the library,
-// of f16 for nn-widen-products.
+// An op that only moves numbers stays, and so does a product: of bf16 for the
+// library, of f16 for nn-widen-products.
 // CHECK-LABEL: nn.program @moves
 // CHECK-NOT: f32
 // CHECK: nn.return

@@ -18,7 +18,7 @@ nn.program @twice(%x: tensor<4x8xf16>, %y: tensor<4x8xf16>) -> tensor<4x8xf32> {
   nn.return %1 : tensor<4x8xf32>
 }
 
-// What is multiplied by itself is converted once.
+// A matrix that is multiplied by itself is converted once.
 // CHECK-LABEL: nn.program @square
 // CHECK: %[[X:.*]] = nn.kernel rows
 // CHECK-NOT: nn.kernel

@@ -1,5 +1,5 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics --sched-lower
-// What cannot be lowered is refused, one case a message.
+// Programs that cannot be lowered are refused, one case a message.
 
 // expected-error @below {{argument 0 of @step is no state, input or scalar}}
 nn.program @step(%a: tensor<4xf32>) {

@@ -1,6 +1,6 @@
 // RUN: zerograph-opt %s --zero-clip-norm='clip-norm=0.5 skip-nonfinite' | FileCheck %s
 
-// Of f64 the scale is not converted, and only what read it reads the new one.
+// A scale of f64 is not converted, and only what read it reads the new one.
 
 // CHECK-LABEL: nn.program @update
 // CHECK: %[[NORM:.+]] = nn.binary mul %{{.+}}, %gradient_scale : tensor<1xf64>

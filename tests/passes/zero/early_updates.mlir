@@ -72,8 +72,8 @@ nn.program @readers(%g: tensor<16xf32>, %p: tensor<16xf32> {zero.state = #p})
 
 // -----
 
-// Of a unit of several segments each one's update reads its own shard, so none
-// of them waits for another; what they wrote is gathered behind the last.
+// Each segment's update reads its own shard in a unit of several segments, so
+// none of them waits for another; what they wrote is gathered behind the last.
 
 // CHECK-LABEL: nn.program @segments
 // CHECK: %[[A:.+]] = zero.reduce_scatter %{{.+}} segment 0

@@ -92,7 +92,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 
 // -----
 
-// What the loss counts is added up beside it, with the same weight.
+// The count of the loss is added up beside it, with the same weight.
 
 // CHECK-LABEL: nn.program @evaluate(
 // CHECK: %[[PART:.+]] = nn.binary mul %{{.+}}, %weight : tensor<1xf64>

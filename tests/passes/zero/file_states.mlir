@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s --split-input-file --zero-file-states --zero-offload --zero-verify | FileCheck %s
 
-// What lies in the file is read in front of its first use and written in the
-// end, and the host computes what is made of it.
+// A state that lies in the file is read in front of its first use and written
+// in the end, and the host computes what is made of it.
 
 // CHECK-LABEL: nn.program @update
 // CHECK: %[[M:.+]] = zero.read %a.exp_avg unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>

@@ -31,8 +31,8 @@ nn.program @micro(
 
 // -----
 
-// What one block has in two units, as its scale is not decayed, stays gathered
-// until another block is used; so it is gathered as often as one unit would be.
+// A block that has two units, as its scale is not decayed, stays gathered until
+// another block is used; so it is gathered as often as one unit would be.
 
 // CHECK-LABEL: nn.program @micro
 // CHECK: zero.all_gather {{.*}} unit 0 {{.*}} "forward of h.0, first needed by a"

@@ -45,7 +45,7 @@ module {
 
 // -----
 
-// What is reduced in every micro-batch is added up.
+// A sum that is reduced in every micro-batch is added up.
 
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   zero.layout units [#zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>]

@@ -2,9 +2,10 @@
 // RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd" | FileCheck %s --check-prefixes=CHECK,STAGE3
 // RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefix=ACCUMULATE
 
-// What every micro-batch makes anew (running statistics) is a unit of its own,
-// whole on every rank in every stage, packed where the micro-batch ends, and
-// neither gathered nor reduced. With accumulation @micro does it.
+// A parameter that every micro-batch makes anew (a running statistic) is in a
+// unit of its own, whole on every rank in every stage, packed where the
+// micro-batch ends, and neither gathered nor reduced. With accumulation @micro
+// does it.
 
 // CHECK-LABEL: nn.program @step
 // CHECK-SAME: %buffers.param: tensor<512xf32>

@@ -1,6 +1,6 @@
 // RUN: zerograph-opt %s --split-input-file --zero-offload --zero-verify | FileCheck %s
 
-// What is made of the host's memory it computes, and what is made for that
+// The host computes what is made of its memory, and what is made for that
 // alone: the mean gradient. Scalars go down at the beginning, a gradient as
 // soon as it is reduced. Only what the device keeps comes up again.
 
@@ -153,7 +153,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, z
 
 // -----
 
-// What is made of literals goes nowhere: each side makes what it reads.
+// A value that is made of literals goes nowhere: each side makes what it reads.
 
 // CHECK-LABEL: nn.program @step
 // CHECK-NOT: zero.offload

@@ -65,7 +65,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
 
 // -----
 
-// What lies in a file is brought to the device for each use.
+// A state that lies in a file is brought to the device for each use.
 
 // CHECK-LABEL: nn.program @micro
 // CHECK-NEXT: %[[F:.+]] = zero.fetch %p unit 0 bytes 1024 reason "forward of a" : tensor<256xf32>

@@ -33,7 +33,7 @@ nn.program @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) 
   nn.return %x, %y, %z : tensor<512xf32>, tensor<512xf32>, tensor<512xf32>
 }
 
-// What the host keeps is brought in front of the gather that needs it.
+// A state that the host keeps is brought in front of the gather that needs it.
 
 // CHECK-LABEL: @from_host
 // CHECK-NEXT: %[[A:.+]] = zero.fetch %a
@@ -72,8 +72,8 @@ nn.program @of_one_rank(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<256
   nn.return %y, %z : tensor<256xf32>, tensor<256xf32>
 }
 
-// What lies in the file is read in front of the fetch that needs it, of one
-// rank too.
+// A state that lies in the file is read in front of the fetch that needs it, of
+// one rank too.
 
 // CHECK-LABEL: @from_file
 // CHECK-NEXT: %[[A:.+]] = zero.read %a
@@ -102,7 +102,7 @@ nn.program @from_file(%a: tensor<256xf32>, %b: tensor<512xf32>) -> (tensor<512xf
   nn.return %x, %y : tensor<512xf32>, tensor<512xf32>
 }
 
-// What no op reads is not started early.
+// A gather that no op reads is not started early.
 
 // CHECK-LABEL: @unused
 // CHECK: nn.unary

@@ -3,10 +3,10 @@
 // RUN: zerograph-opt %s --split-input-file --zero-recompute | FileCheck %s --check-prefix=OFF
 // RUN: not zerograph-opt %s --split-input-file --zero-recompute=recompute=all 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// Of unit 0, %s is read by backward alone, and %y by unit 1, too: %y is kept,
-// %s computed again from the input and the parameter, right before its use.
-// Unit 1 is the last: nothing of it is computed again. The pack of what is kept
-// for the next micro-batch is of the forward pass.
+// Backward alone reads %s of unit 0, and unit 1 reads %y, too: %y is kept, %s
+// computed again from the input and the parameter, right before its use. Unit 1
+// is the last: nothing of it is computed again. The pack of what is kept for
+// the next micro-batch is of the forward pass.
 
 // CHECK: module attributes {{.*}}zero.recomputed = 1 : i64
 // CHECK: %[[Y:.+]] = nn.unary exp
@@ -126,8 +126,9 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 
 // -----
 
-// What is made of literals is no tensor that is kept: both blocks read the same
-// mask and half, and so does what is computed again, which no recall hides.
+// A value that is made of literals is no tensor that is kept: both blocks read
+// the same mask and half, and so does what is computed again, which no recall
+// hides.
 
 // CHECK: %[[HALF:.+]] = nn.constant dense<5.000000e-01>
 // CHECK: %[[MASK:.+]] = nn.compare le

@@ -32,7 +32,8 @@
 // CHECK-NEXT: zero.release %[[P1]] unit 1
 // CHECK-NOT: zero.all_gather
 
-// What no one gathers is called again: else both times were the same op.
+// A value that no one gathers is called again: else both times were the same
+// op.
 
 // WHOLE-LABEL: nn.program @micro
 // WHOLE: nn.reduce sum

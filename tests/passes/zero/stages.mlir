@@ -5,9 +5,9 @@
 // RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd persistence-threshold=512" | FileCheck %s --check-prefixes=CHECK,STAGE2
 // RUN: zerograph-opt %s --zg-zero="ranks=2 zero=3 optimizer=sgd accumulate=2" | FileCheck %s --check-prefixes=ACCUMULATE
 
-// What the passes of the phase make together: what each stage keeps, gathers and
-// reduces. A unit under the persistence threshold behaves in stage 3 as all units
-// do in stage 2.
+// Tests what the passes of the phase make together: what each stage keeps,
+// gathers and reduces. A unit under the persistence threshold behaves in stage
+// 3 as all units do in stage 2.
 
 // CHECK-LABEL: nn.program @step
 
@@ -44,7 +44,7 @@
 // STAGE2: zero.all_gather {{.*}} "updated parameters of fc" in_place
 // STAGE3-NOT: zero.all_gather
 
-// What that means stands after the code.
+// The meaning of that stands after the code.
 // CHECK: where (
 // STAGE0: %fc.param {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}
 // STAGE1: %fc.param {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}

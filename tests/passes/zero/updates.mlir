@@ -92,7 +92,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 
 // -----
 
-// What each group is updated with is said, and what the optimizer keeps.
+// The module says what each group is updated with, and what the optimizer
+// keeps.
 
 // CHECK-LABEL: nn.program @update
 // CHECK: %gradient_scale {nn.scalar = "gradient_scale"}

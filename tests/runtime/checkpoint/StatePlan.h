@@ -19,7 +19,7 @@ namespace zerograph::testing {
 struct StatePlanOptions {
   unsigned world = 1;
   bool sharded = false;
-  /// Of parameters; in another type than F32 they have masters.
+  /// The type of parameters; in another type than F32 they have masters.
   plan::ElementType type = plan::F32;
   uint64_t elements = 900; // of "w"
 };
@@ -106,7 +106,8 @@ struct HeldStates {
   RankMemory memory;
 };
 
-/// What a run of states would have: each element tells where it belongs.
+/// Returns what a run of states would have: each element tells where it
+/// belongs.
 inline float valueOf(const ParameterPart &part, uint64_t element,
                      unsigned rank) {
   float role = part.state->role() == "exp_avg" ? 0.5f : 0;

@@ -16,7 +16,8 @@
 
 namespace zerograph::testing {
 
-/// Of lengths that differ, some longer than any one piece that is sent.
+/// Checks texts of lengths that differ, some longer than any one piece that is
+/// sent.
 inline void checkTexts(ControlPlane &comm) {
   unsigned world = comm.world(), rank = comm.rank();
   auto text = [](unsigned from) {
@@ -57,7 +58,7 @@ inline void checkEmptyTexts(ControlPlane &comm) {
   }
 }
 
-/// Of at least two ranks.
+/// Checks the agreement of at least two ranks.
 inline void checkAgreement(ControlPlane &comm) {
   unsigned world = comm.world(), rank = comm.rank();
   EXPECT_TRUE(agree(comm, "opening", absl::OkStatus()).ok());

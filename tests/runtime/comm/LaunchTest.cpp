@@ -180,7 +180,7 @@ TEST(Launch, MpiIsPreferredWhereBothSayTheSame) {
       with(kTorchrun,
            {{"TORCHELASTIC_RUN_ID", ""}, {"RANK", "1"}, {"WORLD_SIZE", "4"}});
   EXPECT_FALSE(found(with(both, kMpirun)).place);
-  // What MPI does not need may be missing.
+  // Variables that MPI does not need may be missing.
   EXPECT_FALSE(
       found(with(kMpirun, {{"RANK", "1"}, {"WORLD_SIZE", "4"}})).place);
   expectError(with(with(both, kMpirun), {{"RANK", "2"}}),

@@ -63,8 +63,8 @@ std::byte *bytesOf(std::vector<Element> &values) {
   return reinterpret_cast<std::byte *>(values.data());
 }
 
-/// What rank `rank` contributes: wildly different magnitudes, so that another
-/// order of additions gives other bits.
+/// Returns what rank `rank` contributes: wildly different magnitudes, so that
+/// another order of additions gives other bits.
 template <typename Element>
 std::vector<Element> contributionOf(unsigned rank, uint64_t elements) {
   std::mt19937 random(3 + rank);

@@ -1,7 +1,7 @@
 //===- NcclApiTest.cpp - the NCCL of this machine -------------------------===//
 //
-// What NCCL does without a driver: it is found, has all functions, and makes
-// ids.
+// Tests what NCCL does without a driver: it is found, has all functions, and
+// makes ids.
 //
 //===----------------------------------------------------------------------===//
 

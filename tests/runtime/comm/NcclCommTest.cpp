@@ -54,7 +54,7 @@ private:
 class NcclCommTest : public ::testing::Test {
 protected:
   /// Joins, registers an arena and then another, gathers in the first, closes.
-  /// What was noted of each arena, by rank.
+  /// Returns what was noted of each arena, by rank.
   std::vector<std::vector<std::string>> registerTwo(bool apart) {
     std::vector<std::vector<std::string>> notes(2);
     LocalGroupOptions options;
@@ -111,8 +111,8 @@ TEST_F(NcclCommTest, RegistersOnOneMachine) {
   EXPECT_EQ(nccl.registrations(), 8u); // two ranks, two arenas, each a window
 }
 
-/// What peers' memory needs is made before the first step: each kind of
-/// collective has been in each arena.
+/// The connections that peers' memory needs are made before the first step:
+/// each kind of collective has been in each arena.
 TEST_F(NcclCommTest, ExchangesInEachArenaOnce) {
   registerTwo(/*apart=*/false);
   EXPECT_EQ(nccl.launches(), 2u * (3 + 2 * 3 + 1));

@@ -13,7 +13,7 @@
 #include "tests/runtime/device/SameShape.h"
 
 namespace {
-// What nccl.h has as macros.
+// The macros of nccl.h.
 constexpr int kIdBytes = zerograph::NCCL_UNIQUE_ID_BYTES;
 constexpr int kSymmetric = zerograph::NCCL_WIN_COLL_SYMMETRIC;
 } // namespace

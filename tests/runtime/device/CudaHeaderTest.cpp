@@ -31,7 +31,8 @@ using zerograph::testing::sameShape;
   }
 
 TEST(CudaHeader, Functions) {
-  // Of later headers; what it replaces is there in every driver.
+  // A function of later headers; the one that it replaces is there in every
+  // driver.
   const std::string kNewer = "cuEventElapsedTime_v2";
   ZEROGRAPH_CUDA_FUNCTIONS(ZEROGRAPH_SAME)
 }

@@ -102,7 +102,7 @@ TEST_F(CudaProgramTest, EachStepIsPassedOn) {
   EXPECT_EQ(gpu.complaint(), "");
 }
 
-/// Of another device, which comes to it or fails.
+/// Awaits a count of another device, which comes to it or fails.
 TEST_F(CudaProgramTest, AwaitsACountUnlessCancelled) {
   std::unique_ptr<CudaMemory> pinned = *makePinnedMemory(context, 64);
   std::atomic_ref<uint32_t> counter(

@@ -32,7 +32,7 @@ TEST(CudaSegments, StreamsInTurn) {
             (Segments{{0, 2}, {1, 3}}));
 }
 
-// What awaits step 1 need not wait for step 2.
+// A step that awaits step 1 need not wait for step 2.
 TEST(CudaSegments, EndsWhereItIsAwaited) {
   EXPECT_EQ(cutSegments({step(0), awaited(step(0)), step(0), awaits(step(1))}),
             (Segments{{0, 1}, {2}, {3}}));

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What the driver says of an event, which is a pointer to this.
+/// The answers that the driver gives of an event, which is a pointer to this.
 struct Said {
   int looks = 0; // until it is over
   CUresult result = CUDA_SUCCESS;

@@ -54,7 +54,7 @@ TEST(FairShareTest, LittleIsTolerated) {
   EXPECT_LT(fairShare(64, 64, {2.1, 9}), 64);
 }
 
-/// What others leave is ours, however many threads they have.
+/// The rest that others leave is ours, however many threads they have.
 TEST(FairShareTest, WhatIsLeftIsUsed) {
   EXPECT_DOUBLE_EQ(fairShare(16, 16, {4, 64}), 12);
 }

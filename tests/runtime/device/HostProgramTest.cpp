@@ -70,7 +70,7 @@ protected:
     return {memory[buffer], memory[buffer] + bytes, writes};
   }
 
-  /// What the next step does, if it is not just to wait for the other one.
+  /// The work of the next step, if it is not just to wait for the other one.
   struct Step {
     std::vector<Touch> touches = {};
     std::function<absl::Status()> function = {};
@@ -97,7 +97,7 @@ protected:
     return program.finish(failed);
   }
 
-  /// Whether two steps that would meet do.
+  /// Returns whether two steps that would meet do.
   bool meet(Step one, Step two, std::chrono::milliseconds patience,
             std::optional<StreamEntry::Count> publishes = {}) {
     Meeting meeting(patience);
@@ -108,7 +108,8 @@ protected:
     return meeting.met;
   }
 
-  /// What a step does that takes a while, and `done`, how many have done it.
+  /// Makes the work of a step that takes a while, and counts in `done` how many
+  /// have done it.
   std::function<absl::Status()> slow() {
     return [this] {
       std::this_thread::sleep_for(kShort);
@@ -220,7 +221,8 @@ TEST_F(SideBySideTest, TimesAreEachSteps) {
   EXPECT_NE(times[0].end, times[1].end);
 }
 
-/// Behind both, in the list's order, and before one that waits.
+/// Passes a step on behind both, in the list's order, and before one that
+/// waits.
 TEST_F(SideBySideTest, EachStepIsPassedOn) {
   Meeting meeting(kLong);
   std::vector<uint32_t> places, seen;

@@ -25,7 +25,7 @@ public:
     return {&buffers.back(), 0, bytes};
   }
 
-  /// What the step does is `step`'s, until `operation` is set.
+  /// Adds a step that does what `step` says, until `operation` is set.
   StepBinding &add(unsigned stream, std::vector<uint32_t> waits = {},
                    const plan::Step &step = {}) {
     StepBinding binding;

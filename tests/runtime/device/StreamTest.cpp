@@ -184,7 +184,7 @@ TEST(HostDeviceTest, AFailureEndsEveryStream) {
   EXPECT_EQ(ran, 1);
 }
 
-/// What is cancelled ends, also where it waits; nobody is told.
+/// A cancelled run ends, also where it waits; nobody is told.
 TEST(HostDeviceTest, ACancelledRunEnds) {
   HostRun host(2);
   int told = 0;

@@ -7,9 +7,10 @@
 
 namespace zerograph::testing {
 
-/// What a device with queues must be able to do with a program: it issues the
-/// list from one thread, from front to back, and every event that a step awaits
-/// has been recorded by then. Each operation is done when it is issued.
+/// Makes a driver that does what a device with queues must be able to do with a
+/// program: it issues the list from one thread, from front to back, and every
+/// event that a step awaits has been recorded by then. Each operation is done
+/// when it is issued.
 std::unique_ptr<Driver> makeInOrderDriver();
 
 } // namespace zerograph::testing

@@ -39,7 +39,7 @@ struct OneStep {
   double rate = 0.125;
   const Machine *machine = nullptr;
 
-  /// What each rank's step gave.
+  /// Returns what each rank's step gave.
   std::vector<absl::Status> statuses() const;
   absl::Status rank(const LoadedPlan &loaded, HostCommunicator &comm,
                     std::unique_ptr<Trainer> &trainer) const;
@@ -129,7 +129,7 @@ TEST(Nonfinite, AnInputIsNamedWithItsSample) {
                     HasSubstr("look at sample 1 of the micro-batch")));
 }
 
-/// Of finite numbers a product makes infinity, and the loss is infinite.
+/// A product makes infinity of finite numbers, and the loss is infinite.
 TEST(Nonfinite, TheFirstStepIsNamed) {
   OneStep run{{1, 3, 1, false}};
   run.w = 2;
@@ -153,7 +153,8 @@ TEST(Nonfinite, GradientsAreNamedByTheirParameter) {
                               "computes 'linear_gradient'")));
 }
 
-/// Behind the 500 parameters: 1.8e38 * (1 + i / 1000) is infinite from 891 on.
+/// The padding lies behind the 500 parameters: 1.8e38 * (1 + i / 1000) is
+/// infinite from 891 on.
 TEST(Nonfinite, PaddingIsNothing) {
   for (uint32_t world : {1u, 2u}) {
     OneStep run{{world, 3, 1, false}};

@@ -84,8 +84,8 @@ protected:
   std::vector<std::string> said;
 };
 
-/// What one rank does with four micro-batches, every way of dividing them over
-/// ranks, micro-batches, stages and threads does to the bit.
+/// Every way of dividing four micro-batches over ranks, micro-batches, stages
+/// and threads does to the bit what one rank does with them.
 TEST_F(TrainTest, AnyDivisionOfAStepGivesTheSameBits) {
   TrainResult reference = run({1, 1, 4, false});
   std::vector<float> weights = floatsOf(path("out.safetensors"), "w");

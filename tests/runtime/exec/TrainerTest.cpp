@@ -41,7 +41,7 @@ absl::Span<const std::byte> bytesOf(const Floats &values) {
           values.size() * sizeof(float)};
 }
 
-/// What all ranks together end with.
+/// The results that all ranks together end with.
 struct Trained {
   Floats weights = Floats(kParameters);
   std::vector<double> losses;
@@ -182,7 +182,7 @@ TEST(Trainer, AnyDivisionOfAStepGivesTheSameBits) {
   for (uint32_t world : {2u, 4u}) {
     for (uint32_t stage : {1u, 3u}) {
       Trained trained = trainAll({world, stage, 4 / world, false});
-      // Of parameters that all ranks hold whole, each has read all.
+      // Each rank has read all of the parameters that all hold whole.
       EXPECT_EQ(trained.weights, reference.weights) << world << " " << stage;
       EXPECT_EQ(trained.losses, reference.losses) << world << " " << stage;
     }

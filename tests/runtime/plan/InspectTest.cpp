@@ -158,7 +158,8 @@ TEST(Inspect, ReportsWhatIsInThePlan) {
               HasSubstr("  device  6.94 KiB  6.94 KiB  "));
 }
 
-// What a slice is, where it lies and when it lives, for who draws the arena.
+// Prints what a slice is, where it lies and when it lives, for who draws the
+// arena.
 TEST(Inspect, HasTheLivesOfSlices) {
   LoadedPlan loaded{testing::stageThreePlan(), ""};
   absl::StatusOr<nlohmann::ordered_json> report = inspectPlan(loaded);

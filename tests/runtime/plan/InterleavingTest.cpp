@@ -79,7 +79,7 @@ plan::Plan randomSchedule(std::mt19937 &random, int steps, bool wait_often) {
   return b.finish();
 }
 
-/// What has started and ended, and what may start next.
+/// Knows what has started and ended, and what may start next.
 class Run {
 public:
   explicit Run(const plan::Program &program) : program(program) {}
@@ -195,8 +195,8 @@ bool goesWrong(const plan::Plan &plan, std::mt19937 &random) {
   return wrong;
 }
 
-/// What the checks of order and bytes say of a valid plan. These schedules have
-/// no units, and sum no loss: the checks of those are not asked.
+/// Returns what the checks of order and bytes say of a valid plan. These
+/// schedules have no units, and sum no loss: the checks of those are not asked.
 std::string problemsOf(const plan::Plan &plan) {
   absl::Status valid = validatePlan(plan);
   if (!valid.ok()) {

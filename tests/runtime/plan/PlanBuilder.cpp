@@ -18,7 +18,8 @@ void appendAll(plan::Step &step, const std::vector<plan::Access> &accesses) {
   }
 }
 
-/// Of what sample plans hold there: all is f32 but the numbers of 8 bytes.
+/// Returns the type of what sample plans hold there: all is f32 but the numbers
+/// of 8 bytes.
 plan::ElementType typeOf(const plan::Slice &slice) {
   return slice.slice_class() == plan::SCALAR && slice.bytes() == 8 ? plan::F64
                                                                    : plan::F32;
@@ -310,7 +311,7 @@ void signKernels(plan::Plan &plan) {
         operand.set_bytes(access.bytes());
         operand.set_mode(access.mode());
         operand.set_type(typeOf(plan.slices(int(access.slice()))));
-        // What a launch does in place, its kernel allows.
+        // The kernel allows what a launch does in place.
         for (int i = 0; access.mode() != plan::READ && i < step.accesses_size();
              ++i) {
           plan::Access same = step.accesses(i);

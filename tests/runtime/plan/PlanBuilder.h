@@ -151,7 +151,7 @@ plan::Plan forwardPlan();
 
 /// Index of the slice with this name.
 uint32_t sliceNamed(const plan::Plan &plan, const std::string &name);
-/// Whether the step is a launch that writes parameters.
+/// Returns whether the step is a launch that writes parameters.
 bool launchesUpdate(const plan::Plan &plan, const plan::Step &step);
 
 } // namespace zerograph::testing

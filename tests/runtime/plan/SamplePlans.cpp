@@ -5,8 +5,8 @@
 namespace zerograph::testing {
 namespace {
 
-/// What all three plans have: the slices of the loss, the stop flag and the
-/// scalars, and one input.
+/// The parts that all three plans have: the slices of the loss, the stop flag
+/// and the scalars, and one input.
 struct Common {
   uint32_t input, loss_local, loss, stop_local, stop, rate;
 
@@ -130,8 +130,8 @@ plan::Plan stageOnePlan() {
   return b.finish();
 }
 
-/// Behind the programs that train, of the unit with these parameters and of
-/// each rank's own statistics.
+/// Adds an evaluation behind the programs that train, of the unit with these
+/// parameters and of each rank's own statistics.
 static void addEvaluation(PlanBuilder &b, const Common &common, uint32_t p,
                           uint32_t statistics) {
   using namespace plan;
@@ -230,7 +230,7 @@ plan::Plan reduceLastPlan() {
   return b.finish();
 }
 
-/// What offloads states, to the file or to the memory of the host.
+/// Makes a plan that offloads states, to the file or to the memory of the host.
 static plan::Plan planWithHost(bool file) {
   using namespace plan;
   PlanBuilder b(2, 1);
@@ -263,7 +263,7 @@ static plan::Plan planWithHost(bool file) {
   b.copy(kOffload, own, b.all(gh, WRITE), {r});
   uint32_t to =
       b.copy(kOffload, b.all(common.rate, READ), b.all(rate, WRITE), {});
-  // Behind both, which are of one stream.
+  // Waits for both, which are of one stream.
   std::vector<uint32_t> waits = {to};
   uint32_t new_master = master, new_m = m;
   if (file) {

@@ -12,7 +12,7 @@
 namespace zerograph {
 namespace {
 
-/// Of this thread: what else the machine does is no matter.
+/// Returns the seconds of this thread: what else the machine does is no matter.
 double processorSeconds() {
   timespec now = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

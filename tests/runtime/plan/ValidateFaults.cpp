@@ -112,7 +112,7 @@ const ValidateFault kFaults[] = {
     {"names axis 1 of 1", [](plan::Plan &p) { p.mutable_loss()->set_axes(0, 1); }},
     {"allows TF32 on the device host",
      [](plan::Plan &p) { p.mutable_devices(0)->set_allow_tf32(true); }},
-    // What the format can say and no runtime can do yet.
+    // Faults that the format can express: no runtime can do this yet.
     {"a mesh of 2 axes, expected one; not built yet",
      [](plan::Plan &p) {
        plan::Axis &axis = *p.add_mesh();
@@ -243,7 +243,7 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) {
        p.mutable_slices(0)->set_slice_class(plan::TRANSIENT);
      }},
-    // What no runtime can do.
+    // Faults that no runtime can do.
     {"step 10 of \"step\" (all_reduce, sum the loss): adds up elements of type "
      "i32",
      [](plan::Plan &p) {

@@ -11,13 +11,13 @@
 
 namespace zerograph::testing {
 
-/// What makes `stageThreePlan` invalid.
+/// A change that makes `stageThreePlan` invalid.
 struct ValidateFault {
   const char *cause; // a part of the message
   std::function<void(plan::Plan &)> make;
 };
 
-/// Of what a plan declares, and of its steps.
+/// Return the faults of what a plan declares, and of its steps.
 absl::Span<const ValidateFault> validateFaults();
 absl::Span<const ValidateFault> validateStepFaults();
 

@@ -26,11 +26,11 @@ TEST(Verify, RanksAgreeOnTheNorm) {
   norm.set_slice(plan.gradient_norm());
   norm.set_bytes(8);
   norm.set_mode(plan::WRITE);
-  // Of this rank's shards alone.
+  // A norm of this rank's shards alone.
   *step(plan, 12)->add_accesses() = norm;
   testing::stateFacts(plan);
   expectFault(plan, "missing gather: ", "norm");
-  // Of this rank's samples.
+  // A norm of this rank's samples.
   plan = testing::stageThreePlan();
   norm.set_slice(addNumber(plan, "norm"));
   plan.set_gradient_norm(norm.slice());
@@ -68,7 +68,7 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
                   pair == 0 ? "the loss" : "the sum of stop flags");
     }
   }
-  // What the runtime sets on each rank; a slice that nothing sums.
+  // The flag that the runtime sets on each rank; a slice that nothing sums.
   plan::Plan plan = testing::stageThreePlan();
   plan.mutable_stop()->set_slice(
       testing::sliceNamed(plan, "stop of this rank"));

@@ -12,7 +12,7 @@ void moveTo(plan::Plan &plan, const std::string &name, int arena) {
   testing::stateSizes(plan);
 }
 
-/// Of `offloadingPlan`.
+/// Steps of `offloadingPlan`.
 enum : int { kGradients = 5, kUpdating = 7, kParameters = 8, kGathering = 9 };
 
 TEST(VerifyOffload, WhatCrossesIsWhatItIsSaidToBe) {
@@ -84,7 +84,7 @@ TEST(VerifyOffload, EachWayHasItsStream) {
   expectFault(plan, "wrong stream: ", "nothing copies from host to device");
 }
 
-/// Of `filePlan`.
+/// Steps of `filePlan`.
 enum : int {
   kReadMaster = 7,
   kReadMoment,
@@ -137,7 +137,7 @@ TEST(VerifyFile, AStateThatIsNotWrittenBack) {
   expectFault(plan, "missing update: ", "exp_avg");
 }
 
-/// Of `fileParametersPlan`.
+/// Steps of `fileParametersPlan`.
 enum : int { kUpdatesAll = 12, kWritesMaster, kWritesParameters = 15 };
 
 TEST(VerifyFile, ParametersThatAreWrittenWhileTheyAreRead) {
@@ -149,7 +149,7 @@ TEST(VerifyFile, ParametersThatAreWrittenWhileTheyAreRead) {
 }
 
 TEST(VerifyFile, ParametersThatNoUpdateMade) {
-  // What was read for the gather.
+  // Writes back what was read for the gather.
   plan::Plan plan = testing::fileParametersPlan();
   step(plan, kWritesParameters)
       ->mutable_accesses(0)

@@ -1,6 +1,6 @@
 //===- VerifyTest.cpp - every seeded fault is found, for its own reason ---===//
 //
-// What bytes, streams and files promise; what ranks do with units is in
+// Tests what bytes, streams and files promise; what ranks do with units is in
 // VerifyUnitsTest.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -89,7 +89,8 @@ TEST(Verify, SumsInPlace) {
   *step(plan, 6)->add_accesses() = write;
   testing::stateFacts(plan);
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
-  // Behind the launch that the reduction awaits, it would race with it.
+  // Another access behind the launch that the reduction awaits would race with
+  // it.
   for (const plan::Access &access : {read, write}) {
     *step(product, 8)->add_accesses() = access;
   }

@@ -284,7 +284,7 @@ TEST(Verify, GradientsOfMicroBatchesAreAdded) {
   step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
   testing::stateFacts(plan);
   expectFault(plan, "lost gradients: ", "gradients [256, 500) of unit 0 (a)");
-  // What no step zeroes goes on to the next step.
+  // A sum that no step zeroes goes on to the next step.
   plan = testing::reduceLastPlan();
   removeStep(plan, 4, 1);
   expectFault(plan, "gradients not zeroed: ", "a/grad");
@@ -312,7 +312,7 @@ TEST(Verify, ZerosMayBeCopied) {
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
 }
 
-/// What a rank has written into a sum before does not become common by it.
+/// A rank's own values, written into a sum before, do not become common by it.
 TEST(Verify, SumsOntoARanksOwn) {
   plan::Plan plan = testing::stageThreePlan();
   plan::Step *reduce = step(plan, 7);

@@ -68,7 +68,7 @@ protected:
     return path("names.json");
   }
 
-  /// Of a matrix "w", all trained.
+  /// Makes a plan of a matrix "w", all trained.
   static plan::Plan planFor(const StatePlanOptions &options) {
     plan::Plan plan = statePlan(options);
     for (plan::Unit &unit : *plan.mutable_units()) {

@@ -57,7 +57,7 @@ TEST(Permutation, SeedAndEpochChangeTheOrder) {
   EXPECT_EQ(orders.size(), 11u); // one is both
 }
 
-/// Of five numbers all 120 orders, each about as often: 500 times, where the
+/// All 120 orders of five numbers come about as often: 500 times, where the
 /// standard deviation is 22.
 TEST(Permutation, AllOrdersAreEquallyLikely) {
   std::map<std::vector<uint64_t>, int> times;

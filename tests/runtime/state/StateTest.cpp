@@ -181,8 +181,8 @@ TEST_F(StateTest, ParametersWithoutASourceAreListedTogether) {
       << sources.status();
 }
 
-/// What ranks save is each parameter whole, and loads back to the same bits;
-/// names that are missing or too many are said.
+/// Ranks save each parameter whole, and it loads back to the same bits; names
+/// that are missing or too many are said.
 TEST_F(StateTest, SavedWeightsLoadBack) {
   InitializeOptions options;
   options.init_missing = 0.5;
@@ -392,8 +392,8 @@ TEST_F(StateTest, DumpedFloat64GradientsAreScaledInFloat64) {
   }
 }
 
-/// What is no number is named with its place in the parameter, whichever rank
-/// holds it; a frozen parameter may be infinite.
+/// A value that is no number is named with its place in the parameter,
+/// whichever rank holds it; a frozen parameter may be infinite.
 TEST_F(StateTest, WeightsThatAreNoNumbersAreNamed) {
   for (float value : {NAN, INFINITY, -INFINITY}) {
     {

@@ -14,7 +14,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Of every size of element, in squares and at their ends.
+/// Transposes every size of element, in squares and at their ends.
 TEST(Transpose, EveryElementIsTransposed) {
   for (uint64_t element : {1, 2, 4, 8}) {
     for (auto [rows, columns] : {std::pair<uint64_t, uint64_t>{1, 70},

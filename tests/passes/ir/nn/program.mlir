@@ -1,8 +1,8 @@
 // RUN: zerograph-opt %s | FileCheck %s --strict-whitespace --match-full-lines
 // RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace --match-full-lines
 
-// What arguments and results mean may stand in the signature, and is printed
-// after the body, an entry a line. A long signature is broken.
+// The meaning of arguments and results may stand in the signature, and is
+// printed after the body, an entry a line. A long signature is broken.
 
 //      CHECK:  nn.program @forward(%x: tensor<4x8xf32>, %plain: tensor<4x8xf32>) {
 // CHECK-NEXT:    nn.return %x : tensor<4x8xf32>

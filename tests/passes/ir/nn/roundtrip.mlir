@@ -1,8 +1,8 @@
 // RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace
 // RUN: zerograph-opt %s --mlir-print-op-generic | zerograph-opt | FileCheck %s --strict-whitespace
 
-// What is printed is parsed again, for every op in every form of its syntax:
-// the examples of the ops' descriptions.
+// Every op that is printed is parsed again, in every form of its syntax: the
+// examples of the ops' descriptions.
 
 // CHECK-LABEL: nn.program @elementwise
 nn.program @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>,

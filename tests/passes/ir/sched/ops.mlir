@@ -1,6 +1,6 @@
 // RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace
 
-// What the ops' descriptions show is parsed, and printed as it was.
+// The examples of the ops' descriptions are parsed, and printed as they were.
 
 // CHECK: module attributes {sched.arenas = [#sched.arena<device, bytes = 16384, alignment = 64, peak = 16384, lower_bound = 128>]
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.arena<device, bytes = 16384, alignment = 64, peak = 16384, lower_bound = 128>]} {

@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s | zerograph-opt | FileCheck %s --strict-whitespace
 // RUN: zerograph-opt %s --mlir-print-op-generic | zerograph-opt | FileCheck %s --strict-whitespace
 
-// What is printed is parsed again, for every op in every form of its syntax.
+// Every op that is printed is parsed again, in every form of its syntax.
 
 // CHECK: nn.program @hold
 nn.program @hold(%flat: tensor<4096xf32>, %gw: tensor<16x64xf32>, %gb: tensor<64xf32>) {

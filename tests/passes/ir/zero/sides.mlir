@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics --zero-verify
 
-// What is computed on one side takes no memory of the other, and is not kept
-// there.
+// A value that is computed on one side takes no memory of the other, and is not
+// kept there.
 
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   nn.program @mixed(%m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}, %x: tensor<256xf32>) {

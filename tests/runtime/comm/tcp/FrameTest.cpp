@@ -11,7 +11,7 @@ using namespace zerograph::tcp;
 
 namespace {
 
-/// What `bytes` are, taken `part` at a time.
+/// Reads `bytes`, taken `part` at a time.
 absl::Status read(absl::string_view bytes, size_t part,
                   std::vector<Frame> &frames,
                   uint64_t longest = kLongestPayload) {
@@ -85,7 +85,7 @@ TEST(Frame, UnknownKindsAreRefused) {
   }
 }
 
-/// What comes after an error is not looked at: where it begins is not known.
+/// Bytes after an error are not looked at: where a frame begins is not known.
 TEST(Frame, NothingIsTakenAfterAnError) {
   FrameReader reader(100);
   std::vector<Frame> frames;

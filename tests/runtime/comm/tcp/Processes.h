@@ -52,8 +52,8 @@ public:
     return 0;
   }
 
-  /// What a rank's body gave, once it has: "OK", or its error. "" of one that
-  /// died.
+  /// Returns what a rank's body gave, once it has: "OK", or its error. "" of
+  /// one that died.
   std::string said(unsigned rank) {
     for (Process &process : processes) {
       char buffer[4096];

@@ -48,7 +48,7 @@ protected:
     }
   }
 
-  /// What rank 0 answers, up to its end.
+  /// Returns what rank 0 answers, up to its end.
   std::vector<Frame> answers(Connection &connection, size_t count = SIZE_MAX) {
     std::vector<Frame> frames;
     bool came = false;
@@ -199,7 +199,7 @@ TEST_F(StrangersTest, RankZeroOfAnotherVersionIsNamed) {
   }
 }
 
-/// What listens and never speaks, as a debugger's port may.
+/// A stranger that listens and never speaks, as a debugger's port may.
 TEST_F(StrangersTest, WhoListensAndSaysNothingIsGivenUp) {
   auto listening = listenOn("127.0.0.1", port);
   absl::Status status = join(1, 2, "a test", 0.5).get().status();

@@ -12,7 +12,7 @@ namespace {
 
 const std::set<std::string> kGlobals = {"collections.OrderedDict", "m.Class"};
 
-/// Of what follows the beginning of a pickle.
+/// Parses what follows the beginning of a pickle.
 absl::StatusOr<std::unique_ptr<Pickle>> parse(const std::string &text) {
   return Pickle::parse("f.pt", 1000, std::string("\x80\x02") + text, kGlobals);
 }
@@ -93,7 +93,7 @@ TEST(Pickle, AnOrderedDictionaryIsADictionary) {
 }
 
 TEST(Pickle, AnUnknownGlobalIsRefusedByItsName) {
-  // What os.system("id") looks like.
+  // The bytes look like os.system("id").
   EXPECT_EQ(errorOf("cposix\nsystem\nX" + bytes({2, 0, 0, 0}) + "id" +
                     bytes({0x85}) + "R."),
             "f.pt: byte 1002: it names posix.system, which is none of the "

@@ -54,13 +54,14 @@ protected:
     return writer->commit();
   }
 
-  /// Of a file with these bytes.
+  /// Returns the error of a file with these bytes.
   std::string errorOf(const std::string &bytes) {
     put("broken", bytes);
     auto read = readTorch(path("broken"));
     return read.ok() ? "fine" : std::string(read.status().message());
   }
-  /// Of a whole file where `from` is replaced, once, by as many bytes.
+  /// Returns the error of a whole file where `from` is replaced, once, by as
+  /// many bytes.
   std::string errorWith(const std::string &from, const std::string &to) {
     std::string bytes = content("f");
     size_t at = bytes.find(from);
@@ -158,7 +159,7 @@ TEST_F(TorchFileTest, WhatTheDirectorySaysIsChecked) {
             std::string::npos);
   EXPECT_NE(field(28, 60000, 2).find("entry 0 is cut short"),
             std::string::npos);
-  // Behind the name: two sizes and the place of the header, with 64 bits.
+  // Two sizes and the place of the header, with 64 bits, lie behind the name.
   size_t large = 46 + std::strlen("archive/data.pkl") + 4;
   EXPECT_NE(field(large, uint64_t(1) << 62, 8).find("is compressed"),
             std::string::npos);
