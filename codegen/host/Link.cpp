@@ -71,7 +71,9 @@ std::string runLld(ArrayRef<const char *> arguments) {
   }
   std::string said;
   llvm::raw_string_ostream stream(said);
-  // Makes lld return where it would end the process.
+  // Without this, lld's fatal errors (a full disk) end the process: lldMain
+  // returns from them only where recovery is enabled, and says then that it
+  // cannot run again.
   llvm::CrashRecoveryContext::Enable();
   lld::Result result =
       lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
