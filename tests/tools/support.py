@@ -19,6 +19,9 @@ MLP = os.path.join(MODELS, "mlp-digits", "model.onnx")
 MLP_DATA = os.path.join(MODELS, "mlp-digits", "batches.safetensors")
 GPT = os.path.join(MODELS, "gpt2-nano", "model.onnx")
 GPT_DATA = os.path.join(MODELS, "gpt2-nano", "batches.safetensors")
+# Seconds for a program: more than ranks wait for each other (--deadline, 300),
+# so that one that hangs says who waits for whom.
+LIMIT = 600
 
 
 def rows(tensor, begin, end):
@@ -30,6 +33,8 @@ def rows(tensor, begin, end):
 
 class Case(unittest.TestCase):
     """Each test runs in a folder of its own."""
+
+    maxDiff = None  # a failure that comes once in many runs says all at once
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="zerograph-tools-")
@@ -43,7 +48,8 @@ class Case(unittest.TestCase):
         options.setdefault("cwd", self.folder)
         return subprocess.run([*prefix, program, *arguments],
                               capture_output=True, text=True, errors="replace",
-                              timeout=300, stdin=subprocess.DEVNULL, **options)
+                              timeout=LIMIT, stdin=subprocess.DEVNULL,
+                              **options)
 
     def without_privileges(self):
         """Options of run_program: as one whom the modes of files bind. Root
