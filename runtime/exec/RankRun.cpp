@@ -167,9 +167,7 @@ absl::Status RankRun::recordStep(const StepRecord &record) {
   if (session.events) {
     ZG_RETURN_IF_ERROR(session.events->add(record.step, numbersOf(record)));
   }
-  if (session.progress) {
-    session.progress->add(record);
-  }
+  session.show(record);
   if (session.options.on_step) {
     session.options.on_step(record);
   }
@@ -231,9 +229,15 @@ absl::Status RankRun::trainSteps() {
 
 void RankRun::saySkipped() const {
   if (skipped > 0) {
-    session.say(absl::StrCat(skipped, " of ", session.result.losses.size(),
-                             " steps updated nothing, since their gradients "
-                             "were not all finite"));
+    size_t steps = session.result.losses.size();
+    std::string text = absl::StrCat(skipped, " of ", steps,
+                                    " steps updated nothing, since their "
+                                    "gradients were not all finite");
+    if (skipped == steps) {
+      session.warn(text);
+    } else {
+      session.say(text);
+    }
   }
 }
 

@@ -171,7 +171,7 @@ absl::Status openFiles(Session &session) {
   ZG_RETURN_IF_ERROR(session.order->check(*session.data, session.steps,
                                           session.process, session.processes));
   if (std::string where = session.data->countedFromEnd(); !where.empty()) {
-    session.say(absl::StrCat(
+    session.warn(absl::StrCat(
         where, "; as in ONNX, an index below 0 counts from the end. Where it "
                "marks padding, give an id that the model knows"));
   }
@@ -225,17 +225,26 @@ absl::Status checkFolder(const Session &session) {
 
 } // namespace
 
-void Session::say(const std::string &text) const {
+void Session::tell(const std::function<void(const std::string &)> &to,
+                   const char *kind, const std::string &text) const {
   if (!first()) {
     return;
   }
+  std::lock_guard<std::mutex> lock(speaking);
   if (progress) {
     progress->endLine();
   }
-  if (options.say) {
-    options.say(text);
+  if (to) {
+    to(text);
   } else {
-    std::fprintf(stderr, "note: %s\n", text.c_str());
+    std::fprintf(stderr, "%s: %s\n", kind, text.c_str());
+  }
+}
+
+void Session::show(const StepRecord &record) const {
+  std::lock_guard<std::mutex> lock(speaking);
+  if (progress) {
+    progress->add(record);
   }
 }
 
@@ -248,6 +257,7 @@ void Session::begin() {
     options.on_begin(run);
   }
   if (!options.quiet) {
+    std::lock_guard<std::mutex> lock(speaking);
     progress = std::make_unique<Progress>(
         ProgressRun{run.steps, run.first_step, run.samples,
                     run.samples * tokensOfSample(plan())},

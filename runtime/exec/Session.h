@@ -19,6 +19,8 @@
 #include "runtime/state/Initialize.h"
 #include "runtime/state/WeightFile.h"
 
+#include <mutex>
+
 namespace zerograph {
 
 /// Everything opened and checked before a rank begins. The ranks only read it,
@@ -85,10 +87,23 @@ struct Session {
     return (signal && signal->requested()) ||
            (options.stop && options.stop->load());
   }
-  /// Ends the line of progress first.
-  void say(const std::string &text) const;
+  /// Says what the user should know, and what may be wrong, which --quiet does
+  /// not keep back. Each ends the line of progress first; any thread may call
+  /// them.
+  void say(const std::string &text) const { tell(options.say, "note", text); }
+  void warn(const std::string &text) const {
+    tell(options.warn, "warning", text);
+  }
+  /// Shows how far the run is.
+  void show(const StepRecord &record) const;
   /// Called when the first step is next.
   void begin();
+
+private:
+  void tell(const std::function<void(const std::string &)> &to,
+            const char *kind, const std::string &text) const;
+
+  mutable std::mutex speaking; // and for `progress`
 };
 
 /// Opens and checks all of it; what is written, in process 0 alone. Each

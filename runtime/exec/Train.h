@@ -110,8 +110,9 @@ struct TrainOptions {
   std::function<void(const RunBegin &)> on_begin;
   /// Told of each finished step, by rank 0's thread; may be null.
   std::function<void(const StepRecord &)> on_step;
-  /// Told what the user should know; by default to standard error.
-  std::function<void(const std::string &)> say;
+  /// Told what the user should know, and what may be wrong, one at a time; by
+  /// default to standard error.
+  std::function<void(const std::string &)> say, warn;
   /// Called by each rank as it enters a collective; for tests.
   std::function<void(unsigned rank, const CollectiveSite &)> on_collective;
 };

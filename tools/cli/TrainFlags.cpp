@@ -271,6 +271,7 @@ absl::Status TrainFlags::prepare(const MadePlan &made) {
       say(Matter::Run, text);
     }
   };
+  options.warn = [](const std::string &text) { warn(text); };
   options.on_begin = [this](const RunBegin &run) { sayBeginning(run); };
   return absl::OkStatus();
 }

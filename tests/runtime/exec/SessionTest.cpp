@@ -26,6 +26,32 @@ void writeZeros(const std::string &path, const std::string &name,
   ASSERT_TRUE((*writer)->commit().ok());
 }
 
+/// Ranks are threads, and what is told need not be made for them.
+TEST(Session, OneThreadSpeaksAtATime) {
+  constexpr int kThreads = 4, kTexts = 20000;
+  Session session;
+  int said = 0, warned = 0;
+  session.options.say = [&](const std::string &) { ++said; };
+  session.options.warn = [&](const std::string &) {
+    ++said;
+    ++warned;
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int text = 0; text < kTexts; ++text) {
+        session.say("a note");
+        session.warn("a warning");
+      }
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(said, 2 * kThreads * kTexts);
+  EXPECT_EQ(warned, kThreads * kTexts);
+}
+
 /// One rank of another plan: all ranks end before the first step, and say
 /// which of them differ.
 TEST(Session, RanksWithDifferentPlansDoNotStart) {
