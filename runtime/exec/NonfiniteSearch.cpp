@@ -232,6 +232,29 @@ zerograph::checkBeginning(const std::vector<ParameterPart> &parts) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string>
+zerograph::nonfiniteWeight(const plan::Plan &plan, const RankMemory &memory) {
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      if (!unit.trainable() || roleOf(state) != roleOfValues(unit)) {
+        continue;
+      }
+      for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
+          ZG_ASSIGN_OR_RETURN(std::optional<NotFinite> found,
+                              findWorst(part.bytes, state.type()));
+          if (found) {
+            return absl::StrCat("element ", part.first + found->index,
+                                " of the ", part.parameter->elements(), " of '",
+                                part.parameter->name(), "' is ", found->name);
+          }
+        }
+      }
+    }
+  }
+  return "";
+}
+
 absl::Status
 zerograph::agreeOnOrigin(ControlPlane &control,
                          const std::optional<NonfiniteOrigin> &own) {

@@ -84,6 +84,11 @@ private:
 /// that a rank holds.
 absl::Status checkBeginning(const std::vector<ParameterPart> &parts);
 
+/// Of the weights that a rank owns and that are trained, the first that is no
+/// number, as "element 3 of the 128 of 'fc1.weight' is NaN"; or empty.
+absl::StatusOr<std::string> nonfiniteWeight(const plan::Plan &plan,
+                                            const RankMemory &memory);
+
 /// After each run of a program, on every rank: an error where any rank has an
 /// origin; of those of the earliest step, the lowest rank's says it, the
 /// others' is Cancelled.

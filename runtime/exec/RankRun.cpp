@@ -3,6 +3,7 @@
 #include "runtime/exec/RankRun.h"
 
 #include "runtime/exec/GatherWeights.h"
+#include "runtime/exec/NonfiniteSearch.h"
 #include "runtime/plan/Memory.h"
 
 #include <chrono>
@@ -25,6 +26,9 @@ absl::Status RankRun::run() {
   absl::Status status = prepare();
   if (status.ok()) {
     status = trainSteps();
+  }
+  if (status.ok()) {
+    status = lookAtWeights();
   }
   if (status.ok() && session.merged) {
     status = collectAdapters();
@@ -145,14 +149,36 @@ absl::StatusOr<EvalRecord> RankRun::evaluate(uint64_t step) {
                     millisecondsSince(begin)};
 }
 
-void RankRun::sayNotFinite(uint64_t step, double loss) {
-  if (!std::isfinite(loss) && !said_not_finite) {
-    said_not_finite = true;
-    session.say(absl::StrCat("the loss of step ", step, " is ",
-                             std::isnan(loss) ? "not a number" : "infinite",
-                             "; the run goes on. --debug-nonfinite names what "
-                             "made it so"));
+/// Steps are counted from 1, as in the lines of progress beside it.
+void RankRun::warnOfLoss(const StepRecord &record) {
+  bool trained = !std::isfinite(record.loss) || !record.eval;
+  double loss = trained ? record.loss : record.eval->loss;
+  if (!std::isfinite(loss) && !warned_of_loss) {
+    warned_of_loss = true;
+    session.warn(absl::StrCat("the ", trained ? "loss of" : "eval_loss after",
+                              " step ", record.step + 1, " is ",
+                              std::isnan(loss) ? "NaN" : "infinite",
+                              "; the run goes on. --debug-nonfinite names the "
+                              "node that made it so"));
   }
+}
+
+absl::Status RankRun::lookAtWeights() {
+  const TrainOptions &options = session.options;
+  if (options.save_weights.empty() && options.save_adapters.empty() &&
+      options.checkpoint.empty()) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(std::string own,
+                      nonfiniteWeight(session.plan(), trainer->memory()));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
+                      control.exchange("looking at the weights", own));
+  for (const std::string &text : texts) {
+    if (rank() == 0 && session.result.nonfinite_weight.empty()) {
+      session.result.nonfinite_weight = text;
+    }
+  }
+  return absl::OkStatus();
 }
 
 /// Rank 0's.
@@ -162,7 +188,7 @@ absl::Status RankRun::recordStep(const StepRecord &record) {
   if (record.eval) {
     session.result.eval_losses[record.step] = record.eval->loss;
   }
-  sayNotFinite(record.step, record.loss);
+  warnOfLoss(record);
   ZG_RETURN_IF_ERROR(session.log->add(record));
   if (session.events) {
     ZG_RETURN_IF_ERROR(session.events->add(record.step, numbersOf(record)));

@@ -41,7 +41,9 @@ private:
                          std::unique_ptr<SafetensorsWriter> &writer);
   absl::StatusOr<EvalRecord> evaluate(uint64_t step);
   absl::Status recordStep(const StepRecord &record);
-  void sayNotFinite(uint64_t step, double loss);
+  void warnOfLoss(const StepRecord &record);
+  /// Looks at the weights that are kept for what is not finite.
+  absl::Status lookAtWeights();
   void noteStop(uint64_t step);
   /// What this rank has received since `before`.
   TrafficCount receivedSince(const TrafficCount &before) const;
@@ -57,7 +59,7 @@ private:
   RankCheckpoints checkpoints; // of the trainer's memory
   RankResult rank_result;
   int64_t ready_at = 0;
-  bool said_not_finite = false;
+  bool warned_of_loss = false;
   uint64_t skipped = 0; ///< updates
 };
 

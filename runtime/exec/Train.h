@@ -165,6 +165,8 @@ struct TrainResult {
   /// Has a text for each file that could not be written where it was wanted:
   /// why, and where it is instead.
   std::vector<std::string> elsewhere;
+  /// Of the weights that are kept, one that is not finite; or empty.
+  std::string nonfinite_weight;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none
   uint64_t peak_rss_bytes = 0; // of the process; of several, the most

@@ -2,6 +2,7 @@
 
 import math
 import re
+import shutil
 import struct
 
 from emulator import emulated
@@ -120,7 +121,18 @@ class Nonfinite(Case):
         self.write("Log", -1.0, 0)
         result = self.succeeds(*[option for option in self.train()
                                  if option != "--debug-nonfinite"])
-        self.assertIn("--debug-nonfinite names", result.stderr)
+        self.assertIn("warning: the loss of step 1 is NaN; the run goes on. "
+                      "--debug-nonfinite names", result.stderr)
+
+    def test_an_evaluation(self):
+        self.write("Log", -1.0, 0)
+        shutil.move(self.path("d.safetensors"), self.path("e.safetensors"))
+        self.write("Log", 1.0, None)
+        said = self.succeeds(
+            *[option for option in self.train() if option !=
+              "--debug-nonfinite"], "--eval-data", "e.safetensors",
+            "--eval-every", "2").stderr
+        self.assertIn("warning: the eval_loss after step 2 is NaN", said)
 
     def test_on_an_emulated_gpu(self):
         cuda = ["--target", "cuda:emulated"]

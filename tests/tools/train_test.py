@@ -237,6 +237,27 @@ class Train(Case):
                              environment.get("TMPDIR", here))
             self.assertEqual(len(read_tensors(where)), 4)
 
+    def test_weights_that_are_not_finite_are_said(self):
+        """Also under --quiet; the run ends as others do."""
+        train = ["train", MLP, "--data", MLP_DATA, *SGD[:-1]]
+        for options in (["--quiet"], []):
+            for keeps in ("--save-weights", "--checkpoint"):
+                said = self.succeeds(
+                    *train, "1e38", "--steps", "4", keeps,
+                    f"{keeps[2:]}{len(options)}",
+                    *options).stderr.splitlines()
+                self.assertEqual(len(said), 2, said)
+                self.assertRegex(said[0], r"^warning: the loss of step [234] ")
+                self.assertRegex(
+                    said[1], r"^warning: the weights that were kept are not "
+                             r"all finite: element \d+ of the \d+ of "
+                             r"'fc\S+' is (NaN|-?inf)\. .*--debug-nonfinite")
+        # The last update alone: no loss is computed of it.
+        said = self.succeeds(*train, "1e39", "--steps", "1",
+                             "--save-weights", "w").stderr
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn("the weights that were kept are not all finite", said)
+
     def test_a_folder_that_cannot_be_written_is_found_before_the_run(self):
         options = self.without_privileges()
         os.mkdir(self.path("out"), 0o500)
@@ -447,10 +468,11 @@ class Terminal(Case):
     def test_what_is_said_has_its_own_line(self):
         text = self.in_terminal("train", MLP, "--data", MLP_DATA,
                                 *SGD[:-1], "1e38", "--steps", "20")
-        self.assertRegex(text, r"\r\nnote: the loss of step \d+ is "
-                               r"(not a number|infinite); the run goes on\. "
-                               r"--debug-nonfinite names what made it so\r\n")
-        self.assertEqual(text.count("note: the loss"), 1)
+        self.assertRegex(text, r"\r\nwarning: the loss of step \d+ is "
+                               r"(NaN|infinite); the run goes on\. "
+                               r"--debug-nonfinite names the node that made "
+                               r"it so\r\n")
+        self.assertEqual(text.count("warning: the loss"), 1)
 
 
 if __name__ == "__main__":

@@ -310,6 +310,14 @@ absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
                        "--save-weights nor --checkpoint was given");
     }
   }
+  if (!result.nonfinite_weight.empty()) {
+    std::fflush(stdout);
+    warn(absl::StrCat("the weights that were kept are not all finite: ",
+                      result.nonfinite_weight,
+                      ". Do not use them: --debug-nonfinite names the first "
+                      "step and node that made a value so, and an earlier "
+                      "checkpoint may still be good"));
+  }
   if (result.stopped) {
     sayStopped(result, options);
   }

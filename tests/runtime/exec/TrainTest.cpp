@@ -57,6 +57,7 @@ protected:
     options.steps = 5;
     options.deadline_seconds = 20;
     options.say = [this](const std::string &text) { said.push_back(text); };
+    options.warn = [this](const std::string &text) { warned.push_back(text); };
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
@@ -81,7 +82,7 @@ protected:
   const uint64_t samples = 50;
   std::filesystem::path folder;
   TrainOptions options;
-  std::vector<std::string> said;
+  std::vector<std::string> said, warned;
 };
 
 /// Every way of dividing four micro-batches over ranks, micro-batches, stages
@@ -305,16 +306,34 @@ TEST_F(TrainTest, AStopEndsAllRanksAfterTheSameStep) {
   EXPECT_EQ(floatsOf(options.save_weights, "w").size(), 500u);
 }
 
-/// A loss that is no number is said once and the run goes on.
+/// A loss that is no number is said once and the run goes on; in the end the
+/// weights are looked at, also those of other ranks.
 TEST_F(TrainTest, ALossThatIsNoNumberIsSaidOnce) {
   options.learning_rate = std::numeric_limits<double>::quiet_NaN();
   options.steps = 4;
   TrainResult result = run({1, 1, 1, false});
   EXPECT_EQ(result.losses.size(), 4u);
   EXPECT_TRUE(std::isnan(result.losses[3]));
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("the loss of step 1 is not a number"),
-            std::string::npos);
+  EXPECT_TRUE(said.empty());
+  ASSERT_EQ(warned.size(), 1u);
+  EXPECT_NE(warned[0].find("the loss of step 2 is NaN"), std::string::npos);
+  EXPECT_EQ(result.nonfinite_weight, "element 0 of the 500 of 'w' is NaN");
+
+  options.learning_rate.reset();
+  EXPECT_EQ(run({2, 3, 1, false}).nonfinite_weight, "");
+}
+
+/// A weight that the last step made so is in no loss.
+TEST_F(TrainTest, WeightsThatAreNoNumbersAreFoundOnEachRank) {
+  options.learning_rate = std::numeric_limits<double>::quiet_NaN();
+  options.steps = 1;
+  for (uint32_t stage : {1u, 3u}) {
+    TrainResult result = run({4, stage, 1, false});
+    EXPECT_TRUE(warned.empty());
+    EXPECT_EQ(result.nonfinite_weight, "element 0 of the 500 of 'w' is NaN");
+  }
+  options.save_weights.clear(); // so nothing is kept
+  EXPECT_EQ(run({1, 1, 1, false}).nonfinite_weight, "");
 }
 
 /// A rank that fails in the middle ends all, with its own error.
