@@ -182,22 +182,23 @@ absl::Status RankRun::lookAtWeights() {
 }
 
 /// Rank 0's.
-absl::Status RankRun::recordStep(const StepRecord &record) {
+void RankRun::recordStep(const StepRecord &record) {
   session.result.losses.push_back(record.loss);
   session.result.step_ms.push_back(record.step_ms);
   if (record.eval) {
     session.result.eval_losses[record.step] = record.eval->loss;
   }
   warnOfLoss(record);
-  ZG_RETURN_IF_ERROR(session.log->add(record));
+  if (session.log) {
+    goOn(session.log->add(record), session.log);
+  }
   if (session.events) {
-    ZG_RETURN_IF_ERROR(session.events->add(record.step, numbersOf(record)));
+    goOn(session.events->add(record.step, numbersOf(record)), session.events);
   }
   session.show(record);
   if (session.options.on_step) {
     session.options.on_step(record);
   }
-  return absl::OkStatus();
 }
 
 absl::Status RankRun::trainSteps() {
@@ -237,7 +238,7 @@ absl::Status RankRun::trainSteps() {
     }
     if (rank() == 0) {
       skipped += result->skipped;
-      ZG_RETURN_IF_ERROR(recordStep(record));
+      recordStep(record);
     }
     ZG_RETURN_IF_ERROR(
         checkpoints.afterStep(*trainer, result->stop || step + 1 == steps));
@@ -247,7 +248,9 @@ absl::Status RankRun::trainSteps() {
     }
   }
   if (rank() == 0) {
-    ZG_RETURN_IF_ERROR(session.log->start()); // of no step
+    if (session.log) {
+      goOn(session.log->start(), session.log); // of no step
+    }
     saySkipped();
   }
   return absl::OkStatus();

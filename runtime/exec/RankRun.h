@@ -40,7 +40,17 @@ private:
   absl::Status writeFile(const SaveRequest &request,
                          std::unique_ptr<SafetensorsWriter> &writer);
   absl::StatusOr<EvalRecord> evaluate(uint64_t step);
-  absl::Status recordStep(const StepRecord &record);
+  void recordStep(const StepRecord &record);
+  /// Warns of what went wrong with a file beside the run, which goes on without
+  /// it.
+  template <typename File>
+  void goOn(const absl::Status &written, std::unique_ptr<File> &file) {
+    if (!written.ok()) {
+      session.warn(absl::StrCat(written.message(),
+                                "; the run goes on and writes no more of it"));
+      file.reset();
+    }
+  }
   void warnOfLoss(const StepRecord &record);
   /// Looks at the weights that are kept for what is not finite.
   absl::Status lookAtWeights();

@@ -248,6 +248,13 @@ void Session::show(const StepRecord &record) const {
   }
 }
 
+void Session::writeTrace(const std::vector<StepTimes> &ranks) const {
+  absl::Status written = trace ? trace->write(plan(), ranks) : absl::OkStatus();
+  if (!written.ok()) {
+    warn(std::string(written.message()));
+  }
+}
+
 void Session::begin() {
   if (!first()) {
     return;

@@ -51,7 +51,8 @@ struct Session {
   /// To be added to the weights that are saved; or null. After the last step
   /// each rank writes its part.
   std::unique_ptr<AdapterValues> merged;
-  std::unique_ptr<TrainLog> log;      // null unless first()
+  /// Null unless first(), and once it cannot be written any more, as `events`.
+  std::unique_ptr<TrainLog> log;
   std::unique_ptr<Progress> progress; // or null
   std::unique_ptr<EventFile> events;  // or null
   std::unique_ptr<TraceFile> trace;   // or null
@@ -96,6 +97,9 @@ struct Session {
   }
   /// Shows how far the run is.
   void show(const StepRecord &record) const;
+  /// Writes the trace, if there is to be one; warns where it cannot, since what
+  /// was trained is there.
+  void writeTrace(const std::vector<StepTimes> &ranks) const;
   /// Called when the first step is next.
   void begin();
 

@@ -188,7 +188,7 @@ absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
     for (const auto &rank : ranks) {
       times.push_back(rank->times());
     }
-    ZG_RETURN_IF_ERROR(session->trace->write(loaded.plan, times));
+    session->writeTrace(times);
   }
   result.peak_rss_bytes = peakResidentBytes();
   ZG_ASSIGN_OR_RETURN(

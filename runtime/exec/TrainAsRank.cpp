@@ -104,8 +104,7 @@ void move(StepTime &time, int64_t shift) {
 }
 
 /// Rank 0's: puts together what the ranks told.
-absl::StatusOr<TrainResult> resultOf(Session &session,
-                                     const std::vector<std::string> &texts) {
+TrainResult resultOf(Session &session, const std::vector<std::string> &texts) {
   TrainResult result = std::move(session.result);
   std::vector<StepTimes> times;
   int64_t ready = 0;
@@ -126,8 +125,8 @@ absl::StatusOr<TrainResult> resultOf(Session &session,
     result.ranks.push_back(told.result);
     times.push_back(std::move(told.times));
   }
-  if (session.trace && !result.losses.empty()) {
-    ZG_RETURN_IF_ERROR(session.trace->write(session.plan(), times));
+  if (!result.losses.empty()) {
+    session.writeTrace(times);
   }
   return result;
 }
@@ -210,15 +209,12 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
   if (control.rank() != 0) {
     return TrainResult();
   }
-  absl::StatusOr<TrainResult> result = resultOf(session, texts);
+  TrainResult result = resultOf(session, texts);
   auto memory = gpuMemory(session.machine, loaded.plan, 1);
-  if (result.ok() && memory.ok()) {
-    result->gpu = *memory;
-  } else if (result.ok()) {
-    result = memory.status();
+  if (!memory.ok()) {
+    control.abort(memory.status());
+    return memory.status();
   }
-  if (!result.ok()) {
-    control.abort(result.status());
-  }
+  result.gpu = *memory;
   return result;
 }

@@ -12,7 +12,8 @@ import unittest
 import torch_files
 from onnx_bytes import (INT64, linear, message, model, node, tensor,
                         value_info)
-from support import Case, MLP, MLP_DATA, main, read_tensors, write_tensors
+from support import (Case, MLP, MLP_DATA, limit_file_size, main, read_tensors,
+                     write_tensors)
 
 NAN, INF = float("nan"), float("inf")
 
@@ -494,14 +495,28 @@ class Files(BadInput):
                                parts=[disk, "No space left on device"])
                 self.assertEqual(os.listdir(disk), [])
             # It fills up while the log grows: what was logged stays.
-            result = self.run_program("train", plan, "--data", MLP_DATA,
-                                      "--steps", "500", "--log", out)
-            self.assertEqual(result.returncode, 1)
-            self.assertRegex(result.stderr,
-                             "(?m)^zerograph train: .*" + out +
-                             ": cannot write: "
-                             "No space left on device\n$")
+            self.log_is_lost(plan, out, "No space left on device", "--log",
+                             out)
             self.assertEqual(os.listdir(disk), ["file"])
+
+    def log_is_lost(self, plan, path, why, *options, **environment):
+        """The run goes on, says it once, and keeps its weights."""
+        said = self.succeeds("train", plan, "--data", MLP_DATA, "--steps",
+                             "1000", "--quiet", "--save-weights", "w", *options,
+                             **environment).stderr
+        self.assertRegex(said, f"^warning: {path}.*: cannot write: {why}[^\n]*"
+                               "\n$")
+        self.assertEqual(len(read_tensors(self.path("w"))), 4)
+        os.remove(self.path("w"))
+
+    def test_a_log_that_cannot_be_written_any_more(self):
+        plan = self.compile_mlp()
+        for option in ("--log", "--trace"):
+            self.log_is_lost(plan, "/dev/full", "No space left on device",
+                             option, "/dev/full")
+        # The weights have 37 kB, the events of 1000 steps more.
+        self.log_is_lost(plan, "events/", "File too large", "--tensorboard",
+                         "events", **limit_file_size(45000))
 
 
 if __name__ == "__main__":

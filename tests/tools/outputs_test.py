@@ -58,15 +58,12 @@ class Outputs(Case):
         self.refused(*compiling, **limit_file_size(100), lines=0,
                      parts=["kernels0.o: File too large"])
         self.assertEqual(os.listdir(self.path("out")), [])
-        # A log can go to a device, and that may be full.
-        result = self.run_program(*self.train, "--log", "/dev/full",
-                                  "--save-weights", "out/file")
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stdout, "")
-        self.assertRegex(result.stderr,
-                         r"^zerograph train: .*/dev/full: cannot write: "
-                         r"No space left on device\n$")
-        self.assertEqual(os.listdir(self.path("out")), [])
+        # A log can go to a device, and that may be full: the run goes on.
+        said = self.succeeds(*self.train, "--log", "/dev/full",
+                             "--save-weights", "out/file").stderr
+        self.assertRegex(said, r"^warning: /dev/full: cannot write: No space "
+                               r"left on device; the run goes on .*\n$")
+        self.assertEqual(os.listdir(self.path("out")), ["file"])
 
     def test_no_weights_stay_without_their_plan(self):
         with open(MLP, "rb") as file:
