@@ -304,7 +304,7 @@ absl::Status RankRun::writeFile(const SaveRequest &request,
       std::string elsewhere,
       saveFile(control, request, writer, session.plan(), trainer->memory()));
   if (rank() == 0 && !elsewhere.empty()) {
-    session.result.elsewhere.push_back(elsewhere);
+    session.result.elsewhere[request.path] = elsewhere;
   }
   return absl::OkStatus();
 }

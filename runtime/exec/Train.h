@@ -162,9 +162,9 @@ struct TrainResult {
   uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
   std::vector<RankResult> ranks;
   CheckpointTimes checkpoints;
-  /// Has a text for each file that could not be written where it was wanted:
-  /// why, and where it is instead.
-  std::vector<std::string> elsewhere;
+  /// Has a text for each file that could not be written where it was wanted, by
+  /// its path: why, and where it is instead.
+  std::map<std::string, std::string> elsewhere;
   /// Of the weights that are kept, one that is not finite; or empty.
   std::string nonfinite_weight;
   bool stopped = false;        // before the last step, because it was asked for

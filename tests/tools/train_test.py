@@ -258,6 +258,22 @@ class Train(Case):
         self.assertEqual(said.count("\n"), 1, said)
         self.assertIn("the weights that were kept are not all finite", said)
 
+    def test_another_file_that_is_put_elsewhere_says_nothing_of_weights(self):
+        os.mkdir(self.path("out"))
+        process = subprocess.Popen(
+            [ZEROGRAPH, "train", MLP, "--data", MLP_DATA, *SGD, "--steps",
+             "100000000", "--print-every", "1", "--dump-states", "out/s",
+             "--save-weights", "w"], cwd=self.folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        shutil.rmtree(self.path("out"))
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 1, said)
+        self.assertRegex(said, "stopped by SIGINT .*; the weights are in w\n")
+        self.assertIn("dumping optimizer states: out/s: ", said)
+
     def test_a_folder_that_cannot_be_written_is_found_before_the_run(self):
         options = self.without_privileges()
         os.mkdir(self.path("out"), 0o500)

@@ -187,7 +187,7 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
                    result.first_step + result.losses.size(), " of ",
                    result.steps, " steps; ",
                    saved.empty() ? "no weights were to be saved"
-                   : result.elsewhere.empty()
+                   : result.elsewhere.count(saved) == 0
                        ? absl::StrCat("the weights are in ", saved)
                        : "the weights are where the error says",
                    checkpoint.empty()
@@ -323,7 +323,10 @@ absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
   }
   if (!result.elsewhere.empty()) {
     std::fflush(stdout);
-    return absl::UnavailableError(absl::StrJoin(result.elsewhere, "\n  "));
+    return absl::UnavailableError(absl::StrJoin(
+        result.elsewhere, "\n  ", [](std::string *out, const auto &file) {
+          absl::StrAppend(out, file.second);
+        }));
   }
   return result.stopped ? 128 + result.stop_signal : 0;
 }
