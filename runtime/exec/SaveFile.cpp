@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 using namespace zerograph;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -19,16 +20,13 @@ public:
          const RankMemory &memory)
       : control(control), request(request), writer(writer), plan(plan),
         memory(memory) {
-    std::string name = std::filesystem::path(request.path).filename().string();
-    for (const char *variable : {"TMPDIR", "", "HOME"}) {
-      const char *folder = *variable ? std::getenv(variable) : "/tmp";
+    const char *folders[] = {".", std::getenv("TMPDIR"), "/tmp",
+                             std::getenv("HOME")};
+    for (const char *folder : folders) {
       if (folder && *folder) {
-        others.push_back(
-            absl::StrCat(folder, "/zerograph-", getpid(), "-", name));
+        others.emplace_back(folder);
       }
     }
-    others.insert(others.begin(),
-                  absl::StrCat("zerograph-", getpid(), "-", name));
   }
 
   absl::StatusOr<std::string> run() {
@@ -84,20 +82,40 @@ private:
     return control.broadcast(request.what, std::string(status.message()));
   }
 
-  /// Rank 0 reserves a file elsewhere; every rank gets its path, or "".
+  /// Rank 0 reserves a file elsewhere, in a folder of its own, since others may
+  /// write to /tmp too: nobody else can know its name or open it. Every rank
+  /// gets the file's path, or "".
   absl::StatusOr<std::string> openAnother() {
     std::string path;
     if (control.rank() == 0) {
       writer.reset(); // its space may be what the next one needs
+      removeOwn();
       for (; tried < others.size() && !writer; ++tried) {
-        auto made = createWeightFile(others[tried], plan, request.options);
+        own = absl::StrCat(others[tried], "/zerograph-XXXXXX");
+        if (mkdtemp(own.data()) == nullptr) {
+          own.clear();
+          continue;
+        }
+        own = fs::absolute(own, ignored).lexically_normal().string();
+        path = fs::path(own) / fs::path(request.path).filename();
+        auto made = createWeightFile(path, plan, request.options);
         if (made.ok()) {
           writer = *std::move(made);
-          path = std::filesystem::absolute(others[tried], ignored).string();
+        } else {
+          removeOwn();
+          path.clear();
         }
       }
     }
     return control.broadcast(request.what, path);
+  }
+
+  /// Removes the folder that was made for a file which could not be written.
+  void removeOwn() {
+    if (!own.empty()) {
+      rmdir(own.c_str());
+      own.clear();
+    }
   }
 
   ControlPlane &control;
@@ -105,8 +123,9 @@ private:
   std::unique_ptr<SafetensorsWriter> &writer;
   const plan::Plan &plan;
   const RankMemory &memory;
-  std::vector<std::string> others;
+  std::vector<std::string> others; // folders
   size_t tried = 0;
+  std::string own;         // the folder made last, while it holds no whole file
   std::error_code ignored; // the path is then as it was given
 };
 

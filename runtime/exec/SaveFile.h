@@ -18,8 +18,9 @@ struct SaveRequest {
 /// Writes what all ranks hold; every rank calls it. `writer`: the file,
 /// reserved by rank 0, of which ranks of one process share the pointer; null in
 /// other processes. Where the file cannot be written any more, as its folder is
-/// gone or its disk full, rank 0 takes the first that works of the current
-/// folder, $TMPDIR, /tmp and $HOME. Gives what is to be said of that, or
+/// gone or its disk full, rank 0 makes a folder for it, that nobody else can
+/// enter, in the first that works of the current folder, $TMPDIR, /tmp and
+/// $HOME. Gives what is to be said of that, or
 /// nothing; an error where none works.
 absl::StatusOr<std::string> saveFile(ControlPlane &control,
                                      const SaveRequest &request,

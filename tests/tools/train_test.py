@@ -233,8 +233,14 @@ class Train(Case):
             self.assertEqual(process.returncode, 1, said)
             where = re.search(r"saving weights: out/w: .*; the file is in (\S+) "
                               "instead\n", said)[1]
-            self.assertEqual(os.path.dirname(where),
+            # In shared folders nobody else can guess its name, or read it.
+            own = os.path.dirname(where)
+            self.assertEqual(os.path.dirname(own),
                              environment.get("TMPDIR", here))
+            self.assertRegex(os.path.basename(own), r"^zerograph-\w{6}$")
+            self.assertNotIn(str(process.pid), where)
+            self.assertEqual(os.stat(own).st_mode & 0o777, 0o700)
+            self.assertEqual(os.path.basename(where), "w")
             self.assertEqual(len(read_tensors(where)), 4)
 
     def test_weights_that_are_not_finite_are_said(self):
