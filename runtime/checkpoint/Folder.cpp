@@ -188,7 +188,16 @@ absl::Status zerograph::writeText(const std::string &path,
 absl::StatusOr<std::unique_ptr<CheckpointFolder>>
 CheckpointFolder::open(const std::string &path) {
   std::error_code error;
-  fs::create_directories(path, error);
+  fs::path own = (fs::path(path) / "").parent_path(); // "c", also of "c/"
+  fs::path parent = own.parent_path();
+  if (!parent.empty() && !fs::is_directory(parent, error)) {
+    return absl::NotFoundError(
+        absl::StrCat(path,
+                     ": no checkpoints can be written there: there is no "
+                     "folder ",
+                     parent.string()));
+  }
+  fs::create_directory(own, error);
   if (!error && access(path.c_str(), W_OK | X_OK) != 0) {
     error.assign(errno, std::generic_category());
   }

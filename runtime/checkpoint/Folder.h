@@ -56,8 +56,9 @@ absl::Status renameFolder(const std::string &from, const std::string &to);
 class CheckpointFolder {
 public:
   /// Opens the folder for the process that publishes: makes it where there is
-  /// none, is the only one that writes there while this lives, and removes what
-  /// runs that were killed have left.
+  /// none, but not the one that it is in, as the path may be misspelt; is the
+  /// only one that writes there while this lives, and removes what runs that
+  /// were killed have left.
   static absl::StatusOr<std::unique_ptr<CheckpointFolder>>
   open(const std::string &path);
   /// Opens the folder for another process. An error if the folder is not the

@@ -34,6 +34,18 @@ class Options(Checkpoints):
         self.assertEqual(sorted(os.listdir(self.path("c", "step-00000009"))),
                          ["index.json", "rank-00000.safetensors"])
 
+    def test_a_folder_that_is_to_be_in_none(self):
+        """As for --save-weights: a path that is misspelt is found before the
+        first step."""
+        for option in ("--checkpoint", "--save-weights"):
+            self.refused(*self.RUN, "--steps", "1", option, "no/c",
+                         parts=["no/c: ", "there is no folder no"])
+            self.assertFalse(os.path.exists(self.path("no")))
+        os.mkdir(self.path("yes"))
+        for place in ("c", "d/", "yes/c", "./yes/d//"):
+            self.succeeds(*self.RUN, "--steps", "1", "--checkpoint", place)
+            self.assertEqual(self.names(place), ["step-00000001"])
+
     def test_waiting_is_said_once(self):
         """A step takes less than a file system does."""
         said = self.succeeds(*self.RUN, "--steps", "40", "--checkpoint", "c",

@@ -97,7 +97,7 @@ TEST_F(CheckpointFolderTest, LeftoversAreRemovedAndOthersStay) {
 }
 
 TEST_F(CheckpointFolderTest, OneRunWritesAtATime) {
-  std::string place = path("new/deep");
+  std::string place = path("new");
   auto first = CheckpointFolder::open(place);
   ASSERT_TRUE(first.ok()) << first.status();
   auto second = CheckpointFolder::open(place);
