@@ -133,7 +133,8 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
           plan,
           {options.load_weights, options.names, options.init_missing,
            options.seed,
-           std::filesystem::path(options.plan_path).parent_path().string()}));
+           std::filesystem::path(options.plan_path).parent_path().string(),
+           options.model_path}));
   Runs runs(plan, *data);
   sayWhatIsLeft(*data, runs, *sources, plan.micro_batch(), options);
   ZG_RETURN_IF_ERROR(machine.checkRoom(plan));

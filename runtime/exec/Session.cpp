@@ -114,6 +114,7 @@ absl::Status openSources(Session &session) {
   initialize.names = options.names;
   initialize.init_missing = options.init_missing;
   initialize.seed = options.seed;
+  initialize.model_path = options.model_path;
   initialize.plan_folder =
       std::filesystem::path(options.plan_path).parent_path().string();
   ZG_ASSIGN_OR_RETURN(session.sources,

@@ -32,17 +32,27 @@ std::set<std::string> namesOf(const plan::Plan &plan) {
   return names;
 }
 
-std::string missingText(const Origins &origins) {
-  return absl::StrCat(
-      "no file holds the values of ", origins.missing.size(),
-      " parameters: ", listOf(origins.missing, 10),
-      origins.absent_files.empty()
-          ? ""
-          : absl::StrCat(
-                " (missing: ", absl::StrJoin(origins.absent_files, ", "),
-                "; put such files beside the plan)"),
-      ". Give them by --load-weights, or have them made by --init-missing "
-      "normal:STD");
+/// A user who gave a model knows of no plan.
+std::string missingText(const Origins &origins,
+                        const InitializeOptions &options) {
+  std::string files = absl::StrJoin(origins.absent_files, ", ");
+  constexpr char kGive[] =
+      "ive them by --load-weights, or have them made by --init-missing "
+      "normal:STD";
+  if (!files.empty() && !options.model_path.empty()) {
+    return absl::StrCat(
+        options.model_path, ": the model's weights are in ", files,
+        ", which is not there: put it there, where the ",
+        "model names it. It holds the values of ", origins.missing.size(),
+        " parameters: ", listOf(origins.missing, 10), ". Or g", kGive);
+  }
+  return absl::StrCat("no file holds the values of ", origins.missing.size(),
+                      " parameters: ", listOf(origins.missing, 10),
+                      files.empty()
+                          ? ""
+                          : absl::StrCat(" (missing: ", files,
+                                         "; put such files beside the plan)"),
+                      ". G", kGive);
 }
 
 /// Where no name of the file is one of the plan's.
@@ -144,7 +154,7 @@ std::vector<std::string> zerograph::problemsOf(const Origins &origins,
                                                const LoadedWeights &loaded) {
   std::vector<std::string> problems = origins.unfit;
   if (!origins.missing.empty()) {
-    problems.push_back(missingText(origins));
+    problems.push_back(missingText(origins, options));
   }
   std::set<std::string> names = namesOf(plan);
   bool none = absl::c_none_of(names, [&](const std::string &name) {

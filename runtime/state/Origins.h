@@ -26,6 +26,9 @@ struct InitializeOptions {
   uint64_t seed = 0;
   /// Where the plan's own weight file is looked for.
   std::string plan_folder;
+  /// The model that the user gave, of which the plan was made just now; or
+  /// empty.
+  std::string model_path;
 };
 
 /// Where a plan's parameters have their values, and what was found on the way.

@@ -215,6 +215,21 @@ class ExternalData(BadInput):
         self.unchanged("train", "p", "--data", "d.safetensors", "--log", "log",
                        parts=["1 parameters: w", "missing: ./w.bin"])
 
+    def test_missing_beside_a_model(self):
+        """Who gives a model knows of no plan."""
+        os.mkdir(self.path("m"))
+        self.write("m/m.onnx", linear(tensor("w", [4], {"location": "w.bin"})))
+        for command in (["train", "m/m.onnx", "--data", "d.safetensors",
+                         "--micro-batch", "2", "--quiet"],
+                        ["run", "m/m.onnx", "--data", "d.safetensors", "-o",
+                         "o", "--micro-batch", "2"]):
+            before = self.names()
+            said = self.refused(*command, lines=0, parts=[
+                "m/m.onnx: the model's weights are in m/w.bin, which is not "
+                "there: put it there", "1 parameters: w. Or give"]).stderr
+            self.assertNotIn("plan", said)
+            self.assertEqual(self.names(), before)
+
     def test_short(self):
         self.write("w.bin", self.values)
         for entries, parts in (

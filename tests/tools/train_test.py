@@ -328,7 +328,8 @@ class Train(Case):
                      "--micro-batch", "2", "--zero", "0"]
         result = self.run_program(*arguments)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("missing: ./model_sdpa.onnx.data", result.stderr)
+        self.assertIn("the model's weights are in ./model_sdpa.onnx.data, "
+                      "which is not there", result.stderr)
         self.assertIn("--init-missing", result.stderr)
         files = []
         for name, options in (("a", ["--seed", "5"]),
