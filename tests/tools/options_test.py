@@ -48,6 +48,26 @@ class Commands(Case):
                          "--data", MLP_DATA, "--micro-batch", "4",
                          parts=[file])
 
+    def test_names_in_another_case(self):
+        """As PyTorch writes them; the plan has them as the table does."""
+        settings = []
+        for optimizer, precision, schedule in (
+                ("adamw", "bf16", "constant"), ("AdamW", "BF16", "Constant")):
+            self.succeeds(*COMPILE, "--optimizer", optimizer, "--precision",
+                          precision, "--schedule", schedule)
+            settings.append(self.succeeds("inspect", "x.zgplan",
+                                          "--settings").stdout)
+        self.assertEqual(settings[0], settings[1])
+        said = self.succeeds("explain", "--optimizer", "AdamW", "--lr",
+                             "1e-3").stdout
+        self.assertIn('"AdamW"', said)
+        self.refused(*COMPILE, "--optimizer", "AdamX", codes=(2,),
+                     parts=["--optimizer: AdamX not in {sgd,adam,adamw,"])
+        self.succeeds("train", MLP, "--data", MLP_DATA, "--micro-batch", "8",
+                      "--steps", "1", "--checkpoint", "c", "--graph", "OFF")
+        self.succeeds("checkpoint", "convert", "c", "-o", "w", "--type",
+                      "bf16")
+
     def test_a_plan_is_no_model(self):
         plan = self.compile_mlp()
         self.refused("run", plan, "--data", MLP_DATA, "-o", "x",

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/universal/AdoptUniversal.h"
 #include "runtime/checkpoint/universal/WriteUniversal.h"
 #include "runtime/plan/Verify.h"
+#include "tools/cli/OptionTable.h"
 
 #include "absl/strings/str_format.h"
 
@@ -160,7 +161,7 @@ void addConvertCheckpoint(CommandLine &line, CLI::App &command) {
                   "of one of ours: its weights (the default), or DeepSpeed's "
                   "universal layout, with what the optimizer keeps")
       ->type_name("weights|deepspeed-universal")
-      ->check(CLI::IsMember({kWeights, kUniversal}));
+      ->transform(checks::oneOf({kWeights, kUniversal}).validator);
   action
       .add_option("--names", flags->names,
                   "what PyTorch's state_dict() calls the tensors of the model, "
@@ -173,7 +174,7 @@ void addConvertCheckpoint(CommandLine &line, CLI::App &command) {
       .add_option("--type", flags->type,
                   "rounds weights to this type; default: as they are")
       ->type_name("F32|F16|BF16")
-      ->check(CLI::IsMember({"F32", "F16", "BF16"}));
+      ->transform(checks::oneOf({"F32", "F16", "BF16"}).validator);
   action
       .add_option("--plan", flags->plan,
                   "of one of DeepSpeed's: the plan whose runs will go on from "

@@ -9,6 +9,7 @@
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/ConfigFile.h"
 #include "tools/cli/ModelFacts.h"
+#include "tools/cli/OptionTable.h"
 #include "tools/cli/ScheduleFlags.h"
 #include "tools/cli/TemporaryFolder.h"
 
@@ -36,7 +37,7 @@ struct ExplainFlags {
                     "transformers: what is auto in a DeepSpeed file is what "
                     "Transformers' Trainer fills in by default")
         ->type_name("transformers")
-        ->check(CLI::IsMember({"transformers"}));
+        ->transform(checks::oneOf({"transformers"}).validator);
     compile.emplace(command, kTrains);
     CLI::Option_group *group =
         command.add_option_group("train", "Training options");

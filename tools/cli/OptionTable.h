@@ -68,8 +68,9 @@ OptionCheck range(A low, B high) {
   return {CLI::Range(Number(low), Number(high))};
 }
 
+/// Takes a name in any case, as the table has it.
 inline OptionCheck oneOf(std::vector<std::string> names) {
-  return {CLI::IsMember(std::move(names))};
+  return {CLI::IsMember(std::move(names), CLI::ignore_case)};
 }
 
 template <typename Good>
@@ -198,7 +199,7 @@ void addOptions(CLI::App &app, OptionCommands command, Fields &fields) {
     } else {
       CLI::Option *option = app.add_option(dashed(row), field, help);
       option->type_name(row.value)->required(row.check.needed);
-      option->check(row.check.validator);
+      option->transform(row.check.validator);
       if constexpr (std::is_same_v<T, double> ||
                     std::is_same_v<T, std::optional<double>>) {
         option->check(checks::number.validator);
