@@ -13,13 +13,66 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Returns the operand that has the classes with which scores, another operand,
-/// are compared; 0 if the node compares nothing.
-int labelsOf(const onnx::NodeProto &node) {
-  bool loss = node.op_type() == "SoftmaxCrossEntropyLoss" ||
-              node.op_type() == "NegativeLogLikelihoodLoss" ||
-              node.op_type() == "GatherElements";
-  return loss && node.input_size() > 1 ? 1 : 0;
+/// Returns whether the value is an initializer that may be trained.
+bool mayBeParameter(const Graph &graph, const std::string &name) {
+  auto found = graph.initializers.find(name);
+  return found != graph.initializers.end() && found->second->dims_size() > 0 &&
+         found->second->data_type() != onnx::TensorProto::INT64 &&
+         found->second->data_type() != onnx::TensorProto::INT32;
+}
+
+/// Returns whether no parameter is read from the node on, as in a loss.
+bool isInLoss(const Graph &graph, int first) {
+  std::set<int> seen = {first};
+  std::vector<int> open = {first};
+  while (!open.empty()) {
+    const onnx::NodeProto &node = graph.proto.node(open.back());
+    open.pop_back();
+    for (const std::string &operand : node.input()) {
+      if (mayBeParameter(graph, operand)) {
+        return false;
+      }
+    }
+    for (const std::string &output : node.output()) {
+      auto users = graph.users.find(output);
+      for (int n :
+           users == graph.users.end() ? std::vector<int>() : users->second) {
+        if (seen.insert(n).second) {
+          open.push_back(n);
+        }
+      }
+    }
+  }
+  return true;
+}
+
+/// Returns whether the value is computed from parameters and, unless it is
+/// empty, the input.
+bool isLearnt(const Graph &graph, const std::string &name,
+              const std::string &input = "") {
+  std::set<std::string> origins = graph.originsOf(name);
+  return (input.empty() || origins.count(input) > 0) &&
+         absl::c_any_of(origins, [&](const std::string &origin) {
+           return mayBeParameter(graph, origin);
+         });
+}
+
+/// Returns the operands, of the first two, with which the other may be compared
+/// as with labels: classes; or what MSE, L1 and Huber subtract, and what binary
+/// cross entropy multiplies by.
+std::vector<int> labelsOf(const Graph &graph, int n) {
+  const onnx::NodeProto &node = graph.proto.node(n);
+  if (node.input_size() < 2) {
+    return {};
+  }
+  if (node.op_type() == "SoftmaxCrossEntropyLoss" ||
+      node.op_type() == "NegativeLogLikelihoodLoss" ||
+      node.op_type() == "GatherElements") {
+    return {1};
+  }
+  bool compares = node.op_type() == "Sub" || node.op_type() == "Mul";
+  return compares && isInLoss(graph, n) ? std::vector<int>{0, 1}
+                                        : std::vector<int>();
 }
 
 /// Returns whether something reads more of the input than its shape.
@@ -73,10 +126,11 @@ const onnx::NodeProto *comparedWithItself(const Graph &graph,
                                           const std::string &input) {
   for (int n : graph.order) {
     const onnx::NodeProto &node = graph.proto.node(n);
-    int labels = labelsOf(node);
-    if (labels > 0 && hasNumbersOf(graph, node.input(labels), input) &&
-        graph.originsOf(node.input(0)).count(input) > 0) {
-      return &node;
+    for (int labels : labelsOf(graph, n)) {
+      if (hasNumbersOf(graph, node.input(labels), input) &&
+          isLearnt(graph, node.input(1 - labels), input)) {
+        return &node;
+      }
     }
   }
   return nullptr;
@@ -84,8 +138,30 @@ const onnx::NodeProto *comparedWithItself(const Graph &graph,
 
 } // namespace
 
+/// Refuses a difference of a value and itself that the loss is made of.
+static void checkSameValue(const Graph &graph, const ImportOptions &options,
+                           ImportReport &report) {
+  for (int n : graph.order) {
+    const onnx::NodeProto &node = graph.proto.node(n);
+    if (node.op_type() != "Sub" || node.input(0) != node.input(1) ||
+        !isInLoss(graph, n) || !isLearnt(graph, node.input(0))) {
+      continue;
+    }
+    std::string what = absl::StrCat("node '", nodeName(node),
+                                    "' (Sub) compares '", node.input(0),
+                                    "' with itself, which is 0 whatever is "
+                                    "trained");
+    if (!options.allow_exporter_damage) {
+      fail(what, ". Compare it with labels of their own; or, where that is "
+                 "meant, give --allow-exporter-damage");
+    }
+    report.warnings.push_back(what);
+  }
+}
+
 void checkSharedInput(const Graph &graph, const ImportOptions &options,
                       ImportReport &report) {
+  checkSameValue(graph, options, report);
   for (const auto &unread : graph.proto.input()) {
     if (graph.initializers.count(unread.name()) > 0 ||
         isRead(graph, unread.name())) {

@@ -176,6 +176,69 @@ class OneTensorForTwoInputs(BadInput):
             node("loss", "SoftmaxCrossEntropyLoss", ["scores", labels],
                  ["loss"])]))
 
+    def write_regression(self, inputs, nodes, more=()):
+        """y = x @ w, compared by `nodes`."""
+        self.write("m.onnx", model(
+            [node("product", "MatMul", ["x", "w"], ["y"]), *nodes,
+             node("mean", "ReduceMean", ["each"], ["loss"], {"keepdims": 0})],
+            [tensor("w", [4, 4], range(16))],
+            [value_info(name, ("n", 4)) for name in inputs],
+            [value_info("loss", []), *more]))
+        values = struct.pack("<16f", *range(16))
+        write_tensors(self.path("d"), {"x": ("F32", [4, 4], values),
+                                       "t": ("F32", [4, 4], values)})
+
+    def test_numbers_that_are_compared(self):
+        """MSE, L1 and binary cross entropy."""
+        def square(a, b):
+            return [node("minus", "Sub", [a, b], ["difference"]),
+                    node("square", "Mul", ["difference", "difference"],
+                         ["each"])]
+
+        def distance(a, b):
+            return [node("minus", "Sub", [a, b], ["difference"]),
+                    node("abs", "Abs", ["difference"], ["each"])]
+
+        def entropy(a, b):
+            return [node("log", "Log", ["y"], ["logs"]),
+                    node("minus", "Mul", [b, "logs"], ["each"])]
+
+        for loss in (square, distance, entropy):
+            for a, b in (("y", "x"), ("x", "y")):
+                if loss is entropy and a == "x":
+                    continue
+                with self.subTest(loss=loss.__name__, a=a):
+                    self.write_regression(["x", "t"], loss(a, b))
+                    self.unchanged(*self.train, parts=[
+                        "inputs 't' and 'x' were one tensor", "node 'minus'",
+                        "nothing reads 't'. Export again"])
+                    # Who learns to repeat its input has no other one.
+                    self.write_regression(["x"], loss(a, b))
+                    self.succeeds(*self.train, "--steps", "1")
+        # Labels that are read; and an input that only a norm subtracts.
+        self.write_regression(["x", "t"], square("y", "t"))
+        self.succeeds(*self.train, "--steps", "1")
+        self.write_regression(["x", "t"], [
+            node("centre", "Tanh", ["x"], ["m"]),
+            node("minus", "Sub", ["x", "m"], ["moved"]),
+            node("times", "Mul", ["moved", "y"], ["each"])])
+        self.succeeds(*self.train, "--steps", "1")
+
+    def test_a_value_that_is_compared_with_itself(self):
+        self.write_regression(["x"], [
+            node("minus", "Sub", ["y", "y"], ["difference"]),
+            node("abs", "Abs", ["difference"], ["each"])])
+        self.unchanged(*self.train, parts=[
+            "node 'minus' (Sub) compares 'y' with itself"])
+        said = self.succeeds(*self.train, "--steps", "1",
+                             "--allow-exporter-damage").stderr
+        self.assertIn("compares 'y' with itself", said)
+        self.write_regression(["x"], [
+            node("abs", "Abs", ["y"], ["each"]),
+            node("copy", "Identity", ["x"], ["z"])], [value_info("z", ("n", 4))])
+        self.unchanged(*self.train, "--loss", "mse", "--loss-on", "z",
+                       "--labels", "x", parts=["nothing to train", "'z'"])
+
     def test_it_is_refused(self):
         for more in ((), [node("size", "Shape", ["ids"], ["unused"])]):
             self.write_model(["ids", "labels"], "labels", "labels", more)
