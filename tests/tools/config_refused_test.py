@@ -32,6 +32,26 @@ class Refused(ConfigCase):
                                 "\"fast\": expected a number"])
         self.assertFalse(os.path.exists(self.path("x")))
 
+    def test_no_note_comes_before_an_error(self):
+        config = {"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
+                  "zero_optimization": {"stage": "auto"},
+                  "optimizer": {"type": "AdamW", "params": {"lr": "auto"}}}
+        commands = (["compile", MLP, "-o", "x", "--config", "ds.json"],
+                    ["train", MLP, "--data", MLP_DATA, "--steps", "1",
+                     "--notes", "--config", "ds.json"],
+                    ["explain", "ds.json"])
+        self.write(config)
+        for command in commands:
+            result = self.succeeds(*command)
+            self.assertIn("note: ", result.stdout + result.stderr)
+        self.write({**config, "gradient_clipping": "x"})
+        for command in commands:
+            result = self.run_program(*command)
+            self.assertEqual(result.returncode, 1)
+            self.assertNotIn("note: ", result.stdout + result.stderr)
+            self.assertTrue(result.stderr.startswith("zerograph "),
+                            result.stderr)
+
     def test_a_check_of_options_names_the_key(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
                     "optimizer": {"type": "AdamW", "params": {"lr": -1.0}}})

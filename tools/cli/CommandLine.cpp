@@ -222,7 +222,8 @@ int CommandLine::fail(const CLI::App *command, const std::string &message,
   if (!last) {
     leaveItToRank0();
   }
-  releaseNotes(); // they may tell why
+  // What may be wrong may tell why; other notes would hide the error.
+  releaseNotes(SIZE_MAX, Matter::Warning);
   std::string name;
   for (; command && command != &app; command = command->get_parent()) {
     name = absl::StrCat(" ", command->get_name(), name);
@@ -328,10 +329,12 @@ int CommandLine::run(int argc, char **argv) {
     if (std::optional<std::string> missing = findFile(*command)) {
       return fail(command, *missing);
     }
+    holdNotes();
     absl::StatusOr<int> code = run();
     if (!code.ok()) {
       return fail(command, std::string(code.status().message()), 1);
     }
+    releaseNotes();
     // What was printed is the result: on a full disk there is none.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       return fail(command, "standard output could not be written", 1);

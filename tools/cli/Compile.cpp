@@ -7,6 +7,7 @@
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/Notes.h"
 
 #include "absl/strings/str_format.h"
 
@@ -61,6 +62,7 @@ void addCompile(CommandLine &line) {
         absl::PrintF("%8.3f s  %s\n", seconds, phase);
       }
     }
+    releaseNotes(); // what was made comes last
     sayMade(result.plan, options.output);
     return 0;
   });

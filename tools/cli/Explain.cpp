@@ -197,9 +197,6 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
   ZG_ASSIGN_OR_RETURN(ConfigFile file, flags.compile->takeConfig(path, known));
   absl::PrintF("%s\n", path);
   printKeys(flags.command, file);
-  for (const std::string &note : file.notes) {
-    absl::PrintF("\nnote: %s\n", note);
-  }
   absl::StatusOr<CompileOptions> checked;
   if (file.problems.empty()) {
     checked = flags.compile->resolve(kUnknownSteps);
@@ -211,6 +208,9 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
     std::fflush(stdout);
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":\n  ", absl::StrJoin(file.problems, "\n  ")));
+  }
+  for (const std::string &note : file.notes) {
+    absl::PrintF("\nnote: %s\n", note);
   }
   if (absl::Status folder = flags.compile->checkFolder(flags.train.nvme_path);
       !folder.ok()) {

@@ -19,7 +19,8 @@ enum class Matter { Warning, Run, Compilation };
 void say(Matter matter, const std::string &text);
 inline void warn(const std::string &text) { say(Matter::Warning, text); }
 
-/// Keeps what is said from here on, so that what matters most can come first.
+/// Keeps what is said from here on, so that what matters most can come first,
+/// and of a command that fails the error alone. Each command begins so.
 void holdNotes();
 /// Before a run; more are not read.
 constexpr size_t kMostNotes = 3;

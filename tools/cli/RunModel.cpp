@@ -103,7 +103,6 @@ absl::Status decideMicroBatch(RunFlags &flags) {
 
 absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(needOneProcess());
-  holdNotes();
   ZG_RETURN_IF_ERROR(checkInputFile(flags.compile.model, Input::Model));
   ZG_RETURN_IF_ERROR(needsOption(flags.command, "names", "load-weights"));
   ZG_RETURN_IF_ERROR(checkDevice(flags.compile));

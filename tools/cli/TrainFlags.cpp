@@ -363,7 +363,6 @@ absl::StatusOr<int> TrainFlags::run(CommandLine &line,
   // has been learned. In the end it is said that not all could be written.
   std::signal(SIGPIPE, SIG_IGN);
   ZG_RETURN_IF_ERROR(parse());
-  holdNotes();
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
   if (!launch) {
     ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(std::nullopt));
