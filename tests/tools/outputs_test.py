@@ -80,8 +80,17 @@ class Outputs(Case):
         self.succeeds(*compiling)
         self.assertEqual(sorted(os.listdir(self.path("out"))),
                          ["file", "file.weights.safetensors"])
-        os.rename(self.path("out", "file.weights.safetensors"),
-                  self.path("out", "w"))
+        # A refused compilation removes both, and no file of another origin.
+        weights = self.path("out", "file.weights.safetensors")
+        shutil.copy(weights, self.path("out", "w"))
+        self.refused(*compiling, "--lr", "-1", parts=["--lr"])
+        self.assertEqual(os.listdir(self.path("out")), ["w"])
+        shutil.copy(self.plan, self.path("out", "file"))
+        shutil.copy(self.path("out", "w"), weights)
+        self.refused(*compiling, "--lr", "-1", parts=["--lr"])
+        self.assertEqual(sorted(os.listdir(self.path("out"))),
+                         ["file.weights.safetensors", "w"])
+        os.remove(weights)
         os.symlink("../model.onnx", self.path("out",
                                               "file.weights.safetensors"))
         self.refused(*compiling, parts=["would write over the model"])

@@ -9,6 +9,7 @@
 #include "runtime/device/Driver.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/Shard.h"
+#include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/InputFile.h"
 
@@ -150,10 +151,21 @@ absl::Status checkDevice(const CompileOptions &options) {
 }
 
 void removeOldPlan(const std::string &path, const std::string &model) {
-  if (isPlan(path) && !sameFile(path, model)) {
-    std::error_code ignored; // the first error is the one to tell
-    std::filesystem::remove(path, ignored);
+  if (!isPlan(path) || sameFile(path, model)) {
+    return;
   }
+  std::error_code ignored; // the first error is the one to tell
+  std::string weights = extraWeightsPath(path);
+  // Another file of that name is somebody's, and stays.
+  if (absl::StatusOr<LoadedPlan> old = readPlan(path); old.ok()) {
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    for (const NamedFile &source : sourceFiles(old->plan, folder)) {
+      if (source.path == weights) {
+        std::filesystem::remove(weights, ignored);
+      }
+    }
+  }
+  std::filesystem::remove(path, ignored);
 }
 
 absl::Status bindSizes(CompileOptions &options,
